@@ -139,7 +139,9 @@ export const customerSchemas = {
             string("Where it posts to; null when it is deleted.", { examples: ["https://hooks.example.com/"] }),
           ),
           delivered: counted("Erased events that its receiver has got, as far as deliveries are kept."),
-          in_flight: counted("Erased events that were being posted: they may have arrived."),
+          may_have_arrived: counted(
+            "Other erased events that were posted to it at least once: its receiver may have them.",
+          ),
           told: {
             type: "boolean",
             description:

@@ -19,6 +19,9 @@ interface Places {
   except: ReadonlySet<string>;
 }
 
+/** A text as it stands within JSON. */
+const asJson = (text: string): string => JSON.stringify(text).slice(1, -1);
+
 /** @returns who is found and where; undefined when nobody is */
 export function foundAgain(model: Model, { homes, kv, tables, except }: Places): string | undefined {
   for (const { id, home, siteId, sbs, until, ends } of model.erasures.values()) {
@@ -29,12 +32,16 @@ export function foundAgain(model: Model, { homes, kv, tables, except }: Places):
     if (back !== undefined) return `session ${back.row.id} of site ${siteId} in ${home} is back after erasure ${id}`;
   }
   const texts = new Set(model.erasedTexts);
-  // A caller may give the same order again.
-  for (const { sessions } of model.homes.values()) {
+  // A caller may give the same order again, and a hand at the database may take that session and leave its event.
+  for (const [home, { sessions, outbox }] of model.homes) {
     for (const { messages } of sessions.values()) for (const { content } of messages) texts.delete(String(content));
+    for (const { site_id, session_id, data } of outbox.events.values()) {
+      if (data === null || model.erasedSessions.has(`${home}/${site_id}/${session_id}`)) continue;
+      for (const text of texts) if (String(data).includes(asJson(text))) texts.delete(text);
+    }
   }
   const search = (where: string, held: string) => {
-    for (const text of texts) if (held.includes(JSON.stringify(text).slice(1, -1))) return `${text} is in ${where}`;
+    for (const text of texts) if (held.includes(asJson(text))) return `${text} is in ${where}`;
     return undefined;
   };
   for (const { name, database } of homes) {

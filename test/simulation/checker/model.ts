@@ -1,6 +1,6 @@
 import type { Change, Row } from "../platform/database.ts";
 import type { Call } from "../world/call.ts";
-import type { Begun } from "./admin/erasures.ts";
+import type { Begun, ErasedRows } from "./admin/erasures.ts";
 import { type App, HomeModel, put } from "./home-model.ts";
 
 /** A site as the directory has it. */
@@ -48,8 +48,10 @@ export class Model {
   readonly floors = new Map<string, { chatId: number; eventSeq: number }>();
   /** Every erasure of a customer that was begun, by id. */
   readonly erasures = new Map<string, Begun>();
-  /** How many sessions and messages each erasure has taken, and of how many sessions each webhook is told. */
-  readonly erasedRows = new Map<string, { sessions: number; messages: number; told: Record<string, number> }>();
+  /** By erasure. */
+  readonly erasedRows = new Map<string, ErasedRows>();
+  /** The sessions that were erased, by home, site and id. */
+  readonly erasedSessions = new Set<string>();
   /** The texts of messages that were erased. */
   readonly erasedTexts = new Set<string>();
   /** Reads which chat ids of a site the receipts of erasures name. */

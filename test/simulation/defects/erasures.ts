@@ -75,8 +75,8 @@ export const ERASURE_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/events-of-sessions.ts",
-        find: "const added = later.times.length === 0 ? []",
-        replace: "const added = later.times.length >= 0 ? []",
+        find: "let missing = laterJoinings(sessions, joinings.results);",
+        replace: "let missing = laterJoinings(sessions, joinings.results).slice(0, 0);",
       },
     ],
   },
@@ -160,7 +160,29 @@ export const ERASURE_DEFECTS: Defect[] = [
   {
     name: "erase-says-told-by-now",
     what: "The answer says who would be told now, and not who was told.",
-    edits: [{ file: SERVICE, find: "(sessions === 0 ? takesIt : told === sessions)", replace: "takesIt && told >= 0" }],
+    edits: [
+      {
+        file: SERVICE,
+        find: "isOpen(erasure) && takesIt : told === sessions",
+        replace: "takesIt : takesIt && told >= 0",
+      },
+    ],
+  },
+  {
+    name: "erase-counts-only-what-is-in-flight",
+    what: "A receiver that has refused an erased event counts as one that never saw it.",
+    edits: [
+      {
+        file: STEP,
+        find: "status <> 'delivered' AND last_attempt_at IS NOT NULL",
+        replace: "status = 'pending' AND last_attempt_at IS NOT NULL",
+      },
+    ],
+  },
+  {
+    name: "erase-keeps-words-of-pruned-events",
+    what: "A receiver's words of an event that was pruned stay.",
+    edits: [{ file: STEP, find: "forgetLastErrors, forgetPruned, end]", replace: "forgetLastErrors, end]" }],
   },
   {
     name: "settling-erases-nobody",
@@ -177,7 +199,7 @@ export const ERASURE_DEFECTS: Defect[] = [
     name: "settling-forgets-the-rest",
     what: "Settling a restored home erases only one step, and says that nothing is left.",
     edits: [
-      { file: AGAIN, find: "return !isOpen(progress);", replace: "return true;" },
+      { file: AGAIN, find: 'return isOpen(progress) ? "left" : "done";', replace: 'return "done";' },
       {
         file: AGAIN,
         find: "while (isOpen(progress) && ctx.runtime.elapsed() < answerBy) {",

@@ -1,6 +1,6 @@
 import type { Row } from "../../platform/database.ts";
 import { wants } from "../events/outbox-model.ts";
-import type { Session } from "../home-model.ts";
+import type { HomeModel, Session } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import type { Operation, Written } from "./intents.ts";
 import { becomes } from "./row-changes.ts";
@@ -27,6 +27,14 @@ export interface Begun {
   isRestored: boolean;
   /** How often its end was written: a restored home may write it once more. */
   ends: number;
+}
+
+/** What an erasure has taken, of how many sessions each webhook is told, and what each has got of them. */
+export interface ErasedRows {
+  sessions: number;
+  messages: number;
+  told: Record<string, number>;
+  got: Record<string, { delivered: number; attempted: number }>;
 }
 
 type Changes = readonly Written[];
@@ -172,6 +180,7 @@ function wrongChange(model: Model, change: Written, erasing: Erasing): string | 
         const told = erasing.changes.find((each) => each.table === "events" && each.before === null)?.after;
         return told?.seq === row.seq && row.next_attempt_at === clock ? undefined : "it is not of what is told";
       }
+      if (isPruned(model.home(change.home), row)) return becomes(change, { last_error: null });
       if (!isIts(row.seq)) return "another session's delivery";
       const isEnded = before.status === "pending" || before.status === "failed";
       const status = isEnded ? "skipped" : (before.status ?? "");
@@ -190,6 +199,10 @@ function wrongCustomer(model: Model, change: Written, { taken, siteId, sbs }: Er
   if (change.after === null) return left.length === 0 ? undefined : "sessions of the customer are left";
   return left[0] === undefined ? "no session is left" : becomes(change, { created_at: left[0].created_at ?? 0 });
 }
+
+/** Whether the event of a delivery was pruned: then nobody knows whose it was. */
+const isPruned = ({ outbox }: HomeModel, delivery: Row): boolean =>
+  outbox.eventOf(delivery) === undefined && Number(delivery.seq) < outbox.newestSeq(Number(delivery.site_id));
 
 /** What a transaction leaves of the sessions that it takes. */
 function leftBehind(
@@ -266,13 +279,39 @@ function wrongEnd(
       !gone.has(each.row.id ?? null),
   );
   if (left !== undefined) return `session ${left.row.id} is left`;
+  const words = [...model.home(name).outbox.deliveries.values()].find(
+    (each) =>
+      each.site_id === siteId &&
+      each.last_error !== null &&
+      isPruned(model.home(name), each) &&
+      !changes.some(({ table, after }) => table === "deliveries" && after?.seq === each.seq),
+  );
+  if (words !== undefined) return `a receiver's words of a pruned event are left: ${JSON.stringify(words)}`;
   const { sessions, messages } = JSON.parse(String(row.details)) as Record<string, number>;
-  const counted = model.erasedRows.get(erasure.id) ?? { sessions: 0, messages: 0, told: {} };
+  const counted = model.erasedRows.get(erasure.id) ?? nothing();
   const now = { sessions: goneOf(changes, "sessions").length, messages: goneOf(changes, "messages").length };
   const isWhole = sessions === counted.sessions + now.sessions && messages === counted.messages + now.messages;
   return isWhole || erasure.isRestored
     ? undefined
     : `it says ${row.details}, and ${JSON.stringify(counted)} went before ${JSON.stringify(now)}`;
+}
+
+const nothing = (): ErasedRows => ({ sessions: 0, messages: 0, told: {}, got: {} });
+
+/** Adds up what each webhook has got of some sessions, or may have got, before they go. */
+function noteGot(got: ErasedRows["got"], { outbox }: HomeModel, sessions: readonly Row[]): void {
+  const taken = new Set(sessions.map(({ site_id, id }) => `${site_id}/${id}`));
+  for (const delivery of outbox.deliveries.values()) {
+    const event = outbox.eventOf(delivery);
+    if (event === undefined || !taken.has(`${event.site_id}/${event.session_id}`)) continue;
+    const before = got[String(delivery.webhook_id)] ?? { delivered: 0, attempted: 0 };
+    const isDelivered = delivery.status === "delivered";
+    const isAttempted = !isDelivered && delivery.last_attempt_at !== null;
+    got[String(delivery.webhook_id)] = {
+      delivered: before.delivered + Number(isDelivered),
+      attempted: before.attempted + Number(isAttempted),
+    };
+  }
 }
 
 /** Notes a transaction that was right, after it was checked. */
@@ -298,6 +337,7 @@ export function noteErasing(model: Model, operation: Operation, changes: Changes
     }
   }
   const sessions = goneOf(changes, "sessions");
+  for (const { site_id, id } of sessions) model.erasedSessions.add(`${home}/${site_id}/${id}`);
   for (const message of goneOf(changes, "messages")) model.erasedTexts.add(String(message.content));
   const sbs = whose(operation, changes);
   const open = [...model.erasures.values()].filter(
@@ -308,10 +348,11 @@ export function noteErasing(model: Model, operation: Operation, changes: Changes
       sessions.every(({ site_id }) => site_id === each.siteId),
   );
   for (const { id } of open) {
-    const { told, ...before } = model.erasedRows.get(id) ?? { sessions: 0, messages: 0, told: {} };
+    const { told, got, ...before } = model.erasedRows.get(id) ?? nothing();
     const messages = before.messages + goneOf(changes, "messages").length;
     for (const webhook of toldBy(changes)) told[webhook] = (told[webhook] ?? 0) + sessions.length;
-    model.erasedRows.set(id, { sessions: before.sessions + sessions.length, messages, told });
+    noteGot(got, model.home(home), sessions);
+    model.erasedRows.set(id, { sessions: before.sessions + sessions.length, messages, told, got });
   }
   for (const row of auditOf(changes)) {
     const erasure = model.erasures.get(String(row.subject));
@@ -331,7 +372,7 @@ export function wrongErasureAnswer(
     erasure_id?: string;
     remaining?: number;
     erased?: Record<string, number>;
-    webhooks?: { id: string; url: string | null; told: boolean }[];
+    webhooks?: { id: string; url: string | null; delivered: number; may_have_arrived: number; told: boolean }[];
   },
 ): string | undefined {
   const erasure = model.erasures.get(String(body.erasure_id));
@@ -347,8 +388,12 @@ export function wrongErasureAnswer(
   if (left !== undefined) return `session ${left.row.id} is left`;
   const gone = model.erasedRows.get(erasure.id);
   if (gone === undefined || gone.sessions === 0 || erasure.isRestored) return undefined;
-  const wrong = body.webhooks?.find(({ id, url, told }) => url !== null && told !== (gone.told[id] === gone.sessions));
-  return wrong && `it says of ${JSON.stringify(wrong)}, which is told of ${gone.told[wrong.id] ?? 0}`;
+  const wrong = body.webhooks?.find(({ id, url, delivered, may_have_arrived, told }) => {
+    const got = gone.got[id] ?? { delivered: 0, attempted: 0 };
+    const isTold = url !== null && gone.told[id] === gone.sessions;
+    return delivered !== got.delivered || may_have_arrived !== got.attempted || told !== isTold;
+  });
+  return wrong && `it says ${JSON.stringify(wrong)}: ${JSON.stringify(gone)}`;
 }
 
 /** The status of a call about a customer, for what is stored now. */

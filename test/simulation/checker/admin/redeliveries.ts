@@ -88,7 +88,9 @@ export function wrongRenewal({ outbox }: HomeModel, { clock }: Call, change: Wri
   const fresh = { ...deliveryRow(event, String(after?.webhook_id), clock).after, next_attempt_at: next };
   // A delivery is kept as long as its event, so it takes the event's time.
   if (before === null) return inserts(change, { ...fresh, created_at: event.created_at ?? 0 });
-  return becomes(change, { ...fresh, created_at: before.created_at ?? 0 });
+  // The time of the last attempt stays: its receiver may have the event.
+  const { created_at = 0, last_attempt_at = null } = before;
+  return becomes(change, { ...fresh, created_at, last_attempt_at });
 }
 
 /** How the audit row of one transaction of such a call is wrong: one row says what the whole transaction did. */

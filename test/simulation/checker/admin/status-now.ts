@@ -3,6 +3,7 @@ import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import { statusOfCustomer } from "./erasures.ts";
 import type { Intent, Operation, OperationOf } from "./intents.ts";
+import { refusedRedelivery } from "./redeliveries.ts";
 import { isContradictory, statusOfRotation } from "./rotations.ts";
 import { statusOfTokens } from "./tokens.ts";
 import { statusOfWebhooks } from "./webhook-answers.ts";
@@ -27,7 +28,10 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
   const site = model.directory.get(intent.siteId);
   if (site === undefined) return 404;
   if (intent.kind === "issueApp" && isMainClosed) return 503;
-  if (site.status === "creating") return 409;
+  if (site.status === "creating") {
+    const malformed = intent.kind === "redeliverMany" ? refusedRedelivery(intent, call.clock) : undefined;
+    return malformed ?? 409;
+  }
   if (intent.kind === "eraseCustomer" || intent.kind === "exportCustomer") {
     return statusOfCustomer(model, site.home, intent, settings.closedHomes);
   }
