@@ -47,6 +47,11 @@ const LOWERED: readonly Edit[] = [
     find: "export const CHAT_IDS_PER_PART = 10_000;",
     replace: "export const CHAT_IDS_PER_PART = 3;",
   },
+  {
+    file: "src/services/customers.ts",
+    find: "export const SESSIONS_PER_PAGE = 50;",
+    replace: "export const SESSIONS_PER_PAGE = 3;",
+  },
   { file: "src/store/home/refusals.ts", find: "const MOST_READ = 10_000;", replace: "const MOST_READ = 24;" },
 ];
 

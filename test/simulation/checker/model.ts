@@ -54,6 +54,8 @@ export class Model {
   readonly erasedSessions = new Set<string>();
   /** The texts of messages that were erased. */
   readonly erasedTexts = new Set<string>();
+  /** Reads the keys of the customers' hashes. */
+  hashKeys: () => Row[] = () => [];
   /** Reads which chat ids of a site the receipts of erasures name. */
   receipts: ((home: string, siteId: number) => Record<"kv" | "directory", Set<number>>) | undefined;
   /** The id of every webhook so far. */

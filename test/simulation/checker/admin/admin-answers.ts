@@ -1,7 +1,7 @@
 import type { Row } from "../../platform/database.ts";
 import type { Model } from "../model.ts";
 import { hasKeyOf, keyId, sealedWith } from "../seals.ts";
-import { wrongErasureAnswer } from "./erasures.ts";
+import { wrongErasureAnswer, wrongExport } from "./customer-answers.ts";
 import type { Operation, OperationOf } from "./intents.ts";
 import { answerable } from "./late-tries.ts";
 import { wrongRestoredAnswer } from "./restores.ts";
@@ -65,8 +65,9 @@ export function wrongAnswer(model: Model, operation: Operation): string | undefi
     case "deleteToken":
       return wrongTokenAnswer(model, { ...operation, intent }, body);
     case "eraseCustomer":
-      return wrongErasureAnswer(model, operation, intent, body);
+      return wrongErasureAnswer(model, { ...operation, intent }, body as never);
     case "exportCustomer":
+      return wrongExport(model, { ...operation, intent }, body as never);
     case "read":
       return undefined;
     default:

@@ -1,4 +1,5 @@
 import type { Row } from "../../platform/database.ts";
+import { wrongHash } from "../customer-hash.ts";
 import { wants } from "../events/outbox-model.ts";
 import type { HomeModel, Session } from "../home-model.ts";
 import type { Model } from "../model.ts";
@@ -18,6 +19,7 @@ export interface Begun {
   home: string;
   siteId: number;
   sbs: string;
+  hash: string;
   /** The highest id of the site's sessions at that time. */
   until: number;
   isDone: boolean;
@@ -29,10 +31,12 @@ export interface Begun {
   ends: number;
 }
 
+/** How many rows were erased, by what they are. */
+export type Counts = Record<"sessions" | "messages" | "participants" | "events" | "deliveries", number>;
+
 /** What an erasure has taken, of how many sessions each webhook is told, and what each has got of them. */
 export interface ErasedRows {
-  sessions: number;
-  messages: number;
+  counts: Counts;
   told: Record<string, number>;
   got: Record<string, { delivered: number; attempted: number }>;
 }
@@ -44,6 +48,28 @@ const goneOf = (changes: Changes, table: string): Row[] =>
 
 const auditOf = (changes: Changes): Row[] =>
   changes.flatMap((each) => (each.table === "audit_log" && each.after !== null ? [each.after] : []));
+
+/** How many rows some transactions have erased. */
+export const countsOf = (changes: Changes): Counts => {
+  const changed = (table: string, isErased: (before: Row, after: Row) => boolean) =>
+    changes.filter((each) => each.table === table && each.before && each.after && isErased(each.before, each.after));
+  return {
+    sessions: goneOf(changes, "sessions").length,
+    messages: goneOf(changes, "messages").length,
+    participants: goneOf(changes, "participants").length,
+    events: changed("events", (before, after) => before.data !== null && after.data === null).length,
+    deliveries: changed("deliveries", (before, after) => before.status !== after.status && after.status === "skipped")
+      .length,
+  };
+};
+
+const sumOf = (one: Counts, other: Counts): Counts => ({
+  sessions: one.sessions + other.sessions,
+  messages: one.messages + other.messages,
+  participants: one.participants + other.participants,
+  events: one.events + other.events,
+  deliveries: one.deliveries + other.deliveries,
+});
 
 /** The webhooks that a transaction tells. */
 const toldBy = (changes: Changes): string[] =>
@@ -109,11 +135,13 @@ export function wrongErasing(model: Model, operation: Operation, changes: Change
   );
 }
 
-function wrongBegin(model: Model, { intent }: Operation, home: string, row: Row): string | undefined {
+function wrongBegin(model: Model, { call, intent }: Operation, home: string, row: Row): string | undefined {
   if (intent.kind !== "eraseCustomer" || row.site_id !== intent.siteId) return "it begins another's";
   const ids = [...model.home(home).sessions.values()].filter((each) => each.row.site_id === row.site_id);
   const highest = Math.max(0, ...ids.map((each) => Number(each.row.id)));
-  const { highest_chat_id } = JSON.parse(String(row.details)) as { highest_chat_id: number };
+  const { highest_chat_id, hash } = JSON.parse(String(row.details)) as { highest_chat_id: number; hash: string };
+  const odd = wrongHash(model, call.settings, hash, intent.siteId, intent.sbs);
+  if (odd !== undefined) return odd;
   if (highest_chat_id !== highest) return `the highest chat id is ${highest}, and it says ${highest_chat_id}`;
   const { siteId, sbs } = intent;
   const open = [...model.erasures.values()].find(
@@ -287,16 +315,14 @@ function wrongEnd(
       !changes.some(({ table, after }) => table === "deliveries" && after?.seq === each.seq),
   );
   if (words !== undefined) return `a receiver's words of a pruned event are left: ${JSON.stringify(words)}`;
-  const { sessions, messages } = JSON.parse(String(row.details)) as Record<string, number>;
-  const counted = model.erasedRows.get(erasure.id) ?? nothing();
-  const now = { sessions: goneOf(changes, "sessions").length, messages: goneOf(changes, "messages").length };
-  const isWhole = sessions === counted.sessions + now.sessions && messages === counted.messages + now.messages;
-  return isWhole || erasure.isRestored
-    ? undefined
-    : `it says ${row.details}, and ${JSON.stringify(counted)} went before ${JSON.stringify(now)}`;
+  const { hash, ...said } = JSON.parse(String(row.details)) as Counts & { hash: string };
+  if (hash !== erasure.hash) return `the erasure was begun with the hash ${erasure.hash}`;
+  const counts = sumOf((model.erasedRows.get(erasure.id) ?? nothing()).counts, countsOf(changes));
+  const isWhole = Object.entries(counts).every(([what, count]) => said[what as keyof Counts] === count);
+  return isWhole || erasure.isRestored ? undefined : `it says ${row.details}, and ${JSON.stringify(counts)} went`;
 }
 
-const nothing = (): ErasedRows => ({ sessions: 0, messages: 0, told: {}, got: {} });
+const nothing = (): ErasedRows => ({ counts: countsOf([]), told: {}, got: {} });
 
 /** Adds up what each webhook has got of some sessions, or may have got, before they go. */
 function noteGot(got: ErasedRows["got"], { outbox }: HomeModel, sessions: readonly Row[]): void {
@@ -321,13 +347,17 @@ export function noteErasing(model: Model, operation: Operation, changes: Changes
   for (const row of auditOf(changes)) {
     const id = String(row.subject);
     if (row.action === "customer.erasure_begun" && intent.kind === "eraseCustomer") {
-      const { highest_chat_id: until } = JSON.parse(String(row.details)) as { highest_chat_id: number };
+      const { highest_chat_id: until, hash } = JSON.parse(String(row.details)) as {
+        highest_chat_id: number;
+        hash: string;
+      };
       const { siteId, sbs } = intent;
       model.erasures.set(id, {
         id,
         home,
         siteId,
         sbs,
+        hash,
         until,
         isDone: false,
         isLost: false,
@@ -348,11 +378,10 @@ export function noteErasing(model: Model, operation: Operation, changes: Changes
       sessions.every(({ site_id }) => site_id === each.siteId),
   );
   for (const { id } of open) {
-    const { told, got, ...before } = model.erasedRows.get(id) ?? nothing();
-    const messages = before.messages + goneOf(changes, "messages").length;
+    const { told, got, counts } = model.erasedRows.get(id) ?? nothing();
     for (const webhook of toldBy(changes)) told[webhook] = (told[webhook] ?? 0) + sessions.length;
     noteGot(got, model.home(home), sessions);
-    model.erasedRows.set(id, { sessions: before.sessions + sessions.length, messages, told, got });
+    model.erasedRows.set(id, { counts: sumOf(counts, countsOf(changes)), told, got });
   }
   for (const row of auditOf(changes)) {
     const erasure = model.erasures.get(String(row.subject));
@@ -361,53 +390,4 @@ export function noteErasing(model: Model, operation: Operation, changes: Changes
     erasure.isLost = false;
     erasure.ends++;
   }
-}
-
-/** How the answer to an erasure is wrong. */
-export function wrongErasureAnswer(
-  model: Model,
-  { call, changes }: Operation,
-  { siteId, sbs }: { siteId: number; sbs: string },
-  body: {
-    erasure_id?: string;
-    remaining?: number;
-    erased?: Record<string, number>;
-    webhooks?: { id: string; url: string | null; delivered: number; may_have_arrived: number; told: boolean }[];
-  },
-): string | undefined {
-  const erasure = model.erasures.get(String(body.erasure_id));
-  if (erasure?.sbs !== sbs || erasure.siteId !== siteId) return "no such erasure was begun";
-  const went = goneOf(changes, "sessions").length;
-  const said = Number(body.erased?.sessions);
-  const hadFaults = call.faults.length > 0;
-  if (said > went || (!hadFaults && said !== went)) return `it erased ${went} sessions, and says ${said}`;
-  if (body.remaining !== 0) return undefined;
-  const left = [...model.home(erasure.home).sessions.values()].find(
-    ({ row }) => row.site_id === siteId && row.customer_external_id === sbs && Number(row.id) <= erasure.until,
-  );
-  if (left !== undefined) return `session ${left.row.id} is left`;
-  const gone = model.erasedRows.get(erasure.id);
-  if (gone === undefined || gone.sessions === 0 || erasure.isRestored) return undefined;
-  const wrong = body.webhooks?.find(({ id, url, delivered, may_have_arrived, told }) => {
-    const got = gone.got[id] ?? { delivered: 0, attempted: 0 };
-    const isTold = url !== null && gone.told[id] === gone.sessions;
-    return delivered !== got.delivered || may_have_arrived !== got.attempted || told !== isTold;
-  });
-  return wrong && `it says ${JSON.stringify(wrong)}: ${JSON.stringify(gone)}`;
-}
-
-/** The status of a call about a customer, for what is stored now. */
-export function statusOfCustomer(
-  model: Model,
-  homeName: string,
-  intent: { kind: "eraseCustomer" | "exportCustomer"; siteId: number; sbs: string },
-  closedHomes: readonly string[],
-): number {
-  const isKnown = model.home(homeName).customers.has(`${intent.siteId}/${intent.sbs}`);
-  if (intent.kind === "exportCustomer") return !isKnown ? 404 : closedHomes.includes("main") ? 503 : 200;
-  if (closedHomes.includes("main") || closedHomes.includes(homeName)) return 503;
-  const wasErased = [...model.erasures.values()].some(
-    ({ home, siteId, sbs }) => home === homeName && siteId === intent.siteId && sbs === intent.sbs,
-  );
-  return isKnown || wasErased ? 200 : 404;
 }

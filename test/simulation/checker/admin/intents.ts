@@ -1,5 +1,6 @@
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
+import type { Arrival } from "./customer-answers.ts";
 import type { RotationAsked } from "./rotations.ts";
 import { type WebhookIntent, webhookIntentOf } from "./webhook-intents.ts";
 
@@ -25,7 +26,7 @@ export type Intent =
   | { kind: "createToken"; name: string; role: string; ofSite: number | null; days: number | undefined }
   | { kind: "deleteToken"; id: string }
   | { kind: "eraseCustomer"; siteId: number; sbs: string }
-  | { kind: "exportCustomer"; siteId: number; sbs: string }
+  | { kind: "exportCustomer"; siteId: number; sbs: string; after: number }
   | { kind: "read"; path: string; query: URLSearchParams }
   | WebhookIntent;
 
@@ -45,6 +46,10 @@ export interface Operation<Kind extends Intent = Intent> {
   highest: Map<number, number>;
   /** The versions of secrets that other calls have stored since its arrival. */
   meanwhile: Set<unknown>;
+  /** What an export may answer, at each moment since its arrival: as JSON. */
+  exported: string[];
+  /** What was stored of a customer when a call to erase them arrived. */
+  arrival: Arrival | undefined;
   /** Whether a home was restored since its arrival. */
   disturbed: boolean;
 }
@@ -74,6 +79,7 @@ interface Body {
   site_id?: number;
   expires_in_days?: number;
   sbs?: string | number;
+  cursor?: string;
 }
 
 /** @returns undefined for a path of no documented call */
@@ -120,8 +126,11 @@ export function intentOf({ wire }: Call): Intent | undefined {
     }
     case "DELETE tokens/*":
       return { kind: "deleteToken", id: second };
-    case "POST sites/*/customers/*":
-      return { kind: fourth === "erase" ? "eraseCustomer" : "exportCustomer", siteId, sbs: String(body.sbs) };
+    case "POST sites/*/customers/*": {
+      const sbs = String(body.sbs);
+      if (fourth === "erase") return { kind: "eraseCustomer", siteId, sbs };
+      return { kind: "exportCustomer", siteId, sbs, after: Number(body.cursor ?? 0) };
+    }
     case "POST homes/*/restored":
       return {
         kind: "restored",

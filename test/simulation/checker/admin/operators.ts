@@ -9,6 +9,7 @@ import { wrongAnswer } from "./admin-answers.ts";
 import { wrongWrite } from "./admin-writes.ts";
 import { AppRecords } from "./app-records.ts";
 import { wrongAudit } from "./audit.ts";
+import { arrivalOf, exportNow, sorted } from "./customer-answers.ts";
 import { isErasing, noteErasing, wrongErasing } from "./erasures.ts";
 import { type Intent, intentOf, type Operation, type OperationOf, type Written } from "./intents.ts";
 import { LateTries, rowOf } from "./late-tries.ts";
@@ -59,6 +60,8 @@ export class Operators {
       possible: new Set(),
       highest: new Map(),
       meanwhile: new Set(),
+      exported: [],
+      arrival: intent.kind === "eraseCustomer" ? arrivalOf(this.#model, intent) : undefined,
       disturbed: false,
     };
     if (intent.kind === "restored") {
@@ -132,7 +135,10 @@ export class Operators {
         ]);
         return;
       }
-      if (written.table === "audit_log") continue;
+      if (written.table === "audit_log") {
+        if (operation.intent.kind === "exportCustomer") operation.changes.push(written);
+        continue;
+      }
       if (this.#newer.get(operation)?.has(written.before?.version)) {
         const rule = "the end of an overlap never ends the overlap of a newer rotation";
         this.#violate(rule, `${about}: ${JSON.stringify(written)}`, [call.name]);
@@ -213,6 +219,10 @@ export class Operators {
     }
     operation.possible.add(String(statusNow(this.#model, operation)));
     if (intent.kind === "redeliverMany") this.#noteFitting({ ...operation, intent });
+    if (intent.kind === "exportCustomer") {
+      const now = sorted(exportNow(this.#model, intent));
+      if (operation.exported.at(-1) !== now) operation.exported.push(now);
+    }
     const row = rowOf(this.#model, intent);
     if (row !== undefined && row !== operation.rows.at(-1)) operation.rows.push(row);
     // A rotation may come between the reading of the version and the end of its overlap.

@@ -1,7 +1,7 @@
 import type { Settings } from "../../world/cloud/settings.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
-import { statusOfCustomer } from "./erasures.ts";
+import { statusOfCustomer } from "./customer-answers.ts";
 import type { Intent, Operation, OperationOf } from "./intents.ts";
 import { refusedRedelivery } from "./redeliveries.ts";
 import { isContradictory, statusOfRotation } from "./rotations.ts";

@@ -56,6 +56,7 @@ function watchRecords(world: World): void {
   const { records } = checker.operators;
   records.kv = credentials;
   records.isKept = kvBound && kv.failed === 0 && kv.silent === 0 && kv.putLost === 0;
+  checker.model.hashKeys = () => homes.get("main")?.database.rows("customer_hash_keys") ?? [];
   checker.model.receipts = kvBound && kv.putLost === 0 ? receiptsOf(world) : undefined;
   credentials.onPut = (value, key) => key.startsWith("app:") && records.put(value, scheduler.now);
 }
