@@ -16,7 +16,15 @@ const LIVE = NOW + 1;
 /** Small, so that a few rows make many chunks. */
 const CHUNK_ROWS = 50;
 
-const TABLES = ["nonces", "idempotency_keys", "console_sessions", "console_forms", "admin_tokens", "jobs"] as const;
+const TABLES = [
+  "nonces",
+  "idempotency_keys",
+  "console_sessions",
+  "console_forms",
+  "admin_tokens",
+  "erasure_receipts",
+  "jobs",
+] as const;
 
 const sql = (text: string, ...values: (string | number)[]) => env.DB.prepare(text).bind(...values);
 
@@ -338,6 +346,20 @@ describe("a run that cannot read all rows", () => {
       expect(await left("jobs")).toEqual([{ name: "prune nonces", place: '[0,"",""]' }]);
     },
   );
+});
+
+describe("the receipts of erasures", () => {
+  it("are kept for 31 days, one more than Time Travel reaches back", async () => {
+    for (const [id, at] of [
+      ["older", NOW - 31 * 86_400],
+      ["newer", NOW - 31 * 86_400 + 1],
+    ] as const) {
+      await sql("INSERT INTO erasure_receipts VALUES ('apac', 1, ?, ?, 1, ?, 'hash', 1, '[1]')", id, at, at).run();
+    }
+    expect(await pruned()).toEqual({ ...NONE, erasure_receipts: 1 });
+    const { results } = await sql("SELECT erasure_id FROM erasure_receipts").all();
+    expect(results).toEqual([{ erasure_id: "newer" }]);
+  });
 });
 
 describe("a run over several homes", () => {

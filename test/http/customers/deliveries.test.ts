@@ -41,6 +41,21 @@ describe("a receiver's answer", () => {
     ]);
   });
 
+  it("is forgotten also at a webhook that is disabled, and at a delivery that has arrived since", async () => {
+    const world = await World.create();
+    const webhook = await newWebhook(world);
+    await world.chatId({ sbs: "forgotten" });
+    const db = databaseOf("main");
+    const words = (table: string, rest: string) =>
+      db.prepare(`UPDATE ${table} SET last_error = 'no ${table}', ${rest} WHERE site_id = ?`).bind(world.siteId).run();
+    await words("deliveries", "status = 'delivered', next_attempt_at = NULL");
+    await words("webhooks", "status = 'disabled'");
+    await eraseWhole(world, "forgotten");
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered", last_error: null }]);
+    const stored = await db.prepare("SELECT last_error FROM webhooks WHERE id = ?").bind(webhook.id).first();
+    expect(stored).toEqual({ last_error: null });
+  });
+
   it.each([
     ["fails", 500],
     ["says that it is gone", 410],

@@ -58,6 +58,22 @@ describe.each(HOMES)("the export of a customer in %s", (home) => {
     expect(JSON.stringify(shown)).not.toContain("somebody else");
   });
 
+  it("has nothing of another site whose sessions have the same ids", async () => {
+    const [world, another] = [await World.create({}, home), await World.create({}, home)];
+    for (const each of [world, another]) await eventsOn(each);
+    const ids = [
+      await world.chatId({ sbs: "same" }),
+      await another.chatId({ sbs: "same", content: "of another site" }),
+    ];
+    expect(ids[0]).toBe(ids[1]);
+    await another.add(Number(ids[1]), { kefu_ids: "3" });
+    const { body } = await exportOf(world, { sbs: "same" });
+    const { sessions, events } = body as Exported;
+    expect([sessions.length, events.length]).toEqual([1, 1]);
+    expect(sessions[0]).toMatchObject({ participants: [{ agent_id: 2 }], messages: [{ content: "Initial message" }] });
+    expect(JSON.stringify(body)).not.toContain("of another site");
+  });
+
   it("comes in pages, the oldest first, each with a row in the audit log that does not name the customer", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "of many pages", 120);

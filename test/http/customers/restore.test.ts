@@ -178,6 +178,23 @@ describe("the receipts", () => {
     expect(await placesOf(text)).toEqual([]);
   });
 
+  it("are put together from parts in the directory and in KV", async () => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    const id = await world.chatId(fieldsOf(text));
+    const travelBack = await bookmark(env.HOME_APAC);
+    const lost = await world.chatId(fieldsOf(text));
+    await eraseWhole(world, text);
+    await travelBack();
+    // The directory has the second part only, of sessions that the home has lost.
+    await env.DB.prepare("UPDATE erasure_receipts SET chat_ids = ?, first_chat_id = ? WHERE site_id = ?")
+      .bind(JSON.stringify([lost]), lost, world.siteId)
+      .run();
+    expect((await world.stored()).sessions).toMatchObject([{ id }]);
+    await settle(world, "apac");
+    expect(await placesOf(text)).toEqual([]);
+  });
+
   it("are written again when the directory has lost them, and when they are half a day old", async () => {
     const world = await World.create({}, "apac");
     await seedCustomer(world, "slow", 1_100);
@@ -245,7 +262,8 @@ describe("the receipts", () => {
     const travelBack = await bookmark(env.DB);
     await seedCustomer(world, "in parts", 200, 901);
     const [first] = await eraseWhole(world, "in parts");
-    expect(first?.receipts).toHaveLength(2);
+    const ids = (first?.receipts ?? []).flatMap((receipt) => receipt.chat_ids);
+    expect([first?.receipts?.length, ids]).toEqual([2, Array.from({ length: 1_100 }, (_, i) => i + 1)]);
     await travelBack();
     for (const receipt of first?.receipts?.toReversed() ?? []) await settle(world, "main", { receipts: [receipt] });
     expect((await world.stored()).sessions).toEqual([]);

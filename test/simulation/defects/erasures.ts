@@ -185,6 +185,78 @@ export const ERASURE_DEFECTS: Defect[] = [
     edits: [{ file: STEP, find: "forgetLastErrors, forgetPruned, end]", replace: "forgetLastErrors, end]" }],
   },
   {
+    name: "erase-miscounts-in-the-audit-log",
+    what: "The audit row of an erasure has the events in place of the deliveries.",
+    edits: [{ file: STEP, find: "'deliveries', deliveries)\n", replace: "'deliveries', events)\n" }],
+  },
+  {
+    name: "erase-keeps-the-id",
+    what: "The row of an erasure names the customer after its end.",
+    edits: [
+      { file: STEP, find: "done_at = ${v.now}, external_id = NULL", replace: "done_at = ${v.now}" },
+      {
+        file: "src/store/home/erasures.ts",
+        find: "=> erasure.externalId !== null;",
+        replace: "=> erasure.doneAt === null;",
+      },
+    ],
+  },
+  {
+    name: "erase-ignores-who-is-back",
+    what: "A customer who was erased once is not erased again.",
+    edits: [
+      {
+        file: "src/store/home/erasures.ts",
+        find: "${and(isOfCustomer, isNull(erasures.doneAt))})`;",
+        replace: "${isOfCustomer})`;",
+      },
+    ],
+  },
+  {
+    name: "customer-hash-without-key",
+    what: "The hash of a customer is keyed with what stands beside it.",
+    edits: [
+      {
+        file: "src/services/customer-hash.ts",
+        find: 'importKey("raw", Uint8Array.fromHex(hex),',
+        replace: 'importKey("raw", encoder.encode(row.id),',
+      },
+    ],
+  },
+  {
+    name: "export-skips-a-session",
+    what: "The next page of an export begins one session too late.",
+    edits: [
+      {
+        file: "src/services/customers.ts",
+        find: "> SESSIONS_PER_PAGE ? String(last) : null",
+        replace: "> SESSIONS_PER_PAGE ? String(chatIds.at(-1)) : null",
+      },
+    ],
+  },
+  {
+    name: "export-misses-events",
+    what: "An export has no events of the last session of a page.",
+    edits: [
+      {
+        file: "src/services/customers.ts",
+        find: "Number(sessionId) <= last)",
+        replace: "Number(sessionId) < Number(page.at(-1)?.id))",
+      },
+    ],
+  },
+  {
+    name: "export-leaves-no-row",
+    what: "Only the first page of an export leaves a row in the audit log.",
+    edits: [
+      {
+        file: "src/services/customers.ts",
+        find: "  await insertAudit(db, authorOf(ctx),",
+        replace: "  if (after === 0) await insertAudit(db, authorOf(ctx),",
+      },
+    ],
+  },
+  {
     name: "settling-erases-nobody",
     what: "Settling a restored home does not erase again.",
     edits: [
