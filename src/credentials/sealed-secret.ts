@@ -1,8 +1,8 @@
 import type { Runtime } from "../runtime.ts";
 
 /**
- * The secrets of apps and webhooks, and those of the deployment itself, as stored: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key. Site, owner, version
- * and slot are associated data: a sealed secret does not open for another site, app, webhook, version or slot.
+ * The secrets of apps and webhooks, and those of the deployment itself, as stored: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a
+ * master key. Site, owner, version and slot are associated data: a sealed secret does not open for another site, owner, version or slot.
  */
 
 export type Slot = "current" | "previous";
