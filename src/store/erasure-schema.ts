@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { homeSites } from "./schema.ts";
 
 /** The tables for erasing a customer's data. schema.ts has the rules for all tables. */
@@ -49,6 +49,8 @@ export const erasures = sqliteTable(
     primaryKey({ columns: [t.siteId, t.hash, t.id] }),
     // A key of the hashes may be lost while an erasure is under way: then the customer's id finds it.
     index("erasures_under_way").on(t.siteId, t.externalId).where(sql`external_id IS NOT NULL`),
+    // Answers and the audit log name an erasure by its id alone.
+    uniqueIndex("erasures_by_id").on(t.siteId, t.id),
   ],
 );
 

@@ -1,9 +1,9 @@
-import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gt, isNotNull, lte, max, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { erasures } from "../erasure-schema.ts";
-import { each } from "../json-rows.ts";
+import { each, field } from "../json-rows.ts";
 import { withRetries } from "../run-batch.ts";
 import { customers, sessions } from "../schema.ts";
 
@@ -11,6 +11,7 @@ import { customers, sessions } from "../schema.ts";
 
 /** D1 takes 2 MB in one value. */
 const IDS_PER_STATEMENT = 100_000;
+const KEYS_PER_STATEMENT = 20_000;
 
 /** The state of an erasure. */
 export type Erasure = typeof erasures.$inferSelect;
@@ -55,10 +56,14 @@ export async function beginErasure(
 ): Promise<Erasure | undefined> {
   const store = drizzle(db);
   const { siteId, hash, id, externalId } = erasure;
-  const isTheirs = or(eq(erasures.hash, hash), eq(erasures.externalId, externalId));
-  const isOfCustomer = and(eq(erasures.siteId, siteId), isTheirs);
+  const isUnderWay = and(eq(erasures.siteId, siteId), eq(erasures.externalId, externalId));
+  const underWay = store.select({ id: erasures.id }).from(erasures).where(isUnderWay).limit(1);
+  const isOfCustomer = and(eq(erasures.siteId, siteId), eq(erasures.hash, hash));
+  const last = store
+    .select({ id: max(erasures.id) })
+    .from(erasures)
+    .where(isOfCustomer);
   const until = sql`coalesce((SELECT max(${sessions.id}) FROM ${sessions} WHERE ${sessions.siteId} = ${siteId}), 0)`;
-  const isFirst = sql`NOT EXISTS (SELECT 1 FROM ${erasures} WHERE ${and(isOfCustomer, isNull(erasures.doneAt))})`;
   const isKnown = sql`EXISTS (SELECT 1 FROM ${customers} WHERE ${customers.siteId} = ${siteId} AND ${customers.externalId} = ${externalId})`;
   const audited = {
     siteId: sql`${siteId}`,
@@ -71,15 +76,13 @@ export async function beginErasure(
       // A late try may come after the end of the erasure, when the customer is back.
       store
         .insert(erasures)
-        .select(sql`${newRow(erasure, externalId, until, author.now)} WHERE ${isFirst} AND ${isKnown}`)
+        .select(sql`${newRow(erasure, externalId, until, author.now)} WHERE NOT EXISTS ${underWay} AND ${isKnown}`)
         .onConflictDoNothing(),
       auditOf(db, author, audited, ONE_ROW, CHANGED),
       store
         .select()
         .from(erasures)
-        .where(isOfCustomer)
-        .orderBy(desc(isNull(erasures.doneAt)), desc(erasures.id))
-        .limit(1),
+        .where(and(eq(erasures.siteId, siteId), sql`${erasures.id} = coalesce(${underWay}, ${last})`)),
     ]);
   const [, , [found]] = await withRetries(runtime, batch, answerBy);
   return found;
@@ -88,13 +91,10 @@ export async function beginErasure(
 export const selectErasure = (db: D1Database, key: ErasureKey): Promise<Erasure | undefined> =>
   drizzle(db).select().from(erasures).where(isErasure(key)).get();
 
-/** An erasure by its id alone, for pages. Reads the site's erasures. */
+/** An erasure by its id alone. */
 export async function selectErasureById(db: D1Database, siteId: number, id: string): Promise<Erasure | undefined> {
-  return drizzle(db)
-    .select()
-    .from(erasures)
-    .where(and(eq(erasures.siteId, siteId), eq(erasures.id, id)))
-    .get();
+  const isOne = and(eq(erasures.siteId, siteId), eq(erasures.id, id));
+  return drizzle(db).select().from(erasures).where(isOne).get();
 }
 
 /** The next chat ids that receipts do not name yet, ascending. */
@@ -136,19 +136,21 @@ export async function noteListed(
   return now;
 }
 
-/** The erasures among these that are done, each as `<site>/<id>`. Reads all erasures of their sites. */
+/** The erasures among these that are done, each as `<site>/<id>`. */
 export async function selectDone(db: D1Database, keys: Pick<Erasure, "siteId" | "id">[]): Promise<Set<string>> {
-  const [siteIds, ids] = [[...new Set(keys.map(({ siteId }) => siteId))], [...new Set(keys.map(({ id }) => id))]];
-  const isOne = and(
-    sql`${erasures.siteId} IN (SELECT value FROM ${each(siteIds)})`,
-    sql`${erasures.id} IN (SELECT value FROM ${each(ids)})`,
-  );
-  const rows = await drizzle(db)
-    .select({ siteId: erasures.siteId, id: erasures.id })
-    .from(erasures)
-    .where(and(isOne, isNotNull(erasures.doneAt)))
-    .all();
-  return new Set(rows.map(({ siteId, id }) => `${siteId}/${id}`));
+  const { siteId, id } = erasures;
+  const isNamed = and(sql`${siteId} = ${field("siteId")}`, sql`${id} = ${field("id")}`);
+  const done = new Set<string>();
+  for (let at = 0; at < keys.length; at += KEYS_PER_STATEMENT) {
+    const rows = await drizzle(db)
+      .select({ siteId, id })
+      .from(each(keys.slice(at, at + KEYS_PER_STATEMENT)))
+      .crossJoin(erasures)
+      .where(and(isNamed, isNotNull(erasures.doneAt)))
+      .all();
+    for (const row of rows) done.add(`${row.siteId}/${row.id}`);
+  }
+  return done;
 }
 
 /** The customers of those of these sessions that the home has. */

@@ -1,0 +1,1 @@
+CREATE UNIQUE INDEX `erasures_by_id` ON `erasures` (`site_id`,`id`);
