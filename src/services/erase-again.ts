@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { positiveId } from "../fields.ts";
-import { type ReceiptKey, selectReceiptKeys, selectReceipts } from "../store/directory/erasure-receipts.ts";
+import { selectReceiptKeys, selectReceipts } from "../store/directory/erasure-receipts.ts";
 import { bringBackErasure, isOpen, selectCustomersOf, selectDone, selectErasure } from "../store/home/erasures.ts";
-import { listReceiptKeys, readReceipt } from "../store/kv-erasures.ts";
+import { type ListedReceipt, listReceipts, readReceipt } from "../store/kv-erasures.ts";
 import { isOutOfCalls } from "../store/run-batch.ts";
 import { type HashCheck, hashCheck } from "./customer-hash.ts";
 import { CHAT_IDS_PER_RECEIPT, goOn } from "./erase-customer.ts";
@@ -24,12 +24,12 @@ export const keptReceiptsSchema = z.array(keptReceiptSchema);
 
 export type KeptReceipt = z.infer<typeof keptReceiptSchema>;
 
-/** A part of a receipt, wherever it is kept. Somebody who can write KV could make one up. */
-type Part = ReceiptKey & { chatIds?: number[]; isTrusted: boolean };
+/** A part of a receipt, wherever it is kept. Somebody who can write KV could make one up, or spoil one. */
+type Part = ListedReceipt & { chatIds?: number[]; isTrusted: boolean };
 
 /** How far erasing again is. */
 export interface ErasedAgain {
-  /** How many erasures were carried out again. */
+  /** How many erasures were carried out again, because their customer was back. */
   done: number;
   /** How many are not: the same call again goes on. The home must stay closed until it is 0. */
   left: number;
@@ -81,7 +81,7 @@ async function dueErasures(
     })),
     // A restored directory has only what it had at that time.
     ...(await selectReceiptKeys(directory, home)).map((key) => ({ ...key, isTrusted: true })),
-    ...(await listReceiptKeys(credentials, home, fromKv(ctx))).map((key) => ({ ...key, isTrusted: false })),
+    ...(await listReceipts(credentials, home, fromKv(ctx))).map((key) => ({ ...key, isTrusted: false })),
   ].filter(({ siteId }) => siteIds.has(siteId));
   const done = await selectDone(
     db,
@@ -96,7 +96,7 @@ async function dueErasures(
 
 const nameOf = ({ siteId, erasureId }: Pick<Part, "siteId" | "erasureId">) => `${siteId}/${erasureId}`;
 
-/** What became of an erasure: `nothing` when the receipts that were sent along name no session that the home has. */
+/** What became of an erasure: `nothing` when nobody was back. */
 type Outcome = "done" | "left" | "nothing";
 
 async function carryOut(
@@ -106,13 +106,16 @@ async function carryOut(
   check: HashCheck,
   answerBy: number,
 ): Promise<Outcome> {
-  const [{ siteId, erasureId, hash, until, isTrusted }] = parts;
+  const [{ siteId, erasureId, hash, until = 0, isTrusted }] = parts;
   const leave = (warning: string): Outcome => {
     ctx.telemetry.warn({ warning, home, site: siteId, erasure: erasureId });
     return "left";
   };
   const chatIds = await chatIdsOf(ctx, parts);
-  if (chatIds === undefined) return leave("a receipt in KV cannot be read");
+  if (hash === undefined || chatIds === undefined) return leave("a receipt in KV cannot be read");
+  const isSound =
+    chatIds.every((id) => id <= until) && parts.every((part) => part.hash === hash && part.until === until);
+  if (!isTrusted && !isSound) return leave("a receipt in KV contradicts itself: nothing was erased for it");
   const theirs: string[] = [];
   for (const found of await selectCustomersOf(db, siteId, chatIds)) {
     const isTheirs = await check(hash, siteId, found);
@@ -134,7 +137,7 @@ async function carryOut(
   let progress = isPart
     ? await selectErasure(db, key)
     : await bringBackErasure(ctx.runtime, db, { ...key, externalId, until }, ctx.now);
-  if (progress === undefined) return "nothing";
+  if (progress === undefined || !isOpen(progress)) return "nothing";
   while (isOpen(progress) && ctx.runtime.elapsed() < answerBy) {
     const before = progress;
     progress = (await goOn(ctx, { id: siteId, home }, db, progress, answerBy, true)).erasure;
@@ -151,7 +154,7 @@ async function chatIdsOf(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise
   const stored = await selectReceipts(directory, { home, siteId, erasureId });
   const chatIds = new Set(stored.flatMap((receipt) => receipt.chatIds));
   for (const part of parts) {
-    const isSame = (each: ReceiptKey) => each.listedAt === part.listedAt && each.firstChatId === part.firstChatId;
+    const isSame = (each: ListedReceipt) => each.listedAt === part.listedAt && each.firstChatId === part.firstChatId;
     if (part.chatIds === undefined && stored.some(isSame)) continue;
     const ids = part.chatIds ?? (await readReceipt(credentials, part, fromKv(ctx)));
     if (ids === undefined) return undefined;

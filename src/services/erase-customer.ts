@@ -167,7 +167,7 @@ export async function goOn(
     erasure = stored;
   };
   const listAgain = async () => take(await noteListed(runtime, db, erasure, { listedTo: 0, listedAt: now }, answerBy));
-  if (now - erasure.listedAt >= RECEIPTS_FRESH_SECONDS) await listAgain();
+  if (isOpen(erasure) && now - erasure.listedAt >= RECEIPTS_FRESH_SECONDS) await listAgain();
   for (let parts = 0; parts < PARTS_PER_CALL && runtime.elapsed() + LEAST_LEFT_MS <= answerBy; ) {
     if (!isOpen(erasure)) break;
     if (erasure.listedTo < erasure.until) {

@@ -12,7 +12,7 @@ import type { AskKv } from "./kv-floors.ts";
 export const RECEIPT_SECONDS = 31 * 86_400;
 
 const prefixOf = (home: string) => `erasures:${home}:`;
-const keyOf = ({ home, siteId, erasureId, listedAt, firstChatId }: ReceiptKey) =>
+const keyOf = ({ home, siteId, erasureId, listedAt, firstChatId }: Omit<ReceiptKey, keyof ReceiptMetadata>) =>
   `${prefixOf(home)}${siteId}:${erasureId}:${listedAt}:${firstChatId}`;
 const HASH_KEYS = "customer-hash-key:";
 
@@ -26,21 +26,22 @@ export async function writeReceipt(kv: KVNamespace | undefined, receipt: Receipt
   await kv?.put(keyOf(receipt), JSON.stringify(receipt.chatIds), { expirationTtl: RECEIPT_SECONDS, metadata });
 }
 
+/** A part as KV names it. Without hash when its metadata cannot be read: somebody else has spoilt it. */
+export type ListedReceipt = Omit<ReceiptKey, keyof ReceiptMetadata> & Partial<ReceiptMetadata>;
+
 /** The parts of a home's erasures that KV knows, without their chat ids. @throws any error of `askKv` */
-export async function listReceiptKeys(kv: KVNamespace | undefined, home: string, askKv: AskKv): Promise<ReceiptKey[]> {
-  const found: ReceiptKey[] = [];
+export async function listReceipts(kv: KVNamespace | undefined, home: string, askKv: AskKv): Promise<ListedReceipt[]> {
+  const found: ListedReceipt[] = [];
   if (kv === undefined) return found;
   const prefix = prefixOf(home);
   for (let cursor: string | null | undefined = null; cursor !== undefined; ) {
     const asked: { prefix: string; cursor: string | null } = { prefix, cursor };
     const page: KVNamespaceListResult<ReceiptMetadata> = await askKv(() => kv.list<ReceiptMetadata>(asked));
     for (const { name, metadata } of page.keys) {
-      const [siteId, erasureId, listedAt, firstChatId] = name.slice(prefix.length).split(":");
-      const list = { erasureId: erasureId ?? "", listedAt: Number(listedAt), firstChatId: Number(firstChatId) };
-      const key = { home, siteId: Number(siteId), ...list };
-      // What somebody else put there is no receipt.
-      if (typeof metadata?.hash === "string" && Number.isSafeInteger(metadata.until))
-        found.push({ ...key, ...metadata });
+      const [siteId, erasureId = "", listedAt, firstChatId] = name.slice(prefix.length).split(":");
+      const list = { erasureId, listedAt: Number(listedAt), firstChatId: Number(firstChatId) };
+      const isReadable = typeof metadata?.hash === "string" && Number.isSafeInteger(metadata.until);
+      found.push({ home, siteId: Number(siteId), ...list, ...(isReadable && metadata) });
     }
     cursor = page.list_complete ? undefined : page.cursor;
   }
@@ -50,7 +51,7 @@ export async function listReceiptKeys(kv: KVNamespace | undefined, home: string,
 /** The chat ids of a part; undefined when KV has lost it, or somebody else has spoilt it. @throws any error of `askKv` */
 export async function readReceipt(
   kv: KVNamespace | undefined,
-  key: ReceiptKey,
+  key: Omit<ReceiptKey, keyof ReceiptMetadata>,
   askKv: AskKv,
 ): Promise<number[] | undefined> {
   const text = kv && (await askKv(() => kv.get(keyOf(key), "text")));

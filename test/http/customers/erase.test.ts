@@ -221,6 +221,18 @@ describe("what is erased", () => {
     expect((await erase(world, { sbs: "slow" })).body).toMatchObject({ remaining: 0, ...until });
   });
 
+  it("is not touched any more once it is done, also days later", async () => {
+    const world = await World.create({}, "apac");
+    await world.chatId({ sbs: "gone" });
+    const [end] = await eraseWhole(world, "gone");
+    const stored = () =>
+      databaseOf("apac").prepare("SELECT * FROM erasures WHERE site_id = ?").bind(world.siteId).all();
+    const { results: before } = await stored();
+    world.clock.now = NOW + 3 * DAY;
+    expect(await eraseWhole(world, "gone")).toMatchObject([{ erasure_id: end?.erasure_id, remaining: 0 }]);
+    expect((await stored()).results).toEqual(before);
+  });
+
   it("is never given a chat_id again, also when all sessions go, and first_chat_id stays above", async () => {
     const world = await World.create();
     const ids = [await world.chatId({ sbs: "a" }), await world.chatId({ sbs: "a" })];

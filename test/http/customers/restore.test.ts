@@ -325,6 +325,45 @@ describe("the receipts", () => {
     expect(await placesOf(text)).toEqual([]);
   });
 
+  it.each<[string, unknown]>([
+    ["without metadata", undefined],
+    ["without a hash", { until: 9 }],
+    ["without a highest id", { hash: "made up" }],
+    ["whose highest id was lowered", "lowered"],
+  ])("in KV alone, %s, keep the home from being done, and the log says so", async (_, change) => {
+    const world = await World.create();
+    const text = personText();
+    const id = await world.chatId(fieldsOf(text));
+    const travelBack = await bookmark(env.DB);
+    await eraseWhole(world, text);
+    await travelBack();
+    const [key] = (await env.CREDENTIALS.list<{ hash: string }>({ prefix: `erasures:main:${world.siteId}:` })).keys;
+    const { name = "", metadata } = key ?? {};
+    const spoilt = change === "lowered" ? { hash: metadata?.hash, until: id - 1 } : change;
+    await env.CREDENTIALS.put(name, `[${id}]`, { metadata: spoilt });
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const shut = world.anotherIsolate({ CLOSED_HOMES: "main" as never });
+    const { body } = await call(shut, "POST", "/admin/homes/main/restored", {});
+    expect(body).toMatchObject({ erased_again: 0, erasures_left: 1 });
+    expect(warn.mock.calls.join()).toMatch(/a receipt in KV (cannot be read|contradicts itself)/);
+    await env.CREDENTIALS.put(name, `[${id}]`, { metadata });
+    await settle(world, "main");
+    expect(await placesOf(text)).toEqual([]);
+  });
+
+  it("of somebody who is not back count as none, and are remembered as done", async () => {
+    const world = await World.create({}, "apac");
+    const travelBack = await bookmark(env.HOME_APAC);
+    for (const sbs of ["one", "another"]) await world.chatId({ sbs });
+    const answers = [await eraseWhole(world, "one"), await eraseWhole(world, "another")];
+    await travelBack();
+    expect(await settle(world, "apac")).toMatchObject([{ erased_again: 0, erasures_left: 0 }]);
+    for (const [i, sbs] of ["one", "another"].entries()) {
+      const { status, body } = await erase(world, { sbs });
+      expect([status, body]).toMatchObject([200, { erasure_id: answers[i]?.at(-1)?.erasure_id, remaining: 0 }]);
+    }
+  });
+
   it("in KV that are made up from true ones can have somebody erased who was erased once and came back, and nobody else", async () => {
     const world = await World.create();
     await world.chatId({ sbs: "erased once" });
