@@ -9,15 +9,20 @@ import { World } from "../../support/world.ts";
 
 const ERASED = 100;
 
-/** The rows that erasing a customer with 100 sessions reads, among so many sessions of others; and the statements of the call. */
-async function costAmong(others: number): Promise<{ read: number; statements: number }> {
+/**
+ * The rows that erasing a customer with 100 sessions reads, among so many sessions of others; and the statements of the call.
+ *
+ * @param added how many agents were added to one old session of another customer, between the sessions of this one
+ */
+async function costAmong(others: number, added = 0): Promise<{ read: number; statements: number }> {
   const world = await World.create({}, "apac");
   const db = databaseOf("apac");
   await newWebhook(world);
   await eventsOn(world);
   await seedCustomer(world, "x", ERASED / 2);
   for (let i = 0; i < others; i += 500) await seedCustomer(world, `other ${i}`, 500, ERASED + i);
-  await seedCustomer(world, "x", ERASED / 2, ERASED + others + 1);
+  if (added > 0) await tellOfAdded(world, ERASED, ERASED + others, added);
+  await seedCustomer(world, "x", ERASED / 2, ERASED + others + added + 1);
   let [read, statements] = [0, 0];
   const counting = countingDb(db, {
     before: (count) => {
@@ -32,12 +37,55 @@ async function costAmong(others: number): Promise<{ read: number; statements: nu
   return { read, statements };
 }
 
+/** Writes events of agents who were added to a session, as from a program that works through old sessions. */
+async function tellOfAdded({ siteId }: World, session: number, from: number, count: number): Promise<void> {
+  const n = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)";
+  await databaseOf("apac")
+    .prepare(
+      `${n} INSERT INTO events SELECT ?2, ?3 + i, 'evt_' || ?2 || '_' || i, 'session.agents_added', ?4, 1000 + (?3 + i) * 120,
+       '{"agent_ids":[2]}' FROM n`,
+    )
+    .bind(count, siteId, from, session)
+    .run();
+}
+
+describe("any call about a customer", () => {
+  it("reads no more on a site with a thousand erasures", async () => {
+    const world = await World.create({}, "apac");
+    const db = databaseOf("apac");
+    const reads = async (sbs: string) => {
+      let read = 0;
+      const after = ({ meta }: D1Result) => {
+        read += meta.rows_read;
+      };
+      const isolate = world.anotherIsolate({ HOME_APAC: countingDb(db, { after }).db });
+      await world.chatId({ sbs });
+      for (let i = 0; i < 2; i++) expect(await erase(isolate, { sbs })).toMatchObject({ body: { remaining: 0 } });
+      return read;
+    };
+    const few = await reads("first");
+    await db
+      .prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+         INSERT INTO erasures SELECT ?, 'hash ' || i, 'erasure ' || i, NULL, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, '{}', 0, 0 FROM n`,
+      )
+      .bind(world.siteId)
+      .run();
+    expect(await reads("second")).toBeLessThan(few + 20);
+  });
+});
+
 describe("erasing 100 sessions", () => {
-  it("reads about a hundred rows for each, and hardly more on a site with six times the sessions", async () => {
+  it("reads less than 200 rows for each, and hardly more on a site with six times the sessions", async () => {
     const [few, many] = [await costAmong(500), await costAmong(3_000)];
-    expect(few.read).toBeLessThan(150 * ERASED);
+    expect(few.read).toBeLessThan(200 * ERASED);
     expect(many.read).toBeLessThan(1.5 * few.read);
     // Workers Free allows 50 queries in an invocation, and some of them go to the directory.
     expect(many.statements).toBeLessThan(40);
+  });
+
+  it("reads hardly more where agents were added to old sessions 20,000 times in between", async () => {
+    const [few, many] = [await costAmong(500), await costAmong(500, 20_000)];
+    expect(many.read).toBeLessThan(2 * few.read);
   });
 });

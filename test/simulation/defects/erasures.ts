@@ -75,8 +75,8 @@ export const ERASURE_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/events-of-sessions.ts",
-        find: "let missing = laterJoinings(sessions, joinings.results);",
-        replace: "let missing = laterJoinings(sessions, joinings.results).slice(0, 0);",
+        find: "AND ${events.type} IN (${CREATED}, ${ADDED}) AND",
+        replace: "AND ${events.type} IN (${CREATED}) AND",
       },
     ],
   },
@@ -207,8 +207,8 @@ export const ERASURE_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/erasures.ts",
-        find: "${and(isOfCustomer, isNull(erasures.doneAt))})`;",
-        replace: "${isOfCustomer})`;",
+        find: "WHERE NOT EXISTS ${underWay} AND",
+        replace: "WHERE NOT EXISTS (SELECT 1 FROM ${erasures} WHERE ${isOfCustomer}) AND",
       },
     ],
   },
