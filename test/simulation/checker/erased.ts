@@ -1,6 +1,7 @@
 import type { Row } from "../platform/database.ts";
 import type { KvTruth } from "../platform/kv.ts";
 import type { Home } from "../world/cloud/home.ts";
+import { sessionsOf } from "./admin/erasures.ts";
 import type { Model } from "./model.ts";
 
 /**
@@ -24,11 +25,10 @@ const asJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 /** @returns who is found and where; undefined when nobody is */
 export function foundAgain(model: Model, { homes, kv, tables, except }: Places): string | undefined {
-  for (const { id, home, siteId, sbs, until, ends } of model.erasures.values()) {
+  for (const { id, home, siteId, sbs, chatIds, ends } of model.erasures.values()) {
     if (ends === 0 || except.has(home)) continue;
-    const back = [...model.home(home).sessions.values()].find(
-      ({ row }) => row.site_id === siteId && row.customer_external_id === sbs && Number(row.id) <= until,
-    );
+    // Other sessions may be back that one restore had undone before the erasure, and another restore has not: no receipt names them.
+    const back = sessionsOf(model.home(home), { siteId, sbs }).find(({ row }) => chatIds.has(Number(row.id)));
     if (back !== undefined) return `session ${back.row.id} of site ${siteId} in ${home} is back after erasure ${id}`;
   }
   const texts = new Set(model.erasedTexts);

@@ -1,8 +1,7 @@
 import { sessionDetail } from "../../operations/create-session.ts";
 import { wrongHash } from "../customer-hash.ts";
-import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
-import { type Counts, countsOf } from "./erasures.ts";
+import { type Counts, countsOf, sessionsOf } from "./erasures.ts";
 import type { OperationOf } from "./intents.ts";
 
 /** What the calls about one customer's data answer: docs/operating.md, "One customer's data". */
@@ -11,11 +10,6 @@ import type { OperationOf } from "./intents.ts";
 const SESSIONS_PER_PAGE = 3;
 
 type OfCustomer = OperationOf<"eraseCustomer" | "exportCustomer">["intent"];
-
-const sessionsOf = (home: HomeModel, { siteId, sbs }: OfCustomer) =>
-  [...home.sessions.values()]
-    .filter(({ row }) => row.site_id === siteId && row.customer_external_id === sbs)
-    .sort((a, b) => Number(a.row.id) - Number(b.row.id));
 
 /** The erasures of a customer that were begun and not undone by a restore. */
 const erasuresOf = (model: Model, home: string, { siteId, sbs }: OfCustomer) =>

@@ -22,6 +22,8 @@ export interface Begun {
   hash: string;
   /** The highest id of the site's sessions at that time. */
   until: number;
+  /** The customer's sessions at that time. */
+  chatIds: ReadonlySet<number>;
   isDone: boolean;
   /** Whether a restore of its home may have undone its row. */
   isLost: boolean;
@@ -42,6 +44,12 @@ export interface ErasedRows {
 }
 
 type Changes = readonly Written[];
+
+/** A customer's sessions, the oldest first. */
+export const sessionsOf = (home: HomeModel, { siteId, sbs }: { siteId: number; sbs: string }): Session[] =>
+  [...home.sessions.values()]
+    .filter(({ row }) => row.site_id === siteId && row.customer_external_id === sbs)
+    .sort((a, b) => Number(a.row.id) - Number(b.row.id));
 
 const goneOf = (changes: Changes, table: string): Row[] =>
   changes.flatMap((each) => (each.table === table && each.after === null && each.before !== null ? [each.before] : []));
@@ -352,6 +360,7 @@ export function noteErasing(model: Model, operation: Operation, changes: Changes
         hash: string;
       };
       const { siteId, sbs } = intent;
+      const chatIds = new Set(sessionsOf(model.home(home), intent).map((session) => Number(session.row.id)));
       model.erasures.set(id, {
         id,
         home,
@@ -359,6 +368,7 @@ export function noteErasing(model: Model, operation: Operation, changes: Changes
         sbs,
         hash,
         until,
+        chatIds,
         isDone: false,
         isLost: false,
         isRestored: false,
