@@ -47,6 +47,9 @@ export const displayName = text(1, 100, NAME_RULE).check(
   z.refine((value) => isVisible(value) && !MISLEADING.test(value), { error: NAME_RULE }),
 );
 
+/** A customer's `sbs`: the JSON reader makes digits of an integer before. */
+export const customerId = text(1, 64, "must be a string of 1 to 64 characters, or an integer of 1 to 64 digits");
+
 export interface FieldIssue {
   /** The path of the field, such as `kefu_id.3`. Empty when the issue is about all fields. */
   field: string;

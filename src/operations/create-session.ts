@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { positiveId, rule, text } from "../fields.ts";
+import { customerId, positiveId, rule, text } from "../fields.ts";
 import { insertAccepted, nextSessionId } from "../store/home/claim.ts";
 import { agents, customers, messages, nonces, participants, SESSION_FIELDS, sessions } from "../store/schema.ts";
 import { type Placeholders, takeExcluded } from "../store/statement.ts";
@@ -42,7 +42,7 @@ export default defineOperation({
 
   fields: z
     .object({
-      sbs: text(1, 64, "must be a string of 1 to 64 characters, or an integer of as many digits"),
+      sbs: customerId,
       ip: z.union([z.ipv4(IP_RULE), z.ipv6(IP_RULE)], IP_RULE),
       sbs_mc: text(1, 30),
       content: text(1, 2000),

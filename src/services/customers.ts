@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { text } from "../fields.ts";
+import { customerId } from "../fields.ts";
 import { SESSION_EVENT_TYPES } from "../operations/index.ts";
 import { insertAudit } from "../store/audit.ts";
 import type { Site } from "../store/directory/sites.ts";
@@ -9,17 +9,14 @@ import { afterId, CURSOR_RULE } from "./page.ts";
 import { customerUnknown } from "./refusals.ts";
 import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
 
-/** A customer's `sbs`: the JSON reader makes digits of an integer, as for signed calls. */
-const sbs = text(1, 64, "must be a string of 1 to 64 characters, or an integer of as many digits");
-
 /** Body of POST /admin/sites/:site_id/customers/export. */
 export const customerExportSchema = z.strictObject({
-  sbs,
+  sbs: customerId,
   cursor: z.optional(z.string(CURSOR_RULE).check(z.regex(/^\d{1,16}$/, CURSOR_RULE))),
 });
 
 /** Body of POST /admin/sites/:site_id/customers/erase. */
-export const customerErasureSchema = z.strictObject({ sbs });
+export const customerErasureSchema = z.strictObject({ sbs: customerId });
 
 /** How many sessions one page of an export has. */
 export const SESSIONS_PER_PAGE = 50;

@@ -34,7 +34,7 @@ describe("x-error-detail", () => {
     const world = await World.create();
     const { headers } = await world.create({ sbs: "", ip: undefined, kefu_id: ["1", "2"], fzr_uid: 0, sender_type: 4 });
     expect(headers.get("x-error-detail")?.split("; ")).toEqual([
-      "sbs: must be a string of 1 to 64 characters, or an integer of as many digits",
+      "sbs: must be a string of 1 to 64 characters, or an integer of 1 to 64 digits",
       "ip: is required",
       "kefu_id: item 1 must be an integer from 1 to 9007199254740991, not a string",
       "fzr_uid: must be an integer from 1 to 9007199254740991",

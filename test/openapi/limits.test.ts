@@ -166,7 +166,7 @@ describe("the limits are the contract's", () => {
   });
 });
 
-test("sbs: text of 1 to 64 characters, or an integer of as many digits, as documented", async () => {
+test("sbs: text of 1 to 64 characters, or an integer of 1 to 64 digits, as documented", async () => {
   const [text, integer] = schemaOf("CreateSession").properties?.sbs?.anyOf ?? [];
   expect(text).toEqual({ type: "string", minLength: 1, maxLength: 64 });
   expect(integer).toEqual({ type: "integer", exclusiveMinimum: -1e63, exclusiveMaximum: 1e64 });

@@ -62,7 +62,7 @@ const WRONG: [string, unknown][] = [
 ];
 
 describe.each(TEXTS)("$field of create_gd", ({ field, max, optional, stored }) => {
-  const rule = `must be a string of 1 to ${max} characters${field === "sbs" ? ", or an integer of as many digits" : ""}`;
+  const rule = `must be a string of 1 to ${max} characters${field === "sbs" ? ", or an integer of 1 to 64 digits" : ""}`;
 
   it.each(PIECES)(`may be ${max} characters of %s, stored as sent`, async (_, piece) => {
     await expectStored(ofLength(max, piece));

@@ -53,7 +53,7 @@ describe("sbs of create_gd", () => {
     );
     expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
     expect(headers.get("x-error-detail")).toBe(
-      "sbs: must be a string of 1 to 64 characters, or an integer of as many digits",
+      "sbs: must be a string of 1 to 64 characters, or an integer of 1 to 64 digits",
     );
   });
 

@@ -17,8 +17,8 @@ const RULES: Words[] = [
     (t, ...range) => t("must be a string of {0} to {1} characters.", ...range),
   ],
   [
-    /^must be a string of (\d+) to (\d+) characters, or an integer of as many digits$/,
-    (t, ...range) => t("must be a string of {0} to {1} characters, or a whole number of as many digits.", ...range),
+    /^must be a string of (\d+) to (\d+) characters, or an integer of \1 to \2 digits$/,
+    (t, ...range) => t("must be a string of {0} to {1} characters, or a whole number of {0} to {1} digits.", ...range),
   ],
   [/^must be an IPv4 or IPv6 address$/, (t) => t("must be an IPv4 or IPv6 address.")],
   [/^must be one of (\w+)$/, (t, list) => t("must be one of {0}.", list)],

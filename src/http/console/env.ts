@@ -7,8 +7,8 @@ import type { View } from "./view.ts";
 
 export type ConsoleEnv = {
   Bindings: App["Bindings"];
-  /** The first middleware sets `view` and the operator's variables. */
-  Variables: App["Variables"] & OperatorVariables & { view: View };
+  /** The first middleware sets `view` and the operator's variables. `onlyReads`: the form that was sent changes nothing. */
+  Variables: App["Variables"] & OperatorVariables & { view: View; onlyReads?: boolean };
 };
 
 export type PageContext = Context<ConsoleEnv>;

@@ -17,7 +17,7 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
   const { view } = c.var;
   const { t, session } = view;
   const outcome =
-    c.req.method === "GET"
+    c.req.method === "GET" || c.var.onlyReads
       ? t("Try again in a moment.")
       : t("What you sent may or may not have been done: look before you repeat it.");
   const needed = ROLES.find((role) => role === context.role);

@@ -25,6 +25,7 @@ const CHAT_ID = /^\d{1,16}$/;
  */
 export async function postExport(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view } = c.var;
+  c.set("onlyReads", true);
   const form = await readForm(c);
   const { values, entered } = sentCustomer(view, form);
   const path = c.req.path;

@@ -167,11 +167,13 @@ describe("handing a customer's data over", () => {
     expect(page.status).toBe(404);
   });
 
-  it("is 503 when its home does not answer", async () => {
+  it("is 503 when its home does not answer, and may be tried again: nothing was changed", async () => {
     const { world, visitor, path } = await start();
     const page = await visitor.open(path);
     const silent = world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
     const answer = await visitor.through(silent).press(page, HAND_OVER, { "Customer (sbs)": "mei" });
     expect([answer.status, answer.heading]).toEqual([503, "The home apac or the directory does not answer"]);
+    expect(answer.text).toContain("Try again in a moment.");
+    expect(answer.text).not.toContain("look before you repeat it");
   });
 });
