@@ -132,7 +132,7 @@ export const customerSchemas = {
       webhooks: {
         type: "array",
         description:
-          "The site's webhooks, and deleted ones that have got something: tell their receivers where `told` is false.",
+          "The site's webhooks, and those deleted since the erasure began that have got something: tell their receivers where `told` is false.",
         items: exactly({
           id: string("The webhook.", { examples: ["wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42"] }),
           url: orNull(

@@ -249,7 +249,7 @@ function inReceipts(part: Receipt): Receipt[] {
   return receipts;
 }
 
-/** Every webhook of the site, and the deleted ones that have got something. */
+/** Every webhook of the site, and those deleted since the erasure began that have got something. */
 async function recipientsOf(ctx: ServiceContext, site: Site, erasure: Erasure): Promise<Recipient[]> {
   const { webhooks, sessions } = erasure;
   const [present, hasEvents] = await Promise.all([

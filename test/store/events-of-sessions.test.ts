@@ -14,7 +14,11 @@ const happening = fc.record({
   /** Seconds since the one before. */
   after: fc.oneof({ weight: 9, arbitrary: fc.nat(40) }, { weight: 1, arbitrary: fc.nat(5_000) }),
   /** How far the clock of this isolate is behind: mostly little. */
-  behind: fc.oneof({ weight: 4, arbitrary: fc.nat(1) }, { weight: 1, arbitrary: fc.nat(SKEW_SECONDS) }),
+  behind: fc.oneof(
+    { weight: 8, arbitrary: fc.nat(1) },
+    { weight: 2, arbitrary: fc.nat(60) },
+    { weight: 1, arbitrary: fc.nat(SKEW_SECONDS) },
+  ),
   what: fc.constantFrom("create", "create", "create", "add", "add", "addAtOnce", "note", "webhook", "events", "skip"),
   who: fc.nat(PEOPLE.length - 1),
   which: fc.nat(1_000),
@@ -77,7 +81,7 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
 }
 
 describe("the events of a customer's sessions", () => {
-  it("are all found: out of order by a minute, with gaps, pruned, of any type, and in the second of the creation", async () => {
+  it("are all found: out of order by an hour, with gaps, pruned, of any type, and in the second of the creation", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(happening, { minLength: 1, maxLength: 200 }),

@@ -11,13 +11,13 @@ import { literal } from "./claim.ts";
  */
 
 /**
- * The most seconds that the time of an event may be behind the time of an earlier one: `created_at` is the clock of the isolate
- * that took the call, and `seq` counts the commits.
+ * How far around a second its events are looked for, in seconds: `created_at` is the clock of the isolate that took the call, and `seq`
+ * counts the commits, so an event may stand after later ones. The wider places are for what the narrower ones do not have.
  */
-export const SKEW_SECONDS = 60;
+const AROUND_SECONDS = [2, 60, 3_600];
 
-/** Seconds around the time of an event within which its neighbours in the order of seq nearly always are. */
-const NEAR_SECONDS = 2;
+/** The most seconds that the time of an event may be behind the time of an earlier one. */
+export const SKEW_SECONDS = Math.max(...AROUND_SECONDS);
 
 /** Some sessions of one customer, with the lowest ids. */
 export type Chosen = {
@@ -142,8 +142,7 @@ export async function findEvents(db: D1Database, chosen: Chosen, types: readonly
   const seqs = new Set<number>();
   // The events of what happened earlier were pruned.
   let missing = happened.results.filter(({ at }) => at >= log.oldestAt - SKEW_SECONDS);
-  // Most are near. Those of clocks that are wrong by more are looked for in a wider place.
-  for (const around of [NEAR_SECONDS, SKEW_SECONDS]) {
+  for (const around of AROUND_SECONDS) {
     if (missing.length === 0) break;
     const stretches = await stretchesAround(db, siteId, missing, around);
     const { results } = await selectBetween(db, { siteId, stretches, chatIds }).all<HappeningEvent>();
