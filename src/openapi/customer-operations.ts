@@ -14,7 +14,7 @@ export const customerWords = {
   eraseCustomer: {
     summary: "Erase a customer",
     description: [
-      "Erases the customer's sessions up to the site's highest id at the first call, with messages, participants and the data of their events, and the customer once no session is left. Bounded steps: send the same call again until `remaining` is 0. A customer who was erased is 200, with nothing erased; one who is unknown and never was erased is 404.",
+      "Erases the customer's sessions up to the site's highest id at the first call that erases, with messages, participants and the data of their events, and the customer once no session is left. Bounded steps: send the same call again until `remaining` is 0. A customer who was erased is 200, with nothing erased; one who is unknown and never was erased is 404.",
       "",
       "Not erased: what D1's Time Travel keeps until `time_travel_until`, what receivers have got (`webhooks`), Idempotency-Keys until `idempotency_keys_until`, and the caller's own data.",
     ].join("\n"),

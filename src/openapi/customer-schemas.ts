@@ -129,6 +129,12 @@ export const customerSchemas = {
         minimum: 0,
         examples: [0],
       }),
+      customer_is_back: {
+        type: "boolean",
+        description:
+          "Whether the customer has sessions that came after this erasure began: they stay. Once `remaining` is 0, the same call again erases them too.",
+        examples: [false],
+      },
       webhooks: {
         type: "array",
         description:

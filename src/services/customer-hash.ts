@@ -97,11 +97,12 @@ async function keepKey(ctx: ServiceContext, row: HashKeyRow): Promise<void> {
   await withRetries(runtime, () => updateHashKey(config.directory, row, { keptAt: now }), answerBy);
 }
 
-/** The most queries of {@link resealHashKeys}, as long as one key was drawn. */
+/** The most queries of D1 of {@link resealHashKeys}, as long as one key was drawn. */
 export const HASH_KEY_QUERIES = 2;
 
 /**
- * Seals the keys with the newest master key, in KV first. Keys that no master key opens stay as they are: they are not in use.
+ * Seals the keys with the newest master key, in KV first, also those that a restored directory has lost. Keys that no master key opens
+ * stay as they are: they are not in use.
  *
  * @returns how many were sealed again
  * @throws ServiceError `unavailable` when KV does not answer; any error of D1
@@ -110,12 +111,15 @@ export async function resealHashKeys(ctx: ServiceContext): Promise<number> {
   const { directory, credentials } = ctx.config;
   const keyring = await keyringOf(ctx);
   let resealed = 0;
-  for (const row of await selectHashKeys(directory)) {
+  const stored = await selectHashKeys(directory);
+  const kept = await readHashKeys(credentials, fromKv(ctx));
+  const lost = kept.filter(({ id }) => !stored.some((row) => row.id === id));
+  for (const row of [...stored, ...lost.map((each) => ({ ...each, keptAt: null }))]) {
     const hex = row.sealed.startsWith(sealMark(keyring)) ? undefined : await secretOf(keyring, row);
     if (hex === undefined) continue;
     const sealed = await seal(ctx.runtime, keyring, ownerOf(row.id), "current", hex);
     await fromKv(ctx)(() => writeHashKey(credentials, { ...row, sealed }));
-    if (await updateHashKey(directory, row, { sealed })) resealed++;
+    if (lost.some(({ id }) => id === row.id) || (await updateHashKey(directory, row, { sealed }))) resealed++;
   }
   return resealed;
 }

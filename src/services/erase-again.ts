@@ -1,7 +1,9 @@
 import * as z from "zod/mini";
+import { invalidInput } from "../errors.ts";
 import { positiveId } from "../fields.ts";
-import { selectReceiptKeys, selectReceipts } from "../store/directory/erasure-receipts.ts";
-import { bringBackErasure, isOpen, selectCustomersOf, selectDone, selectErasure } from "../store/home/erasures.ts";
+import { insertReceipts, selectReceiptKeys, selectReceipts } from "../store/directory/erasure-receipts.ts";
+import { selectHomesOf } from "../store/directory/sites.ts";
+import { bringBackErasure, isOpen, selectCustomersOf, selectDone, selectErasureById } from "../store/home/erasures.ts";
 import { type ListedReceipt, listReceipts, readReceipt } from "../store/kv-erasures.ts";
 import { isOutOfCalls } from "../store/run-batch.ts";
 import { type HashCheck, hashCheck } from "./customer-hash.ts";
@@ -11,11 +13,14 @@ import type { ServiceContext } from "./service-context.ts";
 
 /** Erasing again, in a restored home, whom the restore has brought back. */
 
+const ID = /^[0-9a-f-]{36}$/;
+const HASH = /^[0-9a-f]{8}\.[0-9a-f]{64}$/;
+
 /** A receipt that an operator kept: as the erasure's answer had it. */
 const keptReceiptSchema = z.strictObject({
-  erasure_id: z.string().check(z.regex(/^[0-9a-f-]{36}$/, "must be an erasure_id")),
+  erasure_id: z.string().check(z.regex(ID, "must be an erasure_id")),
   site_id: positiveId,
-  hash: z.string().check(z.regex(/^[0-9a-f]{8}\.[0-9a-f]{64}$/, "must be the hash of a receipt")),
+  hash: z.string().check(z.regex(HASH, "must be the hash of a receipt")),
   highest_chat_id: z.int().check(z.minimum(0)),
   chat_ids: z.array(positiveId).check(z.maxLength(CHAT_IDS_PER_RECEIPT)),
 });
@@ -24,8 +29,8 @@ export const keptReceiptsSchema = z.array(keptReceiptSchema);
 
 export type KeptReceipt = z.infer<typeof keptReceiptSchema>;
 
-/** A part of a receipt, wherever it is kept. Somebody who can write KV could make one up, or spoil one. */
-type Part = ListedReceipt & { chatIds?: number[]; isTrusted: boolean };
+/** A part of a receipt, in the directory or in KV. Somebody who can write KV could make one up, or spoil one. */
+type Part = ListedReceipt & { isTrusted: boolean };
 
 /** How far erasing again is. */
 export interface ErasedAgain {
@@ -35,9 +40,36 @@ export interface ErasedAgain {
   left: number;
 }
 
+interface RestoredHome {
+  home: string;
+  db: D1Database;
+}
+
+/**
+ * Checks that receipts which an operator kept are for this home, before anything is changed.
+ *
+ * @throws ServiceError `invalid_input` for a receipt of a site that is in another home
+ */
+export async function requireReceiptsOf(
+  ctx: ServiceContext,
+  home: string,
+  kept: readonly KeptReceipt[],
+): Promise<void> {
+  if (kept.length === 0) return;
+  const homes = await selectHomesOf(
+    ctx.config.directory,
+    kept.map((each) => each.site_id),
+  );
+  // A restored directory may not know a site.
+  const at = kept.findIndex((each) => (homes.get(each.site_id) ?? home) !== home);
+  const theirs = homes.get(kept[at]?.site_id ?? 0);
+  if (theirs === undefined) return;
+  throw invalidInput([{ field: `receipts.${at}.site_id`, message: `is a site of the home ${theirs}` }]);
+}
+
 /**
  * Carries out again what a restored home has forgotten of its erasures, as the receipts in the directory, in KV and with the operator
- * say. An erasure that the home remembers is not looked at again.
+ * say. An erasure that the home remembers as done is not looked at again, unless the operator sends its receipt along.
  *
  * @param siteIds the sites of the home
  * @param answerBy no erasure begins after it, in milliseconds of the runtime's `elapsed`
@@ -45,10 +77,11 @@ export interface ErasedAgain {
  */
 export async function eraseAgain(
   ctx: ServiceContext,
-  { home, db, siteIds }: { home: string; db: D1Database; siteIds: Set<number> },
+  { home, db, siteIds }: RestoredHome & { siteIds: Set<number> },
   kept: readonly KeptReceipt[],
   answerBy: number,
 ): Promise<ErasedAgain> {
+  await keepInDirectory(ctx, home, kept, answerBy);
   const due = await dueErasures(ctx, { home, db, siteIds }, kept);
   const check = due.length === 0 ? undefined : await hashCheck(ctx);
   const again: ErasedAgain = { done: 0, left: 0 };
@@ -67,18 +100,30 @@ export async function eraseAgain(
   return again;
 }
 
-/** The parts of each erasure that the home does not have as done, the oldest first. */
+/** The directory remembers what an operator sends: this call may not get far, and the next one goes on. */
+async function keepInDirectory(
+  ctx: ServiceContext,
+  home: string,
+  kept: readonly KeptReceipt[],
+  answerBy: number,
+): Promise<void> {
+  if (kept.length === 0) return;
+  const { runtime, config, now } = ctx;
+  const receipts = kept.map((each) => ({
+    ...{ home, siteId: each.site_id, erasureId: each.erasure_id, hash: each.hash, until: each.highest_chat_id },
+    ...{ listedAt: 0, firstChatId: each.chat_ids[0] ?? 0, chatIds: each.chat_ids },
+  }));
+  await insertReceipts(runtime, config.directory, receipts, now, answerBy);
+}
+
+/** The parts of each erasure that the home does not have as done, and of those that are sent along; the oldest first. */
 async function dueErasures(
   ctx: ServiceContext,
-  { home, db, siteIds }: { home: string; db: D1Database; siteIds: Set<number> },
+  { home, db, siteIds }: RestoredHome & { siteIds: Set<number> },
   kept: readonly KeptReceipt[],
 ): Promise<[Part, ...Part[]][]> {
   const { directory, credentials } = ctx.config;
   const parts: Part[] = [
-    ...kept.map((each) => ({
-      ...{ home, siteId: each.site_id, erasureId: each.erasure_id, hash: each.hash, until: each.highest_chat_id },
-      ...{ listedAt: 0, firstChatId: each.chat_ids[0] ?? 0, chatIds: each.chat_ids, isTrusted: true },
-    })),
     // A restored directory has only what it had at that time.
     ...(await selectReceiptKeys(directory, home)).map((key) => ({ ...key, isTrusted: true })),
     ...(await listReceipts(credentials, home, fromKv(ctx))).map((key) => ({ ...key, isTrusted: false })),
@@ -87,6 +132,8 @@ async function dueErasures(
     db,
     parts.map(({ siteId, erasureId: id }) => ({ siteId, id })),
   );
+  // It may be done by another part, because the operator sends a long list in parts.
+  for (const { site_id: siteId, erasure_id: erasureId } of kept) done.delete(nameOf({ siteId, erasureId }));
   const due: [Part, ...Part[]][] = [];
   for (const [first, ...others] of Map.groupBy(parts, nameOf).values()) {
     if (first !== undefined && !done.has(nameOf(first))) due.push([first, ...others]);
@@ -101,42 +148,36 @@ type Outcome = "done" | "left" | "nothing";
 
 async function carryOut(
   ctx: ServiceContext,
-  { home, db }: { home: string; db: D1Database },
+  { home, db }: RestoredHome,
   parts: [Part, ...Part[]],
   check: HashCheck,
   answerBy: number,
 ): Promise<Outcome> {
-  const [{ siteId, erasureId, hash, until = 0, isTrusted }] = parts;
+  const [{ siteId, erasureId }] = parts;
   const leave = (warning: string): Outcome => {
-    ctx.telemetry.warn({ warning, home, site: siteId, erasure: erasureId });
+    ctx.telemetry.warn({ warning: `${warning}: nothing was erased for it`, home, site: siteId, erasure: erasureId });
     return "left";
   };
-  const chatIds = await chatIdsOf(ctx, parts);
-  if (hash === undefined || chatIds === undefined) return leave("a receipt in KV cannot be read");
-  const isSound =
-    chatIds.every((id) => id <= until) && parts.every((part) => part.hash === hash && part.until === until);
-  if (!isTrusted && !isSound) return leave("a receipt in KV contradicts itself: nothing was erased for it");
+  const named = await namedBy(ctx, parts);
+  if (named === undefined) return leave("a receipt in KV cannot be read");
+  const { hash, until, isTrusted } = named;
+  const stored = await selectErasureById(db, siteId, erasureId);
+  const isSound = isTrusted || named.chatIds.every((id) => id <= until);
+  if (!isSound || (stored ?? { hash }).hash !== hash) return leave("a receipt contradicts itself");
+  const isKeyKnown = (await check(hash, siteId, "")) !== undefined;
+  // Without the key nobody can say whose the hash is: then only sessions that the directory names count.
+  const chatIds = isTrusted && !isKeyKnown ? named.trusted : named.chatIds;
+  const found = await selectCustomersOf(db, siteId, chatIds);
+  if (!isTrusted && !isKeyKnown && found.size > 0) return leave("a receipt in KV has a hash of an unknown key");
   const theirs: string[] = [];
-  for (const found of await selectCustomersOf(db, siteId, chatIds)) {
-    const isTheirs = await check(hash, siteId, found);
-    if (isTheirs === undefined && !isTrusted) {
-      return leave("a receipt in KV has a hash of an unknown key: nothing was erased for it");
-    }
+  for (const each of found) {
     // An id that was given twice, because a home was opened unsettled, may be another customer's.
-    if (isTheirs !== false) theirs.push(found);
+    if (!isKeyKnown || (await check(hash, siteId, each)) === true) theirs.push(each);
   }
   const [externalId = null, another] = theirs;
-  if (another !== undefined) {
-    return leave(
-      "a receipt has a hash of an unknown key, and several customers have its sessions: nothing was erased for it",
-    );
-  }
+  if (another !== undefined) return leave("a receipt has a hash of an unknown key, and several customers its sessions");
   const key = { siteId, hash, id: erasureId };
-  // Other parts of the list may come with another call, and name sessions that the home has.
-  const isPart = externalId === null && parts.some((part) => part.chatIds !== undefined);
-  let progress = isPart
-    ? await selectErasure(db, key)
-    : await bringBackErasure(ctx.runtime, db, { ...key, externalId, until }, ctx.now);
+  let progress = await bringBackErasure(ctx.runtime, db, { ...key, externalId, until }, ctx.now);
   if (progress === undefined || !isOpen(progress)) return "nothing";
   while (isOpen(progress) && ctx.runtime.elapsed() < answerBy) {
     const before = progress;
@@ -147,18 +188,36 @@ async function carryOut(
   return isOpen(progress) ? "left" : "done";
 }
 
+/** What the parts of a receipt say. */
+interface Named {
+  hash: string;
+  until: number;
+  chatIds: number[];
+  /** The chat ids that the directory names. */
+  trusted: number[];
+  /** Whether the directory has any part. Then its word counts, and KV's only adds chat ids. */
+  isTrusted: boolean;
+}
+
 /** @returns undefined when KV has lost or spoilt a part */
-async function chatIdsOf(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise<number[] | undefined> {
+async function namedBy(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise<Named | undefined> {
   const { directory, credentials } = ctx.config;
-  const [{ home, siteId, erasureId }] = parts;
+  const [{ home, siteId, erasureId, isTrusted }] = parts;
   const stored = await selectReceipts(directory, { home, siteId, erasureId });
-  const chatIds = new Set(stored.flatMap((receipt) => receipt.chatIds));
+  const trusted = stored.flatMap((receipt) => receipt.chatIds);
+  const chatIds = new Set(trusted);
   for (const part of parts) {
     const isSame = (each: ListedReceipt) => each.listedAt === part.listedAt && each.firstChatId === part.firstChatId;
-    if (part.chatIds === undefined && stored.some(isSame)) continue;
-    const ids = part.chatIds ?? (await readReceipt(credentials, part, fromKv(ctx)));
+    if (stored.some(isSame)) continue;
+    const ids = await readReceipt(credentials, part, fromKv(ctx));
     if (ids === undefined) return undefined;
     for (const id of ids) chatIds.add(id);
   }
-  return [...chatIds];
+  const believed = isTrusted ? stored : parts;
+  const [hash] = new Set(believed.map((part) => part.hash));
+  // A later part may be of a beginning that had newer sessions.
+  const until = Math.max(...believed.map((part) => part.until ?? Number.NaN));
+  const isReadable = believed.every((part) => part.hash === hash) && HASH.test(hash ?? "") && ID.test(erasureId);
+  if (!isReadable || hash === undefined || Number.isNaN(until)) return undefined;
+  return { hash, until, chatIds: [...chatIds], trusted, isTrusted };
 }

@@ -2,7 +2,7 @@ import { homeClosed } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import { SESSION_EVENT_TYPES } from "../operations/index.ts";
 import { newRequestId } from "../request-id.ts";
-import { areNamed, insertReceipt, type Receipt, selectReceipts } from "../store/directory/erasure-receipts.ts";
+import { insertReceipts, type Receipt, selectNamed, selectReceipts } from "../store/directory/erasure-receipts.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { ERASED, type Erased, eraseStep, findStep } from "../store/home/erase-step.ts";
 import {
@@ -44,8 +44,8 @@ export const CHAT_IDS_PER_PART = 10_000;
 export const CHAT_IDS_PER_RECEIPT = 1_000;
 
 /**
- * Receipts of an erasure that stood still are written again after this time, with all that is left: they are kept for a day longer
- * than Time Travel reaches back.
+ * A part of a receipt that is older is written again before its sessions go: it is kept for a day longer than Time Travel reaches
+ * back.
  */
 const RECEIPTS_FRESH_SECONDS = 43_200;
 
@@ -86,15 +86,17 @@ export interface CustomerErasure {
 const NOTHING = Object.fromEntries(ERASED.map((what) => [what, 0])) as Erased;
 
 /**
- * Erases a customer with all sessions up to the site's highest id at the first call, in bounded steps: call again until `remaining` is 0.
+ * Erases a customer with all sessions up to the site's highest id at the call that erases first, in bounded steps: call again until
+ * `remaining` is 0.
  *
+ * @returns `isBack`: whether the customer has newer sessions, which stay
  * @throws ServiceError `not_found`, reason `customer_unknown`, for a customer who is unknown and was never erased; `unavailable`, with
  *   nothing half deleted, when the home or the directory is closed, or a database or KV does not answer
  */
 export async function eraseCustomer(
   ctx: ServiceContext,
   { site, sbs: externalId }: { site: Site; sbs: string },
-): Promise<CustomerErasure> {
+): Promise<CustomerErasure & { isBack: boolean }> {
   const { runtime, config, answerBy } = ctx;
   if (config.closedHomes.has(site.home)) throw new ServiceError("unavailable", homeClosed(site.home));
   const db = homeOf(ctx, site);
@@ -102,7 +104,9 @@ export async function eraseCustomer(
   const key = { siteId: site.id, hash, id: newRequestId(runtime) };
   const begun = await beginErasure(runtime, db, { ...key, externalId }, authorOf(ctx), answerBy);
   if (begun === undefined) throw customerUnknown();
-  return goOnNow(ctx, site, db, begun);
+  const erasure = await goOnNow(ctx, site, db, begun);
+  const since = { siteId: site.id, externalId, listedTo: begun.until, until: Number.MAX_SAFE_INTEGER };
+  return { ...erasure, isBack: (await selectUnlisted(db, since, 1)).length > 0 };
 }
 
 /**
@@ -154,67 +158,88 @@ interface Progress {
  */
 export async function goOn(
   ctx: ServiceContext,
-  { id: siteId, home }: Pick<Site, "id" | "home">,
+  site: Pick<Site, "id" | "home">,
   db: D1Database,
   begun: Erasure,
   answerBy: number,
   hasReceipts = false,
 ): Promise<Progress> {
-  const { runtime, config, now } = ctx;
+  const { runtime } = ctx;
+  const lasts = () => runtime.elapsed() + LEAST_LEFT_MS <= answerBy;
   let erasure = begun;
   const take = (stored: Erasure | undefined) => {
     if (stored === undefined) throw new ServiceError("unavailable", { reason: "erasure_lost", retryAfter: 1 });
     erasure = stored;
   };
-  const listAgain = async () => take(await noteListed(runtime, db, erasure, { listedTo: 0, listedAt: now }, answerBy));
-  if (isOpen(erasure) && now - erasure.listedAt >= RECEIPTS_FRESH_SECONDS) await listAgain();
-  for (let parts = 0; parts < PARTS_PER_CALL && runtime.elapsed() + LEAST_LEFT_MS <= answerBy; ) {
-    if (!isOpen(erasure)) break;
-    if (erasure.listedTo < erasure.until) {
-      take(await listSome(ctx, { siteId, home }, db, erasure, answerBy));
-      parts++;
-      continue;
-    }
-    // The operator has the receipts before anything is deleted.
-    if (parts > 0 && !hasReceipts && areKeptByOperator(ctx)) break;
-    const found = await findStep(runtime, db, erasure, SESSION_EVENT_TYPES, answerBy);
-    const receipt = { home, siteId, erasureId: erasure.id };
-    if (!(await areNamed(runtime, config.directory, receipt, found.chatIds, answerBy))) {
-      // The directory was restored since, and has lost the receipts.
-      await listAgain();
-      continue;
-    }
-    const step = await eraseStep(runtime, db, erasure, found, newEventId(runtime), authorOf(ctx), answerBy);
-    take(step.erasure);
-    return { erasure, erased: step.erased, told: step.told };
+  let parts = 0;
+  while (isOpen(erasure) && erasure.listedTo < erasure.until && parts < PARTS_PER_CALL && lasts()) {
+    take(await listSome(ctx, site, db, erasure, answerBy));
+    parts++;
   }
-  return { erasure, erased: NOTHING, told: [] };
+  // The operator has the receipts before anything is deleted.
+  const mustWait = parts === PARTS_PER_CALL || (parts > 0 && !hasReceipts && areKeptByOperator(ctx));
+  if (!isOpen(erasure) || erasure.listedTo < erasure.until || mustWait || !lasts()) {
+    return { erasure, erased: NOTHING, told: [] };
+  }
+  const found = await findStep(runtime, db, erasure, SESSION_EVENT_TYPES, answerBy);
+  await nameAgain(ctx, site, db, erasure, found.chatIds, answerBy);
+  const step = await eraseStep(runtime, db, erasure, found, newEventId(runtime), authorOf(ctx), answerBy);
+  take(step.erasure);
+  return { erasure, erased: step.erased, told: step.told };
 }
 
 /**
- * Writes the next part of the receipt into the directory and into KV, and then notes in the home that it is written.
+ * Writes the next part of the receipt, and then notes in the home that it is written.
  *
  * @returns the erasure as it is now
  * @throws ServiceError `unavailable` when the directory or KV does not take it
  */
 async function listSome(
   ctx: ServiceContext,
-  { siteId, home }: { siteId: number; home: string },
+  site: Pick<Site, "id" | "home">,
   db: D1Database,
   erasure: OpenErasure,
   answerBy: number,
 ): Promise<Erasure | undefined> {
-  const { runtime, config, now } = ctx;
   const chatIds = await selectUnlisted(db, erasure, CHAT_IDS_PER_PART);
-  const { id: erasureId, hash, until, listedTo, listedAt } = erasure;
-  const receipt = { home, siteId, erasureId, hash, until, listedAt, chatIds, firstChatId: chatIds[0] ?? listedTo };
-  await Promise.all([
-    insertReceipt(runtime, config.directory, receipt, now, answerBy),
-    fromKv(ctx)(() => writeReceipt(config.credentials, receipt)),
-  ]);
+  await writePart(ctx, site, erasure, chatIds, answerBy);
   const isLast = chatIds.length < CHAT_IDS_PER_PART;
-  const next = { listedTo: isLast ? until : (chatIds.at(-1) ?? until), listedAt };
-  return noteListed(runtime, db, erasure, next, answerBy);
+  const listedTo = isLast ? erasure.until : (chatIds.at(-1) ?? erasure.until);
+  return noteListed(ctx.runtime, db, erasure, listedTo, answerBy);
+}
+
+/** Writes a part of the receipt once more, when the directory has lost it since, or when it is too old for what goes now. */
+async function nameAgain(
+  ctx: ServiceContext,
+  site: Pick<Site, "id" | "home">,
+  db: D1Database,
+  erasure: OpenErasure,
+  chatIds: number[],
+  answerBy: number,
+): Promise<void> {
+  const { runtime, config, now } = ctx;
+  const [from, to] = [chatIds[0], chatIds.at(-1)];
+  if (from === undefined || to === undefined) return;
+  const which = { home: site.home, siteId: site.id, erasureId: erasure.id };
+  const range = { from, to, since: now - RECEIPTS_FRESH_SECONDS };
+  const named = await selectNamed(runtime, config.directory, which, range, answerBy);
+  if (chatIds.every((id) => named.has(id))) return;
+  const next = await selectUnlisted(db, { ...erasure, listedTo: from - 1 }, CHAT_IDS_PER_PART);
+  await writePart(ctx, site, { ...erasure, listedAt: now }, next, answerBy);
+}
+
+/** Writes a part of the receipt into KV, and then into the directory: so what the directory has is in KV too. */
+async function writePart(
+  ctx: ServiceContext,
+  { id: siteId, home }: Pick<Site, "id" | "home">,
+  { id: erasureId, hash, until, listedTo, listedAt }: OpenErasure,
+  chatIds: number[],
+  answerBy: number,
+): Promise<void> {
+  const { runtime, config, now } = ctx;
+  const receipt = { home, siteId, erasureId, hash, until, listedAt, chatIds, firstChatId: chatIds[0] ?? listedTo };
+  await fromKv(ctx)(() => writeReceipt(config.credentials, receipt));
+  await insertReceipts(runtime, config.directory, [receipt], now, answerBy);
 }
 
 /** Whether the operator keeps receipts: without KV, restores of the directory and of a home together reach all that is stored. */

@@ -20,11 +20,11 @@ export const erasures = sqliteTable(
     id: text().notNull(),
     /** Whose data it is; null once the erasure is done. */
     externalId: text("external_id"),
-    /** The highest id of the site's sessions when the erasure began. Later sessions are not erased. */
+    /** The highest id of the site's sessions when the call came that erased first. Later sessions are not erased. */
     until: integer().notNull(),
     /** The receipts name the customer's sessions up to this id. Nothing is deleted before it is `until`. */
     listedTo: integer("listed_to").notNull(),
-    /** When the present receipts were begun, in Unix seconds. */
+    /** When its receipts were begun, in Unix seconds. */
     listedAt: integer("listed_at").notNull(),
     /** How many sessions it is about, erased ones too. */
     total: integer().notNull(),

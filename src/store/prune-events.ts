@@ -8,7 +8,7 @@ import { deliveries, events, homeSites, webhooks } from "./schema.ts";
  * site come first: so only sites and webhooks whose first row is too old are read, and of these only the first {@link WINDOW} rows.
  * CROSS JOIN is needed: otherwise SQLite reads the long table first.
  */
-const WINDOW = 1_000;
+export const WINDOW = 1_000;
 
 /** The value of `what` over all events of a site, or over all deliveries to a webhook. */
 const ofSite = (what: SQL) =>

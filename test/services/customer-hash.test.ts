@@ -121,6 +121,14 @@ describe("a new master key", () => {
     expect([await rows(), await kept()]).toEqual(stored);
   });
 
+  it("opens the key that only KV has: a restored directory has lost it", async () => {
+    const hash = await hashOf(before());
+    await env.DB.exec("DELETE FROM customer_hash_keys");
+    expect((await resealSecrets(both())).resealed).toBe(1);
+    expect((await resealSecrets(both())).resealed).toBe(0);
+    expect(await hashOf(after())).toBe(hash);
+  });
+
   it("is followed by another key when the old one is lost and its keys are deleted", async () => {
     const hash = await hashOf(before());
     await expect(hashOf(after())).rejects.toSatisfy(refused("hash_key_unopened"));

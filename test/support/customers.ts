@@ -14,6 +14,7 @@ export interface Erased {
   erasure_id: string;
   erased: Record<"sessions" | "messages" | "participants" | "events" | "deliveries", number>;
   remaining: number;
+  customer_is_back: boolean;
   webhooks: { id: string; url: string | null; delivered: number; may_have_arrived: number; told: boolean }[];
   receipts?: { chat_ids: number[] }[];
 }
@@ -28,6 +29,7 @@ export async function eraseWhole(world: World, sbs: string): Promise<Erased[]> {
     const { status, body } = await erase(world, { sbs });
     if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
     answers.push(body as Erased);
+    if (answers.length > 50) throw new Error(`no end: ${JSON.stringify(body)}`);
   } while (answers.at(-1)?.remaining !== 0);
   return answers;
 }

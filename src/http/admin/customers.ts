@@ -1,5 +1,5 @@
 import { customerErasureSchema, customerExportSchema, exportCustomer } from "../../services/customers.ts";
-import { type CustomerErasure, eraseCustomer, type Recipient } from "../../services/erase-customer.ts";
+import { eraseCustomer, type Recipient } from "../../services/erase-customer.ts";
 import { shownExport, shownReceipt } from "../operator/shown-customer.ts";
 import { adminCall } from "./call.ts";
 
@@ -15,14 +15,16 @@ const shownErasure = ({
   id,
   erased,
   remaining,
+  isBack,
   recipients,
   timeTravelUntil,
   keysUntil,
   receipts,
-}: CustomerErasure) => ({
+}: Awaited<ReturnType<typeof eraseCustomer>>) => ({
   erasure_id: id,
   erased,
   remaining,
+  customer_is_back: isBack,
   webhooks: recipients.map(shownRecipient),
   time_travel_until: timeTravelUntil,
   idempotency_keys_until: keysUntil,

@@ -1,26 +1,29 @@
-import { and, asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, gte, lte, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { erasureReceipts } from "../erasure-schema.ts";
-import { each } from "../json-rows.ts";
+import { each, field } from "../json-rows.ts";
 import { withRetries } from "../run-batch.ts";
 
 /** A part of the list of sessions that an erasure deletes. */
 export type Receipt = Omit<typeof erasureReceipts.$inferSelect, "at">;
 
-/** Stores a part. Stored again, it is kept for longer. @param now Unix seconds */
-export async function insertReceipt(
+/** Stores parts. Stored again, they are kept for longer. @param now Unix seconds */
+export async function insertReceipts(
   runtime: Runtime,
   directory: D1Database,
-  receipt: Receipt,
+  receipts: readonly Receipt[],
   now: number,
   answerBy: number,
 ): Promise<void> {
   const { home, siteId, erasureId, listedAt, firstChatId } = erasureReceipts;
+  const rows = receipts.map((receipt) => ({ ...receipt, chatIds: JSON.stringify(receipt.chatIds) }));
+  const columns = ["home", "siteId", "erasureId", "listedAt", "firstChatId"].map(field);
+  const values = sql.join([...columns, sql`${now}`, ...["hash", "until", "chatIds"].map(field)], sql`, `);
   const insert = () =>
     drizzle(directory)
       .insert(erasureReceipts)
-      .values({ ...receipt, at: now })
+      .select(sql`SELECT ${values} FROM ${each(rows)} WHERE true`)
       .onConflictDoUpdate({
         target: [home, siteId, erasureId, listedAt, firstChatId],
         set: { at: now },
@@ -51,25 +54,28 @@ export function selectReceiptKeys(directory: D1Database, home: string): Promise<
   return drizzle(directory).select(COLUMNS).from(erasureReceipts).where(eq(erasureReceipts.home, home)).all();
 }
 
-/** Whether the receipts of an erasure name all of these sessions. */
-export async function areNamed(
+/**
+ * The chat ids of an erasure's parts that name any between two ids, and were stored since a time.
+ *
+ * @param range `from` and `to` are chat ids, both included; `since` in Unix seconds
+ */
+export async function selectNamed(
   runtime: Runtime,
   directory: D1Database,
   which: Pick<Receipt, "home" | "siteId" | "erasureId">,
-  chatIds: number[],
+  { from, to, since }: { from: number; to: number; since: number },
   answerBy: number,
-): Promise<boolean> {
-  const named = drizzle(directory)
-    .select({ id: sql`named.value` })
-    .from(sql`${erasureReceipts} CROSS JOIN json_each(${erasureReceipts.chatIds}) AS named`)
-    .where(isOf(which));
-  const count = () =>
+): Promise<Set<number>> {
+  const { chatIds, firstChatId, at } = erasureReceipts;
+  const isNear = and(lte(firstChatId, to), sql`${chatIds} ->> '$[#-1]' >= ${from}`);
+  const select = () =>
     drizzle(directory)
-      .select({ unnamed: sql<number>`count(*)` })
-      .from(each(chatIds))
-      .where(sql`each_row.value NOT IN ${named}`)
-      .get();
-  return (await withRetries(runtime, count, answerBy))?.unnamed === 0;
+      .select({ chatIds })
+      .from(erasureReceipts)
+      .where(and(isOf(which), gte(at, since), isNear))
+      .all();
+  const parts = await withRetries(runtime, select, answerBy);
+  return new Set(parts.flatMap((part) => part.chatIds));
 }
 
 /** The parts of one erasure, in order. */

@@ -2,6 +2,7 @@ import { and, asc, count, eq, gt, lt, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
+import { each } from "../json-rows.ts";
 import { withRetries } from "../run-batch.ts";
 import { reconciliations, sites } from "../schema.ts";
 
@@ -86,6 +87,16 @@ export async function updateSiteCopy(runtime: Runtime, db: D1Database, id: numbe
 
 export function selectSite(db: D1Database, id: number): Promise<Site | undefined> {
   return drizzle(db).select().from(sites).where(eq(sites.id, id)).get();
+}
+
+/** The homes of those of these sites that the directory knows. */
+export async function selectHomesOf(db: D1Database, ids: number[]): Promise<Map<number, string>> {
+  const rows = await drizzle(db)
+    .select({ id: sites.id, home: sites.home })
+    .from(sites)
+    .where(sql`${sites.id} IN (SELECT value FROM ${each(ids)})`)
+    .all();
+  return new Map(rows.map(({ id, home }) => [id, home]));
 }
 
 /** Sites with an id above `after`, in the order of their ids. @param only the one site to list, if any */

@@ -3,6 +3,7 @@ import type { Runtime } from "../../runtime.ts";
 import { type Author, auditedBy, CHANGED } from "../audit.ts";
 import { erasures } from "../erasure-schema.ts";
 import { auditLog } from "../operator-schema.ts";
+import { WINDOW } from "../prune-events.ts";
 import { withRetries } from "../run-batch.ts";
 import {
   customers,
@@ -170,13 +171,14 @@ const forgetLastErrors: Statement<Step> = statement(
     WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.lastError} IS NOT NULL AND ${isMine(v)}`,
 );
 
-/** The events of deliveries that were pruned: nobody knows whose they were. */
+/** Of deliveries whose events were pruned: nobody knows whose they were. Pruning goes by time, so it leaves gaps among the oldest. */
 const forgetPruned: Statement<Step> = statement(
   (v) => sql`UPDATE ${deliveries} SET last_error = NULL
     WHERE (${deliveries.siteId}, ${deliveries.webhookId}, ${deliveries.seq}) IN (WITH RECURSIVE ${owners(v)}
       SELECT old.site_id, old.webhook_id, old.seq FROM owner CROSS JOIN ${deliveries} AS old
       WHERE old.site_id = ${v.siteId} AND old.webhook_id = owner.id AND old.last_error IS NOT NULL
-        AND old.seq < (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}))
+        AND old.seq < (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) + ${sql.raw(String(WINDOW))}
+        AND NOT EXISTS (SELECT 1 FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} = old.seq))
       AND ${isMine(v)}`,
 );
 

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNotNull, lte, max, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, exists, gt, isNotNull, lte, max, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
@@ -42,7 +42,8 @@ const newRow = ({ siteId, hash, id }: ErasureKey, externalId: string | null, unt
 };
 
 /**
- * Begins the erasure of a customer, with its row in the audit log, unless one is under way or there is no such customer.
+ * Begins the erasure of a customer, with its row in the audit log, unless one is under way or there is no such customer. One that is
+ * under way and has erased nothing yet begins anew, when there are newer sessions.
  *
  * @param erasure its id is for a new erasure, and sorts by time
  * @returns the erasure that is under way, else the customer's last one; undefined for a customer who is unknown and was never erased
@@ -56,6 +57,7 @@ export async function beginErasure(
 ): Promise<Erasure | undefined> {
   const store = drizzle(db);
   const { siteId, hash, id, externalId } = erasure;
+  const isOne = (its: SQL) => and(eq(erasures.siteId, siteId), eq(erasures.id, its));
   const isUnderWay = and(eq(erasures.siteId, siteId), eq(erasures.externalId, externalId));
   const underWay = store.select({ id: erasures.id }).from(erasures).where(isUnderWay).limit(1);
   const isOfCustomer = and(eq(erasures.siteId, siteId), eq(erasures.hash, hash));
@@ -65,12 +67,19 @@ export async function beginErasure(
     .where(isOfCustomer);
   const until = sql`coalesce((SELECT max(${sessions.id}) FROM ${sessions} WHERE ${sessions.siteId} = ${siteId}), 0)`;
   const isKnown = sql`EXISTS (SELECT 1 FROM ${customers} WHERE ${customers.siteId} = ${siteId} AND ${customers.externalId} = ${externalId})`;
-  const audited = {
+  const isOfTheirs = and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId));
+  const hasNewer = exists(
+    store
+      .select()
+      .from(sessions)
+      .where(and(isOfTheirs, gt(sessions.id, erasures.until))),
+  );
+  const audited = (subject: SQL) => ({
     siteId: sql`${siteId}`,
     action: "customer.erasure_begun" as const,
-    subject: sql`${id}`,
+    subject,
     details: sql`json_object('hash', ${hash}, 'highest_chat_id', ${until})`,
-  };
+  });
   const batch = () =>
     store.batch([
       // A late try may come after the end of the erasure, when the customer is back.
@@ -78,18 +87,20 @@ export async function beginErasure(
         .insert(erasures)
         .select(sql`${newRow(erasure, externalId, until, author.now)} WHERE NOT EXISTS ${underWay} AND ${isKnown}`)
         .onConflictDoNothing(),
-      auditOf(db, author, audited, ONE_ROW, CHANGED),
+      auditOf(db, author, audited(sql`${id}`), ONE_ROW, CHANGED),
+      store
+        .update(erasures)
+        .set({ until, total: sql`(SELECT count(*) FROM ${sessions} WHERE ${isOfTheirs})` })
+        .where(and(isOne(sql`${underWay}`), eq(erasures.step, 0), hasNewer)),
+      auditOf(db, author, audited(sql`${underWay}`), ONE_ROW, CHANGED),
       store
         .select()
         .from(erasures)
-        .where(and(eq(erasures.siteId, siteId), sql`${erasures.id} = coalesce(${underWay}, ${last})`)),
+        .where(isOne(sql`coalesce(${underWay}, ${last})`)),
     ]);
-  const [, , [found]] = await withRetries(runtime, batch, answerBy);
+  const [, , , , [found]] = await withRetries(runtime, batch, answerBy);
   return found;
 }
-
-export const selectErasure = (db: D1Database, key: ErasureKey): Promise<Erasure | undefined> =>
-  drizzle(db).select().from(erasures).where(isErasure(key)).get();
 
 /** An erasure by its id alone. */
 export async function selectErasureById(db: D1Database, siteId: number, id: string): Promise<Erasure | undefined> {
@@ -122,14 +133,14 @@ export async function noteListed(
   runtime: Runtime,
   db: D1Database,
   { listedTo, step, ...erasure }: Erasure,
-  next: Pick<Erasure, "listedTo" | "listedAt">,
+  next: number,
   answerBy: number,
 ): Promise<Erasure | undefined> {
   const store = drizzle(db);
   const isUnchanged = and(isErasure(erasure), eq(erasures.listedTo, listedTo), eq(erasures.step, step));
   const batch = () =>
     store.batch([
-      store.update(erasures).set(next).where(isUnchanged),
+      store.update(erasures).set({ listedTo: next }).where(isUnchanged),
       store.select().from(erasures).where(isErasure(erasure)),
     ]);
   const [, [now]] = await withRetries(runtime, batch, answerBy);
@@ -169,8 +180,9 @@ export async function selectCustomersOf(db: D1Database, siteId: number, chatIds:
 }
 
 /**
- * Gives a restored home an erasure that the restore has undone: under way again when the customer is back, else done. Its sessions are
- * listed once more, because another restore may bring the same people back when the first receipts have gone.
+ * Gives a restored home an erasure that the restore has undone: under way again when the customer is back, also where it is done by
+ * another part of its receipt; else done. Its sessions are listed once more, because another restore may bring the same people back when
+ * the first receipts have gone.
  *
  * @returns the erasure as it is now
  */
@@ -187,7 +199,18 @@ export async function bringBackErasure(
       store
         .insert(erasures)
         .select(sql`${newRow(erasure, externalId, until, now)} WHERE true`)
-        .onConflictDoNothing(),
+        .onConflictDoUpdate({
+          target: [erasures.siteId, erasures.hash, erasures.id],
+          set: {
+            externalId,
+            until,
+            listedTo: 0,
+            listedAt: now,
+            total: sql`${erasures.sessions} + excluded.total`,
+            doneAt: null,
+          },
+          setWhere: sql`${erasures.doneAt} IS NOT NULL AND excluded.external_id IS NOT NULL`,
+        }),
       store.select().from(erasures).where(isErasure(erasure)),
     ]);
   const [, [found]] = await withRetries(runtime, batch);

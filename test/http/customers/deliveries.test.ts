@@ -108,6 +108,21 @@ describe("a delivery whose event was pruned", () => {
     await eraseWhole(world, text);
     expect(await placesOf(text)).toEqual([]);
   });
+
+  it("does so too where an older event is kept: pruning goes by time, and clocks differ", async () => {
+    const world = await World.create();
+    const webhook = await newWebhook(world);
+    const text = personText();
+    await world.chatId({ sbs: "other" });
+    await world.chatId({ ...fieldsOf(text), content: text.repeat(3) });
+    await world.chatId({ sbs: "other" });
+    const worker = new DeliveringWorker();
+    worker.receiver = echo;
+    await worker.deliver(webhook);
+    await databaseOf("main").prepare("DELETE FROM events WHERE site_id = ? AND seq = 2").bind(world.siteId).run();
+    await eraseWhole(world, text);
+    expect(await placesOf(text)).toEqual([]);
+  });
 });
 
 describe("the answer to an erasure", () => {

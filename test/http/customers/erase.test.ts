@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { problem } from "../../support/admin-calls.ts";
 import {
   auditOfErasures,
+  type Erased,
   erase,
   eraseWhole,
   fieldsOf,
@@ -13,6 +14,7 @@ import {
 } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
+import { replacing } from "../../support/replacing.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { ADMIN_TOKEN, NOW, World } from "../../support/world.ts";
 
@@ -44,6 +46,7 @@ describe.each(HOMES)("erasing a customer in %s", (home) => {
         erasure_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
         erased: { sessions: 3, messages: 3, participants: 5, events: 4, deliveries: 7 },
         remaining: 0,
+        customer_is_back: false,
         webhooks: expect.arrayContaining([
           { id: webhook.id, url: webhook.url, delivered: 0, may_have_arrived: 0, told: true },
           { id: older.id, url: older.url, delivered: 0, may_have_arrived: 0, told: false },
@@ -184,14 +187,46 @@ describe("what is erased", () => {
     const back = await world.chatId({ sbs: "comes back" });
     world.clock.now = NOW + 90;
     await world.chatId({ sbs: "comes back" });
-    await eraseWhole(world, "comes back");
+    const answers = await eraseWhole(world, "comes back");
+    expect(answers.map(({ customer_is_back }) => customer_is_back)).toEqual([true, true]);
     const { sessions, customers } = await world.stored();
     expect(sessions.map(({ id }) => id)).toEqual([back, back + 1]);
     expect(customers).toMatchObject([{ external_id: "comes back", created_at: NOW + 60, updated_at: NOW + 90 }]);
     const [again] = await eraseWhole(world, "comes back");
-    expect(again?.erased.sessions).toBe(2);
+    expect(again).toMatchObject({ erased: { sessions: 2 }, customer_is_back: false });
     expect((await world.stored()).customers).toEqual([]);
     expect(new Set((await auditOfErasures(world)).map(({ subject }) => subject)).size).toBe(2);
+  });
+
+  it("is all that there is when the call comes that erases first, also days after one that erased nothing", async () => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    const old = await world.chatId(fieldsOf(text));
+    const put = () => Promise.reject(new Error("KV PUT failed: 500"));
+    const silent = world.anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
+    expect((await erase(silent, { sbs: text })).status).toBe(503);
+    world.clock.now = NOW + 5 * DAY;
+    const since = await world.chatId(fieldsOf(text));
+    expect(await eraseWhole(world, text)).toMatchObject([{ erased: { sessions: 2 }, customer_is_back: false }]);
+    expect(await placesOf(text)).toEqual([]);
+    const rows = await auditOfErasures(world);
+    expect(rows.map(({ action, details }) => [action, details.highest_chat_id])).toEqual([
+      ["customer.erasure_begun", old],
+      ["customer.erasure_begun", since],
+      ["customer.erased", undefined],
+    ]);
+    expect(new Set(rows.map(({ subject }) => subject)).size).toBe(1);
+  });
+
+  it("is listed to the end by a call a day, however many sessions there are", async () => {
+    const world = await World.create({}, "apac");
+    await seedCustomer(world, "slow", 41_000);
+    const erased: number[] = [];
+    for (let day = 0; day < 3; day++) {
+      world.clock.now = NOW + day * DAY;
+      erased.push(((await erase(world, { sbs: "slow" })).body as Erased).erased.sessions);
+    }
+    expect(erased).toEqual([0, 250, 250]);
   });
 
   it("is the same customer for an integer and for its digits, also beyond 2^53", async () => {

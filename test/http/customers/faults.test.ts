@@ -86,6 +86,27 @@ describe("a step whose answer D1 loses", () => {
   );
 });
 
+describe("a beginning that commits late, after another call has erased the customer", () => {
+  it("does not make a later erasure stop at its highest id", async () => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    await world.chatId({ sbs: text });
+    let late: D1PreparedStatement[] = [];
+    const batch = (statements: D1PreparedStatement[]) => {
+      late = statements;
+      return Promise.reject(new Error("D1_ERROR: Network connection lost."));
+    };
+    const isolate = world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { batch }) });
+    expect((await erase(isolate, { sbs: text })).status).toBe(503);
+    await eraseWhole(world, text);
+    await world.chatId({ sbs: text });
+    await env.HOME_APAC.batch(late);
+    await world.chatId({ sbs: text });
+    expect(await eraseWhole(world, text)).toMatchObject([{ erased: { sessions: 2 }, customer_is_back: false }]);
+    expect(await placesOf(text)).toEqual([]);
+  });
+});
+
 describe("two operators who erase one customer at once", () => {
   it("erase each row once, and their counts add up", async () => {
     const world = await World.create();

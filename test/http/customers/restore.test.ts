@@ -4,6 +4,7 @@ import { call } from "../../support/admin-calls.ts";
 import { countingDb } from "../../support/counting-db.ts";
 import {
   auditOfErasures,
+  type Erased,
   erase,
   eraseWhole,
   fieldsOf,
@@ -48,6 +49,7 @@ async function settle(world: World, home: string, more: object = {}): Promise<Se
     const { status, body } = await call(shut, "POST", `/admin/homes/${home}/restored`, { settling_id, ...more });
     if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
     answers.push(body as Settled);
+    if (answers.length > 20) throw new Error(`no end: ${JSON.stringify(body)}`);
   } while (answers.at(-1)?.erasures_left !== 0);
   return answers;
 }
@@ -208,9 +210,11 @@ describe("the receipts", () => {
     await env.DB.prepare("DELETE FROM erasure_receipts WHERE site_id = ?").bind(world.siteId).run();
     await erase(world, { sbs: "slow" });
     expect(await count()).toEqual([{ first_chat_id: 251 }]);
-    world.clock.now = NOW + 7 * 86_400;
-    await eraseWhole(world, "slow");
-    expect(await count()).toEqual([{ first_chat_id: 251 }, { first_chat_id: 501 }]);
+    for (let day = 1; day <= 3; day++) {
+      world.clock.now = NOW + day * 86_400;
+      await erase(world, { sbs: "slow" });
+    }
+    expect(await count()).toEqual([251, 501, 751, 1_001].map((first_chat_id) => ({ first_chat_id })));
     expect((await world.stored()).sessions).toEqual([]);
   });
 
@@ -267,6 +271,75 @@ describe("the receipts", () => {
     await travelBack();
     for (const receipt of first?.receipts?.toReversed() ?? []) await settle(world, "main", { receipts: [receipt] });
     expect((await world.stored()).sessions).toEqual([]);
+  });
+
+  it("that the operator keeps are given once, and erased after however many days", async () => {
+    const world = await World.create({ CREDENTIALS: undefined });
+    await world.chatId({ sbs: "slow" });
+    const erased: number[] = [];
+    for (let day = 0; day < 2; day++) {
+      world.clock.now = NOW + day * 86_400;
+      erased.push(((await erase(world, { sbs: "slow" })).body as Erased).erased.sessions);
+    }
+    expect(erased).toEqual([0, 1]);
+  });
+
+  it("that the operator keeps are given again for sessions that came since", async () => {
+    const world = await World.create({ CREDENTIALS: undefined });
+    const ids = [await world.chatId({ sbs: "writes on" })];
+    await erase(world, { sbs: "writes on" });
+    ids.push(await world.chatId({ sbs: "writes on" }));
+    const { body } = await erase(world, { sbs: "writes on" });
+    const { erased, receipts } = body as Erased;
+    expect([erased.sessions, receipts?.flatMap(({ chat_ids }) => chat_ids)]).toEqual([0, ids]);
+    expect(await eraseWhole(world, "writes on")).toMatchObject([{ erased: { sessions: 2 } }]);
+  });
+
+  it("that the operator sent are remembered: the next call goes on without them", async () => {
+    const world = await World.create({ CREDENTIALS: undefined }, "apac");
+    const people = ["a", "b", "c"];
+    for (const sbs of people) await world.chatId({ sbs });
+    const travels = [await bookmark(env.DB), await bookmark(env.HOME_APAC)];
+    const receipts: object[] = [];
+    for (const sbs of people) receipts.push(...((await eraseWhole(world, sbs))[0]?.receipts ?? []));
+    for (const travelBack of travels) await travelBack();
+    // Each call has 50 queries, as on Workers Free.
+    let [left, done] = [1, 0];
+    const settling_id = crypto.randomUUID();
+    for (let calls = 0; left > 0 && calls < 5; calls++) {
+      const free = freePlan({ DB: env.DB, HOME_APAC: env.HOME_APAC });
+      const shut = world.anotherIsolate({ ...free, CLOSED_HOMES: "apac" as never });
+      const sent = calls === 0 ? { settling_id, receipts } : { settling_id };
+      const { body } = await call(shut, "POST", "/admin/homes/apac/restored", sent);
+      const { erased_again, erasures_left } = body as Settled;
+      [left, done] = [erasures_left, done + erased_again];
+    }
+    expect([left, done]).toEqual([0, 3]);
+    expect((await world.stored()).customers).toEqual([]);
+  });
+
+  it("that the operator sent to another home are refused, and nothing is changed", async () => {
+    const world = await World.create({ CREDENTIALS: undefined }, "apac");
+    await world.chatId({ sbs: "there" });
+    const [first] = await eraseWhole(world, "there");
+    const shut = world.anotherIsolate({ CLOSED_HOMES: "main" as never });
+    const before = await world.operated();
+    const sent = { receipts: first?.receipts };
+    expect(await call(shut, "POST", "/admin/homes/main/restored", sent)).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: "receipts.0.site_id", message: "is a site of the home apac" }] },
+    });
+    expect(await world.operated()).toEqual(before);
+  });
+
+  it("that the operator sent of somebody who is not back say that they were erased", async () => {
+    const world = await World.create({ CREDENTIALS: undefined });
+    const travelBack = await bookmark(env.DB);
+    await world.chatId({ sbs: "x" });
+    const [first] = await eraseWhole(world, "x");
+    await travelBack();
+    expect(await settle(world, "main", { receipts: first?.receipts })).toMatchObject([{ erased_again: 0 }]);
+    expect(await erase(world, { sbs: "x" })).toMatchObject({ status: 200, body: { erasure_id: first?.erasure_id } });
   });
 
   it("that a restored main still has count too, where no KV is bound", async () => {
@@ -328,6 +401,7 @@ describe("the receipts", () => {
   it.each<[string, unknown]>([
     ["without metadata", undefined],
     ["without a hash", { until: 9 }],
+    ["with another hash", { hash: "made up", until: 9 }],
     ["without a highest id", { hash: "made up" }],
     ["whose highest id was lowered", "lowered"],
   ])("in KV alone, %s, keep the home from being done, and the log says so", async (_, change) => {
@@ -345,7 +419,7 @@ describe("the receipts", () => {
     const shut = world.anotherIsolate({ CLOSED_HOMES: "main" as never });
     const { body } = await call(shut, "POST", "/admin/homes/main/restored", {});
     expect(body).toMatchObject({ erased_again: 0, erasures_left: 1 });
-    expect(warn.mock.calls.join()).toMatch(/a receipt in KV (cannot be read|contradicts itself)/);
+    expect(warn.mock.calls.join()).toMatch(/a receipt (in KV cannot be read|contradicts itself)/);
     await env.CREDENTIALS.put(name, `[${id}]`, { metadata });
     await settle(world, "main");
     expect(await placesOf(text)).toEqual([]);
@@ -375,6 +449,23 @@ describe("the receipts", () => {
     const name = `${prefix}${crypto.randomUUID()}:${NOW}:${back}`;
     await env.CREDENTIALS.put(name, JSON.stringify([back, other]), { metadata });
     await settle(world, "main");
+    expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
+  });
+
+  it("in KV add nobody to a receipt of the directory whose hash is of an unknown key", async () => {
+    const world = await World.create({}, "apac");
+    const other = await world.chatId({ sbs: "other" });
+    const travelBack = await bookmark(env.HOME_APAC);
+    await world.chatId({ sbs: "gone" });
+    const [end] = await eraseWhole(world, "gone");
+    await travelBack();
+    await env.DB.prepare("UPDATE erasure_receipts SET hash = ? WHERE site_id = ?")
+      .bind(`ffffffff.${"0".repeat(64)}`, world.siteId)
+      .run();
+    await env.CREDENTIALS.put(`erasures:apac:${world.siteId}:${end?.erasure_id}:${NOW}:${other}`, `[${other}]`, {
+      metadata: { hash: `ffffffff.${"0".repeat(64)}`, until: other },
+    });
+    await settle(world, "apac");
     expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
   });
 

@@ -21,15 +21,16 @@ export const ERASURE_DEFECTS: Defect[] = [
     name: "erase-before-the-receipt",
     what: "An erasure deletes before the directory has its receipt.",
     edits: [
-      { file: SERVICE, find: "if (erasure.listedTo < erasure.until) {", replace: "if (erasure.listedTo < 0) {" },
-      { file: SERVICE, find: "if (!(await areNamed(", replace: "if (false && !(await areNamed(" },
+      { file: SERVICE, find: "erasure.listedTo < erasure.until && parts", replace: "erasure.listedTo < 0 && parts" },
+      { file: SERVICE, find: "|| erasure.listedTo < erasure.until || mustWait", replace: "|| mustWait" },
+      { file: SERVICE, find: "  await nameAgain(", replace: "  if (0 > 1) await nameAgain(" },
       { file: STEP, find: "AND ${erasures.listedTo} >= ${erasures.until}`,", replace: "`," },
     ],
   },
   {
     name: "erase-forgets-a-lost-receipt",
     what: "An erasure goes on although the directory was restored and has lost its receipt.",
-    edits: [{ file: SERVICE, find: "if (!(await areNamed(", replace: "if (false && !(await areNamed(" }],
+    edits: [{ file: SERVICE, find: "  await nameAgain(", replace: "  if (0 > 1) await nameAgain(" }],
   },
   {
     name: "erase-counts-twice",
@@ -132,6 +133,17 @@ export const ERASURE_DEFECTS: Defect[] = [
         file: STEP,
         find: "const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };",
         replace: "const chosen = { siteId, externalId, after: 0, until: until + 99, limit: SESSIONS_PER_STEP };",
+      },
+    ],
+  },
+  {
+    name: "erase-keeps-an-old-beginning",
+    what: "A call that erased nothing decides what later calls erase: sessions that were opened since stay.",
+    edits: [
+      {
+        file: "src/store/home/erasures.ts",
+        find: "eq(erasures.step, 0), hasNewer)",
+        replace: "eq(erasures.step, -1), hasNewer)",
       },
     ],
   },

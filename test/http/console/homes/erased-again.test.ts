@@ -129,6 +129,37 @@ describe("a restored main without KV", () => {
     expect([chinese.status, chinese.value("抹除凭据").replaceAll("\r\n", "\n")]).toEqual([400, pasted]);
   });
 
+  it("remembers what was pasted: when erasures are left, the form is sent again without it", async () => {
+    const { world, closed, form, receipts } = await restored("main", { CREDENTIALS: undefined });
+    const asked = await closed.press(form, "Go on…");
+    const real = Date.now;
+    // The receipts are written, and then no time is left.
+    const prepare = (sql: string) => {
+      if (/^insert into "erasure_receipts"/.test(sql)) vi.spyOn(Date, "now").mockImplementation(() => real() + 8_000);
+      return env.DB.prepare(sql);
+    };
+    const db = replacing(env.DB, { prepare });
+    const late = closed.through(world.anotherIsolate({ CLOSED_HOMES: "main", CREDENTIALS: undefined, DB: db }));
+    const begun = await late.press(asked, LIFT, { [RECEIPTS]: receipts });
+    expect(begun.notices).toContain("Do not open this home: erasures left: 1");
+    vi.restoreAllMocks();
+    const done = await closed.press(await closed.open(begun.link("Send it again…")), LIFT);
+    expect(done.notices).toEqual(["The chat_ids of the home main were lifted"]);
+    expect(done.text).toContain("Customers erased again 1");
+    expect(await customersOf(world)).toEqual(["other"]);
+  });
+
+  it("says at the field that a receipt is of another home, and lifts nothing", async () => {
+    const { world, visitor, receipts } = await restored("apac", { CREDENTIALS: undefined });
+    const closed = visitor.through(world.anotherIsolate({ CLOSED_HOMES: "main", CREDENTIALS: undefined }));
+    const asked = await closed.press(await closed.open("/console/homes/main/restored"), "Go on…");
+    const before = await world.operated();
+    const page = await closed.press(asked, LIFT, { [RECEIPTS]: receipts });
+    expect([page.status, page.link(RECEIPTS), page.value(RECEIPTS)]).toEqual([400, "#receipts", receipts]);
+    expect(/id="receipts-error">([^<]*)</.exec(page.html)?.[1]).toContain("Number 1 is of a site in another home");
+    expect(await world.operated()).toEqual(before);
+  });
+
   it("names the receipt and the field that is not as it was shown", async () => {
     const { closed, form, receipts } = await restored("main", { CREDENTIALS: undefined });
     const asked = await closed.press(form, "Go on…");

@@ -30,17 +30,19 @@ export function statusOfCustomer(
 
 /** What is stored of a customer when a call to erase them arrives. */
 export interface Arrival {
-  /** The erasures that are done. */
-  done: Set<string>;
+  /** The erasures that have erased something and are not done. */
+  underWay: Set<string>;
   /** The customer's sessions. */
   chatIds: number[];
 }
 
 export function arrivalOf(model: Model, intent: OperationOf<"eraseCustomer">["intent"]): Arrival {
   const home = model.directory.get(intent.siteId)?.home ?? "";
-  const done = erasuresOf(model, home, intent).filter(({ isDone, isLost }) => isDone && !isLost);
+  const underWay = erasuresOf(model, home, intent).filter(
+    ({ id, isDone, isLost }) => isLost || (!isDone && (model.erasedRows.get(id)?.counts.sessions ?? 0) > 0),
+  );
   const chatIds = model.homes.has(home) ? sessionsOf(model.home(home), intent).map(({ row }) => Number(row.id)) : [];
-  return { done: new Set(done.map(({ id }) => id)), chatIds };
+  return { underWay: new Set(underWay.map(({ id }) => id)), chatIds };
 }
 
 /** How the answer to an erasure is wrong. */
@@ -67,8 +69,8 @@ export function wrongErasureAnswer(
   const missed = left.find((id) => id <= erasure.until);
   if (missed !== undefined) return `session ${missed} is left`;
   const ignored = left.find((id) => arrival?.chatIds.includes(id));
-  if (arrival?.done.has(erasure.id) && ignored !== undefined) {
-    return `the customer was back with session ${ignored}, and the erasure was done before the call`;
+  if (arrival !== undefined && !arrival.underWay.has(erasure.id) && ignored !== undefined) {
+    return `session ${ignored} is left, although the erasure had erased nothing yet or was done before the call`;
   }
   const gone = model.erasedRows.get(erasure.id);
   if (gone === undefined || gone.counts.sessions === 0 || erasure.isRestored) return undefined;

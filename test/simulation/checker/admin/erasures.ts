@@ -155,8 +155,11 @@ function wrongBegin(model: Model, { call, intent }: Operation, home: string, row
   const open = [...model.erasures.values()].find(
     (each) => each.home === home && each.siteId === siteId && each.sbs === sbs && !each.isDone && !each.isLost,
   );
-  if (open !== undefined) return `erasure ${open.id} is under way`;
-  return undefined;
+  if (open === undefined) return undefined;
+  const hasErased = (model.erasedRows.get(open.id)?.counts.sessions ?? 0) > 0;
+  if (open.id !== row.subject || hasErased) return `erasure ${open.id} is under way`;
+  const isNewer = sessionsOf(model.home(home), intent).some((session) => Number(session.row.id) > open.until);
+  return isNewer ? undefined : `erasure ${open.id} begins anew without newer sessions`;
 }
 
 /** The receipts must name each session before it goes: in KV, and for a further home in the directory. */
@@ -361,19 +364,9 @@ export function noteErasing(model: Model, operation: Operation, changes: Changes
       };
       const { siteId, sbs } = intent;
       const chatIds = new Set(sessionsOf(model.home(home), intent).map((session) => Number(session.row.id)));
-      model.erasures.set(id, {
-        id,
-        home,
-        siteId,
-        sbs,
-        hash,
-        until,
-        chatIds,
-        isDone: false,
-        isLost: false,
-        isRestored: false,
-        ends: 0,
-      });
+      const { isRestored, ends } = model.erasures.get(id) ?? { isRestored: false, ends: 0 };
+      const begun = { id, home, siteId, sbs, hash, until, chatIds };
+      model.erasures.set(id, { ...begun, isDone: false, isLost: false, isRestored, ends });
     }
   }
   const sessions = goneOf(changes, "sessions");
