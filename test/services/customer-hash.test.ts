@@ -87,6 +87,14 @@ describe("the key of customers' hashes", () => {
     expect([(await rows()).length, (await kept()).length]).toEqual([1, 1]);
   });
 
+  it("is not drawn while KV has one that does not open: an operator must delete it", async () => {
+    await env.CREDENTIALS.put("customer-hash-key:junk", "junk");
+    await expect(hashOf(before())).rejects.toSatisfy(refused("hash_key_unopened"));
+    expect(await rows()).toEqual([]);
+    await env.CREDENTIALS.delete("customer-hash-key:junk");
+    expect(await hashOf(before())).toMatch(/^[0-9a-f]{8}\.[0-9a-f]{64}$/);
+  });
+
   it("is needed from the directory, which may be down or closed", async () => {
     await expect(hashOf(contextAt(NOW, { DB: downDb(env.DB) }))).rejects.toSatisfy(refused("d1_unavailable"));
     const closed = contextAt(NOW, { CLOSED_HOMES: "main" as never });
