@@ -1,7 +1,7 @@
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { keyOf, type OutboxModel } from "../events/outbox-model.ts";
-import { isInFlight, isOfPing, LEASE_SECONDS, MOST_IN_FLIGHT_FAILING, placesLeft } from "./leases.ts";
+import { FIRST_IN_LINE, isInFlight, isOfPing, LEASE_SECONDS, MOST_IN_FLIGHT_FAILING, placesLeft } from "./leases.ts";
 
 /** In which order attempts begin: docs/architecture.md, "The way of an event". */
 
@@ -83,7 +83,8 @@ const retriesOf = (outbox: OutboxModel, key: string, now: number): Row[] =>
 /** The lease that may pass others over: while a webhook fails, one place is for a delivery that was never tried. */
 function newPlaceOf(outbox: OutboxModel, key: string, its: readonly Change[]): Change | undefined {
   if (!isFailing(outbox, key)) return undefined;
-  const leases = its.filter(({ before, after }) => before?.attempts === 0 && !isOfPing(outbox, after as Row));
+  // A ping that is sent again while it is in flight keeps its lease, and is then no longer first in line.
+  const leases = its.filter(({ before }) => before?.attempts === 0 && Number(before.next_attempt_at) > FIRST_IN_LINE);
   const newOne = leases.toSorted((a, b) => Number(b.before?.next_attempt_at) - Number(a.before?.next_attempt_at))[0];
   const others = firstsOf(outbox, key, nowOf(its)).filter(({ seq }) => leases.every(({ after }) => after?.seq !== seq));
   return others.length > 0 ? undefined : newOne;
