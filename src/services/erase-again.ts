@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { invalidInput } from "../errors.ts";
 import { positiveId } from "../fields.ts";
 import { insertReceipts, selectReceiptKeys, selectReceipts } from "../store/directory/erasure-receipts.ts";
 import { selectHomesOf } from "../store/directory/sites.ts";
@@ -46,28 +45,6 @@ interface RestoredHome {
 }
 
 /**
- * Checks that receipts which an operator kept are for this home, before anything is changed.
- *
- * @throws ServiceError `invalid_input` for a receipt of a site that is in another home
- */
-export async function requireReceiptsOf(
-  ctx: ServiceContext,
-  home: string,
-  kept: readonly KeptReceipt[],
-): Promise<void> {
-  if (kept.length === 0) return;
-  const homes = await selectHomesOf(
-    ctx.config.directory,
-    kept.map((each) => each.site_id),
-  );
-  // A restored directory may not know a site.
-  const at = kept.findIndex((each) => (homes.get(each.site_id) ?? home) !== home);
-  const theirs = homes.get(kept[at]?.site_id ?? 0);
-  if (theirs === undefined) return;
-  throw invalidInput([{ field: `receipts.${at}.site_id`, message: `is a site of the home ${theirs}` }]);
-}
-
-/**
  * Carries out again what a restored home has forgotten of its erasures, as the receipts in the directory, in KV and with the operator
  * say. An erasure that the home remembers as done is not looked at again, unless the operator sends its receipt along.
  *
@@ -100,7 +77,10 @@ export async function eraseAgain(
   return again;
 }
 
-/** The directory remembers what an operator sends: this call may not get far, and the next one goes on. */
+/**
+ * The directory remembers what an operator sends, each for the home of its site: this call may not get far, and the next one goes on.
+ * A restored directory may not know a site.
+ */
 async function keepInDirectory(
   ctx: ServiceContext,
   home: string,
@@ -109,8 +89,13 @@ async function keepInDirectory(
 ): Promise<void> {
   if (kept.length === 0) return;
   const { runtime, config, now } = ctx;
+  const homes = await selectHomesOf(
+    config.directory,
+    kept.map((each) => each.site_id),
+  );
   const receipts = kept.map((each) => ({
-    ...{ home, siteId: each.site_id, erasureId: each.erasure_id, hash: each.hash, until: each.highest_chat_id },
+    home: homes.get(each.site_id) ?? home,
+    ...{ siteId: each.site_id, erasureId: each.erasure_id, hash: each.hash, until: each.highest_chat_id },
     ...{ listedAt: 0, firstChatId: each.chat_ids[0] ?? 0, chatIds: each.chat_ids },
   }));
   await insertReceipts(runtime, config.directory, receipts, now, answerBy);

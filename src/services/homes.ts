@@ -15,13 +15,7 @@ import {
   skipIds,
 } from "../store/reconciliations.ts";
 import { askHomes } from "./ask-homes.ts";
-import {
-  type ErasedAgain,
-  eraseAgain,
-  type KeptReceipt,
-  keptReceiptsSchema,
-  requireReceiptsOf,
-} from "./erase-again.ts";
+import { type ErasedAgain, eraseAgain, type KeptReceipt, keptReceiptsSchema } from "./erase-again.ts";
 import { homeUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
@@ -116,7 +110,7 @@ export const newReconciliationId = ({ runtime }: ServiceContext): string => runt
  * no more ids and continues where it stopped.
  *
  * @throws ServiceError `not_found` for an unknown home; `conflict`, reason `home_open`, for a home that is not closed, unless forced, or
- *   `settling_ended`, for an id whose reconciliation ended too long ago for a retry; `invalid_input` for a receipt of another home's site; `unavailable` when the directory, the home or KV does not answer
+ *   `settling_ended`, for an id whose reconciliation ended too long ago for a retry; `unavailable` when the directory, the home or KV does not answer
  */
 export async function reconcileHome(
   ctx: ServiceContext,
@@ -128,7 +122,6 @@ export async function reconcileHome(
   const db = homes.get(home);
   if (db === undefined) throw homeUnknown();
   if (!closedHomes.has(home) && !force) throw homeIsOpen(home);
-  await requireReceiptsOf(ctx, home, receipts);
   const reconciliation = { id: reconciliationId, home, skip };
   const askKv = fromKv(ctx);
   const begunAt = await reconciledAt(db, reconciliation);

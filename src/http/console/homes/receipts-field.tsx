@@ -1,4 +1,3 @@
-import { ServiceError } from "../../../errors.ts";
 import { fieldIssues } from "../../../fields.ts";
 import { type KeptReceipt, keptReceiptsSchema } from "../../../services/erase-again.ts";
 import type { Entered } from "../forms/form-action.ts";
@@ -67,15 +66,6 @@ export function pastedReceipts({ t }: View, text: string): Entered<KeptReceipt[]
       ? t("Number {0} is no receipt: paste it as it was shown.", number)
       : t("Number {0} is not as it was shown: {1}", number, field.join(".")),
   );
-}
-
-/** The error at the field when the service refused a receipt; undefined for any other error. */
-export function refusedReceipt({ t }: View, error: unknown): Record<string, string> | undefined {
-  const issues = error instanceof ServiceError ? (error.context.issues ?? []) : [];
-  const [, at] = /^receipts\.(\d+)\./.exec(issues[0]?.field ?? "") ?? [];
-  return at === undefined
-    ? undefined
-    : { receipts: t("Number {0} is of a site in another home: it belongs to the form of that home.", Number(at) + 1) };
 }
 
 function parsed(text: string): { value: unknown } | undefined {

@@ -11,7 +11,7 @@ import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { Faults, Field } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
-import { pastedReceipts, ReceiptsField, refusedReceipt } from "./receipts-field.tsx";
+import { pastedReceipts, ReceiptsField } from "./receipts-field.tsx";
 import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf } from "./reconciled.ts";
 import { resultPage } from "./restored-result.tsx";
 
@@ -48,7 +48,6 @@ export async function postRestored(c: PageContext): Promise<Response> {
     // What was pasted stays in its field: the page is shown with it, and not led to.
     draft: form.receipts ? undefined : { path },
     list: path,
-    refused: (error) => refusedReceipt(view, error),
     work: async () => {
       noteHome(c, home);
       const kept = "input" in receipts ? receipts.input : [];
