@@ -110,7 +110,8 @@ export async function eraseCustomer(
 }
 
 /**
- * Goes on with an erasure by its id, as {@link eraseCustomer} does by the customer. One that is done stays as it is.
+ * Goes on with an erasure by its id, as {@link eraseCustomer} does by the customer. One that is done stays as it is, and one that has
+ * erased nothing yet takes newer sessions too.
  *
  * @throws ServiceError `not_found`, reason `erasure_unknown`; `unavailable` as {@link eraseCustomer} does
  */
@@ -118,12 +119,15 @@ export async function continueErasure(
   ctx: ServiceContext,
   { site, erasureId }: { site: Site; erasureId: string },
 ): Promise<CustomerErasure> {
-  if (ctx.config.closedHomes.has(site.home)) throw new ServiceError("unavailable", homeClosed(site.home));
+  const { runtime, config, answerBy } = ctx;
+  if (config.closedHomes.has(site.home)) throw new ServiceError("unavailable", homeClosed(site.home));
   requireOpenDirectory(ctx);
   const db = homeOf(ctx, site);
-  const begun = await selectErasureById(db, site.id, erasureId);
-  if (begun === undefined) throw erasureUnknown();
-  return goOnNow(ctx, site, db, begun);
+  const found = await selectErasureById(db, site.id, erasureId);
+  if (found === undefined) throw erasureUnknown();
+  const isUntouched = isOpen(found) && found.step === 0;
+  const begun = isUntouched ? await beginErasure(runtime, db, found, authorOf(ctx), answerBy) : found;
+  return goOnNow(ctx, site, db, begun ?? found);
 }
 
 async function goOnNow(ctx: ServiceContext, site: Site, db: D1Database, begun: Erasure): Promise<CustomerErasure> {

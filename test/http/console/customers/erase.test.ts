@@ -233,6 +233,19 @@ describe("an erasure that cannot be done now", () => {
 });
 
 describe("a deployment without KV", () => {
+  it("gives receipts again of sessions that came before they were kept", async () => {
+    const { world, visitor, path } = await start("main", { CREDENTIALS: undefined });
+    await world.chatId({ sbs: "mei" });
+    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const begun = await visitor.press(asked, "Erase now", SURE);
+    const newer = await world.chatId({ sbs: "mei" });
+    const again = await visitor.press(begun, "I have kept them: erase now");
+    expect(again.notices).toEqual(["Nothing is erased yet: keep the receipts below first"]);
+    expect(again.text).toContain(`"chat_ids":[${newer}]`);
+    const done = await visitor.press(again, "I have kept them: erase now");
+    expect([done.notices, (await world.stored()).customers]).toEqual([["It is done"], []]);
+  });
+
   it("gives receipts to keep before anything is deleted", async () => {
     const { world, visitor, path } = await start("main", { CREDENTIALS: undefined });
     const chatId = await world.chatId({ sbs: "mei" });
