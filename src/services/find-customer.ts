@@ -1,6 +1,7 @@
 import type { Site } from "../store/directory/sites.ts";
 import { selectCustomerRow } from "../store/home/customers.ts";
-import { selectUnlisted } from "../store/home/erasures.ts";
+import { selectLastErasure, selectUnlisted } from "../store/home/erasures.ts";
+import { customerHasher } from "./customer-hash.ts";
 import { customerUnknown } from "./refusals.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 
@@ -33,4 +34,18 @@ export async function findCustomer(
   ]);
   if (stored === undefined) throw customerUnknown();
   return { sbs, name: stored.name, chatIds };
+}
+
+/**
+ * Whether a customer was erased, for those who have the customer's id in hand. Erases nobody.
+ *
+ * @returns the id of the last erasure; undefined when there was none
+ * @throws ServiceError as `customerHasher` does
+ */
+export async function findErasure(
+  ctx: ServiceContext,
+  { site, sbs }: { site: Site; sbs: string },
+): Promise<string | undefined> {
+  const hash = await (await customerHasher(ctx))(site.id, sbs);
+  return selectLastErasure(homeOf(ctx, site), site.id, hash);
 }

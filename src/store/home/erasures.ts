@@ -108,6 +108,17 @@ export async function selectErasureById(db: D1Database, siteId: number, id: stri
   return drizzle(db).select().from(erasures).where(isOne).get();
 }
 
+/** The id of a customer's last erasure. */
+export async function selectLastErasure(db: D1Database, siteId: number, hash: string): Promise<string | undefined> {
+  const isOfCustomer = and(eq(erasures.siteId, siteId), eq(erasures.hash, hash));
+  const found = await drizzle(db)
+    .select({ id: max(erasures.id) })
+    .from(erasures)
+    .where(isOfCustomer)
+    .get();
+  return found?.id ?? undefined;
+}
+
 /** The next chat ids that receipts do not name yet, ascending. */
 export async function selectUnlisted(
   db: D1Database,

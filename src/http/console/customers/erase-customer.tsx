@@ -1,5 +1,5 @@
 import { eraseCustomer } from "../../../services/erase-customer.ts";
-import { findCustomer, MOST_CHAT_IDS } from "../../../services/find-customer.ts";
+import { findCustomer, findErasure, MOST_CHAT_IDS } from "../../../services/find-customer.ts";
 import type { Site } from "../../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { type Entered, formAction } from "../forms/form-action.ts";
@@ -29,6 +29,8 @@ export async function postErase(c: PageContext, site: Site): Promise<Response> {
     } catch (error) {
       const errors = unknownCustomer(view, error);
       if (errors === undefined) throw error;
+      const erasure = await findErasure(ctx, { site, sbs });
+      if (erasure !== undefined) return c.redirect(`${customersPath(site)}/erasures/${erasure}`, 303);
       return customersPage(c, site, { path, values: customer.values, errors });
     }
   };

@@ -36,7 +36,11 @@ export function WhatStays({ view, until }: { view: View; until?: { timeTravel: n
             "What receivers of webhooks have stored. Those that take session.erased are told which chat_ids are gone.",
           )}
         </li>
-        <li>{t("The data of the systems that opened the sessions, and files that were handed over.")}</li>
+        <li>
+          {t(
+            "The data of the systems that opened the sessions, files that were handed over, and copies of the database.",
+          )}
+        </li>
         <li>
           {t("The audit log: when and by whom somebody was erased. In place of the customer's id it has a hash.")}
         </li>

@@ -161,7 +161,7 @@ describe("a form that erases", () => {
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
   });
 
-  it("says at the field that the customer is unknown, or gone", async () => {
+  it("says at the field that the customer is unknown, and leads to the erasure of one who is gone", async () => {
     const { world, visitor, path } = await start();
     const form = await visitor.open(path);
     const unknown = await visitor.press(form, "Erase…", { [SBS]: "mei" });
@@ -169,9 +169,12 @@ describe("a form that erases", () => {
     expect((await visitor.press(form, "Erase…", { [SBS]: "" })).status).toBe(400);
     await world.chatId({ sbs: "mei" });
     const asked = await visitor.press(form, "Erase…", { [SBS]: "mei" });
-    await visitor.press(asked, "Erase now", SURE);
+    const done = await visitor.press(asked, "Erase now", SURE);
     const gone = await visitor.press(form, "Erase…", { [SBS]: "mei" });
-    expect([gone.status, /id="sbs-error">([^<]*)</.exec(gone.html)?.[1]]).toEqual([
+    expect([gone.status, gone.path, gone.heading]).toEqual([200, done.path, "A customer's data was erased"]);
+    expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
+    const handedOver = await visitor.press(form, "Hand over as a file", { [SBS]: "mei" });
+    expect([handedOver.status, /id="sbs-error">([^<]*)</.exec(handedOver.html)?.[1]]).toEqual([
       404,
       "This site has no such customer. If there was one who was erased, nothing is left of them here.",
     ]);
