@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { isRefusedFor } from "../../src/errors.ts";
 import { customerHasher, hashCheck } from "../../src/services/customer-hash.ts";
 import { resealSecrets } from "../../src/services/reseal-secrets.ts";
+import { selectHashKeys, updateHashKey } from "../../src/store/directory/customer-hash-keys.ts";
 import { downDb } from "../support/down-db.ts";
 import { replacing } from "../support/replacing.ts";
 import { contextAt } from "../support/service-context.ts";
@@ -54,6 +55,26 @@ describe("the key of customers' hashes", () => {
     await env.DB.exec("DELETE FROM customer_hash_keys");
     expect(await hashOf(before())).toBe(hash);
     expect(await rows()).toHaveLength(1);
+  });
+
+  it("checks hashes that a restored directory has lost the key of, also when another one was drawn since", async () => {
+    const hash = await hashOf(before());
+    const [name = ""] = await kept();
+    const { value, metadata } = await CREDENTIALS.getWithMetadata(name, "text");
+    await CREDENTIALS.delete(name);
+    await env.DB.exec("DELETE FROM customer_hash_keys");
+    expect(await hashOf(before())).not.toBe(hash);
+    await CREDENTIALS.put(name, String(value), { metadata });
+    expect(await (await hashCheck(before()))(hash, 1, "mei")).toBe(true);
+  });
+
+  it("is not changed by a call that has read it before another one sealed it anew", async () => {
+    await hashOf(before());
+    const [row] = await selectHashKeys(env.DB);
+    if (row === undefined) throw new Error("no key");
+    await resealSecrets(both());
+    expect(await updateHashKey(env.DB, row, { sealed: row.sealed })).toBe(false);
+    expect(await rows()).not.toEqual([{ id: row.id, sealed: row.sealed }]);
   });
 
   it("hashes nothing before KV has its copy, also when KV was bound after it was drawn", async () => {

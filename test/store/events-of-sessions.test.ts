@@ -2,7 +2,9 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findEvents, SKEW_SECONDS } from "../../src/store/home/events-of-sessions.ts";
+import { seedCustomer } from "../support/customers.ts";
 import { newSite } from "../support/new-site.ts";
+import { World } from "../support/world.ts";
 
 /** All events of a customer's sessions are found, whatever else is in the log. */
 
@@ -81,6 +83,23 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
 }
 
 describe("the events of a customer's sessions", () => {
+  it("are found of two calls of one second that added agents, also when one commits later", async () => {
+    const world = await World.create({}, "apac");
+    await seedCustomer(world, "x", 1);
+    const { siteId } = world;
+    const added = (seq: number, session: number, at: number, agent: number) =>
+      env.HOME_APAC.prepare(
+        "INSERT INTO events SELECT ?1, ?2, 'evt_' || ?1 || '_' || ?2, 'session.agents_added', ?3, ?4, json_object('agent_ids', json_array(?5))",
+      ).bind(siteId, seq, session, at, agent);
+    await env.HOME_APAC.batch([added(2, 1, 5_000, 7), added(3, 99, 5_030, 7), added(4, 1, 5_000, 8)]);
+    for (const agent of [7, 8]) {
+      await env.HOME_APAC.prepare("INSERT INTO participants VALUES (?, 1, ?, 1, 5000)").bind(siteId, agent).run();
+    }
+    const chosen = { siteId, externalId: "x", after: 0, until: 99, limit: 10 };
+    const { seqs } = await findEvents(env.HOME_APAC, chosen, ["session.created", "session.agents_added"]);
+    expect(seqs.toSorted((a, b) => a - b)).toEqual([1, 2, 4]);
+  });
+
   it("are all found: out of order by an hour, with gaps, pruned, of any type, and in the second of the creation", async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -191,9 +191,9 @@ export async function selectCustomersOf(db: D1Database, siteId: number, chatIds:
 }
 
 /**
- * Gives a restored home an erasure that the restore has undone: under way again when the customer is back, also where it is done by
- * another part of its receipt; else done. Its sessions are listed once more, because another restore may bring the same people back when
- * the first receipts have gone.
+ * Gives a restored home an erasure that the restore has undone: under way again when the customer is back, else done. One that the home
+ * has goes on when it is done by another part of its receipt, or begun up to a lower id. Its sessions are listed once more, because
+ * another restore may bring the same people back when the first receipts have gone.
  *
  * @returns the erasure as it is now
  */
@@ -214,13 +214,13 @@ export async function bringBackErasure(
           target: [erasures.siteId, erasures.hash, erasures.id],
           set: {
             externalId,
-            until,
+            until: sql`max(${erasures.until}, excluded.until)`,
             listedTo: 0,
             listedAt: now,
             total: sql`${erasures.sessions} + excluded.total`,
             doneAt: null,
           },
-          setWhere: sql`${erasures.doneAt} IS NOT NULL AND excluded.external_id IS NOT NULL`,
+          setWhere: sql`excluded.external_id IS NOT NULL AND (${erasures.doneAt} IS NOT NULL OR excluded.until > ${erasures.until})`,
         }),
       store.select().from(erasures).where(isErasure(erasure)),
     ]);

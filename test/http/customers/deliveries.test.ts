@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { call } from "../../support/admin-calls.ts";
 import {
@@ -13,8 +14,10 @@ import { DeliveringWorker, deliveriesOf } from "../../support/deliveries.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
-import { added, eventStore } from "../../support/webhook-store.ts";
-import { World } from "../../support/world.ts";
+import { settle } from "../../support/settle.ts";
+import { bookmark } from "../../support/time-travel.ts";
+import { added, eventStore, keepingQueue } from "../../support/webhook-store.ts";
+import { NOW, World } from "../../support/world.ts";
 
 /** What becomes of events, deliveries and receivers' answers when a customer is erased. */
 
@@ -125,7 +128,48 @@ describe("a delivery whose event was pruned", () => {
   });
 });
 
+describe("the events that are erased", () => {
+  it("are those too whose time is half an hour behind that of the event before", async () => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    await newWebhook(world);
+    for (let i = 0; i < 3; i++) {
+      world.clock.now = NOW + 3_000 + i;
+      await world.chatId({ sbs: "other" });
+    }
+    world.clock.now = NOW + 1_200;
+    await world.chatId(fieldsOf(text));
+    world.clock.now = NOW + 3_010;
+    await world.chatId({ sbs: "other" });
+    await eraseWhole(world, text);
+    expect(await placesOf(text)).toEqual([]);
+  });
+});
+
+describe("the webhooks of an erasure", () => {
+  it("are told at once: the queue gets a message for each that takes session.erased", async () => {
+    const { sent, EVENTS } = keepingQueue();
+    const world = await World.create({ EVENTS }, "apac");
+    const webhook = await newWebhook(world);
+    await newWebhook(world, { events: JSON.stringify(["session.created"]) });
+    await seedCustomer(world, "x", 1);
+    await erase(world, { sbs: "x" });
+    expect(sent).toEqual([{ home: "apac", site: world.siteId, webhook: webhook.id }]);
+  });
+});
+
 describe("the answer to an erasure", () => {
+  it("says of an erasure that found nobody that nobody is told", async () => {
+    const world = await World.create();
+    const travelBack = await bookmark(env.DB);
+    await world.chatId({ sbs: "x" });
+    await eraseWhole(world, "x");
+    await travelBack();
+    await settle(world, "main");
+    await newWebhook(world);
+    expect((await erase(world, { sbs: "x" })).body).toMatchObject({ remaining: 0, webhooks: [{ told: false }] });
+  });
+
   it("names all webhooks: who has got what, and who is not told", async () => {
     const world = await World.create({}, "apac");
     const told = await newWebhook(world);

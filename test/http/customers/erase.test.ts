@@ -140,6 +140,12 @@ describe("what is erased", () => {
     expect(end?.details).toMatchObject({ sessions: 1_200, messages: 1_200, participants: 1_200, events: 1_200 });
   });
 
+  it("is done by one call that erases exactly as many sessions as a step takes", async () => {
+    const world = await World.create({}, "apac");
+    await seedCustomer(world, "whole", 250);
+    expect((await erase(world, { sbs: "whole" })).body).toMatchObject({ erased: { sessions: 250 }, remaining: 0 });
+  });
+
   it("is listed in parts before that, when a customer has very many sessions", async () => {
     const world = await World.create();
     await seedCustomer(world, "many", 10_300);
@@ -216,6 +222,25 @@ describe("what is erased", () => {
       ["customer.erased", undefined],
     ]);
     expect(new Set(rows.map(({ subject }) => subject)).size).toBe(1);
+  });
+
+  it("is counted with what came since, when a call erased nothing before", async () => {
+    const world = await World.create({}, "apac");
+    await seedCustomer(world, "x", 10);
+    const put = () => Promise.reject(new Error("KV PUT failed: 500"));
+    const silent = world.anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
+    expect((await erase(silent, { sbs: "x" })).status).toBe(503);
+    await seedCustomer(world, "x", 490, 11);
+    expect((await erase(world, { sbs: "x" })).body).toMatchObject({ erased: { sessions: 250 }, remaining: 250 });
+  });
+
+  it("can be brought back for 30 days from now while it goes on", async () => {
+    const world = await World.create();
+    await seedCustomer(world, "x", 600);
+    await erase(world, { sbs: "x" });
+    world.clock.now = NOW + 5 * DAY;
+    const until = { time_travel_until: NOW + 35 * DAY, idempotency_keys_until: NOW + 6 * DAY };
+    expect((await erase(world, { sbs: "x" })).body).toMatchObject({ remaining: 100, ...until });
   });
 
   it("is listed to the end by a call a day, however many sessions there are", async () => {

@@ -127,6 +127,12 @@ describe.each(HOMES)("the export of a customer in %s", (home) => {
     expect(batches).toBe(1);
   });
 
+  it("is one page of exactly as many sessions as a page has", async () => {
+    const world = await World.create({}, home);
+    await seedCustomer(world, "page", 50);
+    expect((await exportOf(world, { sbs: "page" })).body).toMatchObject({ next_cursor: null });
+  });
+
   it("has what is left while the customer is being erased", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "half", 520);

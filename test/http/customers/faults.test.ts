@@ -86,6 +86,33 @@ describe("a step whose answer D1 loses", () => {
   );
 });
 
+describe("a step that was prepared", () => {
+  it("does nothing when another call lets the erasure begin anew meanwhile", async () => {
+    const world = await World.create({}, "apac");
+    await world.chatId({ sbs: "x" });
+    let raised = false;
+    const put = () => Promise.reject(new Error("KV PUT failed: 500"));
+    const silent = world.anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
+    const isolate = world.anotherIsolate({
+      HOME_APAC: replacing(env.HOME_APAC, {
+        batch: async (list: D1PreparedStatement[]) => {
+          if (list.length > 10 && !raised) {
+            raised = true;
+            await world.chatId({ sbs: "x" });
+            expect((await erase(silent, { sbs: "x" })).status).toBe(503);
+          }
+          return env.HOME_APAC.batch(list);
+        },
+      }),
+    });
+    const { body } = await erase(isolate, { sbs: "x" });
+    expect(raised).toBe(true);
+    expect(body).toMatchObject({ erased: { sessions: 0 }, remaining: 2 });
+    expect((await eraseWhole(world, "x")).at(-1)).toMatchObject({ customer_is_back: false });
+    expect((await world.stored()).sessions).toEqual([]);
+  });
+});
+
 describe("a beginning that commits late, after another call has erased the customer", () => {
   it("does not make a later erasure stop at its highest id", async () => {
     const world = await World.create({}, "apac");

@@ -235,6 +235,20 @@ describe("an erasure that cannot be done now", () => {
   });
 });
 
+describe("an erasure that is under way", () => {
+  it("does not go on while the directory is closed", async () => {
+    const { world, visitor, path } = await start();
+    await manySessions(world, "many", 300);
+    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "many" });
+    const begun = await visitor.press(asked, "Erase now", SURE);
+    const closed = visitor.through(world.anotherIsolate({ CLOSED_HOMES: "main" }));
+    const refused = await closed.press(begun, "Go on erasing");
+    expect([refused.status, (await world.stored()).sessions.length]).toEqual([503, 50]);
+    const done = await visitor.press(await visitor.open(begun.path), "Go on erasing");
+    expect([done.notices, (await world.stored()).sessions]).toEqual([["It is done"], []]);
+  });
+});
+
 describe("a deployment without KV", () => {
   it("gives receipts again of sessions that came before they were kept", async () => {
     const { world, visitor, path } = await start("main", { CREDENTIALS: undefined });

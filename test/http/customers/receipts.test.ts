@@ -1,0 +1,502 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { call } from "../../support/admin-calls.ts";
+import {
+  type Erased,
+  erase,
+  eraseWhole,
+  fieldsOf,
+  HOMES,
+  personText,
+  placesOf,
+  seedCustomer,
+} from "../../support/customers.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { replacing } from "../../support/replacing.ts";
+import { freePlan, type Settled, settle, settleOnce } from "../../support/settle.ts";
+import { bookmark } from "../../support/time-travel.ts";
+import { NOW, World } from "../../support/world.ts";
+
+/** The receipts of erasures: docs/operating.md, "Receipts". */
+
+const DAY = 86_400;
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** The parts that the directory has of a site's erasures. */
+async function receiptsOf({ siteId }: World) {
+  const { results } = await env.DB.prepare(
+    "SELECT at, listed_at, first_chat_id, chat_ids FROM erasure_receipts WHERE site_id = ? ORDER BY listed_at, first_chat_id",
+  )
+    .bind(siteId)
+    .all<{ at: number; listed_at: number; first_chat_id: number; chat_ids: string }>();
+  return results;
+}
+
+/** An isolate whose KV takes nothing. */
+const silentKv = (world: World) =>
+  world.anotherIsolate({
+    CREDENTIALS: replacing(env.CREDENTIALS, { put: () => Promise.reject(new Error("KV PUT failed: 500")) }),
+  });
+
+describe("the receipts", () => {
+  it("are in the directory and in KV before anything is deleted", async () => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    const id = await world.chatId(fieldsOf(text));
+    const before = await world.stored();
+    const refused = Object.assign(Object.create(env.HOME_APAC), {
+      prepare: (sql: string) => env.HOME_APAC.prepare(sql),
+      batch: (list: D1PreparedStatement[]) => {
+        if (list.length > 10) throw new Error("D1_ERROR: D1 DB is overloaded.");
+        return env.HOME_APAC.batch(list);
+      },
+    }) as D1Database;
+    const isolate = world.anotherIsolate({ HOME_APAC: refused });
+    expect((await erase(isolate, { sbs: text })).status).toBe(503);
+    expect(await world.stored()).toEqual(before);
+    const row = await env.DB.prepare("SELECT chat_ids FROM erasure_receipts WHERE site_id = ?")
+      .bind(world.siteId)
+      .first();
+    expect(row).toEqual({ chat_ids: `[${id}]` });
+    const { keys } = await env.CREDENTIALS.list({ prefix: `erasures:apac:${world.siteId}:` });
+    expect(await env.CREDENTIALS.get(String(keys[0]?.name), "json")).toEqual([id]);
+    // It goes on where it stopped.
+    await eraseWhole(world, text);
+    expect(await placesOf(text)).toEqual([]);
+  });
+
+  it.each(["KV", "the directory"])("are enough when only %s has them", async (kept) => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    await world.chatId(fieldsOf(text));
+    const travelBack = await bookmark(env.HOME_APAC);
+    await eraseWhole(world, text);
+    await travelBack();
+    if (kept === "KV") await env.DB.prepare("DELETE FROM erasure_receipts WHERE site_id = ?").bind(world.siteId).run();
+    else {
+      const { keys } = await env.CREDENTIALS.list({ prefix: `erasures:apac:${world.siteId}:` });
+      for (const { name } of keys) await env.CREDENTIALS.delete(name);
+    }
+    await settle(world, "apac");
+    expect(await placesOf(text)).toEqual([]);
+  });
+
+  it("are put together from parts in the directory and in KV", async () => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    const id = await world.chatId(fieldsOf(text));
+    const travelBack = await bookmark(env.HOME_APAC);
+    const lost = await world.chatId(fieldsOf(text));
+    await eraseWhole(world, text);
+    await travelBack();
+    // The directory has the second part only, of sessions that the home has lost.
+    await env.DB.prepare("UPDATE erasure_receipts SET chat_ids = ?, first_chat_id = ? WHERE site_id = ?")
+      .bind(JSON.stringify([lost]), lost, world.siteId)
+      .run();
+    expect((await world.stored()).sessions).toMatchObject([{ id }]);
+    await settle(world, "apac");
+    expect(await placesOf(text)).toEqual([]);
+  });
+
+  it("are written again when the directory has lost them, and when they are half a day old", async () => {
+    const world = await World.create({}, "apac");
+    await seedCustomer(world, "slow", 1_100);
+    await erase(world, { sbs: "slow" });
+    const count = async () =>
+      (
+        await env.DB.prepare("SELECT first_chat_id FROM erasure_receipts WHERE site_id = ? ORDER BY 1")
+          .bind(world.siteId)
+          .all()
+      ).results;
+    await env.DB.prepare("DELETE FROM erasure_receipts WHERE site_id = ?").bind(world.siteId).run();
+    await erase(world, { sbs: "slow" });
+    expect(await count()).toEqual([{ first_chat_id: 251 }]);
+    for (let day = 1; day <= 3; day++) {
+      world.clock.now = NOW + day * 86_400;
+      await erase(world, { sbs: "slow" });
+    }
+    expect(await count()).toEqual([251, 501, 751, 1_001].map((first_chat_id) => ({ first_chat_id })));
+    expect((await world.stored()).sessions).toEqual([]);
+  });
+
+  it("are written again by a settling: a second restore may come long after the first receipts have gone", async () => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    const ids = [await world.chatId(fieldsOf(text)), await world.chatId(fieldsOf(text))];
+    const travelBack = await bookmark(env.HOME_APAC);
+    await eraseWhole(world, text);
+    await travelBack();
+    world.clock.now = NOW + 29 * 86_400;
+    await settle(world, "apac");
+    const { results } = await env.DB.prepare("SELECT at, chat_ids FROM erasure_receipts WHERE site_id = ? ORDER BY at")
+      .bind(world.siteId)
+      .all();
+    const chat_ids = JSON.stringify(ids);
+    expect(results).toEqual([
+      { at: NOW, chat_ids },
+      { at: NOW + 29 * 86_400, chat_ids },
+    ]);
+    const { keys } = await env.CREDENTIALS.list({ prefix: `erasures:apac:${world.siteId}:` });
+    expect(keys).toHaveLength(2);
+  });
+
+  it.each(HOMES)(
+    "are the operator's where no KV is bound, for a site in %s: the first call deletes nothing",
+    async (home) => {
+      const world = await World.create({ CREDENTIALS: undefined }, home);
+      const text = personText();
+      const id = await world.chatId(fieldsOf(text));
+      const databases = new Set([env.DB, databaseOf(home)]);
+      const travels = await Promise.all([...databases].map(bookmark));
+      const answers = await eraseWhole(world, text);
+      expect(answers.map(({ erased, remaining }) => [erased.sessions, remaining])).toEqual([
+        [0, 1],
+        [1, 0],
+      ]);
+      const { receipts } = answers[0] ?? {};
+      expect(receipts).toMatchObject([{ site_id: world.siteId, highest_chat_id: id, chat_ids: [id] }]);
+      for (const travelBack of travels) await travelBack();
+      await settle(world, home, { receipts });
+      expect(await placesOf(text)).toEqual([]);
+    },
+  );
+
+  it("that the operator kept may come in several calls, in any order", async () => {
+    const world = await World.create({ CREDENTIALS: undefined });
+    await seedCustomer(world, "in parts", 900);
+    const travelBack = await bookmark(env.DB);
+    await seedCustomer(world, "in parts", 200, 901);
+    const [first] = await eraseWhole(world, "in parts");
+    const ids = (first?.receipts ?? []).flatMap((receipt) => receipt.chat_ids);
+    expect([first?.receipts?.length, ids]).toEqual([2, Array.from({ length: 1_100 }, (_, i) => i + 1)]);
+    await travelBack();
+    for (const receipt of first?.receipts?.toReversed() ?? []) await settle(world, "main", { receipts: [receipt] });
+    expect((await world.stored()).sessions).toEqual([]);
+  });
+
+  it("that the operator keeps are given once, and erased after however many days", async () => {
+    const world = await World.create({ CREDENTIALS: undefined });
+    await world.chatId({ sbs: "slow" });
+    const erased: number[] = [];
+    for (let day = 0; day < 2; day++) {
+      world.clock.now = NOW + day * 86_400;
+      erased.push(((await erase(world, { sbs: "slow" })).body as Erased).erased.sessions);
+    }
+    expect(erased).toEqual([0, 1]);
+  });
+
+  it("that the operator keeps are given again for sessions that came since", async () => {
+    const world = await World.create({ CREDENTIALS: undefined });
+    const ids = [await world.chatId({ sbs: "writes on" })];
+    await erase(world, { sbs: "writes on" });
+    ids.push(await world.chatId({ sbs: "writes on" }));
+    const { body } = await erase(world, { sbs: "writes on" });
+    const { erased, receipts } = body as Erased;
+    expect([erased.sessions, receipts?.flatMap(({ chat_ids }) => chat_ids)]).toEqual([0, ids]);
+    expect(await eraseWhole(world, "writes on")).toMatchObject([{ erased: { sessions: 2 } }]);
+  });
+
+  it("that the operator sent are remembered: the next call goes on without them", async () => {
+    const world = await World.create({ CREDENTIALS: undefined }, "apac");
+    const people = ["a", "b", "c"];
+    for (const sbs of people) await world.chatId({ sbs });
+    const travels = [await bookmark(env.DB), await bookmark(env.HOME_APAC)];
+    const receipts: object[] = [];
+    for (const sbs of people) receipts.push(...((await eraseWhole(world, sbs))[0]?.receipts ?? []));
+    for (const travelBack of travels) await travelBack();
+    // Each call has 50 queries, as on Workers Free.
+    let [left, done] = [1, 0];
+    const settling_id = crypto.randomUUID();
+    for (let calls = 0; left > 0 && calls < 5; calls++) {
+      const free = freePlan({ DB: env.DB, HOME_APAC: env.HOME_APAC });
+      const shut = world.anotherIsolate({ ...free, CLOSED_HOMES: "apac" as never });
+      const sent = calls === 0 ? { settling_id, receipts } : { settling_id };
+      const { body } = await call(shut, "POST", "/admin/homes/apac/restored", sent);
+      const { erased_again, erasures_left } = body as Settled;
+      [left, done] = [erasures_left, done + erased_again];
+    }
+    expect([left, done]).toEqual([0, 3]);
+    expect((await world.stored()).customers).toEqual([]);
+  });
+
+  it("that the operator sent while another home was settled are used when their own home is", async () => {
+    const world = await World.create({ CREDENTIALS: undefined }, "apac");
+    await world.chatId({ sbs: "there" });
+    const travels = [await bookmark(env.DB), await bookmark(env.HOME_APAC)];
+    const [first] = await eraseWhole(world, "there");
+    for (const travelBack of travels) await travelBack();
+    expect(await settle(world, "main", { receipts: first?.receipts })).toMatchObject([{ erased_again: 0 }]);
+    expect(await settle(world, "apac")).toMatchObject([{ erased_again: 1, erasures_left: 0 }]);
+    expect((await world.stored()).customers).toEqual([]);
+  });
+
+  it("that the operator sent of somebody who is not back say that they were erased", async () => {
+    const world = await World.create({ CREDENTIALS: undefined });
+    const travelBack = await bookmark(env.DB);
+    await world.chatId({ sbs: "x" });
+    const [first] = await eraseWhole(world, "x");
+    await travelBack();
+    expect(await settle(world, "main", { receipts: first?.receipts })).toMatchObject([{ erased_again: 0 }]);
+    expect(await erase(world, { sbs: "x" })).toMatchObject({ status: 200, body: { erasure_id: first?.erasure_id } });
+  });
+
+  it("that a restored main still has count too, where no KV is bound", async () => {
+    const world = await World.create({ CREDENTIALS: undefined });
+    await seedCustomer(world, "half", 400);
+    for (let i = 0; i < 2; i++) await erase(world, { sbs: "half" });
+    const travelBack = await bookmark(env.DB);
+    await eraseWhole(world, "half");
+    await travelBack();
+    expect((await world.stored()).sessions).toHaveLength(150);
+    expect(await settle(world, "main")).toMatchObject([{ erased_again: 1, erasures_left: 0 }]);
+    expect((await world.stored()).sessions).toEqual([]);
+  });
+
+  it("with a hash of an unknown key erase nobody when several customers have their sessions", async () => {
+    const world = await World.create({}, "apac");
+    const travelBack = await bookmark(env.HOME_APAC);
+    for (let i = 0; i < 2; i++) await world.chatId({ sbs: "gone" });
+    await eraseWhole(world, "gone");
+    await travelBack();
+    // The home was opened unsettled, and the key was lost.
+    await world.chatId({ sbs: "one" });
+    await world.chatId({ sbs: "another" });
+    await env.DB.prepare("UPDATE erasure_receipts SET hash = ? WHERE site_id = ?")
+      .bind(`ffffffff.${"0".repeat(64)}`, world.siteId)
+      .run();
+    const shut = world.anotherIsolate({ CLOSED_HOMES: "apac" as never });
+    const { body } = await call(shut, "POST", "/admin/homes/apac/restored", {});
+    expect(body).toMatchObject({ erased_again: 0, erasures_left: 1 });
+    expect((await world.stored()).customers).toHaveLength(2);
+    await env.DB.prepare("DELETE FROM erasure_receipts WHERE site_id = ?").bind(world.siteId).run();
+    const { keys } = await env.CREDENTIALS.list({ prefix: `erasures:apac:${world.siteId}:` });
+    for (const { name } of keys) await env.CREDENTIALS.delete(name);
+  });
+
+  it.each([
+    ["is lost", ""],
+    ["is spoilt", "[1,"],
+    ["names no ids", '{"1":2}'],
+  ])("in KV of which a part %s keep the home from being done, and the log says so", async (_, value) => {
+    const world = await World.create();
+    const text = personText();
+    await world.chatId(fieldsOf(text));
+    const travelBack = await bookmark(env.DB);
+    await eraseWhole(world, text);
+    await travelBack();
+    const { keys } = await env.CREDENTIALS.list({ prefix: `erasures:main:${world.siteId}:` });
+    const get = async (key: string, ...more: never[]) =>
+      key === keys[0]?.name ? value || null : env.CREDENTIALS.get(key, ...more);
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const closed = { CLOSED_HOMES: "main" as never, CREDENTIALS: replacing(env.CREDENTIALS, { get }) };
+    const { body } = await call(world.anotherIsolate(closed), "POST", "/admin/homes/main/restored", {});
+    expect(body).toMatchObject({ erased_again: 0, erasures_left: 1 });
+    expect(warn.mock.calls.join()).toContain("a receipt in KV cannot be read");
+    await settle(world, "main");
+    expect(await placesOf(text)).toEqual([]);
+  });
+
+  it.each<[string, unknown]>([
+    ["without metadata", undefined],
+    ["without a hash", { until: 9 }],
+    ["with another hash", { hash: "made up", until: 9 }],
+    ["without a highest id", { hash: "made up" }],
+    ["whose highest id was lowered", "lowered"],
+  ])("in KV alone, %s, keep the home from being done, and the log says so", async (_, change) => {
+    const world = await World.create();
+    const text = personText();
+    const id = await world.chatId(fieldsOf(text));
+    const travelBack = await bookmark(env.DB);
+    await eraseWhole(world, text);
+    await travelBack();
+    const [key] = (await env.CREDENTIALS.list<{ hash: string }>({ prefix: `erasures:main:${world.siteId}:` })).keys;
+    const { name = "", metadata } = key ?? {};
+    const spoilt = change === "lowered" ? { hash: metadata?.hash, until: id - 1 } : change;
+    await env.CREDENTIALS.put(name, `[${id}]`, { metadata: spoilt });
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const shut = world.anotherIsolate({ CLOSED_HOMES: "main" as never });
+    const { body } = await call(shut, "POST", "/admin/homes/main/restored", {});
+    expect(body).toMatchObject({ erased_again: 0, erasures_left: 1 });
+    expect(warn.mock.calls.join()).toMatch(/a receipt (in KV cannot be read|contradicts itself)/);
+    await env.CREDENTIALS.put(name, `[${id}]`, { metadata });
+    await settle(world, "main");
+    expect(await placesOf(text)).toEqual([]);
+  });
+
+  it("of somebody who is not back count as none, and are remembered as done", async () => {
+    const world = await World.create({}, "apac");
+    const travelBack = await bookmark(env.HOME_APAC);
+    for (const sbs of ["one", "another"]) await world.chatId({ sbs });
+    const answers = [await eraseWhole(world, "one"), await eraseWhole(world, "another")];
+    await travelBack();
+    expect(await settle(world, "apac")).toMatchObject([{ erased_again: 0, erasures_left: 0 }]);
+    for (const [i, sbs] of ["one", "another"].entries()) {
+      const { status, body } = await erase(world, { sbs });
+      expect([status, body]).toMatchObject([200, { erasure_id: answers[i]?.at(-1)?.erasure_id, remaining: 0 }]);
+    }
+  });
+
+  it("in KV that are made up from true ones can have somebody erased who was erased once and came back, and nobody else", async () => {
+    const world = await World.create();
+    await world.chatId({ sbs: "erased once" });
+    await eraseWhole(world, "erased once");
+    const [back, other] = [await world.chatId({ sbs: "erased once" }), await world.chatId({ sbs: "other" })];
+    const prefix = `erasures:main:${world.siteId}:`;
+    const [genuine] = (await env.CREDENTIALS.list<{ hash: string }>({ prefix })).keys;
+    const metadata = { hash: genuine?.metadata?.hash, until: other };
+    const name = `${prefix}${crypto.randomUUID()}:${NOW}:${back}`;
+    await env.CREDENTIALS.put(name, JSON.stringify([back, other]), { metadata });
+    await settle(world, "main");
+    expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
+  });
+
+  it("in KV add nobody to a receipt of the directory whose hash is of an unknown key", async () => {
+    const world = await World.create({}, "apac");
+    const other = await world.chatId({ sbs: "other" });
+    const travelBack = await bookmark(env.HOME_APAC);
+    await world.chatId({ sbs: "gone" });
+    const [end] = await eraseWhole(world, "gone");
+    await travelBack();
+    await env.DB.prepare("UPDATE erasure_receipts SET hash = ? WHERE site_id = ?")
+      .bind(`ffffffff.${"0".repeat(64)}`, world.siteId)
+      .run();
+    await env.CREDENTIALS.put(`erasures:apac:${world.siteId}:${end?.erasure_id}:${NOW}:${other}`, `[${other}]`, {
+      metadata: { hash: `ffffffff.${"0".repeat(64)}`, until: other },
+    });
+    await settle(world, "apac");
+    expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
+  });
+
+  it("in KV with a hash of an unknown key erase nobody, and keep the home from being done", async () => {
+    const world = await World.create();
+    const id = await world.chatId({ sbs: "honest" });
+    const name = `erasures:main:${world.siteId}:${crypto.randomUUID()}:${NOW}:${id}`;
+    await env.CREDENTIALS.put(name, JSON.stringify([id]), {
+      metadata: { hash: `ffffffff.${"0".repeat(64)}`, until: id },
+    });
+    const shut = world.anotherIsolate({ CLOSED_HOMES: "main" as never });
+    const { body } = await call(shut, "POST", "/admin/homes/main/restored", {});
+    expect(body).toMatchObject({ erased_again: 0, erasures_left: 1 });
+    expect((await world.stored()).sessions).toMatchObject([{ id }]);
+    await env.CREDENTIALS.delete(name);
+  });
+
+  it("are written into KV first: what KV does not take the directory does not have either", async () => {
+    const world = await World.create({}, "apac");
+    await world.chatId({ sbs: "x" });
+    expect((await erase(silentKv(world), { sbs: "x" })).status).toBe(503);
+    expect(await receiptsOf(world)).toEqual([]);
+  });
+
+  it("are kept in KV for a day longer than Time Travel reaches back", async () => {
+    const world = await World.create();
+    await world.chatId({ sbs: "x" });
+    const puts: unknown[] = [];
+    const put = (key: string, value: string, options?: KVNamespacePutOptions) => {
+      if (key.startsWith("erasures:")) puts.push(options?.expirationTtl);
+      return env.CREDENTIALS.put(key, value, options);
+    };
+    await eraseWhole(world.anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) }), "x");
+    expect(puts).toEqual([31 * DAY]);
+  });
+
+  it("are read from every page of KV's list", async () => {
+    const world = await World.create();
+    const travels: (() => Promise<void>)[] = [];
+    for (const sbs of ["a", "b", "c"]) await world.chatId({ sbs });
+    travels.push(await bookmark(env.DB));
+    for (const sbs of ["a", "b", "c"]) await eraseWhole(world, sbs);
+    for (const travelBack of travels) await travelBack();
+    const list = (asked: KVNamespaceListOptions) => env.CREDENTIALS.list({ ...asked, limit: 1 });
+    const { body } = await settleOnce(world, "main", {}, { CREDENTIALS: replacing(env.CREDENTIALS, { list }) });
+    expect(body).toMatchObject({ erased_again: 3, erasures_left: 0 });
+  });
+
+  it("in KV of a home whose name begins with this one's are not this home's", async () => {
+    const world = await World.create();
+    const name = `erasures:main2:${world.siteId}:${crypto.randomUUID()}:${NOW}:1`;
+    await env.CREDENTIALS.put(name, "[1]", { metadata: { hash: `ffffffff.${"0".repeat(64)}`, until: 1 } });
+    await world.chatId({ sbs: "x" });
+    expect((await settleOnce(world, "main")).body).toMatchObject({ erased_again: 0, erasures_left: 0 });
+    await env.CREDENTIALS.delete(name);
+  });
+
+  it("are written again when the directory has lost a piece of what goes now", async () => {
+    const world = await World.create({}, "apac");
+    await seedCustomer(world, "x", 700);
+    await erase(world, { sbs: "x" });
+    await env.DB.prepare("UPDATE erasure_receipts SET chat_ids = ? WHERE site_id = ?")
+      .bind(JSON.stringify(Array.from({ length: 300 }, (_, i) => i + 1)), world.siteId)
+      .run();
+    world.clock.now = NOW + 60;
+    await erase(world, { sbs: "x" });
+    const named = (await receiptsOf(world)).flatMap(({ chat_ids }) => JSON.parse(chat_ids) as number[]);
+    await eraseWhole(world, "x");
+    expect(new Set(named).size).toBe(700);
+  });
+
+  it("that the operator sends again are kept for longer", async () => {
+    const world = await World.create({ CREDENTIALS: undefined });
+    await world.chatId({ sbs: "x" });
+    const travelBack = await bookmark(env.DB);
+    const [first] = await eraseWhole(world, "x");
+    await travelBack();
+    const receipts = { receipts: first?.receipts };
+    await settleOnce(world, "main", receipts);
+    world.clock.now = NOW + 20 * DAY;
+    await settleOnce(world, "main", receipts);
+    expect((await receiptsOf(world)).find(({ listed_at }) => listed_at === 0)?.at).toBe(NOW + 20 * DAY);
+  });
+
+  it("that the operator sends in parts go on with one erasure, and its counts", async () => {
+    const world = await World.create({ CREDENTIALS: undefined });
+    await seedCustomer(world, "x", 1);
+    const travelBack = await bookmark(env.DB);
+    await seedCustomer(world, "x", 1, 2);
+    const [first] = await eraseWhole(world, "x");
+    await travelBack();
+    const receipt = first?.receipts?.[0] as { chat_ids: number[] };
+    await settleOnce(world, "main", { receipts: [receipt] });
+    await seedCustomer(world, "x", 1, 2);
+    await settleOnce(world, "main", { receipts: [receipt] });
+    const row = await env.DB.prepare("SELECT sessions, total FROM erasures WHERE site_id = ?")
+      .bind(world.siteId)
+      .first();
+    expect(row).toEqual({ sessions: 2, total: 2 });
+  });
+
+  it("in the directory that contradict the erasure of the home are left", async () => {
+    const world = await World.create({}, "apac");
+    await seedCustomer(world, "x", 300);
+    await erase(world, { sbs: "x" });
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    await env.DB.prepare("UPDATE erasure_receipts SET hash = ? WHERE site_id = ?")
+      .bind(`ffffffff.${"0".repeat(64)}`, world.siteId)
+      .run();
+    const { keys } = await env.CREDENTIALS.list({ prefix: `erasures:apac:${world.siteId}:` });
+    for (const { name } of keys) await env.CREDENTIALS.delete(name);
+    expect((await settleOnce(world, "apac")).body).toMatchObject({ erased_again: 0, erasures_left: 1 });
+    const { sessions } = await world.stored();
+    await env.DB.prepare("DELETE FROM erasure_receipts WHERE site_id = ?").bind(world.siteId).run();
+    await eraseWhole(world, "x");
+    expect(sessions).toHaveLength(50);
+  });
+
+  it("are for all sessions up to the highest id that any part has", async () => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    for (let i = 0; i < 2; i++) await world.chatId(fieldsOf(text));
+    const travelBack = await bookmark(env.HOME_APAC);
+    await eraseWhole(world, text);
+    await travelBack();
+    // An older part, of a beginning that had one session.
+    await env.DB.prepare(
+      "INSERT INTO erasure_receipts (home, site_id, erasure_id, listed_at, first_chat_id, at, hash, until, chat_ids) SELECT home, site_id, erasure_id, listed_at - 1, 1, at, hash, 1, '[1]' FROM erasure_receipts WHERE site_id = ?",
+    )
+      .bind(world.siteId)
+      .run();
+    await settleOnce(world, "apac");
+    expect(await placesOf(text)).toEqual([]);
+  });
+});

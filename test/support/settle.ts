@@ -1,0 +1,43 @@
+import { call } from "./admin-calls.ts";
+import { countingDb } from "./counting-db.ts";
+import type { Replacements } from "./isolate.ts";
+import type { World } from "./world.ts";
+
+/** An answer of settling a restored home. */
+export interface Settled {
+  erased_again: number;
+  erasures_left: number;
+}
+
+/** Databases that refuse every query after the 50th of them all, as Workers Free does. */
+export function freePlan<Bindings extends Record<string, D1Database>>(databases: Bindings): Bindings {
+  let queries = 0;
+  const take = (count: number) => {
+    queries += count;
+    if (queries > 50) throw new Error("D1_ERROR: Too many API requests by single Worker invocation.");
+  };
+  const limited = Object.entries(databases).map(([name, db]) => [name, countingDb(db, { before: take }).db]);
+  return Object.fromEntries(limited) as Bindings;
+}
+
+/** Settles a home in an isolate for which it is closed. @param bindings of that isolate */
+export const settleOnce = (world: World, home: string, more: object = {}, bindings: Replacements = {}) =>
+  call(
+    world.anotherIsolate({ CLOSED_HOMES: home as never, ...bindings }),
+    "POST",
+    `/admin/homes/${home}/restored`,
+    more,
+  );
+
+/** Settles a closed home until nothing is left to erase. */
+export async function settle(world: World, home: string, more: object = {}): Promise<Settled[]> {
+  const answers: Settled[] = [];
+  const settling_id = crypto.randomUUID();
+  do {
+    const { status, body } = await settleOnce(world, home, { settling_id, ...more });
+    if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
+    answers.push(body as Settled);
+    if (answers.length > 20) throw new Error(`no end: ${JSON.stringify(body)}`);
+  } while (answers.at(-1)?.erasures_left !== 0);
+  return answers;
+}
