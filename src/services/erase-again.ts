@@ -200,9 +200,9 @@ async function namedBy(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise<N
   }
   const believed = isTrusted ? stored : parts;
   const [hash] = new Set(believed.map((part) => part.hash));
-  // A later part may be of a beginning that had newer sessions.
-  const until = Math.max(...believed.map((part) => part.until ?? Number.NaN));
   const isReadable = believed.every((part) => part.hash === hash) && HASH.test(hash ?? "") && ID.test(erasureId);
-  if (!isReadable || hash === undefined || Number.isNaN(until)) return undefined;
+  if (!isReadable || hash === undefined) return undefined;
+  // A later part may be of a beginning that had newer sessions, and a restored directory may lack it.
+  const until = Math.max(...parts.flatMap((part) => (part.hash === hash ? (part.until ?? []) : [])));
   return { hash, until, chatIds: [...chatIds], trusted, isTrusted };
 }

@@ -105,23 +105,24 @@ describe.each(HOMES)("%s, restored to before an erasure", (home) => {
 });
 
 describe("a home restored to the middle of an erasure", () => {
-  it("has nobody back who came between a call that erased nothing and one that did", async () => {
-    const world = await World.create({}, "apac");
+  it.each(HOMES)("has nobody back who came between a call that erased nothing and one that did: %s", async (home) => {
+    const world = await World.create({}, home);
+    const db = databaseOf(home);
     const text = personText();
     await world.chatId(fieldsOf(text));
     const batch = (list: D1PreparedStatement[]) => {
       // A step of an erasure is a long batch.
       if (list.length > 10) throw new Error("D1_ERROR: D1 DB is overloaded.");
-      return env.HOME_APAC.batch(list);
+      return db.batch(list);
     };
-    const refusing = world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { batch }) });
+    const refusing = world.anotherIsolate({ [home === "main" ? "DB" : "HOME_APAC"]: replacing(db, { batch }) });
     expect((await erase(refusing, { sbs: text })).status).toBe(503);
     await world.chatId(fieldsOf(text));
-    const travelBack = await bookmark(env.HOME_APAC);
+    const travelBack = await bookmark(db);
     await eraseWhole(world, text);
     expect(await placesOf(text)).toEqual([]);
     await travelBack();
-    const { body } = await settleOnce(world, "apac");
+    const { body } = await settleOnce(world, home);
     expect(body).toMatchObject({ erasures_left: 0 });
     expect(await placesOf(text)).toEqual([]);
   });
