@@ -28,11 +28,6 @@ export const ERASURE_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "erase-forgets-a-lost-receipt",
-    what: "An erasure goes on although the directory was restored and has lost its receipt.",
-    edits: [{ file: SERVICE, find: "  await nameAgain(", replace: "  if (0 > 1) await nameAgain(" }],
-  },
-  {
     name: "erase-counts-twice",
     what: "A second try of a step counts and tells again.",
     edits: [
@@ -170,17 +165,6 @@ export const ERASURE_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "erase-says-told-by-now",
-    what: "The answer says who would be told now, and not who was told.",
-    edits: [
-      {
-        file: SERVICE,
-        find: "isOpen(erasure) && takesIt : told === sessions",
-        replace: "takesIt : takesIt && told >= 0",
-      },
-    ],
-  },
-  {
     name: "erase-counts-only-what-is-in-flight",
     what: "A receiver that has refused an erased event counts as one that never saw it.",
     edits: [
@@ -190,11 +174,6 @@ export const ERASURE_DEFECTS: Defect[] = [
         replace: "status = 'pending' AND last_attempt_at IS NOT NULL",
       },
     ],
-  },
-  {
-    name: "erase-keeps-words-of-pruned-events",
-    what: "A receiver's words of an event that was pruned stay.",
-    edits: [{ file: STEP, find: "forgetLastErrors, forgetPruned, end]", replace: "forgetLastErrors, end]" }],
   },
   {
     name: "erase-miscounts-in-the-audit-log",
