@@ -8,7 +8,7 @@ import { withRetries } from "../run-batch.ts";
 /** A part of the list of sessions that an erasure deletes. */
 export type Receipt = Omit<typeof erasureReceipts.$inferSelect, "at">;
 
-/** Stores parts. Stored again, they are kept for longer. @param now Unix seconds */
+/** Stores parts. Stored again, they are kept for longer, and name all that either names. @param now Unix seconds */
 export async function insertReceipts(
   runtime: Runtime,
   directory: D1Database,
@@ -16,7 +16,9 @@ export async function insertReceipts(
   now: number,
   answerBy: number,
 ): Promise<void> {
-  const { home, siteId, erasureId, listedAt, firstChatId } = erasureReceipts;
+  const { home, siteId, erasureId, listedAt, firstChatId, until, chatIds } = erasureReceipts;
+  // Both are the customer's sessions from the same one on, so the longer list has the other.
+  const isLonger = sql`json_array_length(excluded.chat_ids) > json_array_length(${chatIds})`;
   const rows = receipts.map((receipt) => ({ ...receipt, chatIds: JSON.stringify(receipt.chatIds) }));
   const columns = ["home", "siteId", "erasureId", "listedAt", "firstChatId"].map(field);
   const values = sql.join([...columns, sql`${now}`, ...["hash", "until", "chatIds"].map(field)], sql`, `);
@@ -26,7 +28,11 @@ export async function insertReceipts(
       .select(sql`SELECT ${values} FROM ${each(rows)} WHERE true`)
       .onConflictDoUpdate({
         target: [home, siteId, erasureId, listedAt, firstChatId],
-        set: { at: now },
+        set: {
+          at: now,
+          until: sql`max(${until}, excluded.until)`,
+          chatIds: sql`iif(${isLonger}, excluded.chat_ids, ${chatIds})`,
+        },
       })
       .run();
   await withRetries(runtime, insert, answerBy);

@@ -499,4 +499,19 @@ describe("the receipts", () => {
     await settleOnce(world, "apac");
     expect(await placesOf(text)).toEqual([]);
   });
+
+  it("take what came since, when the home could not note that they are written", async () => {
+    const world = await World.create({}, "apac");
+    const ids = [await world.chatId({ sbs: "x" })];
+    const batch = (list: D1PreparedStatement[]) => {
+      if (list.length === 2) throw new Error("D1_ERROR: D1 DB is overloaded.");
+      return env.HOME_APAC.batch(list);
+    };
+    const deaf = world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { batch }) });
+    expect((await erase(deaf, { sbs: "x" })).status).toBe(503);
+    expect((await receiptsOf(world)).map(({ chat_ids }) => chat_ids)).toEqual([JSON.stringify(ids)]);
+    ids.push(await world.chatId({ sbs: "x" }));
+    await eraseWhole(world, "x");
+    expect((await receiptsOf(world)).map(({ chat_ids }) => chat_ids)).toEqual([JSON.stringify(ids)]);
+  });
 });
