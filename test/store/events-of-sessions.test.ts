@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findEvents, SKEW_SECONDS } from "../../src/store/home/events-of-sessions.ts";
+import { FARTHEST_SECONDS, findEvents } from "../../src/store/home/events-of-sessions.ts";
 import { seedCustomer } from "../support/customers.ts";
 import { newSite } from "../support/new-site.ts";
 import { World } from "../support/world.ts";
@@ -19,7 +19,7 @@ const happening = fc.record({
   behind: fc.oneof(
     { weight: 8, arbitrary: fc.nat(1) },
     { weight: 2, arbitrary: fc.nat(60) },
-    { weight: 1, arbitrary: fc.nat(SKEW_SECONDS) },
+    { weight: 1, arbitrary: fc.nat(FARTHEST_SECONDS) },
   ),
   what: fc.constantFrom("create", "create", "create", "add", "add", "addAtOnce", "note", "webhook", "events", "skip"),
   who: fc.nat(PEOPLE.length - 1),
@@ -71,7 +71,7 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
     } else if (what === "note") tell("session.noted", session, at, {});
     else {
       // Also in the very second of the creation.
-      const second = what === "addAtOnce" && now - session.at <= SKEW_SECONDS ? session.at : at;
+      const second = what === "addAtOnce" && now - session.at <= FARTHEST_SECONDS ? session.at : at;
       for (let i = 0; i <= agents; i++) join(session, second);
       tell("session.agents_added", session, second, { agent_ids: Array(agents + 1).fill(0) });
     }

@@ -10,14 +10,17 @@ import { literal } from "./claim.ts";
  * - Any other event of a session is looked for from its creation to the newest event.
  */
 
+/** The most seconds that the time of an event is taken to be behind the time of an earlier one. */
+export const SKEW_SECONDS = 60;
+
+/** An event that is farther behind is not found by its session. */
+export const FARTHEST_SECONDS = 3_600;
+
 /**
  * How far around a second its events are looked for, in seconds: `created_at` is the clock of the isolate that took the call, and `seq`
  * counts the commits, so an event may stand after later ones. The wider places are for what the narrower ones do not have.
  */
-const AROUND_SECONDS = [2, 60, 3_600];
-
-/** The most seconds that the time of an event may be behind the time of an earlier one. */
-export const SKEW_SECONDS = Math.max(...AROUND_SECONDS);
+const AROUND_SECONDS = [2, SKEW_SECONDS, FARTHEST_SECONDS];
 
 /** Some sessions of one customer, with the lowest ids. */
 export type Chosen = {
@@ -141,7 +144,7 @@ export async function findEvents(db: D1Database, chosen: Chosen, types: readonly
   const chatIds = JSON.stringify(ids);
   const seqs = new Set<number>();
   // The events of what happened earlier were pruned.
-  let missing = happened.results.filter(({ at }) => at >= log.oldestAt - SKEW_SECONDS);
+  let missing = happened.results.filter(({ at }) => at >= log.oldestAt - FARTHEST_SECONDS);
   for (const around of AROUND_SECONDS) {
     if (missing.length === 0) break;
     const stretches = await stretchesAround(db, siteId, missing, around);
@@ -152,7 +155,7 @@ export async function findEvents(db: D1Database, chosen: Chosen, types: readonly
   }
   const others = types.filter((type) => !LOCATED_EVENTS.includes(type));
   if (others.length > 0) {
-    const from = Math.min(...happened.results.map(({ at }) => at)) - SKEW_SECONDS;
+    const from = Math.min(...happened.results.map(({ at }) => at)) - FARTHEST_SECONDS;
     const low = (await placesOf(db, siteId, [from])).get(from) ?? 0;
     const asked = selectOthers(db, { siteId, low, types: JSON.stringify(others), chatIds });
     for (const { seq } of (await asked.all<{ seq: number }>()).results) seqs.add(seq);
