@@ -1,6 +1,7 @@
 import { createApp } from "./app.ts";
 import { type Bindings, type Config, readConfig } from "./config.ts";
 import { isJournalMessage } from "./journal/journal.ts";
+import { SESSION_EVENT_TYPES } from "./operations/index.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 
@@ -22,7 +23,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
   async function runPruning(config: Config, now: number): Promise<string[]> {
     const { prune } = await import("./store/prune.ts");
     const since = runtime.elapsed();
-    const { removed, faults, next } = await prune(runtime, config, now);
+    const { removed, faults, next } = await prune(runtime, { ...config, sessionEventTypes: SESSION_EVENT_TYPES }, now);
     const failed = Object.entries(removed).flatMap(([home, tables]) =>
       Object.keys(tables).flatMap((table) => (faults[home]?.[table] === undefined ? [] : `${home}.${table}`)),
     );

@@ -4,6 +4,7 @@ import type { problems } from "./components.ts";
 import type { customerSchemas } from "./customer-schemas.ts";
 import type { journalSchemas } from "./journal-schemas.ts";
 import type { Words } from "./json-schema.ts";
+import type { siteSchemas } from "./site-schemas.ts";
 import type { tokenSchemas } from "./token-schemas.ts";
 import type { webhookSchemas } from "./webhook-schemas.ts";
 
@@ -12,6 +13,7 @@ type SchemaName =
   | keyof typeof auditSchemas
   | keyof typeof customerSchemas
   | keyof typeof journalSchemas
+  | keyof typeof siteSchemas
   | keyof typeof tokenSchemas
   | keyof typeof webhookSchemas;
 
@@ -23,7 +25,7 @@ export interface CallWords {
   query?: Words;
   /** The name of the component that describes its body. */
   body?: SchemaName;
-  answer: { status: 200 | 201 | 202; schema: SchemaName } | { status: 204 };
+  answer: { status: 200 | 201 | 202; schema: SchemaName; media?: "application/x-ndjson" } | { status: 204 };
   /** In addition to the refusals that every call about a site or an app has. */
   refusals?: Parameters<typeof problems>;
   description200: string;

@@ -23,7 +23,8 @@ export const adminWords = {
     description200: "A page of sites, by id.",
   },
   changeSite: {
-    summary: "Rename, close or open a site, lift its chat ids, or turn its events on or off",
+    summary:
+      "Rename, close or open a site, lift its chat ids, turn its events on or off, or set how long it keeps sessions",
     description:
       "Signed calls of a closed site are refused with 503 and use up no `ranstr`. All of the change is made, or nothing. The same call again repairs what was only done in part.",
     body: "SiteChange",

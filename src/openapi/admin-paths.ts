@@ -10,6 +10,7 @@ import { header, problems } from "./components.ts";
 import { customerWords } from "./customer-operations.ts";
 import { journalWords } from "./journal-operations.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
+import { siteWords } from "./site-operations.ts";
 import { tokenWords } from "./token-operations.ts";
 import { webhookWords } from "./webhook-operations.ts";
 
@@ -52,6 +53,7 @@ const WORDS: Record<AdminCallId, CallWords> = {
   ...auditWords,
   ...customerWords,
   ...journalWords,
+  ...siteWords,
   ...tokenWords,
   ...webhookWords,
 };
@@ -96,7 +98,7 @@ function operation(
   if ((body === undefined) !== (words.body === undefined))
     throw new Error(`the body of ${id} is not described as it is`);
   const content = "schema" in answer && {
-    content: { "application/json": { schema: { $ref: `#/components/schemas/${answer.schema}` } } },
+    content: { [answer.media ?? "application/json"]: { schema: { $ref: `#/components/schemas/${answer.schema}` } } },
   };
   return {
     tags: ["Admin API"],

@@ -5,7 +5,7 @@ import { issueAppSchema } from "../services/apps.ts";
 import { reconcileSchema } from "../services/homes.ts";
 import { endOverlapSchema, rotationSchema } from "../services/rotation.ts";
 import { newSiteSchema, siteChangeSchema } from "../services/sites.ts";
-import { AGENT_STATUSES, SITE_STATUSES } from "../store/schema.ts";
+import { AGENT_STATUSES, ENDED_STATUSES, SITE_STATUSES } from "../store/schema.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf, type Words } from "./json-schema.ts";
 
@@ -43,14 +43,14 @@ export const homeName = string("The name of a home: `main`, or `apac` for the da
 const FIRST_CHAT_ID =
   "The site's next session gets this id. For callers that come from another service: take one above every id that was given there.";
 
-const site = {
+export const site = {
   id: siteId,
   name: name("What the site is called", "Shop"),
   home: homeName,
-  status: string("`creating` while its home does not have it yet: the same call that made it finishes it.", {
-    enum: ["creating", ...SITE_STATUSES],
-    examples: ["open"],
-  }),
+  status: string(
+    "`creating` while its home does not have it yet: the same call that made it finishes it. `deleting` while its data goes, `deleted` for 31 days after that.",
+    { enum: ["creating", ...SITE_STATUSES, ...ENDED_STATUSES], examples: ["open"] },
+  ),
 };
 const agent = {
   id: agentId,
@@ -123,6 +123,11 @@ export const adminSchemas = {
       description: "Whether accepted calls leave events from now on. The first webhook of a site turns them on.",
       examples: [true],
     },
+    retention_days: {
+      description:
+        "For how many days sessions are kept; null for ever. Older sessions are deleted within minutes, with messages, participants and events, and customers without sessions. Needs the role `owner`.",
+      examples: [365],
+    },
   }),
   Restored: jsonSchemaOf(reconcileSchema, {
     lift: {
@@ -144,6 +149,11 @@ export const adminSchemas = {
     receipts: {
       description:
         "Where no KV is bound: the `receipts` that erasures of customers answered with in the last 31 days, so that nobody comes back.",
+      examples: [[]],
+    },
+    deletions: {
+      description:
+        "Where no KV is bound: the `deletions` that deletions of sites answered with in the last 31 days, so that no site comes back.",
       examples: [[]],
     },
   }),
@@ -177,7 +187,13 @@ export const adminSchemas = {
     name: NAME("What the agent is called", "Li Na"),
   }),
   Site: exactly(site),
-  ChangedSite: exactly({ ...site, events: { type: "boolean", description: "Whether accepted calls leave events." } }),
+  ChangedSite: exactly({
+    ...site,
+    events: { type: "boolean", description: "Whether accepted calls leave events." },
+    retention_days: orNull(
+      integer("For how many days sessions are kept; null for ever.", { minimum: 1, maximum: 3650, examples: [365] }),
+    ),
+  }),
   SiteEntry: exactly({ ...site, created_at: created }),
   SitePage: pageSchema("SiteEntry"),
   IssuedApp: exactly({ appid, secret, name: name("What the app is called", "Shop back end"), version }),
@@ -259,8 +275,15 @@ export const adminSchemas = {
       examples: [0],
     }),
     erasures_left: integer(
-      "Erasures that are still to be carried out again. Keep the home closed and send this again, with the `settling_id`, until it is 0.",
+      "Erasures that are still to be carried out again, and deleted sites that are back and cannot be checked. Keep the home closed and send this again, with the `settling_id`, until it is 0.",
       { minimum: 0, examples: [0] },
+    ),
+    sites_deleted_again: integer(
+      "How many sites that were deleted the home had again. Their data goes once it is open.",
+      {
+        minimum: 0,
+        examples: [0],
+      },
     ),
     reopen_after: time("By then every `ranstr` that was used before has expired. Open the home after it.", TIME),
     homes_down: {

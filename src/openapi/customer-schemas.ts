@@ -32,7 +32,7 @@ const hash = string("The keyed hash of the customer's identifier.", {
 
 const { customer: _, participants: __, messages: ___, ...ofSession } = SESSION_PROPERTIES;
 
-const exportedSession = exactly({
+export const exportedSession = exactly({
   ...ofSession,
   appid: string("The app that opened it.", { examples: ["42d7c13c16e7ed0479f2418eb8894310"] }),
   request_id: orNull(

@@ -6,6 +6,7 @@ import { customerSchemas } from "./customer-schemas.ts";
 import { eventSchemas, eventWebhooks } from "./event-webhooks.ts";
 import { journalSchemas } from "./journal-schemas.ts";
 import { signedPaths, signedSchemas } from "./signed-operations.ts";
+import { siteSchemas } from "./site-schemas.ts";
 import { tokenSchemas } from "./token-schemas.ts";
 import { webhookSchemas } from "./webhook-schemas.ts";
 
@@ -107,6 +108,7 @@ export function openApiDocument(version: string) {
       schemas: {
         ...signedSchemas,
         ...adminSchemas,
+        ...siteSchemas,
         ...auditSchemas,
         ...journalSchemas,
         ...customerSchemas,

@@ -5,7 +5,13 @@ import { seal } from "../credentials/sealed-secret.ts";
 import { isRefusedFor, ServiceError } from "../errors.ts";
 import { displayName } from "../fields.ts";
 import { MAIN_HOME } from "../homes.ts";
-import { deleteRoute, reserveRoute, selectRoute, selectRouteToRelease } from "../store/directory/app-routes.ts";
+import {
+  deleteRoute,
+  reserveRoute,
+  selectReservation,
+  selectRoute,
+  selectRouteToRelease,
+} from "../store/directory/app-routes.ts";
 import type { Site } from "../store/directory/sites.ts";
 import {
   type AppSummary,
@@ -15,6 +21,7 @@ import {
   selectApps,
   updateRevoked,
 } from "../store/home/apps.ts";
+import { selectDeletion } from "../store/home/site-deletions.ts";
 import { selectHomeSite } from "../store/home/sites.ts";
 import { withRetries } from "../store/run-batch.ts";
 import { afterAppid, type Page, type PageInput, pageOf } from "./page.ts";
@@ -97,6 +104,7 @@ export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<Is
       sayKept(error, appid),
     );
     if (outcome === "taken") throw appidTaken();
+    if (outcome === "stale" && (await selectDeletion(db, site)) !== undefined) throw siteUnknown();
     if (outcome === "stale") continue;
     const fresh = { previousVersion: null, previousSecret: null, previousExpiresAt: null, revokedAt: null };
     publishApp(ctx, { siteId, appid, home, version, secret: sealed, ...fresh });
@@ -132,10 +140,10 @@ function sayNothingKept(error: unknown): never {
  */
 export async function checkAppid(ctx: ServiceContext, { site, appid }: { site: Site; appid: string }): Promise<void> {
   const { runtime, config } = ctx;
-  const route = await selectRoute(runtime, config.directory, appid);
-  if (route === undefined) return;
+  const siteId = await selectReservation(runtime, config.directory, appid);
+  if (siteId === undefined) return;
   // A route of this site without an app comes from an unfinished import, which may be sent again.
-  const isTaken = route.siteId !== site.id || (await selectAppSummary(homeOf(ctx, site), { siteId: site.id, appid }));
+  const isTaken = siteId !== site.id || (await selectAppSummary(homeOf(ctx, site), { siteId: site.id, appid }));
   if (isTaken) throw appidTaken();
 }
 

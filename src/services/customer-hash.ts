@@ -56,6 +56,14 @@ const unopened = () =>
     retryAfter: 30,
   });
 
+/** The hasher of this deployment, as long as its key is known. Draws none, so it works while the directory is closed. */
+export async function knownHasher(ctx: ServiceContext): Promise<Hasher | undefined> {
+  const keyring = await keyringOf(ctx);
+  const stored = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory));
+  const rows = [...stored, ...(await readHashKeys(ctx.config.credentials, fromKv(ctx)))];
+  return (await firstOpened(keyring, rows))?.hasher;
+}
+
 /** Whether a hash is that of a customer; undefined when its key is not known any more. */
 export type HashCheck = (hash: string, siteId: number, externalId: string) => Promise<boolean | undefined>;
 

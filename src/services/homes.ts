@@ -15,6 +15,7 @@ import {
   skipIds,
 } from "../store/reconciliations.ts";
 import { askHomes } from "./ask-homes.ts";
+import { deleteAgain, type KeptDeletion, keepDeletionsOf, keptDeletionsSchema } from "./delete-again.ts";
 import { type ErasedAgain, eraseAgain, type KeptReceipt, keptReceiptsSchema } from "./erase-again.ts";
 import { homeUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
@@ -59,6 +60,9 @@ const RECONCILIATION_ID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
 const MOST_RECEIPTS = 50;
 const RECEIPTS_RULE = `must be a list of up to ${MOST_RECEIPTS} receipts`;
 
+const MOST_DELETIONS = 500;
+const DELETIONS_RULE = `must be a list of up to ${MOST_DELETIONS} deletions`;
+
 /** Body of POST /admin/homes/:name/restored. */
 export const reconcileSchema = z.strictObject({
   lift: z._default(z.int(SKIP_RULE).check(z.minimum(1, SKIP_RULE), z.maximum(1_000_000_000, SKIP_RULE)), 1_000_000),
@@ -67,6 +71,7 @@ export const reconcileSchema = z.strictObject({
   ),
   force: z._default(z.boolean("must be true or false"), false),
   receipts: z.optional(keptReceiptsSchema.check(z.maxLength(MOST_RECEIPTS, RECEIPTS_RULE))),
+  deletions: z.optional(keptDeletionsSchema.check(z.maxLength(MOST_DELETIONS, DELETIONS_RULE))),
 });
 
 interface ReconcileHome {
@@ -79,6 +84,8 @@ interface ReconcileHome {
   force?: boolean;
   /** Receipts of erasures that the operator kept, for a deployment without KV. */
   receipts?: readonly KeptReceipt[] | undefined;
+  /** Ends of sites that the operator kept, likewise. */
+  deletions?: readonly KeptDeletion[] | undefined;
 }
 
 export interface ReconciledHome {
@@ -89,8 +96,10 @@ export interface ReconciledHome {
   skippedBy: number;
   /** Unix seconds. By then every request from before the restore is too old to be accepted a second time. */
   reopenAfter: number;
-  /** What the home has erased again. It must stay closed until `left` is 0: call again. */
+  /** What the home has erased again. It must stay closed until `left`, which counts sites that are back too, is 0: call again. */
   erasures: ErasedAgain;
+  /** How many sites that had ended the home had again: they end once more. */
+  sitesDeletedAgain: number;
   /** For a restored directory: homes that did not answer. Their sites and routes are not back: keep `main` closed and call again. */
   homesDown: string[];
   /** For a restored directory: the tokens that it has now. Those that were deleted since the restored time are back. */
@@ -114,7 +123,14 @@ export const newReconciliationId = ({ runtime }: ServiceContext): string => runt
  */
 export async function reconcileHome(
   ctx: ServiceContext,
-  { home, skip, reconciliationId = newReconciliationId(ctx), force = false, receipts = [] }: ReconcileHome,
+  {
+    home,
+    skip,
+    reconciliationId = newReconciliationId(ctx),
+    force = false,
+    receipts = [],
+    deletions = [],
+  }: ReconcileHome,
 ): Promise<ReconciledHome> {
   const { runtime, now } = ctx;
   const { directory, homes, closedHomes, credentials } = ctx.config;
@@ -138,6 +154,7 @@ export async function reconcileHome(
   const copyHome = async (other: D1Database, name: string) => {
     await copySitesToDirectory(directory, name, other);
     await copyRoutesToDirectory(directory, name, other);
+    await keepDeletionsOf(ctx, name, other);
     await noteCopied(directory, reconciliationId, name, now);
   };
   // The copy of a large home may take longer than the answer can wait. It continues after the answer, and a retry finds it done.
@@ -148,12 +165,14 @@ export async function reconcileHome(
   };
   const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
   const { down } = await askHomes(ctx, copyAndGoOn, left, answerBy);
+  const { ended, again: sitesDeletedAgain, left: sitesLeft } = await deleteAgain(ctx, { home, db }, deletions);
   // Last, because it may use up the queries of this invocation, and because telling receivers takes a seq that was not given.
-  const siteIds = new Set(floors.map(({ siteId }) => siteId));
+  const siteIds = new Set(floors.map(({ siteId }) => siteId).filter((siteId) => !ended.has(siteId)));
   const erasures = await eraseAgain(ctx, { home, db, siteIds }, receipts, answerBy);
+  erasures.left += sitesLeft;
   const skippedBy = skipped ? skip : 0;
   const reopenAfter = at + NONCE_SECONDS;
-  return { reconciliationId, sites, skippedBy, reopenAfter, erasures, homesDown: down, tokens };
+  return { reconciliationId, sites, skippedBy, reopenAfter, erasures, sitesDeletedAgain, homesDown: down, tokens };
 }
 
 const reconciliationEnded = () =>

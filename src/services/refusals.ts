@@ -1,6 +1,15 @@
+import type { Role } from "../access/role.ts";
 import { ServiceError } from "../errors.ts";
 
 /** Refusals that several services share. */
+
+/** @param needed the role that the call needs; `theirs` the operator's */
+export const roleTooLow = (needed: Role, theirs: Role) =>
+  new ServiceError("forbidden", {
+    reason: "role_too_low",
+    role: needed,
+    detail: `This call needs the role ${needed}, and yours is ${theirs}.`,
+  });
 
 export const siteUnknown = () =>
   new ServiceError("not_found", { reason: "site_unknown", detail: "There is no such site." });

@@ -1,3 +1,4 @@
+import { isAtLeast, type Role } from "../access/role.ts";
 import { type Config, homeClosed, homeDatabase } from "../config.ts";
 import type { AppRecord } from "../credentials/find-app.ts";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
@@ -11,6 +12,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import { notifyQueue } from "../webhooks/notify-queue.ts";
 import type { Identity } from "./identity.ts";
 import type { OperatorMemory } from "./operator-memory.ts";
+import { roleTooLow } from "./refusals.ts";
 
 /**
  * The first argument of every service. A service is a function `verbEntity(ctx, input)`. It refuses by throwing a ServiceError; an error
@@ -50,6 +52,11 @@ export const authorOf = ({ actor, now, requestId, identity, address }: ServiceCo
 /** Whether the operator sees a site. The door asked before, but an appid may have become another site's since. */
 export const sees = ({ identity }: ServiceContext, siteId: number): boolean =>
   identity?.onlySite === undefined || identity.onlySite === siteId;
+
+/** Refuses what only a higher role may do. @throws ServiceError `forbidden`, reason `role_too_low` */
+export function requireRole({ identity }: ServiceContext, role: Role): void {
+  if (identity === undefined || !isAtLeast(identity.role, role)) throw roleTooLow(role, identity?.role ?? "viewer");
+}
 
 export const keyringOf = ({ credentials, config }: ServiceContext): Promise<Keyring> => credentials.keyring(config);
 

@@ -16,7 +16,7 @@ import { homeOf, type ServiceContext } from "./service-context.ts";
 
 export type { SessionRow, SessionStatus, StoredSession } from "../store/home/sessions.ts";
 export { COUNT_LIMIT } from "../store/home/sessions.ts";
-export { SESSION_FIELDS, SESSION_STATUSES } from "../store/schema.ts";
+export { SESSION_FIELDS, SESSION_STATUSES, type SessionField } from "../store/schema.ts";
 
 /** Query of the list of sessions. */
 export const sessionQuerySchema = z.extend(pageQuerySchema, {

@@ -1,5 +1,5 @@
 import { remember } from "../credentials/remember.ts";
-import { insertAudit, insertRootRead } from "../store/audit.ts";
+import { insertAudit, insertAuditOncePerHour } from "../store/audit.ts";
 import { rootOf } from "../store/run-batch.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 
@@ -38,6 +38,8 @@ const HOUR_SECONDS = 3_600;
 /** The start of the hour of a time. Both in Unix seconds. */
 export const hourOf = (at: number): number => at - (at % HOUR_SECONDS);
 
+const ROOT_READ = { siteId: null, action: "root.read" as const, subject: "" };
+
 /** Notes that the root reads: one row in an hour and network. */
 export function noteRootRead(ctx: ServiceContext): void {
   const { memory, address, now } = ctx;
@@ -46,7 +48,7 @@ export function noteRootRead(ctx: ServiceContext): void {
   if (memory.rootReads.get(network) === hour) return;
   remember(memory.rootReads, network, hour);
   writeLater(ctx, () =>
-    insertRootRead(ctx.config.directory, authorOf(ctx), hour).catch((error) => {
+    insertAuditOncePerHour(ctx.config.directory, authorOf(ctx), ROOT_READ, hour).catch((error) => {
       memory.rootReads.delete(network);
       throw error;
     }),

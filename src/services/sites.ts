@@ -11,6 +11,8 @@ import {
   updateSiteCopy,
   updateSiteOpen,
 } from "../store/directory/sites.ts";
+import { selectAge } from "../store/home/sessions.ts";
+import { selectDeletion } from "../store/home/site-deletions.ts";
 import {
   HIGHEST_FIRST_CHAT_ID,
   insertHomeSite,
@@ -18,11 +20,11 @@ import {
   selectHomeSite,
   updateHomeSite,
 } from "../store/home/sites.ts";
-import { SITE_STATUSES } from "../store/schema.ts";
+import { ENDED_STATUSES, SITE_STATUSES } from "../store/schema.ts";
 import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
 import { siteUnknown } from "./refusals.ts";
 import { rememberFloors, rememberSite } from "./remember-floors.ts";
-import { authorOf, homeOf, requireOpenDirectory, type ServiceContext, sees } from "./service-context.ts";
+import { authorOf, homeOf, requireOpenDirectory, requireRole, type ServiceContext, sees } from "./service-context.ts";
 
 export type { Site } from "../store/directory/sites.ts";
 
@@ -32,6 +34,13 @@ const FIRST_ID_RULE = `must be an integer from 1 to ${HIGHEST_FIRST_CHAT_ID}`;
 const firstChatId = z
   .int(FIRST_ID_RULE)
   .check(z.minimum(1, FIRST_ID_RULE), z.maximum(HIGHEST_FIRST_CHAT_ID, FIRST_ID_RULE));
+
+const RETENTION_RULE = "must be an integer from 1 to 3650, or null";
+
+/** How many days a site keeps its sessions. */
+export const retentionDays = z
+  .int(RETENTION_RULE)
+  .check(z.minimum(1, RETENTION_RULE), z.maximum(3_650, RETENTION_RULE));
 
 /** Body of POST /admin/sites. */
 export const newSiteSchema = z.strictObject({
@@ -89,7 +98,7 @@ export async function finishSite(ctx: ServiceContext, { site }: { site: Site }):
 const idTaken = ({ id, home }: Site) =>
   new ServiceError("conflict", {
     reason: "site_id_taken",
-    detail: `The home ${home} has another site ${id}. If the directory was restored, send POST /admin/homes/${MAIN_HOME}/restored first.`,
+    detail: `The home ${home} has another site ${id}, or had one that ended. If the directory was restored, send POST /admin/homes/${MAIN_HOME}/restored first.`,
   });
 
 /** @throws ServiceError `not_found`, also for a site that the operator does not see */
@@ -98,6 +107,38 @@ export async function findSite(ctx: ServiceContext, { siteId }: { siteId: number
   const site = await selectSite(ctx.config.directory, siteId);
   if (site === undefined) throw siteUnknown();
   return site;
+}
+
+/** Whether a site is being deleted, or is deleted. */
+export const hasEnded = ({ status }: Pick<Site, "status">): boolean => ENDED_STATUSES.some((ended) => ended === status);
+
+/** How a site keeps its sessions. */
+export interface Retention {
+  /** Null for ever. */
+  days: number | null;
+  /** When the oldest session was created, in Unix seconds; null without sessions. */
+  oldestAt: number | null;
+  /** How many sessions are older than that: estimated from their ids, not counted. Null when they are kept for ever. */
+  older: number | null;
+}
+
+/**
+ * How a site keeps its sessions, and how many are older than that.
+ *
+ * @param input `days`: as if it kept them for so long; by default as it does
+ * @throws ServiceError `not_found` when the home does not have the site
+ */
+export async function readRetention(
+  ctx: ServiceContext,
+  { site, days }: { site: Site; days?: number | undefined },
+): Promise<Retention & { events: boolean }> {
+  const db = homeOf(ctx, site);
+  const found = await selectHomeSite(db, site.id);
+  if (found === undefined) throw siteUnknown();
+  const asked = days ?? found.retentionDays;
+  const since = asked === null ? null : ctx.now - asked * 86_400 + 1;
+  const { oldestAt, older } = await selectAge(db, site.id, since ?? 0);
+  return { days: asked, oldestAt, older: asked === null ? null : older, events: found.events };
 }
 
 /** Whether accepted calls of a site write events. @throws ServiceError `not_found` when the home does not have the site */
@@ -120,10 +161,11 @@ export const siteChangeSchema = z
     status: z.optional(z.enum(SITE_STATUSES, 'must be "open" or "closed"')),
     first_chat_id: z.optional(firstChatId),
     events: z.optional(z.boolean("must be true or false")),
+    retention_days: z.optional(z.nullable(retentionDays)),
   })
   .check(
     z.refine((change) => Object.values(change).some((value) => value !== undefined), {
-      error: "must change name, status, first_chat_id or events",
+      error: "must change name, status, first_chat_id, events or retention_days",
       params: { minProperties: 1 },
     }),
   );
@@ -135,15 +177,18 @@ export interface SiteChange {
   firstChatId?: number | undefined;
   /** Whether accepted calls write events from now on. */
   events?: boolean | undefined;
+  /** How many days sessions are kept from now on; null for ever. Only an owner may change it. */
+  retentionDays?: number | null | undefined;
 }
 
 /**
- * Renames, opens or closes a site, makes it skip chat ids, or turns its events on or off. The home is changed first, because signed
+ * Renames, opens or closes a site, makes it skip chat ids, turns its events on or off, or changes how long it keeps sessions. The home is changed first, because signed
  * calls obey the home. Then the directory gets a copy, with the next chat id. The same call sent again repairs a missing copy. When
  * the directory has a newer revision than a restored home, the home gets it with the change.
  *
  * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does
- *   not have the site; `conflict`, reason `changed_meanwhile`; `unavailable`, reason `site_not_copied`, when the home has the change
+ *   not have the site; `forbidden` for a retention by somebody else than an owner; `conflict`, reason `changed_meanwhile`, or
+ *   `site_ending` when its deletion has begun; `unavailable`, reason `site_not_copied`, when the home has the change
  *   and the directory does not; `site_not_remembered` when KV does not keep the first_chat_id
  */
 export async function changeSite(
@@ -151,29 +196,39 @@ export async function changeSite(
   { site, change }: { site: Site; change: SiteChange },
 ): Promise<Site & { events: boolean }> {
   const { runtime, config } = ctx;
-  const { name, status, firstChatId, events } = change;
+  const { name, status, firstChatId, events, retentionDays } = change;
+  if (retentionDays !== undefined) requireRole(ctx, "owner");
   const chatIdFloor = firstChatId === undefined ? undefined : firstChatId - 1;
-  const wanted = { name, status, chatIdFloor, events };
+  const wanted = { name, status, chatIdFloor, events, retentionDays };
   const changed = await updateHomeSite(runtime, homeOf(ctx, site), knownOf(site), wanted, authorOf(ctx), ctx.answerBy);
-  if (changed === undefined) throw siteUnknown();
+  if (changed === undefined) throw (await selectDeletion(homeOf(ctx, site), site)) ? siteEnding() : siteUnknown();
   const { site: now, givenId } = changed;
   if (givenId !== undefined) {
     const message = `must be above ${givenId}, the highest chat_id that the site has given or skipped`;
     throw invalidInput([{ field: "first_chat_id", message }]);
   }
   // Every copy holds the next chat id: an older copy that arrives late is dropped, and its chat id must not be lost with it.
-  const copy = { name: now.name, status: now.status, revision: now.revision, firstChatId: now.chatIdFloor + 1 };
+  const copied = { name: now.name, status: now.status, revision: now.revision, retentionDays: now.retentionDays };
+  const copy = { ...copied, firstChatId: now.chatIdFloor + 1 };
   await updateSiteCopy(runtime, config.directory, site.id, copy).catch(sayNotCopied);
   if (firstChatId !== undefined) await rememberFloors(ctx, site, now.chatIdFloor).catch(sayNotRemembered);
   return { ...site, ...copy, events: now.events };
 }
 
-const knownOf = ({ id: siteId, name, status, firstChatId, revision }: Site): KnownSite => ({
+const siteEnding = () =>
+  new ServiceError("conflict", {
+    reason: "site_ending",
+    detail: "The deletion of this site has begun. If it was answered 503, send DELETE again, which goes on with it.",
+  });
+
+const knownOf = ({ id: siteId, home, name, status, firstChatId, revision, retentionDays }: Site): KnownSite => ({
   siteId,
+  home,
   name,
   status: status === "closed" ? "closed" : "open",
   chatIdFloor: firstChatId - 1,
   revision,
+  retentionDays,
 });
 
 function sayNotRemembered(cause: unknown): never {

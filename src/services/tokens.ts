@@ -15,7 +15,7 @@ import { sha256 } from "./digests.ts";
 import { afterToken, type Page, type PageInput, pageOf } from "./page.ts";
 import { tokenUnknown } from "./refusals.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
-import { findSite } from "./sites.ts";
+import { findSite, hasEnded } from "./sites.ts";
 
 /** A token as lists show it. Times are Unix seconds. */
 export type Token = Omit<TokenRow, "hash" | "deletedAt">;
@@ -58,10 +58,11 @@ export async function createToken(ctx: ServiceContext, input: NewToken): Promise
   const { runtime, config, now } = ctx;
   const { name, role, siteId = null, expiresInDays } = input;
   if (siteId !== null) {
-    await findSite(ctx, { siteId }).catch((error: unknown) => {
+    const site = await findSite(ctx, { siteId }).catch((error: unknown) => {
       if (!isRefusedFor(error, "site_unknown")) throw error;
-      throw invalidInput([{ field: "site_id", message: "must be a site's id" }]);
     });
+    if (site === undefined || hasEnded(site))
+      throw invalidInput([{ field: "site_id", message: "must be a site's id" }]);
   }
   const token = newTokenText(runtime);
   const hash = await sha256(token);

@@ -19,7 +19,7 @@ export interface Who {
 }
 
 /** Who makes a change, when (Unix seconds), by which call, and from which network. */
-export type Author = { actor: Actor; now: number; requestId: string; who: Who | null; address: string | null };
+export type Author = { actor: Actor; now: number; requestId: string | null; who: Who | null; address: string | null };
 
 /** The columns of an audit row that say who, when, by which call and from where. */
 export const auditedBy = ({ actor, now, requestId, who, address }: Author) => ({
@@ -88,19 +88,33 @@ export async function insertAudit(
 /** How many of the newest rows are searched for an earlier read of the same hour. */
 const ROWS_SEARCHED = 1_000;
 
-/** Inserts a row `root.read`, unless the newest rows have one of this network since `hour` (Unix seconds). */
-export async function insertRootRead(db: D1Database, author: Author, hour: number): Promise<void> {
+/**
+ * Inserts a row for what the same operator does again and again, unless the newest rows have one of this operator and network since
+ * `hour` (Unix seconds).
+ */
+export async function insertAuditOncePerHour(
+  db: D1Database,
+  author: Author,
+  { siteId, action, subject }: { siteId: number | null; action: AuditAction; subject: string },
+  hour: number,
+): Promise<void> {
+  const isOfSite = siteId === null ? undefined : eq(auditLog.siteId, siteId);
+  const { at, whoId, address } = auditLog;
   const newest = drizzle(db)
-    .select({ at: auditLog.at, action: auditLog.action, address: auditLog.address })
+    .select({ at, action: auditLog.action, whoId, address })
     .from(auditLog)
+    .where(isOfSite)
     .orderBy(desc(auditLog.id))
     .limit(ROWS_SEARCHED)
     .as("newest");
-  const earlier = drizzle(db)
-    .select({ one: sql`1` })
-    .from(newest)
-    .where(and(eq(newest.action, "root.read"), gte(newest.at, hour), sql`${newest.address} IS ${author.address}`));
-  const row = { siteId: sql`NULL`, action: "root.read" as const, subject: sql`''`, details: sql`'{}'` };
+  const isSame = and(
+    eq(newest.action, action),
+    gte(newest.at, hour),
+    sql`${newest.whoId} IS ${author.who?.id ?? null}`,
+    sql`${newest.address} IS ${author.address}`,
+  );
+  const earlier = drizzle(db).select({ one: sql`1` }).from(newest).where(isSame);
+  const row = { siteId: sql`${siteId}`, action, subject: sql`${subject}`, details: sql`'{}'` };
   await auditOf(db, author, row, ONE_ROW, notExists(earlier)).run();
 }
 

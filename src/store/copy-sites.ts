@@ -1,8 +1,8 @@
-import { and, asc, type Column, eq, gt, inArray, sql } from "drizzle-orm";
+import { and, asc, type Column, eq, gt, inArray, isNotNull, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { type Route, selectAppsAfter } from "./divergent-apps.ts";
 import { each, field } from "./json-rows.ts";
-import { appRoutes, homeSites, sites } from "./schema.ts";
+import { appRoutes, homeSites, siteDeletions, sites } from "./schema.ts";
 
 /**
  * Copies between a directory and its homes, after D1's Time Travel took one of them back. Each function changes one database and
@@ -37,7 +37,7 @@ export async function copySitesToHome(
       .orderBy(asc(sites.id))
       .limit(CHUNK)
       .all();
-  for (let rows = await page(0); rows.length > 0; rows = await page(rows.at(-1)?.id ?? 0)) {
+  for (let rows = await page(0); rows.length > 0; rows = rows.length < CHUNK ? [] : await page(rows.at(-1)?.id ?? 0)) {
     await drizzle(db)
       .insert(homeSites)
       .select((query) =>
@@ -52,6 +52,7 @@ export async function copySitesToHome(
             // Only the home knew whether events were on. Its webhooks are lost too.
             events: sql`0`.as("events"),
             eventSeqFloor: sql`${field("eventSeqFloor")} + ${skip}`.as("event_seq_floor"),
+            retentionDays: field("retentionDays").as("retention_days"),
           })
           .from(each(rows))
           .where(sql`true`),
@@ -61,6 +62,7 @@ export async function copySitesToHome(
         set: {
           name: newer(homeSites.revision, homeSites.name),
           status: newer(homeSites.revision, homeSites.status),
+          retentionDays: newer(homeSites.revision, homeSites.retentionDays),
           revision: sql`max(${homeSites.revision}, ${excluded("revision")})`,
           // The directory's first_chat_id may have been set after the time of the restore. Then ids from there on were already
           // given.
@@ -74,14 +76,19 @@ export async function copySitesToHome(
 
 /**
  * Gives the directory the sites of a home that it lost, newer names and statuses, and higher floors. A lost site stays lost when
- * another home's site has got its id meanwhile.
+ * another home's site has got its id meanwhile, or when it ends.
  */
 export async function copySitesToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
+  const isEnd = and(eq(siteDeletions.siteId, homeSites.siteId), eq(siteDeletions.home, home));
+  const ends = drizzle(db)
+    .select()
+    .from(siteDeletions)
+    .where(and(isEnd, isNotNull(siteDeletions.keptAt)));
   const siteRows = (after: number) =>
     drizzle(db)
       .select()
       .from(homeSites)
-      .where(gt(homeSites.siteId, after))
+      .where(and(gt(homeSites.siteId, after), notExists(ends)))
       .orderBy(asc(homeSites.siteId))
       .limit(CHUNK)
       .all();
@@ -99,6 +106,7 @@ export async function copySitesToDirectory(directory: D1Database, home: string, 
             revision: field("revision").as("revision"),
             createdAt: field("createdAt").as("created_at"),
             eventSeqFloor: field("eventSeqFloor").as("event_seq_floor"),
+            retentionDays: field("retentionDays").as("retention_days"),
           })
           .from(each(rows))
           .where(sql`true`),
@@ -109,6 +117,7 @@ export async function copySitesToDirectory(directory: D1Database, home: string, 
           name: newer(sites.revision, sites.name),
           home: excluded("home"),
           status: newer(sites.revision, sites.status),
+          retentionDays: newer(sites.revision, sites.retentionDays),
           revision: sql`max(${sites.revision}, ${excluded("revision")})`,
           firstChatId: sql`max(${sites.firstChatId}, ${excluded("first_chat_id")})`,
           eventSeqFloor: sql`max(${sites.eventSeqFloor}, ${excluded("event_seq_floor")})`,
@@ -138,7 +147,12 @@ export async function copyRoutesToDirectory(directory: D1Database, home: string,
           .from(each(rows))
           .innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),
       )
-      .onConflictDoNothing()
+      // An appid that a deleted site had may have been freed, and be another site's by now.
+      .onConflictDoUpdate({
+        target: appRoutes.appid,
+        set: { siteId: excluded("site_id"), reservation: null },
+        setWhere: sql`(SELECT ${sites.status} FROM ${sites} WHERE ${sites.id} = ${appRoutes.siteId}) = 'deleted'`,
+      })
       .run();
   }
 }

@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, isNull, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { hasNotEnded } from "./directory/sites.ts";
 import { each, field, place } from "./json-rows.ts";
 import { appRoutes, apps, sites } from "./schema.ts";
 
@@ -31,13 +32,13 @@ export function selectUnroutedOf(directory: D1Database, home: string, rows: Rout
     .all();
 }
 
-/** The directory's routes to a home with an appid above `after`, in the order of their appids. */
+/** The directory's routes to a home, without those of sites that end, with an appid above `after`, in the order of their appids. */
 export function selectRoutesAfter(directory: D1Database, home: string, after: string, limit: number): Promise<Route[]> {
   return drizzle(directory)
     .select({ appid: appRoutes.appid, siteId: appRoutes.siteId })
     .from(appRoutes)
     .innerJoin(sites, eq(sites.id, appRoutes.siteId))
-    .where(and(eq(sites.home, home), gt(appRoutes.appid, after)))
+    .where(and(eq(sites.home, home), hasNotEnded, gt(appRoutes.appid, after)))
     .orderBy(asc(appRoutes.appid))
     .limit(limit)
     .all();

@@ -4,8 +4,10 @@ import type { Runtime } from "../runtime.ts";
 import { erasureReceipts } from "./erasure-schema.ts";
 import { RECEIPT_SECONDS } from "./kv-erasures.ts";
 import { adminTokens, consoleForms, consoleSessions } from "./operator-schema.ts";
+import { pruneDeletedSites, pruneEndedSites } from "./prune-deleted-sites.ts";
 import { pruneDeliveries, pruneEvents } from "./prune-events.ts";
 import { pruneRefusals } from "./prune-refusals.ts";
+import { pruneSessions } from "./prune-sessions.ts";
 import { counted, inChunks, pruner, type Run, STATEMENTS_PER_CHUNK } from "./pruner.ts";
 import { isOutOfCalls, rootOf, TRIES } from "./run-batch.ts";
 import { idempotencyKeys, jobs, nonces } from "./schema.ts";
@@ -24,7 +26,7 @@ const LIMITS: PruneLimits = { chunkRows: 10_000, statements: 900 };
  * A run saves its place after this many statements. Workers Free cuts a run off after 50 calls without warning, and the next run
  * starts at the saved place.
  */
-const STATEMENTS_PER_SAVE = 24;
+const STATEMENTS_PER_SAVE = 30;
 
 /** How long a deleted token and an ended session are kept, so that a late try of the call that made them does not bring them back. */
 const DELETED_SECONDS = 86_400;
@@ -63,6 +65,7 @@ const DIRECTORY_PRUNERS = {
   console_forms: pruner(consoleForms, consoleForms.expiresAt, [consoleForms.id]),
   admin_tokens: pruneTokens,
   erasure_receipts: pruneReceipts,
+  freed_appids: pruneEndedSites,
 };
 
 interface Settings {
@@ -71,6 +74,8 @@ interface Settings {
   closedHomes: ReadonlySet<string>;
   eventRetentionDays: number;
   journalDays: number;
+  /** All types of events that sessions have. */
+  sessionEventTypes: readonly string[];
 }
 
 /** The result of a run, by home and by table. */
@@ -93,24 +98,28 @@ interface Walk {
 const nameOf = ({ home, table }: Walk): string => `${home}.${table}`;
 
 /**
- * Deletes the rows that have expired at `now` (Unix seconds), and the events and refused calls that were kept long enough, in every home that is not
+ * Deletes the rows that have expired at `now` (Unix seconds), and the events and refused calls that were kept long enough, the sessions that their sites keep no longer, and all data of sites that end, in every home that is not
  * closed. The tables take turns, one chunk each, so that no table uses up the whole run. A table or a home that fails stops no
  * other. The directory stores which table comes next; while `main` is closed or does not answer, each run starts at a random table.
  */
 export async function prune(
   runtime: Runtime,
-  { directory, homes, closedHomes, eventRetentionDays, journalDays }: Settings,
+  { directory, homes, closedHomes, eventRetentionDays, journalDays, sessionEventTypes }: Settings,
   now: number,
   { chunkRows, statements }: PruneLimits = LIMITS,
 ): Promise<Pruned> {
   const keptUntil = now - eventRetentionDays * 86_400;
   const journalKeptUntil = now - journalDays * 86_400;
-  const run: Run = { runtime, now, keptUntil, journalKeptUntil, chunkRows, left: statements };
+  const run: Run = { runtime, now, keptUntil, journalKeptUntil, chunkRows, sessionEventTypes, left: statements };
   const pruned: Pruned = { removed: {}, faults: {} };
   const served = [...homes].filter(([home]) => !closedHomes.has(home));
   const isDirectoryServed = served.some(([, db]) => db === directory);
   const all = served.flatMap(([home, db]): Walk[] => {
-    const pruners = db === directory ? { ...HOME_PRUNERS, ...DIRECTORY_PRUNERS } : HOME_PRUNERS;
+    const deletedSites = (its: Run, of: D1Database) =>
+      pruneDeletedSites(its, home, of, isDirectoryServed ? directory : undefined);
+    const oldSessions = (its: Run, of: D1Database) => pruneSessions(its, home, of);
+    const ofHome = { ...HOME_PRUNERS, sessions: oldSessions, deleted_sites: deletedSites };
+    const pruners = db === directory ? { ...ofHome, ...DIRECTORY_PRUNERS } : ofHome;
     pruned.removed[home] = Object.fromEntries(Object.keys(pruners).map((table) => [table, 0]));
     return Object.entries(pruners).map(([table, prunerOf]) => ({ home, table, chunks: prunerOf(run, db) }));
   });

@@ -6,7 +6,8 @@ import { TRIES, withRetries } from "./run-batch.ts";
 import { jobs } from "./schema.ts";
 
 /**
- * A chunk has at most four statements, each with its tries: read the place, find the end of the chunk, delete, store the new place.
+ * A chunk has at most four statements, each with its tries: read the place, find the end of the chunk, delete, store the new place. One
+ * of sessions has up to 25, so a run may take 75 more than it has: D1 allows for them.
  */
 export const STATEMENTS_PER_CHUNK = 4 * TRIES;
 
@@ -20,6 +21,8 @@ export interface Run {
   /** Unix seconds. Refused calls of then or earlier were kept long enough. */
   journalKeptUntil: number;
   chunkRows: number;
+  /** All types of events that sessions have. */
+  sessionEventTypes: readonly string[];
   /** The statements that this run may still use. */
   left: number;
 }
@@ -97,9 +100,13 @@ export function counted<T>(run: Run, statements: number, call: () => Promise<T>)
   });
 }
 
-/** Yields the number of rows that each chunk removed, until a chunk removed none. */
-export async function* inChunks(run: Run, remove: () => Promise<D1Result>): AsyncGenerator<number, void> {
-  for (let removed = 1; removed > 0; ) {
+/**
+ * Yields the number of rows that each chunk removed, until one removed fewer than `rows`.
+ *
+ * @param rows how many a whole chunk removes; by default a further chunk is tried after any that removed some
+ */
+export async function* inChunks(run: Run, remove: () => Promise<D1Result>, rows = 1): AsyncGenerator<number, void> {
+  for (let removed = rows; removed >= rows; ) {
     removed = (await counted(run, 1, remove)).meta.changes;
     yield removed;
   }

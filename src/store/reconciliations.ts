@@ -157,6 +157,9 @@ export async function selectFloors(db: D1Database): Promise<Floors[]> {
       .orderBy(asc(homeSites.siteId))
       .limit(PAGE)
       .all();
-  for (let rows = await page(0); rows.length > 0; rows = await page(rows.at(-1)?.siteId ?? 0)) all.push(...rows);
+  for (let rows = await page(0); rows.length > 0; ) {
+    all.push(...rows);
+    rows = rows.length < PAGE ? [] : await page(rows.at(-1)?.siteId ?? 0);
+  }
   return all;
 }

@@ -21,6 +21,9 @@ import {
 
 export const SITE_STATUSES = ["open", "closed"] as const;
 
+/** While its data goes, and for 31 days after that. */
+export const ENDED_STATUSES = ["deleting", "deleted"] as const;
+
 /** All sites and their homes. Name, status and first_chat_id are copies; the home's values count. */
 export const sites = sqliteTable("sites", {
   id: integer().primaryKey(),
@@ -33,12 +36,14 @@ export const sites = sqliteTable("sites", {
    */
   firstChatId: integer("first_chat_id").notNull(),
   /** `creating` until the home has the site. */
-  status: text({ enum: ["creating", ...SITE_STATUSES] }).notNull(),
+  status: text({ enum: ["creating", ...SITE_STATUSES, ...ENDED_STATUSES] }).notNull(),
   /** The revision of the home's row that was copied. An older copy that arrives late changes nothing. */
   revision: integer().notNull(),
   createdAt: integer("created_at").notNull(),
   /** The event_seq_floor that reconciling the home has set, kept here because the next restore of the home does not undo it. */
   eventSeqFloor: integer("event_seq_floor").notNull().default(0),
+  /** A copy: how many days sessions are kept; null for ever. */
+  retentionDays: integer("retention_days"),
 });
 
 /**
@@ -74,6 +79,8 @@ export const homeSites = sqliteTable("home_sites", {
   events: integer({ mode: "boolean" }).notNull().default(false),
   /** No new event gets a seq up to this one. */
   eventSeqFloor: integer("event_seq_floor").notNull().default(0),
+  /** How many days sessions are kept; null for ever. */
+  retentionDays: integer("retention_days"),
 });
 
 const siteId = () =>
@@ -278,7 +285,7 @@ export const events = sqliteTable(
   "events",
   {
     siteId: integer("site_id").notNull(),
-    /** Counts per site, from 1. A site's newest event is never deleted, so no seq is given twice. */
+    /** Counts per site, from 1. Code that deletes the newest event of a site must raise its event_seq_floor in the same batch. */
     seq: integer().notNull(),
     /** A random id: the `webhook-id` of every attempt to deliver the event. */
     id: text().notNull(),
@@ -415,6 +422,21 @@ export const reconciliations = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.id, t.home] })],
 );
+
+/**
+ * The ends of sites, in the site's home and in the directory, so that a restore of one of them brings no site back. Holds nothing of the
+ * site but its id, and stays for good: the id is never given again.
+ */
+export const siteDeletions = sqliteTable("site_deletions", {
+  siteId: integer("site_id").primaryKey(),
+  id: text().notNull(),
+  home: text().notNull(),
+  begunAt: integer("begun_at").notNull(),
+  /** When the directory and KV knew of it. Nothing of the site is deleted before. */
+  keptAt: integer("kept_at"),
+  /** When nothing was left of the site. */
+  doneAt: integer("done_at"),
+});
 
 /** The place where a job over several runs continues: the key of the last row that it read, as JSON; or the next home and table. */
 export const jobs = sqliteTable("jobs", {

@@ -357,6 +357,29 @@ describe("the admin API answers as documented", () => {
     expect(await call("POST", `${at}/erase`, admin({ sbs: "customer_001" }))).toBe(200);
   });
 
+  test("a site, exported and deleted", async () => {
+    const made = await exchange("POST", "/admin/sites", admin({ name: "Ends" }));
+    const at = `/admin/sites/${(JSON.parse(made.text) as { id: number }).id}`;
+    expect(await call("POST", `${at}/agents`, admin({ id: 1, name: "Li Na" }))).toBe(201);
+    expect(await call("PATCH", at, admin({ retention_days: 30 }))).toBe(200);
+    expect(await call("GET", at, admin())).toBe(200);
+    await newSession();
+    for (const of of [at, `/admin/sites/${site.siteId}`]) expect(await call("GET", `${of}/export`, admin())).toBe(200);
+    expect(await call("GET", `${at}/export?after=none`, admin())).toBe(400);
+    expect(await call("DELETE", at, admin({ name: "Ends" }))).toBe(409);
+    expect(await call("PATCH", at, admin({ status: "closed" }))).toBe(200);
+    expect(await call("DELETE", at, admin({ name: "Other" }))).toBe(400);
+    expect(await call("DELETE", at, admin({ name: "x".repeat(65_536) }))).toBe(413);
+    expect(await call("DELETE", at, admin({ name: "Ends" }, { "content-type": "text/plain" }))).toBe(415);
+    expect(await call("DELETE", at, admin({ name: "Ends" }))).toBe(202);
+    expect(await call("GET", at, admin())).toBe(200);
+    expect(await call("GET", `${at}/export`, admin())).toBe(404);
+    for (const method of ["GET", "DELETE"]) {
+      const body = method === "GET" ? undefined : { name: "Ends" };
+      expect(await call(method, "/admin/sites/999999", admin(body))).toBe(404);
+    }
+  });
+
   test("every refusal for an unfinished site", async () => {
     const { DB } = worker.env as { DB: D1Database };
     const begin = DB.prepare(
@@ -364,10 +387,12 @@ describe("the admin API answers as documented", () => {
     );
     // A site that the directory was about to make, under an id that the home has given to another one.
     await begin.bind(9_000, "Begun", "creating").run();
-    await DB.prepare("INSERT INTO home_sites VALUES (9000, 'Another', 'open', 0, 0, 2, 0, 0)").run();
+    await DB.prepare("INSERT INTO home_sites VALUES (9000, 'Another', 'open', 0, 0, 2, 0, 0, NULL)").run();
     expect(await call("POST", "/admin/sites", admin({ name: "Begun" }))).toBe(409);
     const at = "/admin/sites/9000";
     expect(await call("PATCH", at, admin({ name: "x" }))).toBe(409);
+    expect(await call("GET", at, admin())).toBe(409);
+    expect(await call("GET", `${at}/export`, admin())).toBe(409);
     expect(await call("POST", `${at}/agents`, admin({ id: 1, name: "x" }))).toBe(409);
     expect(await call("PATCH", `${at}/agents/1`, admin({ name: "x" }))).toBe(409);
     for (const list of [

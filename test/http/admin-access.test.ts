@@ -22,11 +22,13 @@ async function appRow(world: World) {
 describe("every admin call", () => {
   it.each(CALLS)("$name answers with the token, and no cache may store the answer", async (each) => {
     const world = await prepared(await World.create());
+    await each.before?.(world);
     const response = await world.fetch(request(each.method, each.path(world), bearer, each.body));
     expect(response.ok).toBe(true);
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
-    if (response.status !== 204) expect(response.headers.get("content-type")).toBe("application/json");
+    const type = each.id === "exportSite" ? "application/x-ndjson" : "application/json";
+    if (response.status !== 204) expect(response.headers.get("content-type")).toBe(type);
   });
 
   it.each(CALLS)("$name is 401 without the token, and does nothing", async (each) => {

@@ -52,10 +52,10 @@ describe("POST /admin/sites", () => {
     const { id } = answer.body as { id: number };
     const stored = { name: "  A 漢字 <b>site</b> 😀 ", status: "open", revision: 0, created_at: NOW };
     expect(await rows("SELECT * FROM sites WHERE id = ?", id)).toEqual([
-      { id, ...stored, home: "main", first_chat_id: 1, event_seq_floor: 0 },
+      { id, ...stored, home: "main", first_chat_id: 1, event_seq_floor: 0, retention_days: null },
     ]);
     expect(await rows("SELECT * FROM home_sites WHERE site_id = ?", id)).toEqual([
-      { site_id: id, ...stored, chat_id_floor: 0, events: 0, event_seq_floor: 0 },
+      { site_id: id, ...stored, chat_id_floor: 0, events: 0, event_seq_floor: 0, retention_days: null },
     ]);
     expect(await call(world, "POST", "/admin/sites", { name: "Site" })).toMatchObject({ status: 201 });
   });

@@ -87,6 +87,7 @@ describe("apac, restored to an earlier time", () => {
         reopen_after: NOW + NONCE_SECONDS,
         settling_id: expect.stringMatching(/^[0-9a-f]{32}$/),
         homes_down: [],
+        sites_deleted_again: 0,
         tokens: [],
       },
     });
@@ -219,6 +220,7 @@ describe("main, restored to an earlier time", () => {
       reopen_after: NOW + NONCE_SECONDS,
       settling_id: expect.any(String),
       homes_down: [],
+      sites_deleted_again: 0,
       tokens: expect.any(Array),
     });
     const { body: list } = await call(shut, "GET", "/admin/homes/main/divergent");
@@ -315,6 +317,7 @@ describe("POST /admin/homes/:name/restored", () => {
       erasures_left: 0,
       reopen_after: NOW + NONCE_SECONDS,
       homes_down: [],
+      sites_deleted_again: 0,
       tokens: [],
     });
     expect(await world.chatId()).toBe(7);

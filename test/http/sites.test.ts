@@ -11,7 +11,7 @@ const bad = (field: string, message: string) => problem(400, "Invalid input", [{
 const FIRST_ID = "must be an integer from 1 to 900000000000000";
 const UNKNOWN = { ...problem(404, "Not found"), body: { detail: "There is no such site." } };
 
-const NO_EVENTS = { events: 0, event_seq_floor: 0 };
+const NO_EVENTS = { events: 0, event_seq_floor: 0, retention_days: null };
 
 /** A site's rows in the directory and in the home. */
 async function storedSite(id: number, home: string) {
@@ -37,6 +37,7 @@ describe("POST /admin/sites", () => {
         directory: {
           ...{ id, name: "Shop", home, first_chat_id: 5_001, status: "open", revision: 0, created_at: NOW },
           event_seq_floor: 0,
+          retention_days: null,
         },
         home: {
           site_id: id,
@@ -110,7 +111,10 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
       [{ status: "closed" }, "B", "closed"],
       [{ name: "C", status: "open" }, "C", "open"],
     ] as const) {
-      expect(gist(await change(world, body))).toEqual({ status: 200, body: { id, name, home, status, events: false } });
+      expect(gist(await change(world, body))).toEqual({
+        status: 200,
+        body: { id, name, home, status, events: false, retention_days: null },
+      });
       expect(await storedSite(id, home)).toMatchObject({ directory: { name, status, home }, home: { name, status } });
     }
     expect(await actions(world)).toEqual([
@@ -158,7 +162,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
   });
 
   it.each<[unknown, string, string]>([
-    [{}, "", "must change name, status, first_chat_id or events"],
+    [{}, "", "must change name, status, first_chat_id, events or retention_days"],
     [{ home: "main", name: "x" }, "home", "is not a field of this call"],
     [{ status: "creating" }, "status", 'must be "open" or "closed"'],
     [{ status: true }, "status", 'must be "open" or "closed"'],

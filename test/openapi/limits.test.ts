@@ -61,7 +61,8 @@ function otherOperations(): typeof BODIES {
 function adminBodies(): typeof BODIES {
   const samples: Partial<Record<AdminCallId, Record<string, unknown>>> = {
     createSite: { name: "n", first_chat_id: 1 },
-    changeSite: { name: "n", status: "open", first_chat_id: 1, events: true },
+    changeSite: { name: "n", status: "open", first_chat_id: 1, events: true, retention_days: 1 },
+    deleteSite: { name: "n" },
     settleRestoredHome: { lift: 1 },
     exportCustomer: { sbs: "s" },
     eraseCustomer: { sbs: "s" },
@@ -85,7 +86,7 @@ function adminBodies(): typeof BODIES {
     const { $ref = "" } = documented(call)?.requestBody?.content["application/json"].schema ?? {};
     const name = $ref.replace("#/components/schemas/", "");
     // These have tests of their own: whether a home exists depends on the deployment.
-    return [[name, without(schemaOf(name), "home", "cursor", "receipts", digitsOf), [body], sample]];
+    return [[name, without(schemaOf(name), "home", "cursor", "receipts", "deletions", digitsOf), [body], sample]];
   });
 }
 
@@ -227,6 +228,17 @@ test("the receipts of a settling: as the answer to an erasure has them", () => {
   for (const name of Object.keys(whole)) expect([name, accepts({ ...whole, [name]: "x" })]).toEqual([name, false]);
 });
 
+test("the deletions of a settling: as the answer to a deletion has them", () => {
+  const items = schemaOf("KeptDeletion");
+  const hash = `1f2e3d4c.${"0".repeat(64)}`;
+  const whole = { deletion_id: "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12", site_id: 1, hash };
+  const accepts = (each: object) => reconcileSchema.safeParse({ deletions: [each] }).success;
+  expect(accepts(whole)).toBe(true);
+  expect(Object.keys(whole)).toEqual(items.required);
+  for (const name of Object.keys(whole)) expect([name, accepts({ ...whole, [name]: "x" })]).toEqual([name, false]);
+  expect(reconcileSchema.safeParse({ deletions: Array.from({ length: 501 }, () => whole) }).success).toBe(false);
+});
+
 test("Idempotency-Key: 1 to 255 visible ASCII characters, as documented", () => {
   const [parameter] =
     (document.paths as unknown as Record<string, { post: { parameters: { schema: JsonSchema }[] } }>)[
@@ -242,6 +254,8 @@ test("Idempotency-Key: 1 to 255 visible ASCII characters, as documented", () => 
 });
 
 describe("queries accept the documented values", () => {
+  /** Whether a parameter is a text that an answer gave: it has tests of its own. */
+  const isCursor = ({ id }: AdminCall, name: string) => name === "cursor" || (id === "exportSite" && name === "after");
   const parametersOf = (call: AdminCall) => documented(call)?.parameters ?? [];
 
   const withQuery = ADMIN_CALLS.filter(({ query }) => query !== undefined);
@@ -249,9 +263,9 @@ describe("queries accept the documented values", () => {
   test.each(withQuery)("$id", (call) => {
     const schema = call.query as z.ZodMiniType;
     const parameters = parametersOf(call);
-    const start = call.id === "listEvents" ? "after" : "cursor";
+    const start = ["listEvents", "exportSite"].includes(call.id) ? "after" : "cursor";
     expect(parameters.map(({ name }) => name)).toEqual(expect.arrayContaining(["limit", start]));
-    for (const { name, schema: documented } of parameters.filter((each) => each.name !== "cursor")) {
+    for (const { name, schema: documented } of parameters.filter(({ name }) => !isCursor(call, name))) {
       const { inside, outside } = probes(documented);
       expect(inside.length).toBeGreaterThan(0);
       expect([name, ...inside.filter((value) => !accepts(schema, name, value))]).toEqual([name]);
@@ -344,7 +358,11 @@ function probes(schema: JsonSchema): { inside: unknown[]; outside: unknown[] } {
   if (minItems !== undefined) outside.push(ids(minItems - 1));
   if (maxItems !== undefined) inside.push(ids(maxItems));
   if (maxItems !== undefined) outside.push(ids(maxItems + 1));
-  if (schema.anyOf !== undefined) outside.push(...[{}, null, true], ...ofArrays(schema.anyOf));
+  const isNullable = schema.anyOf?.some((branch) => branch.type === "null") === true;
+  if (isNullable) inside.push(null);
+  if (schema.anyOf !== undefined) outside.push({}, true, ...(isNullable ? [] : [null]), ...ofArrays(schema.anyOf));
+  if (isNullable)
+    outside.push(...(schema.anyOf ?? []).flatMap((branch) => probes(branch).outside).filter((value) => value !== null));
   if (format === "ipv4") inside.push("127.0.0.1", "255.255.255.255");
   if (format === "ipv6") inside.push("::1", "2001:db8::1");
   if (schema.anyOf?.some((branch) => branch.format !== undefined)) outside.push("256.0.0.1", "localhost", "1::2::3");

@@ -86,6 +86,7 @@ describe("a home that was restored", () => {
       erasures: { done: 0, left: 0 },
       reopenAfter: NOW + NONCE_SECONDS,
       homesDown: [],
+      sitesDeletedAgain: 0,
       tokens: [],
     });
     expect(await divergent("apac")).toEqual([{ appid: `lost-${lost.id}`, siteId: lost.id, why: "missing" }]);
@@ -183,7 +184,7 @@ describe("a home that was restored", () => {
     }
     await reconcile("apac", 1);
     expect(await homeRow("apac", world.siteId)).toMatchObject({ status: "closed", name: "Later", revision: 3 });
-    const copy = { firstChatId: 1 };
+    const copy = { firstChatId: 1, retentionDays: null };
     await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...copy, name: "New", status: "open", revision: 5 });
     await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...copy, name: "Old", status: "closed", revision: 4 });
     expect(await findSite(context(), world)).toMatchObject({ name: "New", status: "open", revision: 5 });

@@ -78,13 +78,24 @@ describe("creating a site", () => {
       revision: 0,
       createdAt: NOW,
       eventSeqFloor: 0,
+      retentionDays: null,
     });
     const { directory, [home]: here, [home === "main" ? "apac" : "main"]: elsewhere } = await stored(name);
     expect(directory).toEqual([
-      { id, name, home, first_chat_id: 100, status: "open", revision: 0, created_at: NOW, event_seq_floor: 0 },
+      {
+        id,
+        name,
+        home,
+        first_chat_id: 100,
+        status: "open",
+        revision: 0,
+        created_at: NOW,
+        event_seq_floor: 0,
+        retention_days: null,
+      },
     ]);
     const row = { site_id: id, name, status: "open", chat_id_floor: 99, revision: 0, created_at: NOW };
-    expect(here).toEqual([{ ...row, events: 0, event_seq_floor: 0 }]);
+    expect(here).toEqual([{ ...row, events: 0, event_seq_floor: 0, retention_days: null }]);
     expect(elsewhere).toEqual([]);
     const by = { subject: String(id), at: NOW, actor: "admin-api" };
     const begun = { action: "site.begun", details: { name, home, first_chat_id: 100 }, ...by };
@@ -180,8 +191,8 @@ describe("creating a site", () => {
 
   it("is refused where the home has another site under the next id, which a restored directory has forgotten", async () => {
     const next = Number(await env.DB.prepare("SELECT coalesce(max(id), 0) + 1 AS id FROM sites").first("id"));
-    const other = [next, "Other", "open", 50, 0, NOW - 100, 0, 0];
-    await env.HOME_APAC.prepare("INSERT INTO home_sites VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+    const other = [next, "Other", "open", 50, 0, NOW - 100, 0, 0, null];
+    await env.HOME_APAC.prepare("INSERT INTO home_sites VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .bind(...other)
       .run();
     const name = crypto.randomUUID();
@@ -340,7 +351,9 @@ describe("changing a site", () => {
 
   it("must change something, and only to valid values", () => {
     const issues = (input: unknown) => fieldIssues(siteChangeSchema.safeParse(input).error as never);
-    expect(issues({})).toMatchObject([{ message: "must change name, status, first_chat_id or events" }]);
+    expect(issues({})).toMatchObject([
+      { message: "must change name, status, first_chat_id, events or retention_days" },
+    ]);
     expect(issues({ status: "creating" })).toEqual([{ field: "status", message: 'must be "open" or "closed"' }]);
     expect(issues({ name: "N", home: "apac" })).toEqual([{ field: "home", message: "is not a field of this call" }]);
   });

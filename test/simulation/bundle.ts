@@ -53,6 +53,24 @@ const LOWERED: readonly Edit[] = [
     replace: "export const SESSIONS_PER_PAGE = 3;",
   },
   { file: "src/store/home/refusals.ts", find: "const MOST_READ = 10_000;", replace: "const MOST_READ = 24;" },
+  // A day of retention is five seconds, because most runs last for a minute.
+  { file: "src/store/prune-sessions.ts", find: "const DAY = 86_400;", replace: "const DAY = 5;" },
+  { file: "src/services/sites.ts", find: "ctx.now - asked * 86_400 + 1;", replace: "ctx.now - asked * 5 + 1;" },
+  {
+    file: "src/store/home/old-sessions.ts",
+    find: "export const SESSIONS_PER_BATCH = 200;",
+    replace: "export const SESSIONS_PER_BATCH = 12;",
+  },
+  {
+    file: "src/store/home/old-sessions.ts",
+    find: "const MOST_PARTICIPANTS = 1_000;",
+    replace: "const MOST_PARTICIPANTS = 15;",
+  },
+  {
+    file: "src/store/prune-deleted-sites.ts",
+    find: "const ROWS_PER_STATEMENT = 1_000;",
+    replace: "const ROWS_PER_STATEMENT = 40;",
+  },
 ];
 
 /**

@@ -9,6 +9,7 @@ import { OPERATION_DEFECTS } from "./defects/operations.ts";
 import { OPERATOR_DEFECTS } from "./defects/operators.ts";
 import { PLATFORM_DEFECTS } from "./defects/platform.ts";
 import { POST_DEFECTS } from "./defects/posts.ts";
+import { RETENTION_DEFECTS } from "./defects/retention.ts";
 import { REVIEWED_DEFECTS } from "./defects/reviewed.ts";
 import { TOKEN_DEFECTS } from "./defects/tokens.ts";
 import { WHO_DEFECTS } from "./defects/who.ts";
@@ -25,6 +26,7 @@ export const DEFECTS: Defect[] = [
   ...WHO_DEFECTS,
   ...TOKEN_DEFECTS,
   ...ERASURE_DEFECTS,
+  ...RETENTION_DEFECTS,
   ...EVENT_DEFECTS,
   ...DELIVERY_DEFECTS,
   ...POST_DEFECTS,

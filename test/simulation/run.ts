@@ -64,6 +64,7 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
     // A restore of `main` undoes what only KV keeps, and KV may have lost it.
     const except = new Set([...world.company.underRestore, ...(putLost > 0 ? ["main"] : [])]);
     checker.searchForErased({ homes: homes.values(), kv: [nonces, credentials], tables: WATCHED, except });
+    checker.searchForEnded({ homes: homes.values(), tables: WATCHED, except: world.company.underRestore });
     checker.runIsOver({ left: journal.left, isolates: new Set(isolates.map(({ name }) => name)) });
   }
   return { seed, steps: scheduler.steps, elapsed: scheduler.now, violation: checker.violation, seen: world.seen };

@@ -24,6 +24,7 @@ async function pruned(now = NOW, days = 30, chunkRows = 10_000): Promise<Record<
     closedHomes: new Set<string>(),
     eventRetentionDays: days,
     journalDays: 30,
+    sessionEventTypes: [],
   };
   const { removed, faults } = await prune(systemRuntime, settings, now, { chunkRows, statements: 900 });
   expect(faults).toEqual({});
@@ -123,7 +124,7 @@ describe("pruning events", () => {
       get: (real, name) => (name === "prepare" ? prepare : Reflect.get(real, name).bind(real)),
     });
     const settings = { directory: db, homes: new Map([["main", db]]), closedHomes: new Set<string>() };
-    await prune(systemRuntime, { ...settings, eventRetentionDays: 30, journalDays: 30 }, NOW);
+    await prune(systemRuntime, { ...settings, eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [] }, NOW);
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThan(100);
   });
@@ -177,7 +178,7 @@ describe("pruning deliveries", () => {
     });
     const db = replacing(env.DB, { prepare });
     const settings = { directory: db, homes: new Map([["main", db]]), closedHomes: new Set<string>() };
-    await prune(systemRuntime, { ...settings, eventRetentionDays: 30, journalDays: 30 }, NOW);
+    await prune(systemRuntime, { ...settings, eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [] }, NOW);
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThan(20);
   });

@@ -15,7 +15,7 @@ const runAt = (now: number, journalDays: number) =>
     systemRuntime,
     {
       ...{ directory: env.DB, homes: new Map([["main", env.DB]]), closedHomes: new Set<string>() },
-      ...{ eventRetentionDays: 30, journalDays },
+      ...{ eventRetentionDays: 30, journalDays, sessionEventTypes: [] },
     },
     now,
     { chunkRows: 3, statements: 900 },

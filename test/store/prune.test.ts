@@ -42,13 +42,18 @@ const NONE = {
   events: 0,
   deliveries: 0,
   refusals: 0,
+  sessions: 0,
+  deleted_sites: 0,
   console_sessions: 0,
   console_forms: 0,
   admin_tokens: 0,
   erasure_receipts: 0,
+  freed_appids: 0,
 };
 /** Without the console's tables, which are used in main only. */
-const NONE_APAC = { nonces: 0, idempotency_keys: 0, events: 0, deliveries: 0, refusals: 0 };
+const NONE_APAC = {
+  ...{ nonces: 0, idempotency_keys: 0, events: 0, deliveries: 0, refusals: 0, sessions: 0, deleted_sites: 0 },
+};
 
 /** A deployment with the home main alone, or with apac beside it. */
 const deployment = (main = env.DB, apac?: D1Database, ...closed: string[]) => ({
@@ -57,6 +62,7 @@ const deployment = (main = env.DB, apac?: D1Database, ...closed: string[]) => ({
   closedHomes: new Set(closed),
   eventRetentionDays: 30,
   journalDays: 30,
+  sessionEventTypes: [],
 });
 
 /** The number of rows that one run removes in the home main. Expects no fault. */
@@ -413,6 +419,7 @@ describe("a run over several homes", () => {
         closedHomes: new Set(["main"]),
         eventRetentionDays: 30,
         journalDays: 30,
+        sessionEventTypes: [],
       };
       // Enough statements for the first home's first chunk, and no more.
       const few = { chunkRows: CHUNK_ROWS, statements: 13 };
@@ -435,7 +442,7 @@ describe("a run over several homes", () => {
     const withoutApac = await prune(systemRuntime, deployment(env.DB, down(env.HOME_APAC)), NOW, limits);
     expect(withoutApac.removed).toMatchObject({ main: { nonces: 1 }, apac: NONE_APAC });
     const message = "D1_ERROR: D1 DB is overloaded.";
-    const tables = ["nonces", "idempotency_keys", "events", "deliveries", "refusals"];
+    const tables = Object.keys(NONE_APAC);
     const faults = Object.fromEntries(tables.map((table) => [table, message]));
     expect(withoutApac.faults).toEqual({ apac: faults });
     const withoutMain = await prune(systemRuntime, deployment(down(env.DB), env.HOME_APAC), NOW, limits);
@@ -524,7 +531,14 @@ describe("runs that Workers Free cuts off after 50 statements", () => {
     const directory = homes.get("main") as D1Database;
     return {
       asked,
-      settings: { directory, homes, closedHomes: new Set<string>(), eventRetentionDays: 30, journalDays: 30 },
+      settings: {
+        directory,
+        homes,
+        closedHomes: new Set<string>(),
+        eventRetentionDays: 30,
+        journalDays: 30,
+        sessionEventTypes: [],
+      },
     };
   }
 
@@ -644,9 +658,9 @@ describe("the scheduled handler", () => {
       throw new Error("D1_ERROR: D1 DB is overloaded.");
     };
     await expect(runAt(NOW, replacing(env.DB, { prepare: boom, batch: boom }))).rejects.toThrow(
-      "not pruned: main.nonces, main.idempotency_keys, main.events, main.deliveries, main.refusals, main.console_sessions, main.console_forms, main.admin_tokens, main.erasure_receipts",
+      "not pruned: main.nonces, main.idempotency_keys, main.events, main.deliveries, main.refusals, main.sessions, main.deleted_sites, main.console_sessions, main.console_forms, main.admin_tokens, main.erasure_receipts, main.freed_appids",
     );
-    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(9);
+    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(12);
   });
 
   it("keeps a request's session for ever, and its nonce until the nonce expires", async () => {

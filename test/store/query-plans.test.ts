@@ -173,7 +173,7 @@ async function operated(act: (ctx: ServiceContext, world: World) => Promise<unkn
 
 /** Small tables that rare operators' calls may read as a whole: one row for each site, app, home or token. */
 const READ_WHOLE =
-  /^SCAN (admin_tokens|home_sites|sites|apps|app_routes|webhooks|customer_hash_keys|sqlite_master)( USING .*)?$/;
+  /^SCAN (admin_tokens|home_sites|site_deletions|sites|apps|app_routes|webhooks|customer_hash_keys|sqlite_master)( USING .*)?$/;
 
 const scansOf = async (statements: Bound[]) =>
   (await Promise.all(statements.map(planOf)))
@@ -244,10 +244,14 @@ describe("the query plans of operators' calls", () => {
     ["create a site", ["app_routes", "sites"], (ctx) => createSite(ctx, { name: "New", home: "apac", firstChatId: 1 })],
     ["list homes", ["sites", "sqlite_master"], (ctx) => listHomes(ctx)],
     ["re-seal", ["apps", "customer_hash_keys", "webhooks"], (ctx) => resealSecrets(ctx)],
-    ["reconcile the home apac", ["home_sites"], (ctx) => reconcileHome(ctx, { home: "apac", skip: 1, force: true })],
+    [
+      "reconcile the home apac",
+      ["home_sites", "site_deletions"],
+      (ctx) => reconcileHome(ctx, { home: "apac", skip: 1, force: true }),
+    ],
     [
       "reconcile the home main",
-      ["admin_tokens", "app_routes", "home_sites"],
+      ["admin_tokens", "app_routes", "home_sites", "site_deletions"],
       (ctx) => reconcileHome(ctx, { home: "main", skip: 1, force: true }),
     ],
   ])("scan only tables of sites, apps and tokens: %s", async (_, tables, act) => {

@@ -152,7 +152,7 @@ describe("the migrated database", () => {
     for (const table of (await storedTables()).filter((name) => !WITHOUT_ROWID.includes(name))) {
       const { columns } = await stored(table);
       expect(columns.filter(({ keyPosition }) => keyPosition > 0)).toMatchObject([
-        { name: table === "home_sites" ? "site_id" : "id", type: "integer" },
+        { name: ["home_sites", "site_deletions"].includes(table) ? "site_id" : "id", type: "integer" },
       ]);
     }
     const sql = await rows<{ sql: string }>("SELECT sql FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'");

@@ -52,6 +52,15 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
       body: { status: "open", events: true },
       before: (world) => world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed", events: false }),
     },
+    { body: { retention_days: 30 } },
+  ],
+  readSite: [{}],
+  exportSite: [{}],
+  deleteSite: [
+    {
+      body: { name: "Site" },
+      before: (world) => world.admin("PATCH", `/admin/sites/${world.siteId}`, { name: "Site", status: "closed" }),
+    },
   ],
   issueApp: [{ body: { name: "Another" } }, { body: { name: "Another", secret: "brought-along" } }],
   listApps: [{}],
@@ -61,7 +70,12 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
     {},
     { before: ({ home, appid }) => databaseOf(home).prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run() },
   ],
-  resealSecrets: [{}, { bindings: { MASTER_KEY: NEWER_KEY, MASTER_KEY_PREVIOUS: env.MASTER_KEY } }],
+  resealSecrets: [
+    {},
+    { bindings: { MASTER_KEY: NEWER_KEY, MASTER_KEY_PREVIOUS: env.MASTER_KEY } },
+    // The other calls have the older key.
+    { bindings: { MASTER_KEY: env.MASTER_KEY, MASTER_KEY_PREVIOUS: NEWER_KEY } },
+  ],
   addAgent: [{ body: { id: 99, name: "Another" } }],
   listAgents: [{}],
   changeAgent: [
@@ -84,6 +98,16 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
         const travelBack = await bookmark(databaseOf("main"));
         const { sbs } = world.createBody();
         await world.admin("POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs });
+        await travelBack();
+      },
+    },
+    {
+      body: { lift: 1, force: true },
+      before: async (world) => {
+        const travelBack = await bookmark(databaseOf("main"));
+        const site = `/admin/sites/${world.siteId}`;
+        await world.admin("PATCH", site, { name: "Site", status: "closed" });
+        await world.admin("DELETE", site, { name: "Site" });
         await travelBack();
       },
     },
@@ -139,11 +163,12 @@ export function pathOf(
   return `/admin${path.replaceAll(/:(\w+)/g, (_, name: string) => String(ours[name]))}`;
 }
 
-/** Every call of the admin API with the body of its first sample. */
+/** Every call of the admin API with its first sample. */
 export const CALLS = ADMIN_CALLS.map((call) => {
   const method = call.method.toUpperCase();
   const path = (world: World) => pathOf(call, world);
-  return { ...call, name: `${method} /admin${call.path}`, method, path, body: ADMIN_SAMPLES[call.id][0].body };
+  const [{ body, before }] = ADMIN_SAMPLES[call.id];
+  return { ...call, name: `${method} /admin${call.path}`, method, path, body, before };
 });
 
 /**
@@ -169,17 +194,19 @@ export interface AdminAnswer {
   body: unknown;
 }
 
-/** Calls the admin API and reads the answer: JSON, or undefined without a body. */
+/** Calls the admin API and reads the answer: JSON, a list of it for an export, or undefined without a body. */
 export async function call(world: World, method: string, path: string, body?: unknown): Promise<AdminAnswer> {
   return read(await world.admin(method, path, body));
 }
 
 export async function read(response: Response): Promise<AdminAnswer> {
-  const text = await response.text();
+  const isLines = response.headers.get("content-type") === "application/x-ndjson";
+  // workerd warns of `text()` where the media type is not one of text.
+  const text = isLines ? new TextDecoder().decode(await response.arrayBuffer()) : await response.text();
   return {
     status: response.status,
     headers: response.headers,
-    body: text === "" ? undefined : (JSON.parse(text) as unknown),
+    body: text === "" ? undefined : (JSON.parse(isLines ? `[${text.trim().replaceAll("\n", ",")}]` : text) as unknown),
   };
 }
 

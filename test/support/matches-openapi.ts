@@ -80,7 +80,10 @@ function wrongBody(response: Json, headers: Headers, text: string): string[] {
   const media = headers.get("content-type")?.split(";")[0] ?? "none";
   const content = response.content[media];
   if (content === undefined) return [`the media type ${media} is not documented`];
-  return faults(content.schema, JSON.parse(text)).map((fault) => `the body ${fault}: ${text}`);
+  const values = media === "application/x-ndjson" ? text.trimEnd().split("\n") : [text];
+  return values.flatMap((each) =>
+    faults(content.schema, JSON.parse(each)).map((fault) => `the body ${fault}: ${each}`),
+  );
 }
 
 function faults(schema: Json, value: unknown): string[] {

@@ -3,6 +3,7 @@ const TABLES = [
   ...["sites", "app_routes", "home_sites", "apps", "agents", "customers", "sessions", "participants", "messages"],
   ...["nonces", "idempotency_keys", "events", "webhooks", "deliveries", "audit_log", "jobs", "settlings"],
   ...["admin_tokens", "console_sessions", "refusals", "erasures", "erasure_receipts", "customer_hash_keys"],
+  "site_deletions",
 ];
 
 /**

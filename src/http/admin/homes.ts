@@ -27,6 +27,7 @@ const shownReconciledHome = ({
   skippedBy,
   reopenAfter,
   erasures,
+  sitesDeletedAgain,
   homesDown,
   tokens,
 }: ReconciledHome) => ({
@@ -35,6 +36,7 @@ const shownReconciledHome = ({
   lifted_by: skippedBy,
   erased_again: erasures.done,
   erasures_left: erasures.left,
+  sites_deleted_again: sitesDeletedAgain,
   reopen_after: reopenAfter,
   homes_down: homesDown,
   tokens: tokens.map(shownToken),
@@ -55,12 +57,12 @@ export const homeCalls = [
       path: "/homes/:name/restored",
       role: "owner",
       scope: "deployment",
-      audit: ["home.restored", "customer.erased"],
+      audit: ["home.restored", "customer.erased", "site.deletion_begun"],
       body: reconcileSchema,
       bodyOptional: true,
     },
-    async (c, { body: { settling_id: reconciliationId, lift: skip, force, receipts } }) => {
-      const input = { home: homeOf(c), reconciliationId, skip, force, receipts };
+    async (c, { body: { settling_id: reconciliationId, lift: skip, force, receipts, deletions } }) => {
+      const input = { home: homeOf(c), reconciliationId, skip, force, receipts, deletions };
       return c.json(shownReconciledHome(await reconcileHome(c.var.ctx, input)));
     },
   ),

@@ -83,6 +83,11 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
       t("This erasure is gone"),
       t("The home was restored meanwhile: say so first, under Homes. That erases again."),
     ],
+    site_open: [t("This site is open"), t("Close it first, in its settings. Nothing was deleted.")],
+    site_ending: [
+      t("The deletion of this site has begun"),
+      t("It cannot be called off. Nothing was changed. Its overview shows how far it is."),
+    ],
     home_open: [t("This home is open"), t("Close it first. Nothing was changed.")],
     site_not_remembered: [t("The site is changed, but KV does not answer"), t("Send the same change again.")],
     kv_unavailable: [

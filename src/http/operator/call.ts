@@ -1,8 +1,8 @@
 import type { Context, Env } from "hono";
 import { isAtLeast, type Role } from "../../access/role.ts";
 import { ServiceError } from "../../errors.ts";
-import { appUnknown, siteUnknown } from "../../services/refusals.ts";
-import type { Site } from "../../services/sites.ts";
+import { appUnknown, roleTooLow, siteUnknown } from "../../services/refusals.ts";
+import { hasEnded, type Site } from "../../services/sites.ts";
 import type { AuditAction } from "../../store/audit.ts";
 import type { Routes } from "../new-hono.ts";
 import { identityOf, type OperatorContext, siteOf } from "./context.ts";
@@ -14,7 +14,7 @@ export type HandlerResult = Response | Promise<Response>;
  * one, unless it says why it changes nothing.
  */
 type Trace =
-  | { method: "get"; audit: readonly [] }
+  | { method: "get"; audit: readonly AuditAction[] }
   | { method: "post" | "patch" | "delete"; audit: readonly [AuditAction, ...AuditAction[]] }
   | { method: "post"; audit: readonly []; changesNothing: string };
 
@@ -29,6 +29,8 @@ export type Declaration = Trace & {
    * the operator sees; or the whole deployment, which no token of one site may touch.
    */
   scope: "site" | "app" | "sites" | "deployment";
+  /** Whether it is also about sites that are being deleted, or are deleted. To every other call they are unknown. */
+  endedToo?: true;
 };
 
 /** A call of operators: {@link call} makes it, {@link mount} registers it. */
@@ -98,9 +100,10 @@ export function mount<E extends Env & { Variables: OperatorContext["var"] }>(
  *
  * @throws ServiceError `not_found` for what is of another site than theirs; `forbidden`, reason `token_of_one_site` or `role_too_low`
  */
-async function admit(c: OperatorContext, { role, scope }: Declaration): Promise<Site | undefined> {
+async function admit(c: OperatorContext, { role, scope, endedToo }: Declaration): Promise<Site | undefined> {
   const { onlySite, role: theirs } = identityOf(c);
   const site = scope === "site" ? await siteOf(c) : undefined;
+  if (site !== undefined && hasEnded(site) && endedToo !== true) throw siteUnknown();
   if (onlySite !== undefined) {
     if (site !== undefined && site.id !== onlySite) throw siteUnknown();
     if (scope === "app" && siteOfApp(c) !== onlySite) throw appUnknown();
@@ -120,11 +123,4 @@ const ofOneSite = () =>
   new ServiceError("forbidden", {
     reason: "token_of_one_site",
     detail: "This call is about the whole deployment, and the token is of one site.",
-  });
-
-const roleTooLow = (needed: Role, theirs: Role) =>
-  new ServiceError("forbidden", {
-    reason: "role_too_low",
-    role: needed,
-    detail: `This call needs the role ${needed}, and yours is ${theirs}.`,
   });

@@ -5,6 +5,7 @@ import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { APP_ROW, type AppRow } from "../home/apps.ts";
 import { withRetries } from "../run-batch.ts";
 import { appRoutes, apps, sites } from "../schema.ts";
+import { hasNotEnded } from "./sites.ts";
 
 export interface Route {
   siteId: number;
@@ -14,7 +15,7 @@ export interface Route {
 }
 
 /**
- * Finds the site and the home of an app, in one statement.
+ * Finds the site and the home of an app, in one statement. The apps of a site that ends are unknown.
  *
  * @param answerBy see {@link withRetries}
  */
@@ -31,7 +32,7 @@ export async function selectRoute(
       .from(appRoutes)
       .innerJoin(sites, eq(sites.id, appRoutes.siteId))
       .leftJoin(apps, here)
-      .where(eq(appRoutes.appid, appid))
+      .where(and(eq(appRoutes.appid, appid), hasNotEnded))
       .get();
   return withRetries(runtime, find, answerBy);
 }
@@ -75,7 +76,13 @@ export function selectSimilarRoutes(db: D1Database, folded: string, slips: numbe
     .select({ appid: routes.appid, siteId: routes.siteId, siteName: sites.name })
     .from(routes)
     .innerJoin(sites, eq(sites.id, routes.siteId))
-    .where(and(between(sql`length(${routes.form})`, folded.length - slips, folded.length + slips), or(...thirds)))
+    .where(
+      and(
+        hasNotEnded,
+        between(sql`length(${routes.form})`, folded.length - slips, folded.length + slips),
+        or(...thirds),
+      ),
+    )
     .orderBy(desc(sql`${sql.join(thirds, sql` + `)}`))
     .limit(200)
     .all();
@@ -84,7 +91,7 @@ export function selectSimilarRoutes(db: D1Database, folded: string, slips: numbe
 /** A route as stored, with the home that it leads to, and the revision of its site in the directory. */
 type StoredRoute = typeof appRoutes.$inferSelect & { home: string; siteRevision: number };
 
-/** The route of an appid; undefined when it has none. */
+/** The route of an appid; undefined when it has none, or when its site ends: then the appid is kept. */
 export function selectRouteToRelease(
   runtime: Runtime,
   db: D1Database,
@@ -95,9 +102,16 @@ export function selectRouteToRelease(
       .select({ ...getTableColumns(appRoutes), home: sites.home, siteRevision: sites.revision })
       .from(appRoutes)
       .innerJoin(sites, eq(sites.id, appRoutes.siteId))
-      .where(eq(appRoutes.appid, appid))
+      .where(and(eq(appRoutes.appid, appid), hasNotEnded))
       .get();
   return withRetries(runtime, find);
+}
+
+/** The id of the site that an appid is reserved for, also of one that ends; undefined when the appid is free. */
+export async function selectReservation(runtime: Runtime, db: D1Database, appid: string): Promise<number | undefined> {
+  const find = () =>
+    drizzle(db).select({ siteId: appRoutes.siteId }).from(appRoutes).where(eq(appRoutes.appid, appid)).get();
+  return (await withRetries(runtime, find))?.siteId;
 }
 
 /**

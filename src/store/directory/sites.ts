@@ -1,20 +1,24 @@
-import { and, asc, count, eq, gt, lt, notExists, sql } from "drizzle-orm";
+import { and, asc, count, eq, gt, lt, ne, notExists, notInArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { each } from "../json-rows.ts";
 import { withRetries } from "../run-batch.ts";
-import { reconciliations, sites } from "../schema.ts";
+import { ENDED_STATUSES, reconciliations, siteDeletions, sites } from "../schema.ts";
+
+/** Condition: a site is not being deleted. */
+export const hasNotEnded = notInArray(sites.status, [...ENDED_STATUSES]);
 
 /** A site as the directory knows it. `createdAt` in Unix seconds. */
 export type Site = typeof sites.$inferSelect;
 
 /** The data of a site that the directory copies from its home. */
-type SiteCopy = Pick<Site, "name" | "status" | "revision" | "firstChatId">;
+type SiteCopy = Pick<Site, "name" | "status" | "revision" | "firstChatId" | "retentionDays">;
 
-/** Higher than every stored id, and than every id that a restore of the directory has undone. */
+/** Higher than every stored id, than those of sites that were deleted, and than every id that a restore of the directory has undone. */
 const nextSiteId = sql`max(
   coalesce((SELECT max(${sites.id}) FROM ${sites}), 0),
+  coalesce((SELECT max(${siteDeletions.siteId}) FROM ${siteDeletions}), 0),
   coalesce((SELECT max(${reconciliations.siteIdFloor}) FROM ${reconciliations}), 0)
 ) + 1`;
 
@@ -51,6 +55,7 @@ export async function insertSite(
             revision: sql`0`.as("revision"),
             createdAt: sql`${author.now}`.as("created_at"),
             eventSeqFloor: sql`0`.as("event_seq_floor"),
+            retentionDays: sql`NULL`.as("retention_days"),
           })
           .from(sql`(SELECT 1)`)
           .where(notExists(store.select({ id: sites.id }).from(sites).where(begun))),
@@ -80,7 +85,7 @@ export async function updateSiteOpen(runtime: Runtime, db: D1Database, id: numbe
  * it.
  */
 export async function updateSiteCopy(runtime: Runtime, db: D1Database, id: number, copy: SiteCopy): Promise<void> {
-  const older = and(eq(sites.id, id), lt(sites.revision, copy.revision));
+  const older = and(eq(sites.id, id), lt(sites.revision, copy.revision), hasNotEnded);
   const kept = { ...copy, firstChatId: sql`max(${sites.firstChatId}, ${copy.firstChatId})` };
   await withRetries(runtime, () => drizzle(db).update(sites).set(kept).where(older).run());
 }
@@ -99,19 +104,26 @@ export async function selectHomesOf(db: D1Database, ids: number[]): Promise<Map<
   return new Map(rows.map(({ id, home }) => [id, home]));
 }
 
-/** Sites with an id above `after`, in the order of their ids. @param only the one site to list, if any */
+/** Sites with an id above `after`, in the order of their ids, without those of which nothing is left. @param only the one site to list, if any */
 export function selectSites(db: D1Database, after: number, limit: number, only?: number): Promise<Site[]> {
   return drizzle(db)
     .select()
     .from(sites)
-    .where(and(gt(sites.id, after), only === undefined ? undefined : eq(sites.id, only)))
+    .where(and(gt(sites.id, after), isThere, only === undefined ? undefined : eq(sites.id, only)))
     .orderBy(asc(sites.id))
     .limit(limit)
     .all();
 }
 
+const isThere = ne(sites.status, "deleted");
+
 /** The number of sites of each home, without homes that have none. */
 export async function countSitesByHome(db: D1Database): Promise<Map<string, number>> {
-  const rows = await drizzle(db).select({ home: sites.home, sites: count() }).from(sites).groupBy(sites.home).all();
+  const rows = await drizzle(db)
+    .select({ home: sites.home, sites: count() })
+    .from(sites)
+    .where(isThere)
+    .groupBy(sites.home)
+    .all();
   return new Map(rows.map(({ home, sites }) => [home, sites]));
 }

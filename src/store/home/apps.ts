@@ -3,7 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { type Watch, withRetries } from "../run-batch.ts";
-import { apps, homeSites } from "../schema.ts";
+import { apps, homeSites, siteDeletions } from "../schema.ts";
 import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
 
 type App = typeof apps.$inferSelect;
@@ -61,7 +61,7 @@ export type NewApp = AppKey & Pick<App, "name" | "version" | "secret"> & { impor
  * Inserts an app, unless its site has another revision than `revision`: then the route of the appid may have been released.
  *
  * @param answerBy see {@link withRetries}
- * @returns `taken` when the site already has this appid, `stale` when the site has another revision
+ * @returns `taken` when the site already has this appid, `stale` when the site has another revision, or its deletion has begun
  */
 export async function insertApp(
   runtime: Runtime,
@@ -78,6 +78,7 @@ export async function insertApp(
     subject: sql`${app.appid}`,
     details: sql`${JSON.stringify({ name: app.name, imported })}`,
   };
+  const ended = store.select().from(siteDeletions).where(eq(siteDeletions.siteId, app.siteId));
   const batch = () =>
     store.batch([
       store
@@ -97,7 +98,7 @@ export async function insertApp(
               createdAt: sql`${author.now}`.as("app_created_at"),
             })
             .from(homeSites)
-            .where(and(eq(homeSites.siteId, app.siteId), eq(homeSites.revision, revision))),
+            .where(and(eq(homeSites.siteId, app.siteId), eq(homeSites.revision, revision), notExists(ended))),
         )
         .onConflictDoNothing(),
       auditOf(db, author, audited, ONE_ROW, CHANGED),

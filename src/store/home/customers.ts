@@ -2,7 +2,7 @@ import { and, asc, eq, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { each } from "../json-rows.ts";
 import { customers, events, messages, participants, sessions } from "../schema.ts";
-import { type Chosen, findEvents } from "./events-of-sessions.ts";
+import { type ChosenOfCustomer, findEvents } from "./events-of-sessions.ts";
 
 const isCustomer = (siteId: number, externalId: string) =>
   and(eq(customers.siteId, siteId), eq(customers.externalId, externalId));
@@ -21,7 +21,11 @@ export type StoredCustomer = NonNullable<Awaited<ReturnType<typeof selectCustome
  * @param types see {@link findEvents}
  * @returns undefined when the site has no such customer
  */
-export async function selectCustomer(db: D1Database, chosen: Omit<Chosen, "until">, types: readonly string[]) {
+export async function selectCustomer(
+  db: D1Database,
+  chosen: Omit<ChosenOfCustomer, "until">,
+  types: readonly string[],
+) {
   const { siteId, externalId } = chosen;
   const found = await findEvents(db, { ...chosen, until: Number.MAX_SAFE_INTEGER }, types);
   const store = drizzle(db);

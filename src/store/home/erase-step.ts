@@ -1,4 +1,4 @@
-import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import { getTableColumns, sql } from "drizzle-orm";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditedBy, CHANGED } from "../audit.ts";
 import { erasures } from "../erasure-schema.ts";
@@ -17,6 +17,15 @@ import {
   webhooks,
 } from "../schema.ts";
 import { insertInto, type Placeholders, type Statement, statement } from "../statement.ts";
+import {
+  type ChosenSessions,
+  inItsDeliveries,
+  inItsEvents,
+  itsDeliveries,
+  ofSessions,
+  owners,
+  theSessions,
+} from "./chosen-sessions.ts";
 import { literal } from "./claim.ts";
 import type { Erasure, OpenErasure } from "./erasures.ts";
 import { type FoundEvents, findEvents } from "./events-of-sessions.ts";
@@ -31,20 +40,17 @@ import { eventData, nextEvent } from "./outbox.ts";
 export const SESSIONS_PER_STEP = 250;
 
 /** The values that the statements of a step bind. */
-type Step = Pick<OpenErasure, "siteId" | "hash" | "id" | "step" | "externalId" | "until"> & {
-  /** Names the try. */
-  madeBy: string;
-  /** The sessions, as a JSON array; and the highest of them. */
-  chatIds: string;
-  lastChatId: number;
-  /** Their events, as a JSON array; there may be more above `newestSeq`. */
-  seqs: string;
-  newestSeq: number;
-  /** Of the event that tells of the step. */
-  eventId: string;
-  /** Unix seconds. */
-  now: number;
-};
+type Step = ChosenSessions &
+  Pick<OpenErasure, "hash" | "id" | "step" | "externalId" | "until"> & {
+    /** Names the try. */
+    madeBy: string;
+    /** The highest of the sessions. */
+    lastChatId: number;
+    /** Of the event that tells of the step. */
+    eventId: string;
+    /** Unix seconds. */
+    now: number;
+  };
 
 type V = Placeholders<Step>;
 
@@ -60,30 +66,7 @@ const moveOn: Statement<Step> = statement(
     WHERE ${isErasure(v)} AND ${erasures.step} = ${v.step} AND ${erasures.doneAt} IS NULL AND ${erasures.listedTo} >= ${erasures.until}`,
 );
 
-const CHAT_IDS = (v: V) => sql`(SELECT value FROM json_each(${v.chatIds}))`;
-
-/** The events of the sessions, also those that came since they were looked for. */
-const itsEvents = (v: V) => sql`its_events(seq) AS MATERIALIZED (SELECT value FROM json_each(${v.seqs})
-    UNION SELECT seq FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} > ${v.newestSeq} AND ${events.sessionId} IN ${CHAT_IDS(v)})`;
-
-const nextOwner = (v: V, after: SQL) => sql`(SELECT next.webhook_id FROM ${deliveries} AS next
-  WHERE next.site_id = ${v.siteId} AND next.webhook_id > ${after} ORDER BY next.webhook_id LIMIT 1)`;
-
-/** Every webhook with deliveries, deleted ones too. The recursion jumps from one to the next in the key. */
-const owners = (v: V) =>
-  sql`owner(id) AS (SELECT ${nextOwner(v, sql`''`)} UNION ALL SELECT ${nextOwner(v, sql`owner.id`)} FROM owner WHERE owner.id IS NOT NULL)`;
-
-/** The deliveries of these events. */
-const itsDeliveries = (v: V) => sql`WITH RECURSIVE ${itsEvents(v)}, ${owners(v)}
-  SELECT its.site_id AS site_id, its.webhook_id AS webhook_id, its.seq AS seq, its.status AS status, its.last_attempt_at AS last_attempt_at
-  FROM owner CROSS JOIN its_events CROSS JOIN ${deliveries} AS its
-  WHERE its.site_id = ${v.siteId} AND its.webhook_id = owner.id AND its.seq = its_events.seq`;
-
-const ofSessions = (v: V, table: typeof messages | typeof participants) =>
-  sql`${table.siteId} = ${v.siteId} AND ${table.sessionId} IN ${CHAT_IDS(v)}`;
-const theSessions = (v: V) => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} IN ${CHAT_IDS(v)}`;
-const withData = (v: V) => sql`${events.siteId} = ${v.siteId} AND ${events.data} IS NOT NULL
-  AND ${events.seq} IN (WITH ${itsEvents(v)} SELECT seq FROM its_events)`;
+const withData = (v: V) => sql`${inItsEvents(v)} AND ${events.data} IS NOT NULL`;
 
 /** Condition: a webhook takes the event of a step. */
 const takesErased = (v: V) => sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.status} = 'enabled'
@@ -131,9 +114,6 @@ const tellWebhooks: Statement<Step> = statement(
     FROM ${webhooks} WHERE ${takesErased(v)} AND ${CHANGED}
     RETURNING webhook_id AS told`,
 );
-
-const inItsDeliveries = (v: V) =>
-  sql`(${deliveries.siteId}, ${deliveries.webhookId}, ${deliveries.seq}) IN (SELECT site_id, webhook_id, seq FROM (${itsDeliveries(v)}))`;
 
 /** What was not delivered never will be. An attempt in flight loses its lease, so that a failure is not recorded. */
 const skipDeliveries: Statement<Step> = statement(

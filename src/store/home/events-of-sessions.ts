@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { type Placeholder, type SQL, sql } from "drizzle-orm";
 import { events, participants, sessions } from "../schema.ts";
 import { type Placeholders, type Statement, statement } from "../statement.ts";
 import { literal } from "./claim.ts";
@@ -22,8 +22,11 @@ export const FARTHEST_SECONDS = 3_600;
  */
 const AROUND_SECONDS = [2, SKEW_SECONDS, FARTHEST_SECONDS];
 
+/** The most events that are read to find those of the oldest sessions without a search for each second. */
+const EVENTS_AS_ONE = 20_000;
+
 /** Some sessions of one customer, with the lowest ids. */
-export type Chosen = {
+export type ChosenOfCustomer = {
   siteId: number;
   externalId: string;
   /** Only sessions with a higher id. */
@@ -33,16 +36,28 @@ export type Chosen = {
   limit: number;
 };
 
+/** The sessions of a site with the lowest ids. */
+export type ChosenOldest = {
+  siteId: number;
+  /** Only those of them that were created then or earlier, in Unix seconds. */
+  createdUntil: number;
+  limit: number;
+};
+
+type Chosen = ChosenOfCustomer | ChosenOldest;
+
 /** The events of the chosen sessions. */
 export interface FoundEvents {
   /** The chosen sessions, ascending. */
   chatIds: number[];
+  /** How many participants each of them has, in the same order. */
+  participants: number[];
   seqs: number[];
   /** The site's newest seq: an event above it came later, and may be of these sessions too. 0 without events or sessions. */
   newestSeq: number;
+  /** How many statements it took to find them. */
+  statements: number;
 }
-
-type Values<More> = Placeholders<Chosen & More>;
 
 const CREATED = literal("session.created");
 const ADDED = literal("session.agents_added");
@@ -50,12 +65,18 @@ const ADDED = literal("session.agents_added");
 /** The types of events that are found without reading the log. */
 const LOCATED_EVENTS = ["session.created", "session.agents_added"];
 
-/** The ids of the chosen sessions, and when they were created. */
-const chosenSessions = (
-  v: Values<unknown>,
+/** The ids of the chosen sessions of a customer, and when they were created. */
+const ofCustomer = (
+  v: Placeholders<ChosenOfCustomer>,
 ) => sql`SELECT ${sessions.id} AS id, ${sessions.createdAt} AS created_at FROM ${sessions}
   WHERE ${sessions.siteId} = ${v.siteId} AND ${sessions.customerExternalId} = ${v.externalId}
     AND ${sessions.id} > ${v.after} AND ${sessions.id} <= ${v.until} ORDER BY ${sessions.id} LIMIT ${v.limit}`;
+
+/** The same for the oldest of a site. The limit comes first: else a site without old sessions would be read to its end. */
+const oldest = (v: Placeholders<ChosenOldest>) => sql`SELECT id, created_at FROM (
+    SELECT ${sessions.id} AS id, ${sessions.createdAt} AS created_at FROM ${sessions}
+    WHERE ${sessions.siteId} = ${v.siteId} ORDER BY ${sessions.id} LIMIT ${v.limit})
+  WHERE created_at <= ${v.createdUntil}`;
 
 interface LogRow {
   newestSeq: number;
@@ -64,7 +85,7 @@ interface LogRow {
 }
 
 /** Reads the {@link LogRow} of a site; no row when it has no events. */
-const selectLog: Statement<Chosen> = statement(
+const selectLog: Statement<{ siteId: number }> = statement(
   (v) => sql`SELECT ${events.createdAt} AS oldestAt,
       (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) AS newestSeq
     FROM ${events} WHERE ${events.siteId} = ${v.siteId} ORDER BY ${events.seq} LIMIT 1`,
@@ -80,16 +101,17 @@ interface Happening {
   agents: number;
 }
 
-/** Reads the {@link Happening}s of the chosen sessions. */
-const selectHappenings: Statement<Chosen> = statement(
-  (v) => sql`WITH chosen AS MATERIALIZED (${chosenSessions(v)})
+/** The {@link Happening}s of the chosen sessions. */
+const happeningsOf = (chosen: SQL, siteId: Placeholder) => sql`WITH chosen AS MATERIALIZED (${chosen})
     SELECT id, at, max(is_creation) AS isCreation, sum(agents) AS agents FROM (
       SELECT id, created_at AS at, 1 AS is_creation, 0 AS agents FROM chosen
       UNION ALL
       SELECT chosen.id, ${participants.addedAt}, 0, 1 FROM chosen CROSS JOIN ${participants}
-      WHERE ${participants.siteId} = ${v.siteId} AND ${participants.sessionId} = chosen.id)
-    GROUP BY id, at ORDER BY id`,
-);
+      WHERE ${participants.siteId} = ${siteId} AND ${participants.sessionId} = chosen.id)
+    GROUP BY id, at ORDER BY id`;
+
+const selectOfCustomer = statement<ChosenOfCustomer>((v) => happeningsOf(ofCustomer(v), v.siteId));
+const selectOldest = statement<ChosenOldest>((v) => happeningsOf(oldest(v), v.siteId));
 
 /** The places in the order of seq where the events of some times, a JSON array of Unix seconds, begin. */
 const selectPlaces: Statement<{ siteId: number; times: string }> = statement(
@@ -128,39 +150,50 @@ const selectOthers: Statement<{ siteId: number; low: number; types: string; chat
 );
 
 /**
- * Chooses sessions of a customer and finds all their events.
+ * Chooses sessions and finds all their events.
  *
  * @param types all types of events that sessions have
  */
 export async function findEvents(db: D1Database, chosen: Chosen, types: readonly string[]): Promise<FoundEvents> {
   const { siteId } = chosen;
-  const [logs, happened] = (await db.batch([selectLog(db, chosen), selectHappenings(db, chosen)])) as [
+  const select = "externalId" in chosen ? selectOfCustomer(db, chosen) : selectOldest(db, chosen);
+  const [logs, happened] = (await db.batch([selectLog(db, { siteId }), select])) as [
     D1Result<LogRow>,
     D1Result<Happening>,
   ];
-  const ids = [...new Set(happened.results.map(({ id }) => id))];
+  const agentsOf = new Map<number, number>();
+  for (const { id, agents } of happened.results) agentsOf.set(id, (agentsOf.get(id) ?? 0) + agents);
+  const ids = [...agentsOf.keys()];
+  const found = { chatIds: ids, participants: [...agentsOf.values()], seqs: [], newestSeq: 0, statements: 2 };
   const [log] = logs.results;
-  if (log === undefined || ids.length === 0) return { chatIds: ids, seqs: [], newestSeq: 0 };
+  if (log === undefined || ids.length === 0) return found;
   const chatIds = JSON.stringify(ids);
   const seqs = new Set<number>();
-  // The events of what happened earlier were pruned.
-  let missing = happened.results.filter(({ at }) => at >= log.oldestAt - FARTHEST_SECONDS);
+  let { statements } = found;
+  const isOfOldest = !("externalId" in chosen);
+  let missing = happened.results;
   for (const around of AROUND_SECONDS) {
-    if (missing.length === 0) break;
-    const stretches = await stretchesAround(db, siteId, missing, around);
-    const { results } = await selectBetween(db, { siteId, stretches, chatIds }).all<HappeningEvent>();
+    const since = log.oldestAt - (isOfOldest ? farthestOfOldest(around) : FARTHEST_SECONDS);
+    // The events of what happened earlier were pruned.
+    const looked = missing.filter(({ at }) => at >= since);
+    if (looked.length === 0) continue;
+    const located = await locate(db, siteId, looked, around, isOfOldest);
+    statements += located.statements + 1;
+    const between = selectBetween(db, { siteId, stretches: located.stretches, chatIds });
+    const { results } = await between.all<HappeningEvent>();
     for (const { seq } of results) seqs.add(seq);
     const told = Map.groupBy(results, keyOf);
     missing = missing.filter((each) => !isTold(each, told.get(keyOf(each)) ?? []));
   }
   const others = types.filter((type) => !LOCATED_EVENTS.includes(type));
   if (others.length > 0) {
+    statements += 2;
     const from = Math.min(...happened.results.map(({ at }) => at)) - FARTHEST_SECONDS;
     const low = (await placesOf(db, siteId, [from])).get(from) ?? 0;
     const asked = selectOthers(db, { siteId, low, types: JSON.stringify(others), chatIds });
     for (const { seq } of (await asked.all<{ seq: number }>()).results) seqs.add(seq);
   }
-  return { chatIds: ids, seqs: [...seqs], newestSeq: log.newestSeq };
+  return { ...found, seqs: [...seqs], newestSeq: log.newestSeq, statements };
 }
 
 const keyOf = ({ id, at }: Happening): string => `${id}/${at}`;
@@ -177,20 +210,53 @@ async function placesOf(db: D1Database, siteId: number, times: number[]): Promis
   return new Map(results.map(({ at, seq }) => [at, seq]));
 }
 
-/** The stretches of seq around some times, as JSON, without overlaps, so that no event is read twice. */
-async function stretchesAround(db: D1Database, siteId: number, happened: Happening[], around: number): Promise<string> {
-  const times = [...new Set(happened.map(({ at }) => at))].sort((a, b) => a - b);
-  const places = await placesOf(
-    db,
-    siteId,
-    times.flatMap((at) => [at - around, at + around + 1]),
-  );
-  const apart: [number, number][] = [];
-  for (const at of times) {
-    const [from, to] = [places.get(at - around) ?? 0, places.get(at + around + 1) ?? 0];
+/**
+ * How long before the oldest event that is kept the oldest sessions still have events. Where sessions are kept as long as events, those of
+ * most sessions that go were just pruned: to look an hour far for them would read the first hour of the log for each batch. An event that
+ * is farther behind is older than events are kept, so pruning deletes it.
+ */
+const farthestOfOldest = (around: number): number => (around > SKEW_SECONDS ? 0 : around);
+
+/** From a second, to a second that is not part of it. */
+type Span = [from: number, to: number];
+
+/** Spans without those that overlap: these become one, so that no event is read twice. */
+function joined(spans: Span[]): Span[] {
+  const apart: Span[] = [];
+  for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {
     const last = apart.at(-1);
     if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to);
     else apart.push([from, to]);
   }
-  return JSON.stringify(apart);
+  return apart;
+}
+
+/**
+ * The stretches of seq around what happened, as JSON.
+ *
+ * @param isOfOldest the sessions are the oldest of their site: then nearly all events from the first creation to the last are theirs, and
+ *   a search for each second would read more rows than these events
+ */
+async function locate(
+  db: D1Database,
+  siteId: number,
+  happened: Happening[],
+  around: number,
+  isOfOldest: boolean,
+): Promise<{ stretches: string; statements: number }> {
+  const spanOf = (at: number, until = at): Span => [at - around, until + around + 1];
+  const each = joined(happened.map(({ at }) => spanOf(at)));
+  const created = happened.filter(({ isCreation }) => isCreation).map(({ at }) => at);
+  const hasOne = isOfOldest && created.length > 0;
+  const spans = hasOne ? joined([spanOf(Math.min(...created), Math.max(...created)), ...each]) : each;
+  const stretches = await stretchesOf(db, siteId, spans);
+  const events = stretches.reduce((sum, [from, to]) => sum + to - from, 0);
+  if (!hasOne || events <= EVENTS_AS_ONE) return { stretches: JSON.stringify(stretches), statements: 1 };
+  return { stretches: JSON.stringify(await stretchesOf(db, siteId, each)), statements: 2 };
+}
+
+/** The stretches of seq of some spans. */
+async function stretchesOf(db: D1Database, siteId: number, spans: Span[]): Promise<Span[]> {
+  const places = await placesOf(db, siteId, spans.flat());
+  return spans.map(([from, to]) => [places.get(from) ?? 0, places.get(to) ?? 0]);
 }

@@ -126,6 +126,29 @@ export function firstSince(siteId: number | Column, since: number) {
 }
 
 /**
+ * How old a site's sessions are. `older` is how many ids lie before the first session that was created at `since` (Unix seconds) or later:
+ * no more sessions are older, and fewer where ids were skipped or sessions erased.
+ */
+export async function selectAge(
+  db: D1Database,
+  siteId: number,
+  since: number,
+): Promise<{ oldestAt: number | null; older: number }> {
+  const first = drizzle(db)
+    .select({ id: sessions.id, createdAt: sessions.createdAt })
+    .from(sessions)
+    .where(eq(sessions.siteId, siteId))
+    .orderBy(asc(sessions.id))
+    .limit(1)
+    .as("first");
+  const row = await drizzle(db)
+    .select({ oldestAt: first.createdAt, older: sql<number>`max(0, ${firstSince(siteId, since)} - ${first.id})` })
+    .from(first)
+    .get();
+  return row ?? { oldestAt: null, older: 0 };
+}
+
+/**
  * Counts a site's sessions since each given time, by status, in one round trip. No count exceeds {@link COUNT_LIMIT}.
  *
  * @param since Unix seconds

@@ -1,4 +1,4 @@
-import { and, count, eq, getTableColumns, getTableName, inArray, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, getTableColumns, getTableName, inArray, ne, notExists, or, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { ServiceError } from "../../errors.ts";
 import type { Runtime } from "../../runtime.ts";
@@ -18,6 +18,7 @@ import {
   nonces,
   participants,
   sessions,
+  siteDeletions,
   webhooks,
 } from "../schema.ts";
 import { newestSessionId } from "./claim.ts";
@@ -31,12 +32,12 @@ export const HIGHEST_FIRST_CHAT_ID = 900_000_000_000_000;
 /**
  * Inserts a site into its home, unless an earlier run of the same call has done so.
  *
- * @returns false when the home has another site under this id
+ * @returns false when the home has another site under this id, or had one that ended
  */
 export async function insertHomeSite(
   runtime: Runtime,
   db: D1Database,
-  site: Omit<HomeSite, "status" | "revision" | "events" | "eventSeqFloor">,
+  site: Omit<HomeSite, "status" | "revision" | "events" | "eventSeqFloor" | "retentionDays">,
   author: Author,
 ): Promise<boolean> {
   const store = drizzle(db);
@@ -51,11 +52,28 @@ export async function insertHomeSite(
     subject: sql`${String(site.siteId)}`,
     details: sql`${JSON.stringify({ name: site.name, first_chat_id: site.chatIdFloor + 1 })}`,
   };
+  // A restored directory may give the id of a site that has ended once more.
+  const ended = store.select().from(siteDeletions).where(eq(siteDeletions.siteId, site.siteId));
   const batch = () =>
     store.batch([
       store
         .insert(homeSites)
-        .values({ ...site, status: "open", revision: 0 })
+        .select((query) =>
+          query
+            .select({
+              siteId: sql`${site.siteId}`.as("site_id"),
+              name: sql`${site.name}`.as("name"),
+              status: sql`'open'`.as("status"),
+              chatIdFloor: sql`${site.chatIdFloor}`.as("chat_id_floor"),
+              revision: sql`0`.as("revision"),
+              createdAt: sql`${site.createdAt}`.as("created_at"),
+              events: sql`0`.as("events"),
+              eventSeqFloor: sql`0`.as("event_seq_floor"),
+              retentionDays: sql`NULL`.as("retention_days"),
+            })
+            .from(ONE_ROW)
+            .where(notExists(ended)),
+        )
         .onConflictDoNothing(),
       auditOf(db, author, audited, ONE_ROW, CHANGED),
       store.select({ siteId: homeSites.siteId }).from(homeSites).where(same),
@@ -65,7 +83,9 @@ export async function insertHomeSite(
 }
 
 /** The directory's copy of a site. A restored home may be older than this copy. */
-export type KnownSite = Pick<HomeSite, "siteId" | "name" | "status" | "chatIdFloor" | "revision">;
+export type KnownSite = Pick<HomeSite, "siteId" | "name" | "status" | "chatIdFloor" | "revision" | "retentionDays"> & {
+  home: string;
+};
 
 /** The wanted changes. A chatIdFloor must be above every given id, because lowering it would give ids twice. */
 interface HomeSiteChange {
@@ -73,6 +93,7 @@ interface HomeSiteChange {
   status?: HomeSite["status"] | undefined;
   chatIdFloor?: number | undefined;
   events?: boolean | undefined;
+  retentionDays?: number | null | undefined;
 }
 
 const HIGHEST_ID = sql<number>`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
@@ -83,7 +104,7 @@ export const eventsSwitched = (events: boolean): SQL => sql`${JSON.stringify({ f
 /** The values of the site after the change, and the condition for the wanted floor. */
 function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
   const isOlder = before.revision < known.revision;
-  const { name, status } = isOlder ? known : before;
+  const { name, status, retentionDays } = isOlder ? known : before;
   // The directory's floor counts even when its revision is not newer. Reconciling raises the floor in both databases without a new
   // revision, and the next restore undoes it in the home.
   const leastFloor = known.chatIdFloor;
@@ -93,6 +114,7 @@ function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
     status: wanted.status ?? status,
     chatIdFloor: floor ?? sql<number>`max(${homeSites.chatIdFloor}, ${leastFloor})`,
     events: wanted.events ?? before.events,
+    retentionDays: wanted.retentionDays === undefined ? retentionDays : wanted.retentionDays,
     revision: Math.max(before.revision, known.revision) + 1,
   };
   // The same floor may be set again even after sessions were opened above it.
@@ -106,7 +128,7 @@ function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
  * undo the change.
  *
  * @param answerBy see {@link withRetries}
- * @returns the site as it is now; undefined when the home does not have it. `givenId` is set when the wanted floor was too low, and
+ * @returns the site as it is now; undefined when the home does not have it, or its deletion has begun. `givenId` is set when the wanted floor was too low, and
  *   then nothing was changed: it is the highest id that was given or skipped
  * @throws ServiceError as {@link changeRow} does
  */
@@ -119,7 +141,10 @@ export async function updateHomeSite(
   answerBy?: number,
 ): Promise<{ site: HomeSite; givenId: number | undefined } | undefined> {
   const store = drizzle(db);
-  const named = eq(homeSites.siteId, known.siteId);
+  // A site whose deletion has begun stays closed.
+  const isEnd = and(eq(siteDeletions.siteId, known.siteId), eq(siteDeletions.home, known.home));
+  const ends = store.select().from(siteDeletions).where(isEnd);
+  const named = and(eq(homeSites.siteId, known.siteId), notExists(ends));
   const find = () =>
     store
       .select({ ...getTableColumns(homeSites), highestId: HIGHEST_ID.as("highest_id") })
@@ -136,7 +161,7 @@ export async function updateHomeSite(
       auditOf(db, author, { siteId: homeSites.siteId, action, subject, details }, homeSites, and(unchanged, changes));
     const switched = sql`json_object('name', ${next.name}, 'from', ${homeSites.status}, 'to', ${next.status})`;
     // The audit statements come before the update, because they need the row's old values.
-    const [, , , , { meta }, [now]] = await store.batch([
+    const [, , , , , { meta }, [now]] = await store.batch([
       audit(
         "site.renamed",
         sql`json_object('from', ${homeSites.name}, 'to', ${next.name})`,
@@ -152,6 +177,11 @@ export async function updateHomeSite(
         next.events ? "site.events_on" : "site.events_off",
         eventsSwitched(next.events),
         ne(homeSites.events, next.events),
+      ),
+      audit(
+        "site.retention_set",
+        sql`json_object('from', ${homeSites.retentionDays}, 'to', CAST(${next.retentionDays} AS INTEGER))`,
+        sql`${homeSites.retentionDays} IS NOT ${next.retentionDays}`,
       ),
       store.update(homeSites).set(next).where(unchanged),
       find(),
@@ -191,6 +221,7 @@ const TABLES = [
   webhooks,
   deliveries,
   erasures,
+  siteDeletions,
 ];
 
 /**

@@ -24,7 +24,7 @@ import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
 import { each } from "../json-rows.ts";
 import { auditLog } from "../operator-schema.ts";
 import { withRetries } from "../run-batch.ts";
-import { deliveries, homeSites, webhooks } from "../schema.ts";
+import { deliveries, homeSites, siteDeletions, webhooks } from "../schema.ts";
 import { LEASE_SECONDS } from "./deliveries.ts";
 import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
 import { eventsSwitched } from "./sites.ts";
@@ -88,7 +88,7 @@ export const isDeliveryOf = (key: WebhookKey) =>
  *
  * @param webhook its id must be random, and new for each call
  * @param details for the audit log, as JSON
- * @returns undefined when the home does not have the site. `webhook` is null when the site already has the most webhooks
+ * @returns undefined when the home does not have the site, or its deletion has begun. `webhook` is null when the site already has the most webhooks
  * @throws ServiceError `conflict`, reason `changed_meanwhile`, when the webhook was deleted between two tries of this call
  */
 export async function insertWebhook(
@@ -113,6 +113,7 @@ export async function insertWebhook(
         ),
       ),
   );
+  const ended = store.select().from(siteDeletions).where(eq(siteDeletions.siteId, webhook.siteId));
   const present = store.select({ n: count() }).from(webhooks).where(eq(siteId, webhook.siteId));
   const audited = { siteId: sql`${webhook.siteId}`, subject: sql`${webhook.id}`, details: sql`${details}` };
   const eventsOn = {
@@ -148,7 +149,7 @@ export async function insertWebhook(
               failingToldAt: sql`NULL`.as("failing_told_at"),
             })
             .from(homeSites)
-            .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`, not(wasAdded))),
+            .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`, not(wasAdded), notExists(ended))),
         )
         .onConflictDoNothing(),
       // Each of these statements runs only when the previous one changed a row, so a second try changes nothing.
@@ -159,7 +160,7 @@ export async function insertWebhook(
         .select({ wasAdded: sql<number>`${wasAdded}`.as("was_added"), webhook: SUMMARY })
         .from(homeSites)
         .leftJoin(webhooks, isWebhook(webhook))
-        .where(isSite),
+        .where(and(isSite, notExists(ended))),
     ]);
   const [, , , , [found]] = await withRetries(runtime, batch);
   if (found?.webhook === null && found.wasAdded === 1) throw changedMeanwhile();

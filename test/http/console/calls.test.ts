@@ -76,6 +76,15 @@ const restoredAfterErasing = async (world: World) => {
   await travelBack();
 };
 
+/** Restores main to a time before a site was deleted. */
+const restoredAfterDeleting = async (world: World) => {
+  const travelBack = await bookmark(databaseOf("main"));
+  const site = `/admin/sites/${world.siteId}`;
+  await world.admin("PATCH", site, { name: "Site", status: "closed" });
+  await world.admin("DELETE", site, { name: "Site" });
+  await travelBack();
+};
+
 /** The hidden fields of the form of a rotation: which secret it is about. */
 const rotating = (path: string, filled: Record<string, string>) => async (world: World) => {
   const page = await (await visitorOf(world)).open(pathOf({ path }, world));
@@ -107,6 +116,10 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   "POST /sites/:site_id/open": [{ before: changed("/sites/:site_id", { status: "closed" }) }],
   "POST /sites/:site_id/events/on": [{ before: changed("/sites/:site_id", { events: false }) }],
   "POST /sites/:site_id/events/off": [{}],
+  "POST /sites/:site_id/retention": [{ body: { days: "30", days_again: "30" } }],
+  "POST /sites/:site_id/delete": [
+    { body: { name: "Site" }, before: changed("/sites/:site_id", { name: "Site", status: "closed" }) },
+  ],
   "POST /sites/:site_id/apps": [{ body: { name: "Another" } }, { body: { name: "Another", secret: "brought-along" } }],
   [`POST ${APP}/release`]: [{ before: withoutApp }],
   [`POST ${APP}/rotate`]: [
@@ -152,6 +165,7 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   "POST /homes/:name/restored": [
     { body: { lift: "1" }, bindings: { CLOSED_HOMES: "main" } },
     { body: { lift: "1" }, bindings: { CLOSED_HOMES: "main" }, before: restoredAfterErasing },
+    { body: { lift: "1" }, bindings: { CLOSED_HOMES: "main" }, before: restoredAfterDeleting },
   ],
 };
 

@@ -8,9 +8,11 @@ import { JOURNAL } from "../world/cloud/queues.ts";
 import type { Post } from "../world/receivers/post.ts";
 import { Operators } from "./admin/operators.ts";
 import { Pruning } from "./admin/pruning.ts";
+import { Removals } from "./admin/removals.ts";
 import { AfterAnswer } from "./after-answer.ts";
 import { Deliveries } from "./deliveries/deliveries.ts";
 import { Sweeps } from "./deliveries/sweeps.ts";
+import { endedAgain } from "./ended.ts";
 import { foundAgain } from "./erased.ts";
 import { GivenEvents } from "./events/given-events.ts";
 import { HealthRules } from "./health.ts";
@@ -39,6 +41,7 @@ export class Checker {
   readonly model = new Model();
   readonly operators: Operators;
   readonly pruning: Pruning;
+  readonly removals: Removals;
   readonly sweeps: Sweeps;
   readonly secrecy: Secrecy;
   readonly health: HealthRules;
@@ -57,6 +60,7 @@ export class Checker {
     const violate = this.violate.bind(this);
     this.operators = new Operators(this.model, violate);
     this.pruning = new Pruning(this.model, violate);
+    this.removals = new Removals(this.model, violate, count);
     this.sweeps = new Sweeps(this.model, violate);
     this.secrecy = new Secrecy(violate);
     this.health = new HealthRules(violate);
@@ -82,6 +86,7 @@ export class Checker {
     if (call.role === "cron") this.#deliveries.liveness.deployed(call.settings.closedHomes);
     if (call.role === "cron") {
       this.pruning.arrives(call);
+      this.removals.arrives(call);
       this.sweeps.arrives(call);
     } else if (isSigned(call)) this.#signed.arrives(call);
     else this.operators.arrives(call);
@@ -98,6 +103,8 @@ export class Checker {
       changes.forEach(apply);
     } else if (call?.role === "queue") {
       this.#deliveries.checkWritten(home, call, changes, apply, this.#now());
+    } else if (call?.role === "cron" && this.removals.checkWritten(home, call, changes)) {
+      changes.forEach(apply);
     } else if (call?.role === "cron") {
       const others = (change: Change) => this.pruning.checkWritten(home, call, [change]);
       this.sweeps.checkWritten(home, call, changes, apply, others);
@@ -119,6 +126,8 @@ export class Checker {
     if (table === "events") this.#given.changes(home, call, change);
     if (table === "webhooks") this.#deliveries.webhookChanges(home, change);
     if (table === "deliveries") this.#deliveries.liveness.changes(home, change, this.#now());
+    // The journal takes no more rows of an app that is gone.
+    if (table === "apps" && after === null) this.#journal.tampered(String(before?.appid));
     // Without its route, the cached credentials of an app are outdated.
     const isUnrouted = table === "app_routes" && after === null;
     if (table === "apps" || isUnrouted) this.#signed.costs.changed(String((after ?? before)?.appid));
@@ -159,6 +168,17 @@ export class Checker {
   /** The run has ended, after a calm in which all receivers were well. */
   runEnds(): void {
     this.#deliveries.runEnds(this.#now());
+  }
+
+  /** At the end, when the cron job has run several times: nothing is left that had to go. */
+  isPruned(underRestore: ReadonlySet<string>): void {
+    this.removals.isPruned(underRestore);
+  }
+
+  /** At the end: sites that ended are nowhere. */
+  searchForEnded(places: Parameters<typeof endedAgain>[1]): void {
+    const found = endedAgain(this.model, places);
+    if (found !== undefined) this.violate("a site that ended is found nowhere but in the audit log", found, []);
   }
 
   /** At the end: who was erased is nowhere. */

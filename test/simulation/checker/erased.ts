@@ -34,7 +34,8 @@ export function foundAgain(model: Model, { homes, kv, tables, except }: Places):
   const texts = new Set(model.erasedTexts);
   // A caller may give the same order again, and a hand at the database may take that session and leave its event.
   for (const [home, { sessions, outbox }] of model.homes) {
-    for (const { messages } of sessions.values()) for (const { content } of messages) texts.delete(String(content));
+    const said = [...sessions.values()].flatMap(({ messages }) => messages.map(({ content }) => String(content)));
+    for (const text of texts) if (said.some((each) => each.includes(text))) texts.delete(text);
     for (const { site_id, session_id, data } of outbox.events.values()) {
       if (data === null || model.erasedSessions.has(`${home}/${site_id}/${session_id}`)) continue;
       for (const text of texts) if (String(data).includes(asJson(text))) texts.delete(text);

@@ -55,6 +55,8 @@ export class HomeModel {
   readonly outbox = new OutboxModel();
   /** The rows of the journal, by request id. */
   readonly refusals = new Map<string, Row>();
+  /** The ends of sites that this database knows, by site. The directory knows those of other homes too. */
+  readonly deletions = new Map<number, Row>();
   readonly name: string;
   /** The newest session of each site. */
   readonly #newest = new Map<number, number>();
@@ -120,6 +122,9 @@ export class HomeModel {
         break;
       case "refusals":
         put(this.refusals, String(row.request_id), row, gone);
+        break;
+      case "site_deletions":
+        put(this.deletions, Number(row.site_id), row, gone);
         break;
       case "audit_log":
         put(this.audit, Number(row.id), row, gone);

@@ -11,7 +11,20 @@ interface Listed {
   revision: number;
   firstChatId: number;
   createdAt: number;
+  /** Null for ever. */
+  retentionDays: number | null;
 }
+
+/** The end of a site that was begun. */
+interface End {
+  id: string;
+  /** Whether a call was answered that the site ends. */
+  isTold: boolean;
+}
+
+/** Whether the directory says that a site is being deleted, or is deleted. */
+export const hasEnded = (site: { status: string } | undefined): boolean =>
+  site?.status === "deleting" || site?.status === "deleted";
 
 /** The state of the whole service, and its history as far as rules need it. */
 export class Model {
@@ -54,6 +67,12 @@ export class Model {
   readonly erasedSessions = new Set<string>();
   /** The texts of messages that were erased. */
   readonly erasedTexts = new Set<string>();
+  /** The ends of sites that were begun, by home and site. */
+  readonly ends = new Map<string, End>();
+  /** Reads whether KV keeps the end of a site; undefined where it may keep nothing. */
+  isEndInKv: ((home: string, siteId: number, id: string) => boolean) | undefined;
+  /** Whether KV may lose what it takes. */
+  mayKvLose = false;
   /** Reads the keys of the customers' hashes. */
   hashKeys: () => Row[] = () => [];
   /** Reads which chat ids of a site the receipts of erasures name. */
@@ -83,13 +102,20 @@ export class Model {
   /** The home that the directory names for an app. */
   homeOf(appid: string): string | undefined {
     const siteId = this.routes.get(appid);
-    return siteId === undefined ? undefined : this.directory.get(siteId)?.home;
+    const site = siteId === undefined ? undefined : this.directory.get(siteId);
+    return hasEnded(site) ? undefined : site?.home;
+  }
+
+  /** Whether a call was answered that this site ends. */
+  isEndTold(home: string, siteId: number): boolean {
+    return this.ends.get(`${home}/${siteId}`)?.isTold === true;
   }
 
   /** Whether the directory has a route to the app, and the site's home has the app. */
   hasRouted(appid: string): boolean {
     const siteId = this.routes.get(appid);
-    const home = [...this.homes.values()].find(({ sites }) => siteId !== undefined && sites.has(siteId));
+    if (siteId === undefined || hasEnded(this.directory.get(siteId))) return false;
+    const home = [...this.homes.values()].find(({ sites }) => sites.has(siteId));
     return home?.apps.has(`${siteId}/${appid}`) === true;
   }
 
@@ -114,6 +140,8 @@ export class Model {
       if (name.startsWith(`${home}/`)) this.changedSinceRestore.delete(name);
     }
     if (home !== "main") return;
+    // Only KV knows the ends of sites that a restore of `main` has undone.
+    if (this.mayKvLose) for (const [name, end] of this.ends) if (name.startsWith("main/")) end.isTold = false;
     this.routes.clear();
     this.directory.clear();
     this.tokens.clear();
@@ -169,6 +197,10 @@ export class Model {
       this.#fingerprints.set(name, known);
       this.home(home).apply(change, known);
     } else this.home(home).apply(change, "");
+    if (change.table === "site_deletions" && row.home === home) {
+      const known = this.ends.get(`${home}/${row.site_id}`);
+      if (known?.id !== row.id) this.ends.set(`${home}/${row.site_id}`, { id: String(row.id), isTold: false });
+    }
     if (change.table === "home_sites" && !gone) {
       const site = `${home}/${row.site_id}`;
       const { chatId = 0, eventSeq = 0 } = this.floors.get(site) ?? {};
@@ -191,6 +223,7 @@ const listedOf = (row: Row): Listed => ({
   revision: Number(row.revision),
   firstChatId: Number(row.first_chat_id),
   createdAt: Number(row.created_at),
+  retentionDays: row.retention_days == null ? null : Number(row.retention_days),
 });
 
 export const usedName = (appid: string, ranstr: string): string => JSON.stringify([appid, ranstr]);

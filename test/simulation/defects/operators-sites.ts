@@ -53,7 +53,7 @@ export const SITE_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/directory/sites.ts",
-        find: "and(eq(sites.id, id), lt(sites.revision, copy.revision))",
+        find: "and(eq(sites.id, id), lt(sites.revision, copy.revision), hasNotEnded)",
         replace: "eq(sites.id, id)",
       },
     ],

@@ -19,6 +19,7 @@ import { CUSTOMER_ACTS } from "../world/people/customer-keeper.ts";
 import { ACTS } from "../world/people/operator-acts.ts";
 import { TWO_AT_ONCE } from "../world/people/operator-day.ts";
 import { SENT_AGAIN } from "../world/people/operator-webhooks.ts";
+import { SITE_ACTS } from "../world/people/site-keeper.ts";
 import { TRIED } from "../world/people/token-holder.ts";
 import { TOKEN_ACTS } from "../world/people/token-keeper.ts";
 import { WEBHOOK_ACTS } from "../world/people/webhook-day.ts";
@@ -54,6 +55,7 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "`tenant: ${act}`": Object.keys(TENANT_ACTS).map((act) => `tenant: ${act}`),
   "`forger: ${act}`": Object.keys(FORGERS_ACTS).map((act) => `forger: ${act}`),
   "`forgery: ${forgery}`": Object.keys(FORGERIES).map((forgery) => `forgery: ${forgery}`),
+  "`site keeper: ${act}`": Object.keys(SITE_ACTS).map((act) => `site keeper: ${act}`),
   "`tried: ${what}`": Object.keys(TRIED).map((what) => `tried: ${what}`),
   "`token keeper: ${what}`": Object.keys(TOKEN_ACTS).map((what) => `token keeper: ${what}`),
   "`forged token: ${kind}`": Object.keys(FORGED_TOKENS).map((kind) => `forged token: ${kind}`),

@@ -5,6 +5,10 @@ import { WebhookKeeper } from "./people/operator-webhooks.ts";
 import type { World } from "./world.ts";
 
 const MINUTE = 60_000;
+
+/** How often expired rows are pruned at the end: one run may not do all. */
+const PRUNINGS = 4;
+
 const HOUR = 60 * MINUTE;
 
 /**
@@ -27,12 +31,13 @@ export function calm(world: World): void {
   const { receivers } = world.cloud.internet;
   for (const receiver of receivers.values()) receiver.end(world.weather.receivers.hopeless);
   // In a step of its own: between two steps, time may jump before the first call has set out.
-  if (receivers.size > 0) world.scheduler.after(0, () => world.start(() => sweepOn(world)));
+  const end = receivers.size > 0 ? sweepOn : pruneOn;
+  world.scheduler.after(0, () => world.start(() => end(world)));
 }
 
 /** Milliseconds that the end takes. */
 export const endMs = ({ cloud }: World): number =>
-  cloud.internet.receivers.size > 0 ? LAST_ATTEMPT_MS + 4 * SWEPT_MS : MINUTE;
+  cloud.internet.receivers.size > 0 ? LAST_ATTEMPT_MS + 4 * SWEPT_MS : SWEPT_MS + 2 * PRUNINGS * MINUTE;
 
 /**
  * A sweep each minute, and then none for long, so deliveries must come by the queue. At the end some more sweeps, after
@@ -42,9 +47,24 @@ async function sweepOn(world: World): Promise<void> {
   await sweepFor(world, SWEPT_MS);
   await Promise.all(world.company.sitesAtWork.map((site) => sendMuch(world, site)));
   await world.sleep(LAST_ATTEMPT_MS);
-  await triggerCron(world, PRUNE_CRON, world.chance.one(world.weather.edges));
+  await pruneAll(world);
   await sweepFor(world, 2 * SWEPT_MS);
   world.checker.runEnds();
+}
+
+/** Without webhooks, nothing but pruning is left to do. Calls in flight end first. */
+async function pruneOn(world: World): Promise<void> {
+  await world.sleep(SWEPT_MS);
+  await pruneAll(world);
+}
+
+/** Prunes until nothing is left that has to go, and asks whether that is so. */
+async function pruneAll(world: World): Promise<void> {
+  for (let i = 0; i < PRUNINGS; i++) {
+    await triggerCron(world, PRUNE_CRON, world.chance.one(world.weather.edges));
+    if (i < PRUNINGS - 1) await world.sleep(MINUTE);
+  }
+  world.checker.isPruned(world.company.underRestore);
 }
 
 /**

@@ -10,7 +10,9 @@ const NONE = Object.fromEntries(SESSION_STATUSES.map((status) => [status, 0]));
 /** Sessions of two sites in turn, four in each second, three of four waiting. */
 async function seed(): Promise<void> {
   await env.DB.batch([
-    env.DB.prepare("INSERT INTO home_sites VALUES (1, 'A', 'open', 0, 0, 0, 0, 0), (2, 'B', 'open', 0, 0, 0, 0, 0)"),
+    env.DB.prepare(
+      "INSERT INTO home_sites (site_id, name, status, chat_id_floor, revision, created_at) VALUES (1, 'A', 'open', 0, 0, 0), (2, 'B', 'open', 0, 0, 0)",
+    ),
     env.DB.prepare("INSERT INTO customers VALUES (1, 'c', 'C', '::1', 0, 0), (2, 'c', 'C', '::1', 0, 0)"),
     env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${SESSIONS})

@@ -4,5 +4,9 @@ import { auditPage } from "./audit-page.tsx";
 
 export const AUDIT_CALLS: ConsoleCall[] = [
   call({ role: "viewer", scope: "sites", method: "get", path: "/audit", audit: [] }, (c: PageContext) => auditPage(c)),
-  call({ role: "viewer", scope: "site", method: "get", path: "/sites/:site_id/audit", audit: [] }, auditPage),
+  // The rows of a site that has ended stay.
+  call(
+    { role: "viewer", scope: "site", method: "get", path: "/sites/:site_id/audit", endedToo: true, audit: [] },
+    auditPage,
+  ),
 ];

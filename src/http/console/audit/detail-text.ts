@@ -1,4 +1,5 @@
 import type { AuditLogEntry } from "../../../services/audit.ts";
+import { keptText } from "../parts/kept-text.ts";
 import type { View } from "../view.ts";
 
 /** Of agents that were added together, this many are named. */
@@ -10,7 +11,12 @@ const RENAMED: readonly AuditLogEntry["action"][] = ["site.renamed", "agent.rena
 /** What a row of the audit log says beside its action and its subject, in the reader's language. */
 export function detailText(view: View, { action, details }: Pick<AuditLogEntry, "action" | "details">): string {
   const { from, to, ids, names, ...others } = details;
-  const wordOf = RENAMED.includes(action) ? String : (value: unknown) => valueText(view, value);
+  const wordOf = (value: unknown) => {
+    if (RENAMED.includes(action)) return String(value);
+    return action === "site.retention_set"
+      ? keptText(view, typeof value === "number" ? value : null)
+      : valueText(view, value);
+  };
   const arrow = (before: unknown, after: unknown) =>
     before === after ? wordOf(after) : `${wordOf(before)} → ${wordOf(after)}`;
   const isChange = from !== undefined && to !== undefined;

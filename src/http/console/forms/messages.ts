@@ -25,7 +25,7 @@ export const isRefused = (form: Filled | undefined): boolean => Object.keys(form
 /** The result of a form. The page after the form shows it. */
 export type FormResult =
   | ("site" | "revoked" | "released" | "not_released" | "agents" | "renamed" | "normal" | "disabled")
-  | ("site_renamed" | "site_opened" | "site_closed" | "first_chat_id")
+  | ("site_renamed" | "site_opened" | "site_closed" | "first_chat_id" | "retention")
   | ("saved" | "deleted" | "sent" | "event_gone" | "webhook_ending")
   | ("overlap_ended" | "overlap_over")
   | ("session_ended" | "session_ended_before" | "token_deleted" | "token_deleted_before" | "token_not_shown")
@@ -58,6 +58,7 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     site_opened: t("The site was opened."),
     site_closed: t("The site was closed."),
     first_chat_id: t("The next chat_id was set."),
+    retention: t("How long sessions are kept was changed."),
     saved: t("Saved."),
     deleted: t("Deleted."),
     overlap_ended: t("The old secret has stopped."),

@@ -10,7 +10,12 @@ export const HOMES_CALLS: ConsoleCall[] = [
   call({ ...SEE, method: "get", path: "/homes", audit: [] }, homesPage),
   call({ ...SETTLE, method: "get", path: "/homes/:name/restored", audit: [] }, restoredPage),
   call(
-    { ...SETTLE, method: "post", path: "/homes/:name/restored", audit: ["home.restored", "customer.erased"] },
+    {
+      ...SETTLE,
+      method: "post",
+      path: "/homes/:name/restored",
+      audit: ["home.restored", "customer.erased", "site.deletion_begun"],
+    },
     postRestored,
   ),
 ];

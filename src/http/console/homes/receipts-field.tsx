@@ -1,4 +1,5 @@
 import { fieldIssues } from "../../../fields.ts";
+import { type KeptDeletion, keptDeletionsSchema } from "../../../services/delete-again.ts";
 import { type KeptReceipt, keptReceiptsSchema } from "../../../services/erase-again.ts";
 import type { Entered } from "../forms/form-action.ts";
 import type { Filled } from "../forms/messages.ts";
@@ -12,19 +13,25 @@ interface Props {
   isNeeded: boolean;
 }
 
-/** Takes the receipts that the pages of erasures gave to the operator. */
+/** What the operator kept of erasures and of deletions of sites. */
+interface Kept {
+  receipts: KeptReceipt[];
+  deletions: KeptDeletion[];
+}
+
+/** Takes the receipts that the pages of erasures and of deleted sites gave to the operator. */
 export function ReceiptsField({ view, again, isNeeded }: Props) {
   const { t } = view;
   const hint = isNeeded
     ? t(
-        "This deployment has no KV: without the receipts of the last 31 days, customers who were erased since then come back. Paste each list as it was shown, one a line. Leave it empty only if nobody was erased.",
+        "This deployment has no KV: without the receipts of the last 31 days, customers who were erased since then come back, and so do sites that were deleted. Paste each list as it was shown, one a line. Leave it empty only if no customer was erased and no site deleted.",
       )
     : t(
         "Only those that you were told to keep before this deployment had KV. Paste each list as it was shown, one a line.",
       );
   const field = (
     <Field
-      label={t("Receipts of erasures")}
+      label={t("Receipts of erasures and deletions")}
       name="receipts"
       rows={6}
       value={again?.values.receipts}
@@ -44,7 +51,7 @@ export function ReceiptsField({ view, again, isNeeded }: Props) {
 }
 
 /** The receipts of a text that was pasted: one JSON list, or a list or a single receipt on each line. */
-export function pastedReceipts({ t }: View, text: string): Entered<KeptReceipt[]> {
+export function pastedReceipts({ t }: View, text: string): Entered<Kept> {
   const found: unknown[] = [];
   const refused = (error: string) => ({ errors: { receipts: error } });
   const whole = parsed(text);
@@ -57,16 +64,26 @@ export function pastedReceipts({ t }: View, text: string): Entered<KeptReceipt[]
       found.push(...[one.value].flat());
     }
   }
-  const checked = keptReceiptsSchema.safeParse(found);
-  if (checked.success) return { input: checked.data };
-  const [at = "0", ...field] = (fieldIssues(checked.error)[0]?.field ?? "").split(".");
-  const number = Number(at) + 1;
-  return refused(
-    field.length === 0
-      ? t("Number {0} is no receipt: paste it as it was shown.", number)
-      : t("Number {0} is not as it was shown: {1}", number, field.join(".")),
-  );
+  const kept: Kept = { receipts: [], deletions: [] };
+  for (const [at, one] of found.entries()) {
+    const checked = isDeletion(one) ? keptDeletionsSchema.safeParse([one]) : keptReceiptsSchema.safeParse([one]);
+    if (!checked.success) {
+      const [, ...field] = (fieldIssues(checked.error)[0]?.field ?? "").split(".");
+      return refused(
+        field.length === 0
+          ? t("Number {0} is no receipt: paste it as it was shown.", at + 1)
+          : t("Number {0} is not as it was shown: {1}", at + 1, field.join(".")),
+      );
+    }
+    for (const each of checked.data) {
+      if ("deletion_id" in each) kept.deletions.push(each);
+      else kept.receipts.push(each);
+    }
+  }
+  return { input: kept };
 }
+
+const isDeletion = (one: unknown): boolean => typeof one === "object" && one !== null && "deletion_id" in one;
 
 function parsed(text: string): { value: unknown } | undefined {
   try {

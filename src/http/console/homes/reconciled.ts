@@ -22,7 +22,7 @@ const purposeOf = (home: string, told: string) => ["settled", home, told];
 export async function reconciledLocation(
   c: PageContext,
   home: string,
-  { sites, skippedBy, reopenAfter, reconciliationId, erasures, homesDown }: Reconciled,
+  { sites, skippedBy, reopenAfter, reconciliationId, erasures, sitesDeletedAgain, homesDown }: Reconciled,
 ): Promise<string> {
   const { session, now } = c.var.view;
   const path = pathOf(home);
@@ -35,6 +35,7 @@ export async function reconciledLocation(
     homesDown.join(","),
     erasures.done,
     erasures.left,
+    sitesDeletedAgain,
   ].join("~");
   return `${path}?settled=${told}.${await ticketFor(session, purposeOf(home, told), now, SHOWN_SECONDS)}`;
 }
@@ -46,7 +47,7 @@ export async function reconciledOf(c: PageContext, home: string): Promise<Reconc
   if (session === undefined || (await ticketEnd(session, purposeOf(home, told), ticket, now)) === undefined) {
     return undefined;
   }
-  const [sites, skippedBy, reopenAfter, reconciliationId = "", homes = "", done, left] = told.split("~");
+  const [sites, skippedBy, reopenAfter, reconciliationId = "", homes = "", done, left, again] = told.split("~");
   const homesDown = homes === "" ? [] : homes.split(",");
   return {
     sites: Number(sites),
@@ -54,6 +55,7 @@ export async function reconciledOf(c: PageContext, home: string): Promise<Reconc
     reopenAfter: Number(reopenAfter),
     reconciliationId,
     erasures: { done: Number(done), left: Number(left) },
+    sitesDeletedAgain: Number(again),
     homesDown,
   };
 }

@@ -50,8 +50,8 @@ export async function postRestored(c: PageContext): Promise<Response> {
     list: path,
     work: async () => {
       noteHome(c, home);
-      const kept = "input" in receipts ? receipts.input : [];
-      const done = await reconcileHome(c.var.ctx, { home, skip, reconciliationId, receipts: kept });
+      const kept = "input" in receipts ? receipts.input : {};
+      const done = await reconcileHome(c.var.ctx, { home, skip, reconciliationId, ...kept });
       return reconciledLocation(c, home, done);
     },
   });
@@ -149,7 +149,7 @@ async function confirmPage(
   const { t } = view;
   const body = (
     <>
-      <Faults view={view} filled={again} labels={{ receipts: t("Receipts of erasures") }} />
+      <Faults view={view} filled={again} labels={{ receipts: t("Receipts of erasures and deletions") }} />
       <Ask
         view={view}
         text={t(

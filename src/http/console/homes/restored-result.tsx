@@ -57,6 +57,15 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
               </p>
             )}
           </dd>
+          {reconciled.sitesDeletedAgain > 0 && (
+            <>
+              <dt>{t("Sites deleted again")}</dt>
+              <dd>
+                {number.format(reconciled.sitesDeletedAgain)}
+                <p class="hint">{t("The restore had brought them back. The cron deletes what they hold.")}</p>
+              </dd>
+            </>
+          )}
           <dt>{t("Open it after")}</dt>
           <dd>
             <Time view={view} at={reopenAfter} />

@@ -6,6 +6,8 @@ import { Badge } from "./parts.tsx";
 export function SiteState({ view, status }: { view: View; status: Site["status"] }) {
   const { t } = view;
   if (status === "creating") return <Badge kind="wait" label={t("Unfinished")} />;
+  if (status === "deleting") return <Badge kind="wait" label={t("Being deleted")} />;
+  if (status === "deleted") return <Badge kind="off" label={t("Deleted")} />;
   return status === "open" ? <Badge kind="good" label={t("Open")} /> : <Badge kind="off" label={t("Closed")} />;
 }
 

@@ -1,5 +1,5 @@
 import { isVisible } from "../../../fields.ts";
-import type { Site } from "../../../services/sites.ts";
+import { hasEnded, type Site } from "../../../services/sites.ts";
 import type { View } from "../view.ts";
 import { SiteState } from "./home-state.tsx";
 import { NoticeBox } from "./parts.tsx";
@@ -10,6 +10,9 @@ import { NoticeBox } from "./parts.tsx";
 export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
   tab?: "overview" | "sessions" | "customers" | "apps" | "agents" | "webhooks" | "refusals" | "audit" | "settings";
 };
+
+/** The tabs of a site that is being deleted, or is deleted. To other pages it is unknown. */
+const OF_ENDED_SITES = ["overview", "audit"] as const;
 
 /** The top of a site's page: links up, name, state, home and tabs. An unfinished site, which its home does not have yet, has no tabs. */
 export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
@@ -25,7 +28,11 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
     ["audit", "/audit", t("Audit log")],
     ["settings", "/settings", t("Settings")],
   ] as const;
-  const shown = tabs.filter(([, path]) => view.may(`/console/sites/${site.id}${path}`, "GET"));
+  const shown = tabs.filter(
+    ([key, path]) =>
+      view.may(`/console/sites/${site.id}${path}`, "GET") &&
+      (!hasEnded(site) || OF_ENDED_SITES.some((each) => each === key)),
+  );
   return (
     <div class="site">
       <div class="head">

@@ -1,5 +1,7 @@
 import { listAgents } from "../../../services/agents.ts";
 import { listApps } from "../../../services/apps.ts";
+import { readDeletion } from "../../../services/delete-site.ts";
+import { siteUnknown } from "../../../services/refusals.ts";
 import {
   COUNT_LIMIT,
   countSessions,
@@ -7,7 +9,7 @@ import {
   SESSION_STATUSES,
   type SessionStatus,
 } from "../../../services/sessions.ts";
-import type { Site } from "../../../services/sites.ts";
+import { hasEnded, readRetention, type Site } from "../../../services/sites.ts";
 import { webhookTroubles } from "../../../services/webhooks.ts";
 import { refusalOf } from "../../faults.ts";
 import { AgentTable } from "../agents/agent-table.tsx";
@@ -17,6 +19,8 @@ import { showPage } from "../layout.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
 import { startsOf, type View } from "../view.ts";
 import { Troubles } from "../webhooks/troubles.tsx";
+import { endedPage } from "./ended-site.tsx";
+import { RetentionProgress } from "./retention-card.tsx";
 import { unfinishedPage } from "./unfinished-site.tsx";
 
 const SHOWN = 5;
@@ -26,6 +30,10 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const { t } = view;
   const { ctx } = c.var;
   if (site.status === "creating") return unfinishedPage(c, site);
+  // The deletion of a closed site may have begun although the directory does not know.
+  const progress = site.status === "open" ? undefined : await readDeletion(ctx, { site });
+  if (progress !== undefined) return endedPage(c, site, progress);
+  if (hasEnded(site)) throw siteUnknown();
   const part = { site, limit: SHOWN };
   const { day, week } = startsOf(view.now, view.timeZone);
   const asked = Promise.allSettled([
@@ -33,13 +41,15 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
     listSessions(ctx, part),
     listApps(ctx, part),
     listAgents(ctx, part),
+    site.retentionDays === null ? null : readRetention(ctx, { site }),
   ]);
   const [parts, troubles] = await Promise.all([asked, webhookTroubles(ctx, [site])]);
   const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
-  if (faults.length === parts.length) throw faults[0];
+  const reads = parts.filter((part) => part.status === "rejected" || part.value !== null);
+  if (faults.length === reads.length) throw faults[0];
   // The faults go into the log only: the page shows the parts that could be read.
   for (const fault of faults) refusalOf(fault, c.var.trace);
-  const [counts, sessions, apps, agents] = parts;
+  const [counts, sessions, apps, agents, retention] = parts;
   const path = `/console/sites/${site.id}`;
   const body = (
     <>
@@ -51,6 +61,9 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
           <Counts view={view} label={t("Sessions today")} counts={counts.value[0]} />
           <Counts view={view} label={t("Sessions this week")} counts={counts.value[1]} />
         </div>
+      )}
+      {retention.status === "fulfilled" && retention.value !== null && (
+        <RetentionProgress view={view} retention={retention.value} />
       )}
       <Part title={t("Latest sessions")} href={`${path}/sessions`} all={t("All sessions")}>
         {sessions.status === "rejected" ? (

@@ -1,17 +1,23 @@
-import { CLOSED_RETRY_SECONDS } from "../../../config.ts";
-import { changeSite, type Site, type SiteChange, siteChangeSchema, siteHasEvents } from "../../../services/sites.ts";
+import {
+  changeSite,
+  type Retention,
+  readRetention,
+  type Site,
+  type SiteChange,
+  siteChangeSchema,
+} from "../../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction, entered, formAction } from "../forms/form-action.ts";
 import { doneLocation, type Filled, type FormResult, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { askPage } from "../parts/ask-page.tsx";
-import { Faults, Field, Form } from "../parts/form.tsx";
+import { AskLink, Faults, Field, Form } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
+import { keptText } from "../parts/kept-text.ts";
 import { Time } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
-
-const pathOf = (site: Site) => `/console/sites/${site.id}/settings`;
+import { RetentionCard, RetentionProgress } from "./retention-card.tsx";
+import { deletePath, settingsPath } from "./site-paths.ts";
 
 /** Answers the two forms of the page: one renames the site, the other sets its next chat_id. */
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
@@ -23,22 +29,28 @@ export async function postSettings(c: PageContext, site: Site): Promise<Response
     values: first_chat_id === undefined ? { name: name ?? "" } : { first_chat_id },
     entered: entered(c.var.view, siteChangeSchema.safeParse({ name, first_chat_id: number })),
     page: (again) => settingsPage(c, site, again),
-    list: pathOf(site),
+    list: settingsPath(site),
     work: async ({ first_chat_id: firstChatId, ...change }) => {
       await changeSite(c.var.ctx, { site, change: { ...change, firstChatId } });
-      return doneLocation(c, pathOf(site), firstChatId === undefined ? "site_renamed" : "first_chat_id");
+      return doneLocation(c, settingsPath(site), firstChatId === undefined ? "site_renamed" : "first_chat_id");
     },
   });
 }
 
 /** Answers a button that changes a site. @param draft path of the page that has the button */
-const siteButton = async (c: PageContext, site: Site, change: SiteChange, done: FormResult, draft = pathOf(site)) =>
+const siteButton = async (
+  c: PageContext,
+  site: Site,
+  change: SiteChange,
+  done: FormResult,
+  draft = settingsPath(site),
+) =>
   buttonAction(c, await readForm(c), {
     draft: { path: draft },
-    list: pathOf(site),
+    list: settingsPath(site),
     work: async () => {
       await changeSite(c.var.ctx, { site, change });
-      return doneLocation(c, pathOf(site), done);
+      return doneLocation(c, settingsPath(site), done);
     },
   });
 
@@ -55,12 +67,16 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
   if (site.status === "creating") return c.redirect(`/console/sites/${site.id}`, 303);
   const view = c.var.view;
   const { t } = view;
-  const path = pathOf(site);
+  const path = settingsPath(site);
   const errors = again?.errors ?? {};
-  const hasEvents = await siteHasEvents(c.var.ctx, { site });
+  const { events: hasEvents, ...retention } = await readRetention(c.var.ctx, { site });
   const forms = (
     <>
-      <Faults view={view} filled={again} labels={{ name: t("Name"), first_chat_id: t("Next chat_id") }} />
+      <Faults
+        view={view}
+        filled={again}
+        labels={{ name: t("Name"), first_chat_id: t("Next chat_id"), days: t("Days") }}
+      />
       <section class="card">
         <h2>{t("Rename this site")}</h2>
         <Form view={view} action={path}>
@@ -109,6 +125,7 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
           )}
         </Form>
       </section>
+      <RetentionCard view={view} site={site} retention={retention} again={again} />
       {site.status === "open" ? (
         <p>
           <a class="button danger" href={`/console/sites/${site.id}/close`}>
@@ -116,23 +133,37 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
           </a>
         </p>
       ) : (
-        <section class="card">
-          <h2>{t("Open this site")}</h2>
-          <p>{t("Its apps, agents and sessions are as they were. Calls are accepted again at once.")}</p>
-          <Form view={view} action={`/console/sites/${site.id}/open`}>
-            <button type="submit">{t("Open this site")}</button>
-          </Form>
-        </section>
+        <>
+          <section class="card">
+            <h2>{t("Open this site")}</h2>
+            <p>{t("Its apps, agents and sessions are as they were. Calls are accepted again at once.")}</p>
+            <Form view={view} action={`/console/sites/${site.id}/open`}>
+              <button type="submit">{t("Open this site")}</button>
+            </Form>
+          </section>
+          <p>
+            <AskLink view={view} href={deletePath(site)}>
+              {t("Delete this site…")}
+            </AskLink>
+          </p>
+        </>
       )}
     </>
   );
-  const body = view.may(path) ? forms : <SettingFacts view={view} site={site} hasEvents={hasEvents} />;
+  const body = view.may(path) ? (
+    forms
+  ) : (
+    <SettingFacts view={view} site={site} hasEvents={hasEvents} retention={retention} />
+  );
   const page = { title: t("Settings"), site: { ...site, tab: "settings" as const }, back: path, body };
-  return showPage(c, { ...page, filled: again && { path, values: again.values } }, isRefused(again) ? 400 : 200);
+  // The page of another path shows its error here. The language switch cannot send its values to this one.
+  const filled = again && c.req.path === path ? { path, values: again.values } : undefined;
+  return showPage(c, { ...page, filled }, isRefused(again) ? 400 : 200);
 }
 
 /** The settings, for readers who may not change them. */
-function SettingFacts({ view, site, hasEvents }: { view: View; site: Site; hasEvents: boolean }) {
+function SettingFacts(props: { view: View; site: Site; hasEvents: boolean; retention: Retention }) {
+  const { view, site, hasEvents, retention } = props;
   const { t } = view;
   return (
     <section class="card">
@@ -149,43 +180,16 @@ function SettingFacts({ view, site, hasEvents }: { view: View; site: Site; hasEv
         <dd>{site.firstChatId}</dd>
         <dt>{t("Events")}</dt>
         <dd>{hasEvents ? t("On") : t("Off")}</dd>
+        <dt>{t("How long sessions are kept")}</dt>
+        <dd>
+          {keptText(view, retention.days)}
+          <RetentionProgress view={view} retention={retention} />
+        </dd>
         <dt>{t("Created")}</dt>
         <dd>
           <Time view={view} at={site.createdAt} />
         </dd>
       </dl>
     </section>
-  );
-}
-
-export async function closePage(c: PageContext, site: Site): Promise<Response> {
-  const { t } = c.var.view;
-  if (site.status !== "open") return c.redirect(pathOf(site), 303);
-  return askPage(
-    c,
-    { ...site, tab: "settings" },
-    {
-      title: t("Close this site?"),
-      text: t("None of its calls is accepted until you open it again. Nothing is deleted."),
-      facts: (
-        <>
-          <dt>{t("Name")}</dt>
-          <dd>
-            <bdi>{site.name}</bdi>
-          </dd>
-          <dt>{t("Its callers get")}</dt>
-          <dd>
-            {t(
-              "503 with Retry-After: {0}. No ranstr is used up, so they may send the same again.",
-              CLOSED_RETRY_SECONDS,
-            )}
-          </dd>
-        </>
-      ),
-      action: c.req.path,
-      button: t("Close now"),
-      keep: t("Cancel"),
-      back: pathOf(site),
-    },
   );
 }

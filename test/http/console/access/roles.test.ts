@@ -8,6 +8,7 @@ import { pathOf, prepared } from "../../../support/admin-calls.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
 import type { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
+import { endSite } from "../../../support/site-end.ts";
 import { World } from "../../../support/world.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
@@ -48,8 +49,9 @@ const LOOKS: Record<string, (world: World) => Promise<unknown>> = {
   "in use": async () => {},
   "closed, without events, its webhook disabled": async (world) => {
     await world.admin("PATCH", webhookOf(world), { status: "disabled" });
-    await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed", events: false });
+    await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed", events: false, retention_days: 30 });
   },
+  "being deleted": async (world) => void (await endSite(world)),
   "with overlaps and failed deliveries": async (world) => {
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 3600 });
     await world.admin("POST", `${webhookOf(world)}/rotate`, { overlap_seconds: 3600 });
@@ -149,6 +151,8 @@ describe("a viewer", () => {
   it("sees the settings of a site as facts", async () => {
     const world = await start();
     const page = await (await visitorWithRole(world, "viewer")).open(`/console/sites/${world.siteId}/settings`);
-    expect(page.text).toMatch(/Name .* Status Open First chat_id \d+ Events On Created/);
+    expect(page.text).toMatch(
+      /Name .* Status Open First chat_id \d+ Events On How long sessions are kept For ever Created/,
+    );
   });
 });

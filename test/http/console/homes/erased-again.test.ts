@@ -11,7 +11,7 @@ import { World } from "../../../support/world.ts";
 afterEach(() => void vi.restoreAllMocks());
 
 const LIFT = "It was restored: lift now";
-const RECEIPTS = "Receipts of erasures";
+const RECEIPTS = "Receipts of erasures and deletions";
 
 const customersOf = async ({ home, siteId }: World) =>
   (
@@ -126,7 +126,7 @@ describe("a restored main without KV", () => {
     expect([page.value(RECEIPTS).replaceAll("\r\n", "\n"), page.value("lift")]).toEqual([pasted, "2000"]);
     expect(await world.operated()).toEqual(before);
     const chinese = await visitor.press(page, "中文");
-    expect([chinese.status, chinese.value("抹除凭据").replaceAll("\r\n", "\n")]).toEqual([400, pasted]);
+    expect([chinese.status, chinese.value("抹除和删除的凭据").replaceAll("\r\n", "\n")]).toEqual([400, pasted]);
   });
 
   it("remembers what was pasted: when erasures are left, the form is sent again without it", async () => {

@@ -44,7 +44,7 @@ describe("a form of a session by Access", () => {
       runtimeAt(() => world.clock.now * 1000),
       {
         ...{ directory: env.DB, homes: new Map([["main", env.DB]]), closedHomes: new Set<string>() },
-        ...{ eventRetentionDays: 30, journalDays: 30 },
+        ...{ eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [] },
       },
       world.clock.now,
     );

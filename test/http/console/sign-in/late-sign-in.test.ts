@@ -17,7 +17,7 @@ it("a late try of a sign-in does not bring an ended session back, though it was 
     runtimeAt(() => world.clock.now * 1000),
     {
       ...{ directory: env.DB, homes: new Map([["main", env.DB]]), closedHomes: new Set<string>() },
-      ...{ eventRetentionDays: 30, journalDays: 30 },
+      ...{ eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [] },
     },
     world.clock.now,
   );

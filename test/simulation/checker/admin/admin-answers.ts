@@ -6,6 +6,8 @@ import type { Operation, OperationOf } from "./intents.ts";
 import { answerable } from "./late-tries.ts";
 import { wrongRestoredAnswer } from "./restores.ts";
 import { untilShown, wrongEndAnswer } from "./rotations.ts";
+import { wrongSiteEndAnswer } from "./site-ends.ts";
+import { wrongSiteExport } from "./site-reads.ts";
 import { wrongTokenAnswer } from "./tokens.ts";
 import { wrongWebhookAnswer } from "./webhook-answers.ts";
 
@@ -18,6 +20,7 @@ type Body = Record<string, never>;
 export function wrongAnswer(model: Model, operation: Operation): string | undefined {
   const { call, intent } = operation;
   const text = call.answer?.body ?? "";
+  if (intent.kind === "exportSite") return wrongSiteExport({ ...operation, intent }, text);
   const body = text === "" ? ({} as Body) : (JSON.parse(text) as Body);
   switch (intent.kind) {
     case "createSite": {
@@ -66,6 +69,8 @@ export function wrongAnswer(model: Model, operation: Operation): string | undefi
       return wrongTokenAnswer(model, { ...operation, intent }, body);
     case "eraseCustomer":
       return wrongErasureAnswer(model, { ...operation, intent }, body as never);
+    case "deleteSite":
+      return wrongSiteEndAnswer(model, { ...operation, intent }, body);
     case "exportCustomer":
       return wrongExport(model, { ...operation, intent }, body as never);
     case "read":
@@ -92,16 +97,17 @@ const unlikeAll = (body: object, known: object[]): string | undefined => {
 };
 
 function wrongChangeSite(model: Model, operation: OperationOf<"changeSite">, body: Body): string | undefined {
-  const { siteId, firstChatId, name: newName, status: newStatus, events: areOn } = operation.intent;
+  const { siteId, firstChatId, name: newName, status: newStatus, events: areOn, retentionDays } = operation.intent;
   const listed = model.directory.get(siteId);
   const wanted = {
     ...(newName !== undefined && { name: newName }),
     ...(newStatus !== undefined && { status: newStatus }),
     ...(firstChatId !== undefined && { chat_id_floor: firstChatId - 1 }),
     ...(areOn !== undefined && { events: Number(areOn) }),
+    ...(retentionDays !== undefined && { retention_days: retentionDays }),
   };
-  const shown = ({ name, status, events }: Row) => ({
-    ...{ id: siteId, name, home: listed?.home, status, events: events === 1 },
+  const shown = ({ name, status, events, retention_days }: Row) => ({
+    ...{ id: siteId, name, home: listed?.home, status, events: events === 1, retention_days },
   });
   const rows = answerable(operation, "home_sites", wanted);
   if (rows.length === 0 || listed === undefined) return "it changed nothing";
@@ -109,7 +115,8 @@ function wrongChangeSite(model: Model, operation: OperationOf<"changeSite">, bod
   if (said.length === 0) return unlikeAll(body, rows.map(shown));
   if (said.every((each) => listed.revision < Number(each.revision))) return "the directory has an older copy";
   const { row } = model.home(listed.home).sites.get(siteId) ?? {};
-  const agree = row?.name === listed.name && row.status === listed.status;
+  const agree =
+    row?.name === listed.name && row.status === listed.status && row.retention_days === listed.retentionDays;
   if (row?.revision === listed.revision && !agree) return "home and directory do not agree";
   return firstChatId !== undefined && listed.firstChatId < firstChatId
     ? "the directory lacks first_chat_id"

@@ -2,8 +2,9 @@ import { sessionDetail } from "../../operations/create-session.ts";
 import { summaryOf } from "../../operations/shared/shown-session.ts";
 import type { Row } from "../../platform/database.ts";
 import type { HomeModel } from "../home-model.ts";
-import type { Model } from "../model.ts";
+import { hasEnded, type Model } from "../model.ts";
 import { type Asked, callNow, isMalformed, refusalNow, refusalsNow } from "./journal-reads.ts";
+import { siteNow } from "./site-reads.ts";
 import { tokensNow } from "./tokens.ts";
 import { deliveriesNow, eventsNow, webhooksNow } from "./webhook-reads.ts";
 
@@ -32,7 +33,8 @@ export function readNow(model: Model, { path, ...asked }: Read): object | undefi
   if (first !== "sites") return undefined;
   const siteId = Number(second);
   if (second === undefined) {
-    const sites = [...model.directory].filter(([id]) => id === (onlySite ?? id)).sort(([a], [b]) => a - b);
+    const there = [...model.directory].filter(([, { status }]) => status !== "deleted");
+    const sites = there.filter(([id]) => id === (onlySite ?? id)).sort(([a], [b]) => a - b);
     const shown = sites.map(([id, { name, home, status, createdAt }]) => ({
       key: id,
       item: { id, name, home, status, created_at: createdAt },
@@ -41,6 +43,8 @@ export function readNow(model: Model, { path, ...asked }: Read): object | undefi
   }
   const site = model.directory.get(siteId);
   if (site === undefined) return NOT_FOUND;
+  if (third === undefined) return siteNow(model, siteId, site, asked.clock);
+  if (hasEnded(site)) return NOT_FOUND;
   if (site.status === "creating") return { status: isMalformed(query) ? 400 : 409 };
   const home = model.home(site.home);
   switch (third) {
@@ -87,7 +91,9 @@ function pageOf(shown: Shown[], limit: number): object {
 function homesNow(model: Model, closedHomes: readonly string[]): object[] {
   const names = [...model.homes.keys()].sort((a, b) => (a === "main" ? -1 : b === "main" ? 1 : a < b ? -1 : 1));
   return names.map((name) => {
-    const sites = [...model.directory.values()].filter(({ home }) => home === name).length;
+    const sites = [...model.directory.values()].filter(
+      (each) => each.home === name && each.status !== "deleted",
+    ).length;
     return { name, sites, status: closedHomes.includes(name) ? "closed" : "open" };
   });
 }

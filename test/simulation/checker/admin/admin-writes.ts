@@ -5,6 +5,7 @@ import type { Operation, OperationOf, Written } from "./intents.ts";
 import { wrongRestoredWrite } from "./restores.ts";
 import { wrongEnd, wrongRotation } from "./rotations.ts";
 import { becomes, inserts } from "./row-changes.ts";
+import { wrongSiteEnd } from "./site-ends.ts";
 import { wrongTokenWrite } from "./tokens.ts";
 import { wrongWebhookWrite } from "./webhook-writes.ts";
 
@@ -44,7 +45,10 @@ export function wrongWrite(model: Model, operation: Operation, change: Written):
       // The whole transaction is checked at once: erasures.ts.
       return undefined;
     case "exportCustomer":
+    case "exportSite":
       return "it only reads";
+    case "deleteSite":
+      return wrongSiteEnd(model, { ...operation, intent }, change);
     case "read":
       return "a read changed something";
     default:
@@ -66,6 +70,8 @@ function wrongCreateSite(
   if (change.table === "sites" && change.before === null) {
     const begun = [...model.directory].some(([id, { status }]) => status === "creating" && isSame(id));
     if (begun) return "one that was begun is there to be finished";
+    if (["main", home].some((each) => model.isEndTold(each, Number(row?.id))))
+      return "its id is that of a site that ended";
     const wanted = { name, home, first_chat_id: firstChatId, status: "creating", revision: 0, created_at: call.clock };
     return inserts(change, wanted);
   }
@@ -88,12 +94,13 @@ function wrongChangeSite(
   { intent, changes, rows, disturbed }: OperationOf<"changeSite">,
   change: Written,
 ): string | undefined {
-  const { siteId, name, status, firstChatId, events } = intent;
+  const { siteId, name, status, firstChatId, events, retentionDays } = intent;
   const { before, after } = change;
   const listed = model.directory.get(siteId);
   if (change.table === "home_sites" && change.home === listed?.home) {
     // After a restore the directory may have lost its row, so nothing can be compared.
     if (disturbed) return undefined;
+    if (model.home(change.home).deletions.has(siteId)) return "its end has begun";
     const floor = Number(before?.chat_id_floor);
     const isKnown = firstChatId !== undefined && firstChatId - 1 === floor;
     if (firstChatId !== undefined && !isKnown && firstChatId - 1 < model.home(change.home).highestId(siteId)) {
@@ -108,13 +115,14 @@ function wrongChangeSite(
     return becomes(change, {
       site_id: siteId,
       revision: Math.max(Number(before?.revision), listed.revision) + 1,
-      ...(forgotten && { name: listed.name, status: listed.status }),
+      ...(forgotten && { name: listed.name, status: listed.status, retention_days: listed.retentionDays }),
       // The home's floor must be at least the directory's.
       ...(isBehind && { chat_id_floor }),
       ...(name !== undefined && { name }),
       ...(status !== undefined && { status }),
       ...(firstChatId !== undefined && { chat_id_floor: firstChatId - 1 }),
       ...(events !== undefined && { events: Number(events) }),
+      ...(retentionDays !== undefined && { retention_days: retentionDays }),
     });
   }
   if (change.table !== "sites") return "not the place of a change of a site";
@@ -133,6 +141,7 @@ function wrongChangeSite(
     name: original.name ?? "",
     status: original.status ?? "",
     revision: original.revision ?? 0,
+    retention_days: original.retention_days ?? null,
   });
 }
 

@@ -43,6 +43,10 @@ export function detailsOf({ intent, rows }: Operation, action: string, { before,
     case "site.events_on":
     case "site.events_off":
       return [fromTo(({ events }) => events === 1)];
+    case "site.retention_set":
+      return [fromTo(({ retention_days }) => retention_days)];
+    case "site.deletion_begun":
+      return [{ name: intent.kind === "deleteSite" ? intent.name : "nobody asked for it", deletion_id: row.id }];
     case "site.renamed":
     case "agent.renamed":
       return [{ from: before?.name, to: row.name }];

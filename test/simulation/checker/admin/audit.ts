@@ -24,9 +24,18 @@ export function wrongAudit(operation: Operation, changes: readonly Written[]): s
   if (misnamed !== undefined) return `it says ${misnamed.action}`;
   // An erasure's transaction is checked as a whole: erasures.ts.
   if (intent.kind === "eraseCustomer" || (intent.kind === "restored" && isErasing(changes))) return undefined;
+  if (intent.kind === "exportSite") return isOneOf(written, [`${intent.siteId} site.exported ${intent.siteId}`]);
   if (intent.kind === "exportCustomer") return isOneOf(written, [`${intent.siteId} customer.exported `]);
   if (intent.kind === "reseal") {
     return isOneOf(written, ["null secrets.resealed "]) ?? (rows[0] && wrongResealing(rows[0], changes));
+  }
+  // What goes with a site goes by the row of its end.
+  const ends = changes.filter(({ table }) => table === "site_deletions");
+  if (intent.kind === "restored" && ends.length > 0) {
+    const begun = ends.flatMap(actionsOf).sort();
+    return JSON.stringify(written) === JSON.stringify(begun)
+      ? undefined
+      : `it says ${written.join(", ") || "nothing"} of an end`;
   }
   if (intent.kind === "restored") {
     const reconciles = changes.some((change) => isReconciling(change, intent.home));
@@ -38,8 +47,9 @@ export function wrongAudit(operation: Operation, changes: readonly Written[]): s
   if (intent.kind === "ping" || intent.kind === "redeliver")
     return wrongSendingAudit({ ...operation, intent }, changes);
   if (intent.kind === "createToken" || intent.kind === "deleteToken") return wrongTokenAudit(rows, changes);
-  const expected = changes.flatMap(actionsOf).sort();
-  if (JSON.stringify(written) === JSON.stringify(expected)) return wrongDetails(operation, changes, rows);
+  const told = intent.kind === "deleteSite" ? ends : changes;
+  const expected = told.flatMap(actionsOf).sort();
+  if (JSON.stringify(written) === JSON.stringify(expected)) return wrongDetails(operation, told, rows);
   return `the audit log says ${written.join(", ") || "nothing"}, expected ${expected.join(", ") || "nothing"}`;
 }
 
@@ -81,7 +91,10 @@ function actionsOf({ table, before, after }: Written): string[] {
         differs("status") && `site.${after.status === "closed" ? "closed" : "opened"}`,
         differs("chat_id_floor") && "site.first_chat_id_set",
         differs("events") && `site.events_${after.events === 1 ? "on" : "off"}`,
+        before !== null && differs("retention_days") && "site.retention_set",
       ]);
+    case "site_deletions":
+      return named(after.site_id, [before === null && after.kept_at === null && "site.deletion_begun"]);
     case "sites":
       return before === null ? [`${after.id} site.begun ${after.id}`] : [];
     case "app_routes":

@@ -14,7 +14,10 @@ export type Intent =
       status: string | undefined;
       firstChatId: number | undefined;
       events: boolean | undefined;
+      retentionDays: number | null | undefined;
     }
+  | { kind: "deleteSite"; siteId: number; name: string }
+  | { kind: "exportSite"; siteId: number; after: string | null; limit: number }
   | { kind: "issueApp"; siteId: number; name: string; appid: string | undefined; secret: string | undefined }
   | ({ kind: "rotate"; appid: string } & RotationAsked)
   | { kind: "endOverlap"; appid: string; expected: string | undefined }
@@ -65,6 +68,7 @@ interface Body {
   home?: string;
   first_chat_id?: number;
   events?: boolean;
+  retention_days?: number | null;
   status?: string;
   appid?: string;
   secret?: string;
@@ -97,9 +101,18 @@ export function intentOf({ wire }: Call): Intent | undefined {
       return { kind: "createSite", name, home, firstChatId: first_chat_id };
     }
     case "PATCH sites/*": {
-      const { name, status, first_chat_id: firstChatId, events } = body;
-      return { kind: "changeSite", siteId, name, status, firstChatId, events };
+      const { name, status, first_chat_id: firstChatId, events, retention_days: retentionDays } = body;
+      return { kind: "changeSite", siteId, name, status, firstChatId, events, retentionDays };
     }
+    case "DELETE sites/*":
+      return { kind: "deleteSite", siteId, name: body.name ?? "" };
+    case "GET sites/*/export":
+      return {
+        kind: "exportSite",
+        siteId,
+        after: searchParams.get("after"),
+        limit: Number(searchParams.get("limit") ?? 200),
+      };
     case "POST sites/*/apps":
       return { kind: "issueApp", siteId, name: body.name ?? "", appid: body.appid, secret: body.secret };
     case "POST apps/*/rotate":

@@ -10,7 +10,7 @@ import type { Intent, Operation, Written } from "./intents.ts";
 
 /** The columns that a PATCH changes and other calls change too, by table. */
 const COLUMNS: Record<string, string[]> = {
-  home_sites: ["name", "status", "events", "revision"],
+  home_sites: ["name", "status", "events", "retention_days", "revision"],
   webhooks: ["url", "events", "status", "revision"],
   agents: ["name", "status", "revision"],
 };

@@ -3,7 +3,7 @@ import type { Call } from "../../world/call.ts";
 import { Door } from "../door/door.ts";
 import { hasForm } from "../door/token-text.ts";
 import { bearerOf } from "../door/visitor.ts";
-import type { Model } from "../model.ts";
+import { hasEnded, type Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
 import { wrongAnswer } from "./admin-answers.ts";
 import { wrongWrite } from "./admin-writes.ts";
@@ -16,6 +16,7 @@ import { LateTries, rowOf } from "./late-tries.ts";
 import { AdminReads } from "./reads.ts";
 import { fittingNow } from "./redeliveries.ts";
 import { GIVING, WRITES } from "./rules.ts";
+import { siteExportNow } from "./site-reads.ts";
 import { statusNow } from "./status-now.ts";
 import { leftUndone } from "./whole-changes.ts";
 
@@ -136,7 +137,8 @@ export class Operators {
         return;
       }
       if (written.table === "audit_log") {
-        if (operation.intent.kind === "exportCustomer") operation.changes.push(written);
+        const isExport = operation.intent.kind === "exportCustomer" || operation.intent.kind === "exportSite";
+        if (isExport) operation.changes.push(written);
         continue;
       }
       if (this.#newer.get(operation)?.has(written.before?.version)) {
@@ -193,7 +195,12 @@ export class Operators {
       this.#reads.ends(call);
       const { changes } = operation;
       const what = `${call.name} was answered ${answer.status} and changed ${JSON.stringify(changes)}`;
-      if (changes.length > 0) this.#violate("who is refused at the door changes nothing", what, [call.name]);
+      // A try whose answer was lost may have been before the end of the site.
+      const siteId = "siteId" in intent ? Number(intent.siteId) : 0;
+      const hasEndedSince = answer.status === 404 && hasEnded(this.#model.directory.get(siteId));
+      if (changes.length > 0 && !hasEndedSince) {
+        this.#violate("who is refused at the door changes nothing", what, [call.name]);
+      }
     } else if (intent.kind === "read") this.#reads.check({ ...operation, intent }, this.door.onlySite(call));
     else this.#checkDone(operation);
     this.#checkSecrets(operation);
@@ -223,6 +230,10 @@ export class Operators {
       const now = sorted(exportNow(this.#model, intent));
       if (operation.exported.at(-1) !== now) operation.exported.push(now);
     }
+    if (intent.kind === "exportSite") {
+      const now = siteExportNow(this.#model, intent);
+      if (operation.exported.at(-1) !== now) operation.exported.push(now);
+    }
     const row = rowOf(this.#model, intent);
     if (row !== undefined && row !== operation.rows.at(-1)) operation.rows.push(row);
     // A rotation may come between the reading of the version and the end of its overlap.
@@ -245,7 +256,10 @@ export class Operators {
     // KV keeps floors that a restore of D1 undoes, and KV may be silent.
     const isOfCustomer = intent.kind === "eraseCustomer" || intent.kind === "exportCustomer";
     const isKeptInKv =
-      isOfCustomer || intent.kind === "restored" || (intent.kind === "changeSite" && intent.firstChatId !== undefined);
+      isOfCustomer ||
+      intent.kind === "deleteSite" ||
+      intent.kind === "restored" ||
+      (intent.kind === "changeSite" && intent.firstChatId !== undefined);
     const needsKv = isKeptInKv && status === 503;
     if (!hadFaults && !needsKv && !possible.has(String(status))) {
       this.#violate("an operator's call is answered as documented", `${said}, expected ${[...possible]}`, about);
@@ -275,6 +289,7 @@ export class Operators {
       // Without the answer, nobody would ever know the secret that is in force.
       if (isInForce) this.#violate("a rotation that was made is answered with its secret", said, about);
     }
+    if (status === 202 && intent.kind === "deleteSite") this.#ends(intent.siteId);
     if (status >= 300 || disturbed) return;
     const wrong = wrongAnswer(this.#model, operation);
     if (wrong !== undefined) this.#violate("an operator is answered what is stored", `${said}: ${wrong}`, about);
@@ -285,6 +300,13 @@ export class Operators {
       const made = changes.find(({ table, before, after }) => table === "sites" && before !== null && after?.id === id);
       if (made === undefined) this.#violate("each call makes its own site", said, about);
     }
+  }
+
+  /** A call was answered that a site ends. */
+  #ends(siteId: number): void {
+    const home = this.#model.directory.get(siteId)?.home;
+    const end = this.#model.ends.get(`${home}/${siteId}`);
+    if (end !== undefined) end.isTold = true;
   }
 
   #checkSecrets({ call, intent, changes }: Operation): void {

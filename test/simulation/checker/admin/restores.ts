@@ -2,10 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { EPOCH as EPOCH_MS } from "../../machine/program.ts";
 import type { KvTruth } from "../../platform/kv.ts";
 import { nextSeq } from "../events/expected-event.ts";
-import type { Model } from "../model.ts";
+import { hasEnded, type Model } from "../model.ts";
 import { NONCE_SECONDS } from "../periods.ts";
 import type { OperationOf, Written } from "./intents.ts";
-import { isReconciling, misses } from "./row-changes.ts";
+import { becomes, isReconciling, misses } from "./row-changes.ts";
+import { isOfEnd, wrongEndAgain } from "./site-ends.ts";
 
 /**
  * How a restored home is reconciled (on the wire: settled), `POST /homes/{home}/restored`: docs/operating.md,
@@ -30,6 +31,7 @@ export function wrongRestoredWrite(
 ): string | undefined {
   const { intent } = operation;
   const { before, after } = change;
+  if (isOfEnd(change)) return wrongEndAgain(model, operation, change);
   if (change.table === "settlings") return wrongReconciliationRow(intent, change);
   if (change.table === "home_sites" && change.home === intent.home) return wrongRestoredSite(model, operation, change);
   if (intent.home !== "main" && change.table === "sites") return wrongKeptFloors(change, intent.home);
@@ -48,7 +50,8 @@ export function wrongRestoredWrite(
   const isFinished = before === null || before.home === after?.home || before.status === "creating";
   if (!isFinished) return "the id is another site's";
   if (Number(after?.first_chat_id) < Number(before?.first_chat_id ?? 0)) return "first_chat_id is lower";
-  return misses(after, { name, status });
+  const ofSite = newer || before === null ? site.row : before;
+  return misses(after, { name, status, retention_days: ofSite.retention_days ?? null });
 }
 
 /** Whether a call has skipped ids already: it does so in the batch that inserts the reconciliation. */
@@ -80,8 +83,11 @@ function wrongRestoredSite(model: Model, operation: OperationOf<"restored">, cha
   const { home, lift } = operation.intent;
   const { before, after } = change;
   const siteId = Number(after?.site_id);
+  const isEnd =
+    before !== null && model.ends.has(`${home}/${siteId}`) && becomes(change, { status: "closed" }) === undefined;
+  if (isEnd) return undefined;
   const listed = model.directory.get(siteId);
-  const isMine = home !== "main" && listed?.home === home && listed.status !== "creating";
+  const isMine = home !== "main" && listed?.home === home && listed.status !== "creating" && !hasEnded(listed);
   if (before === null && !isMine) return "no site of this home";
   for (const floor of ["chat_id_floor", "event_seq_floor"]) {
     if (Number(after?.[floor]) < Number(before?.[floor] ?? 0)) return `${floor} is lower`;
@@ -104,9 +110,14 @@ function wrongRestoredSite(model: Model, operation: OperationOf<"restored">, cha
     return "it undoes what an operator has changed since the restore";
   }
   const newer = isMine && listed.revision >= Number(before?.revision ?? 0);
-  const { name, status } = newer ? listed : { name: String(before?.name), status: String(before?.status) };
+  const stored = { name: String(before?.name), status: String(before?.status) };
+  const {
+    name,
+    status,
+    retentionDays = before?.retention_days ?? null,
+  } = newer ? listed : { ...stored, retentionDays: undefined };
   const revision = Math.max(Number(before?.revision ?? 0), isMine ? listed.revision : 0);
-  return misses(after, { ...before, name, status, revision, ...floors });
+  return misses(after, { ...before, name, status, retention_days: retentionDays, revision, ...floors });
 }
 
 /** Why the answer of a reconciliation is not what is stored; undefined when it is. */
@@ -136,7 +147,8 @@ export function wrongRestoredAnswer(
     if (floor < least) return `site ${siteId} skips too few ids`;
   }
   for (const [siteId, { home: name, status }] of model.directory) {
-    const isLost = name === intent.home && status !== "creating" && intent.home !== "main" && !home.sites.has(siteId);
+    const isLost =
+      name === intent.home && ["open", "closed"].includes(status) && intent.home !== "main" && !home.sites.has(siteId);
     if (isLost) return `the home lacks site ${siteId}`;
   }
   return intent.home === "main" ? lostByDirectory(model, answer.homes_down) : undefined;
@@ -171,7 +183,8 @@ export function wrongDivergent(
 function divergent(model: Model, arrivedAt: number, homeName: string, credentials: KvTruth | undefined) {
   const found: { appid: string; why: string }[] = [];
   for (const [appid, siteId] of model.routes) {
-    if (model.directory.get(siteId)?.home !== homeName) continue;
+    const listed = model.directory.get(siteId);
+    if (listed?.home !== homeName || hasEnded(listed)) continue;
     const app = model.home(homeName).apps.get(`${siteId}/${appid}`);
     if (app === undefined) {
       found.push({ appid, why: "missing" });
@@ -202,6 +215,7 @@ function lostByDirectory(model: Model, down: string[]): string | undefined {
   for (const home of model.homes.values()) {
     if (home.name === "main" || down.includes(home.name)) continue;
     for (const siteId of home.sites.keys()) {
+      if (home.deletions.has(siteId)) continue;
       if (model.directory.get(siteId)?.home !== home.name) return `the directory lacks site ${siteId} of ${home.name}`;
     }
     for (const { appid, siteId } of home.apps.values()) {

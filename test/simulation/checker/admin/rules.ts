@@ -7,6 +7,8 @@ export const GIVING: Intent["kind"][] = ["issueApp", "rotate", "addWebhook", "ro
 export const WRITES: Record<Intent["kind"], string> = {
   createSite: "a site is made once in its home and then opened",
   changeSite: "a change of a site is made as it was asked for, in home and directory",
+  deleteSite: "only a closed site ends, by its own name, and is known to end elsewhere before anything of it goes",
+  exportSite: "handing over a site writes nothing but its row in the audit log",
   issueApp: "an app is made on its own site, behind a route, with its secret sealed for it",
   rotate: "a rotation gives a new secret and ends no other than it says",
   endOverlap: "ending an overlap removes the previous secret and nothing else",

@@ -1,10 +1,12 @@
 import type { Settings } from "../../world/cloud/settings.ts";
 import type { HomeModel } from "../home-model.ts";
-import type { Model } from "../model.ts";
+import { hasEnded, type Model } from "../model.ts";
 import { statusOfCustomer } from "./customer-answers.ts";
 import type { Intent, Operation, OperationOf } from "./intents.ts";
 import { refusedRedelivery } from "./redeliveries.ts";
 import { isContradictory, statusOfRotation } from "./rotations.ts";
+import { statusOfSiteEnd } from "./site-ends.ts";
+import { isPlace } from "./site-reads.ts";
 import { statusOfTokens } from "./tokens.ts";
 import { statusOfWebhooks } from "./webhook-answers.ts";
 
@@ -27,11 +29,14 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
   if (intent.kind === "read") throw new Error("what is read has its own rules");
   const site = model.directory.get(intent.siteId);
   if (site === undefined) return 404;
+  if (intent.kind === "deleteSite") return statusOfSiteEnd(model, site, intent, settings);
+  if (hasEnded(site)) return 404;
   if (intent.kind === "issueApp" && isMainClosed) return 503;
   if (site.status === "creating") {
     const malformed = intent.kind === "redeliverMany" ? refusedRedelivery(intent, call.clock) : undefined;
     return malformed ?? 409;
   }
+  if (intent.kind === "exportSite") return isPlace(intent) ? 200 : 400;
   if (intent.kind === "eraseCustomer" || intent.kind === "exportCustomer") {
     return statusOfCustomer(model, site.home, intent, settings.closedHomes);
   }
@@ -40,6 +45,7 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
   if (webhooks !== undefined) return webhooks;
   switch (intent.kind) {
     case "changeSite":
+      if (home.deletions.has(intent.siteId)) return 409;
       if (!home.sites.has(intent.siteId)) return 404;
       return isTooLow(model, home, intent) ? 400 : 200;
     case "issueApp": {
@@ -89,7 +95,7 @@ function statusOfChange(
 
 function statusOfRelease(model: Model, appid: string, { closedHomes }: Settings): number {
   const siteId = model.routes.get(appid);
-  if (siteId === undefined) return 404;
+  if (siteId === undefined || hasEnded(model.directory.get(siteId))) return 404;
   const home = model.directory.get(siteId)?.home ?? "";
   return closedHomes.includes("main") || closedHomes.includes(home) ? 503 : 204;
 }

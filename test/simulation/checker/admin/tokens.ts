@@ -1,7 +1,7 @@
 import type { Row } from "../../platform/database.ts";
 import { ROLES } from "../door/table.ts";
 import { hasForm, hashOf } from "../door/token-text.ts";
-import type { Model } from "../model.ts";
+import { hasEnded, type Model } from "../model.ts";
 import { sorted } from "./audit-details.ts";
 import type { OperationOf, Written } from "./intents.ts";
 import { becomes, inserts } from "./row-changes.ts";
@@ -18,7 +18,8 @@ export function statusOfTokens(model: Model, intent: (Made | Deleted)["intent"])
   if (intent.kind === "deleteToken") return model.tokens.get(intent.id)?.deleted_at === null ? 204 : 404;
   const { role, ofSite, days = 1 } = intent;
   const isBad = !ROLES.includes(role as never) || days < 1 || days > 3_650 || (role === "owner" && ofSite !== null);
-  return isBad || (ofSite !== null && !model.directory.has(ofSite)) ? 400 : 201;
+  const site = ofSite === null ? undefined : model.directory.get(ofSite);
+  return isBad || (ofSite !== null && (site === undefined || hasEnded(site))) ? 400 : 201;
 }
 
 const rowAsked = ({ call, intent: { name, role, ofSite, days } }: Made): Row => ({

@@ -169,6 +169,9 @@ export class Deliveries {
       wrongLease(this.#model.home(home), call, change) ?? this.liveness.wrongBegin(this.#model.home(home), change, now);
     if (wrong !== undefined) return wrong;
     const after = change.after as Row;
+    if (this.#model.isEndTold(home, Number(after.site_id))) {
+      return ["no attempt begins for a site that ended", `site ${after.site_id}`];
+    }
     const lease = String(after.claim);
     const holder = this.#holders.get(lease) ?? call;
     if (holder !== call) return ["each attempt has a lease of its own", `${lease} is one of ${holder.name}`];

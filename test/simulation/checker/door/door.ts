@@ -2,7 +2,7 @@ import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
 import { mayBeDown } from "../admin/journal-reads.ts";
-import type { Model } from "../model.ts";
+import { hasEnded, type Model } from "../model.ts";
 import { areLimitsBound, clientKey } from "../signed/limits.ts";
 import type { Violate } from "../violate.ts";
 import { Memories } from "./memories.ts";
@@ -154,14 +154,14 @@ export class Door {
   }
 
   /** @param token undefined for the root */
-  #judge({ role, about, first, query }: Asked, token: Row | undefined): Outcome {
+  #judge({ role, about, first, query, endedToo }: Asked, token: Row | undefined): Outcome {
     const { directory, routes } = this.#model;
     const site = token?.site_id ?? undefined;
-    if (about === "site" && (!directory.has(Number(first)) || (site !== undefined && site !== Number(first)))) {
-      return "404";
-    }
+    const listed = directory.get(Number(first));
+    const isThere = listed !== undefined && (endedToo || !hasEnded(listed));
+    if (about === "site" && (!isThere || (site !== undefined && site !== Number(first)))) return "404";
     if (site !== undefined) {
-      if (about === "app" && routes.get(first) !== site) return "404";
+      if (about === "app" && (routes.get(first) !== site || hasEnded(directory.get(Number(site))))) return "404";
       if (about === "deployment") return "403 token_of_one_site";
       if (about === "sites" && (query.get("site_id") ?? String(site)) !== String(site)) return "404";
     }

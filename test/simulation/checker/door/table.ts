@@ -18,6 +18,9 @@ const TABLE: Record<string, readonly [Role, About]> = {
   "GET sites": ["viewer", "sites"],
   "POST sites": ["operator", "deployment"],
   "PATCH sites/*": ["operator", "site"],
+  "GET sites/*": ["viewer", "site"],
+  "GET sites/*/export": ["owner", "site"],
+  "DELETE sites/*": ["owner", "site"],
   "GET sites/*/apps": ["viewer", "site"],
   "POST sites/*/apps": ["operator", "site"],
   "POST apps/*/rotate": ["operator", "app"],
@@ -54,6 +57,9 @@ const TABLE: Record<string, readonly [Role, About]> = {
   "DELETE tokens/*": ["owner", "deployment"],
 };
 
+/** The calls that are also about sites that end. To every other call these are unknown. */
+const ENDED_TOO = ["GET sites/*", "DELETE sites/*"];
+
 /** What a call asks for. */
 export interface Asked {
   role: Role;
@@ -61,16 +67,20 @@ export interface Asked {
   /** What its path names first: a site, an appid, a home or a token. */
   first: string;
   query: URLSearchParams;
+  /** Whether it may be about a site that ends. */
+  endedToo: boolean;
 }
 
 /** @throws Error for a call that the table does not have */
-export function askedOf({ method, path }: Wire): Asked {
+export function askedOf({ method, path, body }: Wire): Asked {
   const { pathname, searchParams: query } = new URL(path, "https://worker.example");
   const parts = pathname.replace(/^\/admin\//, "").split("/");
   const name = `${method} ${parts.map((part, i) => (i % 2 === 1 ? "*" : part)).join("/")}`;
   const entry = TABLE[name];
   if (entry === undefined) throw new Error(`the checker does not know who may ${name}: say it here`);
-  return { role: entry[0], about: entry[1], first: parts[1] ?? "", query };
+  // Only an owner changes how long sessions are kept.
+  const role = name === "PATCH sites/*" && body.includes('"retention_days"') ? "owner" : entry[0];
+  return { role, about: entry[1], first: parts[1] ?? "", query, endedToo: ENDED_TOO.includes(name) };
 }
 
 /** Whether a role may do what needs another. */

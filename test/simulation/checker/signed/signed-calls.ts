@@ -3,7 +3,7 @@ import { openedBy } from "../../operations/shared/model.ts";
 import type { Change } from "../../platform/database.ts";
 import type { Answer, Call } from "../../world/call.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
-import { type Model, usedName } from "../model.ts";
+import { hasEnded, type Model, usedName } from "../model.ts";
 import { WHOLE_LIMIT_MS } from "../periods.ts";
 import type { Violate } from "../violate.ts";
 import { formMismatch, ignoredIn, LIMITED, mismatch, NO_ANSWER } from "./answers.ts";
@@ -174,6 +174,9 @@ export class SignedCalls {
     if (call.faults.length > 0 || took <= call.d1Ms + OWN_LIMIT_MS || this.excuses.waitsForOthers(watched)) return;
     // The isolate waits for KV when its keys do not open D1's row: KV may still have a record that opens.
     if ([...watched.possible.values()].some(({ kind }) => kind === "seal_unknown")) return;
+    // The calls of a surge with one ranstr try one after the other, when the app is gone that the isolate knew.
+    const siteId = isReadable(watched) ? this.#model.routes.get(watched.reading.appid) : undefined;
+    if (siteId !== undefined && hasEnded(this.#model.directory.get(siteId))) return;
     const what = `${call.name} took ${Math.round(took)} ms, of which D1 ${Math.round(call.d1Ms)} ms`;
     this.#violate("KV and limits delay no request", what, aboutOf(watched));
   }

@@ -46,6 +46,9 @@ export function checkWritten(
   if (!isReadable(watched) || app === undefined) {
     return broken("a request writes only into its own site", ` wrote ${JSON.stringify(changes[0])}`);
   }
+  if (model.isEndTold(homeName, app.siteId)) {
+    return broken("nothing is written for an app of a site that ended", ` wrote ${JSON.stringify(changes[0])}`);
+  }
   const verdicts = verdictsAt(model, home, app, watched);
   const verdict = verdicts.find(isWriting);
   if (verdict === undefined) {

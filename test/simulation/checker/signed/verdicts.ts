@@ -52,6 +52,10 @@ export function verdictsOf(model: Model, signed: SignedCall): Verdict[] {
       if (app.appid === appid) verdicts.push(...verdictsAt(model, home, app, signed));
     }
   }
+  // A replay is refused from memory, also when the app is gone with its site.
+  const { freshness } = signed.reading;
+  const isReplay = freshness !== undefined && useOf(model, signed, freshness.ranstr) !== "none";
+  if (verdicts.length === 0 && isReplay && wasOnceInForce(model, signed)) verdicts.push({ kind: "used" });
   // Without a route, or with a route to another site, the caches decide whether the app is found.
   const isFound = model.listedApp(appid) !== undefined;
   if (!isFound || verdicts.length === 0) verdicts.push({ kind: "unsigned" });

@@ -19,12 +19,12 @@ export async function madeHome({ db, migrations }: Store): Promise<D1Database> {
     rows.map((row) => db.prepare(`INSERT INTO ${table} VALUES (${row.map(() => "?").join(", ")})`).bind(...row));
   await db.batch([
     ...insert("sites", [
-      [APP.siteId, "Site", "main", 1, "open", 0, NOW, 0],
-      [8, "Closed", "main", 900, "closed", 2, NOW, 0],
+      [APP.siteId, "Site", "main", 1, "open", 0, NOW, 0, null],
+      [8, "Closed", "main", 900, "closed", 2, NOW, 0, null],
     ]),
     ...insert("home_sites", [
-      [APP.siteId, "Site", "open", 0, 0, NOW, 1, 0],
-      [8, "Closed", "closed", 899, 2, NOW, 0, 0],
+      [APP.siteId, "Site", "open", 0, 0, NOW, 1, 0, null],
+      [8, "Closed", "closed", 899, 2, NOW, 0, 0, null],
     ]),
     ...insert("app_routes", [
       [APP.appid, APP.siteId, null],

@@ -1,5 +1,5 @@
 import type { Runtime } from "../../../../src/runtime.ts";
-import { insertAudit, insertRootRead, selectAuditEntries } from "../../../../src/store/audit.ts";
+import { insertAudit, insertAuditOncePerHour, selectAuditEntries } from "../../../../src/store/audit.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../../../../src/store/copy-sites.ts";
 import {
   insertToken,
@@ -42,7 +42,13 @@ import * as agents from "../../../../src/store/home/agents.ts";
 import * as apps from "../../../../src/store/home/apps.ts";
 import { countSealedOtherwise, replaceSeals, selectSealedOtherwise } from "../../../../src/store/home/seals.ts";
 import { selectSession, selectSessionCounts, selectSessions } from "../../../../src/store/home/sessions.ts";
-import { insertHomeSite, probeHome, selectHomeSite, updateHomeSite } from "../../../../src/store/home/sites.ts";
+import {
+  insertHomeSite,
+  type KnownSite,
+  probeHome,
+  selectHomeSite,
+  updateHomeSite,
+} from "../../../../src/store/home/sites.ts";
 import { prune } from "../../../../src/store/prune.ts";
 import {
   keepInDirectory,
@@ -91,8 +97,12 @@ const AUDIT_FILTER = {
   ...{ since: NOW + 9, until: NOW + 9 },
 };
 /** The directory's row of the site. */
-const KNOWN = { siteId: APP.siteId, name: "Site", status: "open", chatIdFloor: 0, revision: 0 } as const;
-const NEWER = { ...KNOWN, name: "Newer", status: "closed", chatIdFloor: 50, revision: 9 } as const;
+const KNOWN: KnownSite = {
+  ...{ siteId: APP.siteId, home: "main", name: "Site", chatIdFloor: 0, revision: 0 },
+  ...{ status: "open", retentionDays: null },
+};
+const NEWER: KnownSite = { ...KNOWN, name: "Newer", status: "closed", chatIdFloor: 50, revision: 9 };
+const ROOT_READ = { siteId: null, action: "root.read", subject: "" } as const;
 const key = { siteId: APP.siteId, appid: APP.appid };
 const ownerKey = { siteId: APP.siteId, name: APP.appid };
 
@@ -157,7 +167,14 @@ const expired = async (db: D1Database) => {
 const pruned = (db: D1Database) =>
   prune(
     runtime,
-    { directory: db, homes: new Map([["main", db]]), closedHomes: new Set(), eventRetentionDays: 30, journalDays: 30 },
+    {
+      directory: db,
+      homes: new Map([["main", db]]),
+      closedHomes: new Set(),
+      eventRetentionDays: 30,
+      journalDays: 30,
+      sessionEventTypes: [],
+    },
     NOW,
     {
       chunkRows: 4,
@@ -330,8 +347,22 @@ export const storeCases: Cases<Store> = {
     (db) => insertSite(runtime, db, { name: "New", home: "main", firstChatId: 5 }, { ...author, now: NOW + 1 }),
     (db) => updateSiteOpen(runtime, db, 9),
     (db) => updateSiteOpen(runtime, db, 9),
-    (db) => updateSiteCopy(runtime, db, 9, { name: "Newer", status: "closed", revision: 3, firstChatId: 5 }),
-    (db) => updateSiteCopy(runtime, db, 9, { name: "Older", status: "open", revision: 2, firstChatId: 7 }),
+    (db) =>
+      updateSiteCopy(runtime, db, 9, {
+        name: "Newer",
+        status: "closed",
+        revision: 3,
+        firstChatId: 5,
+        retentionDays: 30,
+      }),
+    (db) =>
+      updateSiteCopy(runtime, db, 9, {
+        name: "Older",
+        status: "open",
+        revision: 2,
+        firstChatId: 7,
+        retentionDays: null,
+      }),
     (db) => selectSite(db, 9),
     (db) => selectSite(db, 99),
     (db) => selectSites(db, 0, 10),
@@ -348,6 +379,8 @@ export const storeCases: Cases<Store> = {
     (db) => updateHomeSite(runtime, db, KNOWN, {}, author),
     (db) => updateHomeSite(runtime, db, NEWER, { chatIdFloor: 12 }, author),
     (db) => updateHomeSite(runtime, db, NEWER, { events: false }, author),
+    (db) => updateHomeSite(runtime, db, NEWER, { retentionDays: 30 }, author),
+    (db) => updateHomeSite(runtime, db, NEWER, { retentionDays: null }, author),
     (db) => updateHomeSite(runtime, db, { ...KNOWN, siteId: 99 }, { name: "None" }, author),
     (db) => selectHomeSite(db, 7),
     (db) => selectHomeSite(db, 99),
@@ -405,9 +438,9 @@ export const storeCases: Cases<Store> = {
     (db) => updateTokenDeleted(runtime, db, TOKEN.id, author),
     (db) => updateTokenDeleted(runtime, db, TOKEN.id, author),
     (db) => selectToken(db, TOKEN, {}),
-    (db) => insertRootRead(db, author, NOW),
-    (db) => insertRootRead(db, author, NOW),
-    (db) => insertRootRead(db, { ...author, address: null }, NOW),
+    (db) => insertAuditOncePerHour(db, author, ROOT_READ, NOW),
+    (db) => insertAuditOncePerHour(db, author, ROOT_READ, NOW),
+    (db) => insertAuditOncePerHour(db, { ...author, address: null }, ROOT_READ, NOW),
     (db) => insertAudit(db, author, { siteId: null, action: "operator.refused", subject: "", details: { count: 2 } }),
     (db) => selectAuditEntries(db, {}, Number.MAX_SAFE_INTEGER, 10),
     (db) => selectAuditEntries(db, AUDIT_FILTER, Number.MAX_SAFE_INTEGER, 10),
@@ -416,7 +449,7 @@ export const storeCases: Cases<Store> = {
   "what reconciles a restored home": onHome(
     threeSessions,
     async (db) => {
-      await db.prepare("INSERT INTO sites VALUES (9, 'Lost', 'main', 50, 'open', 1, 3, 0)").run();
+      await db.prepare("INSERT INTO sites VALUES (9, 'Lost', 'main', 50, 'open', 1, 3, 0, NULL)").run();
       await db.prepare("UPDATE sites SET revision = 4, name = 'Newer' WHERE id = 7").run();
       await db.prepare("INSERT INTO app_routes VALUES ('lost', 9, NULL)").run();
     },

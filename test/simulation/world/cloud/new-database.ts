@@ -22,6 +22,7 @@ export const WATCHED = [
   "deliveries",
   "audit_log",
   "settlings",
+  "site_deletions",
   "refusals",
 ];
 

@@ -2,13 +2,14 @@ import type { Chance } from "../../machine/chance.ts";
 import type { Home } from "../cloud/home.ts";
 import type { KnownSite } from "../people/company.ts";
 import type { Operator } from "../people/operator.ts";
+import { SiteKeeper } from "../people/site-keeper.ts";
 import { actOnWebhooks } from "../people/webhook-day.ts";
 import type { World } from "../world.ts";
 
 /** Changes and faults between the steps of a restore drill. */
 
 /** Changes between the restore point and the restore, by their weights. */
-export const DAY_BEFORE = { issue: 3, found: 2, rotate: 3, revoke: 1, floor: 2, rename: 1, told: 3 };
+export const DAY_BEFORE = { issue: 3, found: 2, rotate: 3, revoke: 1, floor: 2, rename: 1, told: 3, retain: 3, end: 6 };
 
 /**
  * Makes changes that the restore will undo: above all changes that an operator must repeat, and changes that only the
@@ -44,6 +45,12 @@ export async function liveOn(world: World, operator: Operator, chance: Chance, h
         break;
       case "told":
         await actOnWebhooks(operator, site, chance.one(["addWebhook", "rotateWebhook", "deleteWebhook", "ping"]));
+        break;
+      case "retain":
+        await new SiteKeeper(operator).retain(site);
+        break;
+      case "end":
+        await new SiteKeeper(operator).end(site);
         break;
       case "rename":
         await operator.setSite(site, { name: `Site ${site.siteId} of now`, status: chance.one(["open", "closed"]) });

@@ -16,6 +16,9 @@ const RECONCILE_TRIES = 30;
 /** How many receipts one call takes. */
 const MOST_RECEIPTS = 50;
 
+/** How many ends of sites one call takes. */
+const MOST_DELETIONS = 500;
+
 /** The names of a drill's first restore and of its further ones, by home. */
 export const RESTORES = {
   main: ["restore of main", "restore of main again"],
@@ -113,7 +116,9 @@ async function reconcile(
   const receipts = [...world.company.receipts].map((json) => JSON.parse(json) as object);
   for (let i = 0, from = 0; i < RECONCILE_TRIES && !world.closing; i++) {
     const kept = receipts.length > 0 ? { receipts: receipts.slice(from, from + MOST_RECEIPTS) } : {};
-    const answer = await operator.insist("POST", `/homes/${home}/restored`, { settling_id, ...kept });
+    const ended = [...world.company.deletions].slice(0, MOST_DELETIONS).map((json) => JSON.parse(json) as object);
+    const deletions = ended.length > 0 ? { deletions: ended } : {};
+    const answer = await operator.insist("POST", `/homes/${home}/restored`, { settling_id, ...kept, ...deletions });
     if (answer?.status !== 200) continue;
     const reconciled = JSON.parse(answer.body) as Reconciled;
     if (reconciled.homes_down.length > 0 || reconciled.erasures_left > 0) continue;

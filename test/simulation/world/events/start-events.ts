@@ -1,6 +1,7 @@
 import { Auditor } from "../people/auditor.ts";
 import { keepCustomers } from "../people/customer-keeper.ts";
 import { monitor } from "../people/monitor.ts";
+import { keepSites } from "../people/site-keeper.ts";
 import { holdTokens } from "../people/token-holder.ts";
 import { keepTokens } from "../people/token-keeper.ts";
 import { workAtOneThing } from "../people/two-operators.ts";
@@ -41,6 +42,7 @@ export function startEvents(world: World): void {
   if (chance.happens(0.8)) world.start(() => keepTokens(world));
   if (chance.happens(0.7)) world.start(() => holdTokens(world));
   if (chance.happens(0.8)) world.start(() => keepCustomers(world));
+  if (chance.happens(0.8)) world.start(() => keepSites(world));
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => deleteWebhookByHand(world));
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => spoilUrls(world));
   if (world.weather.weeks) world.start(() => letWeeksPass(world));
@@ -58,6 +60,11 @@ function watchRecords(world: World): void {
   records.isKept = kvBound && kv.failed === 0 && kv.silent === 0 && kv.putLost === 0;
   checker.model.hashKeys = () => homes.get("main")?.database.rows("customer_hash_keys") ?? [];
   checker.model.receipts = kvBound && kv.putLost === 0 ? receiptsOf(world) : undefined;
+  checker.model.isEndInKv =
+    kvBound && kv.putLost === 0
+      ? (home, siteId, id) => credentials.has(`site-deletions:${home}:${siteId}:${id}`)
+      : undefined;
+  checker.model.mayKvLose = kvBound && kv.putLost > 0;
   credentials.onPut = (value, key) => key.startsWith("app:") && records.put(value, scheduler.now);
 }
 

@@ -73,7 +73,9 @@ export class Auditor {
     const site = this.#chance.one(company.sites);
     // Sometimes a call of another site, which this one must not show.
     const owner = this.#chance.happens(0.4) ? this.#chance.one(company.sites) : site;
+    const ended = this.#chance.happens(0.3) ? company.endedSites.map(({ siteId }) => siteId) : [];
     const given = {
+      siteIds: ended.length > 0 ? ended : [site.siteId],
       home: this.#chance.one([...cloud.homes.keys()]),
       calls: this.#callsOf(owner),
       now: this.#world.clock,
@@ -91,6 +93,8 @@ export class Auditor {
 const limitOf = (chance: Chance): string => chance.one(["", "?limit=1", "?limit=3", "?limit=100"]);
 
 interface Given {
+  /** The site, or sites that have ended. */
+  siteIds: readonly number[];
   home: string;
   /** Answered calls of the site. */
   calls: readonly Call[];
@@ -134,6 +138,9 @@ const findRefusal: Read = (chance, _, { calls }) => `/requests/${requestIdOf(cha
 /** A path for each reading call, by its name in openapi.json. Lists that are read page by page are in {@link PAGED}. */
 export const READS: Record<string, Read> = {
   "/admin/sites": (chance, { siteId }) => chance.one([`/sites${limitOf(chance)}`, `/sites?cursor=${siteId}&limit=3`]),
+  "/admin/sites/{site_id}": (chance, _, { siteIds }) => `/sites/${chance.one(siteIds)}`,
+  // A viewer may not read it.
+  "/admin/sites/{site_id}/export": (chance, _, { siteIds }) => `/sites/${chance.one(siteIds)}/export`,
   "/admin/sites/{site_id}/apps": (chance, { siteId, apps }) => {
     const cursor = apps.length > 0 ? chance.one(apps).appid : "0";
     return `/sites/${siteId}/apps${chance.one([limitOf(chance), `?cursor=${cursor}&limit=3`])}`;

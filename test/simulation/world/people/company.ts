@@ -45,14 +45,18 @@ const OLD_SECRET = 0.1;
 /** The people's knowledge of sites, apps, secrets and agents. It may be older than the stored state. */
 export class Company {
   readonly sites: KnownSite[] = [];
+  /** Sites whose end was answered. */
+  readonly endedSites: KnownSite[] = [];
   /** Operators who may get a token for their work. */
   readonly staff: Operator[] = [];
   /** Every token that was handed out. */
   readonly badges: Badge[] = [];
   /** Those that an owner has asked to delete. */
   readonly deleted = new Set<Badge>();
-  /** Receipts of erasures that operators keep, where no KV is bound: each as JSON. */
+  /** Receipts of erasures and deletions that operators keep, where no KV is bound: each as JSON. */
   readonly receipts = new Set<string>();
+  /** The ends of sites that operators keep, where no KV is bound: each as JSON. */
+  readonly deletions = new Set<string>();
   /** Ended secrets, for callers and attackers who go on using them. */
   readonly oldSecrets: { appid: string; secret: string }[] = [];
   /** Milliseconds of virtual time until which hardly anybody acts, because it is night or everybody waits. */

@@ -24,6 +24,7 @@ interface SiteChange {
   name?: string;
   first_chat_id?: number;
   events?: boolean;
+  retention_days?: number | null;
 }
 
 /** An app in a list of the admin API. */

@@ -13,6 +13,9 @@ export const TRIED: Record<string, (about: About) => Asked> = {
       read(`/sites/${other.siteId}/sessions/${other.chatIds.at(-1) ?? 1}`),
       read(`/sites/${other.siteId}/webhooks/${other.webhooks[0]?.id ?? "wh_none"}/deliveries`),
       change("PATCH", `/sites/${other.siteId}`, { name: "Taken over" }),
+      change("DELETE", `/sites/${other.siteId}`, { name: `Site ${other.siteId}` }),
+      read(`/sites/${other.siteId}`),
+      read(`/sites/${other.siteId}/export`),
       change("POST", `/sites/${other.siteId}/agents`, { id: 77, name: "Intruder" }),
       change("POST", `/sites/${other.siteId}/apps`, { name: "Intruder" }),
       change("POST", `/sites/${other.siteId}/webhooks`, { url: "https://hooks.example.org/taken" }),
@@ -51,6 +54,12 @@ export const TRIED: Record<string, (about: About) => Asked> = {
       change("POST", "/homes/main/restored", { settling_id: "mine" }),
       change("POST", "/tokens", { name: "Mine", role: "owner" }),
       change("DELETE", `/tokens/${chance.one(world.company.badges).id}`),
+    ]),
+  "what only owners may": ({ operator: { chance }, site }) =>
+    chance.one([
+      change("PATCH", `/sites/${site.siteId}`, { retention_days: chance.one([1, null]) }),
+      change("DELETE", `/sites/${site.siteId}`, { name: `Site ${site.siteId}` }),
+      read(`/sites/${site.siteId}/export`),
     ]),
   "a change": ({ operator: { chance }, site }) =>
     chance.one([

@@ -1,0 +1,34 @@
+import type { AdminCallId } from "../http/admin/calls.ts";
+import type { CallWords } from "./admin-call.ts";
+
+/** The words for the calls about the age and the end of a site, by operationId. */
+export const siteWords = {
+  readSite: {
+    summary: "Read a site",
+    description:
+      "The site with its settings, how many of its sessions are older than it keeps them, and how far its deletion is.",
+    answer: { status: 200, schema: "WholeSite" },
+    description200: "The site.",
+  },
+  exportSite: {
+    summary: "Export a site",
+    description:
+      "All that a site has, as NDJSON: a JSON object a line, whose `kind` says what it is. Agents, apps without secrets, and sessions with messages and participants in the order of their ids; a customer comes before their first session. The last line of each answer is of the kind `end`: call again with its `next` as `after`, until it is null. An answer without that line was cut off: send the same call again. Sessions that are opened or erased meanwhile may be missing, and a customer may come twice.",
+    query: {
+      limit: { description: "How many agents, apps and sessions at most. Customers come in addition." },
+      after: {
+        description: "`next` of the last line before; leave out for the beginning. That of another site is 400.",
+      },
+    },
+    answer: { status: 200, schema: "ExportLine", media: "application/x-ndjson" },
+    description200: "A part of the export.",
+  },
+  deleteSite: {
+    summary: "Delete a site",
+    description:
+      "Ends a site that is closed; an open one is 409. Its apps are unknown and its webhooks get nothing more from now on. Everything of it is deleted within minutes or hours, in steps that leave the database to others, but not its rows in the audit log. Its appids are kept for 31 days after that. It cannot be called off. Send the same call again after a lost answer or a 503: it goes on. `GET` of the same path says what remains.",
+    body: "SiteDeletion",
+    answer: { status: 202, schema: "BegunDeletion" },
+    description200: "The deletion has begun.",
+  },
+} satisfies Partial<Record<AdminCallId, CallWords>>;

@@ -1,0 +1,144 @@
+import { and, eq, exists, inArray, isNotNull, isNull, lt, lte, ne, notExists, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../runtime.ts";
+import { erasureReceipts } from "../erasure-schema.ts";
+import type { SiteDeletion } from "../home/site-deletions.ts";
+import { each, field } from "../json-rows.ts";
+import { adminTokens } from "../operator-schema.ts";
+import { withRetries } from "../run-batch.ts";
+import { appRoutes, SITE_STATUSES, siteDeletions, sites } from "../schema.ts";
+
+/** The ends of sites in the directory. */
+
+/**
+ * Keeps the end of a site where a restore of its home does not reach, unless the directory has it. From then on its apps are unknown, and
+ * their appids are kept.
+ */
+export async function keepDeletion(
+  runtime: Runtime,
+  directory: D1Database,
+  { siteId, id, home, begunAt, doneAt }: Omit<SiteDeletion, "keptAt">,
+  now: number,
+  answerBy: number,
+): Promise<void> {
+  const store = drizzle(directory);
+  const isServed = and(eq(sites.id, siteId), eq(sites.home, home), inArray(sites.status, SITE_STATUSES));
+  const batch = () =>
+    store.batch([
+      store.insert(siteDeletions).values({ siteId, id, home, begunAt, keptAt: now, doneAt }).onConflictDoNothing(),
+      store.update(sites).set({ status: "deleting" }).where(isServed),
+    ]);
+  await withRetries(runtime, batch, answerBy);
+}
+
+/** Keeps what a home knows of the ends of its sites, after a restore of the directory. May be repeated. */
+export async function keepDeletions(
+  directory: D1Database,
+  home: string,
+  deletions: SiteDeletion[],
+  now: number,
+): Promise<void> {
+  if (deletions.length === 0) return;
+  const store = drizzle(directory);
+  const columns = ["siteId", "id", "home", "begunAt", "keptAt", "doneAt"].map(field);
+  const ends = (column: typeof sites.id | typeof adminTokens.siteId, isDone: boolean) =>
+    exists(
+      store
+        .select()
+        .from(siteDeletions)
+        .where(
+          and(
+            eq(siteDeletions.siteId, column),
+            eq(siteDeletions.home, home),
+            isDone ? isNotNull(siteDeletions.doneAt) : isNull(siteDeletions.doneAt),
+          ),
+        ),
+    );
+  const isOfHome = eq(sites.home, home);
+  await store.batch([
+    store
+      .insert(siteDeletions)
+      .select(sql`SELECT ${sql.join(columns, sql`, `)} FROM ${each(deletions)} WHERE true`)
+      .onConflictDoUpdate({
+        target: siteDeletions.siteId,
+        set: { doneAt: sql`coalesce(${siteDeletions.doneAt}, excluded.done_at)` },
+        setWhere: sql`${siteDeletions.home} = excluded.home`,
+      }),
+    store
+      .update(sites)
+      .set({ status: "deleting" })
+      .where(and(isOfHome, inArray(sites.status, SITE_STATUSES), ends(sites.id, false))),
+    store
+      .update(sites)
+      .set({ status: "deleted", name: "" })
+      .where(and(isOfHome, ne(sites.status, "deleted"), ends(sites.id, true))),
+    store
+      .update(adminTokens)
+      .set({ deletedAt: now })
+      .where(and(isNull(adminTokens.deletedAt), ends(adminTokens.siteId, true))),
+  ]);
+}
+
+/** Notes that a site's home has nothing left of it, and forgets its name, its tokens and the receipts of its erasures. */
+export async function noteSiteGone(
+  directory: D1Database,
+  { siteId, id, home, begunAt, keptAt }: SiteDeletion,
+  now: number,
+): Promise<void> {
+  const store = drizzle(directory);
+  await store.batch([
+    store
+      .update(adminTokens)
+      .set({ deletedAt: now })
+      .where(and(eq(adminTokens.siteId, siteId), isNull(adminTokens.deletedAt))),
+    store.delete(erasureReceipts).where(and(eq(erasureReceipts.home, home), eq(erasureReceipts.siteId, siteId))),
+    store
+      .insert(siteDeletions)
+      .values({ siteId, id, home, begunAt, keptAt, doneAt: now })
+      .onConflictDoUpdate({
+        target: siteDeletions.siteId,
+        set: { doneAt: sql`coalesce(${siteDeletions.doneAt}, ${now})` },
+      }),
+    store
+      .update(sites)
+      .set({ status: "deleted", name: "" })
+      .where(and(eq(sites.id, siteId), eq(sites.home, home))),
+  ]);
+}
+
+/** The ends of a home's sites that the directory knows. */
+export const selectDeletionsOf = (directory: D1Database, home: string): Promise<SiteDeletion[]> =>
+  drizzle(directory).select().from(siteDeletions).where(eq(siteDeletions.home, home)).all();
+
+/** Sites that ended at `doneUntil` (Unix seconds) or earlier. */
+const endedUntil = (directory: D1Database, doneUntil: number) =>
+  drizzle(directory)
+    .select({ siteId: siteDeletions.siteId })
+    .from(siteDeletions)
+    .innerJoin(sites, and(eq(sites.id, siteDeletions.siteId), eq(sites.status, "deleted")))
+    .where(lte(siteDeletions.doneAt, doneUntil));
+
+/** Frees appids of sites that ended long ago. */
+export function freeAppids(directory: D1Database, doneUntil: number, limit: number): Promise<D1Result> {
+  const store = drizzle(directory);
+  const some = store
+    .select({ appid: appRoutes.appid })
+    .from(appRoutes)
+    .where(inArray(appRoutes.siteId, endedUntil(directory, doneUntil)))
+    .limit(limit);
+  return store.delete(appRoutes).where(inArray(appRoutes.appid, some)).run();
+}
+
+/**
+ * Forgets sites that ended long ago and have no appid left. The newest site stays: the last release takes the next id from this table
+ * alone.
+ */
+export function forgetSites(directory: D1Database, doneUntil: number): Promise<D1Result> {
+  const store = drizzle(directory);
+  const isNotNewest = lt(sites.id, sql`(SELECT max(id) FROM ${sites})`);
+  const routes = store.select({ one: sql`1` }).from(appRoutes).where(eq(appRoutes.siteId, sites.id));
+  return store
+    .delete(sites)
+    .where(and(inArray(sites.id, endedUntil(directory, doneUntil)), notExists(routes), isNotNewest))
+    .run();
+}

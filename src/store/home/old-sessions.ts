@@ -1,0 +1,188 @@
+import { sql } from "drizzle-orm";
+import {
+  customers,
+  deliveries,
+  events,
+  homeSites,
+  messages,
+  participants,
+  sessions,
+  siteDeletions,
+} from "../schema.ts";
+import { type Placeholders, type Statement, statement } from "../statement.ts";
+import {
+  type ChosenSessions,
+  inItsDeliveries,
+  inItsEvents,
+  itsEvents,
+  ofSessions,
+  theSessions,
+} from "./chosen-sessions.ts";
+import { selectCustomersOf } from "./erasures.ts";
+import { findEvents } from "./events-of-sessions.ts";
+
+/**
+ * The oldest sessions of a site go, with all that belongs to them: because they are older than the site keeps them, or because the site
+ * ends. All statements may run twice: they name the sessions, and an id is never given again.
+ */
+
+/** How many sessions go with one batch. D1 runs one statement at a time, so a longer batch would delay signed calls. */
+export const SESSIONS_PER_BATCH = 200;
+
+/** A batch with this many participants takes no further session: a session may have 150. */
+const MOST_PARTICIPANTS = 1_000;
+
+/** Which sessions of a site go. */
+export interface OldSessions {
+  siteId: number;
+  /** The name of the home. The directory, which is in `main`, also has the ends of other homes' sites. */
+  home: string;
+  /** The site's retention, as it was read: another one keeps the sessions. Null when the site ends. */
+  retentionDays: number | null;
+  /** Unix seconds. Sessions created then or earlier go. */
+  createdUntil: number;
+}
+
+/** The values that the statements of a removal bind. */
+type Removal = ChosenSessions & {
+  home: string;
+  retentionDays: number | null;
+  /** The highest of the sessions. */
+  lastChatId: number;
+  /** The external ids of their customers, as a JSON array. */
+  externalIds: string;
+};
+
+type V = Placeholders<Removal>;
+
+/** Condition: the site keeps sessions for as long as was read before, or it ends. */
+const mayGo = (v: V) => sql`EXISTS (SELECT 1 FROM ${homeSites} WHERE ${homeSites.siteId} = ${v.siteId}
+  AND (${homeSites.retentionDays} = ${v.retentionDays}
+    OR EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${v.siteId} AND ${siteDeletions.home} = ${v.home} AND ${siteDeletions.keptAt} IS NOT NULL)))`;
+
+const deleteDeliveries: Statement<Removal> = statement(
+  (v) => sql`DELETE FROM ${deliveries} WHERE ${mayGo(v)} AND ${inItsDeliveries(v)}`,
+);
+
+/** Before the site's newest event goes: otherwise its seq would be given again. */
+const raiseSeqFloor: Statement<Removal> = statement(
+  (
+    v,
+  ) => sql`UPDATE ${homeSites} SET event_seq_floor = (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId})
+    WHERE ${homeSites.siteId} = ${v.siteId} AND ${mayGo(v)}
+      AND (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) IN (WITH ${itsEvents(v)} SELECT seq FROM its_events)
+      AND ${homeSites.eventSeqFloor} < (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId})`,
+);
+
+const deleteEvents: Statement<Removal> = statement(
+  (v) => sql`DELETE FROM ${events} WHERE ${mayGo(v)} AND ${inItsEvents(v)}`,
+);
+
+const deleteParticipants: Statement<Removal> = statement(
+  (v) => sql`DELETE FROM ${participants} WHERE ${mayGo(v)} AND ${ofSessions(v, participants)}`,
+);
+
+const deleteMessages: Statement<Removal> = statement(
+  (v) => sql`DELETE FROM ${messages} WHERE ${mayGo(v)} AND ${ofSessions(v, messages)}`,
+);
+
+/** Before the site's newest session goes: otherwise its id would be given again. */
+const raiseFloor: Statement<Removal> = statement(
+  (v) => sql`UPDATE ${homeSites} SET chat_id_floor = ${v.lastChatId}
+    WHERE ${homeSites.siteId} = ${v.siteId} AND ${homeSites.chatIdFloor} < ${v.lastChatId} AND ${mayGo(v)}
+      AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${sessions.siteId} = ${v.siteId} AND ${sessions.id} > ${v.lastChatId})`,
+);
+
+const deleteSessions: Statement<Removal> = statement(
+  (v) => sql`DELETE FROM ${sessions} WHERE ${mayGo(v)} AND ${theSessions(v)}`,
+);
+
+const deleteCustomers: Statement<Removal> = statement(
+  (v) => sql`DELETE FROM ${customers} WHERE ${mayGo(v)}
+    AND ${customers.siteId} = ${v.siteId} AND ${customers.externalId} IN (SELECT value FROM json_each(${v.externalIds}))
+    AND NOT EXISTS (SELECT 1 FROM ${sessions}
+      WHERE ${sessions.siteId} = ${customers.siteId} AND ${sessions.customerExternalId} = ${customers.externalId})`,
+);
+
+const REMOVAL = [
+  deleteDeliveries,
+  raiseSeqFloor,
+  deleteEvents,
+  deleteParticipants,
+  deleteMessages,
+  raiseFloor,
+  deleteSessions,
+  deleteCustomers,
+] as const;
+
+/** The place of the statement that deletes the sessions: its changes count them. */
+const SESSIONS_AT = REMOVAL.indexOf(deleteSessions);
+
+/** Some sessions that go, and what belongs to them. */
+export type FoundSessions = Removal;
+
+/** The result of a search. */
+interface Found {
+  /** Undefined when no session goes. */
+  found: FoundSessions | undefined;
+  /** Whether there may be more of them. */
+  hasMore: boolean;
+  /** How many statements it took. */
+  statements: number;
+}
+
+/**
+ * Finds the oldest sessions that go with the next batch, with their events and customers.
+ *
+ * @param types all types of events that sessions have
+ */
+export async function findOldSessions(
+  db: D1Database,
+  { siteId, home, retentionDays, createdUntil }: OldSessions,
+  types: readonly string[],
+): Promise<Found> {
+  const search = (limit: number) => findEvents(db, { siteId, createdUntil, limit }, types);
+  let chosen = await search(SESSIONS_PER_BATCH);
+  let { statements } = chosen;
+  let hasMore = chosen.chatIds.length === SESSIONS_PER_BATCH;
+  const fitting = fittingOf(chosen.participants);
+  if (fitting < chosen.chatIds.length) {
+    chosen = await search(fitting);
+    statements += chosen.statements;
+    hasMore = true;
+  }
+  const { chatIds, seqs, newestSeq } = chosen;
+  const lastChatId = chatIds.at(-1);
+  if (lastChatId === undefined) return { found: undefined, hasMore: false, statements };
+  const externalIds = await selectCustomersOf(db, siteId, chatIds);
+  const lists = { chatIds, seqs, externalIds: [...externalIds] };
+  const asJson = Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, JSON.stringify(list)]));
+  const found = {
+    siteId,
+    home,
+    retentionDays,
+    newestSeq,
+    lastChatId,
+    ...(asJson as Record<keyof typeof lists, string>),
+  };
+  return { found, hasMore, statements: statements + 1 };
+}
+
+/** How many of these sessions go with one batch: at least one. */
+function fittingOf(participantsOf: number[]): number {
+  let sum = 0;
+  for (const [at, count] of participantsOf.entries()) {
+    sum += count;
+    if (sum > MOST_PARTICIPANTS) return Math.max(1, at);
+  }
+  return participantsOf.length;
+}
+
+/** The statements of the batch that {@link removeOldSessions} makes. */
+export const STATEMENTS_PER_BATCH = REMOVAL.length;
+
+/** Deletes sessions that were found. @returns how many: none when the retention has changed since */
+export async function removeOldSessions(db: D1Database, found: FoundSessions): Promise<number> {
+  const results = await db.batch(REMOVAL.map((write) => write(db, found)));
+  return results[SESSIONS_AT]?.meta.changes ?? 0;
+}

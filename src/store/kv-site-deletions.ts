@@ -1,0 +1,50 @@
+import type { AskKv } from "./kv-floors.ts";
+
+/**
+ * What KV keeps of the ends of sites, because a restore of D1 does not undo it there. Keys: `site-deletions:<home>:<site>:<deletion id>`; the
+ * metadata holds the rest.
+ */
+
+/** How long KV keeps one: a day longer than Time Travel reaches back. */
+const KEPT_SECONDS = 31 * 86_400;
+
+/** The end of a site, as KV has it. Somebody who can write KV could make one up: `hash` shows that it is the Worker's own. */
+export interface KeptDeletion {
+  siteId: number;
+  id: string;
+  begunAt: number;
+  hash: string;
+}
+
+const prefixOf = (home: string) => `site-deletions:${home}:`;
+
+export async function writeSiteDeletion(
+  kv: KVNamespace | undefined,
+  home: string,
+  { siteId, id, ...metadata }: KeptDeletion,
+): Promise<void> {
+  await kv?.put(`${prefixOf(home)}${siteId}:${id}`, "", { expirationTtl: KEPT_SECONDS, metadata });
+}
+
+/** The ends of a home's sites that KV knows. Damaged entries are left out. @throws any error of `askKv` */
+export async function listSiteDeletions(
+  kv: KVNamespace | undefined,
+  home: string,
+  askKv: AskKv,
+): Promise<KeptDeletion[]> {
+  const found: KeptDeletion[] = [];
+  if (kv === undefined) return found;
+  const prefix = prefixOf(home);
+  for (let cursor: string | null | undefined = null; cursor !== undefined; ) {
+    const asked: { prefix: string; cursor: string | null } = { prefix, cursor };
+    const page: KVNamespaceListResult<Partial<KeptDeletion>> = await askKv(() => kv.list<Partial<KeptDeletion>>(asked));
+    for (const { name, metadata } of page.keys) {
+      const [siteId, id = ""] = name.slice(prefix.length).split(":");
+      const { hash, begunAt } = metadata ?? {};
+      if (typeof hash !== "string" || !Number.isSafeInteger(begunAt) || !Number.isSafeInteger(Number(siteId))) continue;
+      found.push({ siteId: Number(siteId), id, hash, begunAt: Number(begunAt) });
+    }
+    cursor = page.list_complete ? undefined : page.cursor;
+  }
+  return found;
+}

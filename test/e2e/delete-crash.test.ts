@@ -1,0 +1,203 @@
+import { createHmac, randomUUID } from "node:crypto";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Receiver } from "../support/receiver.ts";
+import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
+
+/** A site ends while its neighbour has sessions in the same home, and workerd is killed at every stage of it. */
+
+const PRUNE_CRON = "*/5 * * * *";
+const AGENTS = [1, 2, 3];
+const SESSIONS = 6_000;
+/** workerd is killed this long after the deletion was asked for, in milliseconds. */
+const ASKED_FOR_MS = [3, 12, 40];
+/** It is killed when at most this share of the site's rows is left. */
+const SHARES_LEFT = [0.95, 0.8, 0.6, 0.4, 0.2, 0.05, 0];
+/** What stays for good, or for 31 days so that a restore brings nothing back: docs/operating.md, "Deleting a site". */
+const STAYS = ["app_routes", "audit_log", "site_deletions"];
+
+let worker: CrashableWorker;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await Receiver.start();
+  worker = new CrashableWorker({ WEBHOOK_LOOPBACK: "allow" });
+});
+
+afterAll(async () => {
+  await worker?.remove();
+  await receiver?.close();
+});
+
+async function create({ appid, secret }: SignedApp, n: number): Promise<{ status: number; body: unknown }> {
+  const body = JSON.stringify({
+    ...{ appid, timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID() },
+    ...{
+      sbs: `customer ${n}`,
+      sbs_mc: "Somebody",
+      ip: "127.0.0.1",
+      content: `Hello ${n}`,
+      kefu_id: [1, 2],
+      fzr_uid: 1,
+    },
+  });
+  const answer = await fetch(`${worker.url}/openapi/chat/create_gd`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "x-chat-signature": createHmac("sha256", secret).update(body).digest("hex"),
+      "idempotency-key": `key-${n}`,
+    },
+    body,
+  });
+  return { status: answer.status, body: await answer.json() };
+}
+
+/** A site with a webhook, an erased customer, and some sessions whose events have arrived. */
+async function livedIn(): Promise<SignedApp> {
+  const app = await worker.provision("apac", AGENTS);
+  const site = `/admin/sites/${app.siteId}`;
+  await worker.admin("POST", `${site}/webhooks`, { url: `${receiver.url}/${app.siteId}` });
+  for (let n = 0; n < 12; n++) expect((await create(app, n)).status).toBe(200);
+  await worker.admin("POST", `${site}/customers/erase`, { sbs: "customer 0" });
+  await expect.poll(() => statusesOf(app.siteId)).toEqual(["delivered"]);
+  return app;
+}
+
+const statusesOf = (siteId: number): unknown[] =>
+  worker
+    .databases((db) => db.prepare("SELECT DISTINCT status FROM deliveries WHERE site_id = ?").all(siteId))
+    .flat()
+    .map(({ status }) => status);
+
+/** Gives a site thousands of sessions, with all that belongs to them. Only while the Worker does not run. */
+function fill({ siteId }: SignedApp): void {
+  worker.databases((db) => {
+    if (db.prepare("SELECT 1 FROM home_sites WHERE site_id = ?").get(siteId) === undefined) return;
+    const n = `WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < ${999 + SESSIONS})`;
+    for (const insert of [
+      `INSERT INTO customers SELECT ${siteId}, 'many ' || i, 'Name', '::1', i, i FROM n`,
+      `INSERT INTO sessions (site_id, id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
+       SELECT ${siteId}, i, 'app', 'ticket', 'many ' || i, 1, 'waiting', 'Title', 1000 + i FROM n`,
+      `INSERT INTO messages SELECT ${siteId}, i, 1, 'visitor', NULL, 'Hello', 1000 + i FROM n`,
+      `INSERT INTO participants SELECT ${siteId}, i, 2, 1, 1000 + i FROM n`,
+      `INSERT INTO events SELECT ${siteId}, i, 'evt_many_' || i, 'session.created', i, 1000 + i, '{"participants":[{}]}' FROM n`,
+      `INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, created_at)
+       SELECT site_id, id, i, 'delivered', 1, 1000 + i FROM n CROSS JOIN webhooks WHERE site_id = ${siteId}`,
+    ]) {
+      db.exec(`${n} ${insert}`);
+    }
+  }, false);
+}
+
+/** The tables with a column for the site. */
+const tablesOf = (db: DatabaseSync): string[] =>
+  db
+    .prepare(
+      `SELECT name FROM sqlite_schema AS t WHERE type = 'table'
+       AND EXISTS (SELECT 1 FROM pragma_table_info(t.name) AS c WHERE c.name = 'site_id') ORDER BY name`,
+    )
+    .all()
+    .map(({ name }) => String(name));
+
+/** All rows of a site in all databases, by table. */
+function rowsOf({ siteId }: SignedApp): Record<string, Record<string, SQLOutputValue>[]> {
+  const rows: Record<string, Record<string, SQLOutputValue>[]> = {};
+  worker.databases((db) => {
+    for (const table of tablesOf(db)) {
+      const found = db.prepare(`SELECT * FROM "${table}" WHERE site_id = ?`).all(siteId);
+      if (found.length > 0) rows[table] = [...(rows[table] ?? []), ...found];
+    }
+    const found = db.prepare("SELECT * FROM sites WHERE id = ?").all(siteId);
+    if (found.length > 0) rows.sites = found;
+  });
+  return rows;
+}
+
+/** How many rows of a site are left of those that go. */
+function countLeft({ siteId }: SignedApp): number {
+  const counts = worker.databases((db) => {
+    const tables = tablesOf(db).filter((table) => !STAYS.includes(table));
+    const each = tables.map((table) =>
+      db.prepare(`SELECT count(*) AS n FROM "${table}" WHERE site_id = ?`).get(siteId),
+    );
+    return each.reduce((sum, row) => sum + Number(row?.n), 0);
+  });
+  return counts.reduce((sum, each) => sum + each, 0);
+}
+
+/** Rows that refer to a session that is not there, and sessions without their message. */
+const halves = () =>
+  worker.databases((db) =>
+    db
+      .prepare(
+        `SELECT 'message' AS what FROM messages WHERE (site_id, session_id) NOT IN (SELECT site_id, id FROM sessions)
+         UNION ALL SELECT 'participant' FROM participants WHERE (site_id, session_id) NOT IN (SELECT site_id, id FROM sessions)
+         UNION ALL SELECT 'session' FROM sessions s WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.site_id = s.site_id AND m.session_id = s.id)`,
+      )
+      .all(),
+  );
+
+it("leaves nothing of a site that ends, and every row of its neighbour, when workerd is killed in between", async () => {
+  await worker.start();
+  const [app, neighbour] = [await livedIn(), await livedIn()];
+  const site = `/admin/sites/${app.siteId}`;
+  await worker.kill();
+  fill(app);
+  const untouched = rowsOf(neighbour);
+  expect(untouched.sessions).toHaveLength(11);
+  const whole = countLeft(app);
+  expect(whole).toBeGreaterThan(6 * SESSIONS);
+
+  await worker.start();
+  await worker.admin("PATCH", site, { status: "closed" });
+  const end = () => worker.admin<{ deletion_id: string }>("DELETE", site, { name: "Site" });
+  const answered: string[] = [];
+  for (const ms of ASKED_FOR_MS) {
+    const asked = end().then(({ deletion_id }) => answered.push(deletion_id));
+    const settled = Promise.allSettled([asked]);
+    await sleep(ms);
+    await worker.kill();
+    await settled;
+    await worker.start();
+  }
+  answered.push((await end()).deletion_id);
+  expect(new Set(answered).size).toBe(1);
+
+  const leftAfter: number[] = [];
+  for (const share of SHARES_LEFT) {
+    const running = Promise.allSettled([worker.scheduled(PRUNE_CRON)]);
+    let isOver = false;
+    void running.then(() => {
+      isOver = true;
+    });
+    while (!isOver && countLeft(app) > share * whole) await sleep(2);
+    await worker.kill();
+    await running;
+    leftAfter.push(countLeft(app));
+    expect(halves().flat()).toEqual([]);
+    await worker.start();
+  }
+  // It was killed while rows were left, again and again, and went on each time.
+  expect(new Set(leftAfter.filter((left) => left > 0 && left < whole)).size).toBeGreaterThanOrEqual(3);
+  for (let runs = 0; runs < 2; runs++) await worker.scheduled(PRUNE_CRON);
+
+  const status = await worker.admin<{ name: string; deletion: object }>("GET", site);
+  expect(status).toMatchObject({ name: "", status: "deleted", deletion: { deletion_id: answered[0] } });
+  expect(status.deletion).toMatchObject({ done_at: expect.any(Number) });
+  const unknown = { ...app, appid: "nobodys-app-nobodys-app-nobodys0" };
+  expect(await create(app, 1)).toEqual(await create(unknown, 1));
+  expect((await create(neighbour, 100)).status).toBe(200);
+  await worker.kill();
+
+  const left = rowsOf(app);
+  expect(Object.keys(left).sort()).toEqual([...STAYS, "sites"].sort());
+  expect(left.sites).toMatchObject([{ name: "", status: "deleted" }]);
+  const actions = left.audit_log?.map(({ action }) => action);
+  for (const action of ["site.deletion_begun", "site.deleted"]) {
+    expect(actions?.filter((each) => each === action)).toHaveLength(1);
+  }
+  const now = rowsOf(neighbour);
+  for (const [table, rows] of Object.entries(untouched)) expect(now[table]).toEqual(expect.arrayContaining(rows));
+}, 120_000);

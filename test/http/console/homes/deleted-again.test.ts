@@ -1,0 +1,68 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { nameOf, patchSite, pruneAll } from "../../../support/site-end.ts";
+import { bookmark } from "../../../support/time-travel.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+/** Settling a home that was restored to a time before a site was deleted. */
+
+const LIFT = "It was restored: lift now";
+const RECEIPTS = "Receipts of erasures and deletions";
+
+/** A closed home that was restored to a time before the deletion of one of its sites. */
+async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}) {
+  const world = await World.create(bindings, home);
+  await world.chatId();
+  await patchSite(world, { status: "closed" });
+  const visitor = await ConsoleVisitor.signedIn(world);
+  const restore = await bookmark(databaseOf(home));
+  const site = `/console/sites/${world.siteId}`;
+  const begun = await visitor.press(await visitor.open(`${site}/delete`), "Delete this site now", {
+    "The site's name": await nameOf(world),
+  });
+  const [, receipt = ""] = /<code id="receipt">(.*?)<\/code>/.exec(begun.html) ?? [];
+  await pruneAll(NOW);
+  expect((await world.stored()).sessions).toEqual([]);
+  await restore();
+  expect((await world.stored()).sessions).toHaveLength(1);
+  const closed = visitor.through(world.anotherIsolate({ CLOSED_HOMES: home }));
+  const form = await closed.open(`/console/homes/${home}/restored`);
+  return { world, closed, site, asked: await closed.press(form, "Go on…"), receipt: receipt.replaceAll("&quot;", '"') };
+}
+
+describe("a restored home", () => {
+  it("deletes again the sites that had ended, and says how many", async () => {
+    const { world, closed, asked, site } = await restored("apac");
+    const done = await closed.press(asked, LIFT);
+    expect(done.notices).toEqual(["The chat_ids of the home apac were lifted"]);
+    expect(done.text).toContain("Sites deleted again 1");
+    await pruneAll(NOW);
+    expect((await world.stored()).sessions).toEqual([]);
+    expect((await closed.open(site)).notices).toContain("This site is deleted");
+    const again = await closed.press(await closed.open(asked.path), LIFT);
+    expect(again.text).not.toContain("Sites deleted again");
+  });
+});
+
+describe("a restored main without KV", () => {
+  it("deletes again by the receipt that is pasted in, also beside receipts of erasures", async () => {
+    const { world, closed, asked, receipt } = await restored("main", { CREDENTIALS: undefined });
+    expect(asked.text).toContain("and so do sites that were deleted");
+    const erasure = { erasure_id: "x", site_id: 1, hash: "y", highest_chat_id: 1, chat_ids: [1] };
+    const wrong = await closed.press(asked, LIFT, { [RECEIPTS]: `${receipt}\n${JSON.stringify([erasure])}` });
+    expect([wrong.status, /id="receipts-error">([^<]*)</.exec(wrong.html)?.[1]]).toEqual([
+      ...[400, expect.stringMatching(/^Number 2 is not as it was shown: /)],
+    ]);
+    const cut = await closed.press(asked, LIFT, { [RECEIPTS]: receipt.replace(/"site_id":\d+/, '"site_id":0') });
+    expect(/id="receipts-error">([^<]*)</.exec(cut.html)?.[1]).toBe("Number 1 is not as it was shown: site_id");
+    expect((await world.stored()).sessions).toHaveLength(1);
+    const done = await closed.press(asked, LIFT, { [RECEIPTS]: receipt });
+    expect([done.status, done.text.includes("Sites deleted again 1")]).toEqual([200, true]);
+    await pruneAll(NOW);
+    expect((await world.stored()).sessions).toEqual([]);
+    const status = await env.DB.prepare("SELECT status FROM sites WHERE id = ?").bind(world.siteId).first("status");
+    expect(status).toBe("deleted");
+  });
+});

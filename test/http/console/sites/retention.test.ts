@@ -1,0 +1,195 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { visitorWithRole } from "../../../support/access-world.ts";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { DAY, endSite, patchSite, pruneAll } from "../../../support/site-end.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+/** How long a site keeps its sessions, as a person changes it. */
+
+afterEach(() => void vi.unstubAllGlobals());
+
+const CARD = "How long sessions are kept";
+const AGAIN = "The number of days again";
+
+/** A site with a session of each of these ages, in days. */
+async function start(ages: number[] = [], home = "main") {
+  const world = await World.create({}, home);
+  for (const days of ages) {
+    world.clock.now = NOW - days * DAY;
+    await world.chatId();
+  }
+  world.clock.now = NOW;
+  const visitor = await ConsoleVisitor.signedIn(world);
+  return { world, visitor, site: `/console/sites/${world.siteId}` };
+}
+
+/** The retention in the home and in the directory, and what the audit log says of it. */
+async function stored({ siteId, home }: World) {
+  const [inHome, inDirectory] = await Promise.all([
+    databaseOf(home).prepare("SELECT retention_days FROM home_sites WHERE site_id = ?").bind(siteId).first(),
+    env.DB.prepare("SELECT retention_days FROM sites WHERE id = ?").bind(siteId).first(),
+  ]);
+  const rows = await databaseOf(home)
+    .prepare("SELECT details FROM audit_log WHERE site_id = ? AND action = 'site.retention_set' ORDER BY id")
+    .bind(siteId)
+    .all<{ details: string }>();
+  return {
+    days: [inHome?.retention_days, inDirectory?.retention_days],
+    audit: rows.results.map(({ details }) => JSON.parse(details)),
+  };
+}
+
+describe.each(["main", "apac"])("an owner of a site in %s who sets how long sessions are kept", (home) => {
+  it("is told what would go today, types the days a second time, and sees how far it is", async () => {
+    const { world, visitor, site } = await start([400, 31, 5], home);
+    const form = await visitor.open(`${site}/settings`);
+    expect([form.text.includes(CARD), form.value("Days")]).toEqual([true, ""]);
+    const asked = await visitor.press(form, "Go on…", { Days: "30" });
+    expect([asked.path, asked.heading]).toEqual([`${site}/retention?days=30`, "Keep sessions for 30 days?"]);
+    expect(asked.text).toContain("Now kept for For ever From then on kept for 30 days");
+    expect(asked.text).toContain("Sessions that would go today About 2, from 11 Dec 2025, 08:00 to 16 Dec 2026, 08:00");
+    expect(asked.text).toContain("Estimated from ids, not counted.");
+    expect((await visitor.open(asked.link("Cancel"))).path).toBe(`${site}/settings`);
+    expect(await stored(world)).toEqual({ days: [null, null], audit: [] });
+
+    const done = await visitor.press(asked, "Change it now", { [AGAIN]: "30" });
+    expect([done.notices, done.value("Days")]).toEqual([["How long sessions are kept was changed."], "30"]);
+    expect(done.text).toContain(
+      "Sessions older than 30 days that are still to go: about 2. The oldest is from 11 Dec 2025, 08:00.",
+    );
+    expect(await stored(world)).toEqual({ days: [30, 30], audit: [{ from: null, to: 30 }] });
+    const stillToGo = "Sessions older than 30 days that are still to go: about 2.";
+    expect((await visitor.open(site)).text).toContain(stillToGo);
+    const [row] = (await visitor.open(`${site}/audit`)).rows;
+    expect(row?.slice(0, 3)).toEqual(["Retention set", String(world.siteId), "For ever → 30 days"]);
+
+    await pruneAll(NOW);
+    expect((await world.stored()).sessions).toHaveLength(1);
+    expect((await visitor.open(`${site}/settings`)).text).toContain("No session is older than 30 days.");
+  });
+
+  it("changes nothing without the same days a second time", async () => {
+    const { world, visitor, site } = await start([400], home);
+    for (const typed of ["", "31", "x", "300"]) {
+      const asked = await visitor.open(`${site}/retention?days=30`);
+      const page = await visitor.press(asked, "Change it now", { [AGAIN]: typed });
+      expect([page.status, page.link(AGAIN), page.heading]).toEqual([400, "#days_again", asked.heading]);
+      expect(/id="days_again-error">([^<]*)</.exec(page.html)?.[1]).toBe("Must be 30, as above");
+    }
+    expect(await stored(world)).toEqual({ days: [null, null], audit: [] });
+  });
+
+  it("lengthens it, or sets it to for ever, by a page that says that nothing goes, and types nothing again", async () => {
+    const { world, visitor, site } = await start([40], home);
+    await patchSite(world, { retention_days: 60 });
+    for (const [typed, heading, days] of [
+      ["90", "Keep sessions for 90 days?", 90],
+      ["", "Keep sessions for ever?", null],
+    ] as const) {
+      const asked = await visitor.press(await visitor.open(`${site}/settings`), "Go on…", { Days: typed });
+      expect([asked.heading, asked.text.includes("Nothing is deleted by this:")]).toEqual([heading, true]);
+      expect(asked.text).not.toContain(AGAIN);
+      expect((await visitor.press(asked, "Change it now")).notices).toEqual([
+        "How long sessions are kept was changed.",
+      ]);
+      expect((await stored(world)).days).toEqual([days, days]);
+    }
+    const log = await visitor.open(`${site}/audit`);
+    expect(log.rows.slice(0, 3).map(([, , details]) => details)).toEqual([
+      "90 days → For ever",
+      "60 days → 90 days",
+      "For ever → 60 days",
+    ]);
+  });
+});
+
+describe("the days that sessions are kept", () => {
+  it.each(["0", "3651", "1.5", "-1", "ten"])("are refused at their field, and stay in it: %s", async (days) => {
+    const { world, visitor, site } = await start();
+    const page = await visitor.press(await visitor.open(`${site}/settings`), "Go on…", { Days: days });
+    expect([page.status, page.heading, page.link("Days"), page.value("Days")]).toEqual([
+      ...[400, "Settings", "#days", days],
+    ]);
+    expect(/id="days-error">([^<]*)</.exec(page.html)?.[1]).toBe(
+      "Must be a whole number from 1 to 3650. Leave it empty to keep sessions for ever.",
+    );
+    const chinese = await visitor.press(page, "中文");
+    expect([chinese.path, chinese.value("天数")]).toEqual([page.path, days]);
+    const forged = { form: page.value("form"), days, days_again: days };
+    expect((await visitor.post(`${site}/retention`, forged)).status).toBe(400);
+    expect(await stored(world)).toEqual({ days: [null, null], audit: [] });
+  });
+
+  it("are those at the edges: 1 and 3650", async () => {
+    const { world, visitor, site } = await start([0.5, 2]);
+    for (const [days, words] of [
+      ["3650", "3650 days"],
+      ["1", "1 day"],
+    ] as const) {
+      const asked = await visitor.open(`${site}/retention?days=${days}`);
+      expect(asked.heading).toBe(`Keep sessions for ${words}?`);
+      await visitor.press(asked, "Change it now", { [AGAIN]: days });
+      expect((await stored(world)).days).toEqual([Number(days), Number(days)]);
+    }
+  });
+
+  it("need a second time also when somebody has lengthened them since the page was shown", async () => {
+    const { world, visitor, site } = await start();
+    await patchSite(world, { retention_days: 10 });
+    const asked = await visitor.open(`${site}/retention?days=30`);
+    await patchSite(world, { retention_days: null });
+    const page = await visitor.press(asked, "Change it now");
+    expect([page.status, page.link(AGAIN)]).toEqual([400, "#days_again"]);
+    expect((await stored(world)).days).toEqual([null, null]);
+  });
+
+  it("are asked for once more after a change of language, and nothing is changed by it", async () => {
+    const { world, visitor, site } = await start();
+    const asked = await visitor.open(`${site}/retention?days=30`);
+    const wrong = await visitor.press(asked, "Change it now", { [AGAIN]: "31" });
+    const chinese = await visitor.press(wrong, "中文");
+    expect([chinese.status, chinese.heading]).toEqual([200, "会话保留 30 天？"]);
+    expect((await stored(world)).audit).toEqual([]);
+    await visitor.press(chinese, "立即更改", { 再次输入天数: "30" });
+    expect((await stored(world)).audit).toEqual([{ from: null, to: 30 }]);
+  });
+
+  it("cannot be changed once the site's deletion has begun", async () => {
+    const { world, visitor, site } = await start();
+    const asked = await visitor.open(`${site}/retention?days=30`);
+    // The key of the hashes is drawn once, and not without KV.
+    await endSite(await World.create());
+    expect((await endSite(world.anotherIsolate({ CREDENTIALS: deafKv() }))).status).toBe(503);
+    const page = await visitor.press(asked, "Change it now", { [AGAIN]: "30" });
+    expect([page.status, page.heading]).toEqual([409, "The deletion of this site has begun"]);
+    expect((await stored(world)).days).toEqual([null, null]);
+  });
+});
+
+const deafKv = () =>
+  ({
+    ...env.CREDENTIALS,
+    put: async () => {
+      throw new Error("KV is down");
+    },
+    get: async () => null,
+  }) as unknown as KVNamespace;
+
+describe.each(["viewer", "operator"] as const)("a reader with the role %s", (role) => {
+  it("sees the setting and how far it is, and cannot change it", async () => {
+    const { world, site } = await start([40]);
+    await patchSite(world, { retention_days: 30 });
+    const visitor = await visitorWithRole(world, role);
+    const page = await visitor.open(`${site}/settings`);
+    expect(page.text).toContain(CARD);
+    expect(page.text).toContain("30 days");
+    expect(page.text).toContain("Sessions older than 30 days that are still to go: about 1.");
+    expect(page.forms.map(({ path }) => path)).not.toContain(`${site}/retention`);
+    expect((await visitor.get(`${site}/retention?days=5`)).status).toBe(403);
+    const form = { form: "any", days: "5", days_again: "5" };
+    expect((await visitor.post(`${site}/retention`, form)).status).toBe(403);
+    expect((await stored(world)).days).toEqual([30, 30]);
+  });
+});

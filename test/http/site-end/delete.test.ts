@@ -1,0 +1,197 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { call } from "../../support/admin-calls.ts";
+import { fieldsOf, HOMES, personText, placesOf } from "../../support/customers.ts";
+import { newToken, useToken } from "../../support/new-token.ts";
+import { newWebhook } from "../../support/new-webhook.ts";
+import {
+  DAY,
+  deleteSite,
+  endSite,
+  nameOf,
+  patchSite,
+  pruneAll,
+  readSite,
+  sitePath,
+  tablesWith,
+} from "../../support/site-end.ts";
+import { NOW, World } from "../../support/world.ts";
+
+/** The end of a site: docs/operating.md, "Deleting a site". */
+
+/** A site with something in every table that a site's data is in. */
+async function lived(home: string): Promise<{ world: World; text: string }> {
+  const world = await World.create({}, home);
+  await newWebhook(world);
+  const text = personText();
+  const id = await world.chatId(fieldsOf(text));
+  await world.create(fieldsOf(text), { "idempotency-key": text });
+  await world.add(id);
+  await call(world, "POST", `${sitePath(world)}/customers/erase`, { sbs: "nobody" });
+  await world.chatId({ sbs: "erased" });
+  await call(world, "POST", `${sitePath(world)}/customers/erase`, { sbs: "erased" });
+  await newToken({ role: "owner", siteId: world.siteId });
+  return { world, text };
+}
+
+/** What stays: see "Deleting a site" in docs/operating.md. */
+const STAYS = /\.(audit_log|site_deletions|app_routes|admin_tokens)$/;
+
+const left = async (world: World) => (await tablesWith(world)).filter((table) => !STAYS.test(table));
+
+describe.each(HOMES)("a site in %s that is deleted", (home) => {
+  it("is gone from every table, and its neighbour has all it had", async () => {
+    const { world, text } = await lived(home);
+    const neighbour = await World.create({}, home);
+    const id = await neighbour.chatId(fieldsOf("neighbour"));
+    const before = await neighbour.stored();
+    const answer = await endSite(world);
+    expect(answer).toMatchObject({ status: 202, body: { deletion_id: expect.stringMatching(/^[0-9a-f-]{36}$/) } });
+    await pruneAll(NOW);
+    expect(await left(world)).toEqual([]);
+    expect(await placesOf(text)).toEqual([]);
+    expect(await neighbour.stored()).toEqual(before);
+    expect((await neighbour.add(id)).envelope).toMatchObject({ code: 1 });
+    const { deletion_id } = answer.body as { deletion_id: string };
+    expect(await readSite(world)).toMatchObject({
+      ...{ id: world.siteId, name: "", status: "deleted" },
+      deletion: { deletion_id, begun_at: NOW, done_at: NOW },
+    });
+    const { audit } = await world.operated();
+    expect(audit.slice(-2)).toMatchObject([
+      { action: "site.deletion_begun", who_id: "root" },
+      { action: "site.deleted", actor: "worker", who_id: null },
+    ]);
+  });
+
+  it("has no app any more at once: a call gets what that of an unknown app gets", async () => {
+    const { world } = await lived(home);
+    // This isolate has the credentials in its memory.
+    await world.chatId();
+    await endSite(world);
+    const unknown = await World.create({}, home);
+    unknown.appid = "nobody";
+    const [of, than] = [await world.create(), await unknown.create()];
+    expect([of.status, of.envelope]).toEqual([than.status, than.envelope]);
+    const fresh = await world.anotherIsolate().create();
+    expect([fresh.status, fresh.envelope]).toEqual([than.status, than.envelope]);
+  });
+
+  it("delivers nothing more, and says what remains", async () => {
+    const { world } = await lived(home);
+    await endSite(world);
+    const { deletion } = await readSite(world);
+    expect(deletion).toMatchObject({ done_at: null, remaining: { sessions: 2, webhooks: 0, apps: 0, events: 5 } });
+    await pruneAll(NOW);
+    const done = (await readSite(world)).deletion as { remaining: Record<string, number> };
+    expect(Object.values(done.remaining).every((rows) => rows === 0)).toBe(true);
+  });
+
+  it("is unknown to every other call", async () => {
+    const { world } = await lived(home);
+    await endSite(world);
+    for (const path of ["/sessions", "/apps", "/export", "/webhooks"]) {
+      expect((await call(world, "GET", `${sitePath(world)}${path}`)).status).toBe(404);
+    }
+    expect((await patchSite(world, { status: "open" })).status).toBe(404);
+    expect((await call(world, "DELETE", `/admin/apps/${world.appid}`)).status).toBe(404);
+    const { items } = (await call(world, "GET", `/admin/sites?limit=100&cursor=${world.siteId - 1}`)).body as {
+      items: { id: number }[];
+    };
+    expect(items.find(({ id }) => id === world.siteId)).toMatchObject({ status: "deleting" });
+    await pruneAll(NOW);
+    const after = (await call(world, "GET", `/admin/sites?limit=100&cursor=${world.siteId - 1}`)).body as {
+      items: { id: number }[];
+    };
+    expect(after.items.map(({ id }) => id)).not.toContain(world.siteId);
+  });
+
+  it("answers the same deletion to the same call, before and after its end", async () => {
+    const { world } = await lived(home);
+    const name = await nameOf(world);
+    const first = await endSite(world);
+    expect(await deleteSite(world, name)).toMatchObject({ status: 202, body: first.body });
+    await pruneAll(NOW);
+    expect(await deleteSite(world, name)).toMatchObject({ status: 202, body: first.body });
+  });
+
+  it("frees its appids 31 days after its end, and never its id", async () => {
+    const { world } = await lived(home);
+    const other = await World.create({}, home);
+    await endSite(world);
+    await pruneAll(NOW);
+    const take = () => call(other, "POST", `${sitePath(other)}/apps`, { name: "App", appid: world.appid });
+    await pruneAll(NOW + 31 * DAY - 1);
+    expect(await take()).toMatchObject({ status: 409, body: { detail: "appid: is taken" } });
+    await pruneAll(NOW + 31 * DAY);
+    expect((await take()).status).toBe(201);
+    expect((await tablesWith(world)).sort()).toEqual(
+      [`${home}.audit_log`, "main.audit_log", `${home}.site_deletions`, "main.site_deletions"]
+        .filter((table, at, all) => all.indexOf(table) === at)
+        .sort(),
+    );
+    expect((await call(world, "GET", sitePath(world))).status).toBe(404);
+    const made = (await call(world, "POST", "/admin/sites", { name: crypto.randomUUID(), home })).body as {
+      id: number;
+    };
+    expect(made.id).toBeGreaterThan(world.siteId);
+  });
+});
+
+describe("the deletion of a site", () => {
+  it("is refused while the site is open, and with another name, and deletes nothing", async () => {
+    const { world } = await lived("main");
+    const before = [await world.stored(), await world.operated()];
+    const name = await nameOf(world);
+    expect(await deleteSite(world, name)).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining("open") },
+    });
+    const bad = { status: 400, body: { errors: [{ field: "name", message: "must be the name of this site" }] } };
+    expect(await deleteSite(world, `${name} `)).toMatchObject(bad);
+    expect([await world.stored(), await world.operated()]).toEqual(before);
+    await patchSite(world, { status: "closed" });
+    expect(await deleteSite(world, "Other")).toMatchObject(bad);
+    expect((await patchSite(world, { status: "open" })).status).toBe(200);
+    expect((await world.create()).envelope).toMatchObject({ code: 1 });
+  });
+
+  it.each([{}, { name: "" }, { name: 5 }, { name: "x", more: 1 }])("refuses the body %j", async (body) => {
+    const world = await World.create();
+    expect((await call(world, "DELETE", sitePath(world), body)).status).toBe(400);
+  });
+
+  it("needs an owner, and ends the tokens of the site when it is done", async () => {
+    const world = await World.create();
+    const [operator, owner] = [
+      await newToken({ role: "operator", siteId: world.siteId }),
+      await newToken({ role: "owner", siteId: world.siteId }),
+    ];
+    const name = await nameOf(world);
+    await patchSite(world, { status: "closed" });
+    const remove = ({ token }: { token: string }) => useToken(world, token, "DELETE", sitePath(world), { name });
+    expect((await remove(operator)).status).toBe(403);
+    expect((await remove(owner)).status).toBe(202);
+    expect((await useToken(world, owner.token, "GET", sitePath(world))).status).toBe(200);
+    await pruneAll(NOW);
+    expect((await useToken(world, owner.token, "GET", sitePath(world))).status).toBe(401);
+  });
+
+  it("deletes nothing while KV does not take it, keeps the site closed, and goes on when it is sent again", async () => {
+    const put = async () => {
+      throw new Error("KV is down");
+    };
+    const { world } = await lived("main");
+    const name = await nameOf(world);
+    await patchSite(world, { status: "closed" });
+    const before = await world.stored();
+    const deaf = world.anotherIsolate({ CREDENTIALS: { ...env.CREDENTIALS, put, get: async () => null } as never });
+    expect((await deleteSite(deaf, name)).status).toBe(503);
+    await pruneAll(NOW);
+    expect(await world.stored()).toMatchObject({ sessions: before.sessions, messages: before.messages });
+    expect(await patchSite(world, { status: "open" })).toMatchObject({ status: 409 });
+    expect((await deleteSite(world, name)).status).toBe(202);
+    await pruneAll(NOW);
+    expect(await left(world)).toEqual([]);
+  });
+});

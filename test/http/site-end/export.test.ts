@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import { type AdminAnswer, call } from "../../support/admin-calls.ts";
+import { HOMES, seedCustomer } from "../../support/customers.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { newToken, useToken } from "../../support/new-token.ts";
+import { sitePath } from "../../support/site-end.ts";
+import { World } from "../../support/world.ts";
+
+/** The export of a site: docs/operating.md, "Exporting a site". */
+
+type Line = Record<string, unknown> & { kind: string };
+
+const partOf = (world: World, query = ""): Promise<AdminAnswer> =>
+  call(world, "GET", `${sitePath(world)}/export${query}`);
+
+/** All lines of an export, part by part, without the last line of each part. */
+async function exported(world: World, limit: number): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (let after: string | null = ""; after !== null; ) {
+    const { status, body } = await partOf(world, `?limit=${limit}${after && `&after=${after}`}`);
+    expect(status).toBe(200);
+    const part = body as Line[];
+    const end = part.pop();
+    expect(end?.kind).toBe("end");
+    expect(part.filter(({ kind }) => ["agent", "app", "session"].includes(kind)).length).toBeLessThanOrEqual(limit);
+    lines.push(...part);
+    after = end?.next as string | null;
+  }
+  return lines;
+}
+
+const of = (lines: Line[], kind: string) => lines.filter((line) => line.kind === kind);
+
+describe.each(HOMES)("the export of a site in %s", (home) => {
+  it.each([1, 2, 3, 100, 500])("has every row once, in parts of %d", async (limit) => {
+    const world = await World.create({}, home);
+    const neighbour = await World.create({}, home);
+    await neighbour.chatId({ sbs: "neighbour" });
+    const ids: number[] = [];
+    for (const sbs of ["a", "b", "a", "c", "b"]) ids.push(await world.chatId({ sbs, metadata: { of: sbs } }));
+    await world.add(ids[1] ?? 0);
+    const lines = await exported(world, limit);
+    const { sessions, customers, participants, messages } = await world.stored();
+    const { apps, agents } = await world.operated();
+    expect(of(lines, "session").map((line) => line.chat_id)).toEqual(sessions.map(({ id }) => id));
+    expect(
+      of(lines, "customer")
+        .map((line) => line.sbs)
+        .sort(),
+    ).toEqual(customers.map(({ external_id }) => external_id).sort());
+    expect(of(lines, "agent").map((line) => line.id)).toEqual(agents.map(({ id }) => id));
+    expect(of(lines, "app").map((line) => line.appid)).toEqual(apps.map(({ appid }) => appid));
+    expect(of(lines, "site")).toMatchObject([{ id: world.siteId, home, status: "open" }]);
+    const joined = of(lines, "session").flatMap((line) => line.participants as object[]);
+    const said = of(lines, "session").flatMap((line) => line.messages as object[]);
+    expect([joined.length, said.length]).toEqual([participants.length, messages.length]);
+    // A customer comes before their first session, so that a program can insert line by line.
+    const known = new Set<unknown>();
+    for (const { kind, sbs } of lines) {
+      if (kind === "customer") known.add(sbs);
+      if (kind === "session") expect(known.has(sbs)).toBe(true);
+    }
+  });
+
+  it("has what is stored of a session, and no secret", async () => {
+    const world = await World.create({}, home);
+    const id = await world.chatId({ sbs: "a", sbs_mc: "Alice", content: "Hello", metadata: { order: "A-17" } });
+    const lines = await exported(world, 100);
+    const { sessions, participants, messages } = await world.stored();
+    expect(of(lines, "session")).toEqual([
+      expect.objectContaining({
+        ...{ kind: "session", chat_id: id, sbs: "a", appid: world.appid, metadata: { order: "A-17" } },
+        ...{ request_id: sessions[0]?.request_id, created_at: sessions[0]?.created_at },
+        participants: participants.map((row) => ({
+          ...{ agent_id: row.agent_id, added_by: row.added_by, added_at: row.added_at },
+        })),
+        messages: messages.map((row) => ({
+          ...{ sender: row.sender, sender_uid: row.sender_uid, content: row.content, created_at: row.created_at },
+        })),
+      }),
+    ]);
+    const { apps } = await world.operated();
+    for (const secret of [world.secret, String(apps[0]?.secret)]) expect(JSON.stringify(lines)).not.toContain(secret);
+  });
+
+  it("goes on behind sessions that were opened or went meanwhile", async () => {
+    const world = await World.create({}, home);
+    await seedCustomer(world, "many", 10);
+    const { body } = await partOf(world, "?limit=8");
+    const end = (body as Line[]).at(-1);
+    const seen = of(body as Line[], "session").map((line) => Number(line.chat_id));
+    await databaseOf(home)
+      .prepare("DELETE FROM messages WHERE site_id = ? AND session_id IN (1, 6)")
+      .bind(world.siteId)
+      .run();
+    const added = await world.chatId();
+    const rest = (await partOf(world, `?limit=500&after=${String(end?.next)}`)).body as Line[];
+    const all = [...seen, ...of(rest, "session").map((line) => Number(line.chat_id))];
+    expect(all).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, added]);
+  });
+});
+
+describe("a call for an export", () => {
+  it("answers NDJSON: a JSON object a line", async () => {
+    const world = await World.create();
+    await world.chatId();
+    const answer = await world.admin("GET", `${sitePath(world)}/export`);
+    expect(answer.headers.get("content-type")).toBe("application/x-ndjson");
+    const text = new TextDecoder().decode(await answer.arrayBuffer());
+    expect(text.endsWith("\n")).toBe(true);
+    for (const line of text.trimEnd().split("\n")) expect(JSON.parse(line)).toHaveProperty("kind");
+  });
+
+  it("refuses the `after` of another site, and a malformed one", async () => {
+    const world = await World.create();
+    const other = await World.create();
+    for (const each of [world, other]) await each.chatId();
+    const theirs = ((await partOf(other, "?limit=1")).body as Line[]).at(-1)?.next as string;
+    expect(theirs).toMatch(new RegExp(`^${other.siteId}\\.`));
+    const bad = [theirs, "", "1", `${world.siteId}`, `${world.siteId}.sessions.x`, `${world.siteId}.customers.1`];
+    for (const after of [...bad, `${world.siteId}.sessions.1.2`, `${world.siteId}.agents.-1`, "__proto__"]) {
+      expect(await partOf(world, `?after=${after}`)).toMatchObject({
+        status: 400,
+        body: { errors: [{ field: "after", message: "is not an `after` of this site's export" }] },
+      });
+    }
+  });
+
+  it.each(["0", "501", "1.5", "-1", "x", ""])("refuses the limit %j", async (limit) => {
+    const world = await World.create();
+    expect(await partOf(world, `?limit=${limit}`)).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: "limit" }] },
+    });
+  });
+
+  it("needs an owner, and leaves one row in the audit log for an operator and hour", async () => {
+    const world = await World.create();
+    const { token } = await newToken({ role: "operator" });
+    const refused = await useToken(world, token, "GET", `${sitePath(world)}/export`);
+    expect(refused.status).toBe(403);
+    const count = async () => (await world.operated()).audit.filter(({ action }) => action === "site.exported").length;
+    expect(await count()).toBe(0);
+    for (let i = 0; i < 3; i++) await partOf(world);
+    expect(await count()).toBe(1);
+    world.clock.now += 3_600;
+    await partOf(world);
+    expect(await count()).toBe(2);
+  });
+});

@@ -1,0 +1,193 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { call } from "../../support/admin-calls.ts";
+import { fieldsOf, HOMES, personText, placesOf } from "../../support/customers.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { newWebhook } from "../../support/new-webhook.ts";
+import { settle, settleOnce } from "../../support/settle.ts";
+import { endSite, patchSite, pruneAll, pruneAt, readSite, sitePath, tablesWith } from "../../support/site-end.ts";
+import { bookmark } from "../../support/time-travel.ts";
+import { NOW, World } from "../../support/world.ts";
+
+/** A restore does not bring a site back: docs/operating.md, "Restoring a home". */
+
+async function lived(home: string, bindings = {}) {
+  const world = await World.create(bindings, home);
+  await newWebhook(world);
+  const text = personText();
+  for (let i = 0; i < 3; i++) await world.chatId(fieldsOf(text));
+  return { world, text };
+}
+
+const STAYS = /\.(audit_log|site_deletions|app_routes|sites|admin_tokens)$/;
+
+/** Expects that nothing is left of a site, and that it stays unknown. */
+async function expectGone(world: World, text: string): Promise<void> {
+  expect((await tablesWith(world)).filter((table) => !STAYS.test(table))).toEqual([]);
+  expect(await placesOf(text)).toEqual([]);
+  expect((await world.anotherIsolate().create()).status).toBe(401);
+  expect((await readSite(world)).status).toBe("deleted");
+}
+
+describe.each(HOMES)("the home %s of a site that ended, restored", (home) => {
+  it("to before its end has no app of it once it is settled, and nothing of it once the cron has run", async () => {
+    const { world, text } = await lived(home);
+    const neighbour = await World.create({}, home);
+    const id = await neighbour.chatId();
+    const travelBack = await bookmark(databaseOf(home));
+    await endSite(world);
+    await pruneAll(NOW);
+    for (let i = 0; i < 2; i++) {
+      await travelBack();
+      expect(await placesOf(text)).not.toEqual([]);
+      expect(await settle(world, home)).toMatchObject([{ sites_deleted_again: 1 }]);
+      expect((await world.anotherIsolate().create()).status).toBe(401);
+      expect((await patchSite(world, { status: "open" })).status).toBe(404);
+      await pruneAll(NOW);
+      await expectGone(world, text);
+      expect((await neighbour.anotherIsolate().add(id)).envelope).toMatchObject({ code: 1 });
+    }
+  });
+
+  it("to the middle of its end goes on", async () => {
+    const { world, text } = await lived(home);
+    await endSite(world);
+    const travelBack = await bookmark(databaseOf(home));
+    await pruneAll(NOW);
+    await travelBack();
+    await settle(world, home);
+    await pruneAll(NOW);
+    await expectGone(world, text);
+  });
+
+  it("to a time before the site was made has nothing of it", async () => {
+    const travelBack = await bookmark(databaseOf(home));
+    const { world, text } = await lived(home);
+    await endSite(world);
+    await pruneAll(NOW);
+    await travelBack();
+    await settle(world, home);
+    await pruneAll(NOW);
+    expect((await tablesWith(world)).filter((table) => !STAYS.test(table))).toEqual([]);
+    expect(await placesOf(text)).toEqual([]);
+  });
+});
+
+describe("the directory, restored to before the end of a site of another home", () => {
+  it("learns of it from that home when main is settled, and keeps its appids", async () => {
+    const { world, text } = await lived("apac");
+    const other = await World.create();
+    const travelBack = await bookmark(env.DB);
+    await endSite(world);
+    await pruneAll(NOW);
+    await travelBack();
+    expect((await readSite(world)).status).toBe("open");
+    await settle(world, "main");
+    await expectGone(world, text);
+    const take = await call(other, "POST", `${sitePath(other)}/apps`, { name: "App", appid: world.appid });
+    expect(take.status).toBe(409);
+  });
+
+  it("lets a deletion that is under way go on", async () => {
+    const { world, text } = await lived("apac");
+    const travelBack = await bookmark(env.DB);
+    await endSite(world);
+    await travelBack();
+    await settle(world, "main");
+    expect((await readSite(world)).status).toBe("deleting");
+    await pruneAll(NOW);
+    await expectGone(world, text);
+  });
+});
+
+describe("a deployment without KV", () => {
+  it("answers the receipt that settling takes, and ends the site again with it", async () => {
+    const { world, text } = await lived("main", { CREDENTIALS: undefined });
+    const travelBack = await bookmark(env.DB);
+    const { deletions } = (await endSite(world)).body as { deletions: unknown[] };
+    expect(deletions).toEqual([
+      { deletion_id: expect.any(String), site_id: world.siteId, hash: expect.stringMatching(/^[0-9a-f]{8}\./) },
+    ]);
+    await pruneAll(NOW);
+    await travelBack();
+    expect((await settleOnce(world, "main", {})).body).toMatchObject({ sites_deleted_again: 0 });
+    const { status, body } = await settleOnce(world, "main", { deletions });
+    expect([status, body]).toMatchObject([200, { sites_deleted_again: 1 }]);
+    await pruneAll(NOW);
+    await expectGone(world, text);
+  });
+
+  it.each([{ deletions: [{ site_id: 1 }] }, { deletions: [{ deletion_id: "x", site_id: 1 }] }, { deletions: "all" }])(
+    "refuses %j",
+    async (body) => {
+      const world = await World.create();
+      expect((await settleOnce(world, "apac", body)).status).toBe(400);
+    },
+  );
+});
+
+describe("somebody who can write KV", () => {
+  it("ends no site by it", async () => {
+    const { world } = await lived("apac");
+    const id = crypto.randomUUID();
+    const key = `site-deletions:apac:${world.siteId}:${id}`;
+    const other = await lived("apac");
+    await endSite(other.world);
+    const [theirs] = (await env.CREDENTIALS.list<{ hash: string }>({ prefix: "site-deletions:apac:" })).keys;
+    let count = 3;
+    for (const hash of ["", "none", theirs?.metadata?.hash]) {
+      await env.CREDENTIALS.put(key, "", { metadata: { hash, begunAt: NOW } });
+      await settle(world, "apac");
+      await pruneAt(NOW);
+      expect((await world.stored()).sessions).toHaveLength(count++);
+      expect((await world.anotherIsolate().create()).status).toBe(200);
+    }
+    await env.CREDENTIALS.delete(key);
+  });
+});
+
+describe("a restore of main without KV's entry, long after the end of a site", () => {
+  it("is survived by an entry that the first settling wrote again", async () => {
+    const { world, text } = await lived("main");
+    const travelBack = await bookmark(env.DB);
+    await endSite(world);
+    await pruneAll(NOW);
+    await travelBack();
+    const keys = async () => (await env.CREDENTIALS.list({ prefix: `site-deletions:main:${world.siteId}:` })).keys;
+    const [first] = await keys();
+    await env.CREDENTIALS.put(first?.name ?? "", "", { metadata: first?.metadata, expirationTtl: 3_600 });
+    const [short] = await keys();
+    await settle(world, "main");
+    const [again] = await keys();
+    expect(again?.expiration ?? 0).toBeGreaterThan((short?.expiration ?? 0) + 29 * 86_400);
+    await pruneAll(NOW);
+    await expectGone(world, text);
+  });
+});
+
+describe("an entry of KV whose hash is of an unknown key", () => {
+  it("keeps the home from being done while the site is back", async () => {
+    const { world } = await lived("apac");
+    const key = `site-deletions:apac:${world.siteId}:${crypto.randomUUID()}`;
+    await env.CREDENTIALS.put(key, "", { metadata: { hash: `ffffffff.${"0".repeat(64)}`, begunAt: NOW } });
+    const { body } = await settleOnce(world, "apac");
+    expect(body).toMatchObject({ erasures_left: 1, sites_deleted_again: 0 });
+    expect((await world.stored()).sessions).toHaveLength(3);
+    await env.CREDENTIALS.delete(key);
+    expect((await settleOnce(world, "apac")).body).toMatchObject({ erasures_left: 0 });
+  });
+});
+
+describe("the id of a site that ended", () => {
+  it("is not given again by a restored directory", async () => {
+    const travelBack = await bookmark(env.DB);
+    const { world } = await lived("apac");
+    await endSite(world);
+    await pruneAll(NOW);
+    await travelBack();
+    const made = await call(world, "POST", "/admin/sites", { name: crypto.randomUUID(), home: "apac" });
+    expect(made).toMatchObject({ status: 409, body: { reason: "site_id_taken" } });
+    await settle(world, "main");
+    expect((await call(world, "POST", "/admin/sites", { name: crypto.randomUUID(), home: "apac" })).status).toBe(201);
+  });
+});

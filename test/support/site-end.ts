@@ -1,0 +1,67 @@
+import { env } from "cloudflare:workers";
+import { SESSION_EVENT_TYPES } from "../../src/operations/index.ts";
+import { systemRuntime } from "../../src/runtime.ts";
+import { prune } from "../../src/store/prune.ts";
+import { type AdminAnswer, call } from "./admin-calls.ts";
+import type { World } from "./world.ts";
+
+export const DAY = 86_400;
+
+const HOMES = new Map([
+  ["main", env.DB],
+  ["apac", env.HOME_APAC],
+]);
+
+/** Runs the cron's pruning once over all homes. */
+export async function pruneAt(now: number, limits: Partial<Parameters<typeof prune>[3]> = {}, homes = HOMES) {
+  const deployment = {
+    ...{ directory: homes.get("main") ?? env.DB, homes, closedHomes: new Set<string>() },
+    ...{ eventRetentionDays: 3_650, journalDays: 30, sessionEventTypes: SESSION_EVENT_TYPES },
+  };
+  return prune(systemRuntime, deployment, now, { chunkRows: 1_000, statements: 900, ...limits });
+}
+
+/** Prunes until a run removes nothing. */
+export async function pruneAll(now: number): Promise<void> {
+  for (let runs = 0; runs < 50; runs++) {
+    const { removed, faults } = await pruneAt(now);
+    if (Object.keys(faults).length > 0) throw new Error(JSON.stringify(faults));
+    if (Object.values(removed).every((tables) => Object.values(tables).every((rows) => rows === 0))) return;
+  }
+  throw new Error("no end");
+}
+
+export const sitePath = ({ siteId }: { siteId: number }) => `/admin/sites/${siteId}`;
+export const patchSite = (world: World, body: unknown): Promise<AdminAnswer> =>
+  call(world, "PATCH", sitePath(world), body);
+export const readSite = async (world: World) =>
+  (await call(world, "GET", sitePath(world))).body as Record<string, unknown>;
+export const deleteSite = (world: World, name: string): Promise<AdminAnswer> =>
+  call(world, "DELETE", sitePath(world), { name });
+
+export async function nameOf(world: World): Promise<string> {
+  return String((await readSite(world)).name);
+}
+
+/** Closes a site and begins its end. */
+export async function endSite(world: World): Promise<AdminAnswer> {
+  const name = await nameOf(world);
+  await patchSite(world, { status: "closed" });
+  return deleteSite(world, name);
+}
+
+/** The tables of all databases with rows of a site, beside what stays for good or for 31 days. */
+export async function tablesWith({ siteId }: { siteId: number }): Promise<string[]> {
+  const found: string[] = [];
+  for (const [home, db] of [
+    ["main", env.DB],
+    ["apac", env.HOME_APAC],
+  ] as const) {
+    const named = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%`site_id` integer%' ORDER BY 1";
+    for (const { name } of (await db.prepare(named).all<{ name: string }>()).results) {
+      const row = await db.prepare(`SELECT 1 FROM ${name} WHERE site_id = ? LIMIT 1`).bind(siteId).first();
+      if (row !== null) found.push(`${home}.${name}`);
+    }
+  }
+  return found;
+}
