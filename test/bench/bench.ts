@@ -1,14 +1,14 @@
 /**
  * `npm run bench` measures the Worker that `wrangler deploy` would upload, in workerd on this machine: trips,
  * geography, distance, load, capacity, the KV look, throughput, CPU, cost, events, fairness, backlog, retries, the journal,
- * erasing, loading and size. Its peers are measured beside it in the same run. check-sides.ts first proves that the peers do the same work.
+ * erasing, retention, growth, loading and size. Its peers are measured beside it in the same run. check-sides.ts first proves that the peers do the same work.
  *
  *   npm run bench                          tables, then one summary in Markdown, as it stands in the README
  *   npm run bench -- --only trips,size     some parts only
  *   npm run bench -- --markdown            the summary alone
  *   npm run bench -- --json                everything, for a machine
  *
- * The exit code is 1 when a count (trips, rows, bytes) misses its goal, when a measurement breaks, or after 12 minutes.
+ * The exit code is 1 when a count (trips, rows, bytes) misses its goal, when a measurement breaks, or after 20 minutes.
  * Ratios depend on the machine: they are reported beside their goals and never fail the run. Compared sides take turns,
  * so noise hits all of them alike. A ratio from a busy machine is still worth little.
  */
@@ -24,11 +24,13 @@ import { measureErase } from "./erase.ts";
 import { measureEvents } from "./events.ts";
 import { measureFairness } from "./fairness.ts";
 import { measureGeography } from "./geography.ts";
+import { measureGrowth } from "./growth.ts";
 import { measureJournal } from "./journal.ts";
 import { measureLook } from "./look.ts";
 import type { Goal, Measure, Measurement, Table } from "./measurement.ts";
 import { measureModuleLoad } from "./module-load.ts";
 import { buildProductionBundle } from "./production-bundle.ts";
+import { measureRetention } from "./retention.ts";
 import { measureRetries } from "./retries.ts";
 import { measureSize } from "./size.ts";
 import { closeAll } from "./start-worker.ts";
@@ -36,7 +38,7 @@ import { measureThroughput } from "./throughput.ts";
 import { measureTrips } from "./trips.ts";
 import { measureUnderLoad } from "./under-load.ts";
 
-const LIMIT_MS = 720_000;
+const LIMIT_MS = 1_200_000;
 
 const MEASURES: Record<string, Measure> = {
   trips: measureTrips,
@@ -54,6 +56,8 @@ const MEASURES: Record<string, Measure> = {
   retries: measureRetries,
   journal: measureJournal,
   erase: measureErase,
+  retention: measureRetention,
+  growth: measureGrowth,
   module: measureModuleLoad,
   size: measureSize,
 };

@@ -6,6 +6,8 @@ export interface Call {
   method: string;
   rowsRead: number;
   rowsWritten: number;
+  /** From the call to its answer, in whole milliseconds, which is all that workerd's clock has. */
+  ms: number;
   done: boolean;
   /** The statements that this one call sent to D1. */
   statements: { sql: string; values: (string | number | null)[] }[];
@@ -56,11 +58,15 @@ export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording
     statements: Call["statements"] | undefined = undefined,
   ): Promise<T> {
     const into = recording();
-    const call: Call = { binding, method, rowsRead: 0, rowsWritten: 0, done: false, statements: statements ?? [] };
+    const call: Call = {
+      ...{ binding, method, rowsRead: 0, rowsWritten: 0, ms: 0, done: false },
+      statements: statements ?? [],
+    };
     const place = into === undefined ? -1 : into.calls.push(call) - 1;
     const way = statements === undefined ? trips.kv : (trips.d1By[binding] ?? trips.d1) + queueMs(binding);
     const ms = way + (into?.stall?.call === place ? into.stall.ms : 0);
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+    const began = Date.now();
     try {
       const answer = await run();
       for (const result of [answer].flat() as ({ meta?: D1Meta } | null | undefined)[]) {
@@ -69,6 +75,7 @@ export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording
       }
       return answer;
     } finally {
+      call.ms = Date.now() - began;
       call.done = true;
     }
   }

@@ -26,7 +26,7 @@ interface ObservedWorker {
   /** The calls that the queue's deliveries have made since that recording began. */
   delivering: () => Promise<Call[]>;
   /** Runs the cron handler and returns its calls. Without `cron` it prunes. */
-  scheduled: (time: number, cron?: string) => Promise<Call[]>;
+  scheduled: (time: number, cron?: string, orders?: Orders) => Promise<Call[]>;
   /**
    * The production bundle under a module name that has served nothing yet: as cold as a new isolate, with its code
    * already loaded.
@@ -93,8 +93,8 @@ export async function observedWorker(
       if (envelope.code !== 1) throw new Error(`${path}: ${answer.status} ${JSON.stringify(envelope)}`);
       return envelope;
     },
-    async scheduled(time, cron = "*/5 * * * *") {
-      const orders: Orders = { record: true };
+    async scheduled(time, cron = "*/5 * * * *", own = {}) {
+      const orders: Orders = { record: true, ...own };
       await fetch(`${running.url}/bench/scheduled?time=${time}&cron=${encodeURIComponent(cron)}`, {
         headers: { "x-bench": JSON.stringify(orders) },
       });
