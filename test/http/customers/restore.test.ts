@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { call } from "../../support/admin-calls.ts";
 import {
   auditOfErasures,
@@ -15,11 +15,14 @@ import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { freePlan, type Settled, settle, settleOnce } from "../../support/settle.ts";
+import { forgetEnds } from "../../support/site-end.ts";
 import { bookmark } from "../../support/time-travel.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** A restore must not bring anybody back: docs/operating.md, "Restoring a home". receipts.test.ts has how it is known whom. */
+
+beforeEach(forgetEnds);
 
 describe.each(HOMES)("%s, restored to before an erasure", (home) => {
   it("has nobody back once it is settled, and everybody else", async () => {

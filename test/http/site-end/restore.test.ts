@@ -1,15 +1,26 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { call } from "../../support/admin-calls.ts";
 import { fieldsOf, HOMES, personText, placesOf } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { settle, settleOnce } from "../../support/settle.ts";
-import { endSite, patchSite, pruneAll, pruneAt, readSite, sitePath, tablesWith } from "../../support/site-end.ts";
+import {
+  endSite,
+  forgetEnds,
+  patchSite,
+  pruneAll,
+  pruneAt,
+  readSite,
+  sitePath,
+  tablesWith,
+} from "../../support/site-end.ts";
 import { bookmark } from "../../support/time-travel.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** A restore does not bring a site back: docs/operating.md, "Restoring a home". */
+
+beforeEach(forgetEnds);
 
 async function lived(home: string, bindings = {}) {
   const world = await World.create(bindings, home);
