@@ -68,7 +68,7 @@ export const siteSchemas = {
       Object.fromEntries(
         Object.keys(SITE_TABLES).map((table) => [
           table,
-          integer(`Rows left in \`${table}\`, counted up to 1,000.`, { minimum: 0, examples: [0] }),
+          integer(`Rows left in \`${table}\`, counted up to a thousand.`, { minimum: 0, examples: [0] }),
         ]),
       ),
     ),

@@ -45,7 +45,7 @@ describe.each(named)("%s", (_, { method, template, operation, parameters }) => {
         // `coherent` keeps a rule that JSON Schema cannot say. How fields of operators go together is another; which agents and ids a site has is not a matter of form.
         if (status === 400) {
           expect(detail).toMatch(
-            /^kefu_id: \d+ (unknown|disabled)|"detail":"(first_chat_id: must be above \d|url: a site has at most 10|ends: must not be|(since|until|status)[:.]|site_id: must be a site's id|role: must be viewer or operator for|cursor: is not a next_cursor)/,
+            /^kefu_id: \d+ (unknown|disabled)|"detail":"(first_chat_id: must be above \d|url: a site has at most 10|ends: must not be|(since|until|status)[:.]|site_id: must be a site's id|role: must be viewer or operator for|cursor: is not a next_cursor|after: is not an|name: must be the name of this site)/,
           );
         }
       }),
@@ -161,6 +161,7 @@ function valuesOf(parameters: Json[]): fc.Arbitrary<Record<string, string>> {
 function arbitraryOf(schema: Json): fc.Arbitrary<Json> {
   if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map(arbitraryOf));
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  if (schema.type === "null") return fc.constant(null);
   if (schema.type === "boolean") return fc.boolean();
   if (schema.type === "integer") {
     // Beyond 2^53 JSON.stringify writes exponents, which are not integers in that spelling.
