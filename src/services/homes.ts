@@ -60,7 +60,7 @@ const RECONCILIATION_ID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
 const MOST_RECEIPTS = 50;
 const RECEIPTS_RULE = `must be a list of up to ${MOST_RECEIPTS} receipts`;
 
-const MOST_DELETIONS = 500;
+const MOST_DELETIONS = 50;
 const DELETIONS_RULE = `must be a list of up to ${MOST_DELETIONS} deletions`;
 
 /** Body of POST /admin/homes/:name/restored. */
