@@ -18,6 +18,7 @@ export const siteWords = {
       limit: { description: "How many agents, apps and sessions at most. Customers come in addition." },
       after: {
         description: "`next` of the last line before; leave out for the beginning. That of another site is 400.",
+        pattern: "^[1-9][0-9]{0,15}\\.(agents|apps|sessions)\\.[A-Za-z0-9_-]{0,64}$",
       },
     },
     answer: { status: 200, schema: "ExportLine", media: "application/x-ndjson" },
