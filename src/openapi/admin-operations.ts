@@ -5,32 +5,8 @@ import { type CallWords, ID_CURSOR, QUERY_WORDS } from "./admin-call.ts";
 
 const APPID_CURSOR = { ...QUERY_WORDS, cursor: { ...QUERY_WORDS.cursor, pattern: APPID.source } };
 
-/** The words for the calls of the admin API, apart from those about events and webhooks. */
+/** The words for the calls of the admin API, apart from those that have a file of their own. */
 export const adminWords = {
-  createSite: {
-    summary: "Create a site",
-    description:
-      "Makes the site in a home, a database near its callers. It stays there. When the answer was lost, send the same call again: it finishes a site that was begun. A call that was finished makes another site.",
-    body: "NewSite",
-    answer: { status: 201, schema: "Site" },
-    refusals: [409],
-    description200: "The site was created.",
-  },
-  listSites: {
-    summary: "List the sites",
-    query: ID_CURSOR,
-    answer: { status: 200, schema: "SitePage" },
-    description200: "A page of sites, by id.",
-  },
-  changeSite: {
-    summary:
-      "Rename, close or open a site, lift its chat ids, turn its events on or off, or set how long it keeps sessions",
-    description:
-      "Signed calls of a closed site are refused with 503 and use up no `ranstr`. All of the change is made, or nothing. The same call again repairs what was only done in part.",
-    body: "SiteChange",
-    answer: { status: 200, schema: "ChangedSite" },
-    description200: "The site as it is now.",
-  },
   issueApp: {
     summary: "Issue an app",
     description:

@@ -1,11 +1,9 @@
-import { HOME_NAME } from "../homes.ts";
 import { SESSION_PROPERTIES } from "../operations/describe-session.ts";
 import { agentChangeSchema, newAgentSchema } from "../services/agents.ts";
 import { issueAppSchema } from "../services/apps.ts";
 import { reconcileSchema } from "../services/homes.ts";
 import { endOverlapSchema, rotationSchema } from "../services/rotation.ts";
-import { newSiteSchema, siteChangeSchema } from "../services/sites.ts";
-import { AGENT_STATUSES, ENDED_STATUSES, SITE_STATUSES } from "../store/schema.ts";
+import { AGENT_STATUSES } from "../store/schema.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf, type Words } from "./json-schema.ts";
 
@@ -26,32 +24,20 @@ export const NAME = (whose: string, example: string) => ({
 });
 const SECRET_LENGTH = { minLength: 8, maxLength: 256 };
 
-const siteId = integer("The site's id.", { minimum: 1, examples: [1] });
+export const siteId = integer("The site's id.", { minimum: 1, examples: [1] });
 const agentId = integer("The agent's id, as the operator gave it.", { minimum: 1, examples: [10411] });
-const appid = string("The application identifier.", { examples: ["42d7c13c16e7ed0479f2418eb8894310"] });
+export const appid = string("The application identifier.", { examples: ["42d7c13c16e7ed0479f2418eb8894310"] });
 const secret = string("The secret. Shown in this answer and never again.", {
   examples: ["d1f0a6c5b7e94f2f8a3c6d5e4b7a99018d2c3f4e5a6b7c8d9e0f1a2b3c4d5e6f"],
 });
 export const version = string("An id of the secret in place, for `expected_version`. Each rotation makes another.", {
   examples: ["9f2c4e6a8b0d1f3e5a7c9b1d3f5e7a90"],
 });
-const name = (whose: string, example: string) => string(`${whose}, for people.`, { examples: [example] });
+export const name = (whose: string, example: string) => string(`${whose}, for people.`, { examples: [example] });
 
 export const homeName = string("The name of a home: `main`, or `apac` for the database bound as HOME_APAC.", {
   examples: ["main"],
 });
-const FIRST_CHAT_ID =
-  "The site's next session gets this id. For callers that come from another service: take one above every id that was given there.";
-
-export const site = {
-  id: siteId,
-  name: name("What the site is called", "Shop"),
-  home: homeName,
-  status: string(
-    "`creating` while its home does not have it yet: the same call that made it finishes it. `deleting` while its data goes, `deleted` for 31 days after that.",
-    { enum: ["creating", ...SITE_STATUSES, ...ENDED_STATUSES], examples: ["open"] },
-  ),
-};
 const agent = {
   id: agentId,
   name: name("What the agent is called", "Li Na"),
@@ -59,7 +45,7 @@ const agent = {
 };
 const { chat_id, kind, status, responsible_agent_id, customer } = SESSION_PROPERTIES;
 const { sbs, name: customerName } = customer.properties;
-const created = time("When it was created.", TIME);
+export const created = time("When it was created.", TIME);
 
 /** A list whose entries are a named schema, so that generated code has a name for them. */
 export const listOf = (description: string, entry: string): JsonSchema => ({
@@ -103,32 +89,6 @@ export const ROTATION_WORDS = (goesOn: string): Words => ({
 
 /** The bodies of the admin API. The bodies of requests come from the schemas that validate them. */
 export const adminSchemas = {
-  NewSite: jsonSchemaOf(newSiteSchema, {
-    name: NAME("What the site is called; need not be unique", "Shop"),
-    home: {
-      description: "The home to make it in, by its name. A site stays in its home.",
-      pattern: HOME_NAME.source,
-      examples: ["apac"],
-    },
-    first_chat_id: { description: FIRST_CHAT_ID, examples: [900220] },
-  }),
-  SiteChange: jsonSchemaOf(siteChangeSchema, {
-    name: NAME("What the site is called; need not be unique", "Shop"),
-    status: { description: "Signed calls of a closed site are refused with 503.", examples: ["closed"] },
-    first_chat_id: {
-      description: `${FIRST_CHAT_ID} It must be above every id that the site has given or skipped, or be what was set last.`,
-      examples: [900220],
-    },
-    events: {
-      description: "Whether accepted calls leave events from now on. The first webhook of a site turns them on.",
-      examples: [true],
-    },
-    retention_days: {
-      description:
-        "For how many days sessions are kept; null for ever. Older sessions are deleted within minutes, with messages, participants and events, and customers without sessions. Needs the role `owner`.",
-      examples: [365],
-    },
-  }),
   Restored: jsonSchemaOf(reconcileSchema, {
     lift: {
       description:
@@ -186,16 +146,6 @@ export const adminSchemas = {
     status: { description: "A disabled agent stays on its sessions and joins no more.", examples: ["disabled"] },
     name: NAME("What the agent is called", "Li Na"),
   }),
-  Site: exactly(site),
-  ChangedSite: exactly({
-    ...site,
-    events: { type: "boolean", description: "Whether accepted calls leave events." },
-    retention_days: orNull(
-      integer("For how many days sessions are kept; null for ever.", { minimum: 1, maximum: 3650, examples: [365] }),
-    ),
-  }),
-  SiteEntry: exactly({ ...site, created_at: created }),
-  SitePage: pageSchema("SiteEntry"),
   IssuedApp: exactly({ appid, secret, name: name("What the app is called", "Shop back end"), version }),
   App: exactly({
     appid,

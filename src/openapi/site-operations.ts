@@ -1,8 +1,32 @@
 import type { AdminCallId } from "../http/admin/calls.ts";
-import type { CallWords } from "./admin-call.ts";
+import { type CallWords, ID_CURSOR } from "./admin-call.ts";
 
-/** The words for the calls about the age and the end of a site, by operationId. */
+/** The words for the calls about sites, by operationId. */
 export const siteWords = {
+  createSite: {
+    summary: "Create a site",
+    description:
+      "Makes the site in a home, a database near its callers. It stays there. When the answer was lost, send the same call again: it finishes a site that was begun. A call that was finished makes another site.",
+    body: "NewSite",
+    answer: { status: 201, schema: "Site" },
+    refusals: [409],
+    description200: "The site was created.",
+  },
+  listSites: {
+    summary: "List the sites",
+    query: ID_CURSOR,
+    answer: { status: 200, schema: "SitePage" },
+    description200: "A page of sites, by id.",
+  },
+  changeSite: {
+    summary:
+      "Rename, close or open a site, lift its chat ids, turn its events on or off, or set how long it keeps sessions",
+    description:
+      "Signed calls of a closed site are refused with 503 and use up no `ranstr`. All of the change is made, or nothing. The same call again repairs what was only done in part.",
+    body: "SiteChange",
+    answer: { status: 200, schema: "ChangedSite" },
+    description200: "The site as it is now.",
+  },
   readSite: {
     summary: "Read a site",
     description:
@@ -13,7 +37,7 @@ export const siteWords = {
   exportSite: {
     summary: "Export a site",
     description:
-      "All that a site has, as NDJSON: a JSON object a line, whose `kind` says what it is. Agents, apps without secrets, and sessions with messages and participants in the order of their ids; a customer comes before their first session. The last line of each answer is of the kind `end`: call again with its `next` as `after`, until it is null. An answer without that line was cut off: send the same call again. Sessions that are opened or erased meanwhile may be missing, and a customer may come twice.",
+      "What a tenant takes along, as NDJSON: a JSON object a line, whose `kind` says what it is. Agents, apps without secrets, and sessions with messages and participants in the order of their ids; a customer comes before their first session. The last line of each answer is of the kind `end`: call again with its `next` as `after`, until it is null. An answer without that line was cut off: send the same call again. Sessions that are opened or erased meanwhile may be missing, and a customer may come twice.",
     query: {
       limit: { description: "How many agents, apps and sessions at most. Customers come in addition." },
       after: {

@@ -1,26 +1,72 @@
+import { HOME_NAME } from "../homes.ts";
 import { SITE_TABLES, siteDeletionSchema } from "../services/delete-site.ts";
-import { NAME, site, TIME } from "./admin-schemas.ts";
+import { newSiteSchema, siteChangeSchema } from "../services/sites.ts";
+import { ENDED_STATUSES, SITE_STATUSES } from "../store/schema.ts";
+import { appid, created, homeName, NAME, name, pageSchema, siteId, TIME } from "./admin-schemas.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
 import { exportedSession } from "./customer-schemas.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
 
+const FIRST_CHAT_ID =
+  "The site's next session gets this id. For callers that come from another service: take one above every id that was given there.";
+
 const DELETION_ID = "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12";
 const deletionId = string("The deletion's id.", { examples: [DELETION_ID] });
-const siteId = integer("The site's id.", { minimum: 1, examples: [1] });
 const kind = (name: string) => string("What this line is.", { enum: [name], examples: [name] });
-const appid = string("The application identifier.", { examples: ["42d7c13c16e7ed0479f2418eb8894310"] });
 const sbs = string("Your identifier of the customer.", { examples: ["customer_001"] });
-const named = (whose: string, example: string) => string(`${whose}, for people.`, { examples: [example] });
 
 const { kind: sessionKind = {}, ...ofSession } = exportedSession.properties ?? {};
-const created = time("When it was created.", TIME);
 
 const retentionDays = orNull(
   integer("For how many days sessions are kept; null for ever.", { minimum: 1, maximum: 3650, examples: [365] }),
 );
 
-/** The bodies of the calls about the age and the end of a site. */
+const site = {
+  id: siteId,
+  name: name("What the site is called", "Shop"),
+  home: homeName,
+  status: string(
+    "`creating` while its home does not have it yet: the same call that made it finishes it. `deleting` while its data goes, `deleted` for 31 days after that.",
+    { enum: ["creating", ...SITE_STATUSES, ...ENDED_STATUSES], examples: ["open"] },
+  ),
+};
+
+/** The bodies of the calls about sites. The bodies of requests come from the schemas that validate them. */
 export const siteSchemas = {
+  NewSite: jsonSchemaOf(newSiteSchema, {
+    name: NAME("What the site is called; need not be unique", "Shop"),
+    home: {
+      description: "The home to make it in, by its name. A site stays in its home.",
+      pattern: HOME_NAME.source,
+      examples: ["apac"],
+    },
+    first_chat_id: { description: FIRST_CHAT_ID, examples: [900220] },
+  }),
+  SiteChange: jsonSchemaOf(siteChangeSchema, {
+    name: NAME("What the site is called; need not be unique", "Shop"),
+    status: { description: "Signed calls of a closed site are refused with 503.", examples: ["closed"] },
+    first_chat_id: {
+      description: `${FIRST_CHAT_ID} It must be above every id that the site has given or skipped, or be what was set last.`,
+      examples: [900220],
+    },
+    events: {
+      description: "Whether accepted calls leave events from now on. The first webhook of a site turns them on.",
+      examples: [true],
+    },
+    retention_days: {
+      description:
+        "For how many days sessions are kept; null for ever. Older sessions are deleted within minutes, with messages, participants and events, and customers without sessions. Needs the role `owner`.",
+      examples: [365],
+    },
+  }),
+  Site: exactly(site),
+  ChangedSite: exactly({
+    ...site,
+    events: { type: "boolean", description: "Whether accepted calls leave events." },
+    retention_days: retentionDays,
+  }),
+  SiteEntry: exactly({ ...site, created_at: created }),
+  SitePage: pageSchema("SiteEntry"),
   SiteDeletion: jsonSchemaOf(siteDeletionSchema, {
     name: { ...NAME("The site's name, so that no slip deletes another", "Shop"), pattern: undefined },
   }),
@@ -83,13 +129,13 @@ export const siteSchemas = {
   AgentLine: exactly({
     kind: kind("agent"),
     id: integer("The agent's id, as the operator gave it.", { minimum: 1, examples: [10411] }),
-    name: named("What the agent is called", "Li Na"),
+    name: name("What the agent is called", "Li Na"),
     status: string("Only agents in normal status can be put on sessions.", { examples: ["normal"] }),
   }),
   AppLine: exactly({
     kind: kind("app"),
     appid,
-    name: named("What the app is called", "Shop back end"),
+    name: name("What the app is called", "Shop back end"),
     revoked_at: orNull(time("When it was revoked; null while it is in use.", TIME)),
     created_at: created,
   }),
