@@ -1,8 +1,9 @@
 import { and, asc, type Column, eq, gt, inArray, isNotNull, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { type Route, selectAppsAfter } from "./divergent-apps.ts";
+import { siteDeletions } from "./erasure-schema.ts";
 import { each, field } from "./json-rows.ts";
-import { appRoutes, homeSites, siteDeletions, sites } from "./schema.ts";
+import { appRoutes, homeSites, sites } from "./schema.ts";
 
 /**
  * Copies between a directory and its homes, after D1's Time Travel took one of them back. Each function changes one database and

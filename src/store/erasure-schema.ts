@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { homeSites } from "./schema.ts";
 
-/** The tables for erasing a customer's data. schema.ts has the rules for all tables. */
+/** The tables for erasing a customer's data and for the ends of sites. schema.ts has the rules for all tables. */
 
 /**
  * The erasures of a home's customers. The row says how far an erasure is, and stays when it is done: so "was this customer erased?" can
@@ -84,4 +84,19 @@ export const customerHashKeys = sqliteTable("customer_hash_keys", {
   createdAt: integer("created_at").notNull(),
   /** When KV got its copy; null before. */
   keptAt: integer("kept_at"),
+});
+
+/**
+ * The ends of sites, in the site's home and in the directory, so that a restore of one of them brings no site back. Holds nothing of the
+ * site but its id, and stays for good: the id is never given again.
+ */
+export const siteDeletions = sqliteTable("site_deletions", {
+  siteId: integer("site_id").primaryKey(),
+  id: text().notNull(),
+  home: text().notNull(),
+  begunAt: integer("begun_at").notNull(),
+  /** When the directory and KV knew of it. Nothing of the site is deleted before. */
+  keptAt: integer("kept_at"),
+  /** When nothing was left of the site. */
+  doneAt: integer("done_at"),
 });

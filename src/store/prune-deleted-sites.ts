@@ -2,11 +2,11 @@ import { and, eq, isNull, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { forgetSites, freeAppids, noteSiteGone } from "./directory/site-deletions.ts";
 import { selectSite } from "./directory/sites.ts";
+import { siteDeletions } from "./erasure-schema.ts";
 import { deleteHomeSite, noteDone, type SiteDeletion, selectTablesLeft, stopSite } from "./home/site-deletions.ts";
 import { removeOldest } from "./prune-sessions.ts";
-import { counted, inChunks, type Run } from "./pruner.ts";
+import { counted, inChunks, type Run, type Where } from "./pruner.ts";
 import { isOutOfCalls } from "./run-batch.ts";
-import { siteDeletions } from "./schema.ts";
 import { SITE_TABLES, type SiteTable } from "./site-tables.ts";
 
 /** How long the appids of a deleted site are kept: a day longer than Time Travel reaches back. */
@@ -18,14 +18,11 @@ const ROWS_PER_STATEMENT = 1_000;
 /**
  * Deletes all data of the sites that end, table by table, at last the site itself, and then tells the directory. Yields the number of rows
  * that each statement removed, of a batch the sessions.
- *
- * @param directory undefined while it is closed: then sites end later
  */
 export async function* pruneDeletedSites(
   run: Run,
-  home: string,
   db: D1Database,
-  directory: D1Database | undefined,
+  { home, directory }: Where,
 ): AsyncGenerator<number, void> {
   let fault: unknown;
   for (const deletion of await counted(run, 1, () => selectUnderWay(home, db))) {
@@ -58,6 +55,7 @@ async function goOn(run: Run, db: D1Database, directory: D1Database | undefined,
   if (directory === undefined) return false;
   const site = await counted(run, 1, () => selectSite(directory, deletion.siteId));
   if (site?.home !== deletion.home || site.status !== "deleting") return false;
+  // As many statements has its batch.
   run.left -= 6;
   await stopSite(run.runtime, db, deletion, workerAt(run));
   return true;
@@ -76,7 +74,7 @@ async function* empty(run: Run, db: D1Database, { siteId, home }: SiteDeletion):
       const old = { siteId, home, retentionDays: null, createdUntil: Number.MAX_SAFE_INTEGER };
       for (let hasMore = true; hasMore; ) {
         const removal = await removeOldest(run, db, old);
-        hasMore = removal.hasMore;
+        hasMore = removal.hasMore && removal.removed > 0;
         yield removal.removed;
       }
       areSessionsGone = true;

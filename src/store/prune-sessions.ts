@@ -1,10 +1,11 @@
 import { and, asc, eq, isNotNull, not, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { siteDeletions } from "./erasure-schema.ts";
 import { findOldSessions, type OldSessions, removeOldSessions, STATEMENTS_PER_BATCH } from "./home/old-sessions.ts";
 import { each } from "./json-rows.ts";
-import { counted, type Run } from "./pruner.ts";
+import { counted, type Run, type Where } from "./pruner.ts";
 import { isOutOfCalls } from "./run-batch.ts";
-import { homeSites, sessions, siteDeletions } from "./schema.ts";
+import { homeSites, sessions } from "./schema.ts";
 
 const DAY = 86_400;
 
@@ -15,7 +16,11 @@ const SITES_AT_ONCE = 50;
  * Deletes the sessions that are older than their site keeps them, the oldest first. The sites take turns, those with the oldest leftovers
  * first, so that a site with millions of them holds up no other. Yields the number of sessions that each batch removed.
  */
-export async function* pruneSessions(run: Run, home: string, db: D1Database): AsyncGenerator<number, void> {
+export async function* pruneSessions(
+  run: Run,
+  db: D1Database,
+  { home }: Pick<Where, "home">,
+): AsyncGenerator<number, void> {
   const passed = new Map<number, unknown>();
   for (;;) {
     let due = await selectDue(run, home, db, [...passed.keys()]);

@@ -54,6 +54,8 @@ const HOME_PRUNERS = {
   events: pruneEvents,
   deliveries: pruneDeliveries,
   refusals: pruneRefusals,
+  sessions: pruneSessions,
+  deleted_sites: pruneDeletedSites,
 };
 
 const DIRECTORY_PRUNERS = {
@@ -98,9 +100,9 @@ interface Walk {
 const nameOf = ({ home, table }: Walk): string => `${home}.${table}`;
 
 /**
- * Deletes the rows that have expired at `now` (Unix seconds), and the events and refused calls that were kept long enough, the sessions that their sites keep no longer, and all data of sites that end, in every home that is not
- * closed. The tables take turns, one chunk each, so that no table uses up the whole run. A table or a home that fails stops no
- * other. The directory stores which table comes next; while `main` is closed or does not answer, each run starts at a random table.
+ * Deletes the rows that have expired at `now` (Unix seconds), the events and refused calls that were kept long enough, the sessions that
+ * their sites keep no longer, and all data of sites that end, in every home that is not closed. The tables take turns, one chunk each, so
+ * that no table uses up the whole run. A table or a home that fails stops no other. The directory stores which table comes next; while `main` is closed or does not answer, each run starts at a random table.
  */
 export async function prune(
   runtime: Runtime,
@@ -115,13 +117,10 @@ export async function prune(
   const served = [...homes].filter(([home]) => !closedHomes.has(home));
   const isDirectoryServed = served.some(([, db]) => db === directory);
   const all = served.flatMap(([home, db]): Walk[] => {
-    const deletedSites = (its: Run, of: D1Database) =>
-      pruneDeletedSites(its, home, of, isDirectoryServed ? directory : undefined);
-    const oldSessions = (its: Run, of: D1Database) => pruneSessions(its, home, of);
-    const ofHome = { ...HOME_PRUNERS, sessions: oldSessions, deleted_sites: deletedSites };
-    const pruners = db === directory ? { ...ofHome, ...DIRECTORY_PRUNERS } : ofHome;
+    const pruners = db === directory ? { ...HOME_PRUNERS, ...DIRECTORY_PRUNERS } : HOME_PRUNERS;
+    const where = { home, directory: isDirectoryServed ? directory : undefined };
     pruned.removed[home] = Object.fromEntries(Object.keys(pruners).map((table) => [table, 0]));
-    return Object.entries(pruners).map(([table, prunerOf]) => ({ home, table, chunks: prunerOf(run, db) }));
+    return Object.entries(pruners).map(([table, prunerOf]) => ({ home, table, chunks: prunerOf(run, db, where) }));
   });
   let walks = await fromItsStart(run, isDirectoryServed ? directory : undefined, all);
   let savedAt = statements;

@@ -27,6 +27,14 @@ export interface Run {
   left: number;
 }
 
+/** Where a pruner works. */
+export interface Where {
+  /** The name of the home. */
+  home: string;
+  /** Undefined while it is closed: what needs it comes later. */
+  directory: D1Database | undefined;
+}
+
 /** The key of a row, column by column. Zeros and empty texts are the start of the table. */
 type Place = (string | number)[];
 

@@ -423,21 +423,6 @@ export const reconciliations = sqliteTable(
   (t) => [primaryKey({ columns: [t.id, t.home] })],
 );
 
-/**
- * The ends of sites, in the site's home and in the directory, so that a restore of one of them brings no site back. Holds nothing of the
- * site but its id, and stays for good: the id is never given again.
- */
-export const siteDeletions = sqliteTable("site_deletions", {
-  siteId: integer("site_id").primaryKey(),
-  id: text().notNull(),
-  home: text().notNull(),
-  begunAt: integer("begun_at").notNull(),
-  /** When the directory and KV knew of it. Nothing of the site is deleted before. */
-  keptAt: integer("kept_at"),
-  /** When nothing was left of the site. */
-  doneAt: integer("done_at"),
-});
-
 /** The place where a job over several runs continues: the key of the last row that it read, as JSON; or the next home and table. */
 export const jobs = sqliteTable("jobs", {
   name: text().primaryKey(),

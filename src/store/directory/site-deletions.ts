@@ -1,12 +1,12 @@
-import { and, eq, exists, inArray, isNotNull, isNull, lt, lte, ne, notExists, sql } from "drizzle-orm";
+import { and, eq, exists, inArray, isNotNull, isNull, lt, lte, ne, notExists, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
-import { erasureReceipts } from "../erasure-schema.ts";
+import { erasureReceipts, siteDeletions } from "../erasure-schema.ts";
 import type { SiteDeletion } from "../home/site-deletions.ts";
 import { each, field } from "../json-rows.ts";
 import { adminTokens } from "../operator-schema.ts";
 import { withRetries } from "../run-batch.ts";
-import { appRoutes, SITE_STATUSES, siteDeletions, sites } from "../schema.ts";
+import { appRoutes, SITE_STATUSES, sites } from "../schema.ts";
 
 /** The ends of sites in the directory. */
 
@@ -41,14 +41,14 @@ export async function keepDeletions(
   if (deletions.length === 0) return;
   const store = drizzle(directory);
   const columns = ["siteId", "id", "home", "begunAt", "keptAt", "doneAt"].map(field);
-  const ends = (column: typeof sites.id | typeof adminTokens.siteId, isDone: boolean) =>
+  const ends = (isDone: boolean) =>
     exists(
       store
         .select()
         .from(siteDeletions)
         .where(
           and(
-            eq(siteDeletions.siteId, column),
+            eq(siteDeletions.siteId, sites.id),
             eq(siteDeletions.home, home),
             isDone ? isNotNull(siteDeletions.doneAt) : isNull(siteDeletions.doneAt),
           ),
@@ -67,17 +67,26 @@ export async function keepDeletions(
     store
       .update(sites)
       .set({ status: "deleting" })
-      .where(and(isOfHome, inArray(sites.status, SITE_STATUSES), ends(sites.id, false))),
+      .where(and(isOfHome, inArray(sites.status, SITE_STATUSES), ends(false))),
     store
       .update(sites)
       .set({ status: "deleted", name: "" })
-      .where(and(isOfHome, ne(sites.status, "deleted"), ends(sites.id, true))),
-    store
-      .update(adminTokens)
-      .set({ deletedAt: now })
-      .where(and(isNull(adminTokens.deletedAt), ends(adminTokens.siteId, true))),
+      .where(and(isOfHome, ne(sites.status, "deleted"), ends(true))),
+    deleteTokens(directory, isOfHome, now),
   ]);
 }
+
+/** Deletes the tokens of deleted sites. */
+const deleteTokens = (directory: D1Database, which: SQL | undefined, now: number) => {
+  const gone = drizzle(directory)
+    .select({ id: sites.id })
+    .from(sites)
+    .where(and(which, eq(sites.status, "deleted")));
+  return drizzle(directory)
+    .update(adminTokens)
+    .set({ deletedAt: now })
+    .where(and(isNull(adminTokens.deletedAt), inArray(adminTokens.siteId, gone)));
+};
 
 /** Notes that a site's home has nothing left of it, and forgets its name, its tokens and the receipts of its erasures. */
 export async function noteSiteGone(
@@ -86,23 +95,19 @@ export async function noteSiteGone(
   now: number,
 ): Promise<void> {
   const store = drizzle(directory);
+  const isIt = and(eq(sites.id, siteId), eq(sites.home, home));
   await store.batch([
-    store
-      .update(adminTokens)
-      .set({ deletedAt: now })
-      .where(and(eq(adminTokens.siteId, siteId), isNull(adminTokens.deletedAt))),
-    store.delete(erasureReceipts).where(and(eq(erasureReceipts.home, home), eq(erasureReceipts.siteId, siteId))),
     store
       .insert(siteDeletions)
       .values({ siteId, id, home, begunAt, keptAt, doneAt: now })
       .onConflictDoUpdate({
         target: siteDeletions.siteId,
         set: { doneAt: sql`coalesce(${siteDeletions.doneAt}, ${now})` },
+        setWhere: sql`${siteDeletions.home} = excluded.home`,
       }),
-    store
-      .update(sites)
-      .set({ status: "deleted", name: "" })
-      .where(and(eq(sites.id, siteId), eq(sites.home, home))),
+    store.delete(erasureReceipts).where(and(eq(erasureReceipts.home, home), eq(erasureReceipts.siteId, siteId))),
+    store.update(sites).set({ status: "deleted", name: "" }).where(isIt),
+    deleteTokens(directory, isIt, now),
   ]);
 }
 

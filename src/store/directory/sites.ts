@@ -2,9 +2,10 @@ import { and, asc, count, eq, gt, lt, ne, notExists, notInArray, sql } from "dri
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
+import { siteDeletions } from "../erasure-schema.ts";
 import { each } from "../json-rows.ts";
 import { withRetries } from "../run-batch.ts";
-import { ENDED_STATUSES, reconciliations, siteDeletions, sites } from "../schema.ts";
+import { ENDED_STATUSES, reconciliations, sites } from "../schema.ts";
 
 /** Condition: a site is not being deleted. */
 export const hasNotEnded = notInArray(sites.status, [...ENDED_STATUSES]);

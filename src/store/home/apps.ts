@@ -2,8 +2,9 @@ import { and, asc, eq, getTableColumns, gt, gte, isNull, notExists, sql } from "
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
+import { siteDeletions } from "../erasure-schema.ts";
 import { type Watch, withRetries } from "../run-batch.ts";
-import { apps, homeSites, siteDeletions } from "../schema.ts";
+import { apps, homeSites } from "../schema.ts";
 import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
 
 type App = typeof apps.$inferSelect;

@@ -1,5 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
-import { deliveries, events, type messages, type participants, sessions } from "../schema.ts";
+import { deliveries, events, homeSites, type messages, type participants, sessions } from "../schema.ts";
 import type { Placeholders } from "../statement.ts";
 
 /** What belongs to some sessions of a site, for the statements that delete it. */
@@ -45,5 +45,17 @@ export const inItsEvents = (v: V): SQL => sql`${events.siteId} = ${v.siteId}
 
 export const ofSessions = (v: V, table: typeof messages | typeof participants): SQL =>
   sql`${table.siteId} = ${v.siteId} AND ${table.sessionId} IN ${CHAT_IDS(v)}`;
+
+/**
+ * An UPDATE that must come before the site's newest sessions go: otherwise their ids would be given again.
+ *
+ * @param condition of the write that deletes the sessions
+ */
+export const raiseFloor = (
+  v: Placeholders<ChosenSessions & { lastChatId: number }>,
+  condition: SQL,
+): SQL => sql`UPDATE ${homeSites} SET chat_id_floor = ${v.lastChatId}
+    WHERE ${homeSites.siteId} = ${v.siteId} AND ${homeSites.chatIdFloor} < ${v.lastChatId} AND ${condition}
+      AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${sessions.siteId} = ${v.siteId} AND ${sessions.id} > ${v.lastChatId})`;
 
 export const theSessions = (v: V): SQL => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} IN ${CHAT_IDS(v)}`;

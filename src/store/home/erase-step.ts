@@ -24,6 +24,7 @@ import {
   itsDeliveries,
   ofSessions,
   owners,
+  raiseFloor,
   theSessions,
 } from "./chosen-sessions.ts";
 import { literal } from "./claim.ts";
@@ -134,12 +135,7 @@ const deleteMessages: Statement<Step> = statement(
   (v) => sql`DELETE FROM ${messages} WHERE ${ofSessions(v, messages)} AND ${isMine(v)}`,
 );
 
-/** Before the site's newest sessions go: otherwise their ids would be given again. */
-const raiseFloor: Statement<Step> = statement(
-  (v) => sql`UPDATE ${homeSites} SET chat_id_floor = ${v.lastChatId}
-    WHERE ${homeSites.siteId} = ${v.siteId} AND ${homeSites.chatIdFloor} < ${v.lastChatId} AND ${isMine(v)}
-      AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${sessions.siteId} = ${v.siteId} AND ${sessions.id} > ${v.lastChatId})`,
-);
+const keepIds: Statement<Step> = statement((v) => raiseFloor(v, isMine(v)));
 
 const deleteSessions: Statement<Step> = statement(
   (v) => sql`DELETE FROM ${sessions} WHERE ${theSessions(v)} AND ${isMine(v)}`,
@@ -198,7 +194,7 @@ const COLUMNS = sql.join(
 );
 const selectNow: Statement<Step> = statement((v) => sql`SELECT ${COLUMNS} FROM ${erasures} WHERE ${isErasure(v)}`);
 
-const ERASING = [skipDeliveries, eraseEvents, deleteParticipants, deleteMessages, raiseFloor, deleteSessions] as const;
+const ERASING = [skipDeliveries, eraseEvents, deleteParticipants, deleteMessages, keepIds, deleteSessions] as const;
 const ENDING = [deleteCustomer, renewCustomer, forgetLastErrors, forgetPruned, end] as const;
 
 /** What a call has erased, by rows. */

@@ -1,14 +1,6 @@
 import { sql } from "drizzle-orm";
-import {
-  customers,
-  deliveries,
-  events,
-  homeSites,
-  messages,
-  participants,
-  sessions,
-  siteDeletions,
-} from "../schema.ts";
+import { siteDeletions } from "../erasure-schema.ts";
+import { customers, deliveries, events, homeSites, messages, participants, sessions } from "../schema.ts";
 import { type Placeholders, type Statement, statement } from "../statement.ts";
 import {
   type ChosenSessions,
@@ -16,6 +8,7 @@ import {
   inItsEvents,
   itsEvents,
   ofSessions,
+  raiseFloor,
   theSessions,
 } from "./chosen-sessions.ts";
 import { selectCustomersOf } from "./erasures.ts";
@@ -86,12 +79,7 @@ const deleteMessages: Statement<Removal> = statement(
   (v) => sql`DELETE FROM ${messages} WHERE ${mayGo(v)} AND ${ofSessions(v, messages)}`,
 );
 
-/** Before the site's newest session goes: otherwise its id would be given again. */
-const raiseFloor: Statement<Removal> = statement(
-  (v) => sql`UPDATE ${homeSites} SET chat_id_floor = ${v.lastChatId}
-    WHERE ${homeSites.siteId} = ${v.siteId} AND ${homeSites.chatIdFloor} < ${v.lastChatId} AND ${mayGo(v)}
-      AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${sessions.siteId} = ${v.siteId} AND ${sessions.id} > ${v.lastChatId})`,
-);
+const keepIds: Statement<Removal> = statement((v) => raiseFloor(v, mayGo(v)));
 
 const deleteSessions: Statement<Removal> = statement(
   (v) => sql`DELETE FROM ${sessions} WHERE ${mayGo(v)} AND ${theSessions(v)}`,
@@ -110,7 +98,7 @@ const REMOVAL = [
   deleteEvents,
   deleteParticipants,
   deleteMessages,
-  raiseFloor,
+  keepIds,
   deleteSessions,
   deleteCustomers,
 ] as const;

@@ -4,7 +4,7 @@ import { ServiceError } from "../../errors.ts";
 import type { Runtime } from "../../runtime.ts";
 import { type AuditAction, type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changeRow, hasAll } from "../change-row.ts";
-import { erasures } from "../erasure-schema.ts";
+import { erasures, siteDeletions } from "../erasure-schema.ts";
 import { withRetries } from "../run-batch.ts";
 import {
   agents,
@@ -18,7 +18,6 @@ import {
   nonces,
   participants,
   sessions,
-  siteDeletions,
   webhooks,
 } from "../schema.ts";
 import { newestSessionId } from "./claim.ts";

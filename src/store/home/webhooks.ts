@@ -21,10 +21,11 @@ import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
+import { siteDeletions } from "../erasure-schema.ts";
 import { each } from "../json-rows.ts";
 import { auditLog } from "../operator-schema.ts";
 import { withRetries } from "../run-batch.ts";
-import { deliveries, homeSites, siteDeletions, webhooks } from "../schema.ts";
+import { deliveries, homeSites, webhooks } from "../schema.ts";
 import { LEASE_SECONDS } from "./deliveries.ts";
 import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
 import { eventsSwitched } from "./sites.ts";
@@ -88,7 +89,8 @@ export const isDeliveryOf = (key: WebhookKey) =>
  *
  * @param webhook its id must be random, and new for each call
  * @param details for the audit log, as JSON
- * @returns undefined when the home does not have the site, or its deletion has begun. `webhook` is null when the site already has the most webhooks
+ * @returns undefined when the home does not have the site, or its deletion has begun. `webhook` is null when the site already has the
+ *   most webhooks
  * @throws ServiceError `conflict`, reason `changed_meanwhile`, when the webhook was deleted between two tries of this call
  */
 export async function insertWebhook(

@@ -49,7 +49,7 @@ async function costOf(world: World, gone: number): Promise<{ removed: number; re
   const now = createdAt(gone) + DAY;
   const limits = { chunkRows: 1_000, left: 900, sessionEventTypes: [] };
   const run = { runtime: systemRuntime, now, keptUntil: 0, journalKeptUntil: 0, ...limits };
-  for await (const count of pruneSessions(run, HOME, db)) removed += count;
+  for await (const count of pruneSessions(run, db, { home: HOME })) removed += count;
   expect(900 - run.left).toBe(statements);
   await patchSite(world, { retention_days: null });
   return { removed, read, statements };

@@ -115,8 +115,8 @@ export const ERASURE_DEFECTS: Defect[] = [
     edits: [
       {
         file: STEP,
-        find: "${homeSites.chatIdFloor} < ${v.lastChatId}",
-        replace: "${homeSites.chatIdFloor} > ${v.lastChatId}",
+        find: "raiseFloor(v, isMine(v))",
+        replace: "raiseFloor(v, sql`false`)",
       },
     ],
   },

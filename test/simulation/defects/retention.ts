@@ -60,8 +60,8 @@ export const RETENTION_DEFECTS: Defect[] = [
     edits: [
       {
         file: OLD,
-        find: "${homeSites.chatIdFloor} < ${v.lastChatId} AND",
-        replace: "${homeSites.chatIdFloor} > ${v.lastChatId} AND",
+        find: "raiseFloor(v, mayGo(v))",
+        replace: "raiseFloor(v, sql`false`)",
       },
     ],
   },
@@ -246,8 +246,8 @@ export const RETENTION_DEFECTS: Defect[] = [
     edits: [
       {
         file: DIRECTORY,
-        find: ".where(and(eq(adminTokens.siteId, siteId), isNull(adminTokens.deletedAt))),",
-        replace: ".where(and(eq(adminTokens.siteId, -siteId), isNull(adminTokens.deletedAt))),",
+        find: "    deleteTokens(directory, isIt, now),\n",
+        replace: "",
       },
     ],
   },
