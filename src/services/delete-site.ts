@@ -62,7 +62,7 @@ async function whyNot(ctx: ServiceContext, site: Site, name: string): Promise<Se
   if (found === undefined) return siteUnknown();
   if (found.name !== name) return invalidInput([{ field: "name", message: "must be the name of this site" }]);
   if (found.status === "closed") {
-    const taken = "Another site had this id, and has ended. Ask the maintainers: an id was given twice.";
+    const taken = "Another site had this id and has ended, so this one can only stay closed. Nothing was deleted.";
     return new ServiceError("conflict", { reason: "site_id_taken", detail: taken });
   }
   const detail = "The site is open: close it first. Nothing was deleted.";

@@ -50,8 +50,8 @@ export interface ExportedSite {
 }
 
 /**
- * A part of all that a site has: agents, apps without secrets, and sessions with all that belongs to them, in the order of their ids, with
- * their customers. Leaves a row in the audit log, one for each operator and hour.
+ * A part of what a tenant takes along: agents, apps without secrets, and sessions with all that belongs to them and their customers, in the
+ * order of their ids. Leaves a row in the audit log, one for each operator and hour.
  *
  * @param input `limit`: how many agents, apps and sessions at most; `after`: `next` of the part before
  * @throws ServiceError `invalid_input` for an `after` of another site, or a malformed one
