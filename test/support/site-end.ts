@@ -59,13 +59,17 @@ export async function endSite(world: World): Promise<AdminAnswer> {
   return deleteSite(world, name);
 }
 
-/** The tables of all databases with rows of a site, beside what stays for good or for 31 days. */
+/** What stays for good, for 31 days, or for a day: docs/operating.md, "Deleting a site". */
+const STAYS = /\.(audit_log|site_deletions|app_routes|admin_tokens)$/;
+
+/** The tables of all databases with rows of a site, beside those that stay. */
+export const tablesLeft = async (site: { siteId: number }): Promise<string[]> =>
+  (await tablesWith(site)).filter((table) => !STAYS.test(table));
+
+/** The tables of all databases with rows of a site. `sites` has another column for its id. */
 export async function tablesWith({ siteId }: { siteId: number }): Promise<string[]> {
   const found: string[] = [];
-  for (const [home, db] of [
-    ["main", env.DB],
-    ["apac", env.HOME_APAC],
-  ] as const) {
+  for (const [home, db] of HOMES) {
     const named = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%`site_id` integer%' ORDER BY 1";
     for (const { name } of (await db.prepare(named).all<{ name: string }>()).results) {
       const row = await db.prepare(`SELECT 1 FROM ${name} WHERE site_id = ? LIMIT 1`).bind(siteId).first();

@@ -13,6 +13,7 @@ import {
   pruneAll,
   readSite,
   sitePath,
+  tablesLeft,
   tablesWith,
 } from "../../support/site-end.ts";
 import { NOW, World } from "../../support/world.ts";
@@ -34,11 +35,6 @@ async function lived(home: string): Promise<{ world: World; text: string }> {
   return { world, text };
 }
 
-/** What stays: see "Deleting a site" in docs/operating.md. */
-const STAYS = /\.(audit_log|site_deletions|app_routes|admin_tokens)$/;
-
-const left = async (world: World) => (await tablesWith(world)).filter((table) => !STAYS.test(table));
-
 describe.each(HOMES)("a site in %s that is deleted", (home) => {
   it("is gone from every table, and its neighbour has all it had", async () => {
     const { world, text } = await lived(home);
@@ -48,7 +44,7 @@ describe.each(HOMES)("a site in %s that is deleted", (home) => {
     const answer = await endSite(world);
     expect(answer).toMatchObject({ status: 202, body: { deletion_id: expect.stringMatching(/^[0-9a-f-]{36}$/) } });
     await pruneAll(NOW);
-    expect(await left(world)).toEqual([]);
+    expect(await tablesLeft(world)).toEqual([]);
     expect(await placesOf(text)).toEqual([]);
     expect(await neighbour.stored()).toEqual(before);
     expect((await neighbour.add(id)).envelope).toMatchObject({ code: 1 });
@@ -192,6 +188,6 @@ describe("the deletion of a site", () => {
     expect(await patchSite(world, { status: "open" })).toMatchObject({ status: 409 });
     expect((await deleteSite(world, name)).status).toBe(202);
     await pruneAll(NOW);
-    expect(await left(world)).toEqual([]);
+    expect(await tablesLeft(world)).toEqual([]);
   });
 });

@@ -17,14 +17,11 @@ import {
   pruneAll,
   pruneAt,
   readSite,
-  tablesWith,
+  tablesLeft,
 } from "../../support/site-end.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** What a fault leaves of the end of a site, and of a retention. */
-
-const STAYS = /\.(audit_log|site_deletions|app_routes|sites)$/;
-const left = async (world: World) => (await tablesWith(world)).filter((table) => !STAYS.test(table));
 
 /** A database that loses the answer of its n-th batch: what it was asked for is done, or not. */
 function losing(db: D1Database, n: number, isDone: boolean): D1Database {
@@ -64,7 +61,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
       const again = await deleteSite(world, name);
       expect(again.status).toBe(202);
       await pruneAll(NOW);
-      expect(await left(world)).toEqual([]);
+      expect(await tablesLeft(world)).toEqual([]);
       expect((await deleteSite(world, name)).body).toEqual(again.body);
     },
   );
@@ -80,7 +77,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
     const { audit } = await world.operated();
     expect(audit.filter(({ action }) => action === "site.deletion_begun")).toHaveLength(1);
     await pruneAll(NOW);
-    expect(await left(world)).toEqual([]);
+    expect(await tablesLeft(world)).toEqual([]);
   });
 
   it("waits while its home or the directory is closed", async () => {
@@ -108,7 +105,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
       homes.set(home, losing(databaseOf(home), n, true));
       await pruneAt(NOW, {}, homes);
       await pruneAll(NOW);
-      expect(await left(world)).toEqual([]);
+      expect(await tablesLeft(world)).toEqual([]);
       expect((await readSite(world)).status).toBe("deleted");
     }
   });
@@ -134,7 +131,7 @@ describe("a deletion of a site in apac that its home does not know to be kept", 
     await pruneAt(NOW, {}, new Map([["main", env.DB]]));
     expect(await readSite(world)).toMatchObject({ status: "deleting", deletion: { done_at: null } });
     await pruneAll(NOW);
-    expect(await left(world)).toEqual([]);
+    expect(await tablesLeft(world)).toEqual([]);
   });
 
   it("goes on by the cron once the directory has it", async () => {
@@ -149,7 +146,7 @@ describe("a deletion of a site in apac that its home does not know to be kept", 
       expect((await world.stored()).sessions).toHaveLength(1);
       await env.DB.prepare("UPDATE sites SET status = 'deleting' WHERE id = ?").bind(world.siteId).run();
       await pruneAll(NOW);
-      expect(await left(world)).toEqual([]);
+      expect(await tablesLeft(world)).toEqual([]);
     }
   });
 });
@@ -177,7 +174,7 @@ describe("after the deletion of a site has begun", () => {
         code: "not_found",
       });
       await pruneAll(NOW);
-      expect(await left(world)).toEqual([]);
+      expect(await tablesLeft(world)).toEqual([]);
     }
   });
 });
@@ -192,7 +189,9 @@ describe("on Workers Free, which allows 50 queries in an invocation", () => {
     }
     await endSite(ended);
     await patchSite(old, { retention_days: 30 });
-    for (let run = 0; run < 40; run++) {
+    let runs = 0;
+    while (runs < 40 && ((await readSite(ended)).status !== "deleted" || (await old.stored()).sessions.length > 0)) {
+      runs++;
       const { DB, HOME_APAC } = freePlan({ DB: env.DB, HOME_APAC: env.HOME_APAC });
       const homes = new Map([
         ["main", DB],
@@ -200,7 +199,8 @@ describe("on Workers Free, which allows 50 queries in an invocation", () => {
       ]);
       await pruneAt(NOW, {}, homes).catch(() => {});
     }
-    expect([await left(ended), (await old.stored()).sessions]).toEqual([[], []]);
+    expect([await tablesLeft(ended), (await old.stored()).sessions]).toEqual([[], []]);
     expect((await readSite(ended)).status).toBe("deleted");
+    expect(runs).toBeGreaterThan(1);
   });
 });

@@ -1,19 +1,23 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { call } from "../../support/admin-calls.ts";
+import { countingDb } from "../../support/counting-db.ts";
 import { fieldsOf, HOMES, personText, placesOf } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { settle, settleOnce } from "../../support/settle.ts";
 import {
+  DAY,
+  deleteSite,
   endSite,
   forgetEnds,
+  nameOf,
   patchSite,
   pruneAll,
   pruneAt,
   readSite,
   sitePath,
-  tablesWith,
+  tablesLeft,
 } from "../../support/site-end.ts";
 import { bookmark } from "../../support/time-travel.ts";
 import { NOW, World } from "../../support/world.ts";
@@ -30,11 +34,9 @@ async function lived(home: string, bindings = {}) {
   return { world, text };
 }
 
-const STAYS = /\.(audit_log|site_deletions|app_routes|sites|admin_tokens)$/;
-
 /** Expects that nothing is left of a site, and that it stays unknown. */
 async function expectGone(world: World, text: string): Promise<void> {
-  expect((await tablesWith(world)).filter((table) => !STAYS.test(table))).toEqual([]);
+  expect(await tablesLeft(world)).toEqual([]);
   expect(await placesOf(text)).toEqual([]);
   expect((await world.anotherIsolate().create()).status).toBe(401);
   expect((await readSite(world)).status).toBe("deleted");
@@ -79,7 +81,7 @@ describe.each(HOMES)("the home %s of a site that ended, restored", (home) => {
     await travelBack();
     await settle(world, home);
     await pruneAll(NOW);
-    expect((await tablesWith(world)).filter((table) => !STAYS.test(table))).toEqual([]);
+    expect(await tablesLeft(world)).toEqual([]);
     expect(await placesOf(text)).toEqual([]);
   });
 });
@@ -200,5 +202,81 @@ describe("the id of a site that ended", () => {
     expect(made).toMatchObject({ status: 409, body: { reason: "site_id_taken" } });
     await settle(world, "main");
     expect((await call(world, "POST", "/admin/sites", { name: crypto.randomUUID(), home: "apac" })).status).toBe(201);
+  });
+});
+
+describe("settling a home of which many sites have ended", () => {
+  it("asks no more than when one has", async () => {
+    const world = await World.create({}, "apac");
+    const statements = async (ended: number) => {
+      for (let id = 1; id <= ended; id++) {
+        const row = "INSERT OR REPLACE INTO site_deletions VALUES (?, ?, 'apac', 1, 1, 1)";
+        await env.DB.prepare(row)
+          .bind(900_000 + id, crypto.randomUUID())
+          .run();
+      }
+      let asked = 0;
+      const before = (count: number) => {
+        asked += count;
+      };
+      const watched = { DB: countingDb(env.DB, { before }).db, HOME_APAC: countingDb(env.HOME_APAC, { before }).db };
+      expect((await settleOnce(world, "apac", {}, watched)).status).toBe(200);
+      return asked;
+    };
+    await statements(0);
+    const one = await statements(1);
+    expect(await statements(120)).toBe(one);
+  });
+});
+
+describe("a deletion that was begun, and not kept, when the directory lost the site", () => {
+  it("goes on with the next call, after main was settled", async () => {
+    const travelBack = await bookmark(env.DB);
+    const { world, text } = await lived("apac");
+    const name = await nameOf(world);
+    await patchSite(world, { status: "closed" });
+    const begun = "INSERT INTO site_deletions VALUES (?, ?, 'apac', ?, NULL, NULL)";
+    await env.HOME_APAC.prepare(begun).bind(world.siteId, crypto.randomUUID(), NOW).run();
+    await travelBack();
+    await settle(world, "main");
+    expect((await readSite(world)).status).toBe("closed");
+    expect((await deleteSite(world, name)).status).toBe(202);
+    await pruneAll(NOW);
+    await expectGone(world, text);
+  });
+});
+
+describe("an appid that was freed, and is another site's when the directory is restored", () => {
+  it("leads to that site once main is settled, and is not freed again", async () => {
+    const { world } = await lived("apac");
+    const other = await World.create({}, "apac");
+    await endSite(world);
+    await pruneAll(NOW);
+    const travelBack = await bookmark(env.DB);
+    await pruneAll(NOW + 31 * DAY);
+    const issued = await call(other, "POST", `${sitePath(other)}/apps`, { name: "App", appid: world.appid });
+    expect(issued.status).toBe(201);
+    other.appid = world.appid;
+    other.secret = (issued.body as { secret: string }).secret;
+    await travelBack();
+    await settle(other, "main");
+    expect((await other.anotherIsolate().create()).status).toBe(200);
+    await pruneAll(NOW + 31 * DAY);
+    expect((await other.anotherIsolate().create()).status).toBe(200);
+  });
+});
+
+describe("a site of main that has the id of a site of apac that ended", () => {
+  it("loses nothing, and can be changed", async () => {
+    const { world } = await lived("main");
+    const row = "INSERT INTO site_deletions VALUES (?, ?, 'apac', 1, 1, NULL)";
+    await env.DB.prepare(row).bind(world.siteId, crypto.randomUUID()).run();
+    const before = await world.stored();
+    await pruneAll(NOW);
+    await settle(world, "main");
+    await pruneAll(NOW);
+    expect(await world.stored()).toEqual(before);
+    expect((await patchSite(world, { name: "Renamed" })).status).toBe(200);
+    expect((await world.anotherIsolate().create()).status).toBe(200);
   });
 });
