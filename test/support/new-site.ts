@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { Isolate } from "./isolate.ts";
 import { seedAgents } from "./seed-agents.ts";
 
@@ -25,4 +26,13 @@ async function made<T>(path: string, body: Record<string, unknown>): Promise<T> 
   const answer = await operators.admin("POST", path, body);
   if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${await answer.text()}`);
   return answer.json<T>();
+}
+
+/**
+ * Makes a site one that is in the directory and not yet in its home, `apac`. Its name is its own: {@link newSite} would finish a site of
+ * the same name, and have its rows.
+ */
+export async function unfinish({ siteId }: { siteId: number }): Promise<void> {
+  const begin = "UPDATE sites SET status = 'creating', home = 'apac', name = 'Unfinished ' || id WHERE id = ?";
+  await env.DB.prepare(begin).bind(siteId).run();
 }

@@ -3,6 +3,7 @@ import { SESSION_EVENT_TYPES } from "../../src/operations/index.ts";
 import { systemRuntime } from "../../src/runtime.ts";
 import { prune } from "../../src/store/prune.ts";
 import { type AdminAnswer, call } from "./admin-calls.ts";
+import { keepSiteIds } from "./time-travel.ts";
 import type { World } from "./world.ts";
 
 export const DAY = 86_400;
@@ -33,6 +34,7 @@ export async function pruneAll(now: number): Promise<void> {
 
 /** Forgets the ends of all sites, which settling a home would find: an earlier test may have left some. */
 export async function forgetEnds(): Promise<void> {
+  await keepSiteIds();
   for (const { name } of (await env.CREDENTIALS.list({ prefix: "site-deletions:" })).keys)
     await env.CREDENTIALS.delete(name);
   for (const db of HOMES.values()) {

@@ -1,3 +1,6 @@
+import { env } from "cloudflare:workers";
+import { onTestFinished } from "vitest";
+
 /** In an order in which rows can be inserted. */
 const TABLES = [
   ...["sites", "app_routes", "home_sites", "apps", "agents", "customers", "sessions", "participants", "messages"],
@@ -5,6 +8,21 @@ const TABLES = [
   ...["admin_tokens", "console_sessions", "refusals", "erasures", "erasure_receipts", "customer_hash_keys"],
   "site_deletions",
 ];
+
+/** The highest id of a site that the directory has given. */
+async function newestSite(): Promise<number> {
+  const given = "SELECT id FROM sites UNION ALL SELECT site_id FROM site_deletions";
+  return (await env.DB.prepare(`SELECT max(id) AS id FROM (${given})`).first<number>("id")) ?? 0;
+}
+
+/** Gives no site of a later test an id up to this one, by default of those given until now: it would have the old site's log and receipts. */
+export async function keepSiteIds(newest?: number): Promise<void> {
+  const keep = `INSERT INTO settlings (id, home, at, site_id_floor) VALUES ('earlier tests', 'main', 0, ?)
+    ON CONFLICT DO UPDATE SET site_id_floor = max(site_id_floor, excluded.site_id_floor)`;
+  await env.DB.prepare(keep)
+    .bind(newest ?? (await newestSite()))
+    .run();
+}
 
 /**
  * Remembers a database's current rows.
@@ -24,5 +42,9 @@ export async function bookmark(db: D1Database): Promise<() => Promise<void>> {
     }),
   );
   const deletes = TABLES.toReversed().map((table) => db.prepare(`DELETE FROM ${table}`));
-  return async () => void (await db.batch([...deletes, ...inserts]));
+  return async () => {
+    const newest = db === env.DB ? await newestSite() : 0;
+    await db.batch([...deletes, ...inserts]);
+    onTestFinished(() => keepSiteIds(newest));
+  };
 }

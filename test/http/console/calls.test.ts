@@ -1,4 +1,3 @@
-import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { CONSOLE_CALLS } from "../../../src/http/console/calls.ts";
 import type { Declaration } from "../../../src/http/operator/call.ts";
@@ -8,6 +7,7 @@ import { ConsolePage } from "../../support/console-page.ts";
 import { ConsoleVisitor, ownSession } from "../../support/console-visitor.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newConsoleSession } from "../../support/new-console-session.ts";
+import { unfinish } from "../../support/new-site.ts";
 import { bookmark } from "../../support/time-travel.ts";
 import { ADMIN_TOKEN, World } from "../../support/world.ts";
 import { walk } from "../operator/walk.ts";
@@ -55,10 +55,6 @@ const rotated = (path: string) => async (world: World) => {
   const { path: shown } = await visitor.press(await visitor.open(pathOf({ path }, world)), "Rotate");
   queries.set(world, new URL(shown, "https://worker").search);
 };
-
-/** Makes a site that is in the directory and not yet in its home. */
-const unfinished = ({ siteId }: World) =>
-  env.DB.prepare("UPDATE sites SET status = 'creating', home = 'apac' WHERE id = ?").bind(siteId).run();
 
 const withoutApp = ({ home, appid }: World) =>
   databaseOf(home).prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run();
@@ -110,7 +106,7 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   "POST /sign-out": [{}],
   "POST /language": [{ body: { language: "zh" } }],
   "POST /sites": [{ body: { name: "Another" } }],
-  "POST /sites/:site_id/finish": [{ before: unfinished }],
+  "POST /sites/:site_id/finish": [{ before: unfinish }],
   "POST /sites/:site_id/settings": [{ body: { name: "Renamed" } }, { body: { first_chat_id: "900220" } }],
   "POST /sites/:site_id/close": [{}],
   "POST /sites/:site_id/open": [{ before: changed("/sites/:site_id", { status: "closed" }) }],

@@ -1,4 +1,3 @@
-import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ROLES, type Role } from "../../../../src/access/role.ts";
 import { CONSOLE_CALLS } from "../../../../src/http/console/calls.ts";
@@ -8,6 +7,7 @@ import { pathOf, prepared } from "../../../support/admin-calls.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
 import type { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
+import { unfinish } from "../../../support/new-site.ts";
 import { endSite } from "../../../support/site-end.ts";
 import { World } from "../../../support/world.ts";
 
@@ -60,8 +60,7 @@ const LOOKS: Record<string, (world: World) => Promise<unknown>> = {
   },
   "without its app": ({ home, appid }) =>
     databaseOf(home).prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run(),
-  unfinished: ({ siteId }) =>
-    env.DB.prepare("UPDATE sites SET status = 'creating', home = 'apac' WHERE id = ?").bind(siteId).run(),
+  unfinished: unfinish,
 };
 
 /** The pages of a role, of a site of each look. */
