@@ -63,8 +63,8 @@ const LOWERED: readonly Edit[] = [
   },
   {
     file: "src/store/home/old-sessions.ts",
-    find: "const MOST_PARTICIPANTS = 1_000;",
-    replace: "const MOST_PARTICIPANTS = 15;",
+    find: "const MOST_ROWS = 1_000;",
+    replace: "const MOST_ROWS = 15;",
   },
   {
     file: "src/store/prune-deleted-sites.ts",

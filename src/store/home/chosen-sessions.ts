@@ -22,11 +22,11 @@ const CHAT_IDS = (v: V) => sql`(SELECT value FROM json_each(${v.chatIds}))`;
 export const itsEvents = (v: V): SQL => sql`its_events(seq) AS MATERIALIZED (SELECT value FROM json_each(${v.seqs})
     UNION SELECT seq FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} > ${v.newestSeq} AND ${events.sessionId} IN ${CHAT_IDS(v)})`;
 
-const nextOwner = (v: V, after: SQL) => sql`(SELECT next.webhook_id FROM ${deliveries} AS next
+const nextOwner = (v: Pick<V, "siteId">, after: SQL) => sql`(SELECT next.webhook_id FROM ${deliveries} AS next
   WHERE next.site_id = ${v.siteId} AND next.webhook_id > ${after} ORDER BY next.webhook_id LIMIT 1)`;
 
 /** A part of WITH RECURSIVE: every webhook with deliveries, deleted ones too. The recursion jumps from one to the next in the key. */
-export const owners = (v: V): SQL =>
+export const owners = (v: Pick<V, "siteId">): SQL =>
   sql`owner(id) AS (SELECT ${nextOwner(v, sql`''`)} UNION ALL SELECT ${nextOwner(v, sql`owner.id`)} FROM owner WHERE owner.id IS NOT NULL)`;
 
 /** A SELECT of the deliveries of these events. */

@@ -1,6 +1,7 @@
 import { type Placeholder, type SQL, sql } from "drizzle-orm";
 import { events, participants, sessions } from "../schema.ts";
 import { type Placeholders, type Statement, statement } from "../statement.ts";
+import { owners } from "./chosen-sessions.ts";
 import { literal } from "./claim.ts";
 
 /**
@@ -50,8 +51,8 @@ type Chosen = ChosenOfCustomer | ChosenOldest;
 export interface FoundEvents {
   /** The chosen sessions, ascending. */
   chatIds: number[];
-  /** How many participants each of them has, in the same order. */
-  participants: number[];
+  /** Whether there may be more sessions like them. */
+  hasMore: boolean;
   seqs: number[];
   /** The site's newest seq: an event above it came later, and may be of these sessions too. 0 without events or sessions. */
   newestSeq: number;
@@ -82,12 +83,15 @@ interface LogRow {
   newestSeq: number;
   /** The time of the oldest event that is kept. */
   oldestAt: number;
+  /** How many webhooks have deliveries, deleted ones too. */
+  webhooks: number;
 }
 
 /** Reads the {@link LogRow} of a site; no row when it has no events. */
 const selectLog: Statement<{ siteId: number }> = statement(
   (v) => sql`SELECT ${events.createdAt} AS oldestAt,
-      (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) AS newestSeq
+      (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) AS newestSeq,
+      (WITH RECURSIVE ${owners(v)} SELECT count(id) FROM owner) AS webhooks
     FROM ${events} WHERE ${events.siteId} = ${v.siteId} ORDER BY ${events.seq} LIMIT 1`,
 );
 
@@ -153,25 +157,34 @@ const selectOthers: Statement<{ siteId: number; low: number; types: string; chat
  * Chooses sessions and finds all their events.
  *
  * @param types all types of events that sessions have
+ * @param mostRows sessions with more participants and deliveries together are left for later, but for the first
  */
-export async function findEvents(db: D1Database, chosen: Chosen, types: readonly string[]): Promise<FoundEvents> {
-  const { siteId } = chosen;
+export async function findEvents(
+  db: D1Database,
+  chosen: Chosen,
+  types: readonly string[],
+  mostRows = Number.POSITIVE_INFINITY,
+): Promise<FoundEvents> {
+  const { siteId, limit } = chosen;
   const select = "externalId" in chosen ? selectOfCustomer(db, chosen) : selectOldest(db, chosen);
   const [logs, happened] = (await db.batch([selectLog(db, { siteId }), select])) as [
     D1Result<LogRow>,
     D1Result<Happening>,
   ];
-  const agentsOf = new Map<number, number>();
-  for (const { id, agents } of happened.results) agentsOf.set(id, (agentsOf.get(id) ?? 0) + agents);
-  const ids = [...agentsOf.keys()];
-  const found = { chatIds: ids, participants: [...agentsOf.values()], seqs: [], newestSeq: 0, statements: 2 };
   const [log] = logs.results;
+  const happenings = [...Map.groupBy(happened.results, ({ id }) => id)];
+  const rows = happenings.map(([, each]) => rowsOf(each, log));
+  const taken = happenings.slice(0, fittingOf(rows, mostRows));
+  const ids = taken.map(([id]) => id);
+  const hasMore = ids.length < happenings.length || happenings.length === limit;
+  const found = { chatIds: ids, hasMore, seqs: [], newestSeq: 0, statements: 2 };
   if (log === undefined || ids.length === 0) return found;
   const chatIds = JSON.stringify(ids);
   const seqs = new Set<number>();
   let { statements } = found;
   const isOfOldest = !("externalId" in chosen);
-  let missing = happened.results;
+  const happenedTo = taken.flatMap(([, each]) => each);
+  let missing = happenedTo;
   for (const around of AROUND_SECONDS) {
     const since = log.oldestAt - (isOfOldest ? farthestOfOldest(around) : FARTHEST_SECONDS);
     // The events of what happened earlier were pruned.
@@ -188,12 +201,29 @@ export async function findEvents(db: D1Database, chosen: Chosen, types: readonly
   const others = types.filter((type) => !LOCATED_EVENTS.includes(type));
   if (others.length > 0) {
     statements += 2;
-    const from = Math.min(...happened.results.map(({ at }) => at)) - FARTHEST_SECONDS;
+    const from = Math.min(...happenedTo.map(({ at }) => at)) - FARTHEST_SECONDS;
     const low = (await placesOf(db, siteId, [from])).get(from) ?? 0;
     const asked = selectOthers(db, { siteId, low, types: JSON.stringify(others), chatIds });
     for (const { seq } of (await asked.all<{ seq: number }>()).results) seqs.add(seq);
   }
   return { ...found, seqs: [...seqs], newestSeq: log.newestSeq, statements };
+}
+
+/** How many participants and deliveries a session has: about, because events of one second count as one. */
+function rowsOf(happenings: Happening[], log: LogRow | undefined): number {
+  const participants = happenings.reduce((sum, { agents }) => sum + agents, 0);
+  if (log === undefined) return participants;
+  return participants + happenings.filter(({ at }) => at >= log.oldestAt).length * log.webhooks;
+}
+
+/** How many of the first have so many rows together: one at least. */
+function fittingOf(rows: number[], most: number): number {
+  let sum = 0;
+  const tooMany = rows.findIndex((count) => {
+    sum += count;
+    return sum > most;
+  });
+  return tooMany < 0 ? rows.length : Math.max(1, tooMany);
 }
 
 const keyOf = ({ id, at }: Happening): string => `${id}/${at}`;

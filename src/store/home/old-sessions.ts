@@ -22,8 +22,11 @@ import { findEvents } from "./events-of-sessions.ts";
 /** How many sessions go with one batch. D1 runs one statement at a time, so a longer batch would delay signed calls. */
 export const SESSIONS_PER_BATCH = 200;
 
-/** A batch with this many participants takes no further session: a session may have 150. */
-const MOST_PARTICIPANTS = 1_000;
+/**
+ * A batch with this many participants and deliveries takes no further session: a session may have 150 participants, and each of its
+ * events a delivery for each webhook.
+ */
+const MOST_ROWS = 1_000;
 
 /** Which sessions of a site go. */
 export interface OldSessions {
@@ -129,17 +132,8 @@ export async function findOldSessions(
   { siteId, home, retentionDays, createdUntil }: OldSessions,
   types: readonly string[],
 ): Promise<Found> {
-  const search = (limit: number) => findEvents(db, { siteId, createdUntil, limit }, types);
-  let chosen = await search(SESSIONS_PER_BATCH);
-  let { statements } = chosen;
-  let hasMore = chosen.chatIds.length === SESSIONS_PER_BATCH;
-  const fitting = fittingOf(chosen.participants);
-  if (fitting < chosen.chatIds.length) {
-    chosen = await search(fitting);
-    statements += chosen.statements;
-    hasMore = true;
-  }
-  const { chatIds, seqs, newestSeq } = chosen;
+  const chosen = { siteId, createdUntil, limit: SESSIONS_PER_BATCH };
+  const { chatIds, seqs, newestSeq, hasMore, statements } = await findEvents(db, chosen, types, MOST_ROWS);
   const lastChatId = chatIds.at(-1);
   if (lastChatId === undefined) return { found: undefined, hasMore: false, statements };
   const externalIds = await selectCustomersOf(db, siteId, chatIds);
@@ -154,16 +148,6 @@ export async function findOldSessions(
     ...(asJson as Record<keyof typeof lists, string>),
   };
   return { found, hasMore, statements: statements + 1 };
-}
-
-/** How many of these sessions go with one batch: at least one. */
-function fittingOf(participantsOf: number[]): number {
-  let sum = 0;
-  for (const [at, count] of participantsOf.entries()) {
-    sum += count;
-    if (sum > MOST_PARTICIPANTS) return Math.max(1, at);
-  }
-  return participantsOf.length;
 }
 
 /** The statements of the batch that {@link removeOldSessions} makes. */
