@@ -13,18 +13,20 @@ import { deliveriesNow, eventsNow, webhooksNow } from "./webhook-reads.ts";
  * openapi.json.
  */
 
-const NOT_FOUND = { status: 404 };
+export const NOT_FOUND = { status: 404 };
 const DEFAULT_LIMIT = 20;
 
 interface Read extends Asked {
   path: string;
   /** The one site that the reader sees; undefined for all. */
   onlySite: number | undefined;
+  /** Whether the read found the site before its end began: then it shows what the home still has. */
+  hadSite: boolean;
 }
 
 /** The body that a read must answer; only `status` for a refusal. Undefined for an answer that is not compared. */
 export function readNow(model: Model, { path, ...asked }: Read): object | undefined {
-  const { query, settings, onlySite } = asked;
+  const { query, settings, onlySite, hadSite } = asked;
   const [first, second, third, fourth] = path.split("/").slice(1);
   const limit = Number(query.get("limit") ?? DEFAULT_LIMIT);
   if (first === "homes") return second === undefined ? { items: homesNow(model, settings.closedHomes) } : undefined;
@@ -44,7 +46,7 @@ export function readNow(model: Model, { path, ...asked }: Read): object | undefi
   const site = model.directory.get(siteId);
   if (site === undefined) return NOT_FOUND;
   if (third === undefined) return siteNow(model, siteId, site, asked.clock);
-  if (hasEnded(site)) return NOT_FOUND;
+  if (hasEnded(site) && !hadSite) return NOT_FOUND;
   if (site.status === "creating") return { status: isMalformed(query) ? 400 : 409 };
   const home = model.home(site.home);
   switch (third) {

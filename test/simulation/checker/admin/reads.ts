@@ -3,7 +3,7 @@ import type { Call } from "../../world/call.ts";
 import { isRoot } from "../door/visitor.ts";
 import type { Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
-import { readNow } from "./admin-reads.ts";
+import { NOT_FOUND, readNow } from "./admin-reads.ts";
 import type { AppRecords } from "./app-records.ts";
 import { AuditReads } from "./audit-reads.ts";
 import type { Intent, OperationOf } from "./intents.ts";
@@ -49,10 +49,14 @@ export class AdminReads {
   /** Notes what an open read may be answered at this moment. */
   look({ call, intent }: OperationOf<"read">, onlySite: number | undefined): void {
     const { settings, clock } = call;
-    const body = readNow(this.#model, { ...intent, settings, clock, onlySite });
-    if (body === undefined) return;
-    const known = this.#known.get(call) ?? [];
-    if (!known.some((each) => isDeepStrictEqual(each, body))) this.#known.set(call, [...known, body]);
+    const known = [...(this.#known.get(call) ?? [])];
+    // The site may end between the query that finds it and the query that reads its home.
+    const hadSite = known.some((each) => !isDeepStrictEqual(each, NOT_FOUND));
+    for (const found of hadSite ? [false, true] : [false]) {
+      const body = readNow(this.#model, { ...intent, settings, clock, onlySite, hadSite: found });
+      if (body !== undefined && !known.some((each) => isDeepStrictEqual(each, body))) known.push(body);
+    }
+    if (known.length > 0) this.#known.set(call, known);
   }
 
   ends(call: Call): void {
