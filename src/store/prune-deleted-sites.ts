@@ -28,8 +28,8 @@ export async function* pruneDeletedSites(
   for (const deletion of await counted(run, 1, () => selectUnderWay(home, db))) {
     try {
       if (deletion.keptAt === null && !(await goOn(run, db, directory, deletion))) continue;
-      yield* empty(run, db, deletion);
-      if (directory !== undefined) await end(run, db, directory, deletion);
+      const isEmpty = yield* empty(run, db, deletion);
+      if (isEmpty && directory !== undefined) await end(run, db, directory, deletion);
     } catch (error) {
       if (isOutOfCalls(error)) throw error;
       // One site must not stop the others.
@@ -63,8 +63,11 @@ async function goOn(run: Run, db: D1Database, directory: D1Database | undefined,
 
 const workerAt = ({ now }: Run) => ({ actor: "worker" as const, now, requestId: null, who: null, address: null });
 
-/** The tables without rows are passed over at once: a run of Workers Free must come to the others before it is cut off. */
-async function* empty(run: Run, db: D1Database, { siteId, home }: SiteDeletion): AsyncGenerator<number, void> {
+/**
+ * The tables without rows are passed over at once: a run of Workers Free must come to the others before it is cut off. @returns false when
+ * another run is at the same sessions: what they refer to cannot go yet
+ */
+async function* empty(run: Run, db: D1Database, { siteId, home }: SiteDeletion): AsyncGenerator<number, boolean> {
   const left = await counted(run, 1, () => selectTablesLeft(db, siteId));
   let areSessionsGone = false;
   for (const [name, { isOfSessions, ...each }] of Object.entries(SITE_TABLES)) {
@@ -74,12 +77,14 @@ async function* empty(run: Run, db: D1Database, { siteId, home }: SiteDeletion):
       const old = { siteId, home, retentionDays: null, createdUntil: Number.MAX_SAFE_INTEGER };
       for (let hasMore = true; hasMore; ) {
         const removal = await removeOldest(run, db, old);
-        hasMore = removal.hasMore && removal.removed > 0;
         yield removal.removed;
+        if (removal.hasMore && removal.removed === 0) return false;
+        hasMore = removal.hasMore;
       }
       areSessionsGone = true;
     }
   }
+  return true;
 }
 
 function deleteSome(db: D1Database, siteId: number, { table, key }: SiteTable): Promise<D1Result> {
