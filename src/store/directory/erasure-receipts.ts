@@ -1,14 +1,18 @@
 import { and, asc, eq, gte, lte, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
-import { erasureReceipts } from "../erasure-schema.ts";
+import { erasureReceipts, siteDeletions } from "../erasure-schema.ts";
 import { each, field } from "../json-rows.ts";
 import { withRetries } from "../run-batch.ts";
 
 /** A part of the list of sessions that an erasure deletes. */
 export type Receipt = Omit<typeof erasureReceipts.$inferSelect, "at">;
 
-/** Stores parts. Stored again, they are kept for longer, and name all that either names. @param now Unix seconds */
+/**
+ * Stores parts, but for those of sites of which nothing is left. Stored again, they are kept for longer, and name all that either names.
+ *
+ * @param now Unix seconds
+ */
 export async function insertReceipts(
   runtime: Runtime,
   directory: D1Database,
@@ -22,10 +26,12 @@ export async function insertReceipts(
   const rows = receipts.map((receipt) => ({ ...receipt, chatIds: JSON.stringify(receipt.chatIds) }));
   const columns = ["home", "siteId", "erasureId", "listedAt", "firstChatId"].map(field);
   const values = sql.join([...columns, sql`${now}`, ...["hash", "until", "chatIds"].map(field)], sql`, `);
+  const isGone = sql`EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${field("siteId")}
+    AND ${siteDeletions.home} = ${field("home")} AND ${siteDeletions.doneAt} IS NOT NULL)`;
   const insert = () =>
     drizzle(directory)
       .insert(erasureReceipts)
-      .select(sql`SELECT ${values} FROM ${each(rows)} WHERE true`)
+      .select(sql`SELECT ${values} FROM ${each(rows)} WHERE NOT ${isGone}`)
       .onConflictDoUpdate({
         target: [home, siteId, erasureId, listedAt, firstChatId],
         set: {

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { call } from "../../support/admin-calls.ts";
 import { countingDb } from "../../support/counting-db.ts";
-import { fieldsOf, HOMES, personText, placesOf } from "../../support/customers.ts";
+import { eraseWhole, fieldsOf, HOMES, personText, placesOf } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { settle, settleOnce } from "../../support/settle.ts";
@@ -243,6 +243,20 @@ describe("a deletion that was begun, and not kept, when the directory lost the s
     expect((await deleteSite(world, name)).status).toBe(202);
     await pruneAll(NOW);
     await expectGone(world, text);
+  });
+});
+
+describe("receipts of erasures of a site that has ended", () => {
+  it("are not kept when an operator sends them all, also for another home", async () => {
+    const { world, text } = await lived("main", { CREDENTIALS: undefined });
+    const [{ receipts } = {}] = await eraseWhole(world, text);
+    expect(receipts).toHaveLength(1);
+    await endSite(world);
+    await pruneAll(NOW);
+    for (const home of HOMES) {
+      await settle(world, home, { receipts });
+      expect(await tablesLeft(world)).toEqual([]);
+    }
   });
 });
 
