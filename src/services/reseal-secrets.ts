@@ -68,7 +68,7 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const count = (db: D1Database) => countSealedOtherwise(db, sealMark(keyring));
   const counted = await askHomes(ctx, count, open, began + COUNT_LIMIT_MS);
   const ofDirectory = open.filter(([home, db]) => db === directory && counted.answers.has(home));
-  const keys = await askHomes(ctx, () => resealHashKeys(ctx), ofDirectory, began + ALL_LIMIT_MS);
+  const keys = await askHomes(ctx, () => toItsEnd(ctx, resealHashKeys(ctx)), ofDirectory, began + ALL_LIMIT_MS);
   const down = new Set([...counted.down, ...keys.down]);
   const faults: Fault[] = [];
   let [left, resealed, remaining] = [OWNERS_PER_CALL, keys.answers.get(MAIN_HOME) ?? 0, 0];
@@ -85,7 +85,7 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
       continue;
     }
     asked++;
-    const reseal = (db: D1Database) => resealHome(ctx, db, keyring, left);
+    const reseal = (db: D1Database) => toItsEnd(ctx, resealHome(ctx, db, keyring, left));
     const answer = (await askHomes(ctx, reseal, [each], began + ALL_LIMIT_MS)).answers.get(home);
     queries += answer?.queries ?? QUERIES_PER_HOME;
     if (answer === undefined) {
@@ -109,6 +109,12 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   }
   const homesDown = [...homes.keys()].filter((home) => closedHomes.has(home) || down.has(home));
   return { resealed, remaining, unopened: faults.length, unopenedApps, unopenedWebhooks, homesDown };
+}
+
+/** Lets work go on after the answer, when its home is too slow for the answer. */
+function toItsEnd<T>({ waitUntil }: ServiceContext, work: Promise<T>): Promise<T> {
+  waitUntil(work.catch(() => {}));
+  return work;
 }
 
 /**

@@ -1,9 +1,10 @@
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isRefusedFor } from "../../src/errors.ts";
 import { customerHasher, hashCheck } from "../../src/services/customer-hash.ts";
 import { resealSecrets } from "../../src/services/reseal-secrets.ts";
 import { selectHashKeys, updateHashKey } from "../../src/store/directory/customer-hash-keys.ts";
+import { forgetHashKeys } from "../support/customers.ts";
 import { downDb } from "../support/down-db.ts";
 import { replacing } from "../support/replacing.ts";
 import { contextAt } from "../support/service-context.ts";
@@ -27,9 +28,10 @@ const rows = async () => (await env.DB.prepare("SELECT id, sealed FROM customer_
 const kept = async () => (await env.CREDENTIALS.list({ prefix: "customer-hash-key:" })).keys.map(({ name }) => name);
 
 beforeEach(async () => {
-  await env.DB.exec("DELETE FROM customer_hash_keys; DELETE FROM apps; DELETE FROM webhooks");
-  for (const name of await kept()) await env.CREDENTIALS.delete(name);
+  await forgetHashKeys();
+  await env.DB.exec("DELETE FROM apps; DELETE FROM webhooks");
 });
+afterEach(forgetHashKeys);
 
 describe("the key of customers' hashes", () => {
   it("is drawn once: in the directory and in KV, sealed, and the same for every isolate", async () => {
@@ -161,8 +163,7 @@ describe("a new master key", () => {
   it("is followed by another key when the old one is lost and its keys are deleted", async () => {
     const hash = await hashOf(before());
     await expect(hashOf(after())).rejects.toSatisfy(refused("hash_key_unopened"));
-    await env.DB.exec("DELETE FROM customer_hash_keys");
-    for (const name of await kept()) await env.CREDENTIALS.delete(name);
+    await forgetHashKeys();
     expect(await hashOf(after())).not.toBe(hash);
   });
 });

@@ -6,6 +6,7 @@ import { rotateSecret } from "../../src/services/app-secrets.ts";
 import { revokeApp } from "../../src/services/apps.ts";
 import { OWNERS_PER_CALL, resealSecrets } from "../../src/services/reseal-secrets.ts";
 import { WHOLE_LIMIT_MS } from "../../src/store/run-batch.ts";
+import { forgetHashKeys } from "../support/customers.ts";
 import { downDb } from "../support/down-db.ts";
 import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { lateDb } from "../support/late-db.ts";
@@ -23,8 +24,9 @@ const BOTH = await importKeyring([Uint8Array.fromBase64(NEW_TEXT), Uint8Array.fr
 const NEW_ID = BOTH.sealing.id;
 const [OLD_SEAL, NEW_SEAL] = [`v2.${OLD.sealing.id}`, `v2.${NEW_ID}`];
 
-// Re-sealing covers every app and webhook of the deployment, so this file has storage of its own.
+// Re-sealing covers every app, webhook and hash key of the deployment.
 beforeEach(async () => {
+  await forgetHashKeys();
   for (const db of [env.DB, env.HOME_APAC]) await db.exec("DELETE FROM webhooks; DELETE FROM apps");
 });
 afterEach(() => {
@@ -308,6 +310,29 @@ describe("re-sealing", () => {
     const began = Date.now();
     expect(await withoutWaiting(resealSecrets(ctx), faults)).toEqual({ ...result(2, 0), homesDown: silence.names });
     expect(Date.now() - began).toBeLessThan(WHOLE_LIMIT_MS);
+    expect((await rows(env.HOME_APAC)).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL]);
+  });
+
+  it("re-seals a home that is too slow for the answer after it", async () => {
+    await World.create({}, "apac");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    const [reached, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const batch = async (statements: D1PreparedStatement[]) => {
+      reached.resolve();
+      await goOn.promise;
+      return env.HOME_APAC.batch(statements);
+    };
+    const keys = { MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT };
+    const ctx = contextAt(NOW, { HOME_APAC: replacing(env.HOME_APAC, { batch }), ...keys });
+    const after: Promise<unknown>[] = [];
+    ctx.waitUntil = (work) => void after.push(work);
+    const answer = resealSecrets(ctx);
+    await reached.promise;
+    await vi.advanceTimersByTimeAsync(WHOLE_LIMIT_MS);
+    expect(await answer).toMatchObject({ resealed: 0, homesDown: ["apac"] });
+    goOn.resolve();
+    expect(after).not.toEqual([]);
+    await Promise.all(after);
     expect((await rows(env.HOME_APAC)).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL]);
   });
 

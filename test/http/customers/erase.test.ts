@@ -7,6 +7,7 @@ import {
   erase,
   eraseWhole,
   fieldsOf,
+  forgetHashKeys,
   HOMES,
   personText,
   placesOf,
@@ -168,10 +169,7 @@ describe("what is erased", () => {
     const text = personText();
     await seedCustomer(world, text, 300);
     const { body } = await erase(world, { sbs: text });
-    await env.DB.exec("DELETE FROM customer_hash_keys");
-    for (const { name } of (await env.CREDENTIALS.list({ prefix: "customer-hash-key:" })).keys) {
-      await env.CREDENTIALS.delete(name);
-    }
+    await forgetHashKeys();
     const [end] = await eraseWhole(world, text);
     expect(end).toMatchObject({ erasure_id: (body as { erasure_id: string }).erasure_id, remaining: 0 });
     expect(await placesOf(text)).toEqual([]);
