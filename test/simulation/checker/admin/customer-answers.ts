@@ -11,9 +11,17 @@ const SESSIONS_PER_PAGE = 3;
 
 type OfCustomer = OperationOf<"eraseCustomer" | "exportCustomer">["intent"];
 
-/** The erasures of a customer that were begun and not undone by a restore. */
-const erasuresOf = (model: Model, home: string, { siteId, sbs }: OfCustomer) =>
-  [...model.erasures.values()].filter((each) => each.home === home && each.siteId === siteId && each.sbs === sbs);
+/**
+ * The erasures of a customer that were begun and not undone by a restore. Without KV a restore takes the key of the hashes too: then the
+ * customer cannot be recognized any more.
+ */
+function erasuresOf(model: Model, home: string, { siteId, sbs }: OfCustomer) {
+  const isKnown = (hash: string) => model.hashKeys().some(({ id }) => hash.startsWith(`${id}.`));
+  const theirs = [...model.erasures.values()].filter(
+    (each) => each.home === home && each.siteId === siteId && each.sbs === sbs,
+  );
+  return theirs.filter(({ hash }) => isKnown(hash));
+}
 
 /** The status of a call about a customer, for what is stored now. */
 export function statusOfCustomer(

@@ -52,7 +52,8 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
       if (!home.sites.has(intent.siteId)) return 404;
       const routed = intent.appid === undefined ? undefined : model.routes.get(intent.appid);
       const isTaken = routed !== undefined && routed !== intent.siteId;
-      return isTaken || home.apps.has(`${intent.siteId}/${intent.appid}`) ? 409 : 201;
+      if (isTaken || home.apps.has(`${intent.siteId}/${intent.appid}`)) return 409;
+      return home.deletions.has(intent.siteId) ? 404 : 201;
     }
     case "addAgent":
       return home.agents.has(`${intent.siteId}/${intent.id}`) ? 409 : 201;

@@ -93,7 +93,9 @@ export function wrongWebhookAnswer(
   const isMoved =
     webhook?.status !== "disabled" &&
     changes.some(({ table, after }) => table === "deliveries" && after?.status === "pending");
-  const isDue = intent.kind === "ping" || intent.kind === "redeliver" || isMoved;
+  // A second try after a fault may find that what was pending has been delivered or erased meanwhile.
+  const isOver = call.faults.length > 0 && body.pending === 0;
+  const isDue = intent.kind === "ping" || intent.kind === "redeliver" || (isMoved && !isOver);
   if (isDue && !call.trips.some(({ to }) => to.startsWith("EVENTS "))) return "the queue was not told";
   // A second try answers with the webhook as it is then, with changes of other calls since the first try.
   const { pending, failed, oldest_pending_at, ...rest } = body;

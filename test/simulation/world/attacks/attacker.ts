@@ -88,7 +88,7 @@ export class Attacker {
 }
 
 /** The newest secret of an app, even if the attacker cannot have it. */
-export const secretOf = ({ secrets }: KnownApp): string => secrets.at(-1)?.secret ?? "none";
+export const secretOf = ({ secrets }: Pick<KnownApp, "secrets">): string => secrets.at(-1)?.secret ?? "none";
 
 /** All fields of a new session except the appid. */
 export const newSession = ({ world, chance }: Attacker, agent: number) => ({

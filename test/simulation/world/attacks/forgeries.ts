@@ -50,6 +50,7 @@ export function forge(attacker: Attacker): Wire {
   const { world, chance } = attacker;
   const { apps, oldSecrets } = world.company;
   const captured = attacker.captured();
+  if (apps.length === 0) return invent(attacker);
   const app = chance.one(apps);
   const fields = (appid: string) => ({ appid, ...newSession(attacker, chance.one(app.site.agentIds)) });
   const revoked = apps.filter((each) => each.revoked);
@@ -96,7 +97,7 @@ function spoilt<Fields extends object>({ world, chance }: Attacker, fields: Fiel
 
 function invent(attacker: Attacker): Wire {
   const { world, chance } = attacker;
-  const known = chance.one(world.company.apps);
+  const known = world.company.anyApp(chance);
   const appid = chance.happens(0.7)
     ? chance.uuid().replaceAll("-", "")
     : chance.one([

@@ -18,10 +18,9 @@ export async function intruders(attacker: Attacker): Promise<void> {
 }
 
 function intrusion({ world, chance }: Attacker): Wire {
-  const { sites, apps } = world.company;
-  const { siteId, webhooks } = chance.one(sites);
+  const { siteId, webhooks } = world.company.anySite(chance);
   const webhook = webhooks[0]?.id ?? "wh_none";
-  const { appid, secrets } = chance.one(apps);
+  const { appid, secrets } = world.company.anyApp(chance);
   const [method, path, body] = chance.one([
     ["GET", "/sites"],
     ["GET", `/sites/${siteId}/sessions`],

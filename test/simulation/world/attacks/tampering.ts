@@ -57,9 +57,9 @@ export async function tampering(attacker: Attacker): Promise<void> {
       deleteNonces(attacker);
       continue;
     }
-    const { apps, oldSecrets } = world.company;
+    const { oldSecrets } = world.company;
     const rotated = oldSecrets.length > 0 && chance.happens(0.5) ? chance.one(oldSecrets.slice(-6)) : undefined;
-    const { appid } = rotated ?? chance.one(apps);
+    const { appid } = rotated ?? world.company.anyApp(chance);
     if (!known.has(appid)) continue;
     const kind = tamperWith(attacker, appid, known);
     if (kind === "another home" && chance.happens(0.5)) await surge(attacker, appid);

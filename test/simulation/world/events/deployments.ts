@@ -122,8 +122,9 @@ export class Deployer {
     if (this.#chance.happens(0.5)) await this.#operator.call("POST", "/reseal");
     await world.sleep(REACHED_EVERYWHERE_MS);
     if (this.#chance.happens(0.3)) await this.#resealWithClosedHome();
-    const app = this.#chance.one(world.company.apps);
-    const rotated = this.#chance.happens(0.5) && !app.revoked ? this.#operator.rotate(app, 600) : undefined;
+    const apps = world.company.apps.filter(({ revoked }) => !revoked);
+    const app = apps.length > 0 && this.#chance.happens(0.5) ? this.#chance.one(apps) : undefined;
+    const rotated = app !== undefined ? this.#operator.rotate(app, 600) : undefined;
     const [done] = await Promise.all([resealAll(this.#operator), rotated]);
     // A rotation of an app at the same time has sealed with the new key too.
     if (done) this.#deploy({ masterKeyPrevious: undefined });

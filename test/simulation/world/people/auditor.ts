@@ -40,7 +40,7 @@ export class Auditor {
 
   /** Pulls events, as a company does that has no webhook. */
   async #pull(): Promise<void> {
-    const site = this.#chance.one(this.#world.company.sites);
+    const site = this.#world.company.anySite(this.#chance);
     const limit = this.#chance.one([1, 7, 100]);
     // Sometimes the place is beyond the last event, as it may be after a restore.
     const after = site.pulled + (this.#chance.happens(0.1) ? 5_000_000 : 0);
@@ -54,7 +54,7 @@ export class Auditor {
   async #readLog(): Promise<void> {
     const { company } = this.#world;
     const chance = this.#chance;
-    const site = chance.happens(0.5) ? `&site_id=${chance.one(company.sites).siteId}` : "";
+    const site = chance.happens(0.5) ? `&site_id=${company.anySite(chance).siteId}` : "";
     const asked = `/audit?limit=${chance.one([1, 3, 20, 100])}${site}`;
     let cursor = "";
     for (let left = chance.integer(1, 5); left > 0; left--) {
@@ -70,9 +70,9 @@ export class Auditor {
   #read(): string {
     const { company, cloud } = this.#world;
     const read = this.#chance.one(this.#chance.happens(0.3) ? JOURNAL_READS : Object.values(READS));
-    const site = this.#chance.one(company.sites);
+    const site = company.anySite(this.#chance);
     // Sometimes a call of another site, which this one must not show.
-    const owner = this.#chance.happens(0.4) ? this.#chance.one(company.sites) : site;
+    const owner = this.#chance.happens(0.4) ? company.anySite(this.#chance) : site;
     const ended = this.#chance.happens(0.3) ? company.endedSites.map(({ siteId }) => siteId) : [];
     const given = {
       siteIds: ended.length > 0 ? ended : [site.siteId],

@@ -36,6 +36,11 @@ export interface KnownSite {
   refusedSessions: Map<string, number[]>;
 }
 
+const NO_SITE: KnownSite = {
+  ...{ siteId: 1_000_000, home: "main", apps: [], agentIds: [1], chatIds: [], webhooks: [], pulled: 0 },
+  refusedSessions: new Map(),
+};
+
 /** Stands for a new secret whose answer was lost. */
 export const LOST_SECRET = "nobody knows it";
 
@@ -66,6 +71,17 @@ export class Company {
 
   get apps(): KnownApp[] {
     return this.sites.flatMap(({ apps }) => apps);
+  }
+
+  /** A site to name: when a restore has taken all, one that never was. */
+  anySite(chance: Chance): KnownSite {
+    return this.sites.length > 0 ? chance.one(this.sites) : { ...NO_SITE };
+  }
+
+  /** An app to name: when none is left, one that never was. */
+  anyApp(chance: Chance): Pick<KnownApp, "appid" | "secrets"> {
+    const { apps } = this;
+    return apps.length > 0 ? chance.one(apps) : { appid: "none", secrets: [] };
   }
 
   get sitesAtWork(): KnownSite[] {

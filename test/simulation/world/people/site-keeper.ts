@@ -20,7 +20,7 @@ export const SITE_ACTS = {
   endAgain: 2,
 };
 
-/** No run ends more sites: the callers of the others need them. */
+/** No run ends more sites, nor the last one with apps: the callers of the others need them. */
 const MOST_ENDS = 3;
 /** How many sites there are at least. */
 const LEAST_SITES = 2;
@@ -125,7 +125,8 @@ export class SiteKeeper {
     const { world, chance } = operator;
     const { company } = world;
     if (company.sites.length <= LEAST_SITES || company.endedSites.length >= MOST_ENDS) return;
-    for (let i = 0; i < CLOSINGS && company.sites.includes(site) && !world.closing; i++) {
+    const hasCallers = () => company.sites.some((other) => other !== site && other.apps.length > 0);
+    for (let i = 0; i < CLOSINGS && company.sites.includes(site) && hasCallers() && !world.closing; i++) {
       await operator.setSite(site, { status: "closed" });
       await world.sleep(chance.between(0, 3_000));
       const name = await this.#look(site);

@@ -156,7 +156,7 @@ export async function wake(world: World, { chance }: Operator, badge: Badge): Pr
  */
 async function useInSilence(keeper: TokenKeeper, expires = false): Promise<void> {
   const { world, chance } = keeper.operator;
-  const site = chance.one(world.company.sites);
+  const site = world.company.anySite(chance);
   const ofSite = chance.happens(0.5) && { site_id: site.siteId };
   const badge = await keeper.make({
     role: chance.one(["viewer", "operator"]),
