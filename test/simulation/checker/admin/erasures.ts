@@ -91,11 +91,12 @@ export const isErasing = (changes: Changes): boolean =>
     ["customers", "sessions", "messages", "participants", "events", "deliveries"].includes(table),
   ) || auditOf(changes).some(({ action }) => action === "customer.erased");
 
-/** The customer whose data a transaction erases; undefined when the intent does not say and no session tells. */
-function whose({ intent }: Operation, changes: Changes): string | undefined {
+/** The customer whose data a transaction erases; undefined when neither the intent says, nor a session, nor the audit log. */
+function whose(model: Model, { intent }: Operation, changes: Changes): string | undefined {
   if (intent.kind === "eraseCustomer") return intent.sbs;
   const [session] = goneOf(changes, "sessions");
-  return session === undefined ? undefined : String(session.customer_external_id);
+  if (session !== undefined) return String(session.customer_external_id);
+  return model.erasures.get(String(auditOf(changes)[0]?.subject))?.sbs;
 }
 
 /** @returns how one transaction of an erasure is wrong, before it is applied to the model */
@@ -108,7 +109,7 @@ export function wrongErasing(model: Model, operation: Operation, changes: Change
     return changes.length === 1 ? wrongBegin(model, operation, name, begins) : "it begins with a deletion";
   const sessions = goneOf(changes, "sessions");
   const siteId = Number((sessions[0] ?? audited[0] ?? changes[0]?.before ?? changes[0]?.after)?.site_id);
-  const sbs = whose(operation, changes);
+  const sbs = whose(model, operation, changes);
   const strange = audited.find(({ action, site_id }) => action !== "customer.erased" || site_id !== siteId);
   if (strange !== undefined || audited.length > 1) return `the audit log says ${JSON.stringify(audited)}`;
   const all = [...model.erasures.values()].filter((each) => each.home === name && each.siteId === siteId);
@@ -375,7 +376,7 @@ export function noteErasing(model: Model, operation: Operation, changes: Changes
   const sessions = goneOf(changes, "sessions");
   for (const { site_id, id } of sessions) model.erasedSessions.add(`${home}/${site_id}/${id}`);
   for (const message of goneOf(changes, "messages")) model.erasedTexts.add(String(message.content));
-  const sbs = whose(operation, changes);
+  const sbs = whose(model, operation, changes);
   const open = [...model.erasures.values()].filter(
     (each) =>
       each.home === home &&

@@ -92,10 +92,15 @@ export class Pruning {
     // A home that fails stops only its own pruning.
     const failed = new Set(call.faults.map((fault) => fault.split(":")[0]));
     const home = (name: string) => this.#model.home(name);
+    // Retention may have taken newer events in the same run, so that an old one is the newest, which stays.
+    const mayStay = ({ outbox }: HomeModel, event: Stored | undefined) =>
+      event === undefined || isNewest(outbox, event);
     const left =
       run.nonces.find((row) => !failed.has(row.home) && home(row.home).nonces.get(row.name) === row.expiresAt) ??
       run.keys.find((row) => !failed.has(row.home) && home(row.home).keys.get(row.name)?.expiresAt === row.expiresAt) ??
-      run.events.find((row) => !failed.has(row.home) && home(row.home).outbox.events.has(row.name)) ??
+      run.events.find(({ home: at, name }) => {
+        return !failed.has(at) && !mayStay(home(at), home(at).outbox.events.get(name));
+      }) ??
       run.refusals.find((row) => !failed.has(row.home) && home(row.home).refusals.has(row.name)) ??
       // A delivery that was sent again since then is another row object, and may stay.
       run.deliveries.find(({ home: at, name, row }) => !failed.has(at) && home(at).outbox.deliveries.get(name) === row);

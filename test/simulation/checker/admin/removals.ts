@@ -157,9 +157,9 @@ const isEnding = (home: HomeModel, siteId: number): boolean => {
   return row !== undefined && row.home === home.name && row.kept_at !== null;
 };
 
-/** A home notes that the directory and KV know of an end. */
+/** A home notes that the directory and KV know of an end, perhaps once more. */
 const isKeeping = ({ table, before, after }: Change): boolean =>
-  table === "site_deletions" && before?.kept_at === null && after !== null && after.kept_at !== null;
+  table === "site_deletions" && before !== null && after !== null && after.kept_at !== null && after.done_at === null;
 
 /** The cron job goes on with an end that a fault has stopped: apps and webhooks go. */
 function wrongStop(model: Model, home: HomeModel, changes: readonly Change[]): Broken {

@@ -1,7 +1,7 @@
 import type { Answer, Call } from "../../world/call.ts";
 import { TRANSIENT_FAULT } from "../../world/cloud/database-link.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
-import type { Model } from "../model.ts";
+import { hasEnded, type Model } from "../model.ts";
 import { NEGATIVE_CACHE_MS, WHOLE_LIMIT_MS } from "../periods.ts";
 import { formMismatch, LIMITED, mismatch, NO_ANSWER } from "./answers.ts";
 import type { AppLimits } from "./app-limits.ts";
@@ -55,13 +55,21 @@ export class Excuses {
       if (!isBorne || this.waitsForOthers(watched, (other) => this.#failedElsewhere(other))) return true;
       return isReadable(watched) && (this.#isMisled(watched) || this.#isToldUnconfirmed(watched, answer));
     }
-    if (committed !== undefined || !isReadable(watched)) return false;
+    if (!isReadable(watched)) return false;
+    if (committed !== undefined)
+      return this.#hasLostSite(watched) && mismatch(call, answer, { kind: "unsigned" }) === undefined;
     if (formMismatch(call, answer, LIMITED) === undefined) return this.#isLimited(watched);
     if (this.#isToldUnconfirmed(watched, answer)) return true;
     if (mismatch(call, answer, { kind: "unsigned" }) !== undefined) return false;
     // If the cached record was new enough all the time, an earlier failure explains nothing.
     const { appid } = watched.reading;
     return this.#isHidden(watched) || (this.#failedBefore(watched) && !this.#rules.costs.isWarm(call, appid));
+  }
+
+  /** The site has ended since the call committed, and a fault has hidden that from it: its next try is that of an unknown app. */
+  #hasLostSite({ call, reading }: ReadableCall): boolean {
+    const siteId = this.#model.routes.get(reading.appid);
+    return call.faults.length > 0 && siteId !== undefined && hasEnded(this.#model.directory.get(siteId));
   }
 
   /**

@@ -197,7 +197,7 @@ export class SignedCalls {
       const invented = siteId === undefined && !this.#model.versions.has(appid);
       this.#clientLimit.fails(call, { isLimited, forged, isUnknown, invented });
     } else this.#clientLimit.succeeds(call);
-    const done = committed !== undefined && formMismatch(call, answer, NO_ANSWER) !== undefined;
+    const done = committed !== undefined && !isUnsigned && formMismatch(call, answer, NO_ANSWER) !== undefined;
     if (done) this.usedRanstrs.uses(call);
     if (done) this.#appLimits.letThrough(call, appid, siteId, committed.at);
     if (done && freshness !== undefined) this.#appLimits.charge(call, { appid, siteId, ranstr: freshness.ranstr });
