@@ -87,7 +87,7 @@ export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<Is
   const version = newVersion(runtime);
   const sealed = await seal(runtime, await keyringOf(ctx), { siteId, appid, version }, "current", secret);
   const imported = (["appid", "secret"] as const).filter((field) => input[field] !== undefined);
-  const app = { siteId, appid, name, version, secret: sealed, imported };
+  const app = { siteId, home, appid, name, version, secret: sealed, imported };
   for (let attempt = 1; attempt <= TRIES; attempt++) {
     const isKept = attempt > 1;
     const found = await withRetries(runtime, () => selectHomeSite(db, siteId), answerBy).catch((error: unknown) =>

@@ -72,7 +72,7 @@ export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promis
   const version = newVersion(ctx.runtime);
   const owner = { siteId: site.id, webhookId: id, version };
   const sealed = await seal(ctx.runtime, await keyringOf(ctx), owner, "current", secret);
-  const row = { ...key, url, events, version, secret: sealed };
+  const row = { ...key, home: site.home, url, events, version, secret: sealed };
   const added = await insertWebhook(ctx.runtime, db, row, webhookDetails(row), authorOf(ctx));
   if (added === undefined) throw siteUnknown();
   if (added.webhook === null) throw refusedUrl(`a site has at most ${MOST_WEBHOOKS} webhooks`);

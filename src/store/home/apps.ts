@@ -2,10 +2,10 @@ import { and, asc, eq, getTableColumns, gt, gte, isNull, notExists, sql } from "
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
-import { siteDeletions } from "../erasure-schema.ts";
 import { type Watch, withRetries } from "../run-batch.ts";
 import { apps, homeSites } from "../schema.ts";
 import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
+import { endOf } from "./site-deletions.ts";
 
 type App = typeof apps.$inferSelect;
 
@@ -55,8 +55,9 @@ export function selectFirstApps(db: D1Database, siteId: number, limit: number): 
     .all();
 }
 
-/** A new app. `secret` is sealed. `imported` says which of appid and secret the operator brought along. */
-export type NewApp = AppKey & Pick<App, "name" | "version" | "secret"> & { imported: ("appid" | "secret")[] };
+/** A new app of a site of `home`. `secret` is sealed. `imported` says which of appid and secret the operator brought along. */
+export type NewApp = AppKey &
+  Pick<App, "name" | "version" | "secret"> & { home: string; imported: ("appid" | "secret")[] };
 
 /**
  * Inserts an app, unless its site has another revision than `revision`: then the route of the appid may have been released.
@@ -79,7 +80,6 @@ export async function insertApp(
     subject: sql`${app.appid}`,
     details: sql`${JSON.stringify({ name: app.name, imported })}`,
   };
-  const ended = store.select().from(siteDeletions).where(eq(siteDeletions.siteId, app.siteId));
   const batch = () =>
     store.batch([
       store
@@ -99,7 +99,7 @@ export async function insertApp(
               createdAt: sql`${author.now}`.as("app_created_at"),
             })
             .from(homeSites)
-            .where(and(eq(homeSites.siteId, app.siteId), eq(homeSites.revision, revision), notExists(ended))),
+            .where(and(eq(homeSites.siteId, app.siteId), eq(homeSites.revision, revision), notExists(endOf(db, app)))),
         )
         .onConflictDoNothing(),
       auditOf(db, author, audited, ONE_ROW, CHANGED),

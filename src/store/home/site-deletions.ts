@@ -18,6 +18,9 @@ export type SiteKey = Pick<SiteDeletion, "siteId" | "home">;
 
 const isOf = ({ siteId, home }: SiteKey) => and(eq(siteDeletions.siteId, siteId), eq(siteDeletions.home, home));
 
+/** A subquery: the end of a site that has begun. While there is none, the site may be changed. */
+export const endOf = (db: D1Database, key: SiteKey) => drizzle(db).select().from(siteDeletions).where(isOf(key));
+
 /**
  * Begins the end of a site that is closed and has this name, unless it has begun. From then on nothing opens the site or gives it an app.
  *

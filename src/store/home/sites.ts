@@ -21,6 +21,7 @@ import {
   webhooks,
 } from "../schema.ts";
 import { newestSessionId } from "./claim.ts";
+import { endOf } from "./site-deletions.ts";
 
 /** A site as its home knows it. */
 type HomeSite = typeof homeSites.$inferSelect;
@@ -141,9 +142,7 @@ export async function updateHomeSite(
 ): Promise<{ site: HomeSite; givenId: number | undefined } | undefined> {
   const store = drizzle(db);
   // A site whose deletion has begun stays closed.
-  const isEnd = and(eq(siteDeletions.siteId, known.siteId), eq(siteDeletions.home, known.home));
-  const ends = store.select().from(siteDeletions).where(isEnd);
-  const named = and(eq(homeSites.siteId, known.siteId), notExists(ends));
+  const named = and(eq(homeSites.siteId, known.siteId), notExists(endOf(db, known)));
   const find = () =>
     store
       .select({ ...getTableColumns(homeSites), highestId: HIGHEST_ID.as("highest_id") })

@@ -21,13 +21,13 @@ import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
-import { siteDeletions } from "../erasure-schema.ts";
 import { each } from "../json-rows.ts";
 import { auditLog } from "../operator-schema.ts";
 import { withRetries } from "../run-batch.ts";
 import { deliveries, homeSites, webhooks } from "../schema.ts";
 import { LEASE_SECONDS } from "./deliveries.ts";
 import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
+import { endOf } from "./site-deletions.ts";
 import { eventsSwitched } from "./sites.ts";
 
 /** The most webhooks of a site. */
@@ -96,7 +96,7 @@ export const isDeliveryOf = (key: WebhookKey) =>
 export async function insertWebhook(
   runtime: Runtime,
   db: D1Database,
-  webhook: WebhookKey & Pick<WebhookRow, "url" | "events" | "version" | "secret">,
+  webhook: WebhookKey & Pick<WebhookRow, "url" | "events" | "version" | "secret"> & { home: string },
   details: string,
   author: Author,
 ): Promise<{ webhook: Webhook | null } | undefined> {
@@ -115,7 +115,6 @@ export async function insertWebhook(
         ),
       ),
   );
-  const ended = store.select().from(siteDeletions).where(eq(siteDeletions.siteId, webhook.siteId));
   const present = store.select({ n: count() }).from(webhooks).where(eq(siteId, webhook.siteId));
   const audited = { siteId: sql`${webhook.siteId}`, subject: sql`${webhook.id}`, details: sql`${details}` };
   const eventsOn = {
@@ -151,7 +150,7 @@ export async function insertWebhook(
               failingToldAt: sql`NULL`.as("failing_told_at"),
             })
             .from(homeSites)
-            .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`, not(wasAdded), notExists(ended))),
+            .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`, not(wasAdded), notExists(endOf(db, webhook)))),
         )
         .onConflictDoNothing(),
       // Each of these statements runs only when the previous one changed a row, so a second try changes nothing.
@@ -162,7 +161,7 @@ export async function insertWebhook(
         .select({ wasAdded: sql<number>`${wasAdded}`.as("was_added"), webhook: SUMMARY })
         .from(homeSites)
         .leftJoin(webhooks, isWebhook(webhook))
-        .where(and(isSite, notExists(ended))),
+        .where(and(isSite, notExists(endOf(db, webhook)))),
     ]);
   const [, , , , [found]] = await withRetries(runtime, batch);
   if (found?.webhook === null && found.wasAdded === 1) throw changedMeanwhile();

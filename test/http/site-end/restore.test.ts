@@ -281,7 +281,7 @@ describe("an appid that was freed, and is another site's when the directory is r
 });
 
 describe("a site of main that has the id of a site of apac that ended", () => {
-  it("loses nothing, and can be changed", async () => {
+  it("loses nothing, and can be changed and get apps and webhooks", async () => {
     const { world } = await lived("main");
     const row = "INSERT INTO site_deletions VALUES (?, ?, 'apac', 1, 1, NULL)";
     await env.DB.prepare(row).bind(world.siteId, crypto.randomUUID()).run();
@@ -291,6 +291,9 @@ describe("a site of main that has the id of a site of apac that ended", () => {
     await pruneAll(NOW);
     expect(await world.stored()).toEqual(before);
     expect((await patchSite(world, { name: "Renamed" })).status).toBe(200);
+    expect((await call(world, "POST", `${sitePath(world)}/apps`, { name: "App" })).status).toBe(201);
+    const url = "https://hooks.example.com/";
+    expect((await call(world, "POST", `${sitePath(world)}/webhooks`, { url })).status).toBe(201);
     expect((await world.anotherIsolate().create()).status).toBe(200);
   });
 });

@@ -22,7 +22,7 @@ export function statusOfWebhooks(
   const { outbox } = home;
   if (intent.kind === "addWebhook") {
     if (!isPostable(intent.url) || !areTypes(intent.events)) return 400;
-    if (!home.sites.has(intent.siteId)) return 404;
+    if (!home.sites.has(intent.siteId) || home.deletions.has(intent.siteId)) return 404;
     return outbox.webhooksOf(intent.siteId).length >= 10 ? 400 : 201;
   }
   if (!("webhookId" in intent)) return undefined;

@@ -234,7 +234,7 @@ export const storeCases: Cases<Store> = {
       apps.insertApp(
         runtime,
         db,
-        { siteId: 7, appid: "b", name: "B", version: "b1", secret: "s", imported: [] },
+        { siteId: 7, home: "main", appid: "b", name: "B", version: "b1", secret: "s", imported: [] },
         0,
         author,
       ),
@@ -242,7 +242,7 @@ export const storeCases: Cases<Store> = {
       apps.insertApp(
         runtime,
         db,
-        { siteId: 7, appid: "b", name: "B", version: "b2", secret: "s", imported: ["appid"] },
+        { siteId: 7, home: "main", appid: "b", name: "B", version: "b2", secret: "s", imported: ["appid"] },
         0,
         author,
       ),
@@ -252,7 +252,7 @@ export const storeCases: Cases<Store> = {
       apps.insertApp(
         runtime,
         db,
-        { siteId: 7, appid: "c", name: "C", version: "c1", secret: "s", imported: [] },
+        { siteId: 7, home: "main", appid: "c", name: "C", version: "c1", secret: "s", imported: [] },
         0,
         author,
       ),
