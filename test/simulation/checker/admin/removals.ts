@@ -237,12 +237,11 @@ function wrongParts(home: HomeModel, siteId: number, ids: ReadonlySet<number>, c
   const { outbox } = home;
   const isIts = ({ site_id, session_id }: Row) => site_id === siteId && ids.has(Number(session_id));
   const seqs = new Set([...outbox.events.values()].filter(isIts).map(({ seq }) => seq));
+  const events = goneOf(changes, "events");
   // An erasure may have taken a session after it was found to be old: what it left of the events may go.
-  const events = goneOf(changes, "events")
-    .filter(({ seq, data }) => data !== null || seqs.has(seq))
-    .map(({ seq }) => seq);
-  if (events.length !== seqs.size || !events.every((seq) => seqs.has(seq))) {
-    return [rule, `the events ${events} go, its are ${[...seqs]}`];
+  for (const { seq, data } of events) if (data === null) seqs.add(seq);
+  if (events.length !== seqs.size || !events.every(({ seq }) => seqs.has(seq))) {
+    return [rule, `the events ${events.map(({ seq }) => seq)} go, its are ${[...seqs]}`];
   }
   const due = [...outbox.deliveries.values()].filter(({ site_id, seq }) => site_id === siteId && seqs.has(seq));
   const deliveries = goneOf(changes, "deliveries");
