@@ -196,8 +196,9 @@ export class Operators {
       const { changes } = operation;
       const what = `${call.name} was answered ${answer.status} and changed ${JSON.stringify(changes)}`;
       // A try whose answer was lost may have been before the end of the site.
-      const siteId = "siteId" in intent ? Number(intent.siteId) : 0;
-      const hasEndedSince = answer.status === 404 && hasEnded(this.#model.directory.get(siteId));
+      const siteId =
+        "siteId" in intent ? intent.siteId : "appid" in intent && this.#model.routes.get(intent.appid ?? "");
+      const hasEndedSince = answer.status === 404 && hasEnded(this.#model.directory.get(Number(siteId)));
       if (changes.length > 0 && !hasEndedSince) {
         this.#violate("who is refused at the door changes nothing", what, [call.name]);
       }
