@@ -104,8 +104,12 @@ export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<Is
       sayKept(error, appid),
     );
     if (outcome === "taken") throw appidTaken();
-    if (outcome === "stale" && (await selectDeletion(db, site)) !== undefined) throw siteUnknown();
-    if (outcome === "stale") continue;
+    if (outcome === "stale") {
+      const find = () => selectDeletion(db, site);
+      const end = await withRetries(runtime, find, answerBy).catch((error: unknown) => sayKept(error, appid));
+      if (end !== undefined) throw siteUnknown();
+      continue;
+    }
     const fresh = { previousVersion: null, previousSecret: null, previousExpiresAt: null, revokedAt: null };
     publishApp(ctx, { siteId, appid, home, version, secret: sealed, ...fresh });
     return { appid, secret, name, version };
