@@ -182,8 +182,8 @@ export interface SiteChange {
 }
 
 /**
- * Renames, opens or closes a site, makes it skip chat ids, turns its events on or off, or changes how long it keeps sessions. The home is changed first, because signed
- * calls obey the home. Then the directory gets a copy, with the next chat id. The same call sent again repairs a missing copy. When
+ * Renames, opens or closes a site, makes it skip chat ids, turns its events on or off, or changes how long it keeps sessions. The home is
+ * changed first, because signed calls obey the home. Then the directory gets a copy, with the next chat id. The same call sent again repairs a missing copy. When
  * the directory has a newer revision than a restored home, the home gets it with the change.
  *
  * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does

@@ -102,7 +102,8 @@ const nameOf = ({ home, table }: Walk): string => `${home}.${table}`;
 /**
  * Deletes the rows that have expired at `now` (Unix seconds), the events and refused calls that were kept long enough, the sessions that
  * their sites keep no longer, and all data of sites that end, in every home that is not closed. The tables take turns, one chunk each, so
- * that no table uses up the whole run. A table or a home that fails stops no other. The directory stores which table comes next; while `main` is closed or does not answer, each run starts at a random table.
+ * that no table uses up the whole run. A table or a home that fails stops no other. The directory stores which table comes next; while
+ * `main` is closed or does not answer, each run starts at a random table.
  */
 export async function prune(
   runtime: Runtime,

@@ -105,7 +105,11 @@ export async function selectHomesOf(db: D1Database, ids: number[]): Promise<Map<
   return new Map(rows.map(({ id, home }) => [id, home]));
 }
 
-/** Sites with an id above `after`, in the order of their ids, without those of which nothing is left. @param only the one site to list, if any */
+/**
+ * Sites with an id above `after`, in the order of their ids, without those of which nothing is left.
+ *
+ * @param only the one site to list, if any
+ */
 export function selectSites(db: D1Database, after: number, limit: number, only?: number): Promise<Site[]> {
   return drizzle(db)
     .select()

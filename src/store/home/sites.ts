@@ -128,8 +128,8 @@ function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
  * undo the change.
  *
  * @param answerBy see {@link withRetries}
- * @returns the site as it is now; undefined when the home does not have it, or its deletion has begun. `givenId` is set when the wanted floor was too low, and
- *   then nothing was changed: it is the highest id that was given or skipped
+ * @returns the site as it is now; undefined when the home does not have it, or its deletion has begun. `givenId` is set when the wanted
+ *   floor was too low, and then nothing was changed: it is the highest id that was given or skipped
  * @throws ServiceError as {@link changeRow} does
  */
 export async function updateHomeSite(
