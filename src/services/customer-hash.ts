@@ -56,22 +56,25 @@ const unopened = () =>
     retryAfter: 30,
   });
 
+/** The keys that the directory has, and those that KV has. A restored directory may have lost its own. */
+async function allKeys(ctx: ServiceContext): Promise<KeptHashKey[]> {
+  const stored = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory));
+  return [...stored, ...(await readHashKeys(ctx.config.credentials, fromKv(ctx)))];
+}
+
 /** The hasher of this deployment, as long as its key is known. Draws none, so it works while the directory is closed. */
 export async function knownHasher(ctx: ServiceContext): Promise<Hasher | undefined> {
   const keyring = await keyringOf(ctx);
-  const stored = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory));
-  const rows = [...stored, ...(await readHashKeys(ctx.config.credentials, fromKv(ctx)))];
-  return (await firstOpened(keyring, rows))?.hasher;
+  return (await firstOpened(keyring, await allKeys(ctx)))?.hasher;
 }
 
 /** Whether a hash is that of a customer; undefined when its key is not known any more. */
 export type HashCheck = (hash: string, siteId: number, externalId: string) => Promise<boolean | undefined>;
 
-/** Checks hashes of every key that opens. A restored directory may have lost the key, so KV is asked too. */
+/** Checks hashes of every key that opens. */
 export async function hashCheck(ctx: ServiceContext): Promise<HashCheck> {
   const keyring = await keyringOf(ctx);
-  const stored = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory));
-  const rows = [...stored, ...(await readHashKeys(ctx.config.credentials, fromKv(ctx)))];
+  const rows = await allKeys(ctx);
   return async (hash, siteId, externalId) => {
     const keys = rows.filter(({ id }) => hash.startsWith(`${id}.`));
     const theirs = await (await firstOpened(keyring, keys))?.hasher(siteId, externalId);

@@ -83,7 +83,7 @@ export async function exportSite(
       found = part.sessions.ids.map((id) => ({ id }));
     }
     if (found.length > left) {
-      part.next = nameOf(site, { stage, key: String(found[left - 1]?.id ?? (key || FIRST[stage])) });
+      part.next = nameOf(site, { stage, key: String(found[left - 1]?.id ?? key) });
       if (stage !== "sessions") part[stage].pop();
       else part.sessions = withoutLast(part.sessions);
       break;

@@ -1,7 +1,7 @@
-import { and, asc, type Column, eq, gt, inArray, isNotNull, notExists, sql } from "drizzle-orm";
+import { and, asc, type Column, eq, gt, inArray, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { type Route, selectAppsAfter } from "./divergent-apps.ts";
-import { siteDeletions } from "./erasure-schema.ts";
+import { keptEndIn } from "./home/site-deletions.ts";
 import { each, field } from "./json-rows.ts";
 import { appRoutes, homeSites, sites } from "./schema.ts";
 
@@ -80,16 +80,11 @@ export async function copySitesToHome(
  * another home's site has got its id meanwhile, or when it ends.
  */
 export async function copySitesToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
-  const isEnd = and(eq(siteDeletions.siteId, homeSites.siteId), eq(siteDeletions.home, home));
-  const ends = drizzle(db)
-    .select()
-    .from(siteDeletions)
-    .where(and(isEnd, isNotNull(siteDeletions.keptAt)));
   const siteRows = (after: number) =>
     drizzle(db)
       .select()
       .from(homeSites)
-      .where(and(gt(homeSites.siteId, after), notExists(ends)))
+      .where(and(gt(homeSites.siteId, after), notExists(keptEndIn(db, home))))
       .orderBy(asc(homeSites.siteId))
       .limit(CHUNK)
       .all();

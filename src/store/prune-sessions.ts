@@ -1,7 +1,7 @@
-import { and, asc, eq, isNotNull, not, notExists, sql } from "drizzle-orm";
+import { and, asc, isNotNull, not, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { siteDeletions } from "./erasure-schema.ts";
 import { findOldSessions, type OldSessions, removeOldSessions, STATEMENTS_PER_BATCH } from "./home/old-sessions.ts";
+import { keptEndIn } from "./home/site-deletions.ts";
 import { each } from "./json-rows.ts";
 import { counted, type Run, type Where } from "./pruner.ts";
 import { isOutOfCalls } from "./run-batch.ts";
@@ -72,11 +72,7 @@ async function selectDue(
 ): Promise<{ siteId: number; retentionDays: number }[]> {
   const store = drizzle(db);
   const keptUntil = sql`${oldestAt} + ${homeSites.retentionDays} * ${DAY}`;
-  const isEnd = and(eq(siteDeletions.siteId, homeSites.siteId), eq(siteDeletions.home, home));
-  const ends = store
-    .select()
-    .from(siteDeletions)
-    .where(and(isEnd, isNotNull(siteDeletions.keptAt)));
+  const ends = keptEndIn(db, home);
   const isPassed = sql`${homeSites.siteId} IN (SELECT value FROM ${each(passed)})`;
   const select = () =>
     store

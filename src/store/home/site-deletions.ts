@@ -21,6 +21,15 @@ const isOf = ({ siteId, home }: SiteKey) => and(eq(siteDeletions.siteId, siteId)
 /** A subquery: the end of a site that has begun. While there is none, the site may be changed. */
 export const endOf = (db: D1Database, key: SiteKey) => drizzle(db).select().from(siteDeletions).where(isOf(key));
 
+/** A subquery, for conditions on `home_sites`: the end of the site, once other databases know of it too. */
+export const keptEndIn = (db: D1Database, home: string) =>
+  drizzle(db)
+    .select()
+    .from(siteDeletions)
+    .where(
+      and(eq(siteDeletions.siteId, homeSites.siteId), eq(siteDeletions.home, home), isNotNull(siteDeletions.keptAt)),
+    );
+
 /**
  * Begins the end of a site that is closed and has this name, unless it has begun. From then on nothing opens the site or gives it an app.
  *
@@ -134,20 +143,10 @@ export const selectKeptDeletions = (db: D1Database, home: string): Promise<SiteD
 
 /** The sites among these that the home has, and does not know to have ended: a restore has brought them back. */
 export async function selectBack(db: D1Database, home: string, siteIds: number[]): Promise<Set<number>> {
-  const ends = and(
-    eq(siteDeletions.siteId, homeSites.siteId),
-    eq(siteDeletions.home, home),
-    isNotNull(siteDeletions.keptAt),
-  );
   const rows = await drizzle(db)
     .select({ siteId: homeSites.siteId })
     .from(homeSites)
-    .where(
-      and(
-        sql`${homeSites.siteId} IN (SELECT value FROM ${each(siteIds)})`,
-        notExists(drizzle(db).select().from(siteDeletions).where(ends)),
-      ),
-    )
+    .where(and(sql`${homeSites.siteId} IN (SELECT value FROM ${each(siteIds)})`, notExists(keptEndIn(db, home))))
     .all();
   return new Set(rows.map(({ siteId }) => siteId));
 }

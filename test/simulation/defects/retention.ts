@@ -301,8 +301,8 @@ export const RETENTION_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/export-site.ts",
-        find: "String(found[left - 1]?.id ?? (key || FIRST[stage]))",
-        replace: "String(found[left]?.id ?? (key || FIRST[stage]))",
+        find: "String(found[left - 1]?.id ?? key)",
+        replace: "String(found[left]?.id ?? key)",
       },
     ],
   },

@@ -57,8 +57,10 @@ const isShorter = (days: number | null, now: number | null): boolean => days !==
 async function askPage(c: PageContext, site: Site, days: number | null, again?: Filled): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
-  const now = await readRetention(ctx, { site });
-  const then = await readRetention(ctx, { site, days: days ?? undefined });
+  const [now, then] = await Promise.all([
+    readRetention(ctx, { site }),
+    readRetention(ctx, { site, days: days ?? undefined }),
+  ]);
   const isLess = isShorter(days, now.days);
   const path = retentionPath(site);
   const body = (
