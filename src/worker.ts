@@ -3,6 +3,7 @@ import { type Bindings, type Config, readConfig } from "./config.ts";
 import { isJournalMessage } from "./journal/journal.ts";
 import { SESSION_EVENT_TYPES } from "./operations/index.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
+import { CALL_RULES } from "./signed/call-rules.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 
 /** The crons, spelled as in wrangler.toml. */
@@ -23,7 +24,8 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
   async function runPruning(config: Config, now: number): Promise<string[]> {
     const { prune } = await import("./store/prune.ts");
     const since = runtime.elapsed();
-    const { removed, faults, next } = await prune(runtime, { ...config, sessionEventTypes: SESSION_EVENT_TYPES }, now);
+    const settings = { ...config, sessionEventTypes: SESSION_EVENT_TYPES, callRules: CALL_RULES };
+    const { removed, faults, next } = await prune(runtime, settings, now);
     const failed = Object.entries(removed).flatMap(([home, tables]) =>
       Object.keys(tables).flatMap((table) => (faults[home]?.[table] === undefined ? [] : `${home}.${table}`)),
     );
@@ -48,7 +50,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
 
     /** The messages of EVENTS name webhooks with deliveries that are due. Those of JOURNAL hold refused calls. */
     async queue(batch, env, ctx) {
-      const tools = { runtime, telemetry, config: readConfig(env, telemetry) };
+      const tools = { runtime, telemetry, config: readConfig(env, telemetry), callRules: CALL_RULES };
       const { refused, others } = Object.groupBy(batch.messages, ({ body }) =>
         isJournalMessage(body) ? "refused" : "others",
       );

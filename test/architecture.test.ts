@@ -29,7 +29,7 @@ const SURFACES = ["http/signed", "http/admin", "http/console"];
  */
 const MAY_IMPORT: Record<string, string[]> = {
   "index.ts": ["worker.ts"],
-  "worker.ts": ["app.ts", "operations", "store", "webhooks", "journal", "config.ts", ...LEAVES],
+  "worker.ts": ["app.ts", "operations", "store", "webhooks", "journal", "signed/call-rules.ts", "config.ts", ...LEAVES],
   "app.ts": [
     "http",
     "http/operators.ts",

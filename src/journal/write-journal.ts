@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import { type Runtime, sleep, withinTime } from "../runtime.ts";
+import { type CallRules, countLate } from "../store/home/count-calls.ts";
 import { insertRefusals } from "../store/home/refusals.ts";
 import { rootOf, TRY_LIMIT_MS } from "../store/run-batch.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -30,6 +31,7 @@ interface Tools {
   runtime: Runtime;
   telemetry: Telemetry;
   config: Config;
+  callRules: CallRules;
 }
 
 /** A message of the queue, with what the platform does about it. */
@@ -75,10 +77,10 @@ export async function writeJournal(
   });
 }
 
-const isObject = (row: unknown): boolean => typeof row === "object" && row !== null;
+const isObject = (row: unknown): row is { at?: unknown } => typeof row === "object" && row !== null;
 
 async function writeHome(
-  { runtime, config }: Tools,
+  { runtime, config, callRules }: Tools,
   home: string,
   messages: QueueMessage[],
   notBefore: Map<string, number>,
@@ -97,13 +99,18 @@ async function writeHome(
   // A message of another version may hold anything. One row that cannot be read must not hold up the others for days.
   const rows = messages.flatMap(({ body }) => (body as JournalMessage).refusals).filter(isObject);
   if (rows.length === 0) return { rows: 0 };
+  // Counting is at least as far behind as nonces live.
+  const areOld = rows.some(({ at }) => !(Number(at) > runtime.now() / 1000 - callRules.nonceSeconds));
   try {
     const batch = () =>
       db.batch(
         Array.from({ length: Math.ceil(rows.length / ROWS_PER_STATEMENT) }, (_, i) => {
           const some = rows.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT);
-          return insertRefusals(db, { rows: JSON.stringify(some) });
-        }),
+          return [
+            ...(areOld ? countLate(db, some, callRules) : []),
+            insertRefusals(db, { rows: JSON.stringify(some) }),
+          ];
+        }).flat(),
       );
     // One try: the queue makes the others.
     const written = await withinTime(runtime, TRY_LIMIT_MS, batch, () => {

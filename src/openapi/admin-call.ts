@@ -6,6 +6,7 @@ import type { journalSchemas } from "./journal-schemas.ts";
 import type { Words } from "./json-schema.ts";
 import type { siteSchemas } from "./site-schemas.ts";
 import type { tokenSchemas } from "./token-schemas.ts";
+import type { usageSchemas } from "./usage-schemas.ts";
 import type { webhookSchemas } from "./webhook-schemas.ts";
 
 type SchemaName =
@@ -15,6 +16,7 @@ type SchemaName =
   | keyof typeof journalSchemas
   | keyof typeof siteSchemas
   | keyof typeof tokenSchemas
+  | keyof typeof usageSchemas
   | keyof typeof webhookSchemas;
 
 /** The words of openapi.json for a call of the admin API. The call itself declares the rest, and admin-paths.ts puts both together. */
@@ -25,7 +27,9 @@ export interface CallWords {
   query?: Words;
   /** The name of the component that describes its body. */
   body?: SchemaName;
-  answer: { status: 200 | 201 | 202; schema: SchemaName; media?: "application/x-ndjson" } | { status: 204 };
+  answer:
+    | { status: 200 | 201 | 202; schema: SchemaName; media?: "application/x-ndjson" | "application/openmetrics-text" }
+    | { status: 204 };
   /** In addition to the refusals that every call about a site or an app has. */
   refusals?: Parameters<typeof problems>;
   description200: string;

@@ -12,6 +12,7 @@ import { journalWords } from "./journal-operations.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 import { siteWords } from "./site-operations.ts";
 import { tokenWords } from "./token-operations.ts";
+import { usageWords } from "./usage-operations.ts";
 import { webhookWords } from "./webhook-operations.ts";
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
@@ -55,6 +56,7 @@ const WORDS: Record<AdminCallId, CallWords> = {
   ...journalWords,
   ...siteWords,
   ...tokenWords,
+  ...usageWords,
   ...webhookWords,
 };
 

@@ -8,6 +8,7 @@ import { journalSchemas } from "./journal-schemas.ts";
 import { signedPaths, signedSchemas } from "./signed-operations.ts";
 import { siteSchemas } from "./site-schemas.ts";
 import { tokenSchemas } from "./token-schemas.ts";
+import { usageSchemas } from "./usage-schemas.ts";
 import { webhookSchemas } from "./webhook-schemas.ts";
 
 const STATES = ["ok", "down"];
@@ -113,6 +114,7 @@ export function openApiDocument(version: string) {
         ...journalSchemas,
         ...customerSchemas,
         ...tokenSchemas,
+        ...usageSchemas,
         ...webhookSchemas,
         ...eventSchemas,
       },

@@ -42,6 +42,12 @@ const CODES: Readonly<Record<string, SignedErrorCode>> = {
   ),
 };
 
+/** The reasons whose calls have used up their ranstr: the nonce has the reason too. */
+export const NONCE_REASONS: readonly string[] = [
+  "key_reused",
+  ...OPERATIONS.flatMap(({ refusals }) => Object.keys(refusals)),
+];
+
 /** Every reason that the journal can have. */
 export const REFUSAL_REASONS: readonly string[] = Object.keys(CODES);
 

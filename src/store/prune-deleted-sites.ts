@@ -65,7 +65,7 @@ const workerAt = ({ now }: Run) => ({ actor: "worker" as const, now, requestId: 
 
 /**
  * The tables without rows are passed over at once: a run of Workers Free must come to the others before it is cut off. @returns false when
- * another run is at the same sessions: what they refer to cannot go yet
+ * another run is at the same site: what is left goes with the next run
  */
 async function* empty(run: Run, db: D1Database, { siteId, home }: SiteDeletion): AsyncGenerator<number, boolean> {
   const left = await counted(run, 1, () => selectTablesLeft(db, siteId));
@@ -84,11 +84,12 @@ async function* empty(run: Run, db: D1Database, { siteId, home }: SiteDeletion):
       areSessionsGone = true;
     }
   }
-  return true;
+  // Another run may have counted calls of the site meanwhile.
+  return (await counted(run, 1, () => selectTablesLeft(db, siteId))).size === 0;
 }
 
 function deleteSome(db: D1Database, siteId: number, { table, key }: SiteTable): Promise<D1Result> {
-  const columns = sql.join(key, sql`, `);
+  const columns = sql.join(key.length === 0 ? [table.siteId] : key, sql`, `);
   const some = sql`(SELECT ${columns} FROM ${table} WHERE ${table.siteId} = ${siteId} LIMIT ${ROWS_PER_STATEMENT})`;
   return drizzle(db)
     .delete(table)
@@ -98,7 +99,7 @@ function deleteSome(db: D1Database, siteId: number, { table, key }: SiteTable): 
 
 async function end(run: Run, db: D1Database, directory: D1Database, deletion: SiteDeletion): Promise<void> {
   if (!(await counted(run, 3, () => deleteHomeSite(db, deletion, workerAt(run))))) return;
-  await counted(run, 4, () => noteSiteGone(directory, deletion, run.now));
+  await counted(run, 5, () => noteSiteGone(directory, deletion, run.now));
   await counted(run, 1, () => noteDone(db, deletion, run.now));
 }
 

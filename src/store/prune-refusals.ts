@@ -3,16 +3,21 @@ import { drizzle } from "drizzle-orm/d1";
 import { firstRequestIdAt } from "../request-id.ts";
 import { inChunks, type Run } from "./pruner.ts";
 import { homeSites, refusals } from "./schema.ts";
+import { folds } from "./usage-schema.ts";
 
-/** Deletes the refused calls that were kept long enough. Ids sort by time, so no row is read that stays. */
+/**
+ * Deletes the refused calls that were kept long enough and are counted. Ids sort by time, so no row is read that stays, unless counting is
+ * far behind.
+ */
 export function pruneRefusals(run: Run, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
   const { siteId, requestId } = refusals;
+  const isCounted = sql`${refusals.at} <= coalesce((SELECT ${folds.refusalsUntil} FROM ${folds}), ${refusals.at})`;
   const old = store
     .select({ siteId, requestId })
     .from(homeSites)
     .crossJoin(refusals)
-    .where(and(eq(siteId, homeSites.siteId), lt(requestId, firstRequestIdAt(run.journalKeptUntil + 1))))
+    .where(and(eq(siteId, homeSites.siteId), lt(requestId, firstRequestIdAt(run.journalKeptUntil + 1)), isCounted))
     .limit(run.chunkRows);
   return inChunks(run, () => store.delete(refusals).where(sql`(${siteId}, ${requestId}) IN ${old}`).run());
 }

@@ -2,12 +2,15 @@ import { eq, lte, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../runtime.ts";
 import { erasureReceipts } from "./erasure-schema.ts";
+import { type CallRules, countNonces } from "./home/count-calls.ts";
+import { notePassed } from "./home/folds.ts";
 import { RECEIPT_SECONDS } from "./kv-erasures.ts";
 import { adminTokens, consoleForms, consoleSessions } from "./operator-schema.ts";
 import { pruneDeletedSites, pruneEndedSites } from "./prune-deleted-sites.ts";
 import { pruneDeliveries, pruneEvents } from "./prune-events.ts";
 import { pruneRefusals } from "./prune-refusals.ts";
 import { pruneSessions } from "./prune-sessions.ts";
+import { foldUsage } from "./prune-usage.ts";
 import { counted, inChunks, pruner, type Run, STATEMENTS_PER_CHUNK } from "./pruner.ts";
 import { isOutOfCalls, rootOf, TRIES } from "./run-batch.ts";
 import { idempotencyKeys, jobs, nonces } from "./schema.ts";
@@ -44,7 +47,12 @@ function pruneTokens(run: Run, db: D1Database): AsyncGenerator<number, void> {
 }
 
 const HOME_PRUNERS = {
-  nonces: pruner(nonces, nonces.expiresAt, [nonces.siteId, nonces.appid, nonces.ranstr]),
+  nonces: pruner(nonces, nonces.expiresAt, [nonces.siteId, nonces.appid, nonces.ranstr], {
+    count: ({ now, callRules }, db, expired) => countNonces(db, expired, now, callRules),
+    isThrough: ({ callRules }, db, since) => [notePassed(db, since - callRules.nonceSeconds)],
+  }),
+  // Right after the nonces: in most homes they are one chunk, and all counted by then.
+  usage: foldUsage,
   idempotency_keys: pruner(idempotencyKeys, idempotencyKeys.expiresAt, [
     idempotencyKeys.siteId,
     idempotencyKeys.appid,
@@ -78,6 +86,7 @@ interface Settings {
   journalDays: number;
   /** All types of events that sessions have. */
   sessionEventTypes: readonly string[];
+  callRules: CallRules;
 }
 
 /** The result of a run, by home and by table. */
@@ -97,23 +106,26 @@ interface Walk {
   chunks: AsyncGenerator<number, void>;
 }
 
-const nameOf = ({ home, table }: Walk): string => `${home}.${table}`;
+/** Where a run starts that comes to this walk first. Usage comes after the nonces: it would be a run behind otherwise. */
+const nameOf = ({ home, table }: Walk): string => `${home}.${table === "usage" ? "nonces" : table}`;
 
 /**
  * Deletes the rows that have expired at `now` (Unix seconds), the events and refused calls that were kept long enough, the sessions that
- * their sites keep no longer, and all data of sites that end, in every home that is not closed. The tables take turns, one chunk each, so
+ * their sites keep no longer, and all data of sites that end, in every home that is not closed. Counts the calls before it deletes what
+ * they leave, and tells the directory how each home is. The tables take turns, one chunk each, so
  * that no table uses up the whole run. A table or a home that fails stops no other. The directory stores which table comes next; while
  * `main` is closed or does not answer, each run starts at a random table.
  */
 export async function prune(
   runtime: Runtime,
-  { directory, homes, closedHomes, eventRetentionDays, journalDays, sessionEventTypes }: Settings,
+  { directory, homes, closedHomes, eventRetentionDays, journalDays, sessionEventTypes, callRules }: Settings,
   now: number,
   { chunkRows, statements }: PruneLimits = LIMITS,
 ): Promise<Pruned> {
   const keptUntil = now - eventRetentionDays * 86_400;
   const journalKeptUntil = now - journalDays * 86_400;
-  const run: Run = { runtime, now, keptUntil, journalKeptUntil, chunkRows, sessionEventTypes, left: statements };
+  const kept = { keptUntil, journalKeptUntil };
+  const run: Run = { runtime, now, ...kept, chunkRows, sessionEventTypes, callRules, left: statements };
   const pruned: Pruned = { removed: {}, faults: {} };
   const served = [...homes].filter(([home]) => !closedHomes.has(home));
   const isDirectoryServed = served.some(([, db]) => db === directory);

@@ -1,15 +1,16 @@
 import { and, eq, getTableName, lte, type SQL, sql } from "drizzle-orm";
+import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle } from "drizzle-orm/d1";
 import type { AnySQLiteColumn, SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Runtime } from "../runtime.ts";
+import type { CallRules } from "./home/count-calls.ts";
 import { TRIES, withRetries } from "./run-batch.ts";
 import { jobs } from "./schema.ts";
 
 /**
- * A chunk has at most four statements, each with its tries: read the place, find the end of the chunk, delete, store the new place. One
- * of sessions has up to 25, so a run may take 75 more than it has: D1 allows for them.
+ * A chunk has at most eight statements, each with its tries: read the place, look at the chunk, count in four, delete, store the new place. One of sessions has up to 25, so a run may take 75 more than it has: D1 allows for them.
  */
-export const STATEMENTS_PER_CHUNK = 4 * TRIES;
+export const STATEMENTS_PER_CHUNK = 8 * TRIES;
 
 /** A run of the job. */
 export interface Run {
@@ -23,6 +24,7 @@ export interface Run {
   chunkRows: number;
   /** All types of events that sessions have. */
   sessionEventTypes: readonly string[];
+  callRules: CallRules;
   /** The statements that this run may still use. */
   left: number;
 }
@@ -48,53 +50,82 @@ const row = (parts: (KeyColumn | string | number)[]) =>
     sql`, `,
   )})`;
 
+/** Statements that a batch of drizzle takes. */
+type Statements = readonly BatchItem<"sqlite">[];
+
+const isNotEmpty = (statements: Statements): statements is [BatchItem<"sqlite">, ...BatchItem<"sqlite">[]] =>
+  statements.length > 0;
+
+/** Whether a chunk has a last row. Otherwise it goes to the end. */
+const isPlace = (last: Record<string, string | number | null>): last is Record<string, string | number> =>
+  Object.values(last).every((part) => part !== null);
+
+/** What becomes of rows before they are deleted, in the batch of their chunk. */
+interface Counting {
+  count: (run: Run, db: D1Database, expired: SQL | undefined) => Statements;
+  /** All rows that had expired at `since` (Unix seconds) are counted. */
+  isThrough: (run: Run, db: D1Database, since: number) => Statements;
+}
+
 /**
  * Deletes a table's expired rows chunk by chunk until every row was read once. Yields the number of rows that each chunk removed.
  * The table is read in the order of its key: from the place where the last run stopped to the end, then from the start to that
  * place. An index on expires_at would cost every request a written row.
  */
-export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn | SQL, key: KeyColumn[]) {
+export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn | SQL, key: KeyColumn[], counting?: Counting) {
   const name = `prune ${getTableName(table)}`;
   const start: Place = key.map(({ dataType }) => (dataType === "number" ? 0 : ""));
-  const keyOf: Record<string, KeyColumn> = Object.fromEntries(key.map((column) => [column.name, column]));
   const between = (from: Place, to: Place | undefined) =>
     and(sql`${row(key)} > ${row(from)}`, to && sql`${row(key)} <= ${row(to)}`);
 
   return async function* prune(run: Run, db: D1Database): AsyncGenerator<number, void> {
     const store = drizzle(db);
-    const lastOfChunk = (from: Place, to: Place | undefined) =>
-      store
-        .select(keyOf)
-        .from(table)
-        .where(between(from, to))
-        .orderBy(...key)
-        .limit(1)
-        .offset(run.chunkRows - 1)
-        .get();
-    const removal = (from: Place, to: Place | undefined) =>
-      store.delete(table).where(and(between(from, to), lte(sql`${expiresAt}`, run.now)));
+    const columns = sql.join(key, sql`, `);
+    // What follows a chunk is not looked at, and of a chunk no more than up to its first expired row.
+    const look = (from: Place, to: Place | undefined) => {
+      const chunk = sql`FROM ${table} WHERE ${between(from, to)} ORDER BY ${columns}`;
+      return store.get<Record<string, string | number | null>>(sql`SELECT any_row.expired, last.* FROM (SELECT EXISTS (
+          SELECT 1 FROM (SELECT ${expiresAt} AS end ${chunk} LIMIT ${run.chunkRows}) WHERE "end" <= ${run.now}) AS expired) AS any_row
+        LEFT JOIN (SELECT ${columns} ${chunk} LIMIT 1 OFFSET ${run.chunkRows - 1}) AS last`);
+    };
+    const expired = (from: Place, to: Place | undefined) => and(between(from, to), lte(sql`${expiresAt}`, run.now));
     const keeping = (place: string) =>
       store.insert(jobs).values({ name, place }).onConflictDoUpdate({ target: jobs.name, set: { place } });
 
     const readPlace = () => store.select({ place: jobs.place }).from(jobs).where(eq(jobs.name, name)).get();
     let kept = (await counted(run, 1, readPlace))?.place;
-    const began = placeIn(kept, start);
+    const { place: began, since: begun } = placeIn(kept, start);
     // Two runs at the same time are harmless: rows are read twice, and one of the two places is stored.
-    const legs = began === start ? [{ from: start }] : [{ from: began }, { from: start, to: began }];
-    for (const { from, to } of legs) {
+    const legs: { from: Place; since: number | undefined; to?: Place }[] =
+      began === start
+        ? [{ from: start, since: run.now }]
+        : [
+            { from: began, since: begun },
+            { from: start, since: run.now, to: began },
+          ];
+    for (const { from, since, to } of legs) {
       let place: Place | undefined = from;
       while (place !== undefined) {
         const chunk: Place = place;
-        const last = await counted(run, 1, () => lastOfChunk(chunk, to));
-        place = last && Object.values(last);
-        const end = place ?? to;
-        const next = JSON.stringify(place ?? start);
-        const stays = next === (kept ?? JSON.stringify(start));
-        const [removed] = await counted(run, stays ? 1 : 2, () =>
-          store.batch([removal(chunk, end), ...(stays ? [] : [keeping(next)])]),
-        );
+        const { expired: hasExpired, ...last } = await counted(run, 1, () => look(chunk, to));
+        place = isPlace(last) ? Object.values(last) : undefined;
+        const which = expired(chunk, place ?? to);
+        const next = JSON.stringify(place === undefined ? start : since === undefined ? place : [...place, since]);
+        const isEnd = place === undefined && to === undefined;
+        const before = hasExpired === 1 ? (counting?.count(run, db, which) ?? []) : [];
+        const statements = [
+          ...before,
+          ...(hasExpired === 1 ? [store.delete(table).where(which)] : []),
+          ...(isEnd && since !== undefined ? (counting?.isThrough(run, db, since) ?? []) : []),
+          ...(next === (kept ?? JSON.stringify(start)) ? [] : [keeping(next)]),
+        ];
+        let removed = 0;
+        if (isNotEmpty(statements)) {
+          const results: unknown[] = await counted(run, statements.length, () => store.batch(statements));
+          if (hasExpired === 1) removed = (results[before.length] as D1Result).meta.changes;
+        }
         kept = next;
-        yield removed.meta.changes;
+        yield removed;
       }
     }
   };
@@ -120,16 +151,17 @@ export async function* inChunks(run: Run, remove: () => Promise<D1Result>, rows 
   }
 }
 
-/** The stored place; `start` itself when there is none or it does not fit the key. */
-function placeIn(text: string | undefined, start: Place): Place {
+/** The stored place, with the time when the reading began that has come there; `start` itself when there is none or it does not fit the key. */
+function placeIn(text: string | undefined, start: Place): { place: Place; since?: number } {
   try {
-    const place = JSON.parse(text ?? "") as unknown;
-    const fits =
-      Array.isArray(place) &&
-      place.length === start.length &&
-      place.every((part, i) => typeof part === typeof start[i] && part !== null);
-    return fits && place.some((part, i) => part !== start[i]) ? place : start;
+    const stored = JSON.parse(text ?? "") as unknown;
+    if (!Array.isArray(stored)) return { place: start };
+    const place: unknown[] = stored.slice(0, start.length);
+    const since: unknown = stored[start.length];
+    const fits = place.length === start.length && place.every((part, i) => typeof part === typeof start[i]);
+    if (!fits || place.every((part, i) => part === start[i])) return { place: start };
+    return { place: place as Place, ...(typeof since === "number" && { since }) };
   } catch {
-    return start;
+    return { place: start };
   }
 }

@@ -396,6 +396,8 @@ export const refusals = sqliteTable(
     client: text(),
     /** How many earlier calls of this app, operation and reason were left out since the row before. */
     skipped: integer().notNull(),
+    /** 1 when the call was done all the same: it has a nonce, which counts it. Else null. */
+    done: integer(),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.requestId] })],
 );

@@ -14,11 +14,12 @@ import {
   sessions,
   webhooks,
 } from "./schema.ts";
+import { countedEvents, counters, usage, usageDays } from "./usage-schema.ts";
 
 /** A table of a home with rows of sites. */
 export interface SiteTable {
   table: SQLiteTable & { siteId: SQLiteColumn };
-  /** The columns of its key after the site. */
+  /** The columns of its key after the site. None when it has one row for each site. */
   key: SQLiteColumn[];
 }
 
@@ -41,6 +42,13 @@ export const SITE_TABLES: Record<string, SiteTable & { isOfSessions?: true }> = 
   sessions: { table: sessions, key: [sessions.id], isOfSessions: true },
   customers: { table: customers, key: [customers.externalId] },
   erasures: { table: erasures, key: [erasures.hash, erasures.id] },
+  usage: { table: usage, key: [usage.appid, usage.hour, usage.operation, usage.outcome, usage.secret] },
+  usage_days: {
+    table: usageDays,
+    key: [usageDays.appid, usageDays.day, usageDays.operation, usageDays.outcome, usageDays.secret],
+  },
+  counters: { table: counters, key: [counters.name, counters.appid, counters.kind, counters.outcome] },
+  counted_events: { table: countedEvents, key: [] },
   webhooks: { table: webhooks, key: [webhooks.id] },
   agents: { table: agents, key: [agents.id] },
   apps: { table: apps, key: [apps.appid] },

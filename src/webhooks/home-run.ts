@@ -4,6 +4,7 @@ import { type Runtime, unixSeconds, withinTime } from "../runtime.ts";
 import {
   type AskedRow,
   type Attempt,
+  countResults,
   type DueRow,
   FIRST_IN_LINE,
   LEASE_SECONDS,
@@ -254,7 +255,7 @@ export class HomeRun {
     // The ids of events are drawn once: a second try must not write other events.
     const judged = healthOf(ended, lease.now).map((each) => ({ ...each, eventId: newEventId(runtime) }));
     const statements = () => [
-      ...(ended.length > 0 ? [recordResults(db, { results })] : []),
+      ...(ended.length > 0 ? [countResults(db, { results }), recordResults(db, { results })] : []),
       ...judged.flatMap(({ health, known, eventId }) => judge(db, health, known, lease.now, eventId)),
       ...asked.flatMap(({ target: { siteId, id }, share }) =>
         share.wanted > 0 ? [leaseDue(db, { ...lease, ...share, siteId, webhookId: id })] : [],

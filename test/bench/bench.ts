@@ -1,7 +1,7 @@
 /**
  * `npm run bench` measures the Worker that `wrangler deploy` would upload, in workerd on this machine: trips,
  * geography, distance, load, capacity, the KV look, throughput, CPU, cost, events, fairness, backlog, retries, the journal,
- * erasing, retention, growth, loading and size. Its peers are measured beside it in the same run. check-sides.ts first proves that the peers do the same work.
+ * erasing, retention, growth, usage, loading and size. Its peers are measured beside it in the same run. check-sides.ts first proves that the peers do the same work.
  *
  *   npm run bench                          tables, then one summary in Markdown, as it stands in the README
  *   npm run bench -- --only trips,size     some parts only
@@ -37,6 +37,7 @@ import { closeAll } from "./start-worker.ts";
 import { measureThroughput } from "./throughput.ts";
 import { measureTrips } from "./trips.ts";
 import { measureUnderLoad } from "./under-load.ts";
+import { measureUsage } from "./usage.ts";
 
 const LIMIT_MS = 1_200_000;
 
@@ -58,6 +59,7 @@ const MEASURES: Record<string, Measure> = {
   erase: measureErase,
   retention: measureRetention,
   growth: measureGrowth,
+  usage: measureUsage,
   module: measureModuleLoad,
   size: measureSize,
 };

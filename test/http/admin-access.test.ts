@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/config.ts";
+import type { AdminCallId } from "../../src/http/admin/calls.ts";
 import { CALLS, MAIN_DOWN, prepared, problem, read } from "../support/admin-calls.ts";
 import { downDb } from "../support/down-db.ts";
 import { ADMIN_TOKEN, World } from "../support/world.ts";
@@ -19,6 +20,12 @@ async function appRow(world: World) {
   return env.DB.prepare("SELECT * FROM apps WHERE appid = ?").bind(world.appid).first();
 }
 
+/** The media types of the answers that are no JSON. */
+const TYPES: Partial<Record<AdminCallId, string>> = {
+  exportSite: "application/x-ndjson",
+  readMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+};
+
 describe("every admin call", () => {
   it.each(CALLS)("$name answers with the token, and no cache may store the answer", async (each) => {
     const world = await prepared(await World.create());
@@ -27,7 +34,7 @@ describe("every admin call", () => {
     expect(response.ok).toBe(true);
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
-    const type = each.id === "exportSite" ? "application/x-ndjson" : "application/json";
+    const type = TYPES[each.id] ?? "application/json";
     if (response.status !== 204) expect(response.headers.get("content-type")).toBe(type);
   });
 

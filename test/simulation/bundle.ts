@@ -53,6 +53,22 @@ const LOWERED: readonly Edit[] = [
     replace: "export const SESSIONS_PER_PAGE = 3;",
   },
   { file: "src/store/home/refusals.ts", find: "const MOST_READ = 10_000;", replace: "const MOST_READ = 24;" },
+  { file: "src/services/usage.ts", find: "const MOST_ITEMS = 10_000;", replace: "const MOST_ITEMS = 30;" },
+  // A day of usage is two hours, so that hours become days in the end of each run, and days go in runs of weeks.
+  { file: "src/store/prune-usage.ts", find: "const DAY = 86_400;", replace: "const DAY = 7_200;" },
+  { file: "src/store/home/usage.ts", find: "const DAY = 86_400;", replace: "const DAY = 7_200;" },
+  {
+    file: "src/store/prune-usage.ts",
+    find: "export const HOURS_KEPT_DAYS = 14;",
+    replace: "export const HOURS_KEPT_DAYS = 1;",
+  },
+  { file: "src/store/prune-usage.ts", find: "export const DAYS_KEPT = 400;", replace: "export const DAYS_KEPT = 30;" },
+  { file: "src/store/prune-usage.ts", find: "const SITES_PER_CHUNK = 100;", replace: "const SITES_PER_CHUNK = 2;" },
+  {
+    file: "src/store/directory/metrics.ts",
+    find: "const SITES_PER_STATEMENT = 500;",
+    replace: "const SITES_PER_STATEMENT = 2;",
+  },
   // A day of retention is five seconds, because most runs last for a minute.
   { file: "src/store/prune-sessions.ts", find: "const DAY = 86_400;", replace: "const DAY = 5;" },
   { file: "src/services/sites.ts", find: "ctx.now - asked * 86_400 + 1;", replace: "ctx.now - asked * 5 + 1;" },

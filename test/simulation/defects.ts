@@ -12,6 +12,7 @@ import { POST_DEFECTS } from "./defects/posts.ts";
 import { RETENTION_DEFECTS } from "./defects/retention.ts";
 import { REVIEWED_DEFECTS } from "./defects/reviewed.ts";
 import { TOKEN_DEFECTS } from "./defects/tokens.ts";
+import { USAGE_DEFECTS } from "./defects/usage.ts";
 import { WHO_DEFECTS } from "./defects/who.ts";
 
 export type { Defect } from "./defects/defect.ts";
@@ -32,4 +33,5 @@ export const DEFECTS: Defect[] = [
   ...POST_DEFECTS,
   ...PLATFORM_DEFECTS,
   ...JOURNAL_DEFECTS,
+  ...USAGE_DEFECTS,
 ];

@@ -88,20 +88,20 @@ describe("the statements of the delivery", () => {
     for (const { sql, read } of ran) expect.soft(read, sql).toBeLessThan(40);
   });
 
-  it("write two rows for a lease and one for a success", async () => {
+  it("write two rows for a lease, one for a success, and one for each batch of results", async () => {
     const webhook = await busyWebhook();
     const { db, ran } = watched();
     await new DeliveringWorker({ DB: db }).deliver(webhook);
-    expect(ran.reduce((sum, { written }) => sum + written, 0)).toBe(3 * (2 + 1));
+    expect(ran.reduce((sum, { written }) => sum + written, 0)).toBe(3 * (2 + 1) + 1);
   });
 
-  it("write two rows for a lease and two for a failure, and one when the webhook begins to fail", async () => {
+  it("write two rows for a lease, two for a failure, one when the webhook begins to fail, and one for each batch of results", async () => {
     const webhook = await busyWebhook();
     const { db, ran } = watched();
     const worker = new DeliveringWorker({ DB: db });
     worker.receiver = () => new Response("", { status: 500 });
     await worker.deliver(webhook);
-    expect(ran.reduce((sum, { written }) => sum + written, 0)).toBe(3 * (2 + 2) + 1);
+    expect(ran.reduce((sum, { written }) => sum + written, 0)).toBe(3 * (2 + 2) + 1 + 2);
   });
 });
 

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { systemRuntime } from "../../src/runtime.ts";
+import { CALL_RULES } from "../../src/signed/call-rules.ts";
 import { prune } from "../../src/store/prune.ts";
 import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
@@ -25,6 +26,7 @@ async function pruned(now = NOW, days = 30, chunkRows = 10_000): Promise<Record<
     eventRetentionDays: days,
     journalDays: 30,
     sessionEventTypes: [],
+    callRules: CALL_RULES,
   };
   const { removed, faults } = await prune(systemRuntime, settings, now, { chunkRows, statements: 900 });
   expect(faults).toEqual({});
@@ -124,7 +126,11 @@ describe("pruning events", () => {
       get: (real, name) => (name === "prepare" ? prepare : Reflect.get(real, name).bind(real)),
     });
     const settings = { directory: db, homes: new Map([["main", db]]), closedHomes: new Set<string>() };
-    await prune(systemRuntime, { ...settings, eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [] }, NOW);
+    await prune(
+      systemRuntime,
+      { ...settings, eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [], callRules: CALL_RULES },
+      NOW,
+    );
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThan(100);
   });
@@ -178,7 +184,11 @@ describe("pruning deliveries", () => {
     });
     const db = replacing(env.DB, { prepare });
     const settings = { directory: db, homes: new Map([["main", db]]), closedHomes: new Set<string>() };
-    await prune(systemRuntime, { ...settings, eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [] }, NOW);
+    await prune(
+      systemRuntime,
+      { ...settings, eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [], callRules: CALL_RULES },
+      NOW,
+    );
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThan(20);
   });

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { firstRequestIdAt } from "../../src/request-id.ts";
 import { systemRuntime } from "../../src/runtime.ts";
+import { CALL_RULES } from "../../src/signed/call-rules.ts";
 import { prune } from "../../src/store/prune.ts";
 import { journalOf } from "../support/journal.ts";
 import { newRefusal } from "../support/new-refusal.ts";
@@ -15,7 +16,7 @@ const runAt = (now: number, journalDays: number) =>
     systemRuntime,
     {
       ...{ directory: env.DB, homes: new Map([["main", env.DB]]), closedHomes: new Set<string>() },
-      ...{ eventRetentionDays: 30, journalDays, sessionEventTypes: [] },
+      ...{ eventRetentionDays: 30, journalDays, sessionEventTypes: [], callRules: CALL_RULES },
     },
     now,
     { chunkRows: 3, statements: 900 },

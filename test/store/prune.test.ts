@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/config.ts";
 import worker from "../../src/index.ts";
 import { systemRuntime } from "../../src/runtime.ts";
+import { CALL_RULES } from "../../src/signed/call-rules.ts";
 import { type PruneLimits, prune } from "../../src/store/prune.ts";
 import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
@@ -38,6 +39,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 const NONE = {
   nonces: 0,
+  usage: 0,
   idempotency_keys: 0,
   events: 0,
   deliveries: 0,
@@ -53,6 +55,7 @@ const NONE = {
 /** Without the console's tables, which are used in main only. */
 const NONE_APAC = {
   ...{ nonces: 0, idempotency_keys: 0, events: 0, deliveries: 0, refusals: 0, sessions: 0, deleted_sites: 0 },
+  usage: 0,
 };
 
 /** A deployment with the home main alone, or with apac beside it. */
@@ -63,6 +66,7 @@ const deployment = (main = env.DB, apac?: D1Database, ...closed: string[]) => ({
   eventRetentionDays: 30,
   journalDays: 30,
   sessionEventTypes: [],
+  callRules: CALL_RULES,
 });
 
 /** The number of rows that one run removes in the home main. Expects no fault. */
@@ -150,6 +154,8 @@ function watched(
       return Object.assign(bound, {
         raw: async () => (await send([bound])).flatMap(({ results }) => results.map((row) => Object.values(row))),
         run: async () => (await send([bound]))[0],
+        first: async () => (await send([bound]))[0]?.results[0] ?? null,
+        all: async () => (await send([bound]))[0],
       });
     },
   });
@@ -246,7 +252,7 @@ describe("prune", () => {
     // Small runs, so that odd keys are also stored as places and read again.
     let removed = 0;
     for (let run = 0; run < 60 && removed < odd.length * (CHUNK_ROWS - 1); run++) {
-      removed += (await pruned(NOW, { chunkRows: CHUNK_ROWS - 1, statements: 24 })).nonces;
+      removed += (await pruned(NOW, { chunkRows: CHUNK_ROWS - 1, statements: 60 })).nonces;
     }
     expect(removed).toBe(odd.length * (CHUNK_ROWS - 1));
     expect((await left("nonces")).map((row) => row.ranstr)).toEqual(odd.map((text) => `${text}\0`));
@@ -260,14 +266,15 @@ describe("prune", () => {
     await putManyNonces("a", 2 * chunks * CHUNK_ROWS, 2);
     await pruned(NOW, {}, db);
     const rowsRead = seen.rowsRead - others.seen.rowsRead;
-    // A row is read once to find a chunk's end, once to see whether it expired, and once more when it is removed.
-    expect(rowsRead).toBeLessThanOrEqual(3 * 2 * chunks * CHUNK_ROWS + 100);
+    // A row is read once to find a chunk's end, once by each of three statements that count, once to see whether it expired, and once more
+    // when it is removed.
+    expect(rowsRead).toBeLessThanOrEqual(6 * 2 * chunks * CHUNK_ROWS + 100);
     expect(rowsRead).toBeGreaterThanOrEqual(2 * chunks * CHUNK_ROWS);
   });
 });
 
 describe("a run that cannot read all rows", () => {
-  const few = { statements: 60 };
+  const few = { statements: 110 };
 
   it("leaves the rest to the next runs: expired rows behind any number of live ones are reached", async () => {
     await putManyNonces("a live", 40 * CHUNK_ROWS, 1);
@@ -283,7 +290,10 @@ describe("a run that cannot read all rows", () => {
     await putManyNonces("b live", 40 * CHUNK_ROWS, 1);
     await pruned(NOW, few);
     const [place] = await places();
-    expect(place).toEqual({ name: "prune nonces", place: expect.stringMatching(/^\[1,"b live","\d{7}"\]$/) });
+    expect(place).toEqual({
+      name: "prune nonces",
+      place: expect.stringMatching(/^\[1,"b live","\d{7}",1800000000\]$/),
+    });
     await putNonces(["a", "gone", NOW]);
     let runs = 0;
     for (let removed = 0; removed === 0 && runs < 20; runs++) removed = (await pruned(NOW, few)).nonces;
@@ -297,10 +307,10 @@ describe("a run that cannot read all rows", () => {
     const { db, seen } = watched();
     expect(await pruned(NOW, {}, db)).toEqual({ ...NONE, nonces: 2 });
     expect(await places()).toMatchObject([{ place: '[0,"",""]' }]);
-    expect(seen.rowsRead).toBeLessThan(3 * 40 * CHUNK_ROWS);
+    expect(seen.rowsRead).toBeLessThan(6 * 40 * CHUNK_ROWS);
   });
 
-  it.each([24, 60, 100, 300])("sends no more than %d statements", async (statements) => {
+  it.each([48, 60, 100, 300])("sends no more than %d statements", async (statements) => {
     await putManyNonces("a", 200 * CHUNK_ROWS, 2);
     const { db, seen } = watched();
     await pruned(NOW, { statements }, db);
@@ -322,11 +332,11 @@ describe("a run that cannot read all rows", () => {
       await putSession(`s${i}`, NOW);
       await putForm(`f${i}`, NOW);
     }
-    const { nonces, ...others } = await pruned(NOW, { statements: 120 });
+    const { nonces, ...others } = await pruned(NOW, { statements: 200 });
     const all = { ...NONE, idempotency_keys: 3, console_sessions: 3, console_forms: 3 };
     expect({ nonces: 0, ...others }).toEqual(all);
-    // Three statements a chunk, half of whose rows are live.
-    expect(nonces).toBeGreaterThan((120 / 3 / 2) * (CHUNK_ROWS / 2));
+    // Six statements a chunk, half of whose rows are live.
+    expect(nonces).toBeGreaterThan((200 / 6 / 2) * (CHUNK_ROWS / 2));
   });
 
   it("stores its place with each chunk, so that a run that is cut off loses nothing", async () => {
@@ -340,7 +350,7 @@ describe("a run that cannot read all rows", () => {
       statements: 900,
     });
     expect(await countLeft()).toBeLessThan(4 * CHUNK_ROWS);
-    expect((await places())[0]).toMatchObject({ place: expect.stringMatching(/^\[1,"a","\d{7}"\]$/) });
+    expect((await places())[0]).toMatchObject({ place: expect.stringMatching(/^\[1,"a","\d{7}",1800000000\]$/) });
   });
 
   it.each(["", "null", "{", "[]", '["a","b"]', '[1,"a"]', '[1,"a",1]', '["1","a","b"]', '[1,"a","b","c"]', '{"0":1}'])(
@@ -349,7 +359,7 @@ describe("a run that cannot read all rows", () => {
       await putNonces(["a", "gone", NOW], ["b", "live", LIVE]);
       await sql("INSERT INTO jobs VALUES ('prune nonces', ?)", place).run();
       expect((await pruned()).nonces).toBe(1);
-      expect(await left("jobs")).toEqual([{ name: "prune nonces", place: '[0,"",""]' }]);
+      expect(await places()).toEqual([{ name: "prune nonces", place: '[0,"",""]' }]);
     },
   );
 });
@@ -420,9 +430,10 @@ describe("a run over several homes", () => {
         eventRetentionDays: 30,
         journalDays: 30,
         sessionEventTypes: [],
+        callRules: CALL_RULES,
       };
       // Enough statements for the first home's first chunk, and no more.
-      const few = { chunkRows: CHUNK_ROWS, statements: 13 };
+      const few = { chunkRows: CHUNK_ROWS, statements: 25 };
       const { faults } = await prune({ ...systemRuntime, random: () => random }, deployed, NOW, few);
       expect(faults).toEqual({});
       return homes.filter(({ seen }) => seen.seen.statements > 0).map(({ home }) => home);
@@ -447,7 +458,11 @@ describe("a run over several homes", () => {
     expect(withoutApac.faults).toEqual({ apac: faults });
     const withoutMain = await prune(systemRuntime, deployment(down(env.DB), env.HOME_APAC), NOW, limits);
     expect(withoutMain.removed).toMatchObject({ apac: { nonces: 1 } });
-    expect(Object.keys(withoutMain.faults)).toEqual(["main"]);
+    // Of apac, only the copy to the directory is missing.
+    expect([Object.keys(withoutMain.faults).sort(), withoutMain.faults.apac]).toEqual([
+      ["apac", "main"],
+      { usage: message },
+    ]);
     expect([await countLeft(), await leftInApac()]).toEqual([0, 0]);
   });
 
@@ -455,7 +470,7 @@ describe("a run over several homes", () => {
     await putManyNonces("a", 100 * CHUNK_ROWS, 1);
     await putInApac(100 * CHUNK_ROWS, LIVE);
     const [main, apac] = [watched(), watched(undefined, env.HOME_APAC)];
-    const few = { chunkRows: CHUNK_ROWS, statements: 52 };
+    const few = { chunkRows: CHUNK_ROWS, statements: 104 };
     const starts: string[] = [];
     for (let run = 0; run < 4; run++) {
       await prune(systemRuntime, deployment(main.db, apac.db), NOW, few);
@@ -463,7 +478,7 @@ describe("a run over several homes", () => {
     }
     const sent = main.seen.statements + apac.seen.statements;
     expect(sent).toBeLessThanOrEqual(4 * few.statements);
-    expect(sent).toBeGreaterThan(4 * (few.statements - 18));
+    expect(sent).toBeGreaterThan(4 * (few.statements - 30));
     expect(apac.seen.statements).toBeGreaterThan(few.statements / 2);
     expect(main.seen.statements).toBeGreaterThan(few.statements / 2);
     expect(new Set(starts)).not.toContain("null");
@@ -471,7 +486,7 @@ describe("a run over several homes", () => {
     const isApac = place?.startsWith("apac.");
     const next = watched(undefined, isApac ? env.HOME_APAC : env.DB);
     const dbs = isApac ? [env.DB, next.db] : [next.db, env.HOME_APAC];
-    await prune(systemRuntime, deployment(...(dbs as [D1Database, D1Database])), NOW, { ...few, statements: 16 });
+    await prune(systemRuntime, deployment(...(dbs as [D1Database, D1Database])), NOW, { ...few, statements: 32 });
     expect(next.seen.statements).toBeGreaterThan(1);
   });
 
@@ -485,7 +500,7 @@ describe("a run over several homes", () => {
     ).run();
     let runs = 0;
     for (; runs < 30 && ((await countLeft()) ?? 0) + ((await leftInApac()) ?? 0) > 40 * CHUNK_ROWS; runs++) {
-      await prune(systemRuntime, deployment(env.DB, env.HOME_APAC), NOW, { chunkRows: CHUNK_ROWS, statements: 40 });
+      await prune(systemRuntime, deployment(env.DB, env.HOME_APAC), NOW, { chunkRows: CHUNK_ROWS, statements: 80 });
     }
     expect(runs).toBeGreaterThan(1);
     expect(runs).toBeLessThan(30);
@@ -522,6 +537,8 @@ describe("runs that Workers Free cuts off after 50 statements", () => {
           return Object.assign(bound, {
             raw: async () => (await send([bound])).flatMap(({ results }) => results.map((row) => Object.values(row))),
             run: async () => (await send([bound]))[0],
+            first: async () => (await send([bound]))[0]?.results[0] ?? null,
+            all: async () => (await send([bound]))[0],
           });
         },
       });
@@ -538,6 +555,7 @@ describe("runs that Workers Free cuts off after 50 statements", () => {
         eventRetentionDays: 30,
         journalDays: 30,
         sessionEventTypes: [],
+        callRules: CALL_RULES,
       },
     };
   }
@@ -658,9 +676,9 @@ describe("the scheduled handler", () => {
       throw new Error("D1_ERROR: D1 DB is overloaded.");
     };
     await expect(runAt(NOW, replacing(env.DB, { prepare: boom, batch: boom }))).rejects.toThrow(
-      "not pruned: main.nonces, main.idempotency_keys, main.events, main.deliveries, main.refusals, main.sessions, main.deleted_sites, main.console_sessions, main.console_forms, main.admin_tokens, main.erasure_receipts, main.freed_appids",
+      "not pruned: main.nonces, main.usage, main.idempotency_keys, main.events, main.deliveries, main.refusals, main.sessions, main.deleted_sites, main.console_sessions, main.console_forms, main.admin_tokens, main.erasure_receipts, main.freed_appids, apac.usage",
     );
-    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(12);
+    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(13);
   });
 
   it("keeps a request's session for ever, and its nonce until the nonce expires", async () => {

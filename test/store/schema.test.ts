@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import * as erasureTables from "../../src/store/erasure-schema.ts";
 import * as operatorTables from "../../src/store/operator-schema.ts";
 import * as tables from "../../src/store/schema.ts";
+import * as usageTables from "../../src/store/usage-schema.ts";
 import { databaseOf } from "../support/homes.ts";
 import { replacing } from "../support/replacing.ts";
 import { World } from "../support/world.ts";
@@ -20,12 +21,14 @@ const WITHOUT_ROWID = [
   "apps",
   "console_forms",
   "console_sessions",
+  "counters",
   "customer_hash_keys",
   "customers",
   "deliveries",
   "erasure_receipts",
   "erasures",
   "events",
+  "home_metrics",
   "idempotency_keys",
   "jobs",
   "messages",
@@ -34,10 +37,15 @@ const WITHOUT_ROWID = [
   "refusals",
   "sessions",
   "settlings",
+  "usage",
+  "usage_days",
   "webhooks",
 ];
 
-const TABLES = Object.values({ ...tables, ...operatorTables, ...erasureTables })
+/** Tables with at most one row for each site. */
+const ONE_ROW_A_SITE = ["home_sites", "site_deletions", "counted_events", "site_metrics"];
+
+const TABLES = Object.values({ ...tables, ...operatorTables, ...erasureTables, ...usageTables })
   .filter((value) => is(value, SQLiteTable))
   .map((table) => getTableConfig(table));
 
@@ -152,7 +160,7 @@ describe("the migrated database", () => {
     for (const table of (await storedTables()).filter((name) => !WITHOUT_ROWID.includes(name))) {
       const { columns } = await stored(table);
       expect(columns.filter(({ keyPosition }) => keyPosition > 0)).toMatchObject([
-        { name: ["home_sites", "site_deletions"].includes(table) ? "site_id" : "id", type: "integer" },
+        { name: ONE_ROW_A_SITE.includes(table) ? "site_id" : "id", type: "integer" },
       ]);
     }
     const sql = await rows<{ sql: string }>("SELECT sql FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'");
@@ -174,6 +182,7 @@ describe("the migrated database", () => {
     const islands = [
       "agents",
       "apps",
+      "counters",
       "customers",
       "erasures",
       "idempotency_keys",
@@ -181,6 +190,8 @@ describe("the migrated database", () => {
       "nonces",
       "participants",
       "sessions",
+      "usage",
+      "usage_days",
     ];
     for (const table of islands) {
       const [first] = (await stored(table)).columns.filter(({ keyPosition }) => keyPosition === 1);

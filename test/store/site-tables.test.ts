@@ -5,6 +5,7 @@ import * as erasureTables from "../../src/store/erasure-schema.ts";
 import * as operatorTables from "../../src/store/operator-schema.ts";
 import * as tables from "../../src/store/schema.ts";
 import { SITE_TABLES } from "../../src/store/site-tables.ts";
+import * as usageTables from "../../src/store/usage-schema.ts";
 
 /** Tables with a site's id whose rows do not go table by table when the site ends, each with what becomes of them. */
 const OTHERS = {
@@ -13,10 +14,11 @@ const OTHERS = {
   audit_log: "stays",
   app_routes: "in the directory: the appids are kept for 31 days",
   admin_tokens: "in the directory: deleted when nothing is left of the site",
+  site_metrics: "in the directory: deleted when nothing is left of the site",
   erasure_receipts: "in the directory: deleted when nothing is left of the site",
 };
 
-const ALL = Object.values({ ...tables, ...operatorTables, ...erasureTables })
+const ALL = Object.values({ ...tables, ...operatorTables, ...erasureTables, ...usageTables })
   .filter((value) => is(value, SQLiteTable))
   .map((table) => getTableConfig(table));
 

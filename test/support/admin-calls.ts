@@ -116,6 +116,8 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
   listRefusals: [{}],
   readCall: [{}],
   findRefusal: [{}],
+  readUsage: [{}],
+  readMetrics: [{}],
   listAuditLog: [{}],
   createToken: [{ body: { name: "Nightly export", role: "operator" } }],
   listTokens: [{}],
@@ -200,13 +202,16 @@ export async function call(world: World, method: string, path: string, body?: un
 }
 
 export async function read(response: Response): Promise<AdminAnswer> {
-  const isLines = response.headers.get("content-type") === "application/x-ndjson";
+  const media = response.headers.get("content-type") ?? "";
+  const isLines = media === "application/x-ndjson";
+  const isMetrics = media.startsWith("application/openmetrics-text");
   // workerd warns of `text()` where the media type is not one of text.
-  const text = isLines ? new TextDecoder().decode(await response.arrayBuffer()) : await response.text();
+  const text = isLines || isMetrics ? new TextDecoder().decode(await response.arrayBuffer()) : await response.text();
+  const json = isLines ? `[${text.trim().replaceAll("\n", ",")}]` : isMetrics ? JSON.stringify(text) : text;
   return {
     status: response.status,
     headers: response.headers,
-    body: text === "" ? undefined : (JSON.parse(isLines ? `[${text.trim().replaceAll("\n", ",")}]` : text) as unknown),
+    body: text === "" ? undefined : (JSON.parse(json) as unknown),
   };
 }
 

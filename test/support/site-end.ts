@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { SESSION_EVENT_TYPES } from "../../src/operations/index.ts";
 import { systemRuntime } from "../../src/runtime.ts";
+import { CALL_RULES } from "../../src/signed/call-rules.ts";
 import { prune } from "../../src/store/prune.ts";
 import { type AdminAnswer, call } from "./admin-calls.ts";
 import { keepSiteIds } from "./time-travel.ts";
@@ -17,7 +18,7 @@ const HOMES = new Map([
 export async function pruneAt(now: number, limits: Partial<Parameters<typeof prune>[3]> = {}, homes = HOMES) {
   const deployment = {
     ...{ directory: homes.get("main") ?? env.DB, homes, closedHomes: new Set<string>() },
-    ...{ eventRetentionDays: 3_650, journalDays: 30, sessionEventTypes: SESSION_EVENT_TYPES },
+    ...{ eventRetentionDays: 3_650, journalDays: 30, sessionEventTypes: SESSION_EVENT_TYPES, callRules: CALL_RULES },
   };
   return prune(systemRuntime, deployment, now, { chunkRows: 1_000, statements: 900, ...limits });
 }

@@ -6,7 +6,7 @@ const TABLES = [
   ...["sites", "app_routes", "home_sites", "apps", "agents", "customers", "sessions", "participants", "messages"],
   ...["nonces", "idempotency_keys", "events", "webhooks", "deliveries", "audit_log", "jobs", "settlings"],
   ...["admin_tokens", "console_sessions", "refusals", "erasures", "erasure_receipts", "customer_hash_keys"],
-  "site_deletions",
+  ...["site_deletions", "usage", "usage_days", "counters", "counted_events", "folds", "home_metrics", "site_metrics"],
 ];
 
 /** The highest id of a site that the directory has given. */

@@ -10,11 +10,12 @@ import { secretCalls } from "./secrets.ts";
 import { sessionCalls } from "./sessions.ts";
 import { siteCalls } from "./sites.ts";
 import { tokenCalls } from "./tokens.ts";
+import { usageCalls } from "./usage.ts";
 import { webhookCalls } from "./webhooks.ts";
 
 /**
  * Every call of the admin API, in the order of openapi.json. Each answer names its fields one by one, so that no stored field is sent by
- * accident; SESSION_FIELDS names those of a session. openapi/admin-schemas.ts and openapi/webhook-schemas.ts describe the answers.
+ * accident; SESSION_FIELDS names those of a session. The schemas of openapi/ describe the answers.
  */
 export const ADMIN_CALLS = [
   ...siteCalls,
@@ -25,6 +26,7 @@ export const ADMIN_CALLS = [
   ...customerCalls,
   ...homeCalls,
   ...journalCalls,
+  ...usageCalls,
   ...auditCalls,
   ...tokenCalls,
   ...eventCalls,

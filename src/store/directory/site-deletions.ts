@@ -7,6 +7,7 @@ import { each, field } from "../json-rows.ts";
 import { adminTokens } from "../operator-schema.ts";
 import { withRetries } from "../run-batch.ts";
 import { appRoutes, SITE_STATUSES, sites } from "../schema.ts";
+import { siteMetrics } from "../usage-schema.ts";
 
 /** The ends of sites in the directory. */
 
@@ -106,6 +107,7 @@ export async function noteSiteGone(
         setWhere: sql`${siteDeletions.home} = excluded.home`,
       }),
     store.delete(erasureReceipts).where(and(eq(erasureReceipts.home, home), eq(erasureReceipts.siteId, siteId))),
+    store.delete(siteMetrics).where(eq(siteMetrics.siteId, siteId)),
     store.update(sites).set({ status: "deleted", name: "" }).where(isIt),
     deleteTokens(directory, isIt, now),
   ]);

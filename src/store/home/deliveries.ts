@@ -1,7 +1,8 @@
 import { type Placeholder, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { deliveries, events, webhooks } from "../schema.ts";
-import { type Statement, statement } from "../statement.ts";
+import { insertInto, type Statement, statement } from "../statement.ts";
+import { counters, WHOLE_HOME } from "../usage-schema.ts";
 
 /**
  * Leases of deliveries, and the results of their attempts. A lease reserves the attempts that it begins for a limited time. When
@@ -21,6 +22,8 @@ export const FIRST_IN_LINE = 0;
 export const MOST_IN_FLIGHT = 20;
 export const MOST_IN_FLIGHT_FAILING = 3;
 
+const number = (value: number) => sql.raw(String(value));
+
 type Delivery = typeof deliveries.$inferSelect;
 
 /** The result of an attempt, as columns of its delivery's row. */
@@ -36,6 +39,12 @@ export type AttemptResult = Pick<Delivery, "siteId" | "webhookId" | "seq" | "sta
 const SENT_AGAIN = sql`(${deliveries.attempts} < each.value ->> 'attempts' AND each.value ->> 'againAt' IS NOT NULL
   AND each.value ->> 'status' IN ('pending', 'failed'))`;
 
+/** Whether a result counts, see {@link recordResults}. */
+const COUNTS = sql`${deliveries.siteId} = each.value ->> 'siteId' AND ${deliveries.webhookId} = each.value ->> 'webhookId'
+  AND ${deliveries.seq} = each.value ->> 'seq'
+  AND (${deliveries.lease} = each.value ->> 'lease'
+    OR (each.value ->> 'status' = 'delivered' AND ${deliveries.status} <> 'delivered'))`;
+
 /**
  * Records the results of attempts. A success always counts, because the receiver has the event. Any other result counts only while
  * the delivery still has this attempt's lease. When the delivery was sent again since the attempt began, its next attempt is the
@@ -47,10 +56,21 @@ export const recordResults: Statement<{ results: string }> = statement(
       claim = NULL, last_status = each.value ->> 'lastStatus', last_error = each.value ->> 'lastError',
       duration_ms = each.value ->> 'durationMs'
     FROM json_each(${v.results}) AS each
-    WHERE ${deliveries.siteId} = each.value ->> 'siteId' AND ${deliveries.webhookId} = each.value ->> 'webhookId'
-      AND ${deliveries.seq} = each.value ->> 'seq'
-      AND (${deliveries.lease} = each.value ->> 'lease'
-        OR (each.value ->> 'status' = 'delivered' AND ${deliveries.status} <> 'delivered'))`,
+    WHERE ${COUNTS}`,
+);
+
+/**
+ * Counts the results that {@link recordResults} will record, by their outcomes. Must come before it in the batch: a second try finds them
+ * recorded, and counts none.
+ */
+export const countResults: Statement<{ results: string }> = statement(
+  (
+    v,
+  ) => sql`${insertInto(counters, counters.siteId, counters.name, counters.appid, counters.kind, counters.outcome, counters.count, counters.roseIn)}
+    SELECT ${number(WHOLE_HOME)}, 'attempts', '', '',
+      CASE each.value ->> 'status' WHEN 'pending' THEN 'failed' ELSE each.value ->> 'status' END AS ended, count(*), 0
+    FROM json_each(${v.results}) AS each CROSS JOIN ${deliveries} WHERE ${COUNTS} GROUP BY ended
+    ON CONFLICT DO UPDATE SET count = count + excluded.count`,
 );
 
 /** The values that {@link leaseDue} binds. */
@@ -75,8 +95,6 @@ const newest = alias(deliveries, "newest");
 
 /** How many of a failing webhook's newest deliveries are searched for one that was never tried. */
 const NEWEST = sql.raw("100");
-
-const number = (value: number) => sql.raw(String(value));
 
 /**
  * Begins attempts of deliveries that are due, the longest due first: as many as are wanted, up to the webhook's limit in flight,

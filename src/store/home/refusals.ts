@@ -5,11 +5,13 @@ import { apps, homeSites, nonces, refusals, sessions } from "../schema.ts";
 import { insertOrIgnore, statement } from "../statement.ts";
 import { firstSince } from "./sessions.ts";
 
-/** A row of the journal: a refused call of a known app. */
-export type Refusal = typeof refusals.$inferSelect;
+/** A row of the journal: a refused call of a known app. Whether it was done all the same is found out later. */
+export type Refusal = Omit<typeof refusals.$inferSelect, "done">;
+
+const { done, ...GIVEN } = getTableColumns(refusals);
 
 /** The columns of a row, by their names in a message. */
-const COLUMNS = Object.entries(getTableColumns(refusals));
+const COLUMNS = Object.entries(GIVEN);
 
 /**
  * Inserts rows of the journal. A row that is there stays as it is, and one that lacks a value is left out. So is a row whose app this

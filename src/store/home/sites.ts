@@ -20,6 +20,7 @@ import {
   sessions,
   webhooks,
 } from "../schema.ts";
+import { counters } from "../usage-schema.ts";
 import { newestSessionId } from "./claim.ts";
 import { endOf } from "./site-deletions.ts";
 
@@ -220,6 +221,7 @@ const TABLES = [
   deliveries,
   erasures,
   siteDeletions,
+  counters,
 ];
 
 /**

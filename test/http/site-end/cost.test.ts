@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { systemRuntime } from "../../../src/runtime.ts";
+import { CALL_RULES } from "../../../src/signed/call-rules.ts";
 import { pruneSessions } from "../../../src/store/prune-sessions.ts";
 import { countingDb } from "../../support/counting-db.ts";
 import { seedCustomer } from "../../support/customers.ts";
@@ -47,7 +48,7 @@ async function costOf(world: World, gone: number): Promise<{ removed: number; re
   });
   await patchSite(world, { retention_days: 1 });
   const now = createdAt(gone) + DAY;
-  const limits = { chunkRows: 1_000, left: 900, sessionEventTypes: [] };
+  const limits = { chunkRows: 1_000, left: 900, sessionEventTypes: [], callRules: CALL_RULES };
   const run = { runtime: systemRuntime, now, keptUntil: 0, journalKeptUntil: 0, ...limits };
   for await (const count of pruneSessions(run, db, { home: HOME })) removed += count;
   expect(900 - run.left).toBe(statements);

@@ -21,6 +21,7 @@ import { RequestIds } from "./journal/request-ids.ts";
 import { Model } from "./model.ts";
 import { Secrecy } from "./secrecy.ts";
 import { SignedCalls } from "./signed/signed-calls.ts";
+import { UsageRules } from "./usage/usage.ts";
 
 /** A signed call, as opposed to a call of the admin API or a monitor, or a run of the cron job. */
 const isSigned = ({ role, wire }: Call): boolean =>
@@ -45,6 +46,7 @@ export class Checker {
   readonly sweeps: Sweeps;
   readonly secrecy: Secrecy;
   readonly health: HealthRules;
+  readonly usage: UsageRules;
   violation: Violation | undefined;
   readonly #signed: SignedCalls;
   readonly #given: GivenEvents;
@@ -64,6 +66,7 @@ export class Checker {
     this.sweeps = new Sweeps(this.model, violate);
     this.secrecy = new Secrecy(violate);
     this.health = new HealthRules(violate);
+    this.usage = new UsageRules(this.model, violate, count);
     this.#journal = new Journal(this.model, violate, count);
     this.#requestIds = new RequestIds(violate);
     this.#afterAnswer = new AfterAnswer(violate);
@@ -89,14 +92,24 @@ export class Checker {
       this.removals.arrives(call);
       this.sweeps.arrives(call);
     } else if (isSigned(call)) this.#signed.arrives(call);
-    else this.operators.arrives(call);
+    else {
+      this.operators.arrives(call);
+      this.usage.metrics.arrives(call);
+    }
   }
 
   /** A home has changed rows; `call` is undefined for a hand at the database. */
-  commits({ name: home }: Home, call: Call | undefined, changes: Change[]): void {
+  commits({ name: home }: Home, call: Call | undefined, all: Change[]): void {
     const apply = (change: Change) => this.#apply(home, call, change);
-    this.#requestIds.checkWritten(call, changes);
-    this.secrecy.checkRows(call, changes);
+    this.#requestIds.checkWritten(call, all);
+    this.secrecy.checkRows(call, all);
+    const changes = this.usage.checkWritten(home, call, all);
+    if (changes.length > 0) this.#checkOthers(home, call, changes, apply);
+    this.#look();
+  }
+
+  /** Checks and applies the changes that are no counts. */
+  #checkOthers(home: string, call: Call | undefined, changes: Change[], apply: (change: Change) => void): void {
     if (call !== undefined && !isOfAdmin(call)) this.operators.door.checkOthers(call, changes);
     if (call !== undefined && isOfJournal(call)) {
       this.#journal.checkWritten(home, call, changes);
@@ -113,7 +126,6 @@ export class Checker {
       else if (call !== undefined) this.operators.checkWritten(home, call, changes);
       changes.forEach(apply);
     }
-    this.#look();
   }
 
   #apply(home: string, call: Call | undefined, change: Change): void {
@@ -143,6 +155,7 @@ export class Checker {
     if (!isSigned(call)) {
       this.secrecy.checkShown(call);
       this.operators.checkAnswer(call);
+      this.usage.metrics.checkAnswer(call);
       return;
     }
     this.secrecy.checkAnswer(call);
@@ -173,6 +186,7 @@ export class Checker {
   /** At the end, when the cron job has run several times: nothing is left that had to go. */
   isPruned(underRestore: ReadonlySet<string>): void {
     this.removals.isPruned(underRestore);
+    this.usage.isPruned(underRestore, this.removals.last);
   }
 
   /** At the end: sites that ended are nowhere. */
@@ -219,7 +233,10 @@ export class Checker {
     this.#journal.ends(call, this.#scheduler.now);
     if (call.role === "monitor" || call.role === "queue") return;
     if (isSigned(call)) this.#signed.ends(call);
-    else this.operators.ends(call);
+    else {
+      this.operators.ends(call);
+      this.usage.metrics.ends(call);
+    }
   }
 
   /** The call is answered, and all work that it registered with `waitUntil` has ended. */
@@ -247,6 +264,7 @@ export class Checker {
     for (const table of tables) {
       for (const after of database.rows(table)) this.model.apply(home, { table, before: null, after }, "");
     }
+    this.usage.restored(home);
     this.model.lookForMoves(home);
     if (home === "main") this.model.forgetIdsOfLostSites();
     this.#signed.costs.outdate();

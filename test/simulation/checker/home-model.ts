@@ -1,5 +1,6 @@
 import type { Change, Row } from "../platform/database.ts";
 import { isOutbox, OutboxModel } from "./events/outbox-model.ts";
+import { CountRows } from "./usage/count-rows.ts";
 
 export interface App {
   siteId: number;
@@ -53,6 +54,8 @@ export class HomeModel {
   /** By id. */
   readonly audit = new Map<number, Row>();
   readonly outbox = new OutboxModel();
+  /** Usage and metrics. */
+  readonly counts = new CountRows();
   /** The rows of the journal, by request id. */
   readonly refusals = new Map<string, Row>();
   /** The ends of sites that this database knows, by site. The directory knows those of other homes too. */
@@ -80,6 +83,7 @@ export class HomeModel {
   apply(change: Change, fingerprint: string): void {
     const { table, before, after } = change;
     if (isOutbox(table)) this.outbox.apply(change);
+    this.counts.apply(change);
     const row = (after ?? before) as Row;
     const gone = after === null;
     const id = `${row.site_id}/${row.id}`;

@@ -66,7 +66,7 @@ type Send = (statements: SimulatedStatement[], call: string) => Promise<Given[]>
 
 interface D1Result {
   success: true;
-  meta: { changes: number; last_row_id: number; duration: number };
+  meta: { changes: number; last_row_id: number; duration: number; size_after: number };
   results: Record<string, unknown>[];
 }
 
@@ -143,9 +143,9 @@ function readable(value: Cell): unknown {
   return value instanceof Uint8Array ? Array.from(value) : value;
 }
 
-function resultOf({ columns, rows, changes, lastRowId }: Given): D1Result {
+function resultOf({ columns, rows, changes, lastRowId, size }: Given): D1Result {
   const results = rows.map((row) => Object.fromEntries(row.map((cell, i) => [columns[i], readable(cell)])));
-  return { success: true, meta: { changes, last_row_id: lastRowId, duration: 0 }, results };
+  return { success: true, meta: { changes, last_row_id: lastRowId, duration: 0, size_after: size }, results };
 }
 
 /** An error in the form of D1's client: with a prefix, and with the original error as its cause. */

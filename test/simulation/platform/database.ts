@@ -23,6 +23,8 @@ export interface Given {
   /** Rows that it inserted, updated or deleted, including those of triggers and foreign keys. */
   changes: number;
   lastRowId: number;
+  /** Bytes of the database after the transaction. */
+  size: number;
 }
 
 interface Compiled {
@@ -103,7 +105,7 @@ export class Database {
   transaction(statements: readonly { sql: string; values: readonly Bound[] }[]): Given[] {
     return this.#inTransaction(() => {
       let [before] = this.#counters();
-      return statements.map(({ sql, values }) => {
+      const given = statements.map(({ sql, values }) => {
         const { statement, columns, parameters, isOfSchema } = this.#compile(sql);
         if (values.length !== parameters) throw new Error("Wrong number of parameter bindings for SQL query.");
         const rows = statement.all(...values) as unknown as Cell[][];
@@ -113,6 +115,8 @@ export class Database {
         before = after;
         return { columns, rows, changes, lastRowId };
       });
+      const size = this.#size();
+      return given.map((each) => ({ ...each, size }));
     });
   }
 
@@ -164,6 +168,12 @@ export class Database {
     const counters = this.#mine(`SELECT total_changes() - ${watching}, last_insert_rowid()`);
     const [changed, lastRowId] = counters.get() as unknown as [bigint, bigint];
     return [Number(changed), Number(lastRowId)];
+  }
+
+  /** Bytes of all pages. */
+  #size(): number {
+    const pages = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+    return Number((this.#mine(pages).get() as unknown as [bigint])[0]);
   }
 
   #compile(sql: string): Compiled {

@@ -19,6 +19,9 @@ const SWEPT_MS = 6 * MINUTE;
 /** The most webhooks of a site that get much at the end. */
 const MOST_ASKED = 3;
 
+/** Longer than a used ranstr is remembered: then all calls can be counted. */
+const COUNTED_MS = 33 * MINUTE;
+
 /** Longer than all waits between the eight attempts of a delivery. */
 const LAST_ATTEMPT_MS = 36 * HOUR;
 
@@ -37,7 +40,7 @@ export function calm(world: World): void {
 
 /** Milliseconds that the end takes. */
 export const endMs = ({ cloud }: World): number =>
-  cloud.internet.receivers.size > 0 ? LAST_ATTEMPT_MS + 4 * SWEPT_MS : SWEPT_MS + 2 * PRUNINGS * MINUTE;
+  cloud.internet.receivers.size > 0 ? LAST_ATTEMPT_MS + 4 * SWEPT_MS : COUNTED_MS + 2 * PRUNINGS * MINUTE;
 
 /**
  * A sweep each minute, and then none for long, so deliveries must come by the queue. At the end some more sweeps, after
@@ -54,7 +57,7 @@ async function sweepOn(world: World): Promise<void> {
 
 /** Without webhooks, nothing but pruning is left to do. Calls in flight end first. */
 async function pruneOn(world: World): Promise<void> {
-  await world.sleep(SWEPT_MS);
+  await world.sleep(COUNTED_MS);
   await pruneAll(world);
 }
 
@@ -65,6 +68,16 @@ async function pruneAll(world: World): Promise<void> {
     if (i < PRUNINGS - 1) await world.sleep(MINUTE);
   }
   world.checker.isPruned(world.company.underRestore);
+  await readCounts(world);
+}
+
+/** Reads what was counted: everything by then. */
+async function readCounts(world: World): Promise<void> {
+  const operator = new Operator(world);
+  const usage = world.company.sites.flatMap(({ siteId }) =>
+    ["hour", "day"].map((by) => `/sites/${siteId}/usage?by=${by}`),
+  );
+  await Promise.all([...usage, "/metrics", "/metrics?by=site"].map((path) => operator.call("GET", path)));
 }
 
 /**

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { CALL_RULES } from "../../../../src/signed/call-rules.ts";
 import { prune } from "../../../../src/store/prune.ts";
 import { accessWorld, assertionFor, PEOPLE } from "../../../support/access-world.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
@@ -44,7 +45,7 @@ describe("a form of a session by Access", () => {
       runtimeAt(() => world.clock.now * 1000),
       {
         ...{ directory: env.DB, homes: new Map([["main", env.DB]]), closedHomes: new Set<string>() },
-        ...{ eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [] },
+        ...{ eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [], callRules: CALL_RULES },
       },
       world.clock.now,
     );

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { CALL_RULES } from "../../../../src/signed/call-rules.ts";
 import { prune } from "../../../../src/store/prune.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
@@ -17,7 +18,7 @@ it("a late try of a sign-in does not bring an ended session back, though it was 
     runtimeAt(() => world.clock.now * 1000),
     {
       ...{ directory: env.DB, homes: new Map([["main", env.DB]]), closedHomes: new Set<string>() },
-      ...{ eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [] },
+      ...{ eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [], callRules: CALL_RULES },
     },
     world.clock.now,
   );

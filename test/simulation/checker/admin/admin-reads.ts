@@ -3,6 +3,7 @@ import { summaryOf } from "../../operations/shared/shown-session.ts";
 import type { Row } from "../../platform/database.ts";
 import type { HomeModel } from "../home-model.ts";
 import { hasEnded, type Model } from "../model.ts";
+import { isMalformedUsage, usageNow } from "../usage/usage-reads.ts";
 import { type Asked, callNow, isMalformed, refusalNow, refusalsNow } from "./journal-reads.ts";
 import { siteNow } from "./site-reads.ts";
 import { tokensNow } from "./tokens.ts";
@@ -47,7 +48,8 @@ export function readNow(model: Model, { path, ...asked }: Read): object | undefi
   if (site === undefined) return NOT_FOUND;
   if (third === undefined) return siteNow(model, siteId, site, asked.clock);
   if (hasEnded(site) && !hadSite) return NOT_FOUND;
-  if (site.status === "creating") return { status: isMalformed(query) ? 400 : 409 };
+  const isBad = third === "usage" ? isMalformedUsage(query) : isMalformed(query);
+  if (site.status === "creating") return { status: isBad ? 400 : 409 };
   const home = model.home(site.home);
   switch (third) {
     case "apps":
@@ -60,6 +62,8 @@ export function readNow(model: Model, { path, ...asked }: Read): object | undefi
         : sessionNow(home, siteId, Number(fourth));
     case "refusals":
       return refusalsNow(home, siteId, asked);
+    case "usage":
+      return usageNow(home, siteId, query, asked.clock);
     case "requests":
       return callNow(home, siteId, fourth ?? "", asked);
     case "events":

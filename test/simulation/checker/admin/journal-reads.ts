@@ -31,7 +31,7 @@ export interface Asked {
 const wireNameOf = (operation: unknown): string =>
   MODELS.find(({ name }) => name === operation)?.wireName ?? String(operation);
 
-function refusalShown({ site_id: _, operation, ...row }: Row): object {
+function refusalShown({ site_id: _, operation, done: _done, ...row }: Row): object {
   return { ...row, operation: wireNameOf(operation) };
 }
 

@@ -49,13 +49,15 @@ export class Pruning {
   arrives(call: Call): void {
     const { closedHomes } = call.settings;
     const run: Run = { nonces: [], keys: [], events: [], deliveries: [], refusals: [], disturbed: false };
-    for (const { name: home, nonces, keys, outbox, refusals } of this.#model.homes.values()) {
+    for (const { name: home, nonces, keys, outbox, refusals, counts } of this.#model.homes.values()) {
       if (closedHomes.includes(home)) continue;
       for (const [name, expiresAt] of nonces) if (expiresAt <= call.clock) run.nonces.push({ home, name, expiresAt });
       for (const [name, { expiresAt }] of keys) if (expiresAt <= call.clock) run.keys.push({ home, name, expiresAt });
-      for (const name of refusals.keys()) {
+      for (const [name, { at }] of refusals) {
         const expiresAt = refusalKeptUntil(name, call.settings);
-        if (expiresAt <= call.clock) run.refusals.push({ home, name, expiresAt });
+        // What is not counted yet stays.
+        const isCounted = Number(at) <= (counts.refusalsUntil ?? Number(at));
+        if (expiresAt <= call.clock && isCounted) run.refusals.push({ home, name, expiresAt });
       }
       for (const [name, row] of outbox.events) {
         const expiresAt = keptUntil(row, call.settings);
@@ -119,6 +121,7 @@ function wrongRemoval(home: HomeModel, { clock, settings }: Call, change: Change
   if (after !== null || before === null) return "it is no removal";
   if (table === "events" || table === "deliveries") return wrongPrune(home, table, before, settings, clock);
   if (table === "refusals") {
+    if (Number(before.at) > (home.counts.refusalsUntil ?? Number(before.at))) return "it is not counted";
     return refusalKeptUntil(String(before.request_id), settings) > clock ? "it has not expired" : undefined;
   }
   if (table === "admin_tokens") {

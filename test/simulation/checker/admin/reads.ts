@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Call } from "../../world/call.ts";
 import { isRoot } from "../door/visitor.ts";
 import type { Model } from "../model.ts";
+import { isUsageShown, type UsageAnswer } from "../usage/usage-reads.ts";
 import type { Violate } from "../violate.ts";
 import { NOT_FOUND, readNow } from "./admin-reads.ts";
 import type { AppRecords } from "./app-records.ts";
@@ -83,6 +84,13 @@ export class AdminReads {
     this.#violate("a page of the audit log has each row that was there, as it was written", what, [call.name]);
   }
 
+  #checkUsage({ name }: Call, { items, complete_until }: UsageAnswer): void {
+    const later = items.find(({ at }) => at > (complete_until ?? -1));
+    if (later === undefined) return;
+    const what = `${name}: all is counted up to ${complete_until}, and it was told ${JSON.stringify(later)}`;
+    this.#violate("usage shows no hour that begins after complete_until", what, [name]);
+  }
+
   #checkShown({ call }: OperationOf<"read">, onlySite: number | undefined): void {
     const known = this.#known.get(call);
     const { status = 0, body = "" } = call.answer ?? {};
@@ -113,6 +121,9 @@ export class AdminReads {
       this.#violate("no home that was not asked has what is not found", what, [call.name]);
     }
     const answered = status === 200 ? (JSON.parse(body) as object) : { status };
+    const isOfUsage = /^\/admin\/sites\/\d+\/usage/.test(call.wire.path);
+    if (isOfUsage && status === 200) this.#checkUsage(call, answered as UsageAnswer);
+    if (isOfUsage && isUsageShown(answered, known)) return;
     if (call.wire.path.includes("/refusals") && isPieced(answered, known)) return;
     if (known.some((each) => isDeepStrictEqual(answered, each))) return;
     if (isOfSite(call.wire.path) && isSiteShown(answered, known)) return;

@@ -126,6 +126,11 @@ export class Removals {
     return undefined;
   }
 
+  /** The last run of the cron job. */
+  get last(): Call | undefined {
+    return this.#last;
+  }
+
   /** The end of the run, when the cron job has run several times without a fault. */
   isPruned(underRestore: ReadonlySet<string>): void {
     const { settings, clock } = this.#last ?? {};

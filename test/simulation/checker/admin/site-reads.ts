@@ -67,7 +67,9 @@ export function remainingOf(home: HomeModel, siteId: number): Record<string, num
   const named = (names: Iterable<string>) =>
     [...names].filter((name) => (JSON.parse(name) as unknown[])[0] === siteId).length;
   const sessions = [...home.sessions.values()].filter(({ row }) => row.site_id === siteId);
+  const counts = ["usage", "usage_days", "counters", "counted_events"] as const;
   return {
+    ...Object.fromEntries(counts.map((table) => [table, ofSite(home.counts.of(table).values())])),
     deliveries: ofSite(outbox.deliveries.values()),
     events: ofSite(outbox.events.values()),
     nonces: ofSite(home.claims.values()),

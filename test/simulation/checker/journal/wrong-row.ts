@@ -52,6 +52,7 @@ export function wrongRow(model: Model, homeName: string, row: Row, refused: Refu
       secret,
       client: networkOf(call),
       skipped: row.skipped,
+      done: null,
     },
   };
   if (JSON.stringify(sorted(row)) !== JSON.stringify(sorted(expected))) return `expected ${JSON.stringify(expected)}`;

@@ -9,6 +9,12 @@ export const resultCases: Cases<D1Database> = {
   "all() gives rows as objects, with the columns in their order": async (db) =>
     seen(await db.prepare("SELECT 'x' AS b, 2 AS a UNION ALL SELECT 'y', NULL").all()),
   "all() of no rows gives an empty list": async (db) => seen(await db.prepare("SELECT 1 AS a WHERE false").all()),
+  "an answer says how many bytes the database has, whole pages": async (db) => {
+    const first = (await db.prepare("SELECT 1").run()).meta.size_after;
+    await db.prepare(NUMBERS).run();
+    const [{ meta } = { meta: { size_after: 0 } }] = await db.batch([db.prepare(THREE), db.prepare("SELECT 1")]);
+    return [first % 4_096, meta.size_after % 4_096, meta.size_after > first];
+  },
   "run() gives rows too": async (db) => seen(await db.prepare("SELECT 1 AS a").run()),
   "of columns with one name an object has the last": async (db) =>
     seen(await db.prepare("SELECT 1 AS a, 2 AS b, 3 AS a").all()),

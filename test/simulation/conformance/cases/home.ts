@@ -51,5 +51,7 @@ export async function everything(db: D1Database): Promise<Record<string, unknown
     db.prepare(`SELECT name, sql ${made} ORDER BY name`),
     ...tables.map((table) => db.prepare(`SELECT * FROM ${table}`)),
   ]);
-  return { schema: schema?.results, ...Object.fromEntries(tables.map((table, i) => [table, rows[i]?.results])) };
+  const all = { schema: schema?.results, ...Object.fromEntries(tables.map((table, i) => [table, rows[i]?.results])) };
+  // D1 has tables of its own, so its databases have more bytes.
+  return JSON.parse(JSON.stringify(all).replaceAll(/(size\\":)\d+/g, "$10")) as Record<string, unknown>;
 }

@@ -1,4 +1,5 @@
 import type { Runtime } from "../../../../src/runtime.ts";
+import { CALL_RULES } from "../../../../src/signed/call-rules.ts";
 import { insertAudit, insertAuditOncePerHour, selectAuditEntries } from "../../../../src/store/audit.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../../../../src/store/copy-sites.ts";
 import {
@@ -174,6 +175,7 @@ const pruned = (db: D1Database) =>
       eventRetentionDays: 30,
       journalDays: 30,
       sessionEventTypes: [],
+      callRules: CALL_RULES,
     },
     NOW,
     {

@@ -24,6 +24,13 @@ export const WATCHED = [
   "settlings",
   "site_deletions",
   "refusals",
+  "usage",
+  "usage_days",
+  "counters",
+  "counted_events",
+  "folds",
+  "home_metrics",
+  "site_metrics",
 ];
 
 /** The database of a home, with all migrations applied. */

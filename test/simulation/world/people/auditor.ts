@@ -132,6 +132,20 @@ const listRefusals: Read = (chance, site, { calls, now }) => {
   const ofApp = filters.length === 0 && chance.happens(0.7) ? [`appid=${appidOf(chance, site)}`] : [];
   return `/sites/${site.siteId}/refusals?${[...ofApp, ...filters].join("&")}`;
 };
+const readUsage: Read = (chance, site, { siteIds, now }) => {
+  const filters = chance.some(
+    [
+      `by=${chance.one(["hour", "day", "day", "week"])}`,
+      `appid=${chance.one([appidOf(chance, site), appidOf(chance, site), "none", "no appid"])}`,
+      `since=${now - chance.one([0, 3_600, 7_200, DAY, 500 * DAY, now + 1])}`,
+      `until=${now - chance.one([-3_600, 0, 1_860, 7_200])}`,
+      "limit=3",
+    ],
+    chance.one([0, 0.1, 0.3]),
+  );
+  return `/sites/${chance.one(siteIds)}/usage?${filters.join("&")}`;
+};
+const readMetrics: Read = (chance) => `/metrics${chance.one(["", "", "?by=site", "?by=site", "?by=app"])}`;
 const readCall: Read = (chance, { siteId }, { calls }) => `/sites/${siteId}/requests/${requestIdOf(chance, calls)}`;
 const findRefusal: Read = (chance, _, { calls }) => `/requests/${requestIdOf(chance, calls)}`;
 
@@ -174,10 +188,12 @@ export const READS: Record<string, Read> = {
   "/admin/sites/{site_id}/refusals": listRefusals,
   "/admin/sites/{site_id}/requests/{request_id}": readCall,
   "/admin/requests/{request_id}": findRefusal,
+  "/admin/sites/{site_id}/usage": readUsage,
+  "/admin/metrics": readMetrics,
 };
 
 /** Asked more often than other reads: each shows little. */
-const JOURNAL_READS = [listRefusals, readCall, findRefusal];
+const JOURNAL_READS = [listRefusals, readCall, findRefusal, readUsage, readMetrics];
 
 /** The lists that the auditor reads page by page. */
 export const PAGED = ["/admin/sites/{site_id}/events", "/admin/audit"];

@@ -16,6 +16,7 @@ export const TRIED: Record<string, (about: About) => Asked> = {
       change("DELETE", `/sites/${other.siteId}`, { name: `Site ${other.siteId}` }),
       read(`/sites/${other.siteId}`),
       read(`/sites/${other.siteId}/export`),
+      read(`/sites/${other.siteId}/usage?by=day`),
       change("POST", `/sites/${other.siteId}/agents`, { id: 77, name: "Intruder" }),
       change("POST", `/sites/${other.siteId}/apps`, { name: "Intruder" }),
       change("POST", `/sites/${other.siteId}/webhooks`, { url: "https://hooks.example.org/taken" }),
@@ -47,6 +48,7 @@ export const TRIED: Record<string, (about: About) => Asked> = {
   "the deployment": ({ operator: { chance, world } }) =>
     chance.one([
       read("/homes"),
+      read(`/metrics${chance.one(["", "?by=site"])}`),
       read("/homes/main/divergent"),
       read("/tokens"),
       change("POST", "/sites", { name: "Mine" }),
@@ -61,6 +63,9 @@ export const TRIED: Record<string, (about: About) => Asked> = {
       change("DELETE", `/sites/${site.siteId}`, { name: `Site ${site.siteId}` }),
       read(`/sites/${site.siteId}/export`),
     ]),
+  // This everybody may who sees the site.
+  "the own usage": ({ operator: { chance }, site }) =>
+    read(`/sites/${site.siteId}/usage${chance.one(["", "?by=day", "?by=year"])}`),
   "a change": ({ operator: { chance }, site }) =>
     chance.one([
       change("PATCH", `/sites/${site.siteId}`, { name: `Site ${site.siteId}.${chance.integer(1, 99)}` }),

@@ -1,0 +1,104 @@
+import { and, eq, inArray, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Counter, Gauges, HomeMetrics } from "../home/metrics.ts";
+import { each, field } from "../json-rows.ts";
+import { SITE_STATUSES, sites } from "../schema.ts";
+import { homeMetrics, siteMetrics } from "../usage-schema.ts";
+
+/** What the homes have said of themselves, where a scrape reads it. */
+
+/** The newest copy of a home's metrics that the directory has; 0 when it has none. */
+export async function selectCopy(directory: D1Database, home: string): Promise<number> {
+  const found = await drizzle(directory)
+    .select({ copy: homeMetrics.copy })
+    .from(homeMetrics)
+    .where(eq(homeMetrics.home, home))
+    .get();
+  return found?.copy ?? 0;
+}
+
+/** A parameter of D1 has at most 2 MB, and the counters of a site some 100 bytes each. */
+const SITES_PER_STATEMENT = 500;
+
+/** The statements that take over a home's metrics. A copy that is older than the stored one changes nothing. */
+export function writeMetrics(
+  directory: D1Database,
+  home: string,
+  { copy, gauges, counters, sites: ofSites }: HomeMetrics,
+  now: number,
+) {
+  const store = drizzle(directory);
+  const newest = { at: now, copy, counters: JSON.stringify(counters), gauges: JSON.stringify(gauges) };
+  const rows = [...ofSites].map(([siteId, of]) => ({ siteId, counters: JSON.stringify(of) }));
+  const parts = Array.from({ length: Math.ceil(rows.length / SITES_PER_STATEMENT) }, (_, i) =>
+    rows.slice(i * SITES_PER_STATEMENT, (i + 1) * SITES_PER_STATEMENT),
+  );
+  return [
+    store
+      .insert(homeMetrics)
+      .values({ home, ...newest })
+      .onConflictDoUpdate({ target: homeMetrics.home, set: newest, setWhere: sql`${homeMetrics.copy} < ${copy}` }),
+    // A site that has ended meanwhile gets no row any more.
+    ...parts.map((part) =>
+      store
+        .insert(siteMetrics)
+        .select(
+          sql`SELECT ${sites.id}, ${copy}, ${field("$.counters")} FROM ${each(part)} JOIN ${sites} ON ${sites.id} = ${field("$.siteId")}
+            WHERE ${and(eq(sites.home, home), inArray(sites.status, SITE_STATUSES))}`,
+        )
+        .onConflictDoUpdate({
+          target: siteMetrics.siteId,
+          set: { copy: sql`excluded.copy`, counters: sql`excluded.counters` },
+          setWhere: sql`${siteMetrics.copy} < excluded.copy`,
+        }),
+    ),
+  ] as const;
+}
+
+/** What a home last said of itself. */
+export interface KnownHome {
+  home: string;
+  /** When it said so, in Unix seconds. */
+  at: number;
+  gauges: Gauges;
+  counters: Counter[];
+}
+
+interface Row {
+  home: string | null;
+  siteId: number | null;
+  at: number | null;
+  gauges: string | null;
+  counters: string;
+}
+
+/**
+ * Everything that a scrape shows, in one query.
+ *
+ * @param bySite whether to read the counters of each site too
+ */
+export async function selectMetrics(
+  directory: D1Database,
+  bySite: boolean,
+): Promise<{ homes: KnownHome[]; sites: Map<number, Counter[]> }> {
+  const { home, at, gauges, counters } = homeMetrics;
+  const ofHomes = sql`SELECT ${home} AS home, NULL AS siteId, ${at} AS at, ${gauges} AS gauges, ${counters} AS counters FROM ${homeMetrics}`;
+  const ofSites = sql`SELECT NULL, ${siteMetrics.siteId}, NULL, NULL, ${siteMetrics.counters} FROM ${siteMetrics}`;
+  const rows = await drizzle(directory).all<Row>(bySite ? sql`${ofHomes} UNION ALL ${ofSites}` : ofHomes);
+  const read = (text: string) => JSON.parse(text) as Counter[];
+  return {
+    homes: rows.flatMap((row) =>
+      row.home === null || row.at === null
+        ? []
+        : [
+            {
+              home: row.home,
+              at: row.at,
+              gauges: JSON.parse(row.gauges ?? "{}") as Gauges,
+              counters: read(row.counters),
+            },
+          ],
+    ),
+    sites: new Map(rows.flatMap((row) => (row.siteId === null ? [] : [[row.siteId, read(row.counters)]]))),
+  };
+}

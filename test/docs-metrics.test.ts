@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { readMetricFamilies } from "../src/services/metrics.ts";
+import type { ServiceContext } from "../src/services/service-context.ts";
+import { REFUSAL_REASONS } from "../src/signed/refusal-reasons.ts";
+import type { Counter, Gauges } from "../src/store/home/metrics.ts";
+import { DAYS_KEPT, HOURS_KEPT_DAYS } from "../src/store/prune-usage.ts";
+import type { MetricFamily } from "../src/telemetry/openmetrics.ts";
+import { rowsOf } from "./support/markdown.ts";
+
+const [operating = ""] = Object.values<string>(
+  import.meta.glob("../docs/operating.md", { query: "?raw", import: "default", eager: true }),
+);
+const files: Record<string, string> = import.meta.glob("../docs/prometheus/*.yml", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
+const fileOf = (name: string) => files[`../docs/prometheus/${name}`] ?? "";
+
+/** The rows of the table whose first row begins with this cell. */
+const tableAfter = (head: string) => rowsOf(operating.split(`| ${head} |`)[1]?.split("\n\n")[0] ?? "");
+
+/** A home that has said everything that a home can say. */
+const gauges: Gauges = {
+  ...{ size: 1, openSites: 1, closedSites: 1, pending: 1, failed: 1, oldestPendingAt: 1, failing: 1, disabled: 1 },
+  ...{ pruneLag: 1, completeUntil: 1 },
+};
+const counters: Counter[] = [
+  { name: "calls", appid: "shop", kind: "create_session", outcome: "accepted", count: 1 },
+  { name: "calls", appid: "shop", kind: "create_session", outcome: "timestamp_stale", count: 1 },
+  { name: "events", appid: "", kind: "session.created", outcome: "", count: 1 },
+  { name: "attempts", appid: "", kind: "", outcome: "delivered", count: 1 },
+];
+
+/** The metrics that the code has, of a directory that knows one home and one site. */
+function familiesOf(by?: "site"): Promise<MetricFamily[]> {
+  const text = JSON.stringify(counters);
+  const home = { home: "main", siteId: null, at: 1, gauges: JSON.stringify(gauges), counters: text };
+  const site = { home: null, siteId: 1, at: null, gauges: null, counters: text };
+  const statement = { bind: () => statement, all: async () => ({ results: by ? [home, site] : [home] }) };
+  const directory = { prepare: () => statement };
+  const config = { directory, homes: new Map([["main", directory]]) };
+  return readMetricFamilies({ config, now: 1 } as unknown as ServiceContext, { by });
+}
+
+/** A label; of a gauge with its values. */
+function labelsOf({ type, samples }: MetricFamily): string[] {
+  const names = [...new Set(samples.flatMap(({ labels = {} }) => Object.keys(labels)))];
+  return names.map((name) => {
+    const values = [...new Set(samples.map(({ labels }) => `\`${labels?.[name]}\``))];
+    return type === "gauge" && name !== "home" ? `\`${name}\`: ${values.join(", ")}` : `\`${name}\``;
+  });
+}
+
+const shownName = ({ type, name }: MetricFamily) => (type === "counter" ? `${name}_total` : name);
+
+describe("the page on operating", () => {
+  it("names each metric, with its type and its labels", async () => {
+    const sums = await familiesOf();
+    const bySite = await familiesOf("site");
+    const expected = sums.map((family, i) => {
+      const labels = labelsOf(family);
+      const more = labelsOf(bySite[i] ?? family).filter((label) => !labels.includes(label));
+      const also = more.length === 0 ? "" : `; with \`?by=site\` also ${more.join(", ")}`;
+      return [`\`${shownName(family)}\``, family.type, `${labels.join(", ")}${also}`];
+    });
+    expect(expected.length).toBeGreaterThan(10);
+    expect(tableAfter("metric").map((cells) => cells.slice(0, 3))).toEqual(expected);
+  });
+
+  it("names each alert, in the order of the file", () => {
+    const alerts = [...fileOf("alerts.yml").matchAll(/- alert: (\w+)$/gm)].map(([, name]) => `\`${name}\``);
+    expect(alerts.length).toBeGreaterThan(8);
+    expect(tableAfter("alert").map(([name]) => name)).toEqual(alerts);
+  });
+
+  it("shows how to scrape as the file does, and says how long usage is kept", () => {
+    const [, scraping = ""] = fileOf("prometheus.yml").split(/^(?=scrape_configs:)/m);
+    expect(operating).toContain(`\`\`\`yaml\n${scraping}\`\`\``);
+    expect(operating).toContain(`Hours are kept for ${HOURS_KEPT_DAYS} days, days for ${DAYS_KEPT}`);
+  });
+});
+
+describe("the alerts", () => {
+  it("ask for metrics and for reasons that the code has", async () => {
+    const names = (await familiesOf()).map(shownName);
+    const rules = fileOf("alerts.yml");
+    const asked = [...new Set(rules.match(/\bagent_session_\w+/g))];
+    expect(asked.length).toBeGreaterThan(6);
+    expect(asked.filter((name) => !names.includes(name))).toEqual([]);
+    const reasons = [...rules.matchAll(/\breason=~?"([^"]+)"/g)].flatMap(([, all = ""]) => all.split("|"));
+    expect(reasons.length).toBeGreaterThan(3);
+    expect(reasons.filter((reason) => !REFUSAL_REASONS.includes(reason))).toEqual([]);
+  });
+
+  it("are each tried, when they should come and when they should not", () => {
+    const [, quiet = "", loud = ""] = fileOf("alerts.test.yml").split(
+      /^ {2}- name: (?=a service that is well|few calls)/m,
+    );
+    for (const [, name] of fileOf("alerts.yml").matchAll(/- alert: (\w+)$/gm)) {
+      expect(quiet).toContain(`alertname: ${name} }`);
+      expect(loud).toMatch(new RegExp(`alertname: ${name}\n +exp_alerts:`));
+    }
+  });
+});

@@ -1,0 +1,63 @@
+import { env } from "cloudflare:workers";
+import { call } from "./admin-calls.ts";
+import { databaseOf } from "./homes.ts";
+import { pruneAt } from "./site-end.ts";
+import { NOW } from "./test-runtime.ts";
+import type { World } from "./world.ts";
+
+/** All calls up to NOW are counted by then: their nonces have expired a minute ago. */
+export const COUNTED = NOW + 1_920;
+
+/**
+ * Begins counting at NOW in both homes. Tests share the databases, and counting never goes back: what an earlier test has counted is
+ * forgotten, and what is left of its calls goes.
+ */
+export async function beginCounting(): Promise<void> {
+  const forget = async (...tables: string[]) => {
+    for (const db of [env.DB, env.HOME_APAC]) await db.batch(tables.map((table) => db.prepare(`DELETE FROM ${table}`)));
+  };
+  await forget("nonces", "refusals", "folds", "home_metrics", "site_metrics");
+  // Counts the events of earlier tests.
+  for (let run = 0; run < 2; run++) await pruneAt(NOW);
+  await forget("counters", "home_metrics", "site_metrics");
+  await pruneAt(NOW);
+}
+
+export interface UsageAnswer {
+  items: { at: number; appid: string; operation: string; outcome: string; count: number }[];
+  apps: { appid: string; last_used_at: number | null; previous_secret_used_at: number | null }[];
+  complete_until: number | null;
+}
+
+export async function readUsage(world: World, query = ""): Promise<UsageAnswer> {
+  const { status, body } = await call(world, "GET", `/admin/sites/${world.siteId}/usage${query}`);
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return body as UsageAnswer;
+}
+
+/** A site's usage in short: the number of calls by operation and outcome. */
+export async function countsOf(world: World, query = ""): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { operation, outcome, count } of (await readUsage(world, query)).items) {
+    const name = `${operation} ${outcome}`;
+    counts[name] = (counts[name] ?? 0) + count;
+  }
+  return counts;
+}
+
+/** The samples of a scrape, by name and labels as they stand in the text. */
+export async function scrape(world: World, query = ""): Promise<Record<string, number>> {
+  const response = await world.admin("GET", `/admin/metrics${query}`);
+  const text = new TextDecoder().decode(await response.arrayBuffer());
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
+  );
+}
+
+/** Everything that is stored of usage in a home. */
+export async function storedUsage({ siteId, home }: Pick<World, "siteId" | "home">) {
+  const rows = async (table: string) =>
+    (await databaseOf(home).prepare(`SELECT * FROM ${table} WHERE site_id = ?`).bind(siteId).all()).results;
+  return { hours: await rows("usage"), days: await rows("usage_days"), counters: await rows("counters") };
+}
