@@ -1,4 +1,4 @@
-import { OPERATIONS } from "../../services/journal.ts";
+import { OPERATIONS, REFUSAL_REASONS } from "../../services/journal.ts";
 import type { View } from "./view.ts";
 
 /** A reason in words: what was wrong, and what to do. */
@@ -169,4 +169,15 @@ export function reasonText(view: View, reason: string): ReasonText {
     what: rule === undefined ? t("It was refused for {0}.", reason) : t(rule.past),
     cure: t("The detail names what to change."),
   };
+}
+
+/** All reasons, each with what was wrong. Some have one text, such as the three places that know a used ranstr: they are named too. */
+export function reasonLabels(view: View): Map<string, string> {
+  const whats = REFUSAL_REASONS.map((reason) => reasonText(view, reason).what);
+  return new Map(
+    REFUSAL_REASONS.map((reason, i) => {
+      const what = whats[i] ?? reason;
+      return [reason, whats.indexOf(what) === whats.lastIndexOf(what) ? what : `${what} (${reason})`];
+    }),
+  );
 }

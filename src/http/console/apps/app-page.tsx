@@ -12,6 +12,7 @@ import { AskLink, Faults } from "../parts/form.tsx";
 import { Copyable, Time } from "../parts/parts.tsx";
 import { PreviousSecret, RotateCard, type ShownSecretOwner } from "../secrets/secret-pages.tsx";
 import { AppState } from "./app-table.tsx";
+import { LastUsedFact, oldSecretUse, readLastUses } from "./last-use.tsx";
 import { missingAppPage } from "./missing-app.tsx";
 
 /** The page of an app, or of a reserved appid without an app. */
@@ -85,6 +86,7 @@ export async function appOf(c: PageContext, site: Site) {
     read: () => readSecret(ctx, { site, appid, version }),
     rotate: (input) => rotateSecret(ctx, { appid, ...input }),
     endOverlap: (expectedVersion) => endOverlap(ctx, { appid, expectedVersion }),
+    previousUse: async () => oldSecretUse(view, await readLastUses(c, site, appid), appid),
     page: (again) => appPage(c, site, again),
   };
   return { ...owner, app };
@@ -95,6 +97,7 @@ async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Res
   const { t } = view;
   const { app, ...owner } = await appOf(c, named);
   const { site, path } = owner;
+  const uses = await readLastUses(c, named, app.appid);
   const body = (
     <>
       <Faults view={view} filled={again} labels={{ overlap_seconds: t("Overlap"), ends: t("Which secret stops") }} />
@@ -109,8 +112,9 @@ async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Res
           <dd>
             <Time view={view} at={app.createdAt} />
           </dd>
+          <LastUsedFact view={view} uses={uses} appid={app.appid} />
           {app.revokedAt === null ? (
-            <PreviousSecret view={view} of={owner} stop />
+            <PreviousSecret view={view} of={owner} stop use={oldSecretUse(view, uses, app.appid)} />
           ) : (
             <>
               <dt>{t("Revoked on")}</dt>

@@ -10,6 +10,7 @@ import { Faults, Field, Fold, Form } from "../parts/form.tsx";
 import { More } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/secret-pages.tsx";
 import { AppTable } from "./app-table.tsx";
+import { readLastUses } from "./last-use.tsx";
 
 /** Answers the form that issues an app. */
 export async function postApp(c: PageContext, site: Site): Promise<Response> {
@@ -36,7 +37,10 @@ export async function appsPage(c: PageContext, site: Site, again?: Filled): Prom
   const view = c.var.view;
   const { t } = view;
   const path = `/console/sites/${site.id}/apps`;
-  const apps = await listApps(c.var.ctx, { site, cursor: c.req.query("cursor"), limit: 50 });
+  const [apps, uses] = await Promise.all([
+    listApps(c.var.ctx, { site, cursor: c.req.query("cursor"), limit: 50 }),
+    readLastUses(c, site),
+  ]);
   const { values = {}, errors = {} } = again ?? {};
   const imports = Boolean(values.appid || errors.appid || errors.secret);
   const body = (
@@ -74,7 +78,7 @@ export async function appsPage(c: PageContext, site: Site, again?: Filled): Prom
           </Form>
         </section>
       </Fold>
-      <AppTable view={view} siteId={site.id} apps={apps.items} />
+      <AppTable view={view} siteId={site.id} apps={apps.items} uses={uses} />
       <More view={view} path={path} cursor={apps.nextCursor} />
     </>
   );

@@ -7,7 +7,7 @@ import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { Field } from "../parts/form.tsx";
 import { More } from "../parts/table.tsx";
-import { reasonText } from "../reasons.ts";
+import { reasonLabels } from "../reasons.ts";
 import { secondsOf } from "../view.ts";
 import { RefusalTable } from "./refusal-table.tsx";
 
@@ -59,13 +59,6 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
       : isFiltered
         ? t("No refused call fits this filter.")
         : t("No call of this site has been refused in the last {0} days.", ctx.config.journalDays);
-  const whats = REFUSAL_REASONS.map((each) => reasonText(view, each).what);
-  // Several reasons may have one text, such as the three places that know a used ranstr.
-  const isShared = (what: string) => whats.indexOf(what) !== whats.lastIndexOf(what);
-  const reasons = REFUSAL_REASONS.map((each, i): [string, string] => {
-    const what = whats[i] ?? each;
-    return [each, isShared(what) ? `${what} (${each})` : what];
-  });
   const operations = OPERATIONS.map(({ wireName }): [string, string] => [wireName, wireName]);
   const body = (
     <>
@@ -83,7 +76,7 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
             name="reason"
             value={reason}
             error={errors.reason}
-            options={[["", t("Any")], ...reasons]}
+            options={[["", t("Any")], ...reasonLabels(view)]}
           />
           <Field
             label={t("Call")}

@@ -17,6 +17,13 @@ import type { FramedSite } from "../parts/site-frame.tsx";
 import type { View } from "../view.ts";
 import { choicesOf, endsOf, hasOverlap, overlapOf, overlapsOf } from "./overlap.ts";
 
+/** When a secret was last used, in sentences. */
+export interface SecretUse {
+  used: string;
+  /** How far that is known; empty when nothing is. */
+  counted: string;
+}
+
 /** An app or a webhook, for the pages of its secret. */
 export interface ShownSecretOwner {
   site: FramedSite;
@@ -41,6 +48,8 @@ export interface ShownSecretOwner {
   rotate: (input: RotationInput) => Promise<{ version: string }>;
   /** @throws ServiceError `conflict`, reason `app_revoked`, or `version_other` when it has another version by now */
   endOverlap: (expectedVersion: string) => Promise<unknown>;
+  /** Says when the previous secret was last used. Undefined for webhooks: their receivers use it, and nobody counts that. */
+  previousUse?: () => Promise<SecretUse>;
   /** Shows its page, with the form of a rotation filled in again. */
   page: (again: Filled) => Promise<Response>;
 }
@@ -150,6 +159,7 @@ async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<Respons
   const view = c.var.view;
   const { t } = view;
   if (!owner.isActive || !hasOverlap(owner, view.now)) return c.redirect(owner.path, 303);
+  const use = await owner.previousUse?.();
   return askPage(c, owner.site, {
     title: t("Stop the old secret now?"),
     text: owner.words.stopped,
@@ -161,6 +171,7 @@ async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<Respons
           <strong>{t("Stops at once.")}</strong>{" "}
           {t("Otherwise it works until {0}.", view.time(owner.previousExpiresAt ?? 0))}
         </dd>
+        <LastUseFact view={view} use={use} />
         <dt>{t("The secret in use")}</dt>
         <dd>{t("Goes on working.")}</dd>
       </>
@@ -227,6 +238,7 @@ async function confirmPage(c: PageContext, owner: ShownSecretOwner, query: Recor
   if (overlap === undefined || !isChosen || !owner.isActive) return c.redirect(owner.path, 303);
   const stops = <strong>{t("Stops at once.")}</strong>;
   const until = view.time(owner.previousExpiresAt ?? 0);
+  const use = isRunning && ends !== "current" ? await owner.previousUse?.() : undefined;
   return askPage(c, owner.site, {
     title: t("Rotate the secret?"),
     text: owner.words.stopped,
@@ -245,6 +257,7 @@ async function confirmPage(c: PageContext, owner: ShownSecretOwner, query: Recor
                 </>
               )}
             </dd>
+            <LastUseFact view={view} use={use} />
           </>
         )}
         <dt>{ends === "current" ? t("The secret made last, which nobody received") : t("The secret in use")}</dt>
@@ -328,18 +341,34 @@ async function secretPage(c: PageContext, owner: ShownSecretOwner): Promise<Resp
   return showPage(c, { site, title: c.req.query("new") ? words.made : t("The secret was rotated"), body });
 }
 
-/** During an overlap: how long the previous secret is valid. @param stop whether to offer its end */
+/** Before the previous secret ends: when it was last used. */
+function LastUseFact({ view, use }: { view: View; use: SecretUse | undefined }) {
+  if (use === undefined) return null;
+  return (
+    <>
+      <dt>{view.t("Last use of the old secret")}</dt>
+      <dd>
+        {use.used}
+        {use.counted !== "" && <span class="hint line">{use.counted}</span>}
+      </dd>
+    </>
+  );
+}
+
+/** During an overlap: how long the previous secret is valid. @param props `stop` whether to offer its end; `use` when it was last used */
 export function PreviousSecret(props: {
   view: View;
   of: Pick<ShownSecretOwner, "path" | "previousExpiresAt">;
   stop?: boolean;
+  use?: SecretUse;
 }) {
-  const { view, of, stop } = props;
+  const { view, of, stop, use } = props;
   return hasOverlap(of, view.now) ? (
     <>
       <dt>{view.t("Previous secret until")}</dt>
       <dd>
         <Until view={view} at={of.previousExpiresAt ?? 0} />
+        {use !== undefined && <p class="hint">{use.used}</p>}
         {stop && (
           <div class="buttons">
             <AskLink view={view} href={`${of.path}/end-overlap`}>

@@ -132,6 +132,10 @@ export function tableText({ t }: View, table: string): string {
     webhooks: "Webhooks",
     agents: t("Agents"),
     apps: t("Apps"),
+    usage: t("Usage by hours"),
+    usage_days: t("Usage by days"),
+    counters: t("Counters for the metrics"),
+    counted_events: t("How far events are counted"),
   };
   return texts[table] ?? table;
 }

@@ -14,6 +14,7 @@ import { webhookTroubles } from "../../../services/webhooks.ts";
 import { refusalOf } from "../../faults.ts";
 import { AgentTable } from "../agents/agent-table.tsx";
 import { AppTable } from "../apps/app-table.tsx";
+import { lastUsesOf } from "../apps/last-use.tsx";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
@@ -21,7 +22,9 @@ import { startsOf, type View } from "../view.ts";
 import { Troubles } from "../webhooks/troubles.tsx";
 import { endedPage } from "./ended-site.tsx";
 import { RetentionProgress } from "./retention-card.tsx";
+import { readSiteUsage } from "./site-usage.ts";
 import { unfinishedPage } from "./unfinished-site.tsx";
+import { Risen, UsageCard } from "./usage-card.tsx";
 
 const SHOWN = 5;
 
@@ -42,6 +45,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
     listApps(ctx, part),
     listAgents(ctx, part),
     site.retentionDays === null ? null : readRetention(ctx, { site }),
+    readSiteUsage(ctx, site),
   ]);
   const [parts, troubles] = await Promise.all([asked, webhookTroubles(ctx, [site])]);
   const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
@@ -49,11 +53,12 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   if (faults.length === reads.length) throw faults[0];
   // The faults go into the log only: the page shows the parts that could be read.
   for (const fault of faults) refusalOf(fault, c.var.trace);
-  const [counts, sessions, apps, agents, retention] = parts;
+  const [counts, sessions, apps, agents, retention, usage] = parts;
   const path = `/console/sites/${site.id}`;
   const body = (
     <>
       <Troubles view={view} siteId={site.id} troubles={troubles.get(site.id)} />
+      {usage.status === "fulfilled" && <Risen view={view} siteId={site.id} risen={usage.value.risen} />}
       {counts.status === "rejected" ? (
         <Unread view={view} />
       ) : (
@@ -65,6 +70,9 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
       {retention.status === "fulfilled" && retention.value !== null && (
         <RetentionProgress view={view} retention={retention.value} />
       )}
+      <Part title={t("Calls")} href={`${path}/refusals`} all={t("Refused calls")}>
+        {usage.status === "rejected" ? <Unread view={view} /> : <UsageCard view={view} usage={usage.value} />}
+      </Part>
       <Part title={t("Latest sessions")} href={`${path}/sessions`} all={t("All sessions")}>
         {sessions.status === "rejected" ? (
           <Unread view={view} />
@@ -76,7 +84,12 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
         {apps.status === "rejected" ? (
           <Unread view={view} />
         ) : (
-          <AppTable view={view} siteId={site.id} apps={apps.value.items} />
+          <AppTable
+            view={view}
+            siteId={site.id}
+            apps={apps.value.items}
+            uses={usage.status === "rejected" ? undefined : lastUsesOf(usage.value)}
+          />
         )}
       </Part>
       <Part

@@ -1,0 +1,85 @@
+import type { Site } from "../../../services/sites.ts";
+import { type LastUse, readUsage } from "../../../services/usage.ts";
+import { refusalOf } from "../../faults.ts";
+import type { PageContext } from "../env.ts";
+import { Time } from "../parts/parts.tsx";
+import type { SecretUse } from "../secrets/secret-pages.tsx";
+import type { View } from "../view.ts";
+
+/** When the secrets of apps were last used. */
+export interface LastUses {
+  byAppid: ReadonlyMap<string, LastUse>;
+  /** All calls up to this time are counted, in Unix seconds; null before the first run of the cron. */
+  completeUntil: number | null;
+}
+
+export const lastUsesOf = (usage: { apps: LastUse[]; completeUntil: number | null }): LastUses => ({
+  byAppid: new Map(usage.apps.map((app) => [app.appid, app])),
+  completeUntil: usage.completeUntil,
+});
+
+/**
+ * The last uses of a site's apps, or of one. Undefined when they could not be read: the page is shown without them.
+ *
+ * @param appid when only one app is wanted
+ */
+export async function readLastUses(c: PageContext, site: Site, appid?: string): Promise<LastUses | undefined> {
+  const { ctx, trace } = c.var;
+  try {
+    // No hour begins later than now: of the calls themselves nothing is read.
+    return lastUsesOf(await readUsage(ctx, { site, by: "hour", since: ctx.now, appid }));
+  } catch (error) {
+    refusalOf(error as Error, trace);
+    return undefined;
+  }
+}
+
+/** The cell of a table of apps. */
+export function LastUsedCell({ view, uses, appid }: { view: View; uses: LastUses | undefined; appid: string }) {
+  const at = uses?.byAppid.get(appid)?.lastUsedAt ?? null;
+  if (at !== null) return <Time view={view} at={at} />;
+  return <>{uses === undefined || uses.completeUntil === null ? "–" : view.t("Never")}</>;
+}
+
+/** Beneath a table of apps: how far the last uses are known. */
+export function LastUsedHint({ view, uses }: { view: View; uses: LastUses | undefined }) {
+  return <p class="hint">{countedText(view, uses)}</p>;
+}
+
+function countedText({ t, time }: View, uses: LastUses | undefined): string {
+  if (uses === undefined) return t("When apps were last used could not be read. Try again in a moment.");
+  if (uses.completeUntil === null) return t("Nothing is counted yet. Calls are counted half an hour after they came.");
+  return t("Last uses are known up to {0}: calls are counted half an hour after they came.", time(uses.completeUntil));
+}
+
+/** The facts on an app's page. */
+export function LastUsedFact({ view, uses, appid }: { view: View; uses: LastUses | undefined; appid: string }) {
+  const { t } = view;
+  const at = uses?.byAppid.get(appid)?.lastUsedAt ?? null;
+  const isNever = at === null && uses !== undefined && uses.completeUntil !== null;
+  return (
+    <>
+      <dt>{t("Last used")}</dt>
+      <dd>
+        {at !== null && <Time view={view} at={at} />}
+        {isNever && t("Never, as far as usage is kept (400 days).")}
+        <span class="hint line">{countedText(view, uses)}</span>
+      </dd>
+    </>
+  );
+}
+
+/** When the old secret of an app was last used, in words: so that one knows whether to end it. */
+export function oldSecretUse({ t, time }: View, uses: LastUses | undefined, appid: string): SecretUse {
+  if (uses === undefined)
+    return { used: t("When the old secret was last used could not be read. Try again in a moment."), counted: "" };
+  const { completeUntil } = uses;
+  if (completeUntil === null)
+    return { used: t("It is not known whether the old secret is still used: no calls are counted yet."), counted: "" };
+  const at = uses.byAppid.get(appid)?.previousSecretUsedAt ?? null;
+  return {
+    used:
+      at === null ? t("No counted call has used the old secret.") : t("The old secret was last used on {0}.", time(at)),
+    counted: t("Counted up to {0}: later calls are not known yet.", time(completeUntil)),
+  };
+}
