@@ -158,11 +158,13 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     return answer.text();
   }
 
-  /** The samples of a counter as "label label" → number. */
+  /** The samples of a counter that has risen, as "label label" → number. Those that have not are there at 0. */
   function countersOf(text: string, name: string, ...labels: string[]): Record<string, number> {
     const [, , , samples = []] = parsed(text).find(([each]) => each === name) ?? [];
     return Object.fromEntries(
-      samples.map(([, of, value]) => [labels.map((each) => of[each]).join(" "), Number(value)]),
+      samples
+        .filter(([, , value]) => Number(value) > 0)
+        .map(([, of, value]) => [labels.map((each) => of[each]).join(" "), Number(value)]),
     );
   }
 

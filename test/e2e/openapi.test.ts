@@ -357,6 +357,27 @@ describe("the admin API answers as documented", () => {
     expect(await call("POST", `${at}/erase`, admin({ sbs: "customer_001" }))).toBe(200);
   });
 
+  test("usage and metrics", async () => {
+    const { DB } = worker.env as { DB: D1Database };
+    const at = `/admin/sites/${site.siteId}/usage`;
+    const now = Math.floor(Date.now() / 1_000);
+    // What the cron counts after half an hour.
+    await DB.batch([
+      DB.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', 'accepted', 'v', 3, ?, ?)").bind(
+        ...[site.siteId, site.appid, now, now - (now % 3_600)],
+      ),
+      DB.prepare("INSERT INTO folds (id, nonces_until, refusals_until) VALUES (1, ?1, ?1)").bind(now),
+    ]);
+    for (const query of ["", "?by=day", `?by=hour&since=${now - 7_200}&until=${now}&appid=${site.appid}`]) {
+      const { status, text } = await exchange("GET", `${at}${query}`, admin());
+      expect([status, text]).toEqual([200, expect.stringContaining('"outcome":"ok","count":3')]);
+    }
+    expect(await call("GET", `${at}?by=week`, admin())).toBe(400);
+    expect(await call("GET", "/admin/sites/999999/usage", admin())).toBe(404);
+    for (const query of ["", "?by=site"]) expect(await call("GET", `/admin/metrics${query}`, admin())).toBe(200);
+    expect(await call("GET", "/admin/metrics?by=app", admin())).toBe(400);
+  });
+
   test("a site, exported and deleted", async () => {
     const made = await exchange("POST", "/admin/sites", admin({ name: "Ends" }));
     const at = `/admin/sites/${(JSON.parse(made.text) as { id: number }).id}`;
@@ -397,7 +418,7 @@ describe("the admin API answers as documented", () => {
     expect(await call("PATCH", `${at}/agents/1`, admin({ name: "x" }))).toBe(409);
     for (const list of [
       ...["apps", "agents", "sessions", "sessions/1", "events", "webhooks", "webhooks/wh_0/deliveries"],
-      ...["refusals", "requests/019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12"],
+      ...["refusals", "requests/019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12", "usage"],
     ]) {
       expect(await call("GET", `${at}/${list}`, admin())).toBe(409);
     }

@@ -81,8 +81,9 @@ function wrongBody(response: Json, headers: Headers, text: string): string[] {
   const content = response.content[media];
   if (content === undefined) return [`the media type ${media} is not documented`];
   const values = media === "application/x-ndjson" ? text.trimEnd().split("\n") : [text];
+  const isText = media === "application/openmetrics-text";
   return values.flatMap((each) =>
-    faults(content.schema, JSON.parse(each)).map((fault) => `the body ${fault}: ${each}`),
+    faults(content.schema, isText ? each : JSON.parse(each)).map((fault) => `the body ${fault}: ${each}`),
   );
 }
 

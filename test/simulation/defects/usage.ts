@@ -56,11 +56,6 @@ export const USAGE_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "through-too-early",
-    what: "All nonces count as counted when the end of the table is reached, although the reading began in the middle.",
-    edits: [{ file: PRUNER, find: "...(isEnd && since !== undefined ?", replace: "...(since !== undefined ?" }],
-  },
-  {
     name: "counted-too-far",
     what: "Nonces that have not expired yet count as counted.",
     edits: [
@@ -131,17 +126,6 @@ export const USAGE_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "hours-go-early",
-    what: "The hours of the last day are kept no more.",
-    edits: [
-      {
-        file: FOLD,
-        find: "usage.hour, hoursKeptSince(run.now));",
-        replace: "usage.hour, hoursKeptSince(run.now) + DAY);",
-      },
-    ],
-  },
-  {
     name: "events-from-the-last",
     what: "The last event that was counted is counted again.",
     edits: [
@@ -206,17 +190,6 @@ export const USAGE_DEFECTS: Defect[] = [
         file: DIRECTORY,
         find: "setWhere: sql`${homeMetrics.copy} < ${copy}`",
         replace: "setWhere: sql`${homeMetrics.copy} <> ${copy}`",
-      },
-    ],
-  },
-  {
-    name: "copy-number-again",
-    what: "A restored home gives copies numbers that the directory knows.",
-    edits: [
-      {
-        file: METRICS,
-        find: "ON CONFLICT DO UPDATE SET copies = max(copies, ${v.known}) + 1",
-        replace: "ON CONFLICT DO UPDATE SET copies = copies + 1 + 0 * ${v.known}",
       },
     ],
   },

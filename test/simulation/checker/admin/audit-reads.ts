@@ -84,7 +84,11 @@ export class AuditReads {
         id < end && id <= (newest.get(home) ?? 0) && Number(at) > (last?.at ?? 0) + SKEW_SECONDS;
       if (page.next_cursor !== null && below.some(isLeft)) return `a newer one of ${home} is left for another page`;
     }
-    const isAscending = page.items.some(({ at }, i) => at > (page.items[i - 1]?.at ?? at) + SKEW_SECONDS);
+    // The rows of one home are in the order of their ids: a change that committed late stands behind newer ones.
+    const isAscending = page.items.some(({ home, at }, i) => {
+      const before = page.items[i - 1];
+      return before !== undefined && before.home !== home && at > before.at + SKEW_SECONDS;
+    });
     if (isAscending) return "the newest do not come first";
     if (page.next_cursor === null) return undefined;
     this.#places.set(page.next_cursor, ends);

@@ -80,7 +80,7 @@ export class AdminReads {
     if (onlySite !== undefined) query.set("site_id", String(onlySite));
     const wrong = this.#audit.wrong(call, query);
     if (wrong === undefined) return;
-    const what = `${call.name} ${call.wire.path} was answered ${call.answer?.status} ${call.answer?.body}: ${wrong}`;
+    const what = `${wrong}: ${call.name} ${call.wire.path} was answered ${call.answer?.status} ${call.answer?.body}`;
     this.#violate("a page of the audit log has each row that was there, as it was written", what, [call.name]);
   }
 
