@@ -85,7 +85,7 @@ export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn | SQL, key: K
     const look = (from: Place, to: Place | undefined) => {
       const chunk = sql`FROM ${table} WHERE ${between(from, to)} ORDER BY ${columns}`;
       return store.get<Record<string, string | number | null>>(sql`SELECT any_row.expired, last.* FROM (SELECT EXISTS (
-          SELECT 1 FROM (SELECT ${expiresAt} AS end ${chunk} LIMIT ${run.chunkRows}) WHERE "end" <= ${run.now}) AS expired) AS any_row
+          SELECT 1 FROM (SELECT ${expiresAt} AS ends_at ${chunk} LIMIT ${run.chunkRows}) WHERE ends_at <= ${run.now}) AS expired) AS any_row
         LEFT JOIN (SELECT ${columns} ${chunk} LIMIT 1 OFFSET ${run.chunkRows - 1}) AS last`);
     };
     const expired = (from: Place, to: Place | undefined) => and(between(from, to), lte(sql`${expiresAt}`, run.now));
