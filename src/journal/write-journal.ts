@@ -99,7 +99,7 @@ async function writeHome(
   // A message of another version may hold anything. One row that cannot be read must not hold up the others for days.
   const rows = messages.flatMap(({ body }) => (body as JournalMessage).refusals).filter(isObject);
   if (rows.length === 0) return { rows: 0 };
-  // Counting is at least as far behind as nonces live.
+  // Counting is always behind by at least the time that a nonce is kept.
   const areOld = rows.some(({ at }) => !(Number(at) > runtime.now() / 1000 - callRules.nonceSeconds));
   try {
     const batch = () =>

@@ -8,7 +8,7 @@ export const usageWords = {
   readUsage: {
     summary: "Read a site's usage",
     description:
-      "How many calls came to what, by hours or by days of UTC, and when the apps' secrets were last used. Half an hour behind: nothing later than `complete_until` is in it. Hours are kept for 14 days and days for 400. Calls of unknown apps are not counted.",
+      "How many calls came to what, by hours or by days of UTC, and when the apps' secrets were last used. Half an hour behind: no hour or day that begins after `complete_until` is in it, and the one in which it lies is not whole. Hours are kept for 14 days and days for 400. Calls of unknown apps are not counted.",
     query: {
       by: { description: "Hours, or days of UTC." },
       since: time(

@@ -3,12 +3,20 @@ import { APPID } from "../credentials/resolve-credentials.ts";
 import { invalidInput } from "../errors.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { selectCounted } from "../store/home/folds.ts";
-import { type LastUse, selectDays, selectHours, selectLastUses, type UsageItem } from "../store/home/usage.ts";
+import {
+  type LastUse,
+  type OutcomeCount,
+  selectDays,
+  selectHours,
+  selectLastUses,
+  selectOutcomes,
+  type UsageItem,
+} from "../store/home/usage.ts";
 import { DAYS_KEPT, daysKeptSince, HOURS_KEPT_DAYS, hoursKeptSince } from "../store/prune-usage.ts";
 import { checkOrder, unixTimeSchema } from "./page.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 
-export type { LastUse, UsageItem } from "../store/home/usage.ts";
+export type { LastUse, OutcomeCount, UsageItem } from "../store/home/usage.ts";
 
 /** How many items an answer may have. */
 const MOST_ITEMS = 10_000;
@@ -72,3 +80,23 @@ export async function readUsage(ctx: ServiceContext, input: ReadUsage): Promise<
   const complete = items.filter(({ at }) => at <= (refusalsUntil ?? -1));
   return { items: complete, apps, completeUntil: refusalsUntil };
 }
+
+/** When the secrets of a site's apps were last used, or those of one app. */
+export async function readLastUses(
+  ctx: ServiceContext,
+  { site, appid }: { site: Site; appid?: string | undefined },
+): Promise<Pick<Usage, "apps" | "completeUntil">> {
+  const db = homeOf(ctx, site);
+  const [{ refusalsUntil }, apps] = await Promise.all([selectCounted(db), selectLastUses(db, site.id, appid)]);
+  return { apps, completeUntil: refusalsUntil };
+}
+
+/**
+ * What the calls of a site came to, of all apps and operations together, by days of UTC and outcome. Only of the days whose hours are kept.
+ *
+ * @param range the first and the last hour, Unix seconds
+ */
+export const readOutcomes = (
+  ctx: ServiceContext,
+  { site, ...range }: { site: Site; since: number; until: number },
+): Promise<OutcomeCount[]> => selectOutcomes(homeOf(ctx, site), site.id, range);

@@ -3,7 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import { copyMetrics } from "./copy-metrics.ts";
 import { countRefusals } from "./home/count-calls.ts";
 import { countEvents, selectUncounted } from "./home/count-events.ts";
-import { type Due, passRefusals, selectDue } from "./home/folds.ts";
+import { type Due, passQuietTime, selectDue } from "./home/folds.ts";
 import { counted, inChunks, type Run, type Where } from "./pruner.ts";
 import { apps, homeSites } from "./schema.ts";
 import { usage, usageDays } from "./usage-schema.ts";
@@ -19,8 +19,8 @@ export const DAYS_KEPT = 400;
 /** How much of the journal is counted at a time, in seconds. Twice as much after a time without refused calls. */
 const SECONDS_PER_CHUNK = 3_600;
 
-/** How many sites one statement counts events of. */
-const SITES_PER_CHUNK = 100;
+/** How many sites one statement counts events of, up to 1,000 of each. */
+const SITES_PER_CHUNK = 10;
 
 /** Where the kept hours begin, in Unix seconds. */
 export const hoursKeptSince = (now: number): number => now - (now % DAY) - HOURS_KEPT_DAYS * DAY;
@@ -35,11 +35,15 @@ export const daysKeptSince = (now: number): number => now - (now % DAY) - DAYS_K
 export async function* foldUsage(run: Run, db: D1Database, where: Where): AsyncGenerator<number, void> {
   // One look: most homes have nothing of most of it, and a run has to come to many homes.
   const due = await counted(run, 1, () => selectDue(db, hoursKeptSince(run.now), daysKeptSince(run.now)));
-  yield* foldRefusals(run, db, due);
-  if (due.hasEvents === 1) yield* foldEvents(run, db);
-  if (due.hasOldHours === 1) yield* foldHours(run, db);
-  if (due.hasOldDays === 1) yield* inChunks(run, () => drizzle(db).delete(usageDays).where(oldDays(run, db)).run());
-  await copyMetrics(run, db, where);
+  try {
+    yield* foldRefusals(run, db, due);
+    if (due.hasEvents === 1) yield* foldEvents(run, db);
+    if (due.hasOldHours === 1) yield* foldHours(run, db);
+    if (due.hasOldDays === 1) yield* inChunks(run, () => drizzle(db).delete(usageDays).where(oldDays(run, db)).run());
+  } finally {
+    // A home that cannot count still says how large it is.
+    await copyMetrics(run, db, where);
+  }
 }
 
 async function* foldRefusals(
@@ -49,7 +53,7 @@ async function* foldRefusals(
 ): AsyncGenerator<number, void> {
   if (noncesUntil === null || refusalsUntil === null || noncesUntil <= refusalsUntil) return;
   if (hasRefusals === 0) {
-    await counted(run, 1, () => passRefusals(db, refusalsUntil, noncesUntil).run());
+    await counted(run, 1, () => passQuietTime(db, refusalsUntil, noncesUntil).run());
     return;
   }
   let seconds = SECONDS_PER_CHUNK;
@@ -68,7 +72,8 @@ async function* foldEvents(run: Run, db: D1Database): AsyncGenerator<number, voi
     const last = uncounted.at(-1);
     if (last === undefined) return;
     await counted(run, 2, () => drizzle(db).batch(countEvents(db, uncounted)));
-    after = last.siteId;
+    // Of a site with more, the next chunk is read first: otherwise a busy one would fall further behind with each run.
+    after = (uncounted.find(({ hasMore }) => hasMore === 1)?.siteId ?? last.siteId + 1) - 1;
     yield 0;
   }
 }
@@ -81,6 +86,8 @@ async function* foldHours(run: Run, db: D1Database): AsyncGenerator<number, void
   const days = sql`SELECT site_id, appid, operation, outcome, secret, sum(count), max(last_at), hour - hour % ${DAY} AS day
     FROM ${usage} WHERE ${which} GROUP BY site_id, appid, operation, outcome, secret, day`;
   yield* inChunks(run, async () => {
+    // One more than `inChunks` counts.
+    run.left -= 1;
     // The statements of a batch see the same rows until the last one deletes them.
     const [, removed] = await store.batch([
       store

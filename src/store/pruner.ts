@@ -100,7 +100,8 @@ export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn | SQL, key: K
       began === start
         ? [{ from: start, since: run.now }]
         : [
-            { from: began, since: begun },
+            // Another run may have come there that began later: this one looks for what has expired by its own time.
+            { from: began, since: begun === undefined ? undefined : Math.min(begun, run.now) },
             { from: start, since: run.now, to: began },
           ];
     for (const { from, since, to } of legs) {

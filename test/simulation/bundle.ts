@@ -63,11 +63,11 @@ const LOWERED: readonly Edit[] = [
     replace: "export const HOURS_KEPT_DAYS = 1;",
   },
   { file: "src/store/prune-usage.ts", find: "export const DAYS_KEPT = 400;", replace: "export const DAYS_KEPT = 30;" },
-  { file: "src/store/prune-usage.ts", find: "const SITES_PER_CHUNK = 100;", replace: "const SITES_PER_CHUNK = 2;" },
+  { file: "src/store/prune-usage.ts", find: "const SITES_PER_CHUNK = 10;", replace: "const SITES_PER_CHUNK = 2;" },
   {
     file: "src/store/directory/metrics.ts",
-    find: "const SITES_PER_STATEMENT = 500;",
-    replace: "const SITES_PER_STATEMENT = 2;",
+    find: "const CHARACTERS_PER_STATEMENT = 400_000;",
+    replace: "const CHARACTERS_PER_STATEMENT = 300;",
   },
   // A day of retention is five seconds, because most runs last for a minute.
   { file: "src/store/prune-sessions.ts", find: "const DAY = 86_400;", replace: "const DAY = 5;" },

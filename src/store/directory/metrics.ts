@@ -17,8 +17,28 @@ export async function selectCopy(directory: D1Database, home: string): Promise<n
   return found?.copy ?? 0;
 }
 
-/** A parameter of D1 has at most 2 MB, and the counters of a site some 100 bytes each. */
-const SITES_PER_STATEMENT = 500;
+/** A parameter of D1 has at most 2 MB. JSON in JSON is longer than it is by itself. */
+const CHARACTERS_PER_STATEMENT = 400_000;
+
+interface SiteRow {
+  siteId: number;
+  counters: string;
+}
+
+/** Rows in parts that one statement takes. */
+function inParts(rows: SiteRow[]): SiteRow[][] {
+  const parts: SiteRow[][] = [];
+  let left = 0;
+  for (const row of rows) {
+    if (row.counters.length > left) {
+      parts.push([]);
+      left = CHARACTERS_PER_STATEMENT;
+    }
+    parts.at(-1)?.push(row);
+    left -= row.counters.length;
+  }
+  return parts;
+}
 
 /** The statements that take over a home's metrics. A copy that is older than the stored one changes nothing. */
 export function writeMetrics(
@@ -30,16 +50,18 @@ export function writeMetrics(
   const store = drizzle(directory);
   const newest = { at: now, copy, counters: JSON.stringify(counters), gauges: JSON.stringify(gauges) };
   const rows = [...ofSites].map(([siteId, of]) => ({ siteId, counters: JSON.stringify(of) }));
-  const parts = Array.from({ length: Math.ceil(rows.length / SITES_PER_STATEMENT) }, (_, i) =>
-    rows.slice(i * SITES_PER_STATEMENT, (i + 1) * SITES_PER_STATEMENT),
-  );
   return [
     store
       .insert(homeMetrics)
       .values({ home, ...newest })
-      .onConflictDoUpdate({ target: homeMetrics.home, set: newest, setWhere: sql`${homeMetrics.copy} < ${copy}` }),
+      .onConflictDoUpdate({
+        target: homeMetrics.home,
+        // The newer copy may be of a run that began earlier.
+        set: { ...newest, at: sql`max(${homeMetrics.at}, excluded.at)` },
+        setWhere: sql`${homeMetrics.copy} < ${copy}`,
+      }),
     // A site that has ended meanwhile gets no row any more.
-    ...parts.map((part) =>
+    ...inParts(rows).map((part) =>
       store
         .insert(siteMetrics)
         .select(

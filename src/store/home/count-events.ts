@@ -13,6 +13,8 @@ export interface Uncounted {
   siteId: number;
   from: number;
   to: number;
+  /** 1 when there are more after `to`, else 0. */
+  hasMore: number;
 }
 
 /** The first sites after the site `after` that have new events. */
@@ -20,7 +22,8 @@ export function selectUncounted(db: D1Database, after: number, limit: number): P
   const from = sql`coalesce((SELECT ${countedEvents.seq} FROM ${countedEvents} WHERE ${countedEvents.siteId} = ${homeSites.siteId}), 0)`;
   const next = sql`SELECT seq FROM ${events} AS next WHERE next.site_id = ${homeSites.siteId} AND next.seq > ${from} ORDER BY seq`;
   return drizzle(db).all(sql`SELECT ${homeSites.siteId} AS "siteId", ${from} AS "from",
-      (SELECT max(seq) FROM (${next} LIMIT ${EVENTS_PER_SITE})) AS "to"
+      (SELECT max(seq) FROM (${next} LIMIT ${EVENTS_PER_SITE})) AS "to",
+      EXISTS (${next} LIMIT 1 OFFSET ${EVENTS_PER_SITE}) AS "hasMore"
     FROM ${homeSites} WHERE ${homeSites.siteId} > ${after} AND EXISTS (${next}) ORDER BY ${homeSites.siteId} LIMIT ${limit}`);
 }
 

@@ -1,6 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { firstRequestIdAt } from "../../request-id.ts";
 import { apps, events, homeSites, refusals } from "../schema.ts";
 import { countedEvents, folds, usage, usageDays } from "../usage-schema.ts";
 
@@ -67,12 +68,23 @@ export async function selectDue(db: D1Database, hoursSince: number, daysSince: n
     FROM (SELECT 1) LEFT JOIN ${folds} ON ${folds.id} = ${FOLD}`);
 }
 
-/** Moves `refusals_until` over a time without refused calls, unless another run has moved it. */
+/** Moves `refusals_until` over refused calls that the same batch counts, unless another run has moved it. */
 export const passRefusals = (db: D1Database, from: number, to: number) =>
   drizzle(db)
     .update(folds)
     .set({ refusalsUntil: to })
     .where(sql`${folds.id} = ${FOLD} AND ${folds.refusalsUntil} = ${from}`);
+
+/** Moves `refusals_until` over a time without refused calls: there is still none, and no other run has moved it. */
+export const passQuietTime = (db: D1Database, from: number, to: number) =>
+  drizzle(db)
+    .update(folds)
+    .set({ refusalsUntil: to })
+    .where(
+      sql`${folds.id} = ${FOLD} AND ${folds.refusalsUntil} = ${from} AND NOT EXISTS (
+        SELECT 1 FROM ${homeSites} CROSS JOIN ${refusals} WHERE ${refusals.siteId} = ${homeSites.siteId}
+          AND ${refusals.requestId} >= ${firstRequestIdAt(from + 1)} AND ${refusals.requestId} < ${firstRequestIdAt(to + 1)})`,
+    );
 
 /**
  * Notes that all nonces of before `until` (Unix seconds) are counted. Refused calls are counted from the first such time on.

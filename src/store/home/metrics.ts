@@ -41,7 +41,7 @@ export interface HomeMetrics {
 }
 
 /** How many statements {@link readMetrics} has. */
-export const STATEMENTS_PER_READING = 3;
+export const STATEMENTS_PER_READING = 4;
 
 const literal = (value: number) => sql.raw(String(value));
 
@@ -53,8 +53,14 @@ const selectCounters: Statement<{ known: number }> = statement(
     v,
   ) => sql`SELECT ${counters.siteId} AS siteId, ${counters.name} AS name, ${counters.appid} AS appid, ${counters.kind} AS kind,
       ${counters.outcome} AS outcome, ${counters.count} AS count
-    FROM ${counters} WHERE ${counters.siteId} = ${literal(WHOLE_HOME)} OR coalesce((SELECT ${folds.copies} FROM ${folds}), 0) < ${v.known}
+    FROM ${counters} WHERE ${counters.siteId} = ${literal(WHOLE_HOME)}
       OR ${counters.siteId} IN (SELECT site_id FROM ${counters} AS risen WHERE risen.rose_in >= ${v.known})`,
+);
+
+/** In a home that was restored all counters are copied again, also by the second try of a reading. */
+const riseAfterRestore: Statement<{ known: number }> = statement(
+  (v) => sql`UPDATE ${counters} SET rose_in = ${v.known}
+    WHERE rose_in < ${v.known} AND coalesce((SELECT ${folds.copies} FROM ${folds}), 0) < ${v.known}`,
 );
 
 const firstOf = (
@@ -89,7 +95,8 @@ const bump: Statement<{ known: number }> = statement(
  */
 export async function readMetrics(db: D1Database, known: number, prunedUntil: number): Promise<HomeMetrics> {
   // In one transaction: what rises later has a later number of copies.
-  const [counted, gauges, bumped] = await db.batch<unknown>([
+  const [, counted, gauges, bumped] = await db.batch<unknown>([
+    riseAfterRestore(db, { known }),
     selectCounters(db, { known }),
     selectGauges(db, { prunedUntil }),
     bump(db, { known }),

@@ -78,7 +78,7 @@ export function selectDays(
     .crossJoin(usageDays)
     .where(rowsOf(usageDays, siteId, appid, and(gte(usageDays.day, since), lte(usageDays.day, until))));
   return store.all(sql`SELECT day AS at, appid, operation, outcome, sum(count) AS count FROM (${hours.getSQL()} UNION ALL ${days.getSQL()})
-    WHERE day <= ${until} GROUP BY day, appid, operation, outcome ORDER BY day, appid, operation, outcome LIMIT ${limit}`);
+    WHERE day >= ${since} AND day <= ${until} GROUP BY day, appid, operation, outcome ORDER BY day, appid, operation, outcome LIMIT ${limit}`);
 }
 
 const keyOf = ({ appid, operation, outcome, count }: typeof usage | typeof usageDays) => ({
@@ -87,6 +87,31 @@ const keyOf = ({ appid, operation, outcome, count }: typeof usage | typeof usage
   outcome,
   count,
 });
+
+/** Calls of all apps and operations of a site that came to one outcome. */
+export type OutcomeCount = Pick<UsageItem, "at" | "outcome" | "count">;
+
+/**
+ * What the calls of a site came to, by days of UTC and outcome.
+ *
+ * @param since when the first hour begins, in Unix seconds
+ * @param until when the last hour begins
+ */
+export function selectOutcomes(
+  db: D1Database,
+  siteId: number,
+  { since, until }: Pick<Range, "since" | "until">,
+): Promise<OutcomeCount[]> {
+  const { hour, outcome, count } = usage;
+  const day = sql<number>`${hour} - ${hour} % ${DAY}`;
+  return drizzle(db)
+    .select({ at: day.as("day"), outcome, count: sql<number>`sum(${count})`.as("calls") })
+    .from(apps)
+    .crossJoin(usage)
+    .where(rowsOf(usage, siteId, undefined, and(gte(hour, since), lte(hour, until))))
+    .groupBy(day, outcome)
+    .all();
+}
 
 /** When an app's secrets were last used, in Unix seconds; null for never, as far as usage is kept. */
 export interface LastUse {
@@ -108,6 +133,7 @@ export async function selectLastUses(db: D1Database, siteId: number, appid: stri
   return drizzle(
     db,
   ).all(sql`SELECT ${apps.appid} AS "appid", ${lastOf(({ secret }) => sql`${secret} <> ''`)} AS "lastUsedAt",
-      ${lastOf(({ secret }) => sql`${secret} = ${apps.previousVersion}`)} AS "previousSecretUsedAt"
+      CASE WHEN ${apps.previousVersion} IS NOT NULL THEN ${lastOf(({ secret }) => sql`${secret} = ${apps.previousVersion}`)} END
+        AS "previousSecretUsedAt"
     FROM ${apps} WHERE ${and(eq(apps.siteId, siteId), ofApp)} ORDER BY ${apps.appid}`);
 }

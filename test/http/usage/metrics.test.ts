@@ -11,6 +11,7 @@ import { newToken } from "../../support/new-token.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { pruneAt } from "../../support/site-end.ts";
+import { bookmark } from "../../support/time-travel.ts";
 import { beginCounting, COUNTED, scrape } from "../../support/usage.ts";
 import { NOW, World } from "../../support/world.ts";
 
@@ -124,26 +125,24 @@ describe("the metrics", () => {
     expect(lost).toBeGreaterThan(2);
   });
 
-  it("count events beyond one chunk, and those of several runs", async () => {
-    const world = await World.create();
-    const insert = (from: number, to: number) =>
+  it("count all events that have come since the last run, however many one site has", async () => {
+    const [world, other] = [await World.create(), await World.create()];
+    const insert = ({ siteId }: World, from: number, to: number) =>
       env.DB.prepare(
         `WITH RECURSIVE n(i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i < ?)
          INSERT INTO events (site_id, seq, id, type, created_at) SELECT ?, i, 'evt_' || i, 'ping', ? FROM n`,
       )
-        .bind(from, to, world.siteId, NOW)
+        .bind(from, to, siteId, NOW)
         .run();
     const pings = async () => (await scrape(world))['agent_session_events_total{type="ping"}'];
-    await insert(1, 2_500);
-    for (const expected of [1_000, 2_000, 2_500]) {
-      await pruneAt(COUNTED);
-      expect(await pings()).toBe(expected);
-    }
+    await insert(world, 1, 2_500);
+    await insert(other, 1, 1);
+    await pruneAt(COUNTED);
+    expect(await pings()).toBe(2_501);
     // After a restore, seqs begin higher.
-    await insert(1_000_001, 1_000_003);
-    await pruneAt(COUNTED);
-    await pruneAt(COUNTED);
-    expect(await pings()).toBe(2_503);
+    await insert(world, 1_000_001, 1_000_003);
+    for (let run = 0; run < 2; run++) await pruneAt(COUNTED);
+    expect(await pings()).toBe(2_504);
   });
 
   it("have the site and the app as labels only with by=site, and then the same sums", async () => {
@@ -233,6 +232,47 @@ describe("a scrape", () => {
     expect((await scrape(world, "?by=site"))[bySite]).toBe(2);
     const without = world.anotherIsolate({ HOME_APAC: undefined });
     expect((await scrape(without))[calls]).toBe(2);
+  });
+
+  it("sees all counters of a restored home, also when the directory took the first copy and the answer was lost", async () => {
+    const world = await World.create({}, "apac");
+    const db = databaseOf("apac");
+    await world.chatId();
+    await pruneAt(COUNTED);
+    const restore = await bookmark(db);
+    world.clock.now = NOW + 60;
+    await world.chatId();
+    await pruneAt(COUNTED + 60);
+    await pruneAt(COUNTED + 120);
+    await restore();
+    // The first reading of the restored home is lost.
+    const known = await env.DB.prepare("SELECT copy FROM home_metrics WHERE home = 'apac'").first<number>("copy");
+    await readMetrics(db, Number(known), COUNTED);
+    const { sites } = await readMetrics(db, Number(known), COUNTED);
+    expect(sites.get(world.siteId)).toMatchObject([{ name: "calls", count: 1 }]);
+  });
+
+  it("sees many sites with many counters, in parts that D1 takes", async () => {
+    const world = await World.create();
+    const sites = new Map(
+      Array.from({ length: 300 }, (_, i) => [
+        i === 299 ? world.siteId : 1_000_000 + i,
+        Array.from({ length: 40 }, (_, n) => ({
+          ...{ name: "calls" as const, appid: world.appid, kind: "create_session", outcome: `reason ${n}`, count: n },
+        })),
+      ]),
+    );
+    const metrics = { ...(await readMetrics(env.DB, 0, COUNTED)), copy: 1_000, sites };
+    const statements = writeMetrics(env.DB, "main", metrics, COUNTED);
+    const longest = Math.max(
+      ...statements.map((each) => Math.max(...each.toSQL().params.map((p) => String(p).length))),
+    );
+    expect([statements.length > 2, longest < 1_000_000]).toEqual([true, true]);
+    await drizzle(env.DB).batch(statements);
+    const bySite = await scrape(world, "?by=site");
+    expect(bySite[`agent_session_refusals_total{site="${world.siteId}",app="${world.appid}",reason="reason 39"}`]).toBe(
+      39,
+    );
   });
 
   it("says 503 when the directory is silent", async () => {

@@ -332,6 +332,62 @@ describe("usage", () => {
     expect(await readUsage(world, "?appid=nobody")).toMatchObject({ items: [], apps: [] });
   });
 
+  it("is not complete beyond a run's own time, although a run that began later stopped in the middle of the nonces", async () => {
+    const world = await World.create();
+    world.clock.now = NOW + 200;
+    await world.chatId();
+    const place = JSON.stringify([world.siteId, "", "", COUNTED + 300]);
+    await env.DB.prepare("INSERT INTO jobs VALUES ('prune nonces', ?) ON CONFLICT DO UPDATE SET place = excluded.place")
+      .bind(place)
+      .run();
+    await pruneAt(COUNTED);
+    expect(await readUsage(world)).toMatchObject({ items: [], complete_until: NOW });
+  });
+
+  it("gives whole days, also when since is in the middle of one", async () => {
+    const world = await World.create();
+    const day = NOW - (NOW % DAY);
+    for (const at of [day + 3_600, day + 20 * 3_600, day + DAY + 3_600]) {
+      world.clock.now = at;
+      await world.chatId();
+    }
+    world.clock.now = day + 3 * DAY;
+    await pruneAt(world.clock.now);
+    const items = async (since: number) => (await readUsage(world, `?by=day&since=${since}`)).items;
+    expect((await items(day)).map(({ at, count }) => [at, count])).toEqual([
+      [day, 2],
+      [day + DAY, 1],
+    ]);
+    expect((await items(day + 12 * 3_600)).map(({ at }) => at)).toEqual([day + DAY]);
+  });
+
+  it("counts a refused call that comes between the look for such calls and the end of the run", async () => {
+    const world = await World.create();
+    let isIn = false;
+    const meanwhile = replacing(env.DB, {
+      prepare: (text: string) => {
+        const statement = env.DB.prepare(text);
+        return replacing(statement, {
+          bind: (...values: unknown[]) => {
+            const bound = statement.bind(...values);
+            const run = async () => {
+              if (text.startsWith('update "folds"') && !isIn) {
+                isIn = true;
+                await newRefusal(world, { requestId: requestIdAt(NOW), skipped: 1 });
+              }
+              return bound.run();
+            };
+            return replacing(bound, { run });
+          },
+        });
+      },
+    });
+    await pruneAt(COUNTED, {}, new Map([["main", meanwhile]]));
+    expect(isIn).toBe(true);
+    await pruneAt(COUNTED);
+    expect(await countsOf(world)).toEqual({ "create_gd timestamp_stale": 2 });
+  });
+
   it("refuses an answer of more than 10,000 items, and says what to ask for instead", async () => {
     const world = await World.create();
     await env.DB.prepare(

@@ -1,5 +1,5 @@
 import type { Site } from "../../../services/sites.ts";
-import { type LastUse, readUsage } from "../../../services/usage.ts";
+import { type LastUse, readLastUses as readLastUsesOf } from "../../../services/usage.ts";
 import { refusalOf } from "../../faults.ts";
 import type { PageContext } from "../env.ts";
 import { Time } from "../parts/parts.tsx";
@@ -26,8 +26,7 @@ export const lastUsesOf = (usage: { apps: LastUse[]; completeUntil: number | nul
 export async function readLastUses(c: PageContext, site: Site, appid?: string): Promise<LastUses | undefined> {
   const { ctx, trace } = c.var;
   try {
-    // No hour begins later than now: of the calls themselves nothing is read.
-    return lastUsesOf(await readUsage(ctx, { site, by: "hour", since: ctx.now, appid }));
+    return lastUsesOf(await readLastUsesOf(ctx, { site, appid }));
   } catch (error) {
     refusalOf(error as Error, trace);
     return undefined;

@@ -1,7 +1,6 @@
-import { isRefusedFor } from "../../../errors.ts";
 import type { ServiceContext } from "../../../services/service-context.ts";
 import type { Site } from "../../../services/sites.ts";
-import { type LastUse, outcomeName, readUsage, type Usage, type UsageItem } from "../../../services/usage.ts";
+import { type LastUse, type OutcomeCount, outcomeName, readLastUses, readOutcomes } from "../../../services/usage.ts";
 import { LEAST_RISEN, type RisenReason, risenReasons, sumByOutcome } from "./risen-reasons.ts";
 
 const HOUR = 3_600;
@@ -32,56 +31,37 @@ export interface SiteUsage {
 export async function readSiteUsage(ctx: ServiceContext, site: Site): Promise<SiteUsage> {
   const today = dayOf(ctx.now);
   const since = today - (DAYS_SHOWN - 1) * DAY;
-  const { items, apps, completeUntil } = await readWhole(ctx, { site, by: "day", since, until: today });
-  const risen = completeUntil === null ? [] : await readRisen(ctx, site, completeUntil, items);
-  const days = Array.from({ length: DAYS_SHOWN }, (_, i) => callsOf(since + i * DAY, items));
+  const [counts, { apps, completeUntil }] = await Promise.all([
+    readOutcomes(ctx, { site, since, until: ctx.now }),
+    readLastUses(ctx, { site }),
+  ]);
+  const risen = completeUntil === null ? [] : await readRisen(ctx, site, completeUntil, counts);
+  const days = Array.from({ length: DAYS_SHOWN }, (_, i) => callsOf(since + i * DAY, counts));
   return { days, risen, apps, completeUntil };
 }
 
-function callsOf(day: number, items: UsageItem[]): DayOfCalls {
+function callsOf(day: number, counts: OutcomeCount[]): DayOfCalls {
   const calls = { at: day, accepted: 0, refused: 0 };
-  for (const item of items) {
-    if (item.at === day) calls[isRefused(item) ? "refused" : "accepted"] += item.count;
+  for (const each of counts) {
+    if (each.at === day) calls[isRefused(each) ? "refused" : "accepted"] += each.count;
   }
   return calls;
 }
 
-/** @param items the shown days */
-async function readRisen(ctx: ServiceContext, site: Site, completeUntil: number, items: UsageItem[]) {
+/** @param counts of the shown days */
+async function readRisen(ctx: ServiceContext, site: Site, completeUntil: number, counts: OutcomeCount[]) {
   // The newest hour counts too, although it may not be over: a rise is seen the sooner.
   const since = completeUntil - (completeUntil % HOUR) + HOUR - DAY;
   const firstDay = dayOf(since);
-  const refused = items.filter(isRefused);
+  const refused = counts.filter(isRefused);
   const candidates = sumByOutcome(refused.filter(({ at }) => at >= firstDay));
   // Most sites have no reason that could have risen: their hours need not be read.
   if (![...candidates.values()].some((count) => count >= LEAST_RISEN)) return [];
-  const lastDay = await readWhole(ctx, { site, by: "hour", since, until: since + DAY - HOUR });
+  const lastDay = await readOutcomes(ctx, { site, since, until: since + DAY - HOUR });
   const weekBefore = refused.filter(({ at }) => at < firstDay && at >= firstDay - 7 * DAY);
-  return risenReasons(lastDay.items.filter(isRefused), weekBefore);
+  return risenReasons(lastDay.filter(isRefused), weekBefore);
 }
 
-const isRefused = ({ outcome }: UsageItem) => !DONE.has(outcomeName(outcome));
+const isRefused = ({ outcome }: OutcomeCount) => !DONE.has(outcomeName(outcome));
 
 const dayOf = (at: number) => at - (at % DAY);
-
-interface Wanted {
-  site: Site;
-  by: "hour" | "day";
-  /** When the first and the last of the hours or days begin. */
-  since: number;
-  until: number;
-}
-
-/** All items, also when they are more than one answer may have: then each half of the time is read by itself. */
-async function readWhole(ctx: ServiceContext, { site, by, since, until }: Wanted): Promise<Usage> {
-  const step = by === "day" ? DAY : HOUR;
-  try {
-    return await readUsage(ctx, { site, by, since, until });
-  } catch (error) {
-    if (since >= until || !isRefusedFor(error, "fields_invalid")) throw error;
-  }
-  const middle = since + Math.floor((until - since) / step / 2) * step;
-  const first = await readWhole(ctx, { site, by, since, until: middle });
-  const second = await readWhole(ctx, { site, by, since: middle + step, until });
-  return { ...second, items: [...first.items, ...second.items] };
-}
