@@ -8,7 +8,8 @@ import { TRIES, withRetries } from "./run-batch.ts";
 import { jobs } from "./schema.ts";
 
 /**
- * A chunk has at most eight statements, each with its tries: read the place, look at the chunk, count in four, delete, store the new place. One of sessions has up to 25, so a run may take 75 more than it has: D1 allows for them.
+ * A chunk has at most eight statements, each with its tries: read the place, look at the chunk, count in four, delete, store the new
+ * place. One of sessions has up to 25, so a run may take 75 more than it has: D1 allows for them.
  */
 export const STATEMENTS_PER_CHUNK = 8 * TRIES;
 
@@ -81,7 +82,7 @@ export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn | SQL, key: K
   return async function* prune(run: Run, db: D1Database): AsyncGenerator<number, void> {
     const store = drizzle(db);
     const columns = sql.join(key, sql`, `);
-    // What follows a chunk is not looked at, and of a chunk no more than up to its first expired row.
+    // Whether the chunk has an expired row, and its last row; without a last row it is the end of the table.
     const look = (from: Place, to: Place | undefined) => {
       const chunk = sql`FROM ${table} WHERE ${between(from, to)} ORDER BY ${columns}`;
       return store.get<Record<string, string | number | null>>(sql`SELECT any_row.expired, last.* FROM (SELECT EXISTS (
@@ -152,7 +153,10 @@ export async function* inChunks(run: Run, remove: () => Promise<D1Result>, rows 
   }
 }
 
-/** The stored place, with the time when the reading began that has come there; `start` itself when there is none or it does not fit the key. */
+/**
+ * The stored place, and when the reading began that has come there, in Unix seconds. `start` itself when there is none or it does not fit
+ * the key.
+ */
 function placeIn(text: string | undefined, start: Place): { place: Place; since?: number } {
   try {
     const stored = JSON.parse(text ?? "") as unknown;
