@@ -8,7 +8,7 @@ import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Faults, Field, Fold, Form } from "../parts/form.tsx";
 import { More } from "../parts/table.tsx";
-import { secretLocation } from "../secrets/secret-pages.tsx";
+import { secretLocation } from "../secrets/new-secret-page.tsx";
 import { AppTable } from "./app-table.tsx";
 import { readLastUses } from "./last-use.tsx";
 

@@ -1,6 +1,6 @@
 import { call } from "../../operator/call.ts";
 import type { ConsoleCall } from "../env.ts";
-import { secretPages } from "../secrets/secret-pages.tsx";
+import { secretPages } from "../secrets/secret-pages.ts";
 import { appOf, appPageOrMissing, postRevoke, revokePage } from "./app-page.tsx";
 import { appsPage, postApp } from "./apps-page.tsx";
 import { postRelease, releasePage } from "./missing-app.tsx";

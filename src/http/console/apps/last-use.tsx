@@ -3,7 +3,7 @@ import { type LastUse, readLastUses as readLastUsesOf } from "../../../services/
 import { refusalOf } from "../../faults.ts";
 import type { PageContext } from "../env.ts";
 import { Time } from "../parts/parts.tsx";
-import type { SecretUse } from "../secrets/secret-pages.tsx";
+import type { SecretUse } from "../secrets/secret-owner.ts";
 import type { View } from "../view.ts";
 
 /** When the secrets of apps were last used. */

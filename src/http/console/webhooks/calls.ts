@@ -1,6 +1,6 @@
 import { call } from "../../operator/call.ts";
 import type { ConsoleCall } from "../env.ts";
-import { secretPages } from "../secrets/secret-pages.tsx";
+import { secretPages } from "../secrets/secret-pages.ts";
 import { deletePage, disablePage, webhookButton } from "./webhook-actions.tsx";
 import { postSendAgain, postWebhook, sendAgainPage, webhookPage, webhookSecretOf } from "./webhook-page.tsx";
 import { postWebhooks, webhooksPage } from "./webhooks-page.tsx";

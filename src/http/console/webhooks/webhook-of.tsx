@@ -3,7 +3,7 @@ import { endWebhookOverlap, readWebhookSecret, rotateWebhookSecret } from "../..
 import { findWebhook, type Webhook } from "../../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { Copyable } from "../parts/parts.tsx";
-import type { ShownSecretOwner } from "../secrets/secret-pages.tsx";
+import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
 import type { View } from "../view.ts";
 
 /** The URL as `fetch` sends it: look-alike letters and signs that turn the reading direction are encoded, and deceive nobody. */

@@ -8,7 +8,7 @@ import { showPage } from "../layout.tsx";
 import { Fold } from "../parts/form.tsx";
 import { Badge, NoticeBox } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
-import { secretLocation } from "../secrets/secret-pages.tsx";
+import { secretLocation } from "../secrets/new-secret-page.tsx";
 import type { View } from "../view.ts";
 import { sentWebhook, WebhookFaults, WebhookForm, webhookValues } from "./webhook-form.tsx";
 import { shownUrl } from "./webhook-of.tsx";
