@@ -1,19 +1,21 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { buildSync } from "esbuild";
+import { buildSync, transformSync } from "esbuild";
 import { ALL_TEXTS } from "../diagnosis/all-texts.ts";
 import { CHECK_PAGES, type CheckLanguage, checkPage, SCRIPT_TEXTS } from "../openapi/check-page.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { EXAMPLES, guidePage } from "../openapi/guide.ts";
 
 /**
- * Writes the files of `GET /openapi.json` and `GET /docs/` into src/assets. They come from the schemas that validate requests, and from
- * the pages in src/openapi/pages. The same sources give the same bytes. A file that is up to date is not written.
+ * Writes the files of `GET /openapi.json`, `GET /docs/` and `GET /console/assets/` into src/assets. They come from the schemas that
+ * validate requests, from the pages in src/openapi/pages, from src/styles and from the console's script. The same sources give the same bytes. A file that is up to date is not written.
  */
 
 const root = join(import.meta.dirname, "../..");
 const assets = join(root, "src/assets");
 const pages = join(root, "src/openapi/pages");
+const styles = join(root, "src/styles");
 const text = (...path: string[]) => readFileSync(join(...path), "utf8");
 
 const { version } = JSON.parse(text(root, "package.json")) as { version: string };
@@ -22,7 +24,7 @@ const examples = Object.keys(EXAMPLES).map((file) => ({ file, source: text(root,
 const files: Record<string, string> = {
   "openapi.json": `${JSON.stringify(openApiDocument(version), null, 2)}\n`,
   "docs/index.html": guidePage(text(pages, "guide.html"), examples),
-  "docs/docs.css": text(pages, "docs.css"),
+  "docs/docs.css": text(styles, "tokens.css") + text(pages, "docs.css"),
   "docs/guide.css": text(pages, "guide.css"),
   "docs/guide.js": text(pages, "guide.js"),
   "docs/icon.svg": text(pages, "icon.svg"),
@@ -32,13 +34,43 @@ const files: Record<string, string> = {
   "docs/check/check.css": text(pages, "check.css"),
   ...checkFiles("en", {}),
   ...checkFiles("zh", translations()),
+  ...consoleFiles(),
   ...Object.fromEntries(examples.map(({ file, source }) => [`docs/examples/${file}`, source])),
 };
 
 for (const [path, content] of Object.entries(files)) write(join(assets, path), content);
-for (const path of readdirSync(join(assets, "docs"), { recursive: true, withFileTypes: true })) {
-  const file = join(path.parentPath, path.name);
-  if (path.isFile() && !(relative(assets, file) in files)) rmSync(file);
+for (const folder of ["docs", "console/assets"]) {
+  for (const path of readdirSync(join(assets, folder), { recursive: true, withFileTypes: true })) {
+    const file = join(path.parentPath, path.name);
+    if (path.isFile() && !(relative(assets, file) in files)) rmSync(file);
+  }
+}
+
+/** The console's style and script, named by their content, so that browsers may keep them for ever; and the list of these names. */
+function consoleFiles(): Record<string, string> {
+  const layer = (name: string, css: string) => `@layer ${name} {\n${css}}\n`;
+  const pagesOfConsole = readdirSync(join(styles, "pages")).sort();
+  const css = [
+    "@layer tokens, base, parts, pages;\n",
+    layer("tokens", text(styles, "tokens.css")),
+    layer("base", text(styles, "base.css")),
+    layer("parts", text(styles, "parts.css") + text(styles, "tables.css")),
+    layer("pages", pagesOfConsole.map((file) => text(styles, "pages", file)).join("")),
+  ].join("");
+  // No target: an older one would put the nesting and light-dark() of today's browsers into many more rules.
+  const built = {
+    css: transformSync(css, { loader: "css", minify: true, legalComments: "none" }).code,
+    js: transformSync(text(root, "src/http/console/console.js"), { minify: true, target: "es2023" }).code,
+  };
+  const named = Object.entries(built).map(([kind, content]): [string, string, string] => {
+    const hash = createHash("sha256").update(content).digest("hex").slice(0, 10);
+    return [kind, `console/assets/console-${hash}.${kind}`, content];
+  });
+  const names = Object.fromEntries(named.map(([kind, path]) => [kind, `/${path}`]));
+  return {
+    ...Object.fromEntries(named.map(([, path, content]) => [path, content])),
+    "console/names.json": `${JSON.stringify(names, null, 2)}\n`,
+  };
 }
 
 /** The Chinese texts of the check's findings, by their English ones. */

@@ -57,7 +57,7 @@ export class ConsolePage {
   }
 
   get heading(): string {
-    return plain(/<h1>(.*?)<\/h1>/s.exec(this.html)?.[1] ?? "");
+    return plain(/<h1[^>]*>(.*?)<\/h1>/s.exec(this.html)?.[1] ?? "");
   }
 
   /** The headings of its notices. */

@@ -2,6 +2,8 @@ export const SESSION_COOKIE = "__Host-console";
 export const LANGUAGE_COOKIE = "__Host-language";
 /** The browser's time zone, set by console.js. */
 export const ZONE_COOKIE = "__Host-zone";
+/** The results of forms that were shown by now. */
+export const SHOWN_COOKIE = "__Host-shown";
 
 /**
  * A cookie for this host only, which scripts cannot read. With SameSite=Strict, an operator who follows a link from a mail would not be

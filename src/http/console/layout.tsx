@@ -1,8 +1,10 @@
 import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import names from "../../assets/console/names.json";
 import type { PageContext } from "./env.ts";
 import { doneNotice } from "./forms/messages.ts";
 import { Action } from "./parts/form.tsx";
+import { Icon } from "./parts/icons.tsx";
 import { NoticeBox } from "./parts/parts.tsx";
 import { type FramedSite, SiteFrame, SiteNotices } from "./parts/site-frame.tsx";
 import type { View } from "./view.ts";
@@ -60,89 +62,106 @@ function Layout({
         <meta name="color-scheme" content="light dark" />
         <title>{[...new Set([title, site?.name ?? title, "Agent Session"])].join(" · ")}</title>
         <link rel="icon" href="/console/icon.svg" type="image/svg+xml" />
-        <link rel="stylesheet" href="/console/console.css" />
-        <script src="/console/console.js" defer />
+        <link rel="stylesheet" href={names.css} />
+        <script src={names.js} defer />
       </head>
       <body>
-        <a class="skip" href="#main">
+        <a class="skip" href="#top">
           {t("Skip to content")}
+        </a>
+        <a class="skip" href="#list">
+          {t("Skip to the list")}
         </a>
         <header class="bar">
           <a class="brand" href="/console">
-            Agent Session
+            <span>Agent Session</span>
           </a>
-          {view.session && (
-            <nav aria-label={t("Console")}>
-              {shown.map(([key, href, label]) => (
-                <a href={href} aria-current={current(section === key)}>
-                  {label}
-                </a>
-              ))}
-            </nav>
-          )}
-          {view.session && (
-            <search>
-              <form method="get" action="/console/requests" class="find">
-                {site && <input type="hidden" name="site" value={site.id} />}
-                <label class="unseen" for="find">
-                  {t("Find a call by its request id")}
-                </label>
-                <input
-                  type="search"
-                  id="find"
-                  name="id"
-                  value={search}
-                  placeholder={t("Request id")}
-                  required
-                  maxlength={200}
-                  autocomplete="off"
-                  spellcheck={false}
-                />
-                <button type="submit" class="quiet">
-                  {t("Find")}
-                  <span class="unseen"> {t("the call")}</span>
-                </button>
-              </form>
-            </search>
-          )}
-          {view.session && (
-            <a
-              class="me"
-              href="/console/access"
-              title={view.session.identity.who.name}
-              aria-current={current(section === "access")}
-            >
-              <span class="unseen">{t("Your access")}: </span>
-              <bdi>{view.session.identity.who.name}</bdi>
-            </a>
-          )}
-          <div class="tools">
-            <Action
-              action={
-                filled
-                  ? `/console/language?${new URLSearchParams({ language, draft: filled.path })}`
-                  : "/console/language"
-              }
-              label={chinese ? "English" : "中文"}
-              lang={chinese ? "en" : "zh-CN"}
-              quiet
-            >
-              {Object.entries(filled?.values ?? { language, back: back ?? view.here }).map(([name, value]) => (
-                <input type="hidden" name={name} value={value} />
-              ))}
-            </Action>
-            {view.session && <Action action="/console/sign-out" label={t("Sign out")} quiet />}
+          {view.session && view.may(SEARCH_PATH) && <SearchBox view={view} siteId={site?.id} text={search} />}
+          <div class="line">
+            {view.session && (
+              <nav aria-label={t("Console")}>
+                {shown.map(([key, href, label]) => (
+                  <a href={href} aria-current={current(section === key)}>
+                    {label}
+                  </a>
+                ))}
+              </nav>
+            )}
+            {view.session && (
+              <a
+                class="me"
+                href="/console/access"
+                title={view.session.identity.who.name}
+                aria-current={current(section === "access")}
+              >
+                <span class="unseen">{t("Your access")}: </span>
+                <bdi>{view.session.identity.who.name}</bdi>
+              </a>
+            )}
+            <div class="tools">
+              <Action
+                action={
+                  filled
+                    ? `/console/language?${new URLSearchParams({ language, draft: filled.path })}`
+                    : "/console/language"
+                }
+                label={chinese ? "English" : "中文"}
+                lang={chinese ? "en" : "zh-CN"}
+                quiet
+              >
+                {Object.entries(filled?.values ?? { language, back: back ?? view.here }).map(([name, value]) => (
+                  <input type="hidden" name={name} value={value} />
+                ))}
+              </Action>
+              {view.session && <Action action="/console/sign-out" label={t("Sign out")} quiet />}
+            </div>
           </div>
         </header>
-        <main id="main" tabindex={-1}>
+        <main id="main">
           {site && <SiteFrame view={view} site={site} />}
-          <h1>{title}</h1>
+          {done && <NoticeBox {...done} sticks />}
+          <h1 id="top" tabindex={-1}>
+            {title}
+          </h1>
           {site && <SiteNotices view={view} site={site} />}
-          {done && <NoticeBox {...done} />}
           {body}
         </main>
         <footer>{t("Times are in {0}.", view.timeZone)}</footer>
       </body>
     </html>
+  );
+}
+
+const SEARCH_PATH = "/console/search";
+
+/** One box for everything. It posts, because what is looked for may be about a person. */
+function SearchBox({ view, siteId, text }: { view: View; siteId: number | undefined; text: string | undefined }) {
+  const { t } = view;
+  return (
+    <search>
+      <form method="post" action={SEARCH_PATH}>
+        <div class="find">
+          {siteId !== undefined && <input type="hidden" name="site" value={siteId} />}
+          <label class="unseen" for="find">
+            {t("Search by chat_id, customer, title, app, agent, request id or webhook")}
+          </label>
+          <Icon name="search" />
+          <input
+            type="search"
+            id="find"
+            name="q"
+            value={text}
+            placeholder={t("Search")}
+            required
+            maxlength={200}
+            autocomplete="off"
+            spellcheck={false}
+          />
+          <button type="submit" class="quiet">
+            {t("Search")}
+          </button>
+        </div>
+      </form>
+    </search>
   );
 }

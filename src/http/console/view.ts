@@ -28,6 +28,10 @@ export interface View {
   timeZone: string;
   /** A time, given in Unix seconds, in the reader's language and zone. */
   time: (seconds: number) => string;
+  /** The same with its seconds. */
+  exactTime: (seconds: number) => string;
+  /** How long ago a time is, such as `3 min ago`; a time in the future, or before yesterday's, as day and time without a year. */
+  ago: (seconds: number) => string;
   /** Whether there are several homes. With one home, pages name no homes until it is closed. */
   hasHomes: boolean;
   /** The homes that CLOSED_HOMES names. */
@@ -43,12 +47,13 @@ export const englishView = (c: RequestContext): View => makeView(c, "en", {});
 
 function makeView(c: RequestContext, language: Language, texts: Record<string, string>): View {
   const timeZone = timeZoneOf(c.req.raw);
-  const format = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en-GB", {
+  const format = new Intl.DateTimeFormat(localeOf(language), {
     timeZone,
     dateStyle: "medium",
     timeStyle: "short",
   });
   const { pathname, search } = new URL(c.req.url);
+  const now = unixSeconds(c.var.isolate.runtime);
   return {
     language,
     t: (english, ...values) =>
@@ -57,12 +62,34 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
     session: undefined,
     refused: undefined,
     may: () => false,
-    now: unixSeconds(c.var.isolate.runtime),
+    now,
     timeZone,
     time: (seconds) => format.format(seconds * 1000),
+    exactTime: (seconds) => exactly(language, timeZone).format(seconds * 1000),
+    ago: (seconds) => ago(seconds, now, language, timeZone),
     hasHomes: false,
     closedHomes: new Set(),
   };
+}
+
+const localeOf = (language: Language) => (language === "zh" ? "zh-CN" : "en-GB");
+
+const exactly = (language: Language, timeZone: string) =>
+  new Intl.DateTimeFormat(localeOf(language), { timeZone, dateStyle: "medium", timeStyle: "medium" });
+
+function ago(at: number, now: number, language: Language, timeZone: string): string {
+  const past = now - at;
+  if (past < 0 || past >= 86_400) {
+    const isRecent = Math.abs(past) < 180 * 86_400;
+    const day = { timeZone, day: "numeric", month: "short" } as const;
+    const rest = isRecent ? ({ hour: "2-digit", minute: "2-digit" } as const) : ({ year: "numeric" } as const);
+    return new Intl.DateTimeFormat(localeOf(language), { ...day, ...rest }).format(at * 1000);
+  }
+  const relative = new Intl.RelativeTimeFormat(localeOf(language), { numeric: "auto", style: "short" });
+  if (past < 60) return relative.format(0, "second");
+  return past < 3600
+    ? relative.format(-Math.floor(past / 60), "minute")
+    : relative.format(-Math.floor(past / 3600), "hour");
 }
 
 let chinese: Record<string, string> | undefined;

@@ -30,7 +30,9 @@ function expectSafe(answer: Response) {
 async function expectNothingInline(answer: Response) {
   const page = await answer.text();
   expect(page).toMatch(/^<!doctype html><html lang="en">/);
-  expect(page).not.toMatch(/<style|\sstyle=|\son[a-z]+=|<script(?! src="\/console\/console\.js")|javascript:/i);
+  expect(page).not.toMatch(
+    /<style|\sstyle=|\son[a-z]+=|<script(?! src="\/console\/assets\/console-[0-9a-f]{10}\.js")|javascript:/i,
+  );
 }
 
 describe("every page of the console, those of refusals too,", () => {

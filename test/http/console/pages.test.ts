@@ -34,7 +34,9 @@ describe("sites", () => {
     const { visitor } = await start();
     const name = `<script>alert("1")</script> & 'co'`;
     const page = await visitor.press(await visitor.open("/console"), "Create site", { Name: name });
-    expect(page.html).toContain("<h1>&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;co&#39;</h1>");
+    expect(page.html).toContain(
+      '<h1 id="top" tabindex="-1">&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;co&#39;</h1>',
+    );
     expect(page.html).not.toContain("<script>alert");
     expect(page.notices).toEqual(["The site was created."]);
     const sessions = await visitor.open(page.link("Sessions"));

@@ -1,7 +1,8 @@
 import { withParameter } from "../console-path.ts";
+import { hostCookie, readCookie, SHOWN_COOKIE } from "../cookies.ts";
 import type { PageContext } from "../env.ts";
 import type { View } from "../view.ts";
-import { ticketEnd, ticketFor } from "./tickets.ts";
+import { TICKET_SECONDS, ticketEnd, ticketFor } from "./tickets.ts";
 
 /** The message of a schema in the reader's language. zh.json has it with {0}, {1}, … in place of its numbers. */
 export function ruleText(view: View, message: string): string {
@@ -39,11 +40,42 @@ export type FormResult =
 export async function doneLocation(c: PageContext, path: string, done: FormResult, id?: string): Promise<string> {
   const { session, now } = c.var.view;
   if (session === undefined) return path;
-  const ticket = await ticketFor(session, ["done", path.replace(/\?.*/, ""), done], now);
-  return withParameter(path, "done", `${done}.${ticket}`) + (id === undefined ? "" : `#${id}`);
+  const nonce = c.var.isolate.runtime.uuid().slice(0, 8);
+  const ticket = await ticketFor(session, ["done", path.replace(/\?.*/, ""), done, nonce], now);
+  return withParameter(path, "done", `${done}.${nonce}.${ticket}`) + (id === undefined ? "" : `#${id}`);
 }
 
-/** The notice on the page that {@link doneLocation} led to. */
+/** The cookie remembers this many results that were shown: a reader may have several tabs. */
+const SHOWN_KEPT = 8;
+
+const shownBefore = (c: PageContext): string[] =>
+  (readCookie(c.req.raw, SHOWN_COOKIE) ?? "").split(".").filter((nonce) => nonce !== "");
+
+const rememberShown = (c: PageContext, nonces: string[]): void =>
+  c.header("set-cookie", hostCookie(SHOWN_COOKIE, nonces.slice(-SHOWN_KEPT).join("."), TICKET_SECONDS), {
+    append: true,
+  });
+
+/** Whether a result is shown for the first time. The browser's answer remembers it in a cookie. */
+function isNew(c: PageContext, nonce: string): boolean {
+  const shown = shownBefore(c);
+  if (shown.includes(nonce)) return false;
+  rememberShown(c, [...shown, nonce]);
+  return true;
+}
+
+/** Shows the result in an address once more: its form was sent again, and the reader wants to know what came of it. */
+export function showAgain(c: PageContext, location: string): void {
+  const [, nonce] = /[?&]done=\w+\.(\w+)\./.exec(location) ?? [];
+  const shown = shownBefore(c);
+  if (nonce !== undefined && shown.includes(nonce))
+    rememberShown(
+      c,
+      shown.filter((each) => each !== nonce),
+    );
+}
+
+/** The notice on the page that {@link doneLocation} led to. It is shown once: a reload, or Back, does not say it again. */
 export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"; title: string } | undefined> {
   const { t, session, now, here } = c.var.view;
   const good: Partial<Record<FormResult, string>> = {
@@ -85,9 +117,10 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     webhook_ending: t("What was pending when it was disabled is still being ended. Try again in a few minutes."),
     draft: t("Nothing was changed: press it again."),
   };
-  const [, said = "", ticket = ""] = /^(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];
-  const purpose = ["done", here.replace(/\?.*/, ""), said];
+  const [, said = "", nonce = "", ticket = ""] = /^(\w+)\.(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];
+  const purpose = ["done", here.replace(/\?.*/, ""), said, nonce];
   if (session === undefined || (await ticketEnd(session, purpose, ticket, now)) === undefined) return undefined;
+  if (!isNew(c, nonce)) return undefined;
   const done = said as FormResult;
   return { kind: done in good ? "good" : "bad", title: good[done] ?? bad[done] ?? "" };
 }

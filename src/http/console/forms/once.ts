@@ -4,7 +4,7 @@ import { beginForm, endForm, forgetForm } from "../../../services/console-forms.
 import { sha256 } from "../../../services/digests.ts";
 import type { ServiceContext } from "../../../services/service-context.ts";
 import type { PageContext } from "../env.ts";
-import { doneLocation } from "./messages.ts";
+import { doneLocation, showAgain } from "./messages.ts";
 import { isFormToken } from "./tickets.ts";
 
 /**
@@ -47,7 +47,10 @@ export async function once(
       throw error;
     },
   );
-  if (!begun.isFirst) return c.redirect(begun.location ?? (await doneLocation(c, list, "not_known")), 303);
+  if (!begun.isFirst) {
+    if (begun.location !== undefined) showAgain(c, begun.location);
+    return c.redirect(begun.location ?? (await doneLocation(c, list, "not_known")), 303);
+  }
   const working = finish(ctx, id, work);
   // A double click makes the browser abort the first request. waitUntil() lets its work end all the same.
   c.executionCtx.waitUntil(working.catch(() => {}));

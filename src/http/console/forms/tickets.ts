@@ -2,7 +2,7 @@ import type { ConsoleSession } from "../../../services/console-sessions.ts";
 import { isMac, macOf } from "../../../services/digests.ts";
 
 /** How long a ticket is valid by default. So long a page shows a new secret, or the result of a form. */
-const TICKET_SECONDS = 600;
+export const TICKET_SECONDS = 600;
 
 /** Whether a form was made for this session. */
 export async function isFormToken({ id, key }: ConsoleSession, token: string): Promise<boolean> {

@@ -6,10 +6,15 @@ import type { View } from "../view.ts";
 export function NoticeBox({
   kind,
   title,
+  sticks,
   children,
-}: PropsWithChildren<{ kind: "good" | "bad" | "note"; title: string }>) {
+}: PropsWithChildren<{
+  kind: "good" | "bad" | "note";
+  title: string /** Stays in sight while the reader scrolls. */;
+  sticks?: boolean;
+}>) {
   return (
-    <section class={`notice ${kind}`} role={kind === "bad" ? "alert" : "status"}>
+    <section class={`notice ${kind}${sticks ? " done" : ""}`} role={kind === "bad" ? "alert" : "status"}>
       <h2>{title}</h2>
       {children}
     </section>
@@ -22,8 +27,28 @@ export function Badge({ kind, label }: { kind: BadgeKind; label: string }) {
   return <span class={`badge ${kind}`}>{label}</span>;
 }
 
+/** A time as it is. Lists have {@link Ago} instead. */
 export function Time({ view, at }: { view: View; at: number }) {
   return <time datetime={new Date(at * 1000).toISOString()}>{view.time(at)}</time>;
+}
+
+/** How long ago a past time is, or after a day the time itself. The exact time is its title. */
+export function Ago({ view, at }: { view: View; at: number }) {
+  return (
+    <time datetime={new Date(at * 1000).toISOString()} title={view.exactTime(at)}>
+      {view.ago(at)}
+    </time>
+  );
+}
+
+/** Stands in place of a list that is empty, and says what to do next. */
+export function EmptyState({ title, children }: PropsWithChildren<{ title: string }>) {
+  return (
+    <div class="empty">
+      <strong>{title}</strong>
+      {children}
+    </div>
+  );
 }
 
 /** A future time and the time left until it, which console.js counts down. */

@@ -20,7 +20,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
   const tabs = [
     ["overview", "", t("Overview")],
     ["sessions", "/sessions", t("Sessions")],
-    ["customers", "/customers", t("Customer's data")],
+    ["customers", "/customers", t("Customers")],
     ["apps", "/apps", t("Apps")],
     ["agents", "/agents", t("Agents")],
     ["webhooks", "/webhooks", "Webhooks"],

@@ -3,24 +3,51 @@ import type { View } from "../view.ts";
 
 /** The parts of lists. */
 
-/** A list as a table. The first cell names the row. On a phone each row becomes a card, and `data-label` names its cells. */
-export function Table({ label, head, rows, empty }: { label: string; head: string[]; rows: Child[][]; empty: string }) {
-  if (rows.length === 0) return <p class="empty">{empty}</p>;
+/** A column of a list. */
+export interface Column {
+  label: string;
+  /**
+   * Where its cells stand on a phone, where a row has two lines: beside the row's name, in the muted line below it (by default), or
+   * nowhere.
+   */
+  phone?: "top" | "below" | "hide";
+  /** For numbers, which stand at the end of their cell. */
+  end?: true;
+}
+
+/**
+ * A list as a table. The first cell names the row.
+ *
+ * @param props `empty` stands in place of a list without rows: a sentence, or an `EmptyState`; `ids` are the ids of the rows
+ */
+export function Table(props: {
+  label: string;
+  head: (string | Column)[];
+  rows: Child[][];
+  empty: Child;
+  ids?: (string | undefined)[];
+}) {
+  const { label, head, rows, empty, ids } = props;
+  if (rows.length === 0) return typeof empty === "string" ? <p class="empty">{empty}</p> : <div>{empty}</div>;
+  const columns = head.map((each): Column => (typeof each === "string" ? { label: each } : each));
+  const classOf = ({ phone = "below", end }: Column) => (end ? `${phone} end` : phone);
   return (
-    <table aria-label={label}>
+    <table id="list" tabindex={-1} aria-label={label}>
       <thead>
         <tr>
-          {head.map((each) => (
-            <th scope="col">{each}</th>
+          {columns.map((each) => (
+            <th scope="col" class={each.end && "end"}>
+              {each.label}
+            </th>
           ))}
         </tr>
       </thead>
       <tbody>
-        {rows.map(([first, ...others]) => (
-          <tr>
+        {rows.map(([first, ...others], row) => (
+          <tr id={ids?.[row]}>
             <th scope="row">{first}</th>
             {others.map((cell, i) => (
-              <td data-label={head[i + 1]}>{cell}</td>
+              <td class={classOf(columns[i + 1] ?? { label: "" })}>{cell}</td>
             ))}
           </tr>
         ))}

@@ -76,7 +76,7 @@ describe.each([
     expect((await world.create()).status).toBe(200);
 
     const closed = await visitor.press(asked, "Close now");
-    expect(closed.notices).toEqual(["This site is closed", "The site was closed."]);
+    expect(closed.notices).toEqual(["The site was closed.", "This site is closed"]);
     const refused = await world.create({ ranstr: "kept" });
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
     expect(await siteOf(world)).toMatchObject({ directory: { status: "closed" }, home: { status: "closed" } });

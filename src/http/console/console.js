@@ -37,3 +37,30 @@ for (const form of document.querySelectorAll("form[method=post]")) {
     else [sentAt, sentBy] = [event.timeStamp, event.submitter];
   });
 }
+
+// The result of a form is shown once: neither a bookmark nor a reload keeps it in the address.
+const here = new URL(location.href);
+if (here.searchParams.has("done")) {
+  here.searchParams.delete("done");
+  history.replaceState(null, "", here);
+}
+
+const search = document.getElementById("find");
+const typesIn = (element) => element.matches("input, textarea, select, [contenteditable]");
+document.addEventListener("keydown", (event) => {
+  if (event.key === "/" && search && !typesIn(event.target) && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    search.select();
+    search.focus();
+  }
+  if (event.key === "Escape") closeMenus(null, true);
+});
+document.addEventListener("click", (event) => closeMenus(event.target.closest("details.menu"), false));
+
+function closeMenus(kept, goesBack) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (menu === kept) continue;
+    menu.open = false;
+    if (goesBack) menu.querySelector("summary").focus();
+  }
+}

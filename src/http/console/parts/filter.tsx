@@ -1,0 +1,67 @@
+import type { PropsWithChildren } from "hono/jsx";
+import type { View } from "../view.ts";
+import { Icon } from "./icons.tsx";
+
+/** A filter in force: what it says, and the address of the list without it. */
+export interface FilterInForce {
+  label: string;
+  value: string;
+  without: string;
+}
+
+/**
+ * The filter above a list, and what is in force. On a phone it is folded up.
+ *
+ * @param props `path` is the list's own, without a query; the children are fields
+ */
+export function Filter(
+  props: PropsWithChildren<{
+    view: View;
+    path: string;
+    on: FilterInForce[] /** Opens it on a phone. */;
+    open?: boolean;
+  }>,
+) {
+  const { view, path, on, open, children } = props;
+  const { t } = view;
+  return (
+    <search class="filter">
+      <details open={open}>
+        <summary class="button plain">
+          <Icon name="filter" />
+          {on.length === 0 ? t("Filter") : t("Filter ({0})", on.length)}
+        </summary>
+        <form method="get" action={path}>
+          {children}
+          <button type="submit" class="plain">
+            {t("Find")}
+          </button>
+        </form>
+      </details>
+      {on.length > 0 && (
+        <div class="chips">
+          {on.map(({ label, value, without }) => (
+            <a class="chip" href={without}>
+              <span>
+                {label}: <bdi>{value}</bdi>
+              </span>
+              <Icon name="close" />
+              <span class="unseen">{t("Take this filter off")}</span>
+            </a>
+          ))}
+          <a href={path}>{t("Clear")}</a>
+        </div>
+      )}
+    </search>
+  );
+}
+
+/**
+ * The address of a list with these filters, empty ones left out.
+ *
+ * @param without the name of a filter to leave out too
+ */
+export function filteredPath(path: string, filters: Record<string, string | undefined>, without?: string): string {
+  const set = Object.entries(filters).filter(([name, value]) => value && name !== without);
+  return set.length === 0 ? path : `${path}?${new URLSearchParams(set as [string, string][])}`;
+}
