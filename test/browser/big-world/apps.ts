@@ -1,0 +1,57 @@
+import { SHOWN } from "../shown.ts";
+import { digits } from "./rows.ts";
+
+export interface SeededApp {
+  appid: string;
+  secret: string;
+  /** The versions of its secrets. */
+  version: string;
+  previous?: string;
+}
+
+type Admin = <T>(method: string, path: string, body?: unknown) => Promise<T>;
+
+/** Eight apps: four that call, of which one has an overlap that runs and one an overlap that ended; two revoked; two with long names. */
+export async function seedApps(admin: Admin, db: D1Database, siteId: number) {
+  const issue = async (name: string) => {
+    const appid = digits(name);
+    const given = { name, appid, secret: `secret of ${appid}, for pictures only` };
+    return admin<{ appid: string; secret: string }>("POST", `/admin/sites/${siteId}/apps`, given);
+  };
+  const shop = await issue("Shop back end");
+  const warehouse = await issue("Warehouse");
+  const mobile = await issue("Mobile app");
+  const till = await issue("门店收银系统");
+  const long = await issue("Integration of the customer relationship management system with the ticket desk, night");
+  await issue("Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamten");
+  for (const name of ["Old CRM", "Trial of 2024"]) await admin("DELETE", `/admin/apps/${(await issue(name)).appid}`);
+  const rotate = ({ appid }: { appid: string }) =>
+    admin("POST", `/admin/apps/${appid}/rotate`, { overlap_seconds: 86_400 });
+  await rotate(warehouse);
+  await rotate(mobile);
+  const set = (changes: string, ...values: unknown[]) =>
+    db
+      .prepare(`UPDATE apps SET ${changes}`)
+      .bind(...values)
+      .run();
+  await set("created_at = ? WHERE site_id = ?", SHOWN - 60 * 86_400, siteId);
+  await set("revoked_at = ? WHERE revoked_at IS NOT NULL", SHOWN - 8 * 86_400);
+  await set("previous_expires_at = ? WHERE appid = ?", SHOWN + 5_000, warehouse.appid);
+  await set("previous_expires_at = ? WHERE appid = ?", SHOWN - 7_200, mobile.appid);
+  // A call that issues an app stopped in between.
+  await db.prepare("INSERT INTO app_routes (appid, site_id) VALUES ('begun-and-never-issued', ?)").bind(siteId).run();
+  const versions = await db
+    .prepare("SELECT appid, version, previous_version AS previous FROM apps WHERE site_id = ?")
+    .bind(siteId)
+    .all<{ appid: string; version: string; previous: string | null }>();
+  const active = [shop, warehouse, mobile, till].map((app): SeededApp => {
+    const found = versions.results.find(({ appid }) => appid === app.appid);
+    const previous = found?.previous ?? undefined;
+    return { ...app, version: found?.version ?? "", ...(previous !== undefined && { previous }) };
+  });
+  return {
+    active,
+    ...{ shop: shop.appid, overlapping: warehouse.appid, overlapEnded: mobile.appid, long: long.appid },
+    ...{ revoked: digits("Old CRM"), missing: "begun-and-never-issued" },
+  };
+}

@@ -1,0 +1,52 @@
+import { SHOWN } from "../shown.ts";
+
+type Admin = <T>(method: string, path: string, body?: unknown) => Promise<T>;
+
+/** A site in each other state, in `apac`. @returns the paths of their pages */
+export async function seedOtherSites(admin: Admin, db: D1Database) {
+  const create = async (name: string) =>
+    (await admin<{ id: number }>("POST", "/admin/sites", { name, home: "apac" })).id;
+  const closed = await create(
+    "Southwind Outlet of Great and Little Harbours, Fisheries and Northern Islands, Customer Care",
+  );
+  await admin("PATCH", `/admin/sites/${closed}`, { status: "closed" });
+  const empty = await create("西风商店");
+  const ended = await create("Harbour Outlet");
+  await admin("PATCH", `/admin/sites/${ended}`, { status: "closed" });
+  await admin("DELETE", `/admin/sites/${ended}`, { name: "Harbour Outlet" });
+  const unfinished = await db
+    .prepare(
+      `INSERT INTO sites (name, home, first_chat_id, status, revision, created_at)
+       VALUES ('Eastwind', 'apac', 1, 'creating', 0, ?) RETURNING id`,
+    )
+    .bind(SHOWN - 3_600)
+    .first<{ id: number }>();
+  const paths = Object.entries({ closed, empty, ended, unfinished: unfinished?.id ?? 0 }).map(([name, id]) => [
+    name,
+    `/console/sites/${id}`,
+  ]);
+  return Object.fromEntries(paths) as Record<"closed" | "empty" | "ended" | "unfinished", string>;
+}
+
+/** What the homes last said of themselves. `apac` is nearly full: D1 takes 10 GB. */
+export async function seedHomes(db: D1Database): Promise<void> {
+  const gauges = {
+    ...{
+      openSites: 1,
+      closedSites: 0,
+      pending: 90,
+      failed: 52,
+      oldestPendingAt: SHOWN - 4_000,
+      failing: 2,
+      disabled: 3,
+    },
+    ...{ pruneLag: 12, completeUntil: SHOWN - 1_920 },
+  };
+  const sizes = { main: 2_140_000_000, apac: 9_310_000_000 };
+  for (const [home, size] of Object.entries(sizes)) {
+    await db
+      .prepare("INSERT OR REPLACE INTO home_metrics (home, at, copy, counters, gauges) VALUES (?, ?, 1, '[]', ?)")
+      .bind(home, SHOWN - 60, JSON.stringify({ size, ...gauges }))
+      .run();
+  }
+}

@@ -1,0 +1,114 @@
+import { OF_NOTE } from "./big-world/sessions.ts";
+import type { BigWorld } from "./big-world.ts";
+
+/** A page of the console in the big world. */
+export interface KnownPage {
+  /** In the file name of its picture. */
+  name: string;
+  /** The path of the call that answers with it, as the console declares it. */
+  call: string;
+  /** Its address in the big world. */
+  at: (world: BigWorld) => string;
+}
+
+const page = (name: string, call: string, at: KnownPage["at"]): KnownPage => ({ name, call, at });
+
+/** A page of the busy site. */
+const ofSite = (name: string, call: string, path: string | ((world: BigWorld) => string)): KnownPage =>
+  page(name, `/sites/:site_id${call}`, (world) => world.sites.busy + (typeof path === "string" ? path : path(world)));
+
+/** A page of an app of the busy site. */
+const ofApp = (name: string, call: string, which: "shop" | "overlapping" | "overlapEnded" | "revoked" | "missing") =>
+  ofSite(name, `/apps/:appid${call}`, ({ apps }) => `/apps/${apps[which]}${QUERIES[call] ?? call}`);
+
+/** A page of a webhook of the busy site. */
+const ofWebhook = (name: string, call: string, which: keyof BigWorld["webhooks"], query = "") =>
+  ofSite(
+    name,
+    `/webhooks/:webhook_id${call}`,
+    ({ webhooks }) => `/webhooks/${webhooks[which]}${QUERIES[call] ?? call}${query}`,
+  );
+
+/** Pages that a form leads to with a query. */
+const QUERIES: Record<string, string> = { "/rotate": "/rotate?overlap_seconds=0" };
+
+/**
+ * Every page of the console that has an address, and some in several states. `test/http/console/pictures.test.ts` names a call that has no
+ * page here.
+ */
+export const PAGES: readonly KnownPage[] = [
+  page("sites", "/", () => "/console"),
+  page("homes", "/homes", () => "/console/homes"),
+  page("restored", "/homes/:name/restored", () => "/console/homes/apac/restored"),
+  page("lift", "/homes/:name/restored", () => "/console/homes/apac/restored?lift=1000000"),
+  page("signature-check", "/signature-check", () => "/console/signature-check"),
+  page("audit-all", "/audit", () => "/console/audit"),
+  page("tokens", "/tokens", () => "/console/tokens"),
+  page("token-delete", "/tokens/:token_id/delete", ({ token }) => `/console/tokens/${token}/delete`),
+  page("access", "/access", () => "/console/access"),
+  page("call-search", "/requests", ({ refusals }) => `/console/requests?id=${refusals[9]?.requestId}`),
+  page("call-unknown", "/requests", () => "/console/requests?id=01a203b5-dd20-79af-b8dc-09fd95d48bec"),
+
+  ofSite("overview", "", ""),
+  page("overview-closed", "/sites/:site_id", ({ sites }) => sites.closed),
+  page("overview-empty", "/sites/:site_id", ({ sites }) => sites.empty),
+  page("overview-ended", "/sites/:site_id", ({ sites }) => sites.ended),
+  page("overview-unfinished", "/sites/:site_id", ({ sites }) => sites.unfinished),
+  ofSite("settings", "/settings", "/settings"),
+  page("settings-closed", "/sites/:site_id/settings", ({ sites }) => `${sites.closed}/settings`),
+  ofSite("close", "/close", "/close"),
+  ofSite("retention", "/retention", "/retention?retention_days=365"),
+  page("delete-site", "/sites/:site_id/delete", ({ sites }) => `${sites.closed}/delete`),
+
+  ofSite("sessions", "/sessions", "/sessions"),
+  ofSite("sessions-filtered", "/sessions", "/sessions?status=replied"),
+  ofSite("sessions-of-nobody", "/sessions", "/sessions?sbs=nobody"),
+  page("sessions-empty", "/sites/:site_id/sessions", ({ sites }) => `${sites.empty}/sessions`),
+  ofSite("session", "/sessions/:chat_id", `/sessions/${OF_NOTE.metadata}`),
+  ofSite("session-crowded", "/sessions/:chat_id", `/sessions/${OF_NOTE.crowded}`),
+  ofSite("session-long", "/sessions/:chat_id", `/sessions/${OF_NOTE.long}`),
+  ofSite("session-unknown", "/sessions/:chat_id", "/sessions/999999"),
+  ofSite("customers", "/customers", "/customers"),
+  ofSite("customer", "/customers", `/customers?chat_id=${OF_NOTE.metadata}`),
+  ofSite("erasure", "/customers/erasures/:erasure_id", ({ erasures }) => `/customers/erasures/${erasures[0]}`),
+
+  ofSite("apps", "/apps", "/apps"),
+  page("apps-empty", "/sites/:site_id/apps", ({ sites }) => `${sites.empty}/apps`),
+  ofApp("app", "", "shop"),
+  ofApp("app-overlapping", "", "overlapping"),
+  ofApp("app-overlap-ended", "", "overlapEnded"),
+  ofApp("app-revoked", "", "revoked"),
+  ofApp("app-missing", "", "missing"),
+  ofApp("app-rotate", "/rotate", "overlapping"),
+  ofApp("app-end-overlap", "/end-overlap", "overlapping"),
+  ofApp("app-secret-gone", "/secret", "shop"),
+  ofApp("app-revoke", "/revoke", "shop"),
+  ofApp("app-release", "/release", "missing"),
+
+  ofSite("agents", "/agents", "/agents"),
+  page("agents-empty", "/sites/:site_id/agents", ({ sites }) => `${sites.empty}/agents`),
+  ofSite("agent", "/agents/:id", "/agents/10402"),
+
+  ofSite("webhooks", "/webhooks", "/webhooks"),
+  page("webhooks-empty", "/sites/:site_id/webhooks", ({ sites }) => `${sites.empty}/webhooks`),
+  ofWebhook("webhook", "", "healthy"),
+  ofWebhook("webhook-failing", "", "failing"),
+  ofWebhook("webhook-hanging", "", "hanging"),
+  ofWebhook("webhook-gone", "", "gone"),
+  ofWebhook("webhook-tired", "", "tired"),
+  ofWebhook("webhook-long", "", "long"),
+  ofWebhook("webhook-failed", "", "healthy", "?status=failed"),
+  ofWebhook("webhook-send-again", "/send-again", "healthy"),
+  ofWebhook("webhook-rotate", "/rotate", "healthy"),
+  ofWebhook("webhook-end-overlap", "/end-overlap", "paused"),
+  ofWebhook("webhook-secret-gone", "/secret", "healthy"),
+  ofWebhook("webhook-disable", "/disable", "healthy"),
+  ofWebhook("webhook-delete", "/delete", "healthy"),
+
+  ofSite("refusals", "/refusals", "/refusals"),
+  ofSite("refusals-filtered", "/refusals", "/refusals?reason=signature_mismatch"),
+  page("refusals-empty", "/sites/:site_id/refusals", ({ sites }) => `${sites.empty}/refusals`),
+  ofSite("call", "/requests/:request_id", ({ refusals }) => `/requests/${refusals[1]?.requestId}`),
+  ofSite("audit", "/audit", "/audit"),
+  page("not-found", "", () => "/console/nowhere"),
+];

@@ -1,0 +1,130 @@
+import type { Page } from "playwright-core";
+import { prepare, sign } from "../../src/client/sign.ts";
+import { OF_NOTE } from "./big-world/sessions.ts";
+import type { BigWorld } from "./big-world.ts";
+import { SHOWN } from "./shown.ts";
+
+/** A state of the console that only a form leads to. Opening it a second time shows the same. */
+export interface PostedPage {
+  name: string;
+  open: (page: Page, world: BigWorld) => Promise<unknown>;
+}
+
+/** Opens all that is folded, so that forms can be filled in. */
+async function unfoldAll(page: Page): Promise<void> {
+  await page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true");
+}
+
+/** Leads to a form of a page, fills it in and sends it, and waits for what it leads to. */
+function sent(
+  name: string,
+  path: (world: BigWorld) => string,
+  { form, fields = {}, until }: { form: string; fields?: Record<string, string>; until: string },
+): PostedPage {
+  return {
+    name,
+    async open(page, world) {
+      await page.goto(path(world));
+      await unfoldAll(page);
+      const place = page.locator(form).first();
+      for (const [field, value] of Object.entries(fields)) await place.locator(`[name=${field}]`).fill(value);
+      await place.locator("button:not(.menu *)").first().click();
+      await page.locator(until).first().waitFor();
+    },
+  };
+}
+
+const busy = (path: string) => (world: BigWorld) => world.sites.busy + path;
+const FAULT = ".notice.bad";
+
+/** Refused forms, asks, and what is shown once. */
+export const POSTED_PAGES: readonly PostedPage[] = [
+  {
+    name: "sites-new",
+    async open(page) {
+      await page.goto("/console");
+      await unfoldAll(page);
+    },
+  },
+  sent("agents-pasted-bad", busy("/agents"), {
+    form: "form:has(textarea)",
+    fields: { list: "10901, Ana Souza\nten, Ben\n10411, Amara again\n10901, Ana once more" },
+    until: FAULT,
+  }),
+  sent("agents-taken", busy("/agents"), {
+    form: "main form:has(input[name=id])",
+    fields: { id: "10411", name: "Amara again" },
+    until: FAULT,
+  }),
+  sent("webhook-bad", busy("/webhooks"), {
+    form: "form:has(input[name=url])",
+    fields: { url: "https://127.0.0.1/hook" },
+    until: FAULT,
+  }),
+  sent("customer-unknown", busy("/customers"), {
+    form: "main form:has(input[name=sbs])",
+    fields: { sbs: "nobody" },
+    until: FAULT,
+  }),
+  {
+    name: "customer-erase",
+    async open(page, world) {
+      await page.goto(`${world.sites.busy}/customers?chat_id=${OF_NOTE.metadata}`);
+      await page.locator("button.danger").click();
+      await page.locator("form input[type=checkbox]").waitFor();
+    },
+  },
+  {
+    name: "token-made",
+    async open(page) {
+      await page.goto("/console/tokens");
+      await unfoldAll(page);
+      await page.locator("input[name=name]").fill("Nightly export");
+      await page.locator("main form:has(input[name=name]) button").click();
+      await page.locator("#token").waitFor();
+    },
+  },
+  { name: "signature-checked", open: checkSignature },
+  { name: "app-secret", open: (page, { sites, apps }) => rotate(page, `${sites.busy}/apps/${apps.shop}`) },
+  {
+    name: "webhook-secret",
+    open: (page, { sites, webhooks }) => rotate(page, `${sites.busy}/webhooks/${webhooks.paused}`),
+  },
+];
+
+/** A request whose caller signed sorted keys and sent them in another order. */
+export async function checkSignature(
+  page: Page,
+  { apps: { active } }: { apps: { active: { appid: string; secret: string }[] } },
+): Promise<void> {
+  const [app = { appid: "", secret: "" }] = active;
+  const fields = {
+    timestamp: SHOWN,
+    ranstr: "c0ffee00-24a4-48e7-8f1f-635428d64c0d",
+    sbs: "customer_001",
+    kefu_id: [10411, 10427],
+    fzr_uid: 10411,
+    ip: "127.0.0.1",
+    sbs_mc: "客户",
+    content: "Initial message",
+  };
+  const { body } = await prepare(app, fields);
+  const sorted = Object.fromEntries(Object.entries(JSON.parse(body)).sort(([a], [b]) => (a < b ? -1 : 1)));
+  await page.goto("/console/signature-check?operation=create_gd");
+  await page.locator("textarea[name=body]").fill(body);
+  await page.locator("input[name=signature]").fill(await sign(app.secret, JSON.stringify(sorted)));
+  await page.locator("main form:has(textarea) button").first().click();
+  await page.locator(".verdict").waitFor();
+}
+
+async function rotate(page: Page, path: string): Promise<void> {
+  await page.goto(path);
+  await unfoldAll(page);
+  const choice = page.locator("select[name=ends]");
+  if ((await choice.count()) > 0) await choice.selectOption("previous");
+  await page.locator("form[action$=rotate] button").click();
+  await page.waitForURL(/\/(rotate|secret)\?/);
+  // Each run rotates once more, so from the second rotation on the page asks for a confirmation.
+  if ((await page.locator("#secret").count()) === 0) await page.locator("main button.danger").click();
+  await page.locator("#secret").waitFor();
+}
