@@ -1,0 +1,66 @@
+import { gzipSync } from "node:zlib";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser, signedInPage } from "../support/open-browser.ts";
+import { type BigWorld, startBigWorld } from "./big-world.ts";
+import { PAGES } from "./pages.ts";
+
+let world: BigWorld;
+let browser: Browser;
+let page: Page;
+
+beforeAll(async () => {
+  [world, browser] = await Promise.all([startBigWorld(), openBrowser()]);
+  page = await signedInPage(browser, world.worker);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await world?.close();
+});
+
+/** The most bytes over the wire, by what they are. */
+const MOST = { html: 10_000, css: 10_000, js: 3_000 };
+
+const ASSETS = ["/console/assets/console-HASH.css", "/console/assets/console-HASH.js", "/console/icon.svg"];
+
+const zipped = (content: Buffer | string) => gzipSync(content).length;
+const withoutHash = (path: string) => path.replace(/-[0-9a-f]{10}\./, "-HASH.");
+
+/** What a document makes a browser load at once: all that is named by a `src` or a `<link>`. */
+const loadedBy = (html: string) =>
+  [...html.matchAll(/<(?:link|script|img|iframe)[^>]* (?:src|href)="([^"]+)"/g)].map(([, address = ""]) => address);
+
+describe("what a page weighs", () => {
+  it("is under 10 kB of HTML, with 50 rows too, beside one style, one script and one icon", async () => {
+    const weights: [name: string, bytes: number][] = [];
+    for (const { name, at } of PAGES) {
+      const body = await (await page.request.get(at(world))).body();
+      weights.push([name, zipped(body)]);
+      expect([name, loadedBy(String(body)).map(withoutHash).sort()]).toEqual([name, ASSETS]);
+    }
+    weights.sort(([, a], [, b]) => b - a);
+    console.log(weights.map(([name, bytes]) => `${bytes} ${name}`).join("\n"));
+    expect(weights.filter(([, bytes]) => bytes >= MOST.html)).toEqual([]);
+  });
+
+  it("is little more for the style and the script, which the browser keeps for good", async () => {
+    const asked: URL[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url())));
+    await page.goto(`${world.sites.busy}/sessions`, { waitUntil: "networkidle" });
+    const [css = "", js = ""] = asked.map(({ pathname }) => pathname).filter((path) => path.includes("/assets/"));
+    const others = asked.filter(({ pathname }) => ![css, js].includes(pathname));
+    expect(others.map(({ origin }) => origin)).toEqual(others.map(() => world.worker.url));
+    expect([css, js].map(withoutHash)).toEqual(ASSETS.slice(0, 2));
+    for (const [path, most] of [
+      [css, MOST.css],
+      [js, MOST.js],
+    ] as const) {
+      const answer = await page.request.get(path);
+      expect([path, answer.headers()["cache-control"]]).toEqual([path, expect.stringContaining("immutable")]);
+      const bytes = zipped(await answer.body());
+      console.log(`${bytes} ${withoutHash(path)}`);
+      expect(bytes).toBeLessThan(most);
+    }
+  });
+});
