@@ -1,4 +1,4 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, type Column, eq, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Counter, Gauges, HomeMetrics } from "../home/metrics.ts";
 import { each, field } from "../json-rows.ts";
@@ -7,14 +7,60 @@ import { homeMetrics, siteMetrics } from "../usage-schema.ts";
 
 /** What the homes have said of themselves, where a scrape reads it. */
 
-/** The newest copy of a home's metrics that the directory has; 0 when it has none. */
-export async function selectCopy(directory: D1Database, home: string): Promise<number> {
+/** The size of a home once a day: Unix seconds and bytes, the oldest first. */
+export type Sizes = [at: number, bytes: number][];
+
+/** What a home last said of itself, and how large it was before. Without sizes while an older release copied it last. */
+type KnownGauges = Gauges & { sizes?: Sizes };
+
+/**
+ * The newest copy of a home's metrics that the directory has, and the sizes that it keeps of the home.
+ *
+ * @returns `copy` 0 when it has none
+ */
+export async function selectCopy(directory: D1Database, home: string): Promise<{ copy: number; sizes: Sizes }> {
   const found = await drizzle(directory)
-    .select({ copy: homeMetrics.copy })
+    .select({ copy: homeMetrics.copy, sizes: sizesOf(homeMetrics.gauges) })
     .from(homeMetrics)
     .where(eq(homeMetrics.home, home))
     .get();
-  return found?.copy ?? 0;
+  return { copy: found?.copy ?? 0, sizes: readSizes(found?.sizes ?? null) };
+}
+
+const sizesOf = (gauges: Column) => sql<string | null>`${gauges} ->> '$.sizes'`;
+
+const readSizes = (text: string | null): Sizes => (text === null ? [] : (JSON.parse(text) as Sizes));
+
+/** The size that a home last said, the sizes that it had before, and when the first of its sites was made. Times are Unix seconds. */
+export interface HomeSize {
+  home: string;
+  at: number;
+  bytes: number | null;
+  sizes: Sizes;
+  firstSiteAt: number | null;
+}
+
+/** A home below this has room for long, so nothing else of it is looked up. */
+const SMALL_BYTES = 10_000_000;
+
+/** The sizes of all homes that have said theirs, in one query. */
+export async function selectSizes(directory: D1Database): Promise<HomeSize[]> {
+  const { home, at, gauges } = homeMetrics;
+  const bytes = sql<number | null>`${gauges} ->> '$.size'`;
+  // Ids rise with time: the first site of a home is the oldest. A home without sites would read all of them.
+  const firstSite = sql<number | null>`CASE WHEN ${bytes} >= ${SMALL_BYTES}
+    THEN (SELECT ${sites.createdAt} FROM ${sites} WHERE ${sites.home} = ${home} ORDER BY ${sites.id} LIMIT 1) END`;
+  const rows = await drizzle(directory)
+    .select({
+      home,
+      at,
+      bytes: bytes.as("bytes"),
+      sizes: sizesOf(gauges).as("sizes"),
+      firstSiteAt: firstSite.as("first_site_at"),
+    })
+    .from(homeMetrics)
+    .all();
+  return rows.map((row) => ({ ...row, sizes: readSizes(row.sizes) }));
 }
 
 /** A parameter of D1 has at most 2 MB. JSON in JSON is longer than it is by itself. */
@@ -40,13 +86,19 @@ function inParts(rows: SiteRow[]): SiteRow[][] {
   return parts;
 }
 
-/** The statements that take over a home's metrics. A copy that is older than the stored one changes nothing. */
+/**
+ * The statements that take over a home's metrics. A copy that is older than the stored one changes nothing.
+ *
+ * @param sizes the sizes to keep of the home
+ */
 export function writeMetrics(
   directory: D1Database,
   home: string,
-  { copy, gauges, counters, sites: ofSites }: HomeMetrics,
+  { copy, gauges: said, counters, sites: ofSites }: HomeMetrics,
   now: number,
+  sizes: Sizes = [],
 ) {
+  const gauges: KnownGauges = { ...said, sizes };
   const store = drizzle(directory);
   const newest = { at: now, copy, counters: JSON.stringify(counters), gauges: JSON.stringify(gauges) };
   const rows = [...ofSites].map(([siteId, of]) => ({ siteId, counters: JSON.stringify(of) }));

@@ -18,6 +18,9 @@ interface Snapshot {
 /** The gauges count deliveries up to this. */
 const MOST_COUNTED = 10_000;
 
+const DAY = 86_400;
+const SIZES_KEPT = 31 * DAY;
+
 /** The directory's copies of what the homes have counted. */
 export class Copies {
   readonly #model: Model;
@@ -58,13 +61,15 @@ export class Copies {
     }
   }
 
-  #wrongHome({ home, copy, counters, gauges }: Row): string | undefined {
+  #wrongHome({ home, at, copy, counters, gauges }: Row): string | undefined {
     const had = this.#snapshots.get(`${home}/${copy}`) ?? [];
     const whole = read(counters);
     const fitting = had.filter((each) => isDeepStrictEqual(each.whole, whole));
     if (fitting.length === 0) return `it had ${had.map((each) => JSON.stringify(each.whole)).join(" or ")}`;
-    const { size, pruneLag, ...said } = JSON.parse(String(gauges)) as Row;
+    const { size, pruneLag, sizes, ...said } = JSON.parse(String(gauges)) as Record<string, unknown>;
     if (typeof size !== "number" || size <= 0) return `it has ${size} bytes`;
+    const wrongSizes = wrongOf(sizes as [number, number][], Number(at));
+    if (wrongSizes !== undefined) return wrongSizes;
     if (pruneLag != null && Number(pruneLag) < 0) return `it is ${pruneLag} s behind`;
     if (fitting.some((each) => isDeepStrictEqual({ ...each.gauges }, said))) return undefined;
     return `its gauges were ${fitting.map((each) => JSON.stringify(each.gauges)).join(" or ")}`;
@@ -125,6 +130,15 @@ export class Copies {
       if (listed.home === home || home === "main") this.#lowered.add(siteId);
     }
   }
+}
+
+/** What is wrong with the sizes that the directory keeps of a home: they are a day apart, of the last 31 days. */
+function wrongOf(sizes: [number, number][], at: number): string | undefined {
+  const isWrong = sizes.some(([when, bytes], i) => {
+    const before = sizes[i - 1]?.[0] ?? at - SIZES_KEPT - DAY;
+    return bytes <= 0 || when < before + DAY || when > at;
+  });
+  return isWrong ? `it keeps the sizes ${JSON.stringify(sizes)}` : undefined;
 }
 
 /** The counters in a JSON of the directory, by their keys. */
