@@ -60,7 +60,7 @@ describe("the page of the audit log", () => {
 
   it.each<[Row["action"], object, english: string, chinese: string]>([
     ["agent.renamed", { from: "open", to: "closed" }, "open → closed", "open → closed"],
-    ["site.closed", { name: "open", from: "open", to: "closed" }, "open · Open → Closed", "open · 开放 → 已关闭"],
+    ["site.closed", { name: "open", from: "open", to: "closed" }, "open · Open → Closed", "open · 运行中 → 已关闭"],
     [
       "agent.disabled",
       { name: "Ana", from: "normal", to: "disabled" },

@@ -125,7 +125,7 @@ describe("handing a customer's data over", () => {
     const refused = await visitor.press(await visitor.open(path), HAND_OVER, { "Customer (sbs)": "late" });
     await world.chatId({ sbs: "late" });
     const chinese = await visitor.press(refused, "中文");
-    expect([chinese.status, chinese.heading, chinese.value("客户 (sbs)")]).toEqual([200, "客户数据", "late"]);
+    expect([chinese.status, chinese.heading, chinese.value("客户编号（sbs）")]).toEqual([200, "客户数据", "late"]);
     expect(await audited(world)).toEqual([]);
     const answer = await visitor.submit(chinese, "导出为文件");
     expect((await fileOf(answer)).customer.sbs).toBe("late");

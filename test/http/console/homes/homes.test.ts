@@ -173,7 +173,7 @@ describe("the page Homes", () => {
     const again = await visitor.press(await visitor.open(asked.path), "It was restored: lift now");
     expect(again.text).toContain("chat_ids skipped 0");
     const chinese = await visitor.press(done, "中文");
-    expect([chinese.path, chinese.heading]).toEqual([done.path, "恢复的数据中心 apac"]);
+    expect([chinese.path, chinese.heading]).toEqual([done.path, "已恢复的数据库（home）apac"]);
     await visitor.press(chinese, "English");
     expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
     expect(await world.chatId()).toBe(2002);
