@@ -1,4 +1,5 @@
 import { SHOWN } from "../shown.ts";
+import { range } from "./rows.ts";
 
 type Admin = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
@@ -28,7 +29,10 @@ export async function seedOtherSites(admin: Admin, db: D1Database) {
   return Object.fromEntries(paths) as Record<"closed" | "empty" | "ended" | "unfinished", string>;
 }
 
-/** What the homes last said of themselves. `apac` is nearly full: D1 takes 10 GB. */
+const DAY = 86_400;
+const MEGABYTE = 1_000_000;
+
+/** What the homes said of themselves for a month. `apac` will be full in 31 days: D1 takes 10 GB. */
 export async function seedHomes(db: D1Database): Promise<void> {
   const gauges = {
     ...{
@@ -42,11 +46,18 @@ export async function seedHomes(db: D1Database): Promise<void> {
     },
     ...{ pruneLag: 12, completeUntil: SHOWN - 1_920 },
   };
-  const sizes = { main: 2_140_000_000, apac: 9_310_000_000 };
-  for (const [home, size] of Object.entries(sizes)) {
+  for (const [home, megabytes, daily] of [
+    ["main", 2_140, 4],
+    ["apac", 9_310, 22],
+  ] as const) {
+    const sizes = range(30).map((index) => [SHOWN - (30 - index) * DAY, (megabytes - (30 - index) * daily) * MEGABYTE]);
     await db
       .prepare("INSERT OR REPLACE INTO home_metrics (home, at, copy, counters, gauges) VALUES (?, ?, 1, '[]', ?)")
-      .bind(home, SHOWN - 60, JSON.stringify({ size, ...gauges }))
+      .bind(home, SHOWN - 60, JSON.stringify({ size: megabytes * MEGABYTE, ...gauges, sizes }))
       .run();
   }
+  await db
+    .prepare("UPDATE sites SET created_at = ? - id * 86400 WHERE status <> 'creating'")
+    .bind(SHOWN - 60 * DAY)
+    .run();
 }
