@@ -92,7 +92,7 @@ export async function readLastUses(
 }
 
 /**
- * What the calls of a site came to, of all apps and operations together, by days of UTC and outcome. Only of the days whose hours are kept.
+ * What the calls of a site came to, of all apps together, by days of UTC, operation and outcome. Only of the days whose hours are kept.
  *
  * @param range the first and the last hour, Unix seconds
  */

@@ -5,7 +5,6 @@ import { text } from "../fields.ts";
 import { SESSION_EVENT_TYPES } from "../operations/index.ts";
 import type { Site } from "../store/directory/sites.ts";
 import {
-  countTroubles,
   deleteWebhookRow,
   insertWebhook,
   MOST_ENDED,
@@ -23,7 +22,6 @@ import { rootOf } from "../store/run-batch.ts";
 import { SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING, WEBHOOK_STATUSES } from "../store/schema.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
 import { MOST_URL_CHARACTERS, webhookUrlFault } from "../webhooks/url.ts";
-import { askHomes } from "./ask-homes.ts";
 import { siteUnknown, webhookDisabled, webhookEnding, webhookUnknown } from "./refusals.ts";
 import { newVersion } from "./secrets.ts";
 import { authorOf, homeOf, keyringOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
@@ -141,34 +139,8 @@ export async function requireEnabled(ctx: ServiceContext, input: WebhookOf): Pro
   if (!(await isWebhookEnabled(ctx, input))) throw webhookDisabled();
 }
 
-/** The troubles of a site's webhooks: how many the Worker disabled, and how many others fail for minutes. */
-export interface WebhookTroubles {
-  disabled: number;
-  failing: number;
-}
-
 /** A webhook that fails for this long is in trouble. */
 export const TROUBLE_SECONDS = 300;
-
-/** Pages that show the troubles beside other things wait no longer for them. */
-const TROUBLES_LIMIT_MS = 1_000;
-
-/**
- * The troubles of several sites, by the site's id. Asks each home once. Left out are sites without troubles, and sites whose home is
- * closed or does not answer within a second.
- */
-export async function webhookTroubles(ctx: ServiceContext, sites: Site[]): Promise<Map<number, WebhookTroubles>> {
-  const { config, now, runtime } = ctx;
-  const byHome = new Map<string, number[]>();
-  for (const { id, home, status } of sites) {
-    if (status === "creating" || config.closedHomes.has(home)) continue;
-    byHome.set(home, [...(byHome.get(home) ?? []), id]);
-  }
-  const homes = [...config.homes].filter(([home]) => byHome.has(home));
-  const ask = (db: D1Database, home: string) => countTroubles(db, byHome.get(home) ?? [], now - TROUBLE_SECONDS);
-  const { answers } = await askHomes(ctx, ask, homes, runtime.elapsed() + TROUBLES_LIMIT_MS);
-  return new Map([...answers.values()].flat().map(({ siteId, ...troubles }) => [siteId, troubles]));
-}
 
 /** All webhooks of a site, the oldest first. A site has ten at most, so there are no pages. */
 export const listWebhooks = (ctx: ServiceContext, { site }: { site: Site }): Promise<Webhook[]> =>

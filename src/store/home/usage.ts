@@ -88,11 +88,11 @@ const keyOf = ({ appid, operation, outcome, count }: typeof usage | typeof usage
   count,
 });
 
-/** Calls of all apps and operations of a site that came to one outcome. */
-export type OutcomeCount = Pick<UsageItem, "at" | "outcome" | "count">;
+/** Calls of one operation, of all apps of a site, that came to one outcome. */
+export type OutcomeCount = Pick<UsageItem, "at" | "operation" | "outcome" | "count">;
 
 /**
- * What the calls of a site came to, by days of UTC and outcome.
+ * What the calls of a site came to, by days of UTC, operation and outcome.
  *
  * @param since when the first hour begins, in Unix seconds
  * @param until when the last hour begins
@@ -102,14 +102,14 @@ export function selectOutcomes(
   siteId: number,
   { since, until }: Pick<Range, "since" | "until">,
 ): Promise<OutcomeCount[]> {
-  const { hour, outcome, count } = usage;
+  const { hour, operation, outcome, count } = usage;
   const day = sql<number>`${hour} - ${hour} % ${DAY}`;
   return drizzle(db)
-    .select({ at: day.as("day"), outcome, count: sql<number>`sum(${count})`.as("calls") })
+    .select({ at: day.as("day"), operation, outcome, count: sql<number>`sum(${count})`.as("calls") })
     .from(apps)
     .crossJoin(usage)
     .where(rowsOf(usage, siteId, undefined, and(gte(hour, since), lte(hour, until))))
-    .groupBy(day, outcome)
+    .groupBy(day, operation, outcome)
     .all();
 }
 

@@ -21,7 +21,6 @@ import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
-import { each } from "../json-rows.ts";
 import { auditLog } from "../operator-schema.ts";
 import { withRetries } from "../run-batch.ts";
 import { deliveries, homeSites, webhooks } from "../schema.ts";
@@ -445,28 +444,5 @@ export function selectWebhooks(db: D1Database, site: number): Promise<Webhook[]>
     .from(webhooks)
     .where(eq(siteId, site))
     .orderBy(asc(webhooks.createdAt), asc(webhooks.id))
-    .all();
-}
-
-/**
- * How many webhooks of each site the Worker has disabled, and how many enabled ones fail since `failingBefore` or longer. Sites
- * without any are left out.
- */
-export function countTroubles(
-  db: D1Database,
-  sites: number[],
-  failingBefore: number,
-): Promise<{ siteId: number; disabled: number; failing: number }[]> {
-  const isDisabled = and(eq(webhooks.status, "disabled"), isNotNull(webhooks.disabledReason));
-  const isFailing = and(eq(webhooks.status, "enabled"), lte(webhooks.failingSince, failingBefore));
-  return drizzle(db)
-    .select({
-      siteId,
-      disabled: sql<number>`count(CASE WHEN ${isDisabled} THEN 1 END)`.as("disabled"),
-      failing: sql<number>`count(CASE WHEN ${isFailing} THEN 1 END)`.as("failing"),
-    })
-    .from(webhooks)
-    .where(and(sql`${siteId} IN (SELECT value FROM ${each(sites)})`, or(isDisabled, isFailing)))
-    .groupBy(siteId)
     .all();
 }

@@ -1,5 +1,6 @@
 import { listAgents } from "../../../services/agents.ts";
 import { listApps } from "../../../services/apps.ts";
+import { readAttention } from "../../../services/attention.ts";
 import { readDeletion } from "../../../services/delete-site.ts";
 import { siteUnknown } from "../../../services/refusals.ts";
 import {
@@ -10,7 +11,6 @@ import {
   type SessionStatus,
 } from "../../../services/sessions.ts";
 import { hasEnded, readRetention, type Site } from "../../../services/sites.ts";
-import { webhookTroubles } from "../../../services/webhooks.ts";
 import { refusalOf } from "../../faults.ts";
 import { AgentTable } from "../agents/agent-table.tsx";
 import { AppTable } from "../apps/app-table.tsx";
@@ -19,12 +19,12 @@ import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
 import { startsOf, type View } from "../view.ts";
-import { Troubles } from "../webhooks/troubles.tsx";
+import { AttentionList, needsOf } from "./attention-list.tsx";
 import { endedPage } from "./ended-site.tsx";
 import { RetentionProgress } from "./retention-card.tsx";
 import { readSiteUsage } from "./site-usage.ts";
 import { unfinishedPage } from "./unfinished-site.tsx";
-import { Risen, UsageCard } from "./usage-card.tsx";
+import { UsageCard } from "./usage-card.tsx";
 
 const SHOWN = 5;
 
@@ -47,7 +47,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
     site.retentionDays === null ? null : readRetention(ctx, { site }),
     readSiteUsage(ctx, site),
   ]);
-  const [parts, troubles] = await Promise.all([asked, webhookTroubles(ctx, [site])]);
+  const [parts, attention] = await Promise.all([asked, readAttention(ctx, [site])]);
   const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
   const reads = parts.filter((part) => part.status === "rejected" || part.value !== null);
   if (faults.length === reads.length) throw faults[0];
@@ -57,8 +57,10 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const path = `/console/sites/${site.id}`;
   const body = (
     <>
-      <Troubles view={view} siteId={site.id} troubles={troubles.get(site.id)} />
-      {usage.status === "fulfilled" && <Risen view={view} siteId={site.id} risen={usage.value.risen} />}
+      <AttentionList view={view} needs={needsOf(view, attention, [site])} />
+      {retention.status === "fulfilled" && retention.value !== null && (
+        <RetentionProgress view={view} retention={retention.value} />
+      )}
       {counts.status === "rejected" ? (
         <Unread view={view} />
       ) : (
@@ -66,9 +68,6 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
           <Counts view={view} label={t("Sessions today")} counts={counts.value[0]} />
           <Counts view={view} label={t("Sessions this week")} counts={counts.value[1]} />
         </div>
-      )}
-      {retention.status === "fulfilled" && retention.value !== null && (
-        <RetentionProgress view={view} retention={retention.value} />
       )}
       <Part title={t("Calls")} href={`${path}/refusals`} all={t("Refused calls")}>
         {usage.status === "rejected" ? <Unread view={view} /> : <UsageCard view={view} usage={usage.value} />}

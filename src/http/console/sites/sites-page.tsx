@@ -1,7 +1,7 @@
 import { isVisible } from "../../../fields.ts";
 import { MAIN_HOME } from "../../../homes.ts";
+import { readAttention } from "../../../services/attention.ts";
 import { createSite, listSites, newSiteSchema, type Site } from "../../../services/sites.ts";
-import { type WebhookTroubles, webhookTroubles } from "../../../services/webhooks.ts";
 import { noteHome } from "../../operator/context.ts";
 import type { PageContext } from "../env.ts";
 import { entered, formAction } from "../forms/form-action.ts";
@@ -10,10 +10,10 @@ import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Faults, Field, Fold, Form } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
-import { Badge, Time } from "../parts/parts.tsx";
+import { Ago, Badge } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
-import { Troubles } from "../webhooks/troubles.tsx";
+import { AttentionList, needsOf } from "./attention-list.tsx";
 
 /** Answers the form that creates a site. */
 export async function postSite(c: PageContext): Promise<Response> {
@@ -39,13 +39,17 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
   const view = c.var.view;
   const { t } = view;
   const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });
-  const troubles = await webhookTroubles(c.var.ctx, sites.items);
+  const attention = await readAttention(c.var.ctx, sites.items);
   const homes = [...c.var.ctx.config.homes.keys()];
   // With `main` alone bound, a site may still be in a home that was bound once.
   const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
   const body = (
     <>
-      <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
+      {sites.items.length === 0 ? (
+        <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
+      ) : (
+        <AttentionList view={view} needs={needsOf(view, attention, sites.items)} namesSites />
+      )}
       <Faults
         view={view}
         filled={again}
@@ -97,15 +101,21 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
       </Fold>
       <Table
         label={t("Sites")}
-        head={[t("Name"), "ID", ...(showsHomes ? [t("Home")] : []), t("Status"), t("Created")]}
+        head={[
+          t("Name"),
+          { label: "ID", phone: "hide" },
+          ...(showsHomes ? [t("Home")] : []),
+          { label: t("Status"), phone: "top" },
+          t("Created"),
+        ]}
         rows={sites.items.map((site) => [
           <a href={`/console/sites/${site.id}`}>
             <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
           </a>,
           site.id,
           ...(showsHomes ? [<HomeOf view={view} home={site.home} />] : []),
-          <StatusOf view={view} site={site} troubles={troubles.get(site.id)} />,
-          <Time view={view} at={site.createdAt} />,
+          <StatusOf view={view} site={site} />,
+          <Ago view={view} at={site.createdAt} />,
         ])}
         empty={
           view.may("/console/sites")
@@ -133,13 +143,11 @@ function HomeOf({ view, home }: { view: View; home: string }) {
   );
 }
 
-/** The status of a site, and the troubles of its webhooks. An unfinished site has a button that finishes it. */
-function StatusOf(props: { view: View; site: Site; troubles: WebhookTroubles | undefined }) {
-  const { view, site, troubles } = props;
+/** The status of a site. An unfinished site has a button that finishes it. */
+function StatusOf({ view, site }: { view: View; site: Site }) {
   return (
     <div class="buttons">
       <SiteState view={view} status={site.status} />
-      <Troubles view={view} siteId={site.id} troubles={troubles} />
       {site.status === "creating" && (
         <Action view={view} action={`/console/sites/${site.id}/finish`} label={view.t("Finish")} about={site.name} />
       )}

@@ -1,7 +1,4 @@
-import { NoticeBox } from "../parts/parts.tsx";
-import { reasonLabels } from "../reasons.ts";
 import type { View } from "../view.ts";
-import type { RisenReason } from "./risen-reasons.ts";
 import { DAYS_SHOWN, type DayOfCalls, type SiteUsage } from "./site-usage.ts";
 
 /** A column of the chart is this wide, and the chart this high. The browser stretches both. */
@@ -16,7 +13,7 @@ export function UsageCard({ view, usage }: { view: View; usage: SiteUsage }) {
   const { t } = view;
   const { days, apps, completeUntil } = usage;
   const number = new Intl.NumberFormat(view.language);
-  const sum = (of: "accepted" | "refused") => days.reduce((all, day) => all + day[of], 0);
+  const sum = (of: "accepted" | "refused" | "sessions") => days.reduce((all, day) => all + day[of], 0);
   const [accepted, refused] = [sum("accepted"), sum("refused")];
   if (completeUntil === null)
     return <p class="empty">{t("Nothing is counted yet. Calls are counted half an hour after they came.")}</p>;
@@ -39,6 +36,10 @@ export function UsageCard({ view, usage }: { view: View; usage: SiteUsage }) {
         <div>
           <dt>{t("Calls in {0} days", DAYS_SHOWN)}</dt>
           <dd>{number.format(accepted + refused)}</dd>
+        </div>
+        <div>
+          <dt>{t("Sessions opened")}</dt>
+          <dd>{number.format(sum("sessions"))}</dd>
         </div>
         <div class="accepted">
           <dt>{t("Accepted")}</dt>
@@ -97,8 +98,9 @@ function Chart({ view, days, title }: { view: View; days: DayOfCalls[]; title: s
           <g>
             <title>
               {t(
-                "{0}: {1} calls, {2} refused",
+                "{0}: {1} sessions opened, {2} calls, {3} refused",
                 dayText(view, day.at),
+                number.format(day.sessions),
                 number.format(day.accepted + day.refused),
                 number.format(day.refused),
               )}
@@ -155,14 +157,16 @@ function Days({ view, days }: { view: View; days: DayOfCalls[] }) {
       <thead>
         <tr>
           <th scope="col">{t("Day")}</th>
+          <th scope="col">{t("Sessions opened")}</th>
           <th scope="col">{t("Calls")}</th>
           <th scope="col">{t("Refused")}</th>
         </tr>
       </thead>
       <tbody>
-        {days.toReversed().map(({ at, accepted, refused }) => (
+        {days.toReversed().map(({ at, accepted, refused, sessions }) => (
           <tr>
             <th scope="row">{at === today ? t("{0}, so far", dayText(view, at)) : dayText(view, at)}</th>
+            <td>{number.format(sessions)}</td>
             <td>{number.format(accepted + refused)}</td>
             <td>{number.format(refused)}</td>
           </tr>
@@ -177,29 +181,3 @@ const localeOf = ({ language }: View) => (language === "zh" ? "zh-CN" : "en-GB")
 /** A day of UTC, whatever the reader's zone is. */
 const dayText = (view: View, at: number) =>
   new Intl.DateTimeFormat(localeOf(view), { dateStyle: "medium", timeZone: "UTC" }).format(at * 1000);
-
-/** Names the reasons for which clearly more calls are refused than in the week before, each with a link to those calls. */
-export function Risen({ view, siteId, risen }: { view: View; siteId: number; risen: RisenReason[] }) {
-  const { t } = view;
-  if (risen.length === 0) return null;
-  const labels = reasonLabels(view);
-  const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 });
-  return (
-    <NoticeBox kind="bad" title={t("More calls are refused than before")}>
-      <ul>
-        {risen.map(({ reason, count, daily }) => (
-          <li>
-            <a href={`/console/sites/${siteId}/refusals?${new URLSearchParams({ reason })}`}>
-              {labels.get(reason) ?? reason}
-            </a>{" "}
-            {t(
-              "{0} in the last 24 hours counted; in the week before, {1} a day.",
-              number.format(count),
-              number.format(daily),
-            )}
-          </li>
-        ))}
-      </ul>
-    </NoticeBox>
-  );
-}

@@ -1,0 +1,160 @@
+import type { Child } from "hono/jsx";
+import { isVisible } from "../../../fields.ts";
+import type { Attention } from "../../../services/attention.ts";
+import type { Site } from "../../../services/sites.ts";
+import { Icon } from "../parts/icons.tsx";
+import { Ago, Badge, type BadgeKind, Until } from "../parts/parts.tsx";
+import { reasonLabels } from "../reasons.ts";
+import type { View } from "../view.ts";
+import { answerText } from "../webhooks/delivery-table.tsx";
+
+/** This many stand in the open; the rest opens. */
+const SHOWN = 6;
+
+/** Something that needs an operator. */
+export interface Need {
+  kind: BadgeKind;
+  /** What it is, in a word or two. */
+  label: string;
+  /** Which thing it is about, mostly a link, and what is known of it. */
+  about: Child;
+  site?: Pick<Site, "id" | "name"> | undefined;
+  /** When it began, or when it ends. */
+  when?: Child;
+}
+
+/** What of sites needs an operator, the most urgent first. Rows that lead to pages which the reader may not open are left out. */
+export function needsOf(
+  view: View,
+  { webhooks, overlaps, risen, homesDown, notCompared }: Attention,
+  sites: readonly Site[],
+): Need[] {
+  const { t } = view;
+  const named = new Map(sites.map((site) => [site.id, site]));
+  const pathOf = (siteId: number) => `/console/sites/${siteId}`;
+  const labels = reasonLabels(view);
+  const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 });
+  return [
+    ...homesDown.map(
+      (home): Need => ({
+        kind: "bad",
+        label: t("Home down"),
+        about: (
+          <>
+            {view.may("/console/homes", "GET") ? <a href="/console/homes">{home}</a> : home}{" "}
+            {t("does not answer: what its sites need is not known.")}
+          </>
+        ),
+      }),
+    ),
+    ...webhooks.map((webhook): Need => {
+      const { id, siteId, url, disabledReason, since } = webhook;
+      return {
+        kind: "bad",
+        label: disabledReason === null ? t("Webhook failing") : t("Webhook stopped"),
+        about: (
+          <>
+            <a href={`${pathOf(siteId)}/webhooks/${id}`}>{hostOf(url)}</a> <bdi>{answerText(view, webhook)}</bdi>
+          </>
+        ),
+        site: named.get(siteId),
+        when: since > 0 && <Ago view={view} at={since} />,
+      };
+    }),
+    ...risen.map(
+      ({ siteId, reason, count, daily }): Need => ({
+        kind: "bad",
+        label: t("More refused calls"),
+        about: (
+          <>
+            <a href={`${pathOf(siteId)}/refusals?${new URLSearchParams({ reason })}`}>{labels.get(reason) ?? reason}</a>{" "}
+            {t(
+              "{0} in the last 24 hours counted; in the week before, {1} a day.",
+              number.format(count),
+              number.format(daily),
+            )}
+          </>
+        ),
+        site: named.get(siteId),
+      }),
+    ),
+    ...(notCompared.length === 0
+      ? []
+      : [
+          {
+            kind: "wait" as const,
+            label: t("Not known"),
+            about: t("Refused calls could not be compared with the week before. Try again in a moment."),
+          },
+        ]),
+    ...overlaps.map(
+      ({ siteId, kind, id, name, endsAt }): Need => ({
+        kind: "wait",
+        label: t("Old secret ends"),
+        about: (
+          <a href={`${pathOf(siteId)}/${kind === "app" ? "apps" : "webhooks"}/${id}`}>
+            <bdi>{kind === "app" ? name : hostOf(name)}</bdi>
+          </a>
+        ),
+        site: named.get(siteId),
+        when: <Until view={view} at={endsAt} />,
+      }),
+    ),
+    ...sites
+      .filter(({ status }) => status === "creating")
+      .map(
+        (site): Need => ({
+          kind: "wait",
+          label: t("Unfinished site"),
+          about: <a href={pathOf(site.id)}>{visibleName(site)}</a>,
+        }),
+      ),
+  ];
+}
+
+/**
+ * The first part of a workspace: what to look at now. With nothing to do it is one quiet line.
+ *
+ * @param props `namesSites` on pages of several sites
+ */
+export function AttentionList({ view, needs, namesSites }: { view: View; needs: Need[]; namesSites?: boolean }) {
+  const { t } = view;
+  if (needs.length === 0) {
+    return (
+      <p class="calm">
+        <Icon name="check" />
+        {t("Nothing needs attention.")}
+      </p>
+    );
+  }
+  const item = (need: Need) => (
+    <li>
+      <Badge kind={need.kind} label={need.label} />
+      <p class="about">{need.about}</p>
+      {namesSites && need.site && (
+        <a class="where" href={`/console/sites/${need.site.id}`}>
+          {visibleName(need.site)}
+        </a>
+      )}
+      {need.when && <span class="when">{need.when}</span>}
+    </li>
+  );
+  return (
+    <section class="part attention" aria-labelledby="attention">
+      <h2 id="attention">
+        {t("Needs attention")} <span class="count">{needs.length}</span>
+      </h2>
+      <ul class="needs">{needs.slice(0, SHOWN).map(item)}</ul>
+      {needs.length > SHOWN && (
+        <details>
+          <summary>{t("Show {0} more", needs.length - SHOWN)}</summary>
+          <ul class="needs">{needs.slice(SHOWN).map(item)}</ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+const visibleName = ({ id, name }: Pick<Site, "id" | "name">) => <bdi>{isVisible(name) ? name : `(${id})`}</bdi>;
+
+const hostOf = (url: string) => url.split("/")[2] ?? url;

@@ -1,0 +1,91 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { downDb } from "../../../support/down-db.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { newWebhook } from "../../../support/new-webhook.ts";
+import { replacing } from "../../../support/replacing.ts";
+import { beginCounting } from "../../../support/usage.ts";
+import { withoutUsage } from "../../../support/without-usage.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+/** What needs attention, as the first part of the list of sites and of a site's overview. test/services/attention.test.ts has its rules. */
+
+beforeEach(beginCounting);
+
+/** The page of the list that begins with the site. */
+const listed = (visitor: ConsoleVisitor, { siteId }: World) => visitor.open(`/console?cursor=${siteId - 1}`);
+
+async function start(home = "main") {
+  const world = await World.create({}, home);
+  return { world, visitor: await ConsoleVisitor.signedIn(world), site: `/console/sites/${world.siteId}` };
+}
+
+describe.each(["main", "apac"])("a site in %s", (home) => {
+  it("says in one line that nothing needs attention", async () => {
+    const { visitor, site } = await start(home);
+    expect((await visitor.open(site)).text).toContain("Nothing needs attention.");
+  });
+
+  it("names a webhook in trouble with its last error, a link to it and the time, on its overview and in the list", async () => {
+    const { world, visitor, site } = await start(home);
+    const row = { failing_since: NOW - 600, last_status: 500, last_error: "HTTP 500: down" };
+    const { id } = await newWebhook(world, row);
+    for (const page of [await visitor.open(site), await listed(visitor, world)]) {
+      expect(page.text).toContain("Webhook failing hooks.example.com HTTP 500: down");
+      expect(page.text).toContain("10 min ago");
+      expect(page.link("hooks.example.com")).toBe(`${site}/webhooks/${id}`);
+    }
+  });
+
+  it("counts down to the end of an app's old secret", async () => {
+    const { world, visitor, site } = await start(home);
+    await databaseOf(home)
+      .prepare("UPDATE apps SET previous_expires_at = ? WHERE site_id = ?")
+      .bind(NOW + 3_600, world.siteId)
+      .run();
+    const page = await visitor.open(site);
+    expect(page.text).toContain("Old secret ends");
+    expect(page.html).toContain(`data-until="${NOW + 3_600}"`);
+  });
+});
+
+describe("many troubles", () => {
+  it("are counted, and those after the sixth are folded up", async () => {
+    const { world, visitor, site } = await start();
+    for (let i = 0; i < 9; i++) await newWebhook(world, { failing_since: NOW - 300 - i });
+    const page = await visitor.open(site);
+    expect(page.text).toContain("Needs attention 9");
+    expect(page.text).toContain("Show 3 more");
+  });
+});
+
+describe("a home that does not answer", () => {
+  it("is named in the list, and the other homes' sites are judged", async () => {
+    const { world, visitor } = await start("apac");
+    const other = await World.create();
+    await newWebhook(other, { failing_since: NOW - 600 });
+    for (const HOME_APAC of [downDb(env.HOME_APAC), env.UNMIGRATED, undefined]) {
+      const page = await listed(visitor.through(world.anotherIsolate({ HOME_APAC })), world);
+      expect([page.status, page.text.includes("Home down apac does not answer")]).toEqual([200, true]);
+      expect(page.text).toContain("Webhook failing");
+    }
+  });
+
+  it("delays the list by a second at most", async () => {
+    const { world, visitor } = await start("apac");
+    const silent = { all: () => new Promise(() => {}), raw: () => new Promise(() => {}) };
+    const prepare = () => ({ ...silent, bind: () => silent });
+    const isolate = world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { prepare }) });
+    const before = performance.now();
+    expect((await listed(visitor.through(isolate), world)).text).toContain("Home down apac");
+    expect(performance.now() - before).toBeLessThan(2_900);
+  });
+
+  it("is not blamed when only its refused calls could not be read", async () => {
+    const { world, visitor } = await start();
+    const page = await listed(visitor.through(world.anotherIsolate({ DB: withoutUsage(env.DB) })), world);
+    expect(page.text).toContain("Refused calls could not be compared with the week before.");
+    expect(page.text).not.toContain("Home down");
+  });
+});
