@@ -9,12 +9,12 @@ import { answerInTime, isRead, serviceContext } from "../operator/context.ts";
 import { refuseOtherPaths } from "../refuse-other-methods.ts";
 import { browserOf } from "./browser.ts";
 import { CONSOLE_CALLS } from "./calls.ts";
-import { readCookie, SESSION_COOKIE } from "./cookies.ts";
+import { languageCookie, readCookie, SESSION_COOKIE } from "./cookies.ts";
 import type { ConsoleEnv, ConsoleRoutes, PageContext } from "./env.ts";
 import { mayBy } from "./may.ts";
 import { showError } from "./on-error.tsx";
 import { askToSignIn } from "./sign-in/sign-in-pages.tsx";
-import { viewOf } from "./view.ts";
+import { askedLanguage, viewOf } from "./view.ts";
 
 const SELF_ONLY = ["style-src", "script-src", "form-action"].map((directive) => `${directive} 'self'`);
 const NOTHING = ["default-src", "frame-ancestors", "base-uri"].map((directive) => `${directive} 'none'`);
@@ -71,6 +71,8 @@ export function operatorConsole(memory: OperatorMemory): ConsoleRoutes {
   routes.use(async (c, next) => {
     for (const [name, value] of HEADERS) c.header(name, value);
     c.set("view", await viewOf(c));
+    const asked = askedLanguage(c.req.raw);
+    if (asked !== undefined) c.header("set-cookie", languageCookie(asked), { append: true });
     // The path is not c.req.path, which is decoded: it may hold a line end, which no header can carry.
     const { pathname, search } = new URL(c.req.url);
     if (pathname.endsWith("/") && isRead(c.req.raw)) {

@@ -1,5 +1,6 @@
 export const SESSION_COOKIE = "__Host-console";
 export const LANGUAGE_COOKIE = "__Host-language";
+const YEAR_SECONDS = 31_536_000;
 /** The browser's time zone, set by console.js. */
 export const ZONE_COOKIE = "__Host-zone";
 /** The results of forms that were shown by now. */
@@ -12,6 +13,8 @@ export const SHOWN_COOKIE = "__Host-shown";
 export function hostCookie(name: string, value: string, maxAgeSeconds: number): string {
   return `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; Secure; HttpOnly; SameSite=Lax`;
 }
+
+export const languageCookie = (language: "en" | "zh"): string => hostCookie(LANGUAGE_COOKIE, language, YEAR_SECONDS);
 
 export function readCookie(request: Request, name: string): string | undefined {
   const pairs = (request.headers.get("cookie") ?? "").split(/; */);

@@ -2,6 +2,7 @@ import { unixSeconds } from "../../runtime.ts";
 import type { AccessRefusal } from "../../services/access-sessions.ts";
 import type { ConsoleSession } from "../../services/console-sessions.ts";
 import type { RequestContext } from "../request-context.ts";
+import { withParameter } from "./console-path.ts";
 import { LANGUAGE_COOKIE, readCookie, ZONE_COOKIE } from "./cookies.ts";
 
 export type Language = "en" | "zh";
@@ -52,13 +53,12 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
     dateStyle: "medium",
     timeStyle: "short",
   });
-  const { pathname, search } = new URL(c.req.url);
   const now = unixSeconds(c.var.isolate.runtime);
   return {
     language,
     t: (english, ...values) =>
       (texts[english] ?? english).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? "")),
-    here: pathname + search,
+    here: hereOf(c.req.url),
     session: undefined,
     refused: undefined,
     may: () => false,
@@ -70,6 +70,12 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
     hasHomes: false,
     closedHomes: new Set(),
   };
+}
+
+/** Path and query without the language: a link that asked for one, and the switch to the other, would contradict each other. */
+function hereOf(address: string): string {
+  const { pathname, search, searchParams } = new URL(address);
+  return searchParams.has("lang") ? withParameter(pathname + search, "lang") : pathname + search;
 }
 
 const localeOf = (language: Language) => (language === "zh" ? "zh-CN" : "en-GB");
@@ -109,9 +115,16 @@ async function chineseTexts(c: RequestContext): Promise<Record<string, string>> 
   return chinese ?? {};
 }
 
-/** The language that the reader chose; else the best one of Accept-Language that the console has; else English. */
+/** The language that the address asks for with `?lang=en` or `?lang=zh`; undefined when it asks for none. */
+export function askedLanguage({ method, url }: Request): Language | undefined {
+  if (method !== "GET" && method !== "HEAD") return undefined;
+  const asked = new URL(url).searchParams.get("lang")?.toLowerCase().split("-")[0];
+  return asked === "en" || asked === "zh" ? asked : undefined;
+}
+
+/** The language that the address asks for, or that the reader chose before; else the best one of Accept-Language that the console has; else English. */
 export function languageOf(request: Request): Language {
-  const chosen = readCookie(request, LANGUAGE_COOKIE);
+  const chosen = askedLanguage(request) ?? readCookie(request, LANGUAGE_COOKIE);
   if (chosen === "en" || chosen === "zh") return chosen;
   const wanted = (request.headers.get("accept-language") ?? "").split(",").map((range) => {
     const [tag = "", quality] = range.trim().toLowerCase().split(/; *q=/);

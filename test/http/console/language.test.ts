@@ -140,6 +140,47 @@ describe("the language of a page", () => {
   });
 });
 
+describe("?lang=", () => {
+  it.each(["zh", "zh-CN", "ZH"])("shows any page in the language %s and keeps it, like the switch", async (asked) => {
+    const world = await World.create();
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const list = `/console/sites/${world.siteId}/sessions?status=waiting`;
+    for (const path of [list, "/console/nothing?x=1", "/console/sign-in?next=/console/audit"]) {
+      const answer = await visitor.get(`${path}&lang=${asked}`);
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+      expect(answer.headers.getSetCookie()).toContainEqual(expect.stringMatching(/^__Host-language=zh; Path/));
+      if (answer.status !== 303) expect(await answer.text()).toContain('<html lang="zh-CN">');
+      expect(await (await visitor.get("/console")).text()).toContain('<html lang="zh-CN">');
+      await visitor.open("/console?lang=en");
+      expect(await (await visitor.get("/console", { "accept-language": "zh" })).text()).toContain('<html lang="en">');
+    }
+    const page = await visitor.open(`${list}&lang=${asked}`);
+    const switched = await visitor.press(page, "English");
+    expect([switched.path, switched.html.includes('<html lang="en">')]).toEqual([list, true]);
+  });
+
+  it("works for somebody who is not signed in, and no other value or method changes the language", async () => {
+    const world = await World.create();
+    const visitor = new ConsoleVisitor(world);
+    const asked = await visitor.get("/console/sign-in?lang=zh");
+    expect([asked.status, await asked.text()]).toEqual([200, expect.stringContaining('<html lang="zh-CN">')]);
+    const led = await visitor.get("/console/audit?lang=en&who=x");
+    expect(led.headers.get("location")).toBe("/console/sign-in?next=%2Fconsole%2Faudit%3Fwho%3Dx");
+    for (const path of ["/console/sign-in?lang=de", "/console/sign-in?lang="]) {
+      const answer = await visitor.get(path);
+      expect([answer.headers.getSetCookie(), await answer.text()]).toEqual([
+        [],
+        expect.stringContaining('<html lang="en">'),
+      ]);
+    }
+    const posted = await visitor.post("/console/sign-in?lang=zh", { token: "x" });
+    expect([posted.headers.getSetCookie(), await posted.text()]).toEqual([
+      [],
+      expect.stringContaining('<html lang="en">'),
+    ]);
+  });
+});
+
 describe("the times of a page", () => {
   it("follow the browser's zone, are UTC until the browser sent it, and ignore the address", async () => {
     const world = await World.create();

@@ -5,7 +5,7 @@ import { closeConsoleSession, openConsoleSession, SIGNED_IN_SECONDS } from "../.
 import { clientAddress } from "../../client-address.ts";
 import { browserOf } from "../browser.ts";
 import { consolePath, withParameter } from "../console-path.ts";
-import { hostCookie, LANGUAGE_COOKIE, SESSION_COOKIE } from "../cookies.ts";
+import { hostCookie, languageCookie, SESSION_COOKIE } from "../cookies.ts";
 import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
@@ -15,8 +15,6 @@ import type { View } from "../view.ts";
 import { AccessNotice } from "./access-notice.tsx";
 import { noTokenText } from "./no-token-text.ts";
 import { ACCESS_SIGN_OUT } from "./sign-out-path.ts";
-
-const YEAR_SECONDS = 31_536_000;
 
 /** A form that was sent after the console session had ended: its fields and its path. */
 type Kept = { path: string; values: Record<string, string> };
@@ -78,7 +76,7 @@ export async function postLanguage(c: PageContext): Promise<Response> {
   // With a form sent along, `language` is in the address: the body holds that form.
   const draft = c.req.query("draft");
   const { language, back } = draft === undefined ? await readForm(c) : c.req.query();
-  c.header("set-cookie", hostCookie(LANGUAGE_COOKIE, language === "zh" ? "zh" : "en", YEAR_SECONDS));
+  c.header("set-cookie", languageCookie(language === "zh" ? "zh" : "en"));
   return draft === undefined ? c.redirect(consolePath(back), 303) : showAgain(c, consolePath(draft));
 }
 
