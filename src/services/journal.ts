@@ -204,7 +204,8 @@ export async function locateCall(
   return { requestId: id, siteId: siteId ?? undefined, homesDown: down };
 }
 
-async function isCallOf(ctx: ServiceContext, site: Site, requestId: string): Promise<boolean> {
+/** Whether a site has a call. False while its home is silent. */
+export async function isCallOf(ctx: ServiceContext, site: Site, requestId: string): Promise<boolean> {
   try {
     await findCall(ctx, { site, requestId });
     return true;

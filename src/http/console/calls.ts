@@ -6,6 +6,7 @@ import { CUSTOMERS_CALLS } from "./customers/calls.ts";
 import type { ConsoleCall } from "./env.ts";
 import { HOMES_CALLS } from "./homes/calls.ts";
 import { JOURNAL_CALLS } from "./journal/calls.ts";
+import { SEARCH_CALLS } from "./search/calls.ts";
 import { SESSIONS_CALLS } from "./sessions/calls.ts";
 import { SIGN_IN_CALLS } from "./sign-in/calls.ts";
 import { SIGNATURE_CHECK_CALLS } from "./signature-check/calls.ts";
@@ -23,6 +24,7 @@ export const CONSOLE_CALLS: readonly ConsoleCall[] = [
   ...SESSIONS_CALLS,
   ...CUSTOMERS_CALLS,
   ...JOURNAL_CALLS,
+  ...SEARCH_CALLS,
   ...SIGNATURE_CHECK_CALLS,
   ...HOMES_CALLS,
   ...AUDIT_CALLS,

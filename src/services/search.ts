@@ -1,0 +1,224 @@
+import { type Site, selectSites } from "../store/directory/sites.ts";
+import {
+  type AgentHit,
+  type AppHit,
+  type CustomerHit,
+  type EventHit,
+  findAgentNames,
+  findAgents,
+  findAppNames,
+  findApps,
+  findCustomers,
+  findEvents,
+  findSessions,
+  findSessionsOf,
+  findTitles,
+  findWebhooks,
+  MOST_FOUND,
+  type SessionHit,
+  type WebhookHit,
+} from "../store/home/search.ts";
+import { askHomes } from "./ask-homes.ts";
+import { isCallOf, locateCall } from "./journal.ts";
+import { readSearchText, type SearchText } from "./search-text.ts";
+import { type ServiceContext, sees } from "./service-context.ts";
+import { findSite, hasEnded } from "./sites.ts";
+
+export type { AgentHit, AppHit, CustomerHit, EventHit, SessionHit, WebhookHit } from "../store/home/search.ts";
+export { EVENTS_SEARCHED, MOST_FOUND, NAMES_SEARCHED, TITLES_SEARCHED } from "../store/home/search.ts";
+export { MOST_TYPED, MOST_WORDS, type SearchText } from "./search-text.ts";
+
+/** How many sites of a home are searched for ids. */
+export const MOST_SITES = 200;
+
+/** How many sites of a home are searched for words and for events: that reads thousands of rows of each. */
+export const MOST_SITES_FOR_WORDS = 20;
+
+/** How many sites are read from the directory. */
+const MOST_SITES_READ = 1_000;
+
+/** What a home, or all homes together, have found. */
+export interface Found {
+  /** By the chat_id. */
+  sessions: SessionHit[];
+  /** By words of their titles. */
+  titles: SessionHit[];
+  customers: CustomerHit[];
+  /** The newest sessions of these customers. */
+  sessionsOf: SessionHit[];
+  apps: AppHit[];
+  agents: AgentHit[];
+  webhooks: WebhookHit[];
+  events: EventHit[];
+}
+
+export interface SearchResult extends Found {
+  asked: SearchText;
+  calls: { siteId: number; requestId: string }[];
+  /** By words of their names, or by the id. */
+  namedSites: Site[];
+  /** The sites that the operator sees, by their ids: a thousand at most. */
+  sites: ReadonlyMap<number, Site>;
+  /** Kinds of which there are more than are given. */
+  more: ReadonlySet<string>;
+  /** Homes that gave nothing, because they do not answer or are not bound. */
+  homesDown: string[];
+  /** How many sites were not searched for ids, and for words; at least so many when there are sites that were not read. */
+  left: { ids: number; words: number; isMore: boolean };
+}
+
+/**
+ * Looks for what an operator typed, on the sites that they see: each home is asked once, all at the same time. Reads a bounded part of
+ * each site, and a bounded number of sites of each home: `openSite` first, then those with the lowest ids. Changes nothing.
+ *
+ * @param input `openSite`: the id of the site whose page was open
+ */
+export async function search(
+  ctx: ServiceContext,
+  { typed, openSite }: { typed: string; openSite?: number | undefined },
+): Promise<SearchResult> {
+  const asked = readSearchText(typed);
+  const open = openSite === undefined ? undefined : await findSite(ctx, { siteId: openSite }).catch(() => undefined);
+  const read = await selectSites(ctx.config.directory, 0, MOST_SITES_READ + 1, ctx.identity?.onlySite);
+  const all = [...(open === undefined ? [] : [open]), ...read.filter(({ id }) => id !== open?.id)];
+  const sites = all.filter((site) => !hasEnded(site));
+  const byHome = Map.groupBy(
+    sites.filter(({ status }) => status !== "creating"),
+    ({ home }) => home,
+  );
+  const bound = [...ctx.config.homes].filter(([home]) => byHome.has(home));
+  const ask = (db: D1Database, home: string) => askHome(db, asked, byHome.get(home) ?? []);
+  const [homes, call] = await Promise.all([askHomes(ctx, ask, bound), locate(ctx, asked, open)]);
+  const unbound = [...byHome.keys()].filter((home) => !ctx.config.homes.has(home));
+  const places = new Map(sites.map(({ id }, place) => [id, place]));
+  const { found, more } = merged([...homes.answers.values()], places);
+  const beyond = (most: number) =>
+    [...byHome.values()].reduce((sum, { length }) => sum + Math.max(0, length - most), 0);
+  return {
+    asked,
+    ...found,
+    calls: call.calls,
+    namedSites: sites.filter((site) => isNamed(site, asked)).slice(0, MOST_FOUND),
+    sites: new Map(all.map((site) => [site.id, site])),
+    more,
+    homesDown: [...new Set([...homes.down, ...unbound, ...call.homesDown])],
+    left: {
+      ids: beyond(MOST_SITES),
+      words: beyond(MOST_SITES_FOR_WORDS),
+      isMore: read.length > MOST_SITES_READ,
+    },
+  };
+}
+
+const KINDS = ["sessions", "titles", "customers", "apps", "agents", "webhooks", "events"] as const;
+
+/** Asks a home for everything that the text may be, in one batch. */
+async function askHome(db: D1Database, asked: SearchText, ofHome: Site[]): Promise<Partial<Found>[]> {
+  const { number, sbs, appids, webhookId, eventId } = asked;
+  const idsOf = (most: number) => JSON.stringify(ofHome.slice(0, most).map(({ id }) => id));
+  const [sites, few] = [idsOf(MOST_SITES), idsOf(MOST_SITES_FOR_WORDS)];
+  const words = JSON.stringify(asked.words);
+  const questions: [keyof Found, D1PreparedStatement][] = [];
+  if (number !== undefined) {
+    questions.push(["sessions", findSessions(db, { sites, chatId: number })]);
+    questions.push(["agents", findAgents(db, { sites, id: number })]);
+  }
+  if (sbs !== undefined) {
+    questions.push(["customers", findCustomers(db, { sites, externalId: sbs })]);
+    questions.push(["sessionsOf", findSessionsOf(db, { sites, externalId: sbs })]);
+  }
+  if (appids !== undefined) questions.push(["apps", findApps(db, { sites, ...appids })]);
+  if (webhookId !== undefined) questions.push(["webhooks", findWebhooks(db, { sites, id: webhookId })]);
+  if (eventId !== undefined) questions.push(["events", findEvents(db, { sites: few, id: eventId })]);
+  if (asked.words.length > 0) {
+    questions.push(["apps", findAppNames(db, { sites: few, words })]);
+    questions.push(["agents", findAgentNames(db, { sites: few, words })]);
+    questions.push(["titles", findTitles(db, { sites: few, words })]);
+  }
+  if (questions.length === 0) return [];
+  const results = await db.batch<never>(questions.map(([, statement]) => statement));
+  return questions.map(([kind], at) => ({ [kind]: results[at]?.results ?? [] }));
+}
+
+/** The page of a call, found by its request id on the sites that the operator sees. */
+async function locate(
+  ctx: ServiceContext,
+  { requestId }: SearchText,
+  open: Site | undefined,
+): Promise<{ calls: SearchResult["calls"]; homesDown: string[] }> {
+  const nothing = { calls: [], homesDown: [] };
+  if (requestId === undefined) return nothing;
+  const only = ctx.identity?.onlySite;
+  if (only !== undefined) {
+    const site = open?.id === only ? open : await findSite(ctx, { siteId: only });
+    return (await isCallOf(ctx, site, requestId)) ? { calls: [{ siteId: only, requestId }], homesDown: [] } : nothing;
+  }
+  const { siteId, homesDown } = await locateCall(ctx, { requestId, site: open });
+  return siteId !== undefined && sees(ctx, siteId)
+    ? { calls: [{ siteId, requestId }], homesDown }
+    : { ...nothing, homesDown };
+}
+
+/** The hits of all homes together, in the order of the sites, without those that were found twice. */
+function merged(answers: Partial<Found>[][], places: ReadonlyMap<number, number>): { found: Found; more: Set<string> } {
+  const more = new Set<string>();
+  const of = <Hit extends { siteId: number }>(kind: keyof Found, keyOf: (hit: Hit) => string): Hit[] => {
+    const all = answers.flat().flatMap((part) => (part[kind] ?? []) as unknown as Hit[]);
+    const distinct = [...new Map(all.map((hit) => [`${hit.siteId} ${keyOf(hit)}`, hit])).values()];
+    const placeOf = ({ siteId }: Hit) => places.get(siteId) ?? Number.MAX_SAFE_INTEGER;
+    if (distinct.length > MOST_FOUND) more.add(kind);
+    return distinct.toSorted((a, b) => placeOf(a) - placeOf(b)).slice(0, MOST_FOUND);
+  };
+  const found: Found = {
+    sessions: of<SessionHit>("sessions", ({ id }) => String(id)),
+    titles: of<SessionHit>("titles", ({ id }) => String(id)),
+    customers: of<CustomerHit>("customers", ({ externalId }) => externalId),
+    sessionsOf: of<SessionHit>("sessionsOf", ({ id }) => String(id)),
+    apps: of<AppHit>("apps", ({ appid }) => appid),
+    agents: of<AgentHit>("agents", ({ id }) => String(id)),
+    webhooks: of<WebhookHit>("webhooks", ({ id }) => id),
+    events: of<EventHit>("events", ({ seq, webhookId }) => `${seq} ${webhookId}`),
+  };
+  return { found, more };
+}
+
+const lower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+
+function isNamed({ id, name }: Site, { number, words }: SearchText): boolean {
+  if (id === number) return true;
+  const called = lower(name);
+  return words.length > 0 && words.every((word) => called.includes(lower(word)));
+}
+
+export const hasFound = ({ calls, namedSites, ...found }: SearchResult): boolean =>
+  [calls, namedSites, ...KINDS.map((kind) => found[kind])].some((hits) => hits.length > 0);
+
+/** What was found by an id, when that is all that was found: the search leads straight to it. */
+export type OnlyFound =
+  | { kind: "call"; siteId: number; requestId: string }
+  | { kind: "session"; siteId: number; chatId: number }
+  | { kind: "app"; siteId: number; appid: string }
+  | { kind: "webhook"; siteId: number; id: string };
+
+/**
+ * The one thing that the text means. A number that was typed on a site's pages means a session of this site, if nothing else of the site
+ * has it.
+ */
+export function onlyFound(result: SearchResult, openSite: number | undefined): OnlyFound | undefined {
+  const { asked, calls, sessions, titles, customers, apps, agents, webhooks, events, namedSites, homesDown } = result;
+  const here = ({ siteId }: { siteId: number }) =>
+    openSite === undefined || siteId === openSite || asked.number === undefined;
+  const others = [titles, customers, agents, events].flatMap((hits) => hits.filter(here)).length;
+  const sitesNamed = openSite === undefined ? namedSites.length : 0;
+  const each: OnlyFound[] = [
+    ...calls.map((call) => ({ kind: "call" as const, ...call })),
+    ...webhooks.map(({ siteId, id }) => ({ kind: "webhook" as const, siteId, id })),
+    ...sessions.filter(here).map(({ siteId, id }) => ({ kind: "session" as const, siteId, chatId: id })),
+    ...apps.filter(here).map(({ siteId, appid }) => ({ kind: "app" as const, siteId, appid })),
+  ];
+  const [only] = each;
+  if (only === undefined || each.length > 1 || others + sitesNamed > 0) return undefined;
+  if (only.kind === "session") return openSite === undefined ? undefined : only;
+  if (only.kind === "app") return only.appid === asked.text && homesDown.length === 0 ? only : undefined;
+  return only;
+}
