@@ -21,6 +21,8 @@ export interface ShownPage {
   filled?: { path: string; values: Record<string, string> } | undefined;
   /** What was typed into the search of the page before. */
   search?: string | undefined;
+  /** The site from whose pages the search began. By default the one that the page is about. */
+  searchSite?: number | undefined;
   body: Child;
 }
 
@@ -39,6 +41,7 @@ function Layout({
   back,
   filled,
   search,
+  searchSite = site?.id,
   done,
   body,
 }: ShownPage & { view: View; done: Awaited<ReturnType<typeof doneNotice>> }) {
@@ -76,7 +79,7 @@ function Layout({
           <a class="brand" href="/console">
             <span>Agent Session</span>
           </a>
-          {view.session && view.may(SEARCH_PATH) && <SearchBox view={view} siteId={site?.id} text={search} />}
+          {view.session && view.may(SEARCH_PATH) && <SearchBox view={view} siteId={searchSite} text={search} />}
           <div class="line">
             {view.session && (
               <nav aria-label={t("Console")}>

@@ -144,6 +144,7 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   [`POST ${WEBHOOK}/enable`]: [{ before: changed(WEBHOOK, { status: "disabled" }) }],
   [`POST ${WEBHOOK}/disable`]: [{}],
   [`POST ${WEBHOOK}/delete`]: [{}],
+  "POST /search": [{ body: { q: "customer_001" } }],
   "POST /signature-check": [{ body: { operation: wireName, body: "{}" } }],
   "POST /tokens": [{ body: { name: "Nightly", role: "viewer", site_id: "", expires_in_days: "90" } }],
   "POST /tokens/:token_id/delete": [{}],

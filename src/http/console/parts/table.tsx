@@ -18,7 +18,8 @@ export interface Column {
 /**
  * A list as a table. The first cell names the row.
  *
- * @param props `empty` stands in place of a list without rows: a sentence, or an `EmptyState`; `ids` are the ids of the rows
+ * @param props `empty` stands in place of a list without rows: a sentence, or an `EmptyState`; `ids` are the ids of the rows; `id` is
+ *   `list`, where the skip link leads, but for the further lists of a page
  */
 export function Table(props: {
   label: string;
@@ -26,13 +27,15 @@ export function Table(props: {
   rows: Child[][];
   empty: Child;
   ids?: (string | undefined)[];
+  id?: string | undefined;
 }) {
   const { label, head, rows, empty, ids } = props;
+  const id = "id" in props ? props.id : "list";
   if (rows.length === 0) return typeof empty === "string" ? <p class="empty">{empty}</p> : <div>{empty}</div>;
   const columns = head.map((each): Column => (typeof each === "string" ? { label: each } : each));
   const classOf = ({ phone = "below", end }: Column) => (end ? `${phone} end` : phone);
   return (
-    <table id="list" tabindex={-1} aria-label={label}>
+    <table id={id} tabindex={id === undefined ? undefined : -1} aria-label={label}>
       <thead>
         <tr>
           {columns.map((each) => (

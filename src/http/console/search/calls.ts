@@ -1,6 +1,6 @@
 import { call } from "../../operator/call.ts";
 import type { ConsoleCall, PageContext } from "../env.ts";
-import { oldSearch, postSearch, searchPage } from "./search-page.tsx";
+import { postSearch, searchPage } from "./search-page.tsx";
 
 const SEE_ALL = { role: "viewer", scope: "sites" } as const;
 
@@ -17,5 +17,4 @@ export const SEARCH_CALLS: ConsoleCall[] = [
     },
     (c: PageContext) => postSearch(c),
   ),
-  call({ ...SEE_ALL, method: "get", path: "/requests", audit: [] }, (c: PageContext) => oldSearch(c)),
 ];

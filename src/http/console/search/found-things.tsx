@@ -1,264 +1,196 @@
 import type { Child } from "hono/jsx";
 import { isVisible } from "../../../fields.ts";
-import {
-  type CustomerHit,
-  type EventHit,
-  MOST_FOUND,
-  type SearchResult,
-  type SessionHit,
-} from "../../../services/search.ts";
+import { MOST_FOUND, type SearchResult, type SessionHit } from "../../../services/search.ts";
 import { callPath } from "../journal/refusal-table.tsx";
-import { Badge, Time } from "../parts/parts.tsx";
-import { Table } from "../parts/table.tsx";
+import { Ago, Badge } from "../parts/parts.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { visibleSbs } from "../sessions/session-table.tsx";
 import type { View } from "../view.ts";
+import { foundEvents } from "./found-events.tsx";
 
-interface Props {
+export interface Finding {
   view: View;
   result: SearchResult;
 }
 
+/** What was found of one kind. */
+export interface FoundKind {
+  title: Child;
+  /** The name of the table, for readers who do not see it. */
+  label: string;
+  note?: Child;
+  head: (string | Column)[];
+  rows: Child[][];
+  /** Whether there is more than the rows. */
+  hasMore?: boolean;
+}
+
 /** Everything that was found, by kind: what an id names first, what has the words after it. */
-export function FoundThings(props: Props) {
-  const { view, result } = props;
-  const { t } = view;
-  const { calls, namedSites, sessions, titles, customers, events, webhooks } = result;
+export function FoundThings(finding: Finding) {
+  const { view } = finding;
+  const kinds = [
+    foundCalls(finding),
+    foundSites(finding),
+    foundSessions(finding),
+    ...foundCustomers(finding),
+    foundApps(finding),
+    foundAgents(finding),
+    foundWebhooks(finding),
+    foundEvents(finding),
+    foundTitles(finding),
+  ].filter(({ rows }) => rows.length > 0);
   return (
     <>
-      {calls.length > 0 && (
-        <Kind {...props} kind="calls" title={t("Calls")}>
-          <Table
-            label={t("Calls")}
-            head={[t("Request id"), ...siteHead(props)]}
-            rows={calls.map(({ siteId, requestId }) => [
-              <a href={callPath(siteId, requestId)}>
-                <code>{requestId}</code>
-              </a>,
-              ...siteCell(props, siteId),
-            ])}
-            empty=""
-          />
-        </Kind>
-      )}
-      {namedSites.length > 0 && (
-        <Kind {...props} kind="namedSites" title={t("Sites")}>
-          <Table
-            label={t("Sites")}
-            head={[t("Name"), "ID"]}
-            rows={namedSites.map((site) => [<SiteLink result={result} siteId={site.id} />, site.id])}
-            empty=""
-          />
-        </Kind>
-      )}
-      {sessions.length > 0 && (
-        <Kind {...props} kind="sessions" title={t("Sessions with this chat_id")}>
-          <Sessions {...props} label={t("Sessions with this chat_id")} sessions={sessions} />
-        </Kind>
-      )}
-      {customers.map((customer) => (
-        <Customer {...props} customer={customer} />
+      {kinds.map(({ title, note, hasMore, ...table }, place) => (
+        <section class="part">
+          <h2>{title}</h2>
+          {note}
+          <Table {...table} id={place === 0 ? "list" : undefined} empty="" />
+          {hasMore && (
+            <p class="hint">{view.t("There are more. The first {0} are shown: type more of it.", MOST_FOUND)}</p>
+          )}
+        </section>
       ))}
-      <Apps {...props} />
-      <Agents {...props} />
-      {webhooks.length > 0 && (
-        <Kind {...props} kind="webhooks" title="Webhooks">
-          <Table
-            label="Webhooks"
-            head={["URL", ...siteHead(props)]}
-            rows={webhooks.map(({ siteId, id, url }) => [
-              <WebhookLink siteId={siteId} id={id} url={url} />,
-              ...siteCell(props, siteId),
-            ])}
-            empty=""
-          />
-        </Kind>
-      )}
-      {events.length > 0 && <Events {...props} />}
-      {titles.length > 0 && (
-        <Kind {...props} kind="titles" title={t("Sessions with these words in a title")}>
-          <Sessions {...props} label={t("Sessions with these words in a title")} sessions={titles} />
-        </Kind>
-      )}
     </>
   );
 }
 
-function Kind({ view, result, kind, title, children }: Props & { kind: string; title: string; children: Child }) {
-  return (
-    <section class="part">
-      <h2>{title}</h2>
-      {children}
-      {result.more.has(kind) && (
-        <p class="hint">{view.t("There are more. The first {0} are shown: type more of it.", MOST_FOUND)}</p>
-      )}
-    </section>
-  );
-}
-
 /** The site stands in each row only where there are several. */
-const siteHead = ({ view, result }: Props) => (result.sites.size > 1 ? [view.t("Site")] : []);
+export const siteHead = ({ view, result }: Finding) => (result.sites.size > 1 ? [view.t("Site")] : []);
 
-const siteCell = ({ result }: Props, siteId: number): Child[] =>
+export const siteCell = ({ result }: Finding, siteId: number): Child[] =>
   result.sites.size > 1 ? [<SiteLink result={result} siteId={siteId} />] : [];
 
-function SiteLink({ result, siteId }: { result: SearchResult; siteId: number }) {
-  const name = result.sites.get(siteId)?.name ?? "";
-  return (
-    <a href={`/console/sites/${siteId}`}>
-      <bdi>{isVisible(name) ? name : `(${siteId})`}</bdi>
-    </a>
-  );
+/** A link whose text is a name, or what stands for a name that nobody sees. */
+export const Named = ({ href, name, otherwise }: { href: string; name: string; otherwise: string | number }) => (
+  <a class="clip" href={href}>
+    <bdi>{isVisible(name) ? name : `(${otherwise})`}</bdi>
+  </a>
+);
+
+const SiteLink = ({ result, siteId }: { result: SearchResult; siteId: number }) => (
+  <Named href={`/console/sites/${siteId}`} name={result.sites.get(siteId)?.name ?? ""} otherwise={siteId} />
+);
+
+function foundCalls(finding: Finding): FoundKind {
+  const { t } = finding.view;
+  return {
+    ...{ title: t("Calls"), label: t("Calls"), head: [t("Request id"), ...siteHead(finding)] },
+    rows: finding.result.calls.map(({ siteId, requestId }) => [
+      <a href={callPath(siteId, requestId)}>
+        <code>{requestId}</code>
+      </a>,
+      ...siteCell(finding, siteId),
+    ]),
+  };
 }
 
-function Sessions(props: Props & { label: string; sessions: SessionHit[] }) {
-  const { view, label, sessions } = props;
-  const { t } = view;
-  return (
-    <Table
-      label={label}
-      head={[t("Title"), "chat_id", t("Customer"), ...siteHead(props), t("Created")]}
-      rows={sessions.map(({ siteId, id, title, customerName, createdAt }) => [
-        <a class="clip" href={`/console/sites/${siteId}/sessions/${id}`}>
-          <bdi>{isVisible(title) ? title : `(${id})`}</bdi>
-        </a>,
-        id,
-        <bdi>{customerName}</bdi>,
-        ...siteCell(props, siteId),
-        <Time view={view} at={createdAt} />,
-      ])}
-      empty={t("No sessions here.")}
-    />
-  );
+function foundSites({ view: { t }, result }: Finding): FoundKind {
+  return {
+    ...{ title: t("Sites"), label: t("Sites"), head: [t("Name"), "ID"] },
+    rows: result.namedSites.map(({ id }) => [<SiteLink result={result} siteId={id} />, id]),
+  };
 }
 
-/** A customer of a site, and their newest sessions. A session leads to their page: their own id goes into no address. */
-function Customer(props: Props & { customer: CustomerHit }) {
-  const { view, result, customer } = props;
+function sessionRows(finding: Finding, sessions: SessionHit[]): Pick<FoundKind, "head" | "rows"> {
+  const { view } = finding;
   const { t } = view;
-  const { siteId, externalId, name } = customer;
-  const sessions = result.sessionsOf.filter((session) => session.siteId === siteId);
-  const path = `/console/sites/${siteId}/customers`;
-  const [newest] = sessions;
-  return (
-    <section class="part">
-      <h2>
-        {t("Customer")} <bdi>{name}</bdi>
-      </h2>
-      <p>
-        {t("Customer id (sbs)")}: <bdi class="long">{visibleSbs(externalId)}</bdi>
-        {result.sites.size > 1 && (
-          <>
-            {" · "}
-            <SiteLink result={result} siteId={siteId} />
-          </>
-        )}
-        {newest !== undefined && view.may(path, "GET") && (
-          <>
-            {" · "}
+  return {
+    head: [t("Title"), "chat_id", t("Customer"), ...siteHead(finding), { label: t("Created"), phone: "top" }],
+    rows: sessions.map(({ siteId, id, title, customerName, createdAt }) => [
+      <Named href={`/console/sites/${siteId}/sessions/${id}`} name={title} otherwise={id} />,
+      id,
+      <bdi class="clip">{customerName}</bdi>,
+      ...siteCell(finding, siteId),
+      <Ago view={view} at={createdAt} />,
+    ]),
+  };
+}
+
+function foundSessions(finding: Finding): FoundKind {
+  const { result } = finding;
+  const title = finding.view.t("Sessions with this chat_id");
+  return { title, label: title, ...sessionRows(finding, result.sessions), hasMore: result.more.has("sessions") };
+}
+
+function foundTitles(finding: Finding): FoundKind {
+  const { result } = finding;
+  const title = finding.view.t("Sessions with these words in a title");
+  return { title, label: title, ...sessionRows(finding, result.titles), hasMore: result.more.has("titles") };
+}
+
+/** Each customer with their newest sessions. A session leads to their page: their own id goes into no address. */
+function foundCustomers(finding: Finding): FoundKind[] {
+  const { view, result } = finding;
+  const { t } = view;
+  return result.customers.map(({ siteId, externalId, name }) => {
+    const sessions = result.sessionsOf.filter((session) => session.siteId === siteId);
+    const path = `/console/sites/${siteId}/customers`;
+    const [newest] = sessions;
+    return {
+      title: (
+        <>
+          {t("Customer")} <bdi>{name}</bdi>
+        </>
+      ),
+      label: t("Sessions of this customer"),
+      note: (
+        <p class="line-of">
+          <span>
+            {t("Customer id (sbs)")}: <bdi class="long">{visibleSbs(externalId)}</bdi>
+          </span>
+          {newest !== undefined && view.may(path, "GET") && (
             <a href={`${path}?chat_id=${newest.id}`}>{t("To the customer's page")}</a>
-          </>
-        )}
-      </p>
-      <Sessions {...props} label={t("Sessions of this customer")} sessions={sessions} />
-      {result.more.has("sessionsOf") && <p class="hint">{t("The newest {0} sessions are shown.", MOST_FOUND)}</p>}
-    </section>
-  );
+          )}
+          {result.more.has("sessionsOf") && <span>{t("The newest {0} sessions are shown.", MOST_FOUND)}</span>}
+        </p>
+      ),
+      ...sessionRows(finding, sessions),
+    };
+  });
 }
 
-function Apps(props: Props) {
-  const { view, result } = props;
+function foundApps(finding: Finding): FoundKind {
+  const { view, result } = finding;
   const { t } = view;
-  if (result.apps.length === 0) return null;
-  return (
-    <Kind {...props} kind="apps" title={t("Apps")}>
-      <Table
-        label={t("Apps")}
-        head={[t("Name"), "appid", ...siteHead(props), t("Status")]}
-        rows={result.apps.map(({ siteId, appid, name, revokedAt }) => [
-          <a href={`/console/sites/${siteId}/apps/${appid}`}>
-            <bdi>{isVisible(name) ? name : appid}</bdi>
-          </a>,
-          <code>{appid}</code>,
-          ...siteCell(props, siteId),
-          revokedAt === null ? <Badge kind="good" label={t("Active")} /> : <Badge kind="off" label={t("Revoked")} />,
-        ])}
-        empty=""
-      />
-    </Kind>
-  );
+  return {
+    ...{ title: t("Apps"), label: t("Apps"), hasMore: result.more.has("apps") },
+    head: [t("Name"), "appid", ...siteHead(finding), { label: t("Status"), phone: "top" }],
+    rows: result.apps.map(({ siteId, appid, name, revokedAt }) => [
+      <Named href={`/console/sites/${siteId}/apps/${appid}`} name={name} otherwise={appid} />,
+      <code>{appid}</code>,
+      ...siteCell(finding, siteId),
+      revokedAt === null ? <Badge kind="good" label={t("Active")} /> : <Badge kind="off" label={t("Revoked")} />,
+    ]),
+  };
 }
 
-function Agents(props: Props) {
-  const { view, result } = props;
+function foundAgents(finding: Finding): FoundKind {
+  const { view, result } = finding;
   const { t } = view;
-  if (result.agents.length === 0) return null;
-  return (
-    <Kind {...props} kind="agents" title={t("Agents")}>
-      <Table
-        label={t("Agents")}
-        head={[t("Name"), "ID", ...siteHead(props), t("Status")]}
-        rows={result.agents.map(({ siteId, id, name, status }) => [
-          <a href={`/console/sites/${siteId}/agents/${id}`}>
-            <bdi>{isVisible(name) ? name : `(${id})`}</bdi>
-          </a>,
-          id,
-          ...siteCell(props, siteId),
-          status === "normal" ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />,
-        ])}
-        empty=""
-      />
-    </Kind>
-  );
+  return {
+    ...{ title: t("Agents"), label: t("Agents"), hasMore: result.more.has("agents") },
+    head: [t("Name"), "ID", ...siteHead(finding), { label: t("Status"), phone: "top" }],
+    rows: result.agents.map(({ siteId, id, name, status }) => [
+      <Named href={`/console/sites/${siteId}/agents/${id}`} name={name} otherwise={id} />,
+      id,
+      ...siteCell(finding, siteId),
+      status === "normal" ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />,
+    ]),
+  };
 }
 
-/** An event: its session, and the webhooks that get it. Found by its id, so there is one. */
-function Events(props: Props) {
-  const { view, result } = props;
-  const { t } = view;
-  const events = [...Map.groupBy(result.events, ({ siteId, seq }) => `${siteId} ${seq}`).values()];
-  return (
-    <Kind {...props} kind="events" title={t("Events")}>
-      <Table
-        label={t("Events")}
-        head={[t("Event"), t("Session"), "Webhooks", ...siteHead(props), t("Created")]}
-        rows={events.flatMap((told) => {
-          const [event] = told;
-          return event === undefined ? [] : [eventRow(props, event, told)];
-        })}
-        empty=""
-      />
-    </Kind>
-  );
+function foundWebhooks(finding: Finding): FoundKind {
+  return {
+    ...{ title: "Webhooks", label: "Webhooks", head: ["URL", ...siteHead(finding)] },
+    rows: finding.result.webhooks.map(({ siteId, id, url }) => [
+      <WebhookLink siteId={siteId} id={id} url={url} />,
+      ...siteCell(finding, siteId),
+    ]),
+  };
 }
 
-function eventRow(props: Props, { siteId, seq, type, sessionId, createdAt }: EventHit, told: EventHit[]): Child[] {
-  const getting = told.filter(({ delivery }) => delivery !== null);
-  return [
-    <code>{`${seq} ${type}`}</code>,
-    sessionId === null ? (
-      "–"
-    ) : (
-      <a href={`/console/sites/${siteId}/sessions/${sessionId}`}>{props.view.t("Session {0}", sessionId)}</a>
-    ),
-    getting.length === 0 ? (
-      "–"
-    ) : (
-      <span class="pair">
-        {getting.map(({ webhookId, url }) => (
-          <WebhookLink siteId={siteId} id={webhookId ?? ""} url={url ?? ""} />
-        ))}
-      </span>
-    ),
-    ...siteCell(props, siteId),
-    <Time view={props.view} at={createdAt} />,
-  ];
-}
-
-/** Links a webhook by the host of its URL, as its reader knows it. */
-function WebhookLink({ siteId, id, url }: { siteId: number; id: string; url: string }) {
-  return (
-    <a href={`/console/sites/${siteId}/webhooks/${id}`}>
-      <bdi>{URL.parse(url)?.href ?? url}</bdi>
-    </a>
-  );
-}
+/** A URL as `fetch` sends it: letters that look like others are encoded. */
+export const WebhookLink = ({ siteId, id, url }: { siteId: number; id: string; url: string }) => (
+  <Named href={`/console/sites/${siteId}/webhooks/${id}`} name={URL.parse(url)?.href ?? url} otherwise={id} />
+);

@@ -17,20 +17,8 @@ const siteIdOf = (text = ""): number | undefined => (/^[1-9]\d{0,14}$/.test(text
 
 /** Answers the search box of every page: `q` is what was typed, `site` the site whose page was open. */
 export async function postSearch(c: PageContext): Promise<Response> {
-  return leadToFound(c, await readForm(c));
-}
-
-/** An earlier address of the search for a request id. */
-export const oldSearch = (c: PageContext): Promise<Response> => {
-  const { id, site } = c.req.query();
-  return leadToFound(c, { q: id, site });
-};
-
-async function leadToFound(
-  c: PageContext,
-  { q = "", site = "" }: Record<string, string | undefined>,
-): Promise<Response> {
   const { session } = c.var.view;
+  const { q = "", site = "" } = await readForm(c);
   // Two units for a character, and one more, so that a text that is too long still is.
   const text = q.trim().slice(0, 2 * MOST_TYPED + 1);
   const query = new URLSearchParams();
@@ -45,6 +33,7 @@ export async function searchPage(c: PageContext): Promise<Response> {
   const { t, session } = view;
   const { text: sealed, site } = c.req.query();
   const text = session && sealed ? await openText(session, sealed) : undefined;
+  const openSite = siteIdOf(site);
   const title = t("Search");
   if (text === undefined || !isText(text, 1, MOST_TYPED)) {
     const body = (
@@ -58,9 +47,8 @@ export async function searchPage(c: PageContext): Promise<Response> {
         <WhatToType view={view} />
       </>
     );
-    return showPage(c, { title, search: text, body }, text === undefined ? 200 : 400);
+    return showPage(c, { title, search: text, searchSite: openSite, body }, text === undefined ? 200 : 400);
   }
-  const openSite = siteIdOf(site);
   const result = await search(ctx, { typed: text, openSite });
   const only = onlyFound(result, openSite);
   if (only !== undefined) return c.redirect(pathOf(only), 303);
@@ -79,7 +67,7 @@ export async function searchPage(c: PageContext): Promise<Response> {
       <HowFar view={view} result={result} journalDays={ctx.config.journalDays} isOpen={!isFound} />
     </>
   );
-  return showPage(c, { title, search: text, body });
+  return showPage(c, { title, search: text, searchSite: openSite, body });
 }
 
 function SearchedFor({ view, text, isFound }: { view: View; text: string; isFound: boolean }) {

@@ -1,9 +1,6 @@
-import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { firstRequestIdAt, newRequestId } from "../../../../src/request-id.ts";
-import { systemRuntime } from "../../../../src/runtime.ts";
+import { firstRequestIdAt } from "../../../../src/request-id.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
-import { downDb } from "../../../support/down-db.ts";
 import { JournalConsumer, keepingJournal } from "../../../support/journal.ts";
 import { newRefusal } from "../../../support/new-refusal.ts";
 import { NOW, World } from "../../../support/world.ts";
@@ -159,64 +156,5 @@ describe("the page of a call", () => {
     const again = await world.create({ ranstr: "again" }, { "idempotency-key": "k" });
     const repeated = await visitor.open(`${site}/requests/${idOf(again)}`);
     expect(repeated.notices).toEqual([`The call was answered like an earlier one: session ${chat_id}`]);
-  });
-});
-
-describe("a request id in the search of any page", () => {
-  it("finds its refused call on any site of any home, also with the header's name in front", async () => {
-    const { world, settle } = await start("apac");
-    const answer = await world.create({ timestamp: 1 });
-    await settle();
-    const other = await start();
-    for (const path of ["/console", "/console/audit", `${other.site}/apps`, "/console/signature-check"]) {
-      for (const typed of [idOf(answer), ` ${idOf(answer).toUpperCase()} `, `x-request-id: ${idOf(answer)}`]) {
-        const page = await other.visitor.press(await other.visitor.open(path), "Find the call", {
-          "Find a call by its request id": typed,
-        });
-        expect([page.path, page.heading]).toEqual([
-          `/console/sites/${world.siteId}/requests/${idOf(answer)}`,
-          "A refused call",
-        ]);
-      }
-    }
-  });
-
-  it("finds the call that opened a session, on any site", async () => {
-    const { world } = await start("apac");
-    for (let i = 0; i < 5; i++) await world.chatId();
-    const answer = await world.create();
-    for (let i = 0; i < 5; i++) await world.chatId();
-    const { visitor } = await start();
-    const page = await visitor.open(`/console/requests?id=${idOf(answer)}`);
-    expect(page.path).toBe(`/console/sites/${world.siteId}/requests/${idOf(answer)}`);
-  });
-
-  it("finds a call that opened none from the pages of its site", async () => {
-    const { world, visitor, site } = await start();
-    const answer = await world.add(await world.chatId(), { kefu_ids: "3" });
-    const typed = { "Find a call by its request id": idOf(answer) };
-    const here = await visitor.press(await visitor.open(`${site}/sessions`), "Find the call", typed);
-    expect(here.path).toBe(`${site}/requests/${idOf(answer)}`);
-    const elsewhere = await visitor.press(await visitor.open("/console/audit"), "Find the call", typed);
-    expect([elsewhere.status, elsewhere.notices]).toEqual([404, ["No call with this request id is known"]]);
-  });
-
-  it("says what a request id is when the text is none, and keeps the text", async () => {
-    const { visitor } = await start();
-    const page = await visitor.press(await visitor.open("/console"), "Find the call", {
-      "Find a call by its request id": "it does not work",
-    });
-    expect([page.status, page.notices, page.value("Find a call by its request id")]).toEqual([
-      400,
-      ["That is no request id"],
-      "it does not work",
-    ]);
-  });
-
-  it("names the homes that do not answer, when the others do not know it", async () => {
-    const { world, visitor } = await start();
-    const silent = visitor.through(world.anotherIsolate({ HOME_APAC: downDb(env.HOME_APAC) }));
-    const page = await silent.open(`/console/requests?id=${newRequestId(systemRuntime)}`);
-    expect([page.status, page.notices[1]]).toEqual([503, "Homes that do not answer: apac"]);
   });
 });
