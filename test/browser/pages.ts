@@ -46,8 +46,7 @@ export const PAGES: readonly KnownPage[] = [
   page("tokens", "/tokens", () => "/console/tokens"),
   page("token-delete", "/tokens/:token_id/delete", ({ token }) => `/console/tokens/${token}/delete`),
   page("access", "/access", () => "/console/access"),
-  page("call-search", "/requests", ({ refusals }) => `/console/requests?id=${refusals[9]?.requestId}`),
-  page("call-unknown", "/requests", () => "/console/requests?id=01a203b5-dd20-79af-b8dc-09fd95d48bec"),
+  page("search-empty", "/search", () => "/console/search"),
 
   ofSite("overview", "", ""),
   page("overview-closed", "/sites/:site_id", ({ sites }) => sites.closed),

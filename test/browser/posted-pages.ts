@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { prepare, sign } from "../../src/client/sign.ts";
-import { OF_NOTE } from "./big-world/sessions.ts";
+import { customerOf, OF_NOTE } from "./big-world/sessions.ts";
 import type { BigWorld } from "./big-world.ts";
 import { SHOWN } from "./shown.ts";
 
@@ -37,6 +37,10 @@ function sent(
 const busy = (path: string) => (world: BigWorld) => world.sites.busy + path;
 const FAULT = ".notice.bad";
 
+/** What the search box leads to from a page of the busy site. */
+const searched = (name: string, q: string): PostedPage =>
+  sent(name, busy("/apps"), { form: "header search form", fields: { q }, until: "details.far" });
+
 /** Refused forms, asks, and what is shown once. */
 export const POSTED_PAGES: readonly PostedPage[] = [
   {
@@ -46,6 +50,10 @@ export const POSTED_PAGES: readonly PostedPage[] = [
       await unfoldAll(page);
     },
   },
+  searched("search-words", "order"),
+  searched("search-customer", customerOf(7)),
+  searched("search-number", "10402"),
+  searched("search-nothing", "01a203b5-dd20-79af-b8dc-09fd95d48bec"),
   sent("agents-pasted-bad", busy("/agents"), {
     form: "form:has(textarea)",
     fields: { list: "10901, Ana Souza\nten, Ben\n10411, Amara again\n10901, Ana once more" },
