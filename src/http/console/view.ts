@@ -31,6 +31,8 @@ export interface View {
   time: (seconds: number) => string;
   /** The same with its seconds. */
   exactTime: (seconds: number) => string;
+  /** Its day alone. */
+  day: (seconds: number) => string;
   /** How long ago a time is, such as `3 min ago`; a time in the future, or before yesterday's, as day and time without a year. */
   ago: (seconds: number) => string;
   /** Whether there are several homes. With one home, pages name no homes until it is closed. */
@@ -66,6 +68,8 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
     timeZone,
     time: (seconds) => format.format(seconds * 1000),
     exactTime: (seconds) => exactly(language, timeZone).format(seconds * 1000),
+    day: (seconds) =>
+      new Intl.DateTimeFormat(localeOf(language), { timeZone, dateStyle: "medium" }).format(seconds * 1000),
     ago: (seconds) => ago(seconds, now, language, timeZone),
     hasHomes: false,
     closedHomes: new Set(),

@@ -1,6 +1,7 @@
 import type { Child } from "hono/jsx";
 import { isVisible } from "../../../fields.ts";
 import type { Attention } from "../../../services/attention.ts";
+import type { HomeFill } from "../../../services/home-fill.ts";
 import type { Site } from "../../../services/sites.ts";
 import { Icon } from "../parts/icons.tsx";
 import { Ago, Badge, type BadgeKind, Until } from "../parts/parts.tsx";
@@ -9,7 +10,7 @@ import type { View } from "../view.ts";
 import { answerText } from "../webhooks/delivery-table.tsx";
 
 /** This many stand in the open; the rest opens. */
-const SHOWN = 6;
+const SHOWN = 4;
 
 /** Something that needs an operator. */
 export interface Need {
@@ -112,6 +113,32 @@ export function needsOf(
   ];
 }
 
+/** The homes that fill: they need an operator before D1 takes nothing more. */
+export function fillingHomes(view: View, fills: readonly HomeFill[]): Need[] {
+  const { t } = view;
+  const share = new Intl.NumberFormat(view.language, { style: "percent", maximumFractionDigits: 0 });
+  return fills
+    .filter(({ isFilling }) => isFilling)
+    .map(
+      ({ home, bytes, limit, fullAt }): Need => ({
+        kind: "bad",
+        label: t("Home fills"),
+        about: (
+          <>
+            <a href="/console/homes">{home}</a>{" "}
+            {fullAt === null
+              ? t("is {0} full.", share.format((bytes ?? 0) / limit))
+              : t(
+                  "is {0} full, and will take nothing more from about {1}.",
+                  share.format((bytes ?? 0) / limit),
+                  view.day(fullAt),
+                )}
+          </>
+        ),
+      }),
+    );
+}
+
 /**
  * The first part of a workspace: what to look at now. With nothing to do it is one quiet line.
  *
@@ -129,7 +156,9 @@ export function AttentionList({ view, needs, namesSites }: { view: View; needs: 
   }
   const item = (need: Need) => (
     <li>
-      <Badge kind={need.kind} label={need.label} />
+      <span class="kind">
+        <Badge kind={need.kind} label={need.label} />
+      </span>
       <p class="about">{need.about}</p>
       {namesSites && need.site && (
         <a class="where" href={`/console/sites/${need.site.id}`}>

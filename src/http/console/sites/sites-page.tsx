@@ -1,6 +1,7 @@
 import { isVisible } from "../../../fields.ts";
 import { MAIN_HOME } from "../../../homes.ts";
 import { readAttention } from "../../../services/attention.ts";
+import { homeFill } from "../../../services/home-fill.ts";
 import { createSite, listSites, newSiteSchema, type Site } from "../../../services/sites.ts";
 import { noteHome } from "../../operator/context.ts";
 import type { PageContext } from "../env.ts";
@@ -13,7 +14,7 @@ import { SiteState } from "../parts/home-state.tsx";
 import { Ago, Badge } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
-import { AttentionList, needsOf } from "./attention-list.tsx";
+import { AttentionList, fillingHomes, needsOf } from "./attention-list.tsx";
 
 /** Answers the form that creates a site. */
 export async function postSite(c: PageContext): Promise<Response> {
@@ -39,7 +40,12 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
   const view = c.var.view;
   const { t } = view;
   const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });
-  const attention = await readAttention(c.var.ctx, sites.items);
+  const isFirstPage = c.req.query("cursor") === undefined;
+  const [attention, fills] = await Promise.all([
+    readAttention(c.var.ctx, sites.items),
+    isFirstPage && view.may("/console/homes", "GET") ? homeFill(c.var.ctx) : [],
+  ]);
+  const needs = [...fillingHomes(view, fills), ...needsOf(view, attention, sites.items)];
   const homes = [...c.var.ctx.config.homes.keys()];
   // With `main` alone bound, a site may still be in a home that was bound once.
   const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
@@ -48,7 +54,7 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
       {sites.items.length === 0 ? (
         <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
       ) : (
-        <AttentionList view={view} needs={needsOf(view, attention, sites.items)} namesSites />
+        <AttentionList view={view} needs={needs} namesSites />
       )}
       <Faults
         view={view}

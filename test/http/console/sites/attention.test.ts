@@ -51,12 +51,28 @@ describe.each(["main", "apac"])("a site in %s", (home) => {
 });
 
 describe("many troubles", () => {
-  it("are counted, and those after the sixth are folded up", async () => {
+  it("are counted, and those after the fourth are folded up", async () => {
     const { world, visitor, site } = await start();
     for (let i = 0; i < 9; i++) await newWebhook(world, { failing_since: NOW - 300 - i });
     const page = await visitor.open(site);
     expect(page.text).toContain("Needs attention 9");
-    expect(page.text).toContain("Show 3 more");
+    expect(page.text).toContain("Show 5 more");
+  });
+});
+
+describe("a home that fills", () => {
+  it("is named in the list of sites with its share and its day, and leads to the homes", async () => {
+    const { world, visitor } = await start();
+    const sized = (size: number) =>
+      env.DB.prepare("UPDATE home_metrics SET gauges = json_set(gauges, '$.size', ?) WHERE home = 'main'")
+        .bind(size)
+        .run();
+    await sized(7_100_000_000);
+    const page = await visitor.through(world).open("/console");
+    expect(page.text).toContain("Home fills main is 71% full");
+    expect(page.link("main")).toBe("/console/homes");
+    await sized(1_000_000);
+    expect((await visitor.open("/console")).text).not.toContain("Home fills");
   });
 });
 
