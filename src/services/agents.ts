@@ -1,7 +1,15 @@
 import * as z from "zod/mini";
 import { displayName, positiveId } from "../fields.ts";
 import type { Site } from "../store/directory/sites.ts";
-import { type Agent, insertAgents, selectAgents, selectTakenAgents, updateAgent } from "../store/home/agents.ts";
+import {
+  type Agent,
+  type AgentStatus,
+  findAgents,
+  insertAgents,
+  selectAgents,
+  selectTakenAgents,
+  updateAgent,
+} from "../store/home/agents.ts";
 import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
 import { agentTaken, agentUnknown } from "./refusals.ts";
 import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
@@ -53,6 +61,24 @@ export async function listAgents(ctx: ServiceContext, input: PageInput & { site:
   const { site, limit } = input;
   const rows = await selectAgents(homeOf(ctx, site), site.id, afterId(input), limit + 1);
   return pageOf(rows, limit, ({ id }) => id);
+}
+
+/**
+ * A page of the agents that fit a search, by id: those with all its words in their name, and the one with this very id. A page looks at
+ * 10,000 agents at most: it may have fewer items than `limit`, and yet a next page.
+ *
+ * @throws ServiceError `invalid_input` for a malformed cursor
+ */
+export async function searchAgents(
+  ctx: ServiceContext,
+  input: PageInput & { site: Site; search?: string | undefined; status?: AgentStatus | undefined },
+): Promise<Page<Agent>> {
+  const { site, limit, status, search = "" } = input;
+  const words = search.split(/\s+/).filter((word) => word !== "");
+  if (words.length === 0 && status === undefined) return listAgents(ctx, input);
+  const id = /^\s*[1-9]\d{0,15}\s*$/.test(search) ? Number(search) : undefined;
+  const { rows, next } = await findAgents(homeOf(ctx, site), site.id, { status, id, words }, afterId(input), limit);
+  return { items: rows, nextCursor: next === null ? null : String(next) };
 }
 
 /** Body of PATCH /admin/sites/:site_id/agents/:id. */

@@ -88,7 +88,7 @@ describe.each([
     await page.getByRole("link", { name: "Agents", exact: true }).click();
     await page.getByLabel("One agent a line: id, name").fill("10411, Amara Okafor\n10427, Jonas Lindqvist");
     await press(page, "Add all");
-    expect(await page.getByRole("status").innerText()).toBe("The agents were added.");
+    expect(await page.getByRole("status").innerText()).toBe("2 agents were added.");
 
     await page.getByRole("link", { name: "Apps", exact: true }).click();
     await page.getByLabel("Name").fill("Shop back end");
@@ -380,7 +380,7 @@ describe.each([
     const agents = () => worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/agents`);
     expect((await agents()).items).toHaveLength(3);
     await press(page, "Add all");
-    expect(await page.getByRole("status").innerText()).toBe("The agents were added.");
+    expect(await page.getByRole("status").innerText()).toBe("2 agents were added.");
     expect((await agents()).items).toHaveLength(5);
   });
 

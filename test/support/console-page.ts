@@ -69,7 +69,7 @@ export class ConsolePage {
 
   /** The texts of its tables' cells, row by row. */
   get rows(): string[][] {
-    return [...this.html.matchAll(/<tr>(<th scope="row">.*?)<\/tr>/gs)].map(([, row = ""]) =>
+    return [...this.html.matchAll(/<tr[^>]*>(<th scope="row">.*?)<\/tr>/gs)].map(([, row = ""]) =>
       [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = ""]) => plain(cell)),
     );
   }

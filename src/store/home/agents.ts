@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, ne, notExists, sql } from "drizzle-orm";
+import { and, asc, type Column, eq, gt, ne, notExists, or, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
@@ -135,4 +135,57 @@ export function selectAgents(db: D1Database, siteId: number, after: number, limi
     .orderBy(asc(agents.id))
     .limit(limit)
     .all();
+}
+
+/** Which agents are wanted. What is undefined does not filter. */
+export interface AgentFilter {
+  status?: AgentStatus | undefined;
+  /** One whole id. */
+  id?: number | undefined;
+  /** Each of them must stand in the name. */
+  words?: string[] | undefined;
+}
+
+/** A search looks at this many agents for one page. */
+const MOST_READ = 10_000;
+
+/** Agents that fit, in the order of their ids; `next` is the id that the next page starts after, null on the last page. */
+export async function findAgents(
+  db: D1Database,
+  siteId: number,
+  filter: AgentFilter,
+  after: number,
+  limit: number,
+): Promise<{ rows: Agent[]; next: number | null }> {
+  const store = drizzle(db);
+  const isOfSite = and(eq(agents.siteId, siteId), gt(agents.id, after));
+  const looked = store.select(AGENT).from(agents).where(isOfSite).orderBy(asc(agents.id)).limit(MOST_READ).as("looked");
+  const isId = filter.id === undefined ? undefined : eq(looked.id, filter.id);
+  const hasWords = and(...(filter.words ?? []).map((word) => holds(looked.name, word)));
+  const isStatus = filter.status === undefined ? undefined : eq(looked.status, filter.status);
+  // In one batch: an agent that is added between two trips would move the end of what was looked at.
+  const [found, [end]] = await store.batch([
+    store
+      .select()
+      .from(looked)
+      .where(and(or(isId, hasWords), isStatus))
+      .orderBy(asc(looked.id))
+      .limit(limit + 1),
+    store
+      .select({ id: agents.id })
+      .from(agents)
+      .where(isOfSite)
+      .orderBy(asc(agents.id))
+      .limit(1)
+      .offset(MOST_READ - 1),
+  ]);
+  const rows = found.slice(0, limit);
+  return { rows, next: (found.length > limit ? rows.at(-1)?.id : end?.id) ?? null };
+}
+
+/** Condition: a text holds a word, in small letters, in capitals, or as it is. SQLite's lower() knows A to Z only. */
+function holds(text: Column, word: string): SQL | undefined {
+  const small = word.toLowerCase();
+  const forms = new Set([word, small, word.toUpperCase(), small.charAt(0).toUpperCase() + small.slice(1)]);
+  return or(sql`instr(lower(${text}), ${small})`, ...[...forms].map((form) => sql`instr(${text}, ${form})`));
 }

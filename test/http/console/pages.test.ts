@@ -350,7 +350,8 @@ describe("agents", () => {
     const { world, visitor, site } = await start();
     const path = `${site}/agents`;
     const added = await visitor.press(await visitor.open(path), "Add agent", { ID: "10", Name: "Ana, née Souza" });
-    expect(added.notices).toEqual(["The agents were added."]);
+    expect(added.notices).toEqual(["The agent was added."]);
+    expect(added.path).toMatch(/#agent-10$/);
     const form = await visitor.open(added.link("Rename Ana, née Souza"));
     expect(form.value("Name")).toBe("Ana, née Souza");
     const renamed = await visitor.press(form, "Rename", { Name: "Ana Costa" });
@@ -415,13 +416,15 @@ describe("agents", () => {
         "The name must have 1 to 100 characters, at least one of them visible and none a control character or direction override.",
       ],
     ]);
-    expect(page.html).toContain('id="list-error">Lines that cannot be used: 5.</p>');
-    expect(page.value("One agent a line: id, name")).toBe(list);
+    expect(page.html).toContain('id="lines-error">Lines that cannot be used: 5.</p>');
+    expect(page.text).toContain("Right lines: 1. Wrong lines: 5. No agent was added yet.");
+    expect(page.value("The wrong lines")).toBe("ten, Ben\r\n1, Taken\r\n20, Twice\r\n21\r\n22,");
+    expect(page.value("They are added too")).toBe("20, Ana");
     expect(await world.operated()).toEqual(before);
     expect((await paste("20, Ana\r\n1, Taken")).status).toBe(400);
-    expect((await paste("\n \n")).html).toContain('id="list-error">Enter at least one line.</p>');
+    expect((await paste("\n \n")).html).toContain('id="lines-error">Enter at least one line.</p>');
     expect(await world.operated()).toEqual(before);
-    expect((await paste("20, Ana\r\n21, Ben")).notices).toEqual(["The agents were added."]);
+    expect((await paste("20, Ana\r\n21, Ben")).notices).toEqual(["2 agents were added."]);
     const { agents, audit } = await world.operated();
     expect(agents.slice(-2).map((agent) => agent.name)).toEqual(["Ana", "Ben"]);
     const details = JSON.stringify({ ids: [20, 21], names: ["Ana", "Ben"] });

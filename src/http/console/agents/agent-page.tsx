@@ -9,24 +9,24 @@ import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Faults, Field, Form } from "../parts/form.tsx";
-import { buttonId } from "./agent-table.tsx";
+import { rowId } from "./agent-table.tsx";
 
-/** Answers the form that renames an agent, and the buttons of the list that disable or enable an agent. */
+/** Answers the form that renames an agent, and the menus of the list that disable or enable an agent. */
 export async function postAgent(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { name, status } = form;
   const id = pathId(c, "id", agentUnknown);
   const list = consolePath(form.back, `/console/sites/${site.id}/agents`);
-  const button = { path: list, id: buttonId(id) };
+  const row = { path: list, id: rowId(id) };
   return formAction(c, form, {
     values: { name: name ?? "", back: list },
     entered: entered(c.var.view, agentChangeSchema.safeParse({ name, status })),
     page: (again) => agentPage(c, site, again),
-    draft: name === undefined ? button : undefined,
+    draft: name === undefined ? row : undefined,
     list,
     work: async (change) => {
       await changeAgent(c.var.ctx, { site, id, change });
-      return doneLocation(c, list, change.status ?? "renamed", button.id);
+      return doneLocation(c, list, change.status ?? "renamed", row.id);
     },
   });
 }

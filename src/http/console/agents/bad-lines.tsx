@@ -13,7 +13,7 @@ export function BadLines({ view, bad }: { view: View; bad: BadLine[] }) {
     <ul class="lines" tabindex={0} aria-label={view.t("Lines that cannot be used")}>
       {bad.slice(0, SHOWN_LINES).map(({ line, text, problem }) => (
         <li>
-          {view.t("Line {0}", line)}{" "}
+          {line > 0 && <>{view.t("Line {0}", line)} </>}
           <code>{text.length > SHOWN_LINE_LENGTH ? `${text.slice(0, SHOWN_LINE_LENGTH)}…` : text}</code>:{" "}
           {lineText(view, problem)}
         </li>
@@ -26,6 +26,7 @@ export function BadLines({ view, bad }: { view: View; bad: BadLine[] }) {
 function lineText(view: View, problem: BadLine["problem"]): string {
   const texts: Record<BadLine["problem"], string> = {
     form: view.t("Is not “id, name”."),
+    quotes: view.t("The quotes do not end, or text follows them. A quote inside quotes is written twice."),
     id: view.t("The id must be a whole number from 1 to 9007199254740991."),
     name: view.t(
       "The name must have 1 to 100 characters, at least one of them visible and none a control character or direction override.",

@@ -1,7 +1,8 @@
 import { call } from "../../operator/call.ts";
 import type { ConsoleCall } from "../env.ts";
 import { agentPage, postAgent } from "./agent-page.tsx";
-import { agentsPage, postAgents } from "./agents-page.tsx";
+import { agentsPage } from "./agents-page.tsx";
+import { postAgents } from "./post-agents.ts";
 
 const SEE = { role: "viewer", scope: "site" } as const;
 const CHANGE = { role: "operator", scope: "site" } as const;

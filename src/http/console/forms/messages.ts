@@ -25,7 +25,7 @@ export const isRefused = (form: Filled | undefined): boolean => Object.keys(form
 
 /** The result of a form. The page after the form shows it. */
 export type FormResult =
-  | ("site" | "revoked" | "released" | "not_released" | "agents" | "renamed" | "normal" | "disabled")
+  | ("site" | "revoked" | "released" | "not_released" | "agent" | "agents" | "renamed" | "normal" | "disabled")
   | ("site_renamed" | "site_opened" | "site_closed" | "first_chat_id" | "retention")
   | ("saved" | "deleted" | "sent" | "event_gone" | "webhook_ending")
   | ("overlap_ended" | "overlap_over")
@@ -35,14 +35,22 @@ export type FormResult =
 /**
  * The address to redirect to after a form. It holds the result and a ticket: without the ticket, a forged link could show a false result.
  *
- * @param id of the element that the page scrolls to
+ * @param id    of the element that the page scrolls to
+ * @param count of what was done, for results that say it
  */
-export async function doneLocation(c: PageContext, path: string, done: FormResult, id?: string): Promise<string> {
+export async function doneLocation(
+  c: PageContext,
+  path: string,
+  done: FormResult,
+  id?: string,
+  count?: number,
+): Promise<string> {
   const { session, now } = c.var.view;
   if (session === undefined) return path;
   const nonce = c.var.isolate.runtime.uuid().slice(0, 8);
-  const ticket = await ticketFor(session, ["done", path.replace(/\?.*/, ""), done, nonce], now);
-  return withParameter(path, "done", `${done}.${nonce}.${ticket}`) + (id === undefined ? "" : `#${id}`);
+  const said = count === undefined ? done : `${done}_${count}`;
+  const ticket = await ticketFor(session, ["done", path.replace(/\?.*/, ""), said, nonce], now);
+  return withParameter(path, "done", `${said}.${nonce}.${ticket}`) + (id === undefined ? "" : `#${id}`);
 }
 
 /** The cookie remembers this many results that were shown: a reader may have several tabs. */
@@ -78,11 +86,14 @@ export function showAgain(c: PageContext, location: string): void {
 /** The notice on the page that {@link doneLocation} led to. It is shown once: a reload, or Back, does not say it again. */
 export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"; title: string } | undefined> {
   const { t, session, now, here } = c.var.view;
+  const [, said = "", nonce = "", ticket = ""] = /^(\w+)\.(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];
+  const [, done = "", count] = /^(\w+?)(?:_(\d+))?$/.exec(said) ?? [];
   const good: Partial<Record<FormResult, string>> = {
     site: t("The site was created."),
     revoked: t("The app was revoked."),
     released: t("The appid was released."),
-    agents: t("The agents were added."),
+    agent: t("The agent was added."),
+    agents: t("{0} agents were added.", count),
     renamed: t("The agent was renamed."),
     normal: t("The agent was enabled."),
     disabled: t("The agent was disabled."),
@@ -117,10 +128,9 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     webhook_ending: t("What was pending when it was disabled is still being ended. Try again in a few minutes."),
     draft: t("Nothing was changed: press it again."),
   };
-  const [, said = "", nonce = "", ticket = ""] = /^(\w+)\.(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];
   const purpose = ["done", here.replace(/\?.*/, ""), said, nonce];
   if (session === undefined || (await ticketEnd(session, purpose, ticket, now)) === undefined) return undefined;
   if (!isNew(c, nonce)) return undefined;
-  const done = said as FormResult;
-  return { kind: done in good ? "good" : "bad", title: good[done] ?? bad[done] ?? "" };
+  const result = done as FormResult;
+  return { kind: result in good ? "good" : "bad", title: good[result] ?? bad[result] ?? "" };
 }

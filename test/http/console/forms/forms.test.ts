@@ -46,7 +46,7 @@ describe("a form that is sent again", () => {
     const form = await visitor.open(`${site}/agents`);
     await visitor.submit(form, "Add agent", { ID: "10", Name: "Ana" });
     expect((await visitor.press(form, "Add agent", { ID: "11", Name: "Ben" })).notices).toEqual([
-      "The agents were added.",
+      "The agent was added.",
     ]);
     expect((await world.operated()).agents.map(({ id }) => id)).toEqual([1, 2, 3, 4, 10, 11]);
   });
@@ -58,7 +58,7 @@ describe("a form that is sent again", () => {
     await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id: 10, name: "Earlier" });
     expect((await visitor.press(form, "Add agent", fill)).text).toContain("The site has an agent of this id.");
     await env.DB.prepare("DELETE FROM agents WHERE site_id = ? AND id = 10").bind(world.siteId).run();
-    expect((await visitor.press(form, "Add agent", fill)).notices).toEqual(["The agents were added."]);
+    expect((await visitor.press(form, "Add agent", fill)).notices).toEqual(["The agent was added."]);
   });
 
   it("rotates once, creates one site, and does not enable again what was disabled since", async () => {
@@ -119,7 +119,7 @@ describe("a form that is sent again", () => {
     expect([shown.status, shown.notices]).toEqual([200, ["Nothing was changed yet: look the form over and send it."]]);
     expect(shown.value("One agent a line: id, name")).toBe("20, Ana\r\n21, Ben");
     expect(await world.operated()).toEqual(before);
-    expect((await other.press(shown, "Add all")).notices).toEqual(["The agents were added."]);
+    expect((await other.press(shown, "Add all")).notices).toEqual(["2 agents were added."]);
     expect((await world.operated()).agents).toHaveLength(6);
   });
 });
@@ -221,9 +221,9 @@ describe("a finished change", () => {
     const second = await visitor.open(list.link("Next page"));
     const disabled = await visitor.press(second, "Disable Person 59");
     expect(disabled.text).toContain("Person 59 159 Disabled");
-    // The link goes to the button too, so that the focus and the scroll position stay.
+    // The link goes to the row too, which the page scrolls to and marks.
     expect(disabled.path).toMatch(/#agent-159$/);
-    expect(disabled.html).toContain('<button type="submit" id="agent-159"');
+    expect(disabled.html).toContain('<tr id="agent-159">');
     expect(disabled.notices).toEqual(["The agent was disabled."]);
     expect((await visitor.open(disabled.link("Previous page"))).text).toContain("Person 1 101");
     const rename = await visitor.open(disabled.link("Rename Person 58"));
@@ -247,7 +247,7 @@ describe("the language switch", () => {
     const cases: [string, string, Record<string, string>, string, string][] = [
       [`${site}/agents`, "Add agent", { ID: "x", Name: "Ana" }, "ID", "须为 1 到 9007199254740991 的整数"],
       [`${site}/agents`, "Add agent", { ID: "1", Name: "Ana" }, "ID", "站点已有该 ID 的客服。"],
-      [`${site}/agents`, "Add all", { "One agent a line: id, name": "1, A\r\nx" }, "list", "有 2 行无法使用。"],
+      [`${site}/agents`, "Add all", { "One agent a line: id, name": "1, A\r\nx" }, "有误的行", "有 2 行无法使用。"],
       [`${site}/agents/1`, "Rename", { Name: " " }, "名称", "至少有一个可见字符"],
       [`${site}/apps`, "Issue app", { Name: "N", appid: world.appid }, "appid", "该 appid 已被使用。"],
       ["/console", "Create site", { Name: "x".repeat(101), Home: "apac" }, "名称", "须为 1 到 100 个字符"],
@@ -268,10 +268,7 @@ describe("the language switch", () => {
       expect(chinese.html).toContain('<html lang="zh-CN">');
       expect(chinese.text).toContain(said);
       const typed = Object.values(fill)[0];
-      expect([path, chinese.value(field === "list" ? "每行一名客服：ID, 名称" : field)]).toEqual([
-        path,
-        field === "appid" ? world.appid : typed,
-      ]);
+      expect([path, chinese.value(field)]).toEqual([path, field === "appid" ? world.appid : typed]);
       expect((await visitor.press(chinese, "English")).status).toBe(400);
     }
     expect(await world.operated()).toEqual(before);

@@ -271,7 +271,7 @@ describe("a form sent after the sign-in has ended", () => {
     expect(back.html).not.toContain(ADMIN_TOKEN);
     expect(await world.operated()).toEqual(before);
     const added = await visitor.press(back, "Add all");
-    expect(added.notices).toEqual(["The agents were added."]);
+    expect(added.notices).toEqual(["2 agents were added."]);
     expect((await world.operated()).agents.at(-1)).toMatchObject({ id: 21, name: "<b>Ben</b> & co" });
   });
 

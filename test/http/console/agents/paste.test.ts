@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { World } from "../../../support/world.ts";
+
+/** Adding agents from a list that somebody pastes. Each new site has the agents 1 to 4. */
+
+async function start() {
+  const world = await World.create();
+  const visitor = await ConsoleVisitor.signedIn(world);
+  const path = `/console/sites/${world.siteId}/agents`;
+  const paste = async (list: string) =>
+    visitor.press(await visitor.open(path), "Add all", { "One agent a line: id, name": list });
+  const added = async () => (await world.operated()).agents.slice(4).map(({ id, name }) => [id, name]);
+  return { world, visitor, path, paste, added };
+}
+
+describe("a pasted list of agents", () => {
+  it("of 50 lines with 3 wrong ones is added after one correction, which needs the wrong lines only", async () => {
+    const { world, visitor, paste, added } = await start();
+    const lines = Array.from({ length: 50 }, (_, i) => `${100 + i},Person ${i}`);
+    lines[6] = "x7,Person 6";
+    lines[18] = "118";
+    lines[32] = "100,Twice";
+    const page = await paste(["id,name", ...lines].join("\r\n"));
+    expect(page.status).toBe(400);
+    expect(page.text).toContain("Right lines: 47. Wrong lines: 3. No agent was added yet.");
+    // The numbers are those of what was pasted, with its header.
+    expect([...page.html.matchAll(/<li>Line (\d+) /g)].map(([, line]) => line)).toEqual(["8", "20", "34"]);
+    expect(page.value("The wrong lines").split("\r\n")).toEqual(["x7,Person 6", "118", "100,Twice"]);
+    expect(await added()).toEqual([]);
+    const fixed = "106,Person 6\r\n118,Person 18\r\n132,Person 32";
+    const done = await visitor.press(page, "Add all", { "The wrong lines": fixed });
+    expect(done.notices).toEqual(["50 agents were added."]);
+    expect((await added()).map(([id]) => id)).toEqual(Array.from({ length: 50 }, (_, i) => 100 + i));
+    expect((await world.operated()).audit.filter(({ action }) => action === "agent.added")).toHaveLength(1);
+  });
+
+  it("adds the right lines when the wrong ones are deleted", async () => {
+    const { visitor, paste, added } = await start();
+    const page = await paste("10,Ana\r\nx,Ben\r\n11,Cem");
+    const done = await visitor.press(page, "Add all", { "The wrong lines": "" });
+    expect(done.notices).toEqual(["2 agents were added."]);
+    expect(await added()).toEqual([
+      [10, "Ana"],
+      [11, "Cem"],
+    ]);
+  });
+
+  it("shows again only what is still wrong, and a corrected line that repeats a right one", async () => {
+    const { visitor, paste, added } = await start();
+    const page = await paste("10,Ana\r\nx,Ben\r\ny,Cem");
+    const again = await visitor.press(page, "Add all", { "The wrong lines": "12,Ben\r\n10,Cem" });
+    expect(again.status).toBe(400);
+    expect(again.text).toContain("Right lines: 2. Wrong lines: 1.");
+    expect(again.html).toContain("<li>Line 2 <code>10,Cem</code>: The id stands on an earlier line too.</li>");
+    expect([again.value("The wrong lines"), again.value("They are added too")]).toEqual(["10,Cem", "10,Ana\r\n12,Ben"]);
+    expect(await added()).toEqual([]);
+  });
+
+  it("adds nothing when a line that was right is taken meanwhile, and names that line", async () => {
+    const { world, visitor, paste, added } = await start();
+    const page = await paste("10,Ana\r\nx,Ben");
+    await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id: 10, name: "Earlier" });
+    const again = await visitor.press(page, "Add all", { "The wrong lines": "11,Ben" });
+    expect(again.html).toContain("<li><code>10,Ana</code>: The site has an agent of this id.</li>");
+    expect(again.value("They are added too")).toBe("11,Ben");
+    expect(await added()).toEqual([[10, "Earlier"]]);
+  });
+
+  it("keeps its right and its wrong lines when the language is changed", async () => {
+    const { visitor, paste, added } = await start();
+    const chinese = await visitor.press(await paste("10,Ana\r\nx,Ben"), "中文");
+    expect([chinese.value("有误的行"), chinese.value("这些行也会一起添加")]).toEqual(["x,Ben", "10,Ana"]);
+    expect(chinese.text).toContain("正确的行：1。有误的行：1。");
+    expect(await added()).toEqual([]);
+  });
+
+  it("comes back whole when it has more agents than a list may hold", async () => {
+    const { paste, added } = await start();
+    const list = Array.from({ length: 1_002 }, (_, i) => `${100 + i},A`).join("\r\n");
+    const page = await paste(list);
+    expect(page.text).toContain("A list holds 1000 agents at most.");
+    expect(page.value("One agent a line: id, name")).toBe(list);
+    expect(await added()).toEqual([]);
+  });
+
+  it("says that one agent was added when it has one line", async () => {
+    const { paste } = await start();
+    expect((await paste("ID;Name\r\n10;Ana")).notices).toEqual(["The agent was added."]);
+  });
+});

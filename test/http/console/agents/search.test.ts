@@ -1,0 +1,104 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { seedAgents } from "../../../support/seed-agents.ts";
+import { World } from "../../../support/world.ts";
+
+/** Finding one of many agents. Each new site has the agents 1 to 4. */
+
+describe.each(["main", "apac"])("the agents of a site in %s", (home) => {
+  let world: World;
+  let visitor: ConsoleVisitor;
+  let path: string;
+
+  beforeEach(async () => {
+    world = await World.create({}, home);
+    visitor = await ConsoleVisitor.signedIn(world);
+    path = `/console/sites/${world.siteId}/agents`;
+  });
+
+  const add = async (id: number, name: string) =>
+    world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id, name });
+
+  const namesAt = async (query: string) => (await visitor.open(`${path}?${query}`)).rows.map(([name]) => name);
+
+  it("are found by words of the name in any case and order, and by their whole id", async () => {
+    await add(10411, "Amara Okafor");
+    await add(104, "Łukasz Żak");
+    await add(77, "林晓雯");
+    expect(await namesAt("q=okafor+AMARA")).toEqual(["Amara Okafor"]);
+    expect(await namesAt("q=afor")).toEqual(["Amara Okafor"]);
+    expect(await namesAt(`q=${encodeURIComponent("żak")}`)).toEqual(["Łukasz Żak"]);
+    expect(await namesAt(`q=${encodeURIComponent("晓")}`)).toEqual(["林晓雯"]);
+    expect(await namesAt("q=104")).toEqual(["Łukasz Żak"]);
+    expect(await namesAt("q=1041")).toEqual([]);
+    expect(await namesAt("q=amara+souza")).toEqual([]);
+  });
+
+  it("are found by status, together with a search, and each filter can be taken off", async () => {
+    await add(10411, "Amara Okafor");
+    await add(10412, "Amara Souza");
+    await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/10412`, { status: "disabled" });
+    expect(await namesAt("q=amara&status=normal")).toEqual(["Amara Okafor"]);
+    const page = await visitor.open(`${path}?q=amara&status=disabled`);
+    expect(page.rows.map(([name]) => name)).toEqual(["Amara Souza"]);
+    expect(page.link("Status: Disabled Take this filter off")).toBe(`${path}?q=amara`);
+    expect(page.link("Name or ID: amara Take this filter off")).toBe(`${path}?status=disabled`);
+  });
+
+  it("keep their filter from page to page, and after one of them was changed", async () => {
+    await seedAgents(
+      world,
+      Array.from({ length: 150 }, (_, i) => 1000 + i),
+      [5000, 5001],
+    );
+    const first = await visitor.open(`${path}?q=agent&status=normal`);
+    expect(first.rows).toHaveLength(50);
+    const second = await visitor.open(first.link("Next page"));
+    expect(second.rows.map(([name]) => name)).not.toContain("Agent 5000");
+    const name = second.rows[0]?.[0];
+    const changed = await visitor.press(second, `Disable ${name}`);
+    expect(changed.notices).toEqual(["The agent was disabled."]);
+    expect(changed.path).toContain("status=normal");
+    expect(changed.rows.map(([each]) => each)).not.toContain(name);
+  });
+
+  it("say when none fits, which is not the same as none yet", async () => {
+    const none = await visitor.open(`${path}?q=nobody`);
+    expect(none.text).toContain("No agent fits this search.");
+    expect(none.link("Show all agents")).toBe(path);
+    await databaseOf(home).prepare("DELETE FROM agents WHERE site_id = ?").bind(world.siteId).run();
+    expect((await visitor.open(path)).text).toContain("No agents yet.");
+  });
+
+  it("are of this site only", async () => {
+    const other = await World.create({}, home);
+    await other.admin("POST", `/admin/sites/${other.siteId}/agents`, { id: 10411, name: "Somebody else" });
+    expect(await namesAt("q=somebody")).toEqual([]);
+    expect(await namesAt("q=10411")).toEqual([]);
+  });
+
+  it("go on with the next page when a search has looked at 10,000 of them", async () => {
+    await seedAgents(
+      world,
+      Array.from({ length: 10_001 }, (_, i) => 10_000 + i),
+    );
+    await add(30_000, "Amara Okafor");
+    const first = await visitor.open(`${path}?q=okafor`);
+    expect(first.rows).toEqual([]);
+    expect(first.text).toContain("A search looks at 10,000 agents for one page");
+    expect((await visitor.open(first.link("Next page"))).rows.map(([name]) => name)).toEqual(["Amara Okafor"]);
+  });
+});
+
+describe("the menu of an agent", () => {
+  it("leads to its sessions, and to what the reader may change", async () => {
+    const world = await World.create();
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const site = `/console/sites/${world.siteId}`;
+    const page = await visitor.open(`${site}/agents`);
+    expect(page.link("Sessions of this agent Agent 1")).toBe(`${site}/sessions?agent=1`);
+    expect(page.link("Rename Agent 1")).toContain(`${site}/agents/1?back=`);
+    expect(page.has("Disable Agent 1")).toBe(true);
+  });
+});
