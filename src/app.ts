@@ -2,6 +2,7 @@ import { getPath } from "hono/utils/url";
 import type { Bindings } from "./config.ts";
 import { CredentialResolver } from "./credentials/resolve-credentials.ts";
 import { health } from "./http/health.ts";
+import type { SendsSigned } from "./http/in-process-call.ts";
 import { newHono, type Routes } from "./http/new-hono.ts";
 import { refuseOtherMethods, routeNotFound } from "./http/refuse-other-methods.ts";
 import type { Isolate } from "./http/request-context.ts";
@@ -61,7 +62,7 @@ function callersApp(isolate: Isolate): Routes {
 async function operatorsApp(isolate: Isolate): Promise<Routes> {
   try {
     const { addOperatorSurfaces } = await import("./http/operators.ts");
-    return addOperatorSurfaces(rootApp(isolate), isolate);
+    return addOperatorSurfaces(rootApp(isolate), isolate, sendsSigned(isolate));
   } catch (error) {
     // Code that does not load is a fault like any other: answered with its x-request-id, and logged.
     const broken = rootApp(isolate);
@@ -70,6 +71,24 @@ async function operatorsApp(isolate: Isolate): Promise<Routes> {
     });
     return broken;
   }
+}
+
+/** Sends a request to the callers' surface as if it came from outside: every step is walked, and leaves what it always leaves. */
+function sendsSigned(isolate: Isolate): SendsSigned {
+  return async (request, env, ctx) => {
+    let reason: string | undefined;
+    const { telemetry } = isolate;
+    const listening: Telemetry = {
+      request(record, failed) {
+        reason = record.reason;
+        telemetry.request(record, failed);
+      },
+      job: (record) => telemetry.job(record),
+      warn: (record) => telemetry.warn(record),
+    };
+    const answer = await callersApp({ ...isolate, telemetry: listening }).fetch(request, env, ctx);
+    return { answer, reason };
+  };
 }
 
 /** What every request passes, whichever surface it is for. */

@@ -86,6 +86,7 @@ export const AUDIT_ACTIONS = [
   "app.imported",
   "app.rotated",
   "app.overlap_ended",
+  "app.tested",
   "app.revoked",
   "agent.added",
   "agent.renamed",

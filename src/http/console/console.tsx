@@ -3,6 +3,7 @@ import { visitWithAssertion } from "../../services/access-sessions.ts";
 import { checkConsoleSession } from "../../services/console-sessions.ts";
 import type { OperatorMemory } from "../../services/operator-memory.ts";
 import { noteRootRead } from "../../services/sign-in-log.ts";
+import type { SendsSigned } from "../in-process-call.ts";
 import { newHono } from "../new-hono.ts";
 import { mount } from "../operator/call.ts";
 import { answerInTime, isRead, serviceContext } from "../operator/context.ts";
@@ -64,7 +65,7 @@ async function recognise(c: PageContext): Promise<void> {
 }
 
 /** The operator's console: pages that call the same services as the admin API. docs/operating.md, "Console". */
-export function operatorConsole(memory: OperatorMemory): ConsoleRoutes {
+export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned): ConsoleRoutes {
   const routes = newHono<ConsoleEnv>();
   routes.onError(showError);
   routes.use(answerInTime);
@@ -73,6 +74,7 @@ export function operatorConsole(memory: OperatorMemory): ConsoleRoutes {
     c.set("view", await viewOf(c));
     const asked = askedLanguage(c.req.raw);
     if (asked !== undefined) c.header("set-cookie", languageCookie(asked), { append: true });
+    c.set("sendSigned", sendSigned);
     // The path is not c.req.path, which is decoded: it may hold a line end, which no header can carry.
     const { pathname, search } = new URL(c.req.url);
     if (pathname.endsWith("/") && isRead(c.req.raw)) {

@@ -1,6 +1,8 @@
 export const SESSION_COOKIE = "__Host-console";
 export const LANGUAGE_COOKIE = "__Host-language";
 const YEAR_SECONDS = 31_536_000;
+/** The language of programming that the reader chose for examples. */
+export const CODE_COOKIE = "__Host-code";
 /** The browser's time zone, set by console.js. */
 export const ZONE_COOKIE = "__Host-zone";
 /** The results of forms that were shown by now. */

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import type { SendsSigned } from "../in-process-call.ts";
 import type { Routes } from "../new-hono.ts";
 import type { Call } from "../operator/call.ts";
 import type { OperatorVariables } from "../operator/context.ts";
@@ -8,7 +9,7 @@ import type { View } from "./view.ts";
 export type ConsoleEnv = {
   Bindings: App["Bindings"];
   /** The first middleware sets `view` and the operator's variables. `onlyReads`: the form that was sent changes nothing. */
-  Variables: App["Variables"] & OperatorVariables & { view: View; onlyReads?: boolean };
+  Variables: App["Variables"] & OperatorVariables & { view: View; onlyReads?: boolean; sendSigned: SendsSigned };
 };
 
 export type PageContext = Context<ConsoleEnv>;

@@ -124,8 +124,9 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   ],
   [`POST ${APP}/end-overlap`]: [{ body: rotating(APP, {}), before: overlapping(APP) }],
   [`GET ${APP}/secret`]: [{ before: rotated(APP) }],
+  [`POST ${APP}/test`]: [{ body: rotating(APP, { agent: "1" }) }],
   [`POST ${APP}/revoke`]: [{}],
-  "POST /sites/:site_id/agents": [{ body: { id: "98", name: "Another" } }, { body: { list: "99, Another" } }],
+  "POST /sites/:site_id/agents": [{ body: { id: "98", name: "Another" } }, { body: { lines: "99, Another" } }],
   "POST /sites/:site_id/agents/:id": [
     { body: { name: "Renamed" } },
     { body: { status: "disabled" } },

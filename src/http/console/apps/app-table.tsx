@@ -1,7 +1,9 @@
 import { isVisible } from "../../../fields.ts";
 import type { AppSummary } from "../../../services/apps.ts";
-import { Badge, Time } from "../parts/parts.tsx";
-import { Table } from "../parts/table.tsx";
+import { AskLink } from "../parts/form.tsx";
+import { Badge, EmptyState, Time, Until } from "../parts/parts.tsx";
+import { RowMenu } from "../parts/row-menu.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { hasOverlap } from "../secrets/overlap.ts";
 import type { View } from "../view.ts";
 import { LastUsedCell, LastUsedHint, type LastUses } from "./last-use.tsx";
@@ -10,24 +12,87 @@ import { LastUsedCell, LastUsedHint, type LastUses } from "./last-use.tsx";
 export function AppTable(props: { view: View; siteId: number; apps: AppSummary[]; uses: LastUses | undefined }) {
   const { view, siteId, apps, uses } = props;
   const { t } = view;
+  const hasOverlaps = apps.some((app) => isOverlapping(app, view.now));
+  const head: (string | Column)[] = [
+    t("Name"),
+    "appid",
+    { label: t("State"), phone: "top" },
+    t("Last used"),
+    ...(hasOverlaps ? [t("Old secret until")] : []),
+    { label: t("Issued"), phone: "hide" },
+    { label: t("Actions"), phone: "top", end: true },
+  ];
   return (
     <>
       <Table
         label={t("Apps")}
-        head={[t("Name"), "appid", t("State"), t("Issued"), t("Last used")]}
+        head={head}
         rows={apps.map((app) => [
           <a href={`/console/sites/${siteId}/apps/${app.appid}`}>
-            <bdi>{isVisible(app.name) ? app.name : `(${app.appid})`}</bdi>
+            <bdi>{nameOf(app)}</bdi>
           </a>,
-          <code>{app.appid}</code>,
+          <code class="appid" title={app.appid}>
+            {app.appid}
+          </code>,
           <AppState view={view} app={app} />,
-          <Time view={view} at={app.createdAt} />,
           <LastUsedCell view={view} uses={uses} appid={app.appid} />,
+          ...(hasOverlaps
+            ? [isOverlapping(app, view.now) && <Until view={view} at={app.previousExpiresAt ?? 0} />]
+            : []),
+          <Time view={view} at={app.createdAt} />,
+          <AppMenu view={view} siteId={siteId} app={app} />,
         ])}
-        empty={t("No apps yet. Issue one to get an appid and a secret.")}
+        empty={
+          <EmptyState title={t("No apps yet.")}>
+            <span>{t("Issue one above: a program signs its calls with its appid and secret.")}</span>
+          </EmptyState>
+        }
       />
       {apps.length > 0 && <LastUsedHint view={view} uses={uses} />}
     </>
+  );
+}
+
+const nameOf = ({ name, appid }: AppSummary): string => (isVisible(name) ? name : `(${appid})`);
+
+const isOverlapping = (app: AppSummary, now: number): boolean => app.revokedAt === null && hasOverlap(app, now);
+
+function AppMenu({ view, siteId, app }: { view: View; siteId: number; app: AppSummary }) {
+  const { t } = view;
+  const path = `/console/sites/${siteId}/apps/${app.appid}`;
+  const name = nameOf(app);
+  const isActive = app.revokedAt === null;
+  const about = <span class="unseen"> {name}</span>;
+  return (
+    <RowMenu label={t("Actions for {0}", name)}>
+      <a href={`/console/sites/${siteId}/refusals?${new URLSearchParams({ appid: app.appid })}`}>
+        {t("Refused calls of this app")}
+        {about}
+      </a>
+      {isActive && view.may(`${path}/test`) && (
+        <a href={`${path}/test`}>
+          {t("Send a test call")}
+          {about}
+        </a>
+      )}
+      {isActive && view.may(`${path}/rotate`) && (
+        <a href={`${path}#rotate`}>
+          {t("Rotate the secret")}
+          {about}
+        </a>
+      )}
+      {isOverlapping(app, view.now) && (
+        <AskLink view={view} href={`${path}/end-overlap`}>
+          {t("The old secret stops now")}…{about}
+        </AskLink>
+      )}
+      {isActive && (
+        <AskLink view={view} href={`${path}/revoke`}>
+          {t("Revoke this app…")}
+          {about}
+        </AskLink>
+      )}
+    </RowMenu>
   );
 }
 

@@ -2,7 +2,7 @@ import type { Site } from "../../../services/sites.ts";
 import { type LastUse, readLastUses as readLastUsesOf } from "../../../services/usage.ts";
 import { refusalOf } from "../../faults.ts";
 import type { PageContext } from "../env.ts";
-import { Time } from "../parts/parts.tsx";
+import { Ago, Time } from "../parts/parts.tsx";
 import type { SecretUse } from "../secrets/secret-owner.ts";
 import type { View } from "../view.ts";
 
@@ -36,7 +36,7 @@ export async function readLastUses(c: PageContext, site: Site, appid?: string): 
 /** The cell of a table of apps. */
 export function LastUsedCell({ view, uses, appid }: { view: View; uses: LastUses | undefined; appid: string }) {
   const at = uses?.byAppid.get(appid)?.lastUsedAt ?? null;
-  if (at !== null) return <Time view={view} at={at} />;
+  if (at !== null) return <Ago view={view} at={at} />;
   return <>{uses === undefined || uses.completeUntil === null ? "–" : view.t("Never")}</>;
 }
 

@@ -22,6 +22,7 @@ export function actionText(view: View, action: AuditAction): string {
     "app.imported": view.t("App imported"),
     "app.rotated": view.t("Secret rotated"),
     "app.overlap_ended": view.t("Old secret ended"),
+    "app.tested": view.t("Test call sent"),
     "app.revoked": view.t("App revoked"),
     "agent.added": view.t("Agent added"),
     "agent.renamed": view.t("Agent renamed"),

@@ -3,7 +3,7 @@ import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 import { showPage } from "../layout.tsx";
 import { Copyable, NoticeBox, Until } from "../parts/parts.tsx";
-import { PreviousSecret } from "./previous-secret.tsx";
+import { OverlapCard } from "./overlap-card.tsx";
 import type { ShownSecretOwner } from "./secret-owner.ts";
 
 /**
@@ -38,6 +38,7 @@ export async function secretPage(c: PageContext, owner: ShownSecretOwner): Promi
     if (isRefusedFor(error, "app_revoked", "version_other")) return gone();
     throw error;
   }
+  const [use, next] = await Promise.all([owner.previousUse?.(), owner.next?.()]);
   // An open page reloads when the ticket ends: otherwise the secret would stay on the screen.
   c.header("refresh", String(end - now));
   const body = (
@@ -58,12 +59,13 @@ export async function secretPage(c: PageContext, owner: ShownSecretOwner): Promi
           <dd>
             <Until view={view} at={end} />
           </dd>
-          <PreviousSecret view={view} of={owner} />
         </dl>
         <a class="button" href={path}>
           {t("I have saved it")}
         </a>
       </section>
+      <OverlapCard view={view} owner={owner} use={use} />
+      {next}
     </>
   );
   return showPage(c, { site, title: c.req.query("new") ? words.made : t("The secret was rotated"), body });

@@ -2,6 +2,7 @@ import type { Filled } from "../forms/messages.ts";
 import { Field, Form } from "../parts/form.tsx";
 import type { View } from "../view.ts";
 import { choicesOf, hasOverlap, overlapsOf } from "./overlap.ts";
+import { RotationSteps } from "./overlap-card.tsx";
 import type { ShownSecretOwner } from "./secret-owner.ts";
 
 /** The card on a page that rotates the secret, for readers who may. */
@@ -15,6 +16,7 @@ export function RotateCard(props: { view: View; owner: Omit<ShownSecretOwner, "p
       <p>
         {t("Makes a new secret. The one in use goes on working for the overlap, so that there is time to change over.")}
       </p>
+      {!hasOverlap(owner, view.now) && <RotationSteps view={view} isCounted={owner.previousUse !== undefined} />}
       {hasOverlap(owner, view.now) && (
         <p>
           {t(

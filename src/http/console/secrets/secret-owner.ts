@@ -36,6 +36,8 @@ export interface ShownSecretOwner {
   endOverlap: (expectedVersion: string) => Promise<unknown>;
   /** Says when the previous secret was last used. Undefined for webhooks: their receivers use it, and nobody counts that. */
   previousUse?: () => Promise<SecretUse>;
+  /** What to do with a new secret, beneath it. */
+  next?: () => Promise<Child>;
   /** Shows its page, with the form of a rotation filled in again. */
   page: (again: Filled) => Promise<Response>;
 }

@@ -1,0 +1,137 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { World } from "../../../support/world.ts";
+
+/** A test call from the console is a real call: it is signed, walks every step, and leaves what a call leaves. */
+
+async function start(home = "main") {
+  const world = await World.create({}, home);
+  const site = `/console/sites/${world.siteId}`;
+  return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };
+}
+
+const rowsOf = async <Row>(world: World, sql: string): Promise<Row[]> =>
+  (await databaseOf(world.home).prepare(sql).bind(world.siteId).all<Row>()).results;
+
+const sessionsOf = (world: World) =>
+  rowsOf<Record<string, unknown>>(
+    world,
+    "SELECT id, appid, customer_external_id AS customer, responsible_agent_id AS agent, agent_title AS title, request_id AS request FROM sessions WHERE site_id = ?",
+  );
+
+describe.each(["main", "apac"])("a test call of an app in %s", (home) => {
+  it("asks first, opens one session that says what it is, and shows that it arrived", async () => {
+    const { world, visitor, app, site } = await start(home);
+    const page = await visitor.open(`${app}/test`);
+    expect(page.heading).toBe("Send a test call");
+    expect(await sessionsOf(world)).toEqual([]);
+    const result = await visitor.press(page, "Send a test call", { "Responsible agent": "2" });
+    const [session, ...others] = await sessionsOf(world);
+    expect(others).toEqual([]);
+    expect(session).toMatchObject({
+      appid: world.appid,
+      customer: "console-test",
+      agent: 2,
+      title: "Test call from the console",
+    });
+    expect(result.heading).toBe("Result of the test call");
+    expect(result.notices).toEqual([`It arrived: the session ${session?.id} was opened.`]);
+    expect(result.text).toContain("Status 200");
+    expect(result.text).toContain(`"chat_id":${session?.id}`);
+    // The id on the page is that of the call itself, not of the page.
+    expect(result.text).toContain(`Request id ${session?.request}`);
+    expect(result.link("Open the session")).toBe(`${site}/sessions/${session?.id}`);
+  });
+
+  it("leaves the nonce of a signed call, and a row in the audit log that names who sent it", async () => {
+    const { world, visitor, app } = await start(home);
+    await visitor.press(await visitor.open(`${app}/test`), "Send a test call", { "Responsible agent": "1" });
+    const nonces = await rowsOf(world, "SELECT appid, operation, outcome FROM nonces WHERE site_id = ?");
+    expect(nonces).toEqual([{ appid: world.appid, operation: "create_session", outcome: "accepted" }]);
+    const { audit } = await world.operated();
+    expect(audit.at(-1)).toMatchObject({
+      ...{ action: "app.tested", actor: "console", subject: world.appid, who_id: "root" },
+      details: JSON.stringify({ agent_id: 1 }),
+    });
+  });
+});
+
+describe("a test call", () => {
+  it("opens one session when its button is pressed twice, and both presses lead to the same result", async () => {
+    const { world, visitor, app } = await start();
+    const page = await visitor.open(`${app}/test`);
+    const press = () => visitor.submit(page, "Send a test call", { "Responsible agent": "1" });
+    const answers = await Promise.all([press(), press()]);
+    const again = await press();
+    expect(await sessionsOf(world)).toHaveLength(1);
+    expect(new Set([...answers, again].map((answer) => answer.headers.get("location"))).size).toBe(1);
+  });
+
+  it("says in words why it was refused and what to do, and opens nothing", async () => {
+    const { world, visitor, app } = await start();
+    const page = await visitor.open(`${app}/test`);
+    await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/1`, { status: "disabled" });
+    const refused = await visitor.press(page, "Send a test call", { "Responsible agent": "1" });
+    expect(refused.notices).toEqual(["It was refused, and no session was opened."]);
+    expect(refused.text).toContain("An agent was unknown, foreign or disabled.");
+    expect(refused.text).toContain("Send only agents of this site in normal status, or add them to the site.");
+    expect(refused.text).toContain("Status 400");
+    expect(await sessionsOf(world)).toEqual([]);
+  });
+
+  it("is refused like any call of a closed site", async () => {
+    const { world, visitor, app } = await start();
+    const page = await visitor.open(`${app}/test`);
+    await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
+    const refused = await visitor.press(page, "Send a test call", { "Responsible agent": "1" });
+    expect(refused.text).toContain("The site was closed.");
+    expect(refused.text).toContain("Status 503");
+    expect(await sessionsOf(world)).toEqual([]);
+  });
+
+  it("is signed with the secret in use, also while an old one works", async () => {
+    const { world, visitor, app } = await start();
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 3600 });
+    await visitor.press(await visitor.open(`${app}/test`), "Send a test call", { "Responsible agent": "1" });
+    const [nonce] = await rowsOf<{ secret: string }>(world, "SELECT secret FROM nonces WHERE site_id = ?");
+    const [{ version } = { version: "" }] = await rowsOf<{ version: string }>(
+      world,
+      "SELECT version FROM apps WHERE site_id = ?",
+    );
+    expect(nonce?.secret).toBe(version);
+  });
+
+  it("changes nothing when the secret was rotated since the page was shown", async () => {
+    const { world, visitor, app } = await start();
+    const page = await visitor.open(`${app}/test`);
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, {});
+    const { status } = await visitor.submit(page, "Send a test call", { "Responsible agent": "1" });
+    expect(status).toBe(409);
+    expect(await sessionsOf(world)).toEqual([]);
+    expect((await world.operated()).audit.map(({ action }) => action)).not.toContain("app.tested");
+  });
+
+  it("is not offered while no agent is enabled, nor for a revoked app", async () => {
+    const { world, visitor, site, app } = await start();
+    await env.DB.prepare("UPDATE agents SET status = 'disabled' WHERE site_id = ?").bind(world.siteId).run();
+    const page = await visitor.open(`${app}/test`);
+    expect(page.has("Send a test call")).toBe(false);
+    expect(page.text).toContain("No agent is enabled.");
+    expect(page.link("To the agents")).toBe(`${site}/agents`);
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    expect((await visitor.open(`${app}/test`)).path).toBe(app);
+  });
+
+  it("shows no result that the console did not make", async () => {
+    const { visitor, app } = await start();
+    const made = await visitor.press(await visitor.open(`${app}/test`), "Send a test call", {
+      "Responsible agent": "1",
+    });
+    const forged = new URL(made.path, "https://worker");
+    forged.searchParams.set("result", (forged.searchParams.get("result") ?? "").replace("200", "201"));
+    expect((await visitor.open(forged.pathname + forged.search)).path).toBe(app);
+    expect((await visitor.open(`${app}/test/result`)).path).toBe(app);
+  });
+});
