@@ -81,11 +81,14 @@ export const PAGES: readonly KnownPage[] = [
   ofApp("app-rotate", "/rotate", "overlapping"),
   ofApp("app-end-overlap", "/end-overlap", "overlapping"),
   ofApp("app-secret-gone", "/secret", "shop"),
+  ofApp("app-test", "/test", "shop"),
   ofApp("app-revoke", "/revoke", "shop"),
   ofApp("app-release", "/release", "missing"),
 
   ofSite("agents", "/agents", "/agents"),
   page("agents-empty", "/sites/:site_id/agents", ({ sites }) => `${sites.empty}/agents`),
+  ofSite("agents-filtered", "/agents", "/agents?q=a&status=disabled"),
+  ofSite("agents-none", "/agents", "/agents?q=nobody"),
   ofSite("agent", "/agents/:id", "/agents/10402"),
 
   ofSite("webhooks", "/webhooks", "/webhooks"),

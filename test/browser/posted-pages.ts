@@ -56,7 +56,7 @@ export const POSTED_PAGES: readonly PostedPage[] = [
   searched("search-nothing", "01a203b5-dd20-79af-b8dc-09fd95d48bec"),
   sent("agents-pasted-bad", busy("/agents"), {
     form: "form:has(textarea)",
-    fields: { list: "10901, Ana Souza\nten, Ben\n10411, Amara again\n10901, Ana once more" },
+    fields: { lines: "10901, Ana Souza\nten, Ben\n10411, Amara again\n10901, Ana once more" },
     until: FAULT,
   }),
   sent("agents-taken", busy("/agents"), {
@@ -90,6 +90,23 @@ export const POSTED_PAGES: readonly PostedPage[] = [
       await page.locator("input[name=name]").fill("Nightly export");
       await page.locator("main form:has(input[name=name]) button").click();
       await page.locator("#token").waitFor();
+    },
+  },
+  {
+    name: "agent-disabled",
+    async open(page, { sites }) {
+      await page.goto(`${sites.busy}/agents?q=10402`);
+      await page.locator("details.menu summary").click();
+      await page.locator("details.menu form button").click();
+      await page.locator(".notice.done").waitFor();
+    },
+  },
+  {
+    name: "app-tested",
+    async open(page, { sites, apps }) {
+      await page.goto(`${sites.busy}/apps/${apps.shop}/test`);
+      await page.locator("main form button").click();
+      await page.waitForURL(/\/test\/result\?/);
     },
   },
   { name: "signature-checked", open: checkSignature },
