@@ -9,7 +9,9 @@ import { codeOfReason, REFUSAL_REASONS } from "../signed/refusal-reasons.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { countSitesByHome } from "../store/directory/sites.ts";
 import {
+  countRefusals,
   type Refusal,
+  type RefusalCount,
   type StoredCall,
   selectCall,
   selectRefusal,
@@ -24,7 +26,7 @@ import { findSite } from "./sites.ts";
 
 export { OPERATIONS } from "../operations/index.ts";
 export { codeOfReason, REFUSAL_REASONS } from "../signed/refusal-reasons.ts";
-export type { Refusal } from "../store/home/refusals.ts";
+export type { Refusal, RefusalCount } from "../store/home/refusals.ts";
 
 const WIRE_NAMES = OPERATIONS.map(({ wireName }) => wireName);
 const APPID_RULE = "must be an appid";
@@ -57,8 +59,29 @@ interface ListRefusals extends PageInput {
  * @throws ServiceError `invalid_input` for a malformed cursor or that of another site, and for times that are not kept
  */
 export async function listRefusals(ctx: ServiceContext, input: ListRefusals): Promise<Page<Refusal>> {
-  const { site, appid, reason, limit, since, until } = input;
+  const { site, appid, reason, limit } = input;
   const before = readCursor(input);
+  const filter = { appid, reason, ...rangeOf(ctx, input) };
+  const { rows, next } = await selectRefusals(homeOf(ctx, site), site.id, filter, before, limit);
+  return { items: rows, nextCursor: next && `${site.id}:${next}` };
+}
+
+/**
+ * How many calls of each app were refused for each reason, the most frequent first, among the newest 10,000 that the journal has of the
+ * time.
+ *
+ * @throws ServiceError `invalid_input` for times that are not kept
+ */
+export async function tallyRefusals(
+  ctx: ServiceContext,
+  input: Pick<ListRefusals, "site" | "operation" | "since" | "until">,
+): Promise<{ counts: RefusalCount[]; isWhole: boolean }> {
+  return countRefusals(homeOf(ctx, input.site), input.site.id, rangeOf(ctx, input));
+}
+
+/** The time and the operation's name of a filter. @throws ServiceError `invalid_input` for times that are not kept */
+function rangeOf(ctx: ServiceContext, input: Pick<ListRefusals, "operation" | "since" | "until">) {
+  const { since, until } = input;
   const kept = ctx.now - ctx.config.journalDays * 86_400;
   const tooOld = `must be within the last ${ctx.config.journalDays} days: older calls are kept no more`;
   if (since !== undefined && since < kept) throw invalidInput([{ field: "since", message: tooOld }]);
@@ -66,9 +89,7 @@ export async function listRefusals(ctx: ServiceContext, input: ListRefusals): Pr
   checkOrder(input);
   const operation = OPERATIONS.find(({ wireName }) => wireName === input.operation)?.name;
   // A call's id has the time of its isolate, whose clock may be a little ahead.
-  const filter = { appid, reason, operation, since: since ?? kept, until: until ?? ctx.now + 60 };
-  const { rows, next } = await selectRefusals(homeOf(ctx, site), site.id, filter, before, limit);
-  return { items: rows, nextCursor: next && `${site.id}:${next}` };
+  return { operation, since: since ?? kept, until: until ?? ctx.now + 60 };
 }
 
 function readCursor({ site, cursor }: Pick<ListRefusals, "site" | "cursor">): string | undefined {

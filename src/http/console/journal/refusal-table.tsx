@@ -1,6 +1,6 @@
 import { type Refusal, wireNameOf } from "../../../services/journal.ts";
 import { detailTexts } from "../details.ts";
-import { Badge, Time } from "../parts/parts.tsx";
+import { Ago, Badge } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
@@ -12,48 +12,41 @@ export const callPath = (siteId: number, requestId: string): string => `/console
 export const checkPath = ({ requestId, appid, operation }: Refusal): string =>
   `/console/signature-check?${new URLSearchParams({ operation: wireNameOf(operation), appid, request: requestId })}`;
 
-/**
- * Refused calls: each with its reason in plain words, and what to do.
- *
- * @param names the names of apps by their appids; of others the appid is shown
- */
+/** Refused calls, a line each: what was wrong leads to the page of the call, which has the cure. */
 export function RefusalTable(props: {
   view: View;
   refusals: Refusal[];
-  names: ReadonlyMap<string, string>;
+  nameOf: (appid: string) => string;
   empty: string;
 }) {
-  const { view, refusals, names, empty } = props;
+  const { view, refusals, nameOf, empty } = props;
   const { t } = view;
+  const number = new Intl.NumberFormat(view.language);
   return (
     <Table
       label={t("Refused calls")}
-      head={[t("When"), t("Call"), t("Why"), t("What to do"), t("Left out before")]}
+      head={[t("Why"), { label: t("When"), phone: "top", end: true }, t("App"), t("Call"), t("Answer")]}
       rows={refusals.map((refusal) => {
-        const { what, cure } = reasonText(view, refusal.reason);
+        const { siteId, requestId, reason, detail, appid, operation, status, at, skipped } = refusal;
+        const details = detailTexts(view, detail ?? "").join(" ");
+        const more = skipped > 0 && t("{0} more like it before were left out.", number.format(skipped));
         return [
-          <a href={callPath(refusal.siteId, refusal.requestId)}>
-            <Time view={view} at={refusal.at} />
-          </a>,
-          <span class="pair">
-            <code>{wireNameOf(refusal.operation)}</code>
-            <a href={`/console/sites/${refusal.siteId}/apps/${refusal.appid}`}>
-              <bdi>{names.get(refusal.appid) ?? refusal.appid}</bdi>
+          <span class="why">
+            <a class="clip" href={callPath(siteId, requestId)}>
+              {reasonText(view, reason).what}
             </a>
+            {(details !== "" || more) && (
+              <small class="clip" title={details}>
+                <bdi>{details}</bdi> {more}
+              </small>
+            )}
           </span>,
-          <span class="pair">
-            <span>
-              <Badge kind="bad" label={String(refusal.status)} /> {what}
-            </span>
-            {detailTexts(view, refusal.detail ?? "").map((text) => (
-              <bdi class="long">{text}</bdi>
-            ))}
-          </span>,
-          <span class="pair">
-            <span>{cure}</span>
-            <a href={checkPath(refusal)}>{t("Check this request")}</a>
-          </span>,
-          refusal.skipped === 0 ? "–" : t("{0} more", new Intl.NumberFormat(view.language).format(refusal.skipped)),
+          <Ago view={view} at={at} />,
+          <a class="clip" href={`/console/sites/${siteId}/apps/${appid}`}>
+            <bdi>{nameOf(appid)}</bdi>
+          </a>,
+          <code>{wireNameOf(operation)}</code>,
+          <Badge kind={status >= 500 ? "bad" : "wait"} label={String(status)} />,
         ];
       })}
       empty={empty}

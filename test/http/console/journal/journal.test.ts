@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { firstRequestIdAt } from "../../../../src/request-id.ts";
+import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { JournalConsumer, keepingJournal } from "../../../support/journal.ts";
 import { newRefusal } from "../../../support/new-refusal.ts";
@@ -13,32 +14,48 @@ async function start(home = "main") {
   return { world, visitor, settle, site: `/console/sites/${world.siteId}` };
 }
 
+/** Issues another app on the site. @returns its appid */
+async function issueApp(world: World, name: string): Promise<string> {
+  const answer = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name });
+  return ((await answer.json()) as { appid: string }).appid;
+}
+
+/** The counts above the list: by app, and by reason. */
+const tallies = ({ html }: ConsolePage): string[][] =>
+  (/<div class="tallies">.*?<\/div>/s.exec(html)?.[0] ?? "")
+    .split("<nav")
+    .slice(1)
+    .map((nav) => [...nav.matchAll(/<a [^>]*>(.*?)<\/a>/g)].map(([, text = ""]) => text.replace(/<[^>]*>/g, "")));
+
 const idOf = (answer: { headers: Headers }) => answer.headers.get("x-request-id") ?? "";
 
 describe("the refused calls of a site", () => {
-  it("are each told in plain words, with what to do, and lead to their page and into the check", async () => {
+  it("are a line each, in plain words, that leads to the page of the call, and from there into the check", async () => {
     const { world, visitor, settle, site } = await start();
     const answer = await world.create({ kefu_id: [1, "x"] });
     await settle();
     const page = await visitor.open(`${site}/refusals`);
     expect(page.rows).toEqual([
       [
-        "15 Jan 2027, 08:00",
-        expect.stringMatching(/^create_gd \S/),
-        "400 A field broke a rule. kefu_id, item 2, must be a whole number from 1 to 9007199254740991. It was sent as a string.",
-        expect.stringMatching(/Check this request$/),
-        "–",
+        "A field broke a rule. kefu_id, item 2, must be a whole number from 1 to 9007199254740991. It was sent as a string.",
+        "now",
+        expect.stringMatching(/\S/),
+        "create_gd",
+        "400",
       ],
     ]);
-    expect(page.link("15 Jan 2027, 08:00")).toBe(`${site}/requests/${idOf(answer)}`);
-    const check = await visitor.open(page.link("Check this request"));
+    expect(page.link("A field broke a rule.")).toBe(`${site}/requests/${idOf(answer)}`);
+    const call = await visitor.open(page.link("A field broke a rule."));
+    const check = await visitor.open(call.link("Check this request"));
     expect([check.value("Which call is it?"), check.value("appid")]).toEqual(["create_gd", world.appid]);
   });
 
   it("say how many were left out", async () => {
     const { world, visitor, site } = await start();
     await newRefusal(world, { requestId: firstRequestIdAt(NOW), skipped: 12_345, reason: "signature_mismatch" });
-    expect((await visitor.open(`${site}/refusals`)).rows[0]?.at(-1)).toBe("12,345 more");
+    expect((await visitor.open(`${site}/refusals`)).rows[0]?.[0]).toContain(
+      "12,345 more like it before were left out.",
+    );
   });
 
   it("are found by app, reason, call and time, from the form and from the page of the app", async () => {
@@ -47,15 +64,60 @@ describe("the refused calls of a site", () => {
     await newRefusal(world, { requestId: firstRequestIdAt(NOW - 60), at: NOW - 60, operation: "add_agents" });
     const page = await visitor.open(`${site}/refusals`);
     const found = async (fill: Record<string, string>) => (await visitor.press(page, "Find", fill)).rows.length;
-    expect(await found({ appid: world.appid })).toBe(2);
-    expect(await found({ appid: "another" })).toBe(0);
+    expect(await found({ App: world.appid })).toBe(2);
+    expect((await visitor.open(`${site}/refusals?appid=another`)).rows).toEqual([]);
     expect(await found({ Why: "app_limit" })).toBe(1);
     expect(await found({ Call: "add_kf" })).toBe(1);
     expect(await found({ From: "2027-01-15T07:00" })).toBe(1);
     expect(await found({ To: "2027-01-15T07:00" })).toBe(1);
     expect(await found({ From: "2027-01-15T05:00", To: "2027-01-15T08:00" })).toBe(2);
+    for (const [label, calls] of [
+      ["Last hour", 1],
+      ["Today", 2],
+      ["Last 24 hours", 2],
+    ] as const) {
+      expect([label, (await visitor.open(page.link(label))).rows.length]).toEqual([label, calls]);
+    }
     const app = await visitor.open(`${site}/apps/${world.appid}`);
     expect((await visitor.open(app.link("Refused calls of this app"))).rows).toHaveLength(2);
+  });
+
+  it("say which filters are in force, and each is taken off by itself", async () => {
+    const { world, visitor, site } = await start();
+    await newRefusal(world, { requestId: firstRequestIdAt(NOW - 60), at: NOW - 60 });
+    await newRefusal(world, { requestId: firstRequestIdAt(NOW - 50), at: NOW - 50, reason: "app_limit" });
+    const both = await visitor.open(`${site}/refusals?reason=app_limit&operation=create_gd`);
+    expect(both.rows).toHaveLength(1);
+    const without = both.link("Why: The app was over its limit of calls. Take this filter off");
+    expect(without).toBe(`${site}/refusals?operation=create_gd`);
+    expect((await visitor.open(without)).rows).toHaveLength(2);
+    expect(both.link("Clear")).toBe(`${site}/refusals`);
+  });
+
+  it("are counted by app and by reason, the most first, also those that were left out; each count filters", async () => {
+    const { world, visitor, site } = await start();
+    const quiet = await issueApp(world, "Quiet");
+    const noisy = await issueApp(world, "Noisy");
+    const refuse = (appid: string, reason: string, ago: number, skipped = 0) =>
+      newRefusal(world, { appid, reason, skipped, requestId: firstRequestIdAt(NOW - ago), at: NOW - ago });
+    await refuse(quiet, "app_limit", 10);
+    await refuse(noisy, "timestamp_stale", 20, 1_233);
+    await refuse(noisy, "app_limit", 7_200);
+    const page = await visitor.open(`${site}/refusals`);
+    expect(tallies(page)).toEqual([
+      ["Noisy 1,235", "Quiet 1"],
+      ["The timestamp was too old. 1,234", "The app was over its limit of calls. 2"],
+    ]);
+    const ofNoisy = await visitor.open(page.link("Noisy 1,235"));
+    expect(ofNoisy.rows.map(([, , app]) => app)).toEqual(["Noisy", "Noisy"]);
+    expect(tallies(ofNoisy)[1]).toEqual(["The timestamp was too old. 1,234", "The app was over its limit of calls. 1"]);
+    const lastHour = await visitor.open(page.link("Last hour"));
+    expect(tallies(lastHour)[1]).toEqual([
+      "The timestamp was too old. 1,234",
+      "The app was over its limit of calls. 1",
+    ]);
+    const reason = await visitor.open(page.link("The app was over its limit of calls. 2"));
+    expect([tallies(reason)[0], reason.rows.length]).toEqual([["Noisy 1", "Quiet 1"], 2]);
   });
 
   it.each([
@@ -63,7 +125,6 @@ describe("the refused calls of a site", () => {
     [{ From: "2026-01-01T00:00" }, "Calls are kept for 30 days. The time is longer ago."],
     [{ To: "2026-01-01T00:00" }, "Calls are kept for 30 days. The time is longer ago."],
     [{ From: "2027-01-15T08:00", To: "2027-01-15T07:00" }, "Must not be after “To”."],
-    [{ appid: "a b" }, "Must be 1 to 64 of A–Z a–z 0–9 _ -."],
   ])("keep a filter that is wrong, and say why: %j", async (fill, text) => {
     const { world, visitor, site } = await start();
     await newRefusal(world, { requestId: firstRequestIdAt(NOW) });
@@ -73,13 +134,20 @@ describe("the refused calls of a site", () => {
     expect(page.value(label)).toBe(Object.values(fill)[0]);
   });
 
+  it("refuse an appid that can be none", async () => {
+    const { visitor, site } = await start();
+    const page = await visitor.open(`${site}/refusals?appid=a+b`);
+    expect([page.status, page.text.includes("Must be 1 to 64 of A–Z a–z 0–9 _ -.")]).toEqual([400, true]);
+    expect(page.value("App")).toBe("a b");
+  });
+
   it("are in Chinese for a Chinese reader, but for what is quoted", async () => {
     const { world, visitor, settle, site } = await start();
     await world.create({ timestamp: NOW - 301 });
     await settle();
     const chinese = await visitor.get(`${site}/refusals`, { "accept-language": "zh" });
     const html = (await chinese.text()).replace(/<option.*?<\/option>/g, "");
-    expect(html).toContain("怎么办");
+    expect(html).toContain("timestamp 过旧");
     expect(html.replace(/<(code|head|header|footer).*?<\/\1>/gs, "")).not.toMatch(
       /[a-z]+ [a-z]+ [a-z]+ [a-z]+(?![^<]*>)/i,
     );
