@@ -45,6 +45,11 @@ if (here.searchParams.has("done")) {
   history.replaceState(null, "", here);
 }
 
+// On a phone the navigation scrolls: the reader's own place is in view.
+for (const link of document.querySelectorAll(".bar nav [aria-current], .tabs [aria-current]")) {
+  link.scrollIntoView({ inline: "center", block: "nearest" });
+}
+
 const search = document.getElementById("find");
 const typesIn = (element) => element.matches("input, textarea, select, [contenteditable]");
 document.addEventListener("keydown", (event) => {
