@@ -38,21 +38,23 @@ export async function agentsPage(
   const hasNone = agents.items.length === 0 && !isFiltered && c.req.query("cursor") === undefined;
   const body = (
     <>
-      <Fold view={view} action={path} label={t("Add agents")} open={again !== undefined || hasNone}>
-        <AddAgents view={view} path={path} filled={again?.filled} list={again?.list} />
-      </Fold>
-      {!hasNone && (
-        <Filter
-          view={view}
-          path={path}
-          on={on
-            .filter(({ value }) => value !== "")
-            .map(({ name, ...each }) => ({ ...each, without: filteredPath(path, query, name) }))}
-        >
-          <Field label={t("Name or ID")} name="q" value={search} type="search" maxlength={100} />
-          <Field label={t("Status")} name="status" value={status} options={[["", t("All")], ...statuses]} />
-        </Filter>
-      )}
+      <div class="above">
+        <Fold view={view} action={path} label={t("Add agents")} open={again !== undefined || hasNone}>
+          <AddAgents view={view} path={path} filled={again?.filled} list={again?.list} />
+        </Fold>
+        {!hasNone && (
+          <Filter
+            view={view}
+            path={path}
+            on={on
+              .filter(({ value }) => value !== "")
+              .map(({ name, ...each }) => ({ ...each, without: filteredPath(path, query, name) }))}
+          >
+            <Field label={t("Name or ID")} name="q" value={search} type="search" maxlength={100} />
+            <Field label={t("Status")} name="status" value={status} options={[["", t("All")], ...statuses]} />
+          </Filter>
+        )}
+      </div>
       <AgentTable
         view={view}
         siteId={site.id}

@@ -71,8 +71,10 @@ export function AppCallsFact(props: { view: View; siteId: number; appid: string;
               </span>
             ))}
           </>
-        )}{" "}
-        <a href={refusals()}>{t("Refused calls of this app")}</a>
+        )}
+        <span class="hint line">
+          <a href={refusals()}>{t("Refused calls of this app")}</a>
+        </span>
       </dd>
     </>
   );

@@ -28,7 +28,7 @@ export function AppTable(props: { view: View; siteId: number; apps: AppSummary[]
         label={t("Apps")}
         head={head}
         rows={apps.map((app) => [
-          <a href={`/console/sites/${siteId}/apps/${app.appid}`}>
+          <a class="clip" href={`/console/sites/${siteId}/apps/${app.appid}`}>
             <bdi>{nameOf(app)}</bdi>
           </a>,
           <code class="appid" title={app.appid}>

@@ -37,7 +37,7 @@ export async function readLastUses(c: PageContext, site: Site, appid?: string): 
 export function LastUsedCell({ view, uses, appid }: { view: View; uses: LastUses | undefined; appid: string }) {
   const at = uses?.byAppid.get(appid)?.lastUsedAt ?? null;
   if (at !== null) return <Ago view={view} at={at} />;
-  return <>{uses === undefined || uses.completeUntil === null ? "–" : view.t("Never")}</>;
+  return <span class="hint">{uses === undefined || uses.completeUntil === null ? "–" : view.t("Never")}</span>;
 }
 
 /** Beneath a table of apps: how far the last uses are known. */

@@ -20,24 +20,26 @@ export function OverlapCard(props: {
   return (
     <section class="card overlap" id="overlap">
       <h2>{t("Two secrets work now")}</h2>
-      <dl class="facts">
-        <dt>{t("The old one works until")}</dt>
-        <dd>
-          <Until view={view} at={owner.previousExpiresAt ?? 0} />
-        </dd>
-        {use !== undefined && (
-          <>
-            <dt>{t("Its last use")}</dt>
-            <dd>
-              {use.used} {use.counted !== "" && <span class="hint">{use.counted}</span>}
-            </dd>
-          </>
-        )}
-      </dl>
-      <div class="buttons">
-        <AskLink view={view} href={`${owner.path}/end-overlap`}>
-          {t("The old secret stops now")}…
-        </AskLink>
+      <div>
+        <dl class="facts">
+          <dt>{t("The old one works until")}</dt>
+          <dd>
+            <Until view={view} at={owner.previousExpiresAt ?? 0} />
+          </dd>
+          {use !== undefined && (
+            <>
+              <dt>{t("Its last use")}</dt>
+              <dd>
+                {use.used} {use.counted !== "" && <span class="hint">{use.counted}</span>}
+              </dd>
+            </>
+          )}
+        </dl>
+        <div class="buttons">
+          <AskLink view={view} href={`${owner.path}/end-overlap`}>
+            {t("The old secret stops now")}…
+          </AskLink>
+        </div>
       </div>
       <RotationSteps view={view} isCounted={use !== undefined} isBegun />
     </section>

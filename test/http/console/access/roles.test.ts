@@ -13,10 +13,10 @@ import { World } from "../../../support/world.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
-/** Other sites of the shared database, and further pages of lists, are no part of the walk. */
+/** Other sites of the shared database, further pages of lists, examples in another language and the docs are no part of the walk. */
 const isElsewhere = (path: string, siteId: number) => {
   const [, site = siteId] = /^\/console\/sites\/(\d+)/.exec(path) ?? [];
-  return Number(site) !== siteId || path.includes("cursor=");
+  return Number(site) !== siteId || /^(?!\/console)|[?&](?:cursor|code)=/.test(path);
 };
 
 /** Opens every page that links lead to, from the list of sites and the site on. Addresses that redirect count as the page's. */
@@ -88,7 +88,9 @@ describe("the pages of each role", { timeout: 60_000 }, () => {
     const posts = (await pagesOf("viewer")).flatMap(({ forms }) => forms.filter(({ method }) => method === "POST"));
     const paths = new Set(posts.map(({ path }) => path.replace(/[0-9a-f]{16}/, ":session")));
     const own = ["/console/access/:session/end", "/console/sign-out"];
-    expect([...paths].sort()).toEqual([...own, "/console/language", "/console/signature-check"].sort());
+    expect([...paths].sort()).toEqual(
+      [...own, "/console/language", "/console/search", "/console/signature-check"].sort(),
+    );
   });
 
   it("offer an owner every call", async () => {
@@ -97,9 +99,15 @@ describe("the pages of each role", { timeout: 60_000 }, () => {
       pages.flatMap(({ path, forms }) => [path, ...forms.map((form) => form.path)].map(patternOf)),
     );
     const missed = CONSOLE_CALLS.filter(({ path }) => !offered.has(path)).map(({ path }) => path);
-    // The pages of new secrets and of erasures are led to by forms. A button of the form that hands a customer's data over erases.
+    // The pages of new secrets, test calls and erasures are led to by forms. A button of the form that hands a customer's data over erases.
     const customers = ["/sites/:site_id/customers/erase", "/sites/:site_id/customers/erasures/:erasure_id"];
-    const led = ["/sites/:site_id/apps/:appid/secret", "/sites/:site_id/webhooks/:webhook_id/secret", ...customers];
+    const tested = "/sites/:site_id/apps/:appid/test/result";
+    const led = [
+      tested,
+      "/sites/:site_id/apps/:appid/secret",
+      "/sites/:site_id/webhooks/:webhook_id/secret",
+      ...customers,
+    ];
     expect([...new Set(missed)].sort()).toEqual(["/sign-in", ...led].sort());
   });
 });

@@ -1,0 +1,69 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { pruneAt } from "../../../support/site-end.ts";
+import { beginCounting } from "../../../support/usage.ts";
+import { withoutUsage } from "../../../support/without-usage.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+/** What an app's page says of its calls. NOW is 15 January 2027, 08:00 UTC. */
+
+beforeEach(beginCounting);
+
+async function start(home = "main") {
+  const world = await World.create({}, home);
+  const site = `/console/sites/${world.siteId}`;
+  return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };
+}
+
+describe.each(["main", "apac"])("the page of an app in %s", (home) => {
+  it("counts the calls of 14 days of this app alone, accepted and refused, with a link to each reason", async () => {
+    const { world, visitor, site, app } = await start(home);
+    await world.chatId();
+    await world.chatId();
+    await world.create({ kefu_id: [99], fzr_uid: 99 });
+    await pruneAt(NOW + 1_922);
+    world.clock.now = NOW + 1_922;
+    const page = await visitor.open(app);
+    expect(page.text).toContain(
+      "Calls in 14 days 2 accepted, 1 refused 1 × An agent was unknown, foreign or disabled.",
+    );
+    const refusals = `${site}/refusals?appid=${world.appid}`;
+    expect(page.link("An agent was unknown, foreign or disabled.")).toBe(`${refusals}&reason=agents_invalid`);
+    expect(page.link("Refused calls of this app")).toBe(refusals);
+    const other = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Unused" });
+    const { appid } = await other.json<{ appid: string }>();
+    expect((await visitor.open(`${site}/apps/${appid}`)).text).toContain("Calls in 14 days 0 accepted, 0 refused");
+  });
+});
+
+describe("the page of an app", () => {
+  it("claims nothing of calls that are not counted yet, or cannot be read", async () => {
+    const { world, visitor, app } = await start();
+    const muted = visitor.through(world.anotherIsolate({ DB: withoutUsage(env.DB) }));
+    expect((await muted.open(app)).text).toContain("Calls in 14 days – Refused calls of this app");
+    await env.DB.prepare("DELETE FROM folds").run();
+    expect((await visitor.open(app)).text).toContain("Calls in 14 days – Refused calls of this app");
+  });
+
+  it("says before an app is revoked when it was last used", async () => {
+    const { world, visitor, app } = await start();
+    await world.chatId();
+    await pruneAt(NOW + 1_922);
+    world.clock.now = NOW + 1_922;
+    expect((await visitor.open(`${app}/revoke`)).text).toContain("Last used 15 Jan 2027, 08:00");
+  });
+});
+
+describe("the menu of an app", () => {
+  it("leads to what may be done with it, and for a revoked app only to its refused calls", async () => {
+    const { world, visitor, site, app } = await start();
+    const list = await visitor.open(`${site}/apps`);
+    const hrefs = () => [`${app}/test`, `${app}#rotate`, `${app}/revoke`];
+    for (const href of hrefs()) expect(list.links).toContain(href);
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    const revoked = await visitor.open(`${site}/apps`);
+    for (const href of hrefs()) expect(revoked.links).not.toContain(href);
+    expect(revoked.links).toContain(`${site}/refusals?appid=${world.appid}`);
+  });
+});

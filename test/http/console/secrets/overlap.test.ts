@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { beginCounting } from "../../../support/usage.ts";
+import { World } from "../../../support/world.ts";
+
+/** Changing a secret without an outage: the console says what is left to do, and lets one end the old secret wherever it stands. */
+
+const STOP = "The old secret stops now…";
+
+async function start(home = "main") {
+  await beginCounting();
+  const world = await World.create({}, home);
+  const site = `/console/sites/${world.siteId}`;
+  return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };
+}
+
+const rotate = (world: World) => world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 86_400 });
+
+describe.each(["main", "apac"])("a secret of an app in %s", { timeout: 15_000 }, (home) => {
+  it("is changed on four pages: rotate, hand over the new one, look at the last use of the old one, stop it", async () => {
+    const { world, visitor, app } = await start(home);
+    const before = await visitor.open(app);
+    expect(before.text).toContain("Rotate with an overlap: both secrets work.");
+    const rotated = await visitor.press(before, "Rotate");
+    expect(rotated.text).toContain("Two secrets work now");
+    expect(rotated.text).toContain("Put the new secret wherever the old one is used.");
+    const old = world.secret;
+    world.secret = /<code id="secret">(\w+)/.exec(rotated.html)?.[1] ?? "";
+    const page = await visitor.open(rotated.link("I have saved it"));
+    expect(page.text).toContain("See on this page that the old one is not used any more.");
+    expect(page.text).toContain("Its last use");
+    const asked = await visitor.open(page.link(STOP));
+    expect(asked.heading).toBe("Stop the old secret now?");
+    const stopped = await visitor.press(asked, "The old secret stops now");
+    expect(stopped.notices).toEqual(["The old secret has stopped."]);
+    expect(stopped.text).not.toContain("Two secrets work now");
+    expect((await world.create()).status).toBe(200);
+    world.secret = old;
+    expect((await world.create()).status).toBe(401);
+  });
+});
+
+describe("the old secret", () => {
+  it("can be stopped from the new secret, from the app's page and from the list of apps", async () => {
+    const { world, visitor, site, app } = await start();
+    const rotated = await visitor.press(await visitor.open(app), "Rotate");
+    const list = await visitor.open(`${site}/apps`);
+    expect(list.rows.find(([name]) => name !== undefined)?.join(" ")).toContain("16 Jan 2027, 08:00 (24:00:00)");
+    const links = [
+      rotated.link(STOP),
+      (await visitor.open(app)).link(STOP),
+      list.link(`${STOP} ${(await nameOf(world)) ?? ""}`),
+    ];
+    expect(links).toEqual([1, 2, 3].map(() => `${app}/end-overlap`));
+  });
+
+  it("is not offered to be stopped when none works, when the app is revoked", async () => {
+    const { world, visitor, site, app } = await start();
+    const absent = async (who: ConsoleVisitor) => {
+      for (const path of [app, `${site}/apps`]) expect((await who.open(path)).html).not.toContain("/end-overlap");
+    };
+    await absent(visitor);
+    await rotate(world);
+    expect((await visitor.open(app)).html).toContain("/end-overlap");
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    await absent(visitor);
+  });
+});
+
+const nameOf = async (world: World) => {
+  const answer = await world.admin("GET", `/admin/sites/${world.siteId}/apps`);
+  return (await answer.json<{ items: { name: string }[] }>()).items[0]?.name;
+};
