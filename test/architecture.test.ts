@@ -46,7 +46,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "http/operators.ts": ["http", "http/admin", "http/console", "services/operator-memory.ts"],
   "http/signed": ["http", "signed", "operations", "config.ts", ...LEAVES, "hono"],
   "http/admin": ["http", "services", ...ACCESS, ...LEAVES, "hono", "zod"],
-  "http/console": ["http", "services", ...ACCESS, "config.ts", ...LEAVES, "hono"],
+  "http/console": ["http", "services", ...ACCESS, "config.ts", ...LEAVES, "assets/console/names.json", "hono"],
   signed: [
     "operations",
     "credentials",

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { APPID } from "../credentials/resolve-credentials.ts";
 import { invalidInput } from "../errors.ts";
+import createSession from "../operations/create-session.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { selectCounted } from "../store/home/folds.ts";
 import {
@@ -50,6 +51,10 @@ export interface Usage {
 
 /** The calls that were accepted are `ok`; the others have the name of their outcome or reason. */
 export const outcomeName = (outcome: string): string => (outcome === "accepted" ? "ok" : outcome);
+
+/** Whether these calls opened sessions. A call that was repeated under its key opened none. */
+export const hasOpened = ({ operation, outcome }: Pick<OutcomeCount, "operation" | "outcome">): boolean =>
+  operation === createSession.name && outcomeName(outcome) === "ok";
 
 /**
  * The calls of a site by hours or days of UTC, and when its secrets were last used. Half an hour behind: calls are counted when their

@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import type { EventHit } from "../../../services/search.ts";
 import { Ago } from "../parts/parts.tsx";
-import { type Finding, type FoundKind, siteCell, siteHead, WebhookLink } from "./found-things.tsx";
+import { type Finding, type FoundKind, siteCell, siteHead, WebhookLink } from "./found-parts.tsx";
 
 /** An event, with its session and the webhooks that get it. */
 export function foundEvents(finding: Finding): FoundKind {

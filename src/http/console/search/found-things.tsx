@@ -1,29 +1,10 @@
-import type { Child } from "hono/jsx";
-import { isVisible } from "../../../fields.ts";
-import { MOST_FOUND, type SearchResult, type SessionHit } from "../../../services/search.ts";
+import { MOST_FOUND, type SessionHit } from "../../../services/search.ts";
 import { callPath } from "../journal/refusal-table.tsx";
 import { Ago, Badge } from "../parts/parts.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { Table } from "../parts/table.tsx";
 import { visibleSbs } from "../sessions/session-table.tsx";
-import type { View } from "../view.ts";
 import { foundEvents } from "./found-events.tsx";
-
-export interface Finding {
-  view: View;
-  result: SearchResult;
-}
-
-/** What was found of one kind. */
-export interface FoundKind {
-  title: Child;
-  /** The name of the table, for readers who do not see it. */
-  label: string;
-  note?: Child;
-  head: (string | Column)[];
-  rows: Child[][];
-  /** Whether there is more than the rows. */
-  hasMore?: boolean;
-}
+import { type Finding, type FoundKind, Named, SiteLink, siteCell, siteHead, WebhookLink } from "./found-parts.tsx";
 
 /** Everything that was found, by kind: what an id names first, what has the words after it. */
 export function FoundThings(finding: Finding) {
@@ -54,23 +35,6 @@ export function FoundThings(finding: Finding) {
     </>
   );
 }
-
-/** The site stands in each row only where there are several. */
-export const siteHead = ({ view, result }: Finding) => (result.sites.size > 1 ? [view.t("Site")] : []);
-
-export const siteCell = ({ result }: Finding, siteId: number): Child[] =>
-  result.sites.size > 1 ? [<SiteLink result={result} siteId={siteId} />] : [];
-
-/** A link whose text is a name, or what stands for a name that nobody sees. */
-export const Named = ({ href, name, otherwise }: { href: string; name: string; otherwise: string | number }) => (
-  <a class="clip" href={href}>
-    <bdi>{isVisible(name) ? name : `(${otherwise})`}</bdi>
-  </a>
-);
-
-const SiteLink = ({ result, siteId }: { result: SearchResult; siteId: number }) => (
-  <Named href={`/console/sites/${siteId}`} name={result.sites.get(siteId)?.name ?? ""} otherwise={siteId} />
-);
 
 function foundCalls(finding: Finding): FoundKind {
   const { t } = finding.view;
@@ -189,8 +153,3 @@ function foundWebhooks(finding: Finding): FoundKind {
     ]),
   };
 }
-
-/** A URL as `fetch` sends it: letters that look like others are encoded. */
-export const WebhookLink = ({ siteId, id, url }: { siteId: number; id: string; url: string }) => (
-  <Named href={`/console/sites/${siteId}/webhooks/${id}`} name={URL.parse(url)?.href ?? url} otherwise={id} />
-);

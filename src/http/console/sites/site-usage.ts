@@ -1,7 +1,6 @@
-import createSession from "../../../operations/create-session.ts";
 import type { ServiceContext } from "../../../services/service-context.ts";
 import type { Site } from "../../../services/sites.ts";
-import { type LastUse, type OutcomeCount, outcomeName, readLastUses, readOutcomes } from "../../../services/usage.ts";
+import { type LastUse, hasOpened, type OutcomeCount, outcomeName, readLastUses, readOutcomes } from "../../../services/usage.ts";
 
 const DAY = 86_400;
 
@@ -10,9 +9,6 @@ export const DAYS_SHOWN = 14;
 
 /** The outcomes of calls that did what they were sent for. */
 const DONE: ReadonlySet<string> = new Set(["ok", "repeated"]);
-
-/** The operation that opens sessions. */
-const OPENS = createSession.name;
 
 export interface DayOfCalls {
   /** When the day begins, in Unix seconds. */
@@ -47,7 +43,7 @@ function callsOf(day: number, counts: OutcomeCount[]): DayOfCalls {
   for (const each of counts) {
     if (each.at !== day) continue;
     calls[isRefused(each) ? "refused" : "accepted"] += each.count;
-    if (each.operation === OPENS && outcomeName(each.outcome) === "ok") calls.sessions += each.count;
+    if (hasOpened(each)) calls.sessions += each.count;
   }
   return calls;
 }
