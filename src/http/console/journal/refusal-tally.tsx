@@ -5,7 +5,7 @@ import type { View } from "../view.ts";
 import type { AskedRefusals } from "./refusal-filter.ts";
 
 /** More apps or reasons than these are found by the filter. */
-const SHOWN = 8;
+const SHOWN = 5;
 
 /**
  * How many calls were refused, by app and by reason, the most first. Each count is a link that filters by it. A line counts what the
@@ -45,11 +45,14 @@ export function RefusalTally(props: {
   return (
     <div class="tallies">
       {line(t("By app"), "appid", byApp, nameOf)}
-      {line(t("By reason"), "reason", byReason, (reason) => labels.get(reason) ?? reason)}
+      {line(t("By reason"), "reason", byReason, (reason) => withoutStop(labels.get(reason) ?? reason))}
       {!isWhole && <p class="hint">{t("Counted among the newest {0} that are kept.", number.format(10_000))}</p>}
     </div>
   );
 }
+
+/** A reason is a sentence. */
+const withoutStop = (text: string) => text.replace(/[.。]$/, "");
 
 /** Adds up by key, the most first. */
 function sums(counts: [string, number][]): [string, number][] {
