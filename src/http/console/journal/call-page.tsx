@@ -5,6 +5,7 @@ import type { Site } from "../../../services/sites.ts";
 import { detailTexts } from "../details.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
+import { filteredPath } from "../parts/filter.tsx";
 import { Copyable, NoticeBox, Time } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
@@ -17,6 +18,7 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
   const call = await findCall(ctx, { site, requestId });
   const { refusal, accepted } = call;
   const { appid } = refusal ?? accepted;
+  const list = `/console/sites/${site.id}/refusals`;
   const app = await findApp(ctx, { site, appid }).catch(withoutApp);
   const found =
     refusal === undefined ? (
@@ -60,10 +62,11 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
           {refusal && <RefusalFacts view={view} refusal={refusal} version={app?.version} />}
         </dl>
       </section>
-      <p>
-        <a href={`/console/sites/${site.id}/refusals?${new URLSearchParams({ appid })}`}>
-          {view.t("All refused calls of this app")}
-        </a>
+      <p class="buttons">
+        <a href={filteredPath(list, { appid })}>{view.t("All refused calls of this app")}</a>
+        {refusal && (
+          <a href={filteredPath(list, { reason: refusal.reason })}>{view.t("All calls refused for this reason")}</a>
+        )}
       </p>
     </>
   );
@@ -107,9 +110,13 @@ function Refused({ view, refusal }: { view: View; refusal: Refusal }) {
       {detailTexts(view, refusal.detail ?? "").map((text) => (
         <p>{text}</p>
       ))}
-      <p>{cure}</p>
       <p>
-        <a href={checkPath(refusal)}>{view.t("Check this request")}</a>
+        <strong>{view.t("What to do:")}</strong> {cure}
+      </p>
+      <p>
+        <a class="button plain" href={checkPath(refusal)}>
+          {view.t("Check this request")}
+        </a>
       </p>
     </NoticeBox>
   );

@@ -2,6 +2,7 @@ import type { Retention, Site } from "../../../services/sites.ts";
 import type { Filled } from "../forms/messages.ts";
 import { Field } from "../parts/form.tsx";
 import { keptText } from "../parts/kept-text.ts";
+import { Setting } from "../parts/setting.tsx";
 import type { View } from "../view.ts";
 import { retentionPath } from "./site-paths.ts";
 
@@ -11,13 +12,13 @@ export function RetentionCard(props: { view: View; site: Site; retention: Retent
   const { t } = view;
   const path = retentionPath(site);
   return (
-    <section class="card" id="retention">
-      <h2>{t("How long sessions are kept")}</h2>
-      <p>
-        {t(
-          "Older sessions are deleted for good, with their messages, participants and events. The cron does it in steps.",
-        )}
-      </p>
+    <Setting
+      id="retention"
+      title={t("How long sessions are kept")}
+      text={t(
+        "Older sessions are deleted for good, with their messages, participants and events. The cron does it in steps.",
+      )}
+    >
       <RetentionProgress view={view} retention={retention} />
       {view.may(path) ? (
         <form method="get" action={path}>
@@ -32,7 +33,9 @@ export function RetentionCard(props: { view: View; site: Site; retention: Retent
             inputmode="numeric"
             maxlength={4}
           />
-          <button type="submit">{t("Go on…")}</button>
+          <button type="submit" class="plain">
+            {t("Go on…")}
+          </button>
         </form>
       ) : (
         <>
@@ -43,7 +46,7 @@ export function RetentionCard(props: { view: View; site: Site; retention: Retent
           <p class="hint">{t("Only an owner may change it.")}</p>
         </>
       )}
-    </section>
+    </Setting>
   );
 }
 

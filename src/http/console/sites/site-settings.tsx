@@ -14,7 +14,8 @@ import { showPage } from "../layout.tsx";
 import { AskLink, Faults, Field, Form } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
 import { keptText } from "../parts/kept-text.ts";
-import { Time } from "../parts/parts.tsx";
+import { Badge, Time } from "../parts/parts.tsx";
+import { Setting } from "../parts/setting.tsx";
 import type { View } from "../view.ts";
 import { RetentionCard, RetentionProgress } from "./retention-card.tsx";
 import { deletePath, settingsPath } from "./site-paths.ts";
@@ -32,7 +33,9 @@ export async function postSettings(c: PageContext, site: Site): Promise<Response
     list: settingsPath(site),
     work: async ({ first_chat_id: firstChatId, ...change }) => {
       await changeSite(c.var.ctx, { site, change: { ...change, firstChatId } });
-      return doneLocation(c, settingsPath(site), firstChatId === undefined ? "site_renamed" : "first_chat_id");
+      return firstChatId === undefined
+        ? doneLocation(c, settingsPath(site), "site_renamed")
+        : doneLocation(c, settingsPath(site), "first_chat_id", "numbers");
     },
   });
 }
@@ -77,77 +80,95 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
         filled={again}
         labels={{ name: t("Name"), first_chat_id: t("Next chat_id"), days: t("Days") }}
       />
-      <section class="card">
-        <h2>{t("Rename this site")}</h2>
-        <Form view={view} action={path}>
-          <Field
-            label={t("Name")}
-            name="name"
-            value={again?.values.name ?? site.name}
-            error={errors.name ?? errors[""]}
-            required
-            maxlength={100}
-          />
-          <button type="submit">{t("Rename")}</button>
-        </Form>
-      </section>
-      <section class="card">
-        <h2>{t("Skip chat_ids")}</h2>
-        <p>{t("The next session gets this chat_id, later ones count on from it. It cannot be lowered.")}</p>
-        <Form view={view} action={path}>
-          <Field
-            label={t("Next chat_id")}
-            name="first_chat_id"
-            value={again?.values.first_chat_id}
-            error={errors.first_chat_id}
-            required
-            inputmode="numeric"
-            maxlength={16}
-          />
-          <button type="submit">{t("Set the chat_id")}</button>
-        </Form>
-      </section>
-      <section class="card" id="events">
-        <h2>{t("Events")}</h2>
-        <p>
-          {t(
+      <div class="card settings">
+        <Setting title={t("Name")}>
+          <Form view={view} action={path}>
+            <Field
+              label={t("Name")}
+              name="name"
+              value={again?.values.name ?? site.name}
+              error={errors.name ?? errors[""]}
+              required
+              maxlength={100}
+            />
+            <button type="submit" class="plain">
+              {t("Rename")}
+            </button>
+          </Form>
+        </Setting>
+        <RetentionCard view={view} site={site} retention={retention} again={again} />
+        <Setting
+          id="events"
+          title={t("Events")}
+          text={t(
             "While they are on, each accepted call leaves an event for the webhooks and for GET /admin/sites/{0}/events. While they are off, calls leave none, not even for later.",
             site.id,
           )}
-        </p>
-        <Form view={view} action={`/console/sites/${site.id}/events/${hasEvents ? "off" : "on"}`}>
-          {hasEvents ? (
-            <button type="submit" class="danger">
-              {t("Turn events off")}
+        >
+          <p>{hasEvents ? <Badge kind="good" label={t("On")} /> : <Badge kind="off" label={t("Off")} />}</p>
+          <Form view={view} action={`/console/sites/${site.id}/events/${hasEvents ? "off" : "on"}`}>
+            {hasEvents ? (
+              <button type="submit" class="danger">
+                {t("Turn events off")}
+              </button>
+            ) : (
+              <button type="submit">{t("Turn events on")}</button>
+            )}
+          </Form>
+        </Setting>
+        <Setting
+          id="numbers"
+          title={t("Numbers of sessions (chat_id)")}
+          text={t("The next session gets this number (chat_id), later ones count on from it. It cannot be lowered.")}
+        >
+          <Form view={view} action={path}>
+            <Field
+              label={t("Next chat_id")}
+              name="first_chat_id"
+              value={again?.values.first_chat_id}
+              error={errors.first_chat_id}
+              required
+              inputmode="numeric"
+              maxlength={16}
+            />
+            <button type="submit" class="plain">
+              {t("Set the chat_id")}
             </button>
-          ) : (
-            <button type="submit">{t("Turn events on")}</button>
-          )}
-        </Form>
-      </section>
-      <RetentionCard view={view} site={site} retention={retention} again={again} />
-      {site.status === "open" ? (
-        <p>
-          <a class="button danger" href={`/console/sites/${site.id}/close`}>
-            {t("Close this site…")}
-          </a>
-        </p>
-      ) : (
-        <>
-          <section class="card">
-            <h2>{t("Open this site")}</h2>
-            <p>{t("Its apps, agents and sessions are as they were. Calls are accepted again at once.")}</p>
-            <Form view={view} action={`/console/sites/${site.id}/open`}>
-              <button type="submit">{t("Open this site")}</button>
-            </Form>
-          </section>
-          <p>
-            <AskLink view={view} href={deletePath(site)}>
-              {t("Delete this site…")}
-            </AskLink>
-          </p>
-        </>
-      )}
+          </Form>
+        </Setting>
+        {site.status === "open" ? (
+          <Setting
+            title={t("Close this site")}
+            text={t("None of its calls is accepted until you open it again. Nothing is deleted.")}
+          >
+            <p>
+              <a class="button danger" href={`/console/sites/${site.id}/close`}>
+                {t("Close this site…")}
+              </a>
+            </p>
+          </Setting>
+        ) : (
+          <>
+            <Setting
+              title={t("Open this site")}
+              text={t("Its apps, agents and sessions are as they were. Calls are accepted again at once.")}
+            >
+              <Form view={view} action={`/console/sites/${site.id}/open`}>
+                <button type="submit">{t("Open this site")}</button>
+              </Form>
+            </Setting>
+            {view.may(deletePath(site), "GET") && (
+              <Setting title={t("Delete this site")} text={t("All its data goes for good, in steps.")}>
+                <p>
+                  <AskLink view={view} href={deletePath(site)}>
+                    {t("Delete this site…")}
+                  </AskLink>
+                </p>
+              </Setting>
+            )}
+          </>
+        )}
+      </div>
     </>
   );
   const body = view.may(path) ? (

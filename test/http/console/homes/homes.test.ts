@@ -130,13 +130,32 @@ describe("the page Homes", () => {
     expect([page.path, page.heading]).toEqual(["/console/homes", "Homes"]);
     const counted = await env.DB.prepare("SELECT count(*) AS sites FROM sites WHERE home = 'apac'").first("sites");
     expect(page.rows.map((row) => row.slice(0, 3))).toEqual([
-      ["main", expect.any(String), "Open"],
-      ["apac", String(counted), "Open"],
+      ["main", "Open", expect.any(String)],
+      ["apac", "Open", String(counted)],
     ]);
     const closed = await visitor.through(world.anotherIsolate({ CLOSED_HOMES: "apac" })).open("/console/homes");
-    expect(closed.rows[1]?.[2]).toBe("Closed");
+    expect(closed.rows[1]?.[1]).toBe("Closed");
     const down = await visitor.through(world.anotherIsolate(broken())).open("/console/homes");
-    expect(down.rows[1]?.[2]).toBe("Down");
+    expect(down.rows[1]?.[1]).toBe("Down");
+  });
+
+  it("shows how large each home is, how fast it grows and when it will be full, and says what is not known", async () => {
+    const { visitor } = await start();
+    await env.DB.prepare("DELETE FROM home_metrics").run();
+    const unknown = await visitor.open("/console/homes");
+    expect(unknown.rows[1]?.slice(3, 6)).toEqual(["Not known", "Not known", "Not known"]);
+    const said = { size: 8.2e9, sizes: [[NOW - 20 * 86_400, 7.2e9]] };
+    await env.DB.prepare("INSERT INTO home_metrics (home, at, copy, counters, gauges) VALUES ('apac', ?, 1, '[]', ?)")
+      .bind(NOW, JSON.stringify(said))
+      .run();
+    const page = await visitor.open("/console/homes");
+    expect(page.rows[1]?.slice(3, 6)).toEqual([
+      "82% 8.2 GB of 10 GB (82%)",
+      "50 MB a day measured since 26 Dec 2026",
+      "about 20 Feb 2027, in 36 days",
+    ]);
+    expect(page.text).toContain("Before a home is full: make new sites in another home");
+    expect(page.text).toContain("Sizes as of 15 Jan 2027, 08:00.");
   });
 
   it("reconciles a restored home after a confirmation, and shows the result", async () => {
