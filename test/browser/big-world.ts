@@ -11,6 +11,8 @@ import { type SeededWebhooks, seedWebhooks } from "./big-world/webhooks.ts";
 /** A deployment that has been in use for weeks, seen at the time SHOWN. Its clock stands still. */
 export interface BigWorld {
   worker: BuiltWorker;
+  /** The database of the home `main`. */
+  db: D1Database;
   /** The busy site, in `main`. */
   siteId: number;
   /** The paths of the pages of each site in the console. */
@@ -54,5 +56,5 @@ export async function startBigWorld(): Promise<BigWorld> {
   const token = await seedOperators(admin, db, siteId);
   await seedHomes(db);
   await seedAudit(db, siteId, { appids, webhooks: Object.values(webhooks) });
-  return { worker, siteId, sites, apps, webhooks, refusals, erasures, token, close: worker.close };
+  return { worker, db, siteId, sites, apps, webhooks, refusals, erasures, token, close: worker.close };
 }

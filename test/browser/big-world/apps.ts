@@ -26,9 +26,9 @@ export async function seedApps(admin: Admin, db: D1Database, siteId: number) {
   await issue("Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamten");
   for (const name of ["Old CRM", "Trial of 2024"]) await admin("DELETE", `/admin/apps/${(await issue(name)).appid}`);
   const rotate = ({ appid }: { appid: string }) =>
-    admin("POST", `/admin/apps/${appid}/rotate`, { overlap_seconds: 86_400 });
-  await rotate(warehouse);
-  await rotate(mobile);
+    admin<{ secret: string }>("POST", `/admin/apps/${appid}/rotate`, { overlap_seconds: 86_400 });
+  const overlappingApp = { ...warehouse, previousSecret: warehouse.secret, secret: (await rotate(warehouse)).secret };
+  const mobileApp = { ...mobile, secret: (await rotate(mobile)).secret };
   const set = (changes: string, ...values: unknown[]) =>
     db
       .prepare(`UPDATE apps SET ${changes}`)
@@ -51,6 +51,7 @@ export async function seedApps(admin: Admin, db: D1Database, siteId: number) {
   });
   return {
     active,
+    ...{ till, overlappingApp, mobileApp },
     ...{ shop: shop.appid, overlapping: warehouse.appid, overlapEnded: mobile.appid, long: long.appid },
     ...{ revoked: digits("Old CRM"), missing: "begun-and-never-issued" },
   };
