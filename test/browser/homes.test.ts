@@ -113,9 +113,9 @@ describe.each([
 
     await follow(page, "Homes");
     await follow(page, "It was restored… apac");
-    await page.getByLabel("chat_ids to skip").fill("300");
+    await page.getByLabel("Session numbers to skip (chat_id)").fill("300");
     await press(page, "Go on…");
-    await press(page, "It was restored: lift now");
+    await press(page, "It was restored: skip now");
     expect(await heading(page)).toBe("This home is open");
     expect((await create()).envelope.data).toEqual({ chat_id: 6002 });
     // The browser's own messages about the forms that it refused to send.
@@ -134,10 +134,12 @@ describe.each([
       const page = await signedInPage(browser, shut, { javaScriptEnabled });
       await page.goto("/console/homes");
       await follow(page, "It was restored… apac");
-      await page.getByLabel("chat_ids to skip").fill("300");
+      await page.getByLabel("Session numbers to skip (chat_id)").fill("300");
       await press(page, "Go on…");
-      await press(page, "It was restored: lift now");
-      expect(await page.locator("main").innerText()).toContain("The chat_ids of the home apac were lifted");
+      await press(page, "It was restored: skip now");
+      expect(await page.locator("main").innerText()).toContain(
+        "The sites of the home apac have skipped session numbers (chat_id)",
+      );
       await page.reload();
       await press(page, "中文");
       expect(await page.locator(".notice").innerText()).toBe("数据中心 apac 的 chat_id 已提高");

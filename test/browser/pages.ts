@@ -56,7 +56,7 @@ export const PAGES: readonly KnownPage[] = [
   ofSite("settings", "/settings", "/settings"),
   page("settings-closed", "/sites/:site_id/settings", ({ sites }) => `${sites.closed}/settings`),
   ofSite("close", "/close", "/close"),
-  ofSite("retention", "/retention", "/retention?retention_days=365"),
+  ofSite("retention", "/retention", "/retention?days=365"),
   page("delete-site", "/sites/:site_id/delete", ({ sites }) => `${sites.closed}/delete`),
 
   ofSite("sessions", "/sessions", "/sessions"),

@@ -10,8 +10,8 @@ export interface ReasonText {
 /** The reasons why a signed call is refused, in words. */
 function reasonTexts({ t }: View) {
   const usedRanstr = {
-    what: t("The ranstr was used before."),
-    cure: t("Every request, a retry too, needs a new ranstr and a new signature."),
+    what: t("The one-time text (ranstr) was used before."),
+    cure: t("Every request, a retry too, needs a new one-time text (ranstr) and a new signature."),
   };
   const deployment = t("The caller did nothing wrong. The log has the fault under the request id.");
   const slower = t("Send fewer calls, and wait as long as Retry-After says.");
@@ -134,11 +134,11 @@ function reasonTexts({ t }: View) {
     },
     d1_unavailable: {
       what: t("The database did not answer."),
-      cure: t("The call may be sent again under the same Idempotency-Key, with a new ranstr."),
+      cure: t("The call may be sent again under the same Idempotency-Key, with a new one-time text (ranstr)."),
     },
     d1_answer_incomplete: {
       what: t("The database's answer was incomplete."),
-      cure: t("The call may be sent again under the same Idempotency-Key, with a new ranstr."),
+      cure: t("The call may be sent again under the same Idempotency-Key, with a new one-time text (ranstr)."),
     },
     d1_not_migrated: { what: t("A database is not migrated."), cure: t("npm run deploy migrates all databases.") },
     d1_statement_refused: { what: t("The database refused a statement."), cure: deployment },

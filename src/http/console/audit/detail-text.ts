@@ -74,7 +74,7 @@ function namedText(view: View, key: string, value: unknown): string | undefined 
     case "previous_expires_at":
       return t("previous until {0}", view.time(Number(value)));
     case "lifted_by":
-      return t("chat_ids skipped: {0}", new Intl.NumberFormat(view.language).format(Number(value)));
+      return t("session numbers skipped (chat_id): {0}", new Intl.NumberFormat(view.language).format(Number(value)));
     case "queued":
       return t("queued {0}", String(value));
     case "apps":

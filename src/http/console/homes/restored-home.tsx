@@ -74,7 +74,7 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
   const isClosed = view.closedHomes.has(home);
   const body = (
     <>
-      <Faults view={view} filled={again} labels={{ lift: t("chat_ids to skip") }} />
+      <Faults view={view} filled={again} labels={{ lift: t("Session numbers to skip (chat_id)") }} />
       {!isClosed && (
         <NoticeBox kind="note" title={t("The home {0} is not closed", home)}>
           <p>
@@ -107,12 +107,12 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
         <h2>{t("This home was restored")}</h2>
         <p>
           {t(
-            "Each of its sites skips so many chat_ids that none is ever given to a second customer. Sites that the home lost come back, without what they held.",
+            "Each of its sites skips so many session numbers (chat_id) that none is ever given to a second customer. Sites that the home lost come back, without what they held.",
           )}
         </p>
         <form method="get" action={pathOf(home)}>
           <Field
-            label={t("chat_ids to skip")}
+            label={t("Session numbers to skip (chat_id)")}
             name="lift"
             value={again?.values.lift ?? DEFAULT_LIFT}
             error={again?.errors.lift}
@@ -153,20 +153,20 @@ async function confirmPage(
       <Ask
         view={view}
         text={t(
-          "The chat_ids of its sites are lifted for good. This page sent again lifts nothing more and goes on where it stopped.",
+          "The session numbers (chat_id) of its sites skip ahead for good. This page sent again skips nothing more and goes on where it stopped.",
         )}
         facts={
           <>
             <dt>{t("Home")}</dt>
             <dd>{home}</dd>
-            <dt>{t("chat_ids to skip")}</dt>
+            <dt>{t("Session numbers to skip (chat_id)")}</dt>
             <dd>{new Intl.NumberFormat(view.language).format(lift)}</dd>
           </>
         }
         action={pathOf(home)}
         hidden={{ lift: String(lift), settling_id: reconciliationId }}
         fields={<ReceiptsField view={view} again={again} isNeeded={areKeptByOperator(c.var.ctx)} />}
-        button={t("It was restored: lift now")}
+        button={t("It was restored: skip now")}
         keep={t("Cancel")}
         back={pathOf(home)}
       />

@@ -27,7 +27,7 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
   const number = new Intl.NumberFormat(view.language);
   const body = (
     <>
-      <NoticeBox kind="good" title={t("The chat_ids of the home {0} were lifted", home)} />
+      <NoticeBox kind="good" title={t("The sites of the home {0} have skipped session numbers (chat_id)", home)} />
       {homesDown.length > 0 && (
         <NoticeBox kind="bad" title={t("No answer from: {0}", homesDown.join(", "))}>
           {t("Their sites and apps are not back. Do not open this home, and send the form again when they answer.")}{" "}
@@ -44,7 +44,7 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
         <dl class="facts">
           <dt>{t("Sites")}</dt>
           <dd>{number.format(sites)}</dd>
-          <dt>{t("chat_ids skipped")}</dt>
+          <dt>{t("Session numbers skipped (chat_id)")}</dt>
           <dd>{number.format(skippedBy)}</dd>
           <dt>{t("Customers erased again")}</dt>
           <dd>
@@ -70,7 +70,9 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
           <dd>
             <Time view={view} at={reopenAfter} />
             <p class="hint">
-              {t("By then every ranstr of before has expired, so nothing that was undone can be sent again.")}
+              {t(
+                "By then every one-time text (ranstr) of before has expired, so nothing that was undone can be sent again.",
+              )}
             </p>
           </dd>
         </dl>

@@ -77,7 +77,7 @@ export function SiteNotices({ view, site }: { view: View; site: FramedSite }) {
       )}
       {site.status === "closed" && (
         <NoticeBox kind="note" title={t("This site is closed")}>
-          <p>{t("Its calls are answered 503 with Retry-After, and use up no ranstr.")}</p>
+          <p>{t("Its calls are answered 503 with Retry-After, and may be sent again as they are.")}</p>
           {site.tab !== "settings" && (
             <p>
               <a href={`/console/sites/${site.id}/settings`}>{t("To the settings")}</a>

@@ -240,7 +240,7 @@ function freshnessLines(view: View, { fields, report }: CheckedRequest, toleranc
   const used = report?.used;
   if (!used) return [...lines, line("ranstr", t("Not used yet."))];
   const texts = [
-    t("It was used before. Every request, a retry too, needs a ranstr of its own and a new signature."),
+    t("It was used before. Every request, a retry too, needs a one-time text of its own and a new signature."),
     used.sessionId === null
       ? t("That request was refused: {0}", refusalText(view, used.outcome))
       : t("That request was accepted: session {0}.", used.sessionId),

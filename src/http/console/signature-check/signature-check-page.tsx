@@ -91,7 +91,7 @@ async function checkPage(c: PageContext, form: Form, result?: Diagnosis | string
       <section class="card">
         <p>
           {t(
-            "Paste a request that was refused. The check says what the server answers and why. Nothing you paste is stored or logged, and the ranstr stays unused.",
+            "Paste a request that was refused. The check says what the server answers and why. Nothing you paste is stored or logged, and its one-time text (ranstr) stays unused.",
           )}
         </p>
         <form method="post" action={PATH}>

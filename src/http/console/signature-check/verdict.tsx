@@ -31,7 +31,10 @@ export function Verdict(props: {
   const cause = answered ? wanted : stop?.outdated === "late" ? (next ?? stop) : stop;
   const mayBeAnother = (
     <p>
-      {t("If you sent this ranstr before with other bytes, this one was answered {0} {1}", ...wireOf("token_invalid"))}
+      {t(
+        "If you sent this one-time text (ranstr) before with other bytes, this one was answered {0} {1}",
+        ...wireOf("token_invalid"),
+      )}
     </p>
   );
   const kind = answered || (ends && !stop) ? "note" : stop ? "bad" : "good";
@@ -43,7 +46,9 @@ export function Verdict(props: {
     <>
       {refusedFor && !isKnown && (
         <section class="notice bad verdict" role="alert">
-          <h2>{t("A call with this ranstr was answered {0} {1}", ...wireOf(codeOfReason(refusedFor)))}</h2>
+          <h2>
+            {t("A call with this one-time text (ranstr) was answered {0} {1}", ...wireOf(codeOfReason(refusedFor)))}
+          </h2>
           {cause ? (
             <Cause view={view} line={cause} />
           ) : (
@@ -58,7 +63,7 @@ export function Verdict(props: {
       )}
       {sessionId && (
         <section class="notice good verdict" role="status">
-          <h2>{t("A call with this ranstr was accepted: session {0}", sessionId)}</h2>
+          <h2>{t("A call with this one-time text (ranstr) was accepted: session {0}", sessionId)}</h2>
           {mayBeAnother}
           <p>
             <a href={`/console/sites/${answered?.siteId}/sessions/${sessionId}`}>{t("To the session")}</a>
@@ -70,7 +75,7 @@ export function Verdict(props: {
         {answered ? (
           <p>
             {t(
-              "A ranstr can be used once: sent again, the same bytes are refused, whatever they were answered first. Each try needs a new ranstr, the time of the try and a new signature.",
+              "A one-time text (ranstr) can be used once: sent again, the same bytes are refused, whatever they were answered first. Each try needs a new one, the time of the try and a new signature.",
             )}
           </p>
         ) : (

@@ -21,10 +21,7 @@ export async function closePage(c: PageContext, site: Site): Promise<Response> {
           </dd>
           <dt>{t("Its callers get")}</dt>
           <dd>
-            {t(
-              "503 with Retry-After: {0}. No ranstr is used up, so they may send the same again.",
-              CLOSED_RETRY_SECONDS,
-            )}
+            {t("503 with Retry-After: {0}. Nothing is used up, so they may send the same again.", CLOSED_RETRY_SECONDS)}
           </dd>
         </>
       ),

@@ -121,7 +121,7 @@ export function tableText({ t }: View, table: string): string {
   const texts: Record<string, string> = {
     deliveries: t("Deliveries"),
     events: t("Events"),
-    nonces: t("Used ranstr"),
+    nonces: t("Used one-time texts (ranstr)"),
     idempotency_keys: t("Idempotency-Keys"),
     refusals: t("Refused calls"),
     participants: t("Participants"),

@@ -1,6 +1,13 @@
 import type { ServiceContext } from "../../../services/service-context.ts";
 import type { Site } from "../../../services/sites.ts";
-import { type LastUse, hasOpened, type OutcomeCount, outcomeName, readLastUses, readOutcomes } from "../../../services/usage.ts";
+import {
+  hasOpened,
+  type LastUse,
+  type OutcomeCount,
+  outcomeName,
+  readLastUses,
+  readOutcomes,
+} from "../../../services/usage.ts";
 
 const DAY = 86_400;
 

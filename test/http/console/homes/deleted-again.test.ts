@@ -8,7 +8,7 @@ import { NOW, World } from "../../../support/world.ts";
 
 /** Settling a home that was restored to a time before a site was deleted. */
 
-const LIFT = "It was restored: lift now";
+const LIFT = "It was restored: skip now";
 const RECEIPTS = "Receipts of erasures and deletions";
 
 /** A closed home that was restored to a time before the deletion of one of its sites. */
@@ -36,7 +36,7 @@ describe("a restored home", () => {
   it("deletes again the sites that had ended, and says how many", async () => {
     const { world, closed, asked, site } = await restored("apac");
     const done = await closed.press(asked, LIFT);
-    expect(done.notices).toEqual(["The chat_ids of the home apac were lifted"]);
+    expect(done.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
     expect(done.text).toContain("Sites deleted again 1");
     await pruneAll(NOW);
     expect((await world.stored()).sessions).toEqual([]);

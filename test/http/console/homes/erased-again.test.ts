@@ -10,7 +10,7 @@ import { World } from "../../../support/world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-const LIFT = "It was restored: lift now";
+const LIFT = "It was restored: skip now";
 const RECEIPTS = "Receipts of erasures and deletions";
 
 const customersOf = async ({ home, siteId }: World) =>
@@ -55,7 +55,7 @@ describe("a restored home", () => {
     const asked = await closed.press(form, "Go on…");
     expect(asked.text).toContain("Receipts from before KV was bound…");
     const done = await closed.press(asked, LIFT);
-    expect(done.notices).toEqual(["The chat_ids of the home apac were lifted"]);
+    expect(done.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
     expect(done.text).toContain("Customers erased again 1");
     expect(await customersOf(world)).toEqual(["other"]);
     const again = await closed.press(await closed.open(asked.path), LIFT);
@@ -68,16 +68,16 @@ describe("a restored home", () => {
     const late = closed.through(world.anotherIsolate({ CLOSED_HOMES: "apac", CREDENTIALS: slowKv() }));
     const begun = await late.press(asked, LIFT);
     expect(begun.notices).toEqual([
-      "The chat_ids of the home apac were lifted",
+      "The sites of the home apac have skipped session numbers (chat_id)",
       "Do not open this home: erasures left: 1",
     ]);
     expect(begun.text).toContain("Customers erased again 0");
     expect(await customersOf(world)).toEqual(["mei", "other"]);
     vi.restoreAllMocks();
     const done = await closed.press(await closed.open(begun.link("Send it again…")), LIFT);
-    expect(done.notices).toEqual(["The chat_ids of the home apac were lifted"]);
+    expect(done.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
     expect(done.text).toContain("Customers erased again 1");
-    expect(done.text).toContain("chat_ids skipped 0");
+    expect(done.text).toContain("Session numbers skipped (chat_id) 0");
     expect(await customersOf(world)).toEqual(["other"]);
   });
 });
@@ -94,7 +94,10 @@ describe("a restored main without KV", () => {
     const done = await closed.press(await closed.open(asked.path), LIFT, {
       [RECEIPTS]: `\n${receipts}\n\n${receipts}`,
     });
-    expect([done.status, done.notices]).toEqual([200, ["The chat_ids of the home main were lifted"]]);
+    expect([done.status, done.notices]).toEqual([
+      200,
+      ["The sites of the home main have skipped session numbers (chat_id)"],
+    ]);
     expect(done.text).toContain("Customers erased again 1");
     expect(await customersOf(world)).toEqual(["other"]);
   });
@@ -118,7 +121,7 @@ describe("a restored main without KV", () => {
     const visitor = await ConsoleVisitor.signedIn(world);
     const before = await world.operated();
     const asked = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…", {
-      "chat_ids to skip": "2000",
+      "Session numbers to skip (chat_id)": "2000",
     });
     const page = await visitor.press(asked, LIFT, { [RECEIPTS]: pasted });
     expect([page.status, page.heading, page.link(RECEIPTS)]).toEqual([400, "Was the home main restored?", "#receipts"]);
@@ -144,7 +147,7 @@ describe("a restored main without KV", () => {
     expect(begun.notices).toContain("Do not open this home: erasures left: 1");
     vi.restoreAllMocks();
     const done = await closed.press(await closed.open(begun.link("Send it again…")), LIFT);
-    expect(done.notices).toEqual(["The chat_ids of the home main were lifted"]);
+    expect(done.notices).toEqual(["The sites of the home main have skipped session numbers (chat_id)"]);
     expect(done.text).toContain("Customers erased again 1");
     expect(await customersOf(world)).toEqual(["other"]);
   });

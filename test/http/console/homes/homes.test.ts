@@ -128,7 +128,9 @@ describe("the page Homes", () => {
     const { visitor, world } = await start();
     const page = await visitor.open((await visitor.open("/console")).link("Homes"));
     expect([page.path, page.heading]).toEqual(["/console/homes", "Homes"]);
-    const counted = await env.DB.prepare("SELECT count(*) AS sites FROM sites WHERE home = 'apac'").first("sites");
+    const counted = await env.DB.prepare(
+      "SELECT count(*) AS sites FROM sites WHERE home = 'apac' AND status <> 'deleted'",
+    ).first("sites");
     expect(page.rows.map((row) => row.slice(0, 3))).toEqual([
       ["main", "Open", expect.any(String)],
       ["apac", "Open", String(counted)],
@@ -168,29 +170,32 @@ describe("the page Homes", () => {
     const before = await homeRow(world.siteId);
     const early = await opened.open("/console/homes/apac/restored");
     expect(early.notices).toEqual(["The home apac is not closed"]);
-    const refused = await opened.press(await opened.press(early, "Go on…"), "It was restored: lift now");
+    const refused = await opened.press(await opened.press(early, "Go on…"), "It was restored: skip now");
     expect([refused.status, refused.heading, await homeRow(world.siteId)]).toEqual([409, "This home is open", before]);
     const visitor = opened.through(world.anotherIsolate({ CLOSED_HOMES: "apac" }));
     const homes = await visitor.open("/console/homes");
     const form = await visitor.open(homes.link("It was restored… apac"));
-    expect([form.heading, form.value("chat_ids to skip")]).toEqual(["Restored home apac", "1000000"]);
+    expect([form.heading, form.value("Session numbers to skip (chat_id)")]).toEqual(["Restored home apac", "1000000"]);
     expect(form.notices).toEqual([]);
-    const asked = await visitor.press(form, "Go on…", { "chat_ids to skip": "2000" });
+    const asked = await visitor.press(form, "Go on…", { "Session numbers to skip (chat_id)": "2000" });
     expect([asked.heading, await homeRow(world.siteId)]).toEqual(["Was the home apac restored?", before]);
-    expect(asked.text).toContain("chat_ids to skip 2,000");
+    expect(asked.text).toContain("Session numbers to skip (chat_id) 2,000");
     expect((await visitor.open(asked.link("Cancel"))).path).toBe("/console/homes/apac/restored");
 
-    const done = await visitor.press(asked, "It was restored: lift now");
-    expect([done.status, done.notices]).toEqual([200, ["The chat_ids of the home apac were lifted"]]);
-    expect(done.text).toContain("chat_ids skipped 2,000");
+    const done = await visitor.press(asked, "It was restored: skip now");
+    expect([done.status, done.notices]).toEqual([
+      200,
+      ["The sites of the home apac have skipped session numbers (chat_id)"],
+    ]);
+    expect(done.text).toContain("Session numbers skipped (chat_id) 2,000");
     expect(done.html).toContain(`datetime="${new Date((NOW + 1860) * 1000).toISOString()}"`);
     expect(done.link(lost.appid)).toBe(`${site}/apps`);
     expect(done.rows.find(([appid]) => appid === lost.appid)?.[2]).toContain("issue it again with this appid");
     expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
     // The same form again, or the same page again, is the same reconciliation and skips no more ids.
-    await visitor.press(asked, "It was restored: lift now");
-    const again = await visitor.press(await visitor.open(asked.path), "It was restored: lift now");
-    expect(again.text).toContain("chat_ids skipped 0");
+    await visitor.press(asked, "It was restored: skip now");
+    const again = await visitor.press(await visitor.open(asked.path), "It was restored: skip now");
+    expect(again.text).toContain("Session numbers skipped (chat_id) 0");
     const chinese = await visitor.press(done, "中文");
     expect([chinese.path, chinese.heading]).toEqual([done.path, "已恢复的数据库（home）apac"]);
     await visitor.press(chinese, "English");
@@ -214,7 +219,7 @@ describe("the page Homes", () => {
     });
     await newToken({ name: "0 expired", expiresAt: NOW });
     const asked = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…");
-    const done = await visitor.press(asked, "It was restored: lift now");
+    const done = await visitor.press(asked, "It was restored: skip now");
     expect(done.text).toContain("Which of these tokens were deleted since the restored time?");
     const row = ["viewer", String(world.siteId), "15 Jan 2027, 08:00", "15 Jan 2027, 07:00", "never"];
     expect(done.rows.filter(([name]) => name?.startsWith("0 "))).toEqual([
@@ -223,20 +228,20 @@ describe("the page Homes", () => {
     const after = await visitor.press(await visitor.open(done.link("Delete… 0 came back")), "Delete");
     expect(after.notices).toEqual([
       "The token was deleted: it opens nothing any more.",
-      "The chat_ids of the home main were lifted",
+      "The sites of the home main have skipped session numbers (chat_id)",
     ]);
     expect(after.text).not.toContain("0 came back");
     const other = visitor.through(world.anotherIsolate({ CLOSED_HOMES: "apac" }));
     const apac = await other.press(await other.open("/console/homes/apac/restored"), "Go on…");
-    expect((await other.press(apac, "It was restored: lift now")).text).not.toContain("tokens");
+    expect((await other.press(apac, "It was restored: skip now")).text).not.toContain("tokens");
   });
 
   it.each(["", "0", "1000000001", "many"])("refuses to skip %j ids", async (lift) => {
     const { visitor, world } = await start();
     const before = await homeRow(world.siteId);
     const form = await visitor.open("/console/homes/apac/restored");
-    const page = await visitor.press(form, "Go on…", { "chat_ids to skip": lift });
-    expect([page.status, page.link("chat_ids to skip")]).toEqual([400, "#lift"]);
+    const page = await visitor.press(form, "Go on…", { "Session numbers to skip (chat_id)": lift });
+    expect([page.status, page.link("Session numbers to skip (chat_id)")]).toEqual([400, "#lift"]);
     const token = (await visitor.open("/console")).value("form");
     expect((await visitor.post("/console/homes/apac/restored", { form: token, lift })).status).toBe(400);
     expect(await homeRow(world.siteId)).toEqual(before);

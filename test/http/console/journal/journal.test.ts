@@ -112,10 +112,7 @@ describe("the refused calls of a site", () => {
     expect(ofNoisy.rows.map(([, , app]) => app)).toEqual(["Noisy", "Noisy"]);
     expect(tallies(ofNoisy)[1]).toEqual(["The timestamp was too old 1,234", "The app was over its limit of calls 1"]);
     const lastHour = await visitor.open(page.link("Last hour"));
-    expect(tallies(lastHour)[1]).toEqual([
-      "The timestamp was too old 1,234",
-      "The app was over its limit of calls 1",
-    ]);
+    expect(tallies(lastHour)[1]).toEqual(["The timestamp was too old 1,234", "The app was over its limit of calls 1"]);
     const reason = await visitor.open(page.link("The app was over its limit of calls 2"));
     expect([tallies(reason)[0], reason.rows.length]).toEqual([["Noisy 1", "Quiet 1"], 2]);
   });

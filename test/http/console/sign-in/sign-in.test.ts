@@ -308,7 +308,7 @@ describe("a form sent after the sign-in has ended", () => {
       [`${site}/settings`, "Rename", { Name: "New" }],
       [`${site}/settings`, "Set the chat_id", { "Next chat_id": "90" }],
       [`${site}/close`, "Close now", {}],
-      ["/console/homes/apac/restored?lift=5", "It was restored: lift now", {}],
+      ["/console/homes/apac/restored?lift=5", "It was restored: skip now", {}],
     ];
     for (const [path, button, fill] of forms) {
       const out = new ConsoleVisitor(world);

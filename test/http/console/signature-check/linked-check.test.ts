@@ -48,7 +48,7 @@ describe("a check that was opened from a refused call", () => {
       "Body, as it was sent": body,
       "Signature (x-chat-signature)": signature,
     });
-    expect(plain(page.html)).toContain("A call with this ranstr was answered 400");
+    expect(plain(page.html)).toContain("A call with this one-time text (ranstr) was answered 400");
   });
 });
 

@@ -15,7 +15,8 @@ async function start() {
 }
 
 const TOKEN = "Sent now, the server answers 401 token验证失败!";
-const OTHER_BYTES = "If you sent this ranstr before with other bytes, this one was answered 401 token验证失败!";
+const OTHER_BYTES =
+  "If you sent this one-time text (ranstr) before with other bytes, this one was answered 401 token验证失败!";
 
 describe("the signature check", () => {
   it("accepts a request that the server accepts, and leaves the ranstr unused, nothing stored and nothing logged", async () => {
@@ -213,10 +214,10 @@ describe("the signature check", () => {
     const signature = await hmac(world.secret, body);
     const { was, answer, note, lines } = await check(visitor, { body, signature });
     expect([was, answer]).toEqual([
-      `A call with this ranstr was accepted: session ${chat_id}: ${OTHER_BYTES} To the session`,
+      `A call with this one-time text (ranstr) was accepted: session ${chat_id}: ${OTHER_BYTES} To the session`,
       TOKEN,
     ]);
-    expect(note).toContain("A ranstr can be used once");
+    expect(note).toContain("A one-time text (ranstr) can be used once");
     expect(Object.values(lines).map(({ state }) => state)).not.toContain("Cause");
     expect(lines.ranstr?.state).toBe("If sent again");
     const { html } = await pressCheck(visitor, { operation: "create_gd", body, signature });
@@ -224,7 +225,7 @@ describe("the signature check", () => {
     const add = JSON.stringify(world.addBody(chat_id));
     await world.send("add_kf", add);
     const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
-    expect(added.was).toContain(`A call with this ranstr was accepted: session ${chat_id}`);
+    expect(added.was).toContain(`A call with this one-time text (ranstr) was accepted: session ${chat_id}`);
   });
 
   it("says first why a call was refused, and does not blame the ranstr", async () => {
@@ -237,7 +238,7 @@ describe("the signature check", () => {
       world.clock.now = now;
       const { was, answer, lines } = await check(visitor, { body, signature });
       expect(was).toBe(
-        `A call with this ranstr was answered 400 参数错误: Agents and session kefu_id: Not of this site: 99. Send only agents of this site in normal status, or add them to the site. x-error-detail: kefu_id: 99 unknown ${OTHER_BYTES}`,
+        `A call with this one-time text (ranstr) was answered 400 参数错误: Agents and session kefu_id: Not of this site: 99. Send only agents of this site in normal status, or add them to the site. x-error-detail: kefu_id: 99 unknown ${OTHER_BYTES}`,
       );
       expect(answer).toBe(TOKEN);
       expect([lines["Agents and session"]?.state, lines.ranstr?.state]).toEqual(["Cause", "If sent again"]);
@@ -245,13 +246,13 @@ describe("the signature check", () => {
     await seedAgents(world, [99]);
     const mended = await check(visitor, { body, signature });
     expect(mended.was).toBe(
-      `A call with this ranstr was answered 400 参数错误: What it was refused for has changed since: An agent was unknown, foreign or disabled. ${OTHER_BYTES}`,
+      `A call with this one-time text (ranstr) was answered 400 参数错误: What it was refused for has changed since: An agent was unknown, foreign or disabled. ${OTHER_BYTES}`,
     );
     const add = JSON.stringify(world.addBody(999_999));
     expect((await world.send("add_kf", add)).status).toBe(404);
     const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
     expect(added.was).toBe(
-      `A call with this ranstr was answered 404 会话不存在: Agents and session chat_id is unknown to this site. Use the chat_id that create_gd answered to an app of the same site. x-error-detail: chat_id: no such session on this site ${OTHER_BYTES}`,
+      `A call with this one-time text (ranstr) was answered 404 会话不存在: Agents and session chat_id is unknown to this site. Use the chat_id that create_gd answered to an app of the same site. x-error-detail: chat_id: no such session on this site ${OTHER_BYTES}`,
     );
   });
 
@@ -490,7 +491,7 @@ describe("the signature check", () => {
     expect(status).toBe(422);
     const page = await pressCheck(visitor, { operation: "create_gd", ...second });
     expect(verdictOf(page.html).was).toBe(
-      `A call with this ranstr was answered 422 参数错误: The Idempotency-Key was used before for a call that meant something else. ${OTHER_BYTES}`,
+      `A call with this one-time text (ranstr) was answered 422 参数错误: The Idempotency-Key was used before for a call that meant something else. ${OTHER_BYTES}`,
     );
     expect(page.text).not.toContain("key_reused");
   });

@@ -35,7 +35,7 @@ describe("a refused call of the journal, above the signature check,", () => {
 
   it("is in Chinese on the Chinese page, also without a detail", () => {
     const text = plain(pageOf(chinese, "ranstr_claimed_in_d1", 401, null));
-    expect(text).toContain("此调用得到的返回是 401 token验证失败! ranstr 已被使用过。");
+    expect(text).toContain("此调用得到的返回是 401 token验证失败! 随机串（ranstr）已被使用过。");
     expect(text).not.toMatch(/x-error-detail|null/);
   });
 });

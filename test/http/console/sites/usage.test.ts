@@ -152,7 +152,7 @@ describe("a rise of refused calls", () => {
       "The timestamp was too old. 20 in the last 24 hours counted; in the week before, 1 a day.",
     );
     expect(page.link("The timestamp was too old.")).toBe(`${site}/refusals?reason=timestamp_stale`);
-    expect(page.link("The ranstr was used before. (ranstr_seen_by_kv)")).toBe(
+    expect(page.link("The one-time text (ranstr) was used before. (ranstr_seen_by_kv)")).toBe(
       `${site}/refusals?reason=ranstr_seen_by_kv`,
     );
     expect(() => page.link("A field broke a rule.")).toThrow();
