@@ -154,7 +154,7 @@ function SearchBox({ view, siteId, text }: { view: View; siteId: number | undefi
             id="find"
             name="q"
             value={text}
-            placeholder={t("Search")}
+            placeholder={t("Title, customer, id…")}
             required
             maxlength={200}
             autocomplete="off"

@@ -121,7 +121,7 @@ export function fillingHomes(view: View, fills: readonly HomeFill[]): Need[] {
     .filter(({ isFilling }) => isFilling)
     .map(
       ({ home, bytes, limit, fullAt }): Need => ({
-        kind: "bad",
+        kind: "wait",
         label: t("Home fills"),
         about: (
           <>

@@ -51,11 +51,6 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
   const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
   const body = (
     <>
-      {sites.items.length === 0 ? (
-        <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
-      ) : (
-        <AttentionList view={view} needs={needs} namesSites />
-      )}
       <Faults
         view={view}
         filled={again}
@@ -105,6 +100,11 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
           </Form>
         </section>
       </Fold>
+      {sites.items.length === 0 ? (
+        <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
+      ) : (
+        <AttentionList view={view} needs={needs} namesSites />
+      )}
       <Table
         label={t("Sites")}
         head={[
