@@ -5,6 +5,7 @@ import {
   type SessionRow,
   type SessionStatus,
   type StoredSession,
+  selectLookEnd,
   selectSession,
   selectSessionCounts,
   selectSessions,
@@ -41,6 +42,42 @@ export async function listSessions(ctx: ServiceContext, input: ListSessions): Pr
   const filter = { status, customerExternalId: sbs };
   const rows = await selectSessions(homeOf(ctx, site), site.id, filter, beforeId(input), limit + 1);
   return pageOf(rows, limit, ({ id }) => id);
+}
+
+/** The most sessions that {@link findSessions} looks through for a page, where no index has what is asked for. */
+export const LOOKED_THROUGH = 10_000;
+
+interface FindSessions extends ListSessions {
+  /** The app that opened it. */
+  appid?: string | undefined;
+  /** An agent who is responsible or takes part. */
+  agentId?: number | undefined;
+  /** Unix seconds, of its opening; both included. */
+  since?: number | undefined;
+  until?: number | undefined;
+}
+
+/**
+ * A page of a site's sessions that all filters fit, newest first.
+ *
+ * @returns `lookedTo`: the lowest id that was looked at, when {@link LOOKED_THROUGH} sessions had fewer than a page of them; the next
+ *   page then looks further back
+ * @throws ServiceError `invalid_input` for a malformed cursor
+ */
+export async function findSessions(
+  ctx: ServiceContext,
+  input: FindSessions,
+): Promise<Page<SessionRow> & { lookedTo: number | null }> {
+  const { site, sbs: customerExternalId, status, appid, agentId, since, until, limit } = input;
+  const before = beforeId(input);
+  const db = homeOf(ctx, site);
+  const filter = { status, customerExternalId, appid, agentId, since, until };
+  const isLook = appid !== undefined || agentId !== undefined || (status && customerExternalId !== undefined);
+  const from = isLook ? await selectLookEnd(db, site.id, filter, before, LOOKED_THROUGH) : undefined;
+  const rows = await selectSessions(db, site.id, { ...filter, from }, before, limit + 1);
+  const page = pageOf(rows, limit, ({ id }) => id);
+  if (page.nextCursor !== null || from === undefined) return { ...page, lookedTo: null };
+  return { ...page, nextCursor: String(from), lookedTo: from };
 }
 
 /** Everything stored of one session. @throws ServiceError `not_found` */

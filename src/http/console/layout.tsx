@@ -11,6 +11,8 @@ import type { View } from "./view.ts";
 
 export interface ShownPage {
   title: string;
+  /** The text of the `h1`, when it is not the title: a customer's text must not get into the browser's history. */
+  heading?: Child;
   /** The section of the console that the page belongs to. */
   section?: "sites" | "homes" | "check" | "audit" | "tokens" | "access";
   /** The site that the page is about, and the tab to mark. */
@@ -36,6 +38,7 @@ export async function showPage(c: PageContext, page: ShownPage, status: Contentf
 function Layout({
   view,
   title,
+  heading = title,
   section = "sites",
   site,
   back,
@@ -124,7 +127,7 @@ function Layout({
           {site && <SiteFrame view={view} site={site} />}
           {done && <NoticeBox {...done} sticks />}
           <h1 id="top" tabindex={-1}>
-            {title}
+            {heading}
           </h1>
           {site && <SiteNotices view={view} site={site} />}
           {body}

@@ -117,9 +117,9 @@ const happeningsOf = (chosen: SQL, siteId: Placeholder) => sql`WITH chosen AS MA
 const selectOfCustomer = statement<ChosenOfCustomer>((v) => happeningsOf(ofCustomer(v), v.siteId));
 const selectOldest = statement<ChosenOldest>((v) => happeningsOf(oldest(v), v.siteId));
 
-/** The places in the order of seq where the events of some times, a JSON array of Unix seconds, begin. */
-const selectPlaces: Statement<{ siteId: number; times: string }> = statement(
-  (v) => sql`WITH RECURSIVE search(at, low, high) AS (
+/** The places in the order of seq where the events of some times, a JSON array of Unix seconds, begin: `at` and `seq`. */
+export const places = (v: Placeholders<{ siteId: number; times: string }>): SQL =>
+  sql`WITH RECURSIVE search(at, low, high) AS (
       SELECT value, (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), (SELECT max(seq) + 1 FROM ${events} WHERE ${events.siteId} = ${v.siteId})
       FROM json_each(${v.times})
       UNION ALL
@@ -127,8 +127,9 @@ const selectPlaces: Statement<{ siteId: number; times: string }> = statement(
       FROM search LEFT JOIN ${events} AS probe ON probe.site_id = ${v.siteId} AND probe.seq = (SELECT next.seq FROM ${events} AS next
         WHERE next.site_id = ${v.siteId} AND next.seq >= (low + high) / 2 ORDER BY next.seq LIMIT 1)
       WHERE low < high)
-    SELECT at, max(low) AS seq FROM search GROUP BY at`,
-);
+    SELECT at, max(low) AS seq FROM search GROUP BY at`;
+
+const selectPlaces: Statement<{ siteId: number; times: string }> = statement(places);
 
 /** An event of what happened. */
 interface HappeningEvent extends Happening {
@@ -248,10 +249,10 @@ async function placesOf(db: D1Database, siteId: number, times: number[]): Promis
 const farthestOfOldest = (around: number): number => (around > SKEW_SECONDS ? 0 : around);
 
 /** From a second, to a second that is not part of it. */
-type Span = [from: number, to: number];
+export type Span = [from: number, to: number];
 
 /** Spans without those that overlap: these become one, so that no event is read twice. */
-function joined(spans: Span[]): Span[] {
+export function joined(spans: Span[]): Span[] {
   const apart: Span[] = [];
   for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {
     const last = apart.at(-1);

@@ -1,26 +1,57 @@
-import { and, asc, type Column, count, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, type Column, count, desc, eq, getTableColumns, gte, lt, or, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { agents, customers, messages, participants, SESSION_STATUSES, sessions } from "../schema.ts";
+import { agents, apps, customers, messages, participants, SESSION_STATUSES, sessions } from "../schema.ts";
 
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
 /** Condition for the customer of a session. */
 const isCustomer = and(eq(customers.siteId, sessions.siteId), eq(customers.externalId, sessions.customerExternalId));
 
-/** A session in a list. */
+/** Condition for the app that opened a session. */
+const isApp = and(eq(apps.siteId, sessions.siteId), eq(apps.appid, sessions.appid));
+
+/** A session in a list. `appName` is null when the home no longer has the app. */
 export type SessionRow = Awaited<ReturnType<typeof selectSessions>>[number];
 
 /** All stored data of one session. An agent's name is null when the site no longer has the agent. */
 export type StoredSession = NonNullable<Awaited<ReturnType<typeof selectSession>>>;
 
-/** A site's sessions with an id below `before`, newest first. Filtered by status and customer when given. */
-export function selectSessions(
-  db: D1Database,
-  siteId: number,
-  { status, customerExternalId }: { status?: SessionStatus | undefined; customerExternalId?: string | undefined },
-  before: number,
-  limit: number,
-) {
+/** Which sessions a list is about; all that are given must hold. */
+export interface SessionFilter {
+  status?: SessionStatus | undefined;
+  customerExternalId?: string | undefined;
+  appid?: string | undefined;
+  /** An agent who is responsible or takes part. */
+  agentId?: number | undefined;
+  /** Opened then or later, in Unix seconds. */
+  since?: number | undefined;
+  /** Opened then or earlier, in Unix seconds. */
+  until?: number | undefined;
+  /** Only sessions with this id or a higher one. */
+  from?: number | undefined;
+}
+
+/**
+ * Condition for the ids of a filter. Each side is one bound: of two bounds SQLite searches by one, and would read all sessions up to the
+ * other.
+ */
+function isBetween(siteId: number, { since, until, from }: SessionFilter, before: number) {
+  const low = since === undefined ? from : sql<number>`max(${from ?? 0}, ${firstSince(siteId, since)})`;
+  const high = until === undefined ? before : sql<number>`min(${before}, ${firstSince(siteId, until + 1)})`;
+  return and(low === undefined ? undefined : gte(sessions.id, low), lt(sessions.id, high));
+}
+
+/** Condition for an agent who is responsible or takes part. */
+const isAgent = (agentId: number) =>
+  or(
+    eq(sessions.responsibleAgentId, agentId),
+    sql`EXISTS (SELECT 1 FROM ${participants} WHERE ${participants.siteId} = ${sessions.siteId}
+      AND ${participants.sessionId} = ${sessions.id} AND ${participants.agentId} = ${agentId})`,
+  );
+
+/** A site's sessions with an id below `before`, newest first. */
+export function selectSessions(db: D1Database, siteId: number, filter: SessionFilter, before: number, limit: number) {
+  const { status, customerExternalId, appid, agentId } = filter;
   return drizzle(db)
     .select({
       id: sessions.id,
@@ -31,20 +62,53 @@ export function selectSessions(
       createdAt: sessions.createdAt,
       customerExternalId: customers.externalId,
       customerName: customers.name,
+      appid: sessions.appid,
+      appName: apps.name,
+      requestId: sessions.requestId,
     })
     .from(sessions)
     .innerJoin(customers, isCustomer)
+    .leftJoin(apps, isApp)
     .where(
       and(
         eq(sessions.siteId, siteId),
         status && eq(sessions.status, status),
         customerExternalId === undefined ? undefined : eq(sessions.customerExternalId, customerExternalId),
-        lt(sessions.id, before),
+        appid === undefined ? undefined : eq(sessions.appid, appid),
+        agentId === undefined ? undefined : isAgent(agentId),
+        isBetween(siteId, filter, before),
       ),
     )
     .orderBy(desc(sessions.id))
     .limit(limit)
     .all();
+}
+
+/**
+ * The id of the session at which a look through `most` sessions ends, newest first, of one customer or one status when these are
+ * given; undefined when there are fewer.
+ */
+export async function selectLookEnd(
+  db: D1Database,
+  siteId: number,
+  filter: SessionFilter,
+  before: number,
+  most: number,
+): Promise<number | undefined> {
+  const { status, customerExternalId } = filter;
+  const indexed =
+    customerExternalId === undefined
+      ? status && eq(sessions.status, status)
+      : eq(sessions.customerExternalId, customerExternalId);
+  const row = await drizzle(db)
+    .select({ id: sessions.id })
+    .from(sessions)
+    .where(and(eq(sessions.siteId, siteId), indexed, isBetween(siteId, filter, before)))
+    .orderBy(desc(sessions.id))
+    .limit(1)
+    .offset(most - 1)
+    .get();
+  return row?.id;
 }
 
 /** Reads all stored data of one session, in one round trip. @returns undefined when the site has no such session */
@@ -60,6 +124,7 @@ export async function selectSession(db: D1Database, siteId: number, id: number) 
       .select({
         session: sessionColumns,
         responsibleAgentName: agentName,
+        appName: sql<string | null>`${apps.name}`.as("app_name"),
         customer: {
           externalId: sql<string>`${customers.externalId}`.as("customer_external_id"),
           name: sql<string>`${customers.name}`.as("customer_name"),
@@ -69,6 +134,7 @@ export async function selectSession(db: D1Database, siteId: number, id: number) 
       .from(sessions)
       .innerJoin(customers, isCustomer)
       .leftJoin(agents, agentIs(sql`${sessions.responsibleAgentId}`))
+      .leftJoin(apps, isApp)
       .where(and(eq(sessions.siteId, siteId), eq(sessions.id, id))),
     store
       .select({
@@ -96,9 +162,9 @@ export async function selectSession(db: D1Database, siteId: number, id: number) 
       .orderBy(asc(messages.seq)),
   ]);
   if (found === undefined) return undefined;
-  const { session, responsibleAgentName, customer } = found;
+  const { session, responsibleAgentName, appName, customer } = found;
   return {
-    session: { ...session, responsibleAgentName, metadata: session.metadata ?? {} },
+    session: { ...session, responsibleAgentName, appName, metadata: session.metadata ?? {} },
     customer,
     participants: joined,
     messages: said,

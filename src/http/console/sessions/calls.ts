@@ -1,6 +1,7 @@
 import { call } from "../../operator/call.ts";
 import type { ConsoleCall } from "../env.ts";
-import { sessionPage, sessionsPage } from "./sessions-pages.tsx";
+import { sessionPage } from "./session-page.tsx";
+import { sessionsPage } from "./sessions-page.tsx";
 
 const SEE = { role: "viewer", scope: "site" } as const;
 

@@ -1,0 +1,66 @@
+import type { Site } from "../store/directory/sites.ts";
+import {
+  type CustomerRow,
+  selectCustomerOf,
+  selectCustomerSummary,
+  selectLatestCustomers,
+} from "../store/home/customer-summary.ts";
+import { customerUnknown } from "./refusals.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
+
+export type { CustomerRow } from "../store/home/customer-summary.ts";
+
+/** How many of the newest sessions {@link latestCustomers} looks at. */
+export const CUSTOMERS_AMONG = 1_000;
+
+/** How many of a customer's newest sessions {@link readCustomer} looks at for metadata. */
+export const METADATA_AMONG = 20;
+
+/** A customer as the console shows them. */
+export interface ShownCustomer {
+  sbs: string;
+  name: string;
+  ip: string;
+  first: { id: number; createdAt: number };
+  last: { id: number; createdAt: number };
+  /** How many sessions; counting stops at `COUNT_LIMIT`. */
+  sessions: number;
+  /** The names of the newest metadata, with the different values of each, the newest first. */
+  metadata: Map<string, string[]>;
+}
+
+/** The customers of a site's newest sessions, the latest first. */
+export const latestCustomers = (
+  ctx: ServiceContext,
+  { site, limit }: { site: Site; limit: number },
+): Promise<CustomerRow[]> => selectLatestCustomers(homeOf(ctx, site), site.id, CUSTOMERS_AMONG, limit);
+
+/** The id of the customer of a session; undefined when the site has no such session. */
+export const customerOf = (
+  ctx: ServiceContext,
+  { site, chatId }: { site: Site; chatId: number },
+): Promise<string | undefined> => selectCustomerOf(homeOf(ctx, site), site.id, chatId);
+
+/** A customer, for their page. @throws ServiceError `not_found`, reason `customer_unknown` */
+export async function readCustomer(
+  ctx: ServiceContext,
+  { site, sbs }: { site: Site; sbs: string },
+): Promise<ShownCustomer> {
+  const found = await selectCustomerSummary(homeOf(ctx, site), site.id, sbs, METADATA_AMONG);
+  if (found === undefined) throw customerUnknown();
+  const { customer, first, last, count } = found;
+  const metadata = new Map<string, string[]>();
+  for (const [name, value] of found.metadata.flatMap((each) => Object.entries(each))) {
+    const values = metadata.get(name) ?? [];
+    if (!values.includes(value)) metadata.set(name, [...values, value]);
+  }
+  return {
+    sbs,
+    name: customer.name,
+    ip: customer.ip,
+    first,
+    last: { id: last.id, createdAt: last.createdAt },
+    sessions: count,
+    metadata,
+  };
+}

@@ -1,0 +1,47 @@
+import type { Site } from "../store/directory/sites.ts";
+import {
+  MOST_EVENTS,
+  type SessionDelivery,
+  type SessionEvent,
+  selectTimeline,
+} from "../store/home/session-timeline.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
+import type { StoredSession } from "./sessions.ts";
+
+export type { SessionDelivery } from "../store/home/session-timeline.ts";
+
+/** What happened to a session: by a call, or by the events that a call left. */
+export type Happening =
+  | { what: "opened"; at: number }
+  | { what: "added"; at: number; addedBy: number; agents: StoredSession["participants"] }
+  | { what: "event"; at: number; event: SessionEvent; deliveries: SessionDelivery[] };
+
+/**
+ * What happened to a session, the oldest first: its opening, agents who joined later, and its events with their deliveries.
+ *
+ * @returns `isCut`: whether it may have more events
+ */
+export async function readTimeline(
+  ctx: ServiceContext,
+  { site, stored }: { site: Site; stored: StoredSession },
+): Promise<{ happenings: Happening[]; isCut: boolean }> {
+  const { session, participants } = stored;
+  const opened = session.createdAt;
+  const later = Map.groupBy(
+    participants.filter(({ addedAt }) => addedAt !== opened),
+    ({ addedAt, addedBy }) => `${addedAt}/${addedBy}`,
+  );
+  const added = [...later.values()].flatMap((agents): Happening[] => {
+    const [first] = agents;
+    return first === undefined ? [] : [{ what: "added", at: first.addedAt, addedBy: first.addedBy, agents }];
+  });
+  const times = [opened, ...added.map(({ at }) => at)];
+  const { events, deliveries } = await selectTimeline(homeOf(ctx, site), site.id, session.id, times);
+  const told = events.map((event): Happening => {
+    const its = deliveries.filter(({ seq }) => seq === event.seq);
+    return { what: "event", at: event.createdAt, event, deliveries: its };
+  });
+  // The sort is stable: what happened stands before the event of the same second that tells of it.
+  const happenings = [{ what: "opened" as const, at: opened }, ...added, ...told].sort((a, b) => a.at - b.at);
+  return { happenings, isCut: events.length === MOST_EVENTS };
+}

@@ -1,0 +1,223 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { databaseOf } from "../../../support/homes.ts";
+import { newWebhook } from "../../../support/new-webhook.ts";
+import { seedAgents } from "../../../support/seed-agents.ts";
+import { seedSession } from "../../../support/seed-session.ts";
+import { NOW, World } from "../../../support/world.ts";
+import { start } from "./sessions-world.ts";
+
+/** What stands beside a term of a page's facts. */
+function fact(html: string, term: string): string | undefined {
+  const [, value] = new RegExp(`<dt>${term}</dt><dd>(.*?)</dd>`, "s").exec(html) ?? [];
+  return value
+    ?.replace(/<[^>]*>/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+/** What happened, each second as one text. */
+const happened = (html: string): string[] => {
+  const [, list = ""] = /<ol class="timeline">(.*?)<\/ol>/s.exec(html) ?? [];
+  return [...list.matchAll(/<li><time.*?<\/time>(.*?)<\/li>(?=<li><time|$)/gs)].map(([, said = ""]) =>
+    said
+      .replace(/<[^>]*>/g, " ")
+      .replace(/\s+/g, " ")
+      .trim(),
+  );
+};
+
+describe("the page of a session", () => {
+  it("shows who said what, who takes part and the titles, all escaped", async () => {
+    const { world, visitor, path } = await start();
+    const id = await world.chatId({
+      sender_type: 1,
+      sbs_mc: "<b>Mei</b>",
+      title: "<i>Title</i>",
+      content: "<script>alert(1)</script>\nsecond line",
+      kefu_id: [1, 2, 3],
+    });
+    const page = await visitor.page(`${path}/${id}`);
+    expect(page).toContain('<p class="said">&lt;script&gt;alert(1)&lt;/script&gt;\nsecond line</p>');
+    expect(page).toContain('<li class="visitor">');
+    expect(page).toContain("<strong><bdi>&lt;b&gt;Mei&lt;/b&gt;</bdi></strong>");
+    for (const text of [
+      "<bdi>Agent 1</bdi> (1)",
+      "<bdi>Agent 2</bdi> (2)",
+      "<bdi>Agent 3</bdi> (3)",
+      "&lt;i&gt;Title&lt;/i&gt;",
+      "127.0.0.1",
+      "Waiting",
+    ]) {
+      expect(page).toContain(text);
+    }
+    expect(page).not.toMatch(/<script>|<b>|<i>/);
+    const system = await world.chatId({ sender_type: 3 });
+    expect(await visitor.page(`${path}/${system}`)).toContain("System (uid 0)");
+  });
+
+  it("opens with the title, once, and keeps it out of the browser's history", async () => {
+    const { world, visitor, path } = await start();
+    const id = await world.chatId({ title: "Parcel not received", content: "Where is it?" });
+    const page = await visitor.open(`${path}/${id}`);
+    expect([page.heading, page.html.match(/Parcel not received/g)?.length]).toEqual(["Parcel not received", 1]);
+    expect(page.html).toContain(`<title>Session ${id} · `);
+    expect(fact(page.html, "Automatic title")).toBe("Where is it?");
+    await env.DB.prepare("UPDATE sessions SET agent_title = 'Lost parcel' WHERE site_id = ?").bind(world.siteId).run();
+    const apart = await visitor.open(`${path}/${id}`);
+    expect([apart.heading, fact(apart.html, "Title for the visitor"), fact(apart.html, "Title for agents")]).toEqual([
+      "Lost parcel",
+      "Parcel not received",
+      undefined,
+    ]);
+  });
+
+  it("leads to the customer, the app and the call that opened it", async () => {
+    const { world, visitor, site, path } = await start();
+    const { envelope, headers } = await world.create({ sbs: "mei", sbs_mc: "Mei Tanaka" });
+    const id = (envelope.data as { chat_id: number }).chat_id;
+    const requestId = headers.get("x-request-id") ?? "";
+    const page = await visitor.open(`${path}/${id}`);
+    expect(page.link("Mei Tanaka")).toBe(`${site}/customers?chat_id=${id}`);
+    expect(fact(page.html, "Customer")).toBe("Mei Tanaka mei · 127.0.0.1");
+    expect(page.link("App")).toBe(`${site}/apps/${world.appid}`);
+    expect(page.link(requestId)).toBe(`${site}/requests/${requestId}`);
+    expect(page.html).toContain(`data-copy="request-id"`);
+    // A session from before request ids were kept.
+    const old = await visitor.open(`${path}/${await seedSession(world)}`);
+    expect(fact(old.html, "By the call")).toBeUndefined();
+  });
+
+  it("names the responsible agent first, and folds up more than five others", async () => {
+    const { world, visitor, site, path } = await start();
+    const many = Array.from({ length: 80 }, (_, i) => 100 + i);
+    await seedAgents(world, many);
+    const few = await world.chatId({ kefu_id: [1, 2, 3], fzr_uid: 3 });
+    const small = await visitor.open(`${path}/${few}`);
+    expect(fact(small.html, "Agents")).toBe("Agent 3 (3) Responsible Agent 1 (1) Agent 2 (2)");
+    expect(small.link("Agent 3 (3)")).toBe(`${site}/agents/3`);
+    const crowd = await world.chatId({ kefu_id: [...many, 1], fzr_uid: 1 });
+    const { html } = await visitor.open(`${path}/${crowd}`);
+    expect(fact(html, "Agents")).toMatch(
+      /^Agent 1 \(1\) Responsible 80 more agents Agent 100 \(100\) .* Agent 179 \(179\)$/,
+    );
+    expect(html).toMatch(/<details class="people"><summary>80 more agents<\/summary>/);
+    // An agent whom the site does not have any more has no page.
+    await env.DB.prepare("DELETE FROM agents WHERE site_id = ? AND id = 3").bind(world.siteId).run();
+    expect(fact((await visitor.open(`${path}/${few}`)).html, "Agents")).toBe("3 Responsible Agent 1 (1) Agent 2 (2)");
+  });
+
+  it("shows the pairs that the caller gave, escaped, and no heading for them where there are none", async () => {
+    const { world, visitor, path } = await start();
+    const id = await seedSession(world, { metadata: JSON.stringify({ "shop.plan": "<b>gold</b>", order: "A-17" }) });
+    const page = await visitor.page(`${path}/${id}`);
+    expect(page).toContain("<dt>Metadata</dt>");
+    expect(page).toContain("<code>shop.plan</code> <bdi>&lt;b&gt;gold&lt;/b&gt;</bdi>");
+    expect(page).toContain("<code>order</code> <bdi>A-17</bdi>");
+    const none = await seedSession(world);
+    expect(await visitor.page(`${path}/${none}`)).not.toContain("Metadata");
+  });
+
+  it("shows an unknown status by its own name, without a colour", async () => {
+    const { world, visitor, path } = await start();
+    const id = await seedSession(world);
+    await env.DB.prepare("UPDATE sessions SET status = 'on_hold' WHERE id = ?").bind(id).run();
+    expect(await visitor.page(`${path}/${id}`)).toContain('<span class="badge off">On_hold</span>');
+  });
+});
+
+describe.each(["main", "apac"])("what happened to a session in %s", (home) => {
+  it("is the call, the agents who joined later, and each event with what came of its deliveries", async () => {
+    const { world, visitor, site, path } = await start(home);
+    const well = await newWebhook(world, { url: "https://well.example.com/in", created_at: NOW - 2 });
+    const ill = await newWebhook(world, { url: "https://ill.example.com/in", created_at: NOW - 1 });
+    await world.chatId();
+    const id = await world.chatId({ kefu_id: [1], fzr_uid: 1 });
+    world.clock.now = NOW + 300;
+    expect((await world.add(id, { kefu_ids: "2,3" })).status).toBe(200);
+    await world.chatId();
+    const db = databaseOf(home);
+    const set = (webhook: { id: string }, seq: number, change: string) =>
+      db
+        .prepare(`UPDATE deliveries SET ${change} WHERE site_id = ? AND webhook_id = ? AND seq = ?`)
+        .bind(world.siteId, webhook.id, seq)
+        .run();
+    await set(well, 2, "status = 'delivered', attempts = 1, last_status = 200");
+    await set(ill, 2, "status = 'failed', attempts = 8, last_status = 500, last_error = 'HTTP 500: <b>no</b>'");
+    await set(well, 3, "status = 'skipped', attempts = 1, last_status = 410, last_error = 'HTTP 410'");
+
+    const page = await visitor.open(`${path}/${id}`);
+    expect(happened(page.html)).toEqual([
+      "Opened by the app App Event 2 session.created well.example.com Delivered attempts: 1 ill.example.com Failed attempts: 8 HTTP 500: &lt;b&gt;no&lt;/b&gt;",
+      "Agents joined: 2, added by Agent 1 (1) Agent 2 (2) Agent 3 (3) Event 3 session.agents_added well.example.com Skipped attempts: 1 HTTP 410 ill.example.com Pending",
+    ]);
+    expect(page.link("ill.example.com")).toBe(`${site}/webhooks/${ill.id}?event=2`);
+    expect((await visitor.get(page.link("ill.example.com"))).status).toBe(200);
+  });
+
+  it("is found in a long log, and never holds the events of other sessions", async () => {
+    const { world, visitor, path } = await start(home);
+    await newWebhook(world);
+    const ids: number[] = [];
+    for (let i = 0; i < 12; i++) {
+      world.clock.now = NOW + i * 7;
+      ids.push(await world.chatId());
+    }
+    const seen = await Promise.all(ids.map(async (id) => happened((await visitor.open(`${path}/${id}`)).html)));
+    expect(seen.map(([first = "", ...more]) => [/Event (\d+)/.exec(first)?.[1], more])).toEqual(
+      ids.map((_, i) => [String(i + 1), []]),
+    );
+  });
+});
+
+describe("what happened to a session without events", () => {
+  it("is the call and who joined, also when the log has others or is pruned", async () => {
+    const { world, visitor, path } = await start();
+    const before = await world.chatId({ kefu_id: [1], fzr_uid: 1 });
+    const webhook = await newWebhook(world);
+    const pruned = await world.chatId();
+    await world.chatId();
+    await env.DB.prepare("DELETE FROM deliveries WHERE site_id = ?").bind(world.siteId).run();
+    await env.DB.prepare("DELETE FROM events WHERE site_id = ? AND seq = 1").bind(world.siteId).run();
+    for (const id of [before, pruned]) {
+      expect([id, happened((await visitor.open(`${path}/${id}`)).html)]).toEqual([id, ["Opened by the app App"]]);
+    }
+    const untold = await visitor.open(`${path}/${pruned + 1}`);
+    expect(happened(untold.html)[0]).toContain("Event 2 session.created No webhook gets it");
+    expect(untold.html).not.toContain(webhook.id);
+  });
+
+  it("lists at most 50 events, and says so", async () => {
+    const { world, visitor, path } = await start();
+    await newWebhook(world);
+    const id = await world.chatId();
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+       INSERT INTO events (site_id, seq, id, type, session_id, created_at) SELECT ?1, i, 'evt_' || ?1 || '_' || i, 'session.noted', ?2, ?3 FROM n`,
+    )
+      .bind(world.siteId, id, NOW)
+      .run();
+    const page = await visitor.open(`${path}/${id}`);
+    expect([page.html.match(/session\.noted/g)?.length, page.text.includes("only its first ones are shown")]).toEqual([
+      49,
+      true,
+    ]);
+  });
+});
+
+describe("a session that is not there", () => {
+  it("keeps the tabs of its site, and leads to others, with the status 404", async () => {
+    const { world, visitor, site, path } = await start();
+    const id = await world.chatId({ title: "Late" });
+    const other = await World.create();
+    const elsewhere = await other.chatId();
+    for (let i = 0; i < 3; i++) await other.chatId();
+    for (const missing of [String(elsewhere + 3), "0", "x", "9".repeat(20)]) {
+      const page = await visitor.open(`${path}/${missing}`);
+      expect([page.status, page.heading]).toEqual([404, `This site has no session ${missing}`]);
+      expect([page.link("Webhooks"), page.link("All sessions")]).toEqual([`${site}/webhooks`, path]);
+      const found = await visitor.press(page, "Find", { "Session (chat_id)": String(id) });
+      expect(found.heading).toBe("Late");
+    }
+  });
+});

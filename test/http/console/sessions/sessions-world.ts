@@ -1,0 +1,27 @@
+import type { ConsolePage } from "../../../support/console-page.ts";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { World } from "../../../support/world.ts";
+
+/** A signed-in owner, and the list of a new site's sessions. */
+export async function start(home = "main") {
+  const world = await World.create({}, home);
+  const visitor = await ConsoleVisitor.signedIn(world);
+  const site = `/console/sites/${world.siteId}`;
+  return { world, visitor, site, path: `${site}/sessions` };
+}
+
+/** The ids of the sessions in a list, in its order. */
+export const idsIn = ({ html }: Pick<ConsolePage, "html">): number[] =>
+  [...html.matchAll(/sessions\/(\d+)"/g)].map(([, id]) => Number(id));
+
+/** What the filters in force say. */
+export const chipsOf = ({ html }: ConsolePage): string[] =>
+  [...html.matchAll(/<a class="chip" href="[^"]*"><span>(.*?)<\/span>/g)].map(([, said = ""]) =>
+    said.replace(/<[^>]*>/g, ""),
+  );
+
+/** The address of the list without the filter of this label. */
+export const without = ({ html }: ConsolePage, label: string): string => {
+  const [, href = ""] = new RegExp(`<a class="chip" href="([^"]*)"><span>${label}:`).exec(html) ?? [];
+  return href.replaceAll("&amp;", "&");
+};
