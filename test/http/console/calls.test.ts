@@ -153,6 +153,7 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
     {},
     { before: async (world) => void sessionsToEnd.set(world, await ownSession(await visitorOf(world))) },
   ],
+  "POST /sites/:site_id/customers/find": [{ body: { sbs: "customer_001" } }],
   "POST /sites/:site_id/customers/export": [{ body: { sbs: "customer_001" } }],
   "POST /sites/:site_id/customers/erase": [
     { body: { sbs: "customer_001" } },

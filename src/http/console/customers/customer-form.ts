@@ -8,6 +8,10 @@ import type { View } from "../view.ts";
 
 export const customersPath = ({ id }: Pick<Site, "id">): string => `/console/sites/${id}/customers`;
 
+/** The address of a customer's page: it names one of their sessions, because the customer's id must stand in no address. */
+export const customerPath = (site: Pick<Site, "id">, chatId: number): string =>
+  `${customersPath(site)}?chat_id=${chatId}`;
+
 type Values = Record<string, string>;
 
 /**
@@ -40,9 +44,12 @@ export function sentCustomer({ t }: View, form: Values): { values: Values; enter
 export const unknownCustomer = (view: View, error: unknown): Values | undefined =>
   isRefusedFor(error, "customer_unknown") ? { sbs: unknownText(view) } : undefined;
 
+/** Whether the form named a customer whom the site does not have. */
+export const isUnknown = (view: View, errors: Values): boolean => errors.sbs === unknownText(view);
+
 /** 404 when the site has no such customer, and 400 for any other error of a field. */
 export function statusOf(view: View, errors: Values): 200 | 400 | 404 {
-  if (errors.sbs === unknownText(view)) return 404;
+  if (isUnknown(view, errors)) return 404;
   return Object.keys(errors).length > 0 ? 400 : 200;
 }
 

@@ -9,8 +9,16 @@ import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { Faults } from "../parts/form.tsx";
-import { customersPath, customerValue, sentCustomer, statusOf, unknownCustomer } from "./customer-form.ts";
-import { customersPage, ShownSbs } from "./customers-page.tsx";
+import {
+  customerPath,
+  customersPath,
+  customerValue,
+  sentCustomer,
+  statusOf,
+  unknownCustomer,
+} from "./customer-form.ts";
+import { customersPage } from "./customers-page.tsx";
+import { ShownSbs } from "./shown-sbs.tsx";
 import { WhatStays } from "./what-stays.tsx";
 
 /** Answers the button that asks first, and then the form that erases: it has `asked`, and its box must be ticked. */
@@ -58,6 +66,7 @@ async function askPage(c: PageContext, site: Site, sbs: string, again?: Filled):
   const { view } = c.var;
   const { t } = view;
   const { name, chatIds } = await findCustomer(c.var.ctx, { site, sbs });
+  const last = chatIds.at(-1);
   const count = new Intl.NumberFormat(view.language).format(chatIds.length);
   const errors = again?.errors ?? {};
   const hidden = { customer: customerValue(sbs), asked: "yes" };
@@ -75,7 +84,7 @@ async function askPage(c: PageContext, site: Site, sbs: string, again?: Filled):
             <dd>
               <bdi>{name}</bdi>
             </dd>
-            <dt>sbs</dt>
+            <dt>{t("Customer id (sbs)")}</dt>
             <dd>
               <ShownSbs sbs={sbs} />
             </dd>
@@ -115,7 +124,7 @@ async function askPage(c: PageContext, site: Site, sbs: string, again?: Filled):
         }
         button={t("Erase now")}
         keep={t("Cancel")}
-        back={customersPath(site)}
+        back={last === undefined ? customersPath(site) : customerPath(site, last)}
       />
       <WhatStays view={view} />
     </>

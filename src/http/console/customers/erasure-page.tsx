@@ -9,8 +9,8 @@ import { Form } from "../parts/form.tsx";
 import { Copyable, NoticeBox } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { customersPath } from "./customer-form.ts";
-import { ShownSbs } from "./customers-page.tsx";
 import { Recipients } from "./recipients.tsx";
+import { ShownSbs } from "./shown-sbs.tsx";
 import { WhatStays } from "./what-stays.tsx";
 
 const erasureOf = (c: PageContext) => c.req.param("erasure_id") ?? "";
@@ -55,7 +55,7 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
         <dl class="facts">
           {sbs !== null && (
             <>
-              <dt>sbs</dt>
+              <dt>{t("Customer id (sbs)")}</dt>
               <dd>
                 <ShownSbs sbs={sbs} />
               </dd>

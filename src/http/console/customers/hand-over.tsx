@@ -9,7 +9,8 @@ import { showPage } from "../layout.tsx";
 import { Action } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
 import { customersPath, customerValue, sentCustomer, unknownCustomer } from "./customer-form.ts";
-import { customersPage, ShownSbs } from "./customers-page.tsx";
+import { customersPage } from "./customers-page.tsx";
+import { ShownSbs } from "./shown-sbs.tsx";
 
 /** Workers Free allows 50 queries in an invocation, and a page of an export has about eleven. */
 const PAGES_PER_FILE = 3;
@@ -102,7 +103,7 @@ function partsPage(
           <dd>
             <bdi>{name}</bdi>
           </dd>
-          <dt>sbs</dt>
+          <dt>{t("Customer id (sbs)")}</dt>
           <dd>
             <ShownSbs sbs={sbs} />
           </dd>

@@ -1,3 +1,4 @@
+import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import type { Replacements } from "../../../support/isolate.ts";
@@ -9,6 +10,17 @@ export async function start(home = "apac", bindings: Replacements = {}) {
   const visitor = await ConsoleVisitor.signedIn(world);
   return { world, visitor, path: `/console/sites/${world.siteId}/customers` };
 }
+
+/** The field that finds a customer. */
+export const SBS = "Customer id (sbs), to the letter";
+
+/** The page of the customer whose id is typed into the list of customers, or this list again with an error. */
+export const found = async (visitor: ConsoleVisitor, path: string, sbs: string): Promise<ConsolePage> =>
+  visitor.press(await visitor.open(path), "Find", { [SBS]: sbs });
+
+/** The page that asks before that customer is erased. */
+export const askedToErase = async (visitor: ConsoleVisitor, path: string, sbs: string): Promise<ConsolePage> =>
+  visitor.press(await found(visitor, path, sbs), "Erase this customer…");
 
 /** Stores many sessions of one customer, with a message each. @returns their chat ids */
 export async function manySessions({ home, siteId, appid }: World, sbs: string, count: number): Promise<number[]> {

@@ -4,17 +4,17 @@ import type { ConsolePage } from "../../../support/console-page.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { ADMIN_TOKEN, NOW } from "../../../support/world.ts";
-import { audited, manySessions, start } from "./customers-world.ts";
+import { askedToErase, audited, found, manySessions, SBS, start } from "./customers-world.ts";
 
 const DAY = 86_400;
-const SBS = "Customer (sbs)";
 const SURE = { "Nobody can undo this": "on" };
 const actionsOf = async (world: Parameters<typeof audited>[0]) => (await audited(world)).map(([action]) => action);
 const iso = (at: number) => `datetime="${new Date(at * 1000).toISOString()}"`;
 
 /** What stands beside a term of a page's facts. */
 function fact(page: ConsolePage, term: string): string {
-  const [, value = ""] = new RegExp(`<dt>${term}</dt><dd>(.*?)</dd>`, "s").exec(page.html) ?? [];
+  const [, value = ""] =
+    new RegExp(`<dt>${term.replace(/[()]/g, "\\$&")}</dt><dd>(.*?)</dd>`, "s").exec(page.html) ?? [];
   return value.replace(/<[^>]*>/g, "").trim();
 }
 
@@ -32,9 +32,9 @@ describe.each(["main", "apac"])("erasing a customer in %s", (home) => {
       .run();
     const before = await world.stored();
 
-    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const asked = await askedToErase(visitor, path, "mei");
     expect([asked.status, asked.heading]).toEqual([200, "Erase this customer's data?"]);
-    expect(["Customer", "sbs", "Sessions", "chat_id"].map((term) => fact(asked, term))).toEqual([
+    expect(["Customer", "Customer id (sbs)", "Sessions", "chat_id"].map((term) => fact(asked, term))).toEqual([
       "Mei Tanaka",
       "mei",
       "2",
@@ -78,14 +78,18 @@ describe("an erasure of several steps", () => {
   it("shows how many sessions are left, and goes on by its button until none is", async () => {
     const { world, visitor, path } = await start();
     await manySessions(world, "many", 370);
-    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "many" });
+    const asked = await askedToErase(visitor, path, "many");
     expect([fact(asked, "Sessions"), fact(asked, "chat_id")]).toEqual(["370", "1, 2, 3 … 370"]);
     const begun = await visitor.press(asked, "Erase now", SURE);
     expect([begun.heading, begun.notices]).toEqual([
       "Erasing a customer's data",
       ["It is not done: sessions left: 120"],
     ]);
-    expect([fact(begun, "Sessions"), fact(begun, "Sessions left"), fact(begun, "sbs")]).toEqual(["250", "120", "many"]);
+    expect([fact(begun, "Sessions"), fact(begun, "Sessions left"), fact(begun, "Customer id (sbs)")]).toEqual([
+      "250",
+      "120",
+      "many",
+    ]);
     expect((await world.stored()).sessions).toHaveLength(120);
     const done = await visitor.press(begun, "Go on erasing");
     expect([done.path, done.notices, fact(done, "Sessions")]).toEqual([begun.path, ["It is done"], "370"]);
@@ -99,11 +103,11 @@ describe("an erasure of several steps", () => {
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
   });
 
-  it("goes on from the first page too, when its own page was closed", async () => {
+  it("goes on from the customer's page too, when its own page was closed", async () => {
     const { world, visitor, path } = await start();
     await manySessions(world, "many", 251);
     const begin = async () => {
-      const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "many" });
+      const asked = await askedToErase(visitor, path, "many");
       return visitor.press(asked, "Erase now", SURE);
     };
     const first = await begin();
@@ -115,7 +119,7 @@ describe("an erasure of several steps", () => {
   it("is carried out once by two tabs that go on at the same time", async () => {
     const { world, visitor, path } = await start();
     await manySessions(world, "many", 400);
-    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "many" });
+    const asked = await askedToErase(visitor, path, "many");
     const begun = await visitor.press(asked, "Erase now", SURE);
     const other = await visitor.open(begun.path);
     const [one, two] = await Promise.all([
@@ -133,7 +137,7 @@ describe("a form that erases", () => {
   it("leads to the same result when it is sent twice, at once or later", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
-    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const asked = await askedToErase(visitor, path, "mei");
     const [one, two] = await Promise.all([
       visitor.press(asked, "Erase now", SURE),
       visitor.press(asked, "Erase now", SURE),
@@ -144,7 +148,7 @@ describe("a form that erases", () => {
     expect(later.path).toBe(one.path);
     // It was about what was there then: a session that came later needs another question.
     expect((await world.stored()).sessions).toHaveLength(1);
-    const anew = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const anew = await askedToErase(visitor, path, "mei");
     const second = await visitor.press(anew, "Erase now", SURE);
     expect([second.notices, second.path === one.path]).toEqual([["It is done"], false]);
     expect((await world.stored()).sessions).toEqual([]);
@@ -153,7 +157,7 @@ describe("a form that erases", () => {
   it("of another tab leads to the erasure that was done", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
-    const ask = async () => visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const ask = async () => askedToErase(visitor, path, "mei");
     const tabs = [await ask(), await ask()] as const;
     const first = await visitor.press(tabs[0], "Erase now", SURE);
     const second = await visitor.press(tabs[1], "Erase now", SURE);
@@ -163,30 +167,33 @@ describe("a form that erases", () => {
 
   it("says at the field that the customer is unknown, and leads to the erasure of one who is gone", async () => {
     const { world, visitor, path } = await start();
-    const form = await visitor.open(path);
-    const unknown = await visitor.press(form, "Erase…", { [SBS]: "mei" });
-    expect([unknown.status, unknown.link(SBS), unknown.value(SBS)]).toEqual([404, "#sbs", "mei"]);
-    expect((await visitor.press(form, "Erase…", { [SBS]: "" })).status).toBe(400);
+    const unknown = await found(visitor, path, "mei");
+    expect([unknown.status, unknown.link("Customer id (sbs)"), unknown.value(SBS)]).toEqual([404, "#sbs", "mei"]);
+    const never = await visitor.press(unknown, "Look for an erasure");
+    expect([never.status, never.value(SBS)]).toEqual([404, "mei"]);
     await world.chatId({ sbs: "mei" });
-    const asked = await visitor.press(form, "Erase…", { [SBS]: "mei" });
+    const page = await found(visitor, path, "mei");
+    const asked = await visitor.press(page, "Erase this customer…");
     const done = await visitor.press(asked, "Erase now", SURE);
-    const gone = await visitor.press(form, "Erase…", { [SBS]: "mei" });
+    const gone = await visitor.press(await found(visitor, path, "mei"), "Look for an erasure");
     expect([gone.status, gone.path, gone.heading]).toEqual([200, done.path, "A customer's data was erased"]);
+    // The page of the customer, which was open since before.
+    expect((await visitor.press(page, "Erase this customer…")).path).toBe(done.path);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
-    const handedOver = await visitor.press(form, "Hand over as a file", { [SBS]: "mei" });
+    const handedOver = await visitor.press(page, "Hand over as a file");
     expect([handedOver.status, /id="sbs-error">([^<]*)</.exec(handedOver.html)?.[1]]).toEqual([
       404,
       "This site has no such customer. If there was one who was erased, nothing is left of them here.",
     ]);
-    const never = { form: form.value("form"), customer: '"never"', asked: "yes", sure: "on" };
-    expect((await visitor.post(`${path}/erase`, never)).status).toBe(404);
-    expect((await visitor.post(`${path}/erase`, { ...never, customer: "{" })).status).toBe(400);
+    const forged = { form: page.value("form"), customer: '"never"', asked: "yes", sure: "on" };
+    expect((await visitor.post(`${path}/erase`, forged)).status).toBe(404);
+    expect((await visitor.post(`${path}/erase`, { ...forged, customer: "{" })).status).toBe(400);
   });
 
   it("asks again after a change of language or a new sign-in, and erases nothing by it", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
-    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const asked = await askedToErase(visitor, path, "mei");
     const chinese = await visitor.press(asked, "中文");
     expect([chinese.status, chinese.heading]).toEqual([200, "抹除此客户的数据？"]);
     visitor.cookies.clear();
@@ -206,7 +213,7 @@ describe("an erasure that cannot be done now", () => {
   it.each(["apac", "main"])("is 503 while the home %s is closed, and deletes nothing", async (closed) => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
-    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const asked = await askedToErase(visitor, path, "mei");
     const before = await world.stored();
     const other = visitor.through(world.anotherIsolate({ CLOSED_HOMES: closed }));
     const page = await other.press(asked, "Erase now", SURE);
@@ -216,14 +223,14 @@ describe("an erasure that cannot be done now", () => {
       expect.any(String),
     ]);
     expect([await world.stored(), await audited(world)]).toEqual([before, []]);
-    const again = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const again = await askedToErase(visitor, path, "mei");
     expect((await visitor.press(again, "Erase now", SURE)).notices).toEqual(["It is done"]);
   });
 
   it("is no page for an erasure of another site, or none", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
-    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const asked = await askedToErase(visitor, path, "mei");
     const { path: done } = await visitor.press(asked, "Erase now", SURE);
     const { path: elsewhere } = await start();
     const other = done.replace(path, elsewhere);
@@ -239,7 +246,7 @@ describe("an erasure that is under way", () => {
   it("does not go on while the directory is closed", async () => {
     const { world, visitor, path } = await start();
     await manySessions(world, "many", 300);
-    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "many" });
+    const asked = await askedToErase(visitor, path, "many");
     const begun = await visitor.press(asked, "Erase now", SURE);
     const closed = visitor.through(world.anotherIsolate({ CLOSED_HOMES: "main" }));
     const refused = await closed.press(begun, "Go on erasing");
@@ -253,7 +260,7 @@ describe("a deployment without KV", () => {
   it("gives receipts again of sessions that came before they were kept", async () => {
     const { world, visitor, path } = await start("main", { CREDENTIALS: undefined });
     await world.chatId({ sbs: "mei" });
-    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const asked = await askedToErase(visitor, path, "mei");
     const begun = await visitor.press(asked, "Erase now", SURE);
     const newer = await world.chatId({ sbs: "mei" });
     const again = await visitor.press(begun, "I have kept them: erase now");
@@ -266,7 +273,7 @@ describe("a deployment without KV", () => {
   it("gives receipts to keep before anything is deleted", async () => {
     const { world, visitor, path } = await start("main", { CREDENTIALS: undefined });
     const chatId = await world.chatId({ sbs: "mei" });
-    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const asked = await askedToErase(visitor, path, "mei");
     const begun = await visitor.press(asked, "Erase now", SURE);
     expect(begun.notices).toEqual(["Nothing is erased yet: keep the receipts below first"]);
     expect((await world.stored()).sessions).toHaveLength(1);

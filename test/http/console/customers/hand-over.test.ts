@@ -1,8 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { ConsolePage } from "../../../support/console-page.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
-import { audited, manySessions, start } from "./customers-world.ts";
+import { ADMIN_TOKEN } from "../../../support/world.ts";
+import { audited, found, manySessions, SBS, start } from "./customers-world.ts";
 
 interface File {
   customer: { sbs: string; name: string };
@@ -21,7 +23,7 @@ describe("handing a customer's data over", () => {
     const theirs = { sbs: "mei", sbs_mc: "Mei 😀", content: "Where is it?", metadata: { order: "7" } };
     const chatIds = [await world.chatId(theirs), await world.chatId(theirs)];
     await world.chatId({ sbs: "other" });
-    const answer = await visitor.submit(await visitor.open(path), HAND_OVER, { "Customer (sbs)": "mei" });
+    const answer = await visitor.submit(await found(visitor, path, "mei"), HAND_OVER);
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("application/json");
     expect(answer.headers.get("content-disposition")).toBe(
@@ -40,8 +42,8 @@ describe("handing a customer's data over", () => {
   it("may be pressed again, and reads anew each time", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
-    const page = await visitor.open(path);
-    const press = async () => fileOf(await visitor.submit(page, HAND_OVER, { "Customer (sbs)": "mei" }));
+    const page = await found(visitor, path, "mei");
+    const press = async () => fileOf(await visitor.submit(page, HAND_OVER));
     expect((await press()).sessions).toHaveLength(1);
     await world.chatId({ sbs: "mei" });
     expect((await press()).sessions).toHaveLength(2);
@@ -50,7 +52,7 @@ describe("handing a customer's data over", () => {
   it("is one file of 150 sessions", async () => {
     const { world, visitor, path } = await start();
     const chatIds = await manySessions(world, "many", 150);
-    const answer = await visitor.submit(await visitor.open(path), HAND_OVER, { "Customer (sbs)": "many" });
+    const answer = await visitor.submit(await found(visitor, path, "many"), HAND_OVER);
     const file = await fileOf(answer);
     expect(file.sessions.map((session) => session.chat_id)).toEqual(chatIds);
     expect(file.next_cursor).toBe(null);
@@ -60,7 +62,7 @@ describe("handing a customer's data over", () => {
   it("is several files of a customer with more, which have each session once", async () => {
     const { world, visitor, path } = await start();
     const chatIds = await manySessions(world, "many", 331);
-    const page = await visitor.press(await visitor.open(path), HAND_OVER, { "Customer (sbs)": "many" });
+    const page = await visitor.press(await found(visitor, path, "many"), HAND_OVER);
     expect([page.status, await audited(world)]).toEqual([200, []]);
     expect(page.rows.map((row) => row.slice(0, 3))).toEqual([
       ["1", "150", "1 – 150"],
@@ -85,7 +87,7 @@ describe("handing a customer's data over", () => {
   it("lists further files of a customer with over 10,000 sessions", async () => {
     const { world, visitor, path } = await start();
     await manySessions(world, "most", 10_002);
-    const page = await visitor.press(await visitor.open(path), HAND_OVER, { "Customer (sbs)": "most" });
+    const page = await visitor.press(await found(visitor, path, "most"), HAND_OVER);
     expect(page.text).toContain("Sessions 10,000 or more");
     expect(page.rows.at(-1)?.slice(0, 3)).toEqual(["67", "100", "9901 – 10000"]);
     const further = await visitor.press(page, "Further files…");
@@ -101,14 +103,18 @@ describe("handing a customer's data over", () => {
   ])("says at the field what is wrong with %j", async (sbs, status, text) => {
     const { world, visitor, path } = await start();
     const before = await world.operated();
-    const page = await visitor.press(await visitor.open(path), HAND_OVER, { "Customer (sbs)": sbs });
-    expect([page.status, page.notices, page.link("Customer (sbs)")]).toEqual([
-      status,
-      ["Nothing was changed."],
-      "#sbs",
-    ]);
-    expect(/id="sbs-error">([^<]*)</.exec(page.html)?.[1]).toContain(text);
-    expect(page.value("Customer (sbs)")).toBe(sbs);
+    const form = (await visitor.open(path)).value("form");
+    // The form of a page that finds a customer, and that of a page which was open when they went.
+    for (const action of ["find", "export"]) {
+      const page = await ConsolePage.read(await visitor.post(`${path}/${action}`, { form, sbs }), path);
+      expect([page.status, page.notices, page.link("Customer id (sbs)")]).toEqual([
+        status,
+        ["No customer was found, and nothing was changed."],
+        "#sbs",
+      ]);
+      expect(/id="sbs-error">([^<]*)</.exec(page.html)?.[1]).toContain(text);
+      expect(page.value(SBS)).toBe(sbs);
+    }
     expect(await world.operated()).toEqual(before);
   });
 
@@ -116,62 +122,56 @@ describe("handing a customer's data over", () => {
     const { world, visitor, path } = await start();
     const sbs = "😀".repeat(64);
     await world.chatId({ sbs });
-    const answer = await visitor.submit(await visitor.open(path), HAND_OVER, { "Customer (sbs)": sbs });
+    const answer = await visitor.submit(await found(visitor, path, sbs), HAND_OVER);
     expect((await fileOf(answer)).customer.sbs).toBe(sbs);
   });
 
   it("keeps what was typed through a change of language, and hands nothing over by it", async () => {
     const { world, visitor, path } = await start();
-    const refused = await visitor.press(await visitor.open(path), HAND_OVER, { "Customer (sbs)": "late" });
+    const missed = await found(visitor, path, "late");
+    const chinese = await visitor.press(missed, "中文");
+    expect([chinese.status, chinese.heading, chinese.value("客户编号 (sbs)，须完全一致")]).toEqual([
+      404,
+      "客户",
+      "late",
+    ]);
     await world.chatId({ sbs: "late" });
-    const chinese = await visitor.press(refused, "中文");
-    expect([chinese.status, chinese.heading, chinese.value("客户编号（sbs）")]).toEqual([200, "客户数据", "late"]);
+    const page = await visitor.press(chinese, "查找");
     expect(await audited(world)).toEqual([]);
-    const answer = await visitor.submit(chinese, "导出为文件");
-    expect((await fileOf(answer)).customer.sbs).toBe("late");
+    expect((await fileOf(await visitor.submit(page, "导出为文件"))).customer.sbs).toBe("late");
   });
 
-  it("is reached from a session, with the customer filled in", async () => {
+  it("waits for a second press after a new sign-in, on the customer's page", async () => {
     const { world, visitor, path } = await start();
-    const chatId = await world.chatId({ sbs: "mei/../7" });
-    const session = await visitor.open(`/console/sites/${world.siteId}/sessions/${chatId}`);
-    const link = session.link("Hand over or erase this customer's data");
-    expect(link).toBe(`${path}?chat_id=${chatId}`);
-    const page = await visitor.open(link);
-    expect(page.value("Customer (sbs)")).toBe("mei/../7");
-    expect((await fileOf(await visitor.submit(page, HAND_OVER))).sessions).toHaveLength(1);
-    const found = await visitor.press(await visitor.open(path), "Fill in", {
-      "Or the customer of a session (chat_id)": String(chatId),
-    });
-    expect(found.value("Customer (sbs)")).toBe("mei/../7");
+    await world.chatId({ sbs: "mei\nx", sbs_mc: "Mei" });
+    const page = await visitor.open((await visitor.open(path)).link("Mei"));
+    visitor.cookies.clear();
+    const door = await visitor.press(page, HAND_OVER);
+    const back = await visitor.press(door, "Sign in", { "Admin token": ADMIN_TOKEN });
+    expect([back.heading, back.notices, await audited(world)]).toEqual([
+      "Mei",
+      ["Nothing was changed yet: look the form over and send it."],
+      [],
+    ]);
+    expect((await fileOf(await visitor.submit(back, HAND_OVER))).customer.sbs).toBe("mei\nx");
   });
-
-  it.each(["99", "x", "-1", "9".repeat(16)])(
-    "fills in nothing for the session %j, which the site does not have",
-    async (id) => {
-      const { visitor, path } = await start();
-      const page = await visitor.open(`${path}?chat_id=${id}`);
-      expect([page.status, page.notices, page.value("Customer (sbs)")]).toEqual([
-        200,
-        [`This site has no session ${id}`],
-        "",
-      ]);
-    },
-  );
 
   it("knows no customer of another site", async () => {
     const { world } = await start();
     await world.chatId({ sbs: "theirs" });
     const { visitor, path } = await start();
-    const page = await visitor.press(await visitor.open(path), HAND_OVER, { "Customer (sbs)": "theirs" });
-    expect(page.status).toBe(404);
+    const page = await found(visitor, path, "theirs");
+    expect([page.status, page.has(HAND_OVER)]).toEqual([404, false]);
+    const answer = await visitor.post(`${path}/export`, { form: page.value("form"), sbs: "theirs" });
+    expect(answer.status).toBe(404);
   });
 
   it("is 503 when its home does not answer, and may be tried again: nothing was changed", async () => {
     const { world, visitor, path } = await start();
-    const page = await visitor.open(path);
+    await world.chatId({ sbs: "mei" });
+    const page = await found(visitor, path, "mei");
     const silent = world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
-    const answer = await visitor.through(silent).press(page, HAND_OVER, { "Customer (sbs)": "mei" });
+    const answer = await visitor.through(silent).press(page, HAND_OVER);
     expect([answer.status, answer.heading]).toEqual([503, "The home apac or the directory does not answer"]);
     expect(answer.text).toContain("Try again in a moment.");
     expect(answer.text).not.toContain("look before you repeat it");

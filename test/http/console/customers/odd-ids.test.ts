@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { tablesOf } from "../../../support/read-store.ts";
 import type { World } from "../../../support/world.ts";
-import { audited, manySessions, start } from "./customers-world.ts";
+import { askedToErase, audited, found, manySessions, SBS, start } from "./customers-world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -54,7 +54,7 @@ describe("a customer with the id", () => {
     const page = await visitor.open(`${path}?chat_id=${chatId}`);
     const file = JSON.parse(await (await visitor.submit(page, "Hand over as a file")).text());
     expect([file.customer.sbs, file.sessions.length]).toEqual([sbs, 1]);
-    const asked = await visitor.press(page, "Erase…");
+    const asked = await visitor.press(page, "Erase this customer…");
     expect([asked.status, asked.heading]).toEqual([200, "Erase this customer's data?"]);
     expect(asked.html).not.toContain("<script>alert");
     const done = await visitor.press(asked, "Erase now", SURE);
@@ -65,7 +65,7 @@ describe("a customer with the id", () => {
   it.each(ODD.filter((sbs) => !/\p{Cc}/u.test(sbs)))("%j may be typed", async (sbs) => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs });
-    const asked = await visitor.press(await visitor.open(path), "Erase…", { "Customer (sbs)": sbs });
+    const asked = await askedToErase(visitor, path, sbs);
     await visitor.press(asked, "Erase now", SURE);
     expect((await world.stored()).customers).toEqual([]);
   });
@@ -73,8 +73,8 @@ describe("a customer with the id", () => {
   it("that is not there is shown again as it was typed", async () => {
     const { visitor, path } = await start();
     for (const sbs of ODD.filter((each) => !/\p{Cc}/u.test(each))) {
-      const page = await visitor.press(await visitor.open(path), "Erase…", { "Customer (sbs)": sbs });
-      expect([page.status, page.value("Customer (sbs)")]).toEqual([404, sbs]);
+      const page = await found(visitor, path, sbs);
+      expect([page.status, page.value(SBS)]).toEqual([404, sbs]);
       expect(page.html).not.toContain("<script>alert");
     }
   });
@@ -91,16 +91,17 @@ describe("the id of a customer", () => {
     await manySessions(world, sbs, 370);
     const { visitor, addresses } = watched(world);
     await visitor.signIn();
-    const form = await visitor.open(path);
-    const typed = { "Customer (sbs)": sbs };
-    const parts = await visitor.press(form, "Hand over as a file", typed);
+    const page = await found(visitor, path, sbs);
+    await visitor.open(page.link("Next page"));
+    const parts = await visitor.press(page, "Hand over as a file");
     const answer = await visitor.submit(parts, "Download 1");
     expect([...answer.headers].join()).not.toContain(sbs);
     await visitor.press(parts, "中文");
     await visitor.get("/console/nothing");
     visitor.cookies.delete("__Host-language");
-    await visitor.press(form, "Hand over as a file", { "Customer (sbs)": `${sbs}-unknown` });
-    const asked = await visitor.press(form, "Erase…", typed);
+    await visitor.press(await found(visitor, path, `${sbs}-unknown`), "中文");
+    visitor.cookies.delete("__Host-language");
+    const asked = await visitor.press(page, "Erase this customer…");
     await visitor.press(asked, "Erase now");
     const begun = await visitor.press(asked, "Erase now", SURE);
     expect(begun.text).toContain(sbs);

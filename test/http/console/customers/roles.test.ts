@@ -1,27 +1,27 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { visitorWithRole } from "../../../support/access-world.ts";
 import { World } from "../../../support/world.ts";
-import { audited } from "./customers-world.ts";
+import { audited, found } from "./customers-world.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
-const TAB = "Customer's data";
-const LINK = "Hand over or erase this customer's data";
-
 describe.each(["viewer", "operator"] as const)("a reader with the role %s", (role) => {
-  it("sees neither the tab nor the link of customers' data, and is refused there", async () => {
+  it("sees customers and their sessions, and neither hands their data over nor erases them", async () => {
     const world = await World.create();
-    const chatId = await world.chatId({ sbs: "mei" });
+    const chatId = await world.chatId({ sbs: "mei", sbs_mc: "Mei Tanaka" });
     const visitor = await visitorWithRole(world, role);
     const site = `/console/sites/${world.siteId}`;
     const session = await visitor.open(`${site}/sessions/${chatId}`);
-    expect([session.text.includes(TAB), session.text.includes(LINK)]).toEqual([false, false]);
+    expect(session.link("Customers")).toBe(`${site}/customers`);
+    const page = await found(visitor, `${site}/customers`, "mei");
+    expect([page.heading, page.rows.length]).toEqual(["Mei Tanaka", 1]);
+    expect(page.forms.filter(({ path }) => path.startsWith(`${site}/customers`))).toEqual([]);
+    const missed = await found(visitor, `${site}/customers`, "nobody");
+    expect([missed.status, missed.has("Look for an erasure")]).toEqual([404, false]);
     const before = [await world.stored(), await world.operated()];
     const form = "any";
     const sure = { form, customer: '"mei"', asked: "yes", sure: "on" };
     const answers = [
-      await visitor.get(`${site}/customers`),
-      await visitor.get(`${site}/customers?chat_id=${chatId}`),
       await visitor.post(`${site}/customers/export`, { form, sbs: "mei" }),
       await visitor.post(`${site}/customers/erase`, { form, sbs: "mei" }),
       await visitor.post(`${site}/customers/erase`, sure),
@@ -41,13 +41,12 @@ describe.each(["viewer", "operator"] as const)("a reader with the role %s", (rol
 });
 
 describe("an owner", () => {
-  it("finds both, and is named in the audit log", async () => {
+  it("erases from the page that a session leads to, and is named in the audit log", async () => {
     const world = await World.create();
     const chatId = await world.chatId({ sbs: "mei" });
     const visitor = await visitorWithRole(world, "owner", "ada@example.com");
     const session = await visitor.open(`/console/sites/${world.siteId}/sessions/${chatId}`);
-    expect(session.link(TAB)).toBe(`/console/sites/${world.siteId}/customers`);
-    const asked = await visitor.press(await visitor.open(session.link(LINK)), "Erase…");
+    const asked = await visitor.press(await visitor.open(session.link("Customer Name")), "Erase this customer…");
     await visitor.press(asked, "Erase now", { "Nobody can undo this": "on" });
     const { audit } = await world.operated();
     expect((await audited(world)).map(([action]) => action)).toEqual(["customer.erasure_begun", "customer.erased"]);

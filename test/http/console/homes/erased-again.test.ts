@@ -5,6 +5,7 @@ import { databaseOf } from "../../../support/homes.ts";
 import { replacing } from "../../../support/replacing.ts";
 import { bookmark } from "../../../support/time-travel.ts";
 import { World } from "../../../support/world.ts";
+import { askedToErase } from "../customers/customers-world.ts";
 
 /** Settling a home that was restored to a time before a customer was erased: docs/operating.md, "Restoring a home". */
 
@@ -36,7 +37,7 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
   const visitor = await ConsoleVisitor.signedIn(world);
   const restore = await bookmark(databaseOf(home));
   const path = `/console/sites/${world.siteId}/customers`;
-  const asked = await visitor.press(await visitor.open(path), "Erase…", { "Customer (sbs)": "mei" });
+  const asked = await askedToErase(visitor, path, "mei");
   const begun = await visitor.press(asked, "Erase now", { "Nobody can undo this": "on" });
   const [, json] = /<code id="receipts">(.*?)<\/code>/.exec(begun.html) ?? [];
   if (json !== undefined) await visitor.press(begun, "I have kept them: erase now");

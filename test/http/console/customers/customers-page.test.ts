@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { databaseOf } from "../../../support/homes.ts";
+import { NOW } from "../../../support/world.ts";
+import { found, manySessions, start } from "./customers-world.ts";
+
+const DAY = 86_400;
+
+/** What stands beside a term of a page's facts. */
+function fact(html: string, term: string): string | undefined {
+  const [, value] = new RegExp(`<dt>${term.replace(/[()]/g, "\\$&")}</dt><dd>(.*?)</dd>`, "s").exec(html) ?? [];
+  return value
+    ?.replace(/<[^>]*>/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+describe.each(["main", "apac"])("the customers of a site in %s", (home) => {
+  it("are listed once each, the latest first, with their latest session", async () => {
+    const { world, visitor, path } = await start(home);
+    const site = path.replace("/customers", "");
+    await world.chatId({ sbs: "a", sbs_mc: "Ana", title: "First" });
+    const b = await world.chatId({ sbs: "b", sbs_mc: "<b>Ben</b>", content: "Where is it?" });
+    world.clock.now = NOW + 2 * DAY;
+    const a = await world.chatId({ sbs: "a", sbs_mc: "Ana Souza", title: "Second" });
+    world.clock.now = NOW;
+    const page = await visitor.open(path);
+    expect(page.rows.map((row) => row.slice(0, 3))).toEqual([
+      ["Ana Souza", "a", "Second"],
+      ["<b>Ben</b>", "b", "Where is it?"],
+    ]);
+    expect([page.link("Ana Souza"), page.link("Second")]).toEqual([`${path}?chat_id=${a}`, `${site}/sessions/${a}`]);
+    expect((await visitor.open(page.link("<b>Ben</b>"))).rows[0]?.[0]).toContain(String(b));
+    const form = page.value("form");
+    expect((await visitor.post(`${path}/find`, { form, sbs: "b" })).headers.get("location")).toBe(
+      `${path}?chat_id=${b}`,
+    );
+  });
+
+  it("of other sites are not listed, and a site without any leads to its sessions", async () => {
+    const { world } = await start(home);
+    await world.chatId({ sbs: "theirs" });
+    const { visitor, path } = await start(home);
+    const page = await visitor.open(path);
+    expect([page.rows, page.text.includes("No customer yet")]).toEqual([[], true]);
+    expect((await visitor.open(page.link("how to open one"))).text).toContain("No session yet");
+  });
+});
+
+describe("the page of a customer", () => {
+  it("shows who they are, their first and latest session, and the metadata of the latest", async () => {
+    const { world, visitor, path } = await start();
+    const theirs = { sbs: "mei", sbs_mc: "Mei Tanaka", ip: "203.0.113.7" };
+    const first = await world.chatId({ ...theirs, metadata: { plan: "free", order: "1" } });
+    await world.chatId({ sbs: "other", metadata: { secret: "of another" } });
+    world.clock.now = NOW + 60;
+    for (const order of ["2", "3", "4", "4"]) await world.chatId({ ...theirs, metadata: { plan: "gold", order } });
+    const last = await world.chatId({ ...theirs, title: "Last" });
+    const page = await found(visitor, path, "mei");
+    expect([page.path, page.heading, page.html.includes("<title>Customer · ")]).toEqual([
+      `${path}?chat_id=${last}`,
+      "Mei Tanaka",
+      true,
+    ]);
+    expect(["Customer id (sbs)", "Latest IP address", "Sessions"].map((term) => fact(page.html, term))).toEqual([
+      "mei",
+      "203.0.113.7",
+      "6",
+    ]);
+    expect(fact(page.html, "First session")).toBe(`15 Jan 2027, 08:00 · ${first}`);
+    expect(fact(page.html, "Latest session")).toBe(`15 Jan 2027, 08:01 · ${last}`);
+    expect(fact(page.html, "Metadata of the latest 20 sessions")).toBe(
+      "order 4 , 3 , 2 and 1 more values plan gold , free",
+    );
+    expect([page.rows.length, page.text.includes("of another")]).toEqual([6, false]);
+    expect(page.rows[0]?.[0]).toBe(`Last ${last}`);
+  });
+
+  it("is reached by any of their sessions, and lists all of them in pages", async () => {
+    const { world, visitor, path } = await start();
+    const ids = (await manySessions(world, "many", 45)).toReversed();
+    const listed: number[] = [];
+    let page = await visitor.open(`${path}?chat_id=7`);
+    for (;;) {
+      listed.push(...page.rows.map(([title = ""]) => Number(/\d+$/.exec(title)?.[0])));
+      expect(page.heading).toBe("Many");
+      if (!page.links.some((href) => href.includes("cursor=") && page.html.includes('rel="next"'))) break;
+      page = await visitor.open(page.link("Next page"));
+    }
+    expect(listed).toEqual(ids);
+  });
+
+  it("counts up to 10,000 sessions", async () => {
+    const { world, visitor, path } = await start();
+    await manySessions(world, "most", 10_001);
+    expect(fact((await found(visitor, path, "most")).html, "Sessions")).toBe("10,000 or more");
+  });
+
+  it("is the list, with a notice, for a session that the site does not have", async () => {
+    const { visitor, path } = await start();
+    for (const id of ["99", "x", "-1", "9".repeat(16)]) {
+      const page = await visitor.open(`${path}?chat_id=${id}`);
+      expect([page.status, page.heading, page.notices]).toEqual([200, "Customers", [`This site has no session ${id}`]]);
+    }
+  });
+
+  it("shows a customer without a visible name by their id", async () => {
+    const { world, visitor, path } = await start();
+    await world.chatId({ sbs: "mei" });
+    const unnamed = databaseOf(world.home).prepare("UPDATE customers SET name = '\u200b' WHERE site_id = ?");
+    await unnamed.bind(world.siteId).run();
+    const page = await visitor.open((await visitor.open(path)).link("mei"));
+    expect(page.heading).toBe("mei");
+  });
+});
