@@ -57,7 +57,7 @@ function Layout({
     ...(view.hasHomes ? [["homes", "/console/homes", t("Homes")] as const] : []),
     ["check", "/console/signature-check", t("Signature check")],
     ["audit", "/console/audit", t("Audit log")],
-    ["tokens", "/console/tokens", t("Tokens")],
+    ["tokens", "/console/tokens", t("People and tokens")],
   ] as const;
   const shown = sections.filter(([, href]) => view.may(href, "GET"));
   return (

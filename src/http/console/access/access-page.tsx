@@ -13,7 +13,7 @@ import { isDraft } from "../forms/once.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action } from "../parts/form.tsx";
-import { Badge, Time } from "../parts/parts.tsx";
+import { Ago, Badge } from "../parts/parts.tsx";
 import { roleMeans, roleText } from "../parts/role-texts.ts";
 import { Table } from "../parts/table.tsx";
 import { postSignOut } from "../sign-in/sign-in-pages.tsx";
@@ -44,6 +44,13 @@ export async function accessPage(c: PageContext): Promise<Response> {
           <dt>{t("What it may do")}</dt>
           <dd>{roleMeans(view, role)}</dd>
         </dl>
+        <p>
+          {view.may("/console/tokens", "GET") ? (
+            <a href="/console/tokens#people">{t("Let a colleague look and nothing else")}</a>
+          ) : (
+            t("An owner of this deployment can give others a role, and make tokens for programs.")
+          )}
+        </p>
       </section>
       <section class="part">
         <h2>{title}</h2>
@@ -53,16 +60,16 @@ export async function accessPage(c: PageContext): Promise<Response> {
             seesAll ? t("Whose") : t("Browser"),
             ...(seesAll ? [t("Browser")] : []),
             t("Network"),
-            t("Signed in on"),
+            { label: t("Signed in on"), phone: "hide" },
             t("Last use"),
-            t("Change"),
+            { label: t("Change"), phone: "top", end: true },
           ]}
           rows={sessions.map((session) => [
             ...(seesAll ? [<bdi class="long">{session.who.name}</bdi>] : []),
             <BrowserOf view={view} session={session} />,
             session.address === null ? "–" : <code>{session.address}</code>,
-            <Time view={view} at={session.createdAt} />,
-            session.lastUsedAt === null ? "–" : <Time view={view} at={session.lastUsedAt} />,
+            <Ago view={view} at={session.createdAt} />,
+            session.lastUsedAt === null ? "–" : <Ago view={view} at={session.lastUsedAt} />,
             <EndOf view={view} session={session} />,
           ])}
           empty={t("None is open.")}

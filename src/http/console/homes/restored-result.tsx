@@ -124,7 +124,7 @@ function RestoredTokens({ view, tokens }: { view: View; tokens: Token[] }) {
       <TokenTable view={view} tokens={tokens} empty={t("There is no token that opens anything.")} />
       {tokens.length === MOST_USABLE_TOKENS && (
         <p class="hint">
-          {t("There may be more:")} <a href={TOKENS_PATH}>{t("Tokens")}</a>
+          {t("There may be more:")} <a href={TOKENS_PATH}>{t("People and tokens")}</a>
         </p>
       )}
     </section>

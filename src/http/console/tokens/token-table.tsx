@@ -2,8 +2,9 @@ import { isVisible } from "../../../fields.ts";
 import type { Token } from "../../../services/tokens.ts";
 import { withParameter } from "../console-path.ts";
 import { AskLink } from "../parts/form.tsx";
-import { Badge, Time } from "../parts/parts.tsx";
+import { Ago, Badge, Time } from "../parts/parts.tsx";
 import { roleText } from "../parts/role-texts.ts";
+import { RowMenu } from "../parts/row-menu.tsx";
 import { Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
@@ -16,7 +17,15 @@ export function TokenTable({ view, tokens, empty }: { view: View; tokens: Token[
   return (
     <Table
       label={t("Tokens")}
-      head={[t("Name"), t("Role"), t("Site"), t("Made"), t("Last used"), t("Expires"), t("Change")]}
+      head={[
+        t("Name"),
+        { label: t("Role"), phone: "top" },
+        t("Site"),
+        { label: t("Made"), phone: "hide" },
+        t("Last used"),
+        t("Expires"),
+        { label: t("Actions"), phone: "top", end: true },
+      ]}
       rows={tokens.map((token) => [
         <span class="pair">
           <bdi>{nameOf(token)}</bdi>
@@ -24,12 +33,14 @@ export function TokenTable({ view, tokens, empty }: { view: View; tokens: Token[
         </span>,
         roleText(view, token.role),
         <SiteOf view={view} token={token} />,
-        <Time view={view} at={token.createdAt} />,
-        token.lastUsedAt === null ? "–" : <Time view={view} at={token.lastUsedAt} />,
+        <Ago view={view} at={token.createdAt} />,
+        token.lastUsedAt === null ? <span class="hint">{t("Never")}</span> : <Ago view={view} at={token.lastUsedAt} />,
         <ExpiryOf view={view} token={token} />,
-        <AskLink view={view} href={withParameter(`${TOKENS_PATH}/${token.id}/delete`, "back", here)}>
-          {t("Delete")}…<span class="unseen"> {nameOf(token)}</span>
-        </AskLink>,
+        <RowMenu label={t("Actions for {0}", nameOf(token))}>
+          <AskLink view={view} href={withParameter(`${TOKENS_PATH}/${token.id}/delete`, "back", here)}>
+            {t("Delete")}…<span class="unseen"> {nameOf(token)}</span>
+          </AskLink>
+        </RowMenu>,
       ])}
       empty={empty}
     />

@@ -6,13 +6,11 @@ import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Faults, Field, Fold, Form } from "../parts/form.tsx";
-import { Copyable, NoticeBox, Until } from "../parts/parts.tsx";
 import { roleMeans, roleText } from "../parts/role-texts.ts";
 import { More } from "../parts/table.tsx";
-import { ExpiryOf, SiteOf, TOKENS_PATH, TokenTable } from "./token-table.tsx";
-
-/** So long the page with a new token stays on the screen. */
-const SHOWN_SECONDS = 600;
+import { madePage } from "./made-token.tsx";
+import { PeopleCard } from "./people-card.tsx";
+import { TOKENS_PATH, TokenTable } from "./token-table.tsx";
 
 const DEFAULT_DAYS = "90";
 
@@ -38,111 +36,73 @@ export async function tokensPage(c: PageContext, again?: Filled): Promise<Respon
   const { t } = view;
   const tokens = await listTokens(ctx, { cursor: c.req.query("cursor"), limit: 50 });
   const { values = {}, errors = {} } = again ?? {};
+  const asked = ROLES.find((role) => role === c.req.query("role"));
   const labels = { name: t("Name"), role: t("Role"), site_id: t("Site"), expires_in_days: t("Days") };
   const body = (
     <>
-      <p class="lead">
-        {t("A token lets a program call the admin API. It has a role, and opens one site or all of them.")}
-      </p>
       <Faults view={view} filled={again} labels={labels} />
-      <Fold
-        view={view}
-        action={TOKENS_PATH}
-        label={t("Make a token")}
-        open={again !== undefined || tokens.items.length === 0}
-      >
-        <section class="card">
-          <Form view={view} action={TOKENS_PATH}>
-            <Field
-              label={labels.name}
-              name="name"
-              value={values.name}
-              error={errors.name}
-              hint={t("What will use it: “Nightly export”, say.")}
-              required
-              maxlength={100}
-            />
-            <Field
-              label={labels.role}
-              name="role"
-              value={values.role}
-              error={errors.role}
-              options={ROLES.map((role) => [role, roleText(view, role)])}
-              hint={ROLES.map((role) => (
-                <span class="line">
-                  {roleText(view, role)}: {roleMeans(view, role)}
-                </span>
-              ))}
-            />
-            <Field
-              label={labels.site_id}
-              name="site_id"
-              value={values.site_id}
-              error={errors.site_id}
-              hint={t("The ID of the one site that it opens. Left empty: all sites. An owner’s token is for all.")}
-              inputmode="numeric"
-              maxlength={16}
-            />
-            <Field
-              label={labels.expires_in_days}
-              name="expires_in_days"
-              value={values.expires_in_days ?? DEFAULT_DAYS}
-              error={errors.expires_in_days}
-              hint={t("After so many days it stops. Left empty: never.")}
-              inputmode="numeric"
-              maxlength={4}
-            />
-            <button type="submit">{t("Make the token")}</button>
-          </Form>
-        </section>
-      </Fold>
-      <TokenTable view={view} tokens={tokens.items} empty={t("No tokens yet.")} />
-      <More view={view} path={TOKENS_PATH} cursor={tokens.nextCursor} />
-    </>
-  );
-  const page = { title: t("Tokens"), section: "tokens" as const, back: TOKENS_PATH, body };
-  return showPage(c, { ...page, filled: again && { path: TOKENS_PATH, values } }, isRefused(again) ? 400 : 200);
-}
-
-/** Shows a new token, this once. */
-function madePage(c: PageContext, made: Awaited<ReturnType<typeof createToken>>): Promise<Response> {
-  const { view } = c.var;
-  const { t } = view;
-  // The list takes the page's place in the end: otherwise the token would stay on the screen.
-  c.header("refresh", `${SHOWN_SECONDS}; url=${TOKENS_PATH}`);
-  const body = (
-    <>
-      <NoticeBox kind="note" title={t("Copy the token now")}>
-        <p>{t("It is shown on this page alone, and stored nowhere: only its hash is kept.")}</p>
-        <p>{t("Whoever has it can do what its role may: keep it out of code, chats and tickets.")}</p>
-      </NoticeBox>
-      <section class="card">
-        <dl class="facts">
-          <dt>{t("Name")}</dt>
-          <dd>
-            <bdi>{made.name}</bdi>
-          </dd>
-          <dt>{t("Role")}</dt>
-          <dd>{roleText(view, made.role)}</dd>
-          <dt>{t("Site")}</dt>
-          <dd>
-            <SiteOf view={view} token={made} />
-          </dd>
-          <dt>{t("Expires")}</dt>
-          <dd>
-            <ExpiryOf view={view} token={made} />
-          </dd>
-          <Copyable view={view} id="token" label={t("Token")} text={made.token} />
-          <dt>{t("Shown here until")}</dt>
-          <dd>
-            <Until view={view} at={view.now + SHOWN_SECONDS} />
-          </dd>
-        </dl>
-        <a class="button" href={TOKENS_PATH}>
-          {t("I have saved it")}
-        </a>
+      <section class="part">
+        <h2>{t("Tokens for programs")}</h2>
+        <p class="hint">
+          {t("A token lets a program call the admin API. It has a role, and opens one site or all of them.")}
+        </p>
+        <Fold
+          view={view}
+          action={TOKENS_PATH}
+          label={t("Make a token")}
+          open={again !== undefined || asked !== undefined}
+        >
+          <section class="card" id="make">
+            <Form view={view} action={TOKENS_PATH}>
+              <Field
+                label={labels.name}
+                name="name"
+                value={values.name}
+                error={errors.name}
+                hint={t("What will use it: “Nightly export”, say.")}
+                required
+                maxlength={100}
+              />
+              <Field
+                label={labels.role}
+                name="role"
+                value={values.role ?? asked}
+                error={errors.role}
+                options={ROLES.map((role) => [role, roleText(view, role)])}
+                hint={ROLES.map((role) => (
+                  <span class="line">
+                    {roleText(view, role)}: {roleMeans(view, role)}
+                  </span>
+                ))}
+              />
+              <Field
+                label={labels.site_id}
+                name="site_id"
+                value={values.site_id}
+                error={errors.site_id}
+                hint={t("The ID of the one site that it opens. Left empty: all sites. An owner’s token is for all.")}
+                inputmode="numeric"
+                maxlength={16}
+              />
+              <Field
+                label={labels.expires_in_days}
+                name="expires_in_days"
+                value={values.expires_in_days ?? DEFAULT_DAYS}
+                error={errors.expires_in_days}
+                hint={t("After so many days it stops. Left empty: never.")}
+                inputmode="numeric"
+                maxlength={4}
+              />
+              <button type="submit">{t("Make the token")}</button>
+            </Form>
+          </section>
+        </Fold>
+        <TokenTable view={view} tokens={tokens.items} empty={t("No tokens yet.")} />
+        <More view={view} path={TOKENS_PATH} cursor={tokens.nextCursor} />
       </section>
+      <PeopleCard view={view} config={ctx.config} origin={new URL(c.req.url).origin} />
     </>
   );
-  return showPage(c, { title: t("The token was made"), section: "tokens", back: TOKENS_PATH, body });
+  const page = { title: t("People and tokens"), section: "tokens" as const, back: TOKENS_PATH, body };
+  return showPage(c, { ...page, filled: again && { path: TOKENS_PATH, values } }, isRefused(again) ? 400 : 200);
 }

@@ -36,7 +36,7 @@ const statusWith = async (world: World, token: string, path = "/admin/sites") =>
 describe("the list of tokens", () => {
   it("is in the bar for owners alone", async () => {
     const { world, visitor } = await start();
-    expect((await visitor.open("/console")).link("Tokens")).toBe(PATH);
+    expect((await visitor.open("/console")).link("People and tokens")).toBe(PATH);
     for (const role of ["viewer", "operator"] as const) {
       const other = await visitorWithRole(world, role);
       expect((await other.open("/console")).links).not.toContain(PATH);
@@ -54,11 +54,11 @@ describe("the list of tokens", () => {
     expect(rows.slice(0, 2)).toEqual([
       [
         ...[`${used} ${first.id}`, "viewer", String(world.siteId)],
-        ...["14 Jan 2027, 08:00", "15 Jan 2027, 07:00", "15 Jan 2027, 08:00", `Delete… ${used}`],
+        ...["14 Jan, 08:00", "1 hr ago", "15 Jan 2027, 08:00", `Actions for ${used} Delete… ${used}`],
       ],
       [
         ...[`${expired} tok_${"0".repeat(31)}2`, "operator", "all"],
-        ...["14 Jan 2027, 08:00", "–", "15 Jan 2027, 08:00 Expired", `Delete… ${expired}`],
+        ...["14 Jan, 08:00", "Never", "15 Jan 2027, 08:00 Expired", `Actions for ${expired} Delete… ${expired}`],
       ],
     ]);
     expect(links).toContain(`/console/sites/${world.siteId}`);
@@ -197,5 +197,38 @@ describe("deleting a token", () => {
       const { path } = await visitor.press(question, "Delete");
       expect(path.startsWith(leads)).toBe(true);
     }
+  });
+});
+
+describe("letting a colleague look and nothing else", () => {
+  it("is explained where the bar leads owners to, with Access and without", async () => {
+    const { world, visitor } = await start();
+    const page = await visitor.open((await visitor.open("/console")).link("People and tokens"));
+    expect(page.text).toContain("Let a colleague look and nothing else");
+    expect(page.text).toContain("Everybody here signs in with the ADMIN_TOKEN, and may do everything.");
+    expect(page.text).toContain("Add the colleague's e-mail address to CONSOLE_VIEWERS in wrangler.toml.");
+    expect(page.text).toContain("The colleague opens https://worker/console and signs in there.");
+    const owner = await visitorWithRole(world, "owner", "ada@example.com");
+    const known = await owner.open(PATH);
+    expect(known.text).toContain("People sign in by Cloudflare Access.");
+    expect(known.text).toMatch(/CONSOLE_OWNERS : .*ada@example\.com/);
+    expect(known.text).not.toContain("Everybody here signs in with the ADMIN_TOKEN");
+  });
+
+  it("is, for a program, a token for viewers, whose form is open and filled in", async () => {
+    const { visitor } = await start();
+    const all = (await visitor.open(PATH)).links.find((href) => href.includes("role=viewer")) ?? "";
+    const page = await visitor.open(all.replace(/#.*/, ""));
+    expect(page.html).toMatch(/<details class="fold" open[^>]*><summary[^>]*>Make a token/);
+    expect(page.value("Role")).toBe("viewer");
+  });
+
+  it("is linked from each owner's own access, and others learn whom to ask", async () => {
+    const { world, visitor } = await start();
+    const link = (await visitor.open("/console/access")).link("Let a colleague look and nothing else");
+    expect(link).toBe(`${PATH}#people`);
+    const viewer = await (await visitorWithRole(world, "viewer")).open("/console/access");
+    expect(viewer.text).toContain("An owner of this deployment can give others a role, and make tokens for programs.");
+    expect(viewer.links).not.toContain(link);
   });
 });
