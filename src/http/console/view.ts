@@ -4,6 +4,7 @@ import type { ConsoleSession } from "../../services/console-sessions.ts";
 import type { RequestContext } from "../request-context.ts";
 import { withParameter } from "./console-path.ts";
 import { LANGUAGE_COOKIE, readCookie, ZONE_COOKIE } from "./cookies.ts";
+import { timesOf } from "./times.ts";
 
 export type Language = "en" | "zh";
 
@@ -50,11 +51,6 @@ export const englishView = (c: RequestContext): View => makeView(c, "en", {});
 
 function makeView(c: RequestContext, language: Language, texts: Record<string, string>): View {
   const timeZone = timeZoneOf(c.req.raw);
-  const format = new Intl.DateTimeFormat(localeOf(language), {
-    timeZone,
-    dateStyle: "medium",
-    timeStyle: "short",
-  });
   const now = unixSeconds(c.var.isolate.runtime);
   return {
     language,
@@ -66,11 +62,7 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
     may: () => false,
     now,
     timeZone,
-    time: (seconds) => format.format(seconds * 1000),
-    exactTime: (seconds) => exactly(language, timeZone).format(seconds * 1000),
-    day: (seconds) =>
-      new Intl.DateTimeFormat(localeOf(language), { timeZone, dateStyle: "medium" }).format(seconds * 1000),
-    ago: (seconds) => ago(seconds, now, language, timeZone),
+    ...timesOf(localeOf(language), timeZone, now),
     hasHomes: false,
     closedHomes: new Set(),
   };
@@ -83,24 +75,6 @@ function hereOf(address: string): string {
 }
 
 const localeOf = (language: Language) => (language === "zh" ? "zh-CN" : "en-GB");
-
-const exactly = (language: Language, timeZone: string) =>
-  new Intl.DateTimeFormat(localeOf(language), { timeZone, dateStyle: "medium", timeStyle: "medium" });
-
-function ago(at: number, now: number, language: Language, timeZone: string): string {
-  const past = now - at;
-  if (past < 0 || past >= 86_400) {
-    const isRecent = Math.abs(past) < 180 * 86_400;
-    const day = { timeZone, day: "numeric", month: "short" } as const;
-    const rest = isRecent ? ({ hour: "2-digit", minute: "2-digit" } as const) : ({ year: "numeric" } as const);
-    return new Intl.DateTimeFormat(localeOf(language), { ...day, ...rest }).format(at * 1000);
-  }
-  const relative = new Intl.RelativeTimeFormat(localeOf(language), { numeric: "auto", style: "short" });
-  if (past < 60) return relative.format(0, "second");
-  return past < 3600
-    ? relative.format(-Math.floor(past / 60), "minute")
-    : relative.format(-Math.floor(past / 3600), "hour");
-}
 
 let chinese: Record<string, string> | undefined;
 

@@ -1,0 +1,30 @@
+/** The formats of a page's times. A list has hundreds of times, and making a format takes longer than using it: each is made once. */
+export function timesOf(locale: string, timeZone: string, now: number) {
+  const format = (options: Intl.DateTimeFormatOptions) =>
+    once(() => new Intl.DateTimeFormat(locale, { timeZone, ...options }));
+  const short = { day: "numeric", month: "short" } as const;
+  const whole = format({ dateStyle: "medium", timeStyle: "short" });
+  const exact = format({ dateStyle: "medium", timeStyle: "medium" });
+  const day = format({ dateStyle: "medium" });
+  const recent = format({ ...short, hour: "2-digit", minute: "2-digit" });
+  const old = format({ ...short, year: "numeric" });
+  const relative = once(() => new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" }));
+  return {
+    time: (at: number) => whole().format(at * 1000),
+    exactTime: (at: number) => exact().format(at * 1000),
+    day: (at: number) => day().format(at * 1000),
+    ago(at: number): string {
+      const past = now - at;
+      if (past < 0 || past >= 86_400) return (Math.abs(past) < 180 * 86_400 ? recent() : old()).format(at * 1000);
+      if (past < 60) return relative().format(0, "second");
+      return past < 3600
+        ? relative().format(-Math.floor(past / 60), "minute")
+        : relative().format(-Math.floor(past / 3600), "hour");
+    },
+  };
+}
+
+function once<Made>(make: () => Made): () => Made {
+  let made: Made | undefined;
+  return () => (made ??= make());
+}
