@@ -71,7 +71,7 @@ export async function listDeliveries(
   const { site, webhookId: id, status, limit } = input;
   const before = beforeId(input);
   await isWebhookEnabled(ctx, input);
-  const rows = await selectDeliveries(homeOf(ctx, site), { siteId: site.id, id }, status, before, limit + 1);
+  const rows = await selectDeliveries(homeOf(ctx, site), { siteId: site.id, id }, status, { before }, limit + 1);
   return pageOf(rows, limit, ({ seq }) => seq);
 }
 

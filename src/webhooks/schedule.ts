@@ -3,6 +3,8 @@ import type { Runtime } from "../runtime.ts";
 /** The backoff after each failed attempt, in seconds. No attempt follows the eighth. */
 const BACKOFF_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200];
 
+export const MOST_ATTEMPTS = BACKOFF_SECONDS.length + 1;
+
 /** The jitter of a backoff, in both directions. Without it, deliveries that failed together would be retried together. */
 const JITTER = 0.1;
 

@@ -29,8 +29,11 @@ const ofWebhook = (name: string, call: string, which: keyof BigWorld["webhooks"]
     ({ webhooks }) => `/webhooks/${webhooks[which]}${QUERIES[call] ?? call}${query}`,
   );
 
-/** Pages that a form leads to with a query. */
-const QUERIES: Record<string, string> = { "/rotate": "/rotate?overlap_seconds=0" };
+/** Pages that need more than the path of their call. */
+const QUERIES: Record<string, string> = {
+  "/rotate": "/rotate?overlap_seconds=0",
+  "/deliveries/:seq": "/deliveries/202",
+};
 
 /**
  * Every page of the console that has an address, and some in several states. `test/http/console/pictures.test.ts` names a call that has no
@@ -100,7 +103,13 @@ export const PAGES: readonly KnownPage[] = [
   ofWebhook("webhook-tired", "", "tired"),
   ofWebhook("webhook-long", "", "long"),
   ofWebhook("webhook-failed", "", "healthy", "?status=failed"),
-  ofWebhook("webhook-send-again", "/send-again", "healthy"),
+  ofWebhook("webhook-oldest", "", "healthy", "?after=0"),
+  ofWebhook("webhook-settings", "/settings", "paused"),
+  ofWebhook("webhook-send-again", "/send-again", "hanging"),
+  ofWebhook("webhook-send-own", "/send-again", "healthy", "?time=own&since=2027-01-16T08:00&until=2027-01-15T08:00"),
+  ofWebhook("webhook-delivery", "/deliveries/:seq", "hanging"),
+  ofWebhook("webhook-delivery-failed", "/deliveries/:seq", "tired"),
+  ofWebhook("webhook-delivery-missed", "/deliveries/:seq", "paused"),
   ofWebhook("webhook-rotate", "/rotate", "healthy"),
   ofWebhook("webhook-end-overlap", "/end-overlap", "paused"),
   ofWebhook("webhook-secret-gone", "/secret", "healthy"),

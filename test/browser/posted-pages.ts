@@ -113,7 +113,7 @@ export const POSTED_PAGES: readonly PostedPage[] = [
   { name: "app-secret", open: (page, { sites, apps }) => rotate(page, `${sites.busy}/apps/${apps.till.appid}`) },
   {
     name: "webhook-secret",
-    open: (page, { sites, webhooks }) => rotate(page, `${sites.busy}/webhooks/${webhooks.paused}`),
+    open: (page, { sites, webhooks }) => rotate(page, `${sites.busy}/webhooks/${webhooks.paused}/settings`),
   },
 ];
 

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { selectDeliveries } from "../../src/store/home/events.ts";
+import { selectRecents } from "../../src/store/home/recent-deliveries.ts";
 import { type RedeliveredStatus, type Redelivering, renewDeliveries } from "../../src/store/home/redeliveries.ts";
 import { selectWebhook } from "../../src/store/home/webhooks.ts";
 import { DeliveringWorker, fillDeliveries, setDeliveries } from "../support/deliveries.ts";
@@ -110,11 +111,25 @@ describe("failed deliveries", () => {
     const webhook = await busyWebhook();
     await setDeliveries(webhook, "status = CASE WHEN seq IN (5, 9) THEN 'failed' ELSE status END");
     const { db, ran } = watched();
-    expect(await selectDeliveries(db, webhook, "failed", 2_000, 10)).toMatchObject([{ seq: 9 }, { seq: 5 }]);
+    expect(await selectDeliveries(db, webhook, "failed", { before: 2_000 }, 10)).toMatchObject([
+      { seq: 9 },
+      { seq: 5 },
+    ]);
     expect(await selectWebhook(db, webhook)).toMatchObject({ failed: 2, pending: 1_001 });
     const plans = ran.filter(({ sql }) => sql.includes("'failed'")).map(({ plan }) => plan);
     expect(plans).toHaveLength(2);
     for (const plan of plans) expect.soft(plan.join()).toContain("USING COVERING INDEX deliveries_failed");
+  });
+});
+
+describe("how a webhook did lately", () => {
+  it("is read from its 1,000 newest deliveries, however many there are, and from their copy", async () => {
+    const webhook = await busyWebhook();
+    const { db, ran } = watched();
+    const [recent] = await selectRecents(db, [webhook], NOW);
+    expect(recent).toMatchObject({ delivered: 1_000, tried: 1_000, isCut: true });
+    expect(ran).toHaveLength(1);
+    expect(ran[0]?.read).toBeLessThan(3_010);
   });
 });
 

@@ -4,7 +4,9 @@ import { listAgents } from "../../src/services/agents.ts";
 import { rotateSecret } from "../../src/services/app-secrets.ts";
 import { issueApp, listApps, revokeApp } from "../../src/services/apps.ts";
 import { listAuditLog } from "../../src/services/audit.ts";
+import { pageOfDeliveries, readDelivery, recentDeliveries } from "../../src/services/deliveries.ts";
 import {
+  DELIVERY_STATUSES,
   listDeliveries,
   listEvents,
   pingWebhook,
@@ -228,6 +230,9 @@ describe("the query plans of operators' calls", () => {
         await listWebhooks(ctx, which);
         const { seq } = await pingWebhook(ctx, which);
         await listDeliveries(ctx, { ...which, status: "pending", ...page });
+        for (const status of DELIVERY_STATUSES) await pageOfDeliveries(ctx, { ...which, status, after: 0, limit: 20 });
+        await readDelivery(ctx, { ...which, seq });
+        await recentDeliveries(ctx, { site: at, ids: [id] });
         await redeliver(ctx, { ...which, seq });
         for (const status of REDELIVERED_STATUSES) await redeliverEvents(ctx, { ...which, status: [status], since: 0 });
         await rotateWebhookSecret(ctx, { ...which, overlapSeconds: 60 });

@@ -37,34 +37,65 @@ const shownNextAttempt = sql<
   number | null
 >`iif(${deliveries.nextAttemptAt} = ${FIRST_IN_LINE}, ${deliveries.createdAt}, ${deliveries.nextAttemptAt})`;
 
-/** The deliveries to a webhook with a seq below `before`, newest first. Of one status when `status` is given. */
+/** Where a page of the list of deliveries begins: before or after a seq. */
+export type ListPlace = { before: number } | { after: number };
+
+const { seq, attempts, lastStatus, lastError, createdAt, lastAttemptAt, durationMs } = deliveries;
+
+const COLUMNS = {
+  ...{ eventId: events.id, seq, type: events.type, chatId: events.sessionId },
+  ...{ status: deliveries.status, attempts, lastStatus, lastError, createdAt, lastAttemptAt, durationMs },
+  nextAttemptAt: shownNextAttempt,
+  /** Whether `nextAttemptAt` is the end of an attempt's lease. */
+  isLeased: sql<boolean>`${deliveries.lease} IS NOT NULL`.mapWith(Boolean),
+};
+
+/** The deliveries to a webhook that are next to a place, newest first. Of one status when `status` is given. */
 export function selectDeliveries(
   db: D1Database,
   key: WebhookKey,
   status: DeliveryStatus | undefined,
-  before: number,
+  place: ListPlace,
   limit: number,
 ) {
-  const { seq, attempts, lastStatus, lastError, createdAt, lastAttemptAt, durationMs } = deliveries;
   const store = drizzle(db);
+  const isPast = "after" in place ? gt(seq, place.after) : lt(seq, place.before);
   // The page of seqs is a query of its own, because an index alone can serve it.
   const page = store
     .select({ seq })
     .from(deliveries)
-    .where(and(isDeliveryOf(key), status && hasStatus(status), lt(seq, before)))
-    .orderBy(desc(seq))
+    .where(and(isDeliveryOf(key), status && hasStatus(status), isPast))
+    .orderBy("after" in place ? asc(seq) : desc(seq))
     .limit(limit);
   return store
-    .select({
-      ...{ eventId: events.id, seq, type: events.type, chatId: events.sessionId },
-      ...{ status: deliveries.status, attempts, lastStatus, lastError, createdAt, lastAttemptAt, durationMs },
-      nextAttemptAt: shownNextAttempt,
-    })
+    .select(COLUMNS)
     .from(deliveries)
     .leftJoin(events, itsEvent)
     .where(and(isDeliveryOf(key), inArray(seq, page)))
     .orderBy(desc(seq))
     .all();
+}
+
+/** An event of a site and its delivery to a webhook: undefined when there is none, or none any more. */
+export async function selectDelivery(
+  db: D1Database,
+  key: WebhookKey,
+  eventSeq: number,
+): Promise<{ event: (EventRow & { chatId: number | null }) | undefined; delivery: Delivery | undefined }> {
+  const store = drizzle(db);
+  const { id, type, data } = events;
+  const [[event], [delivery]] = await store.batch([
+    store
+      .select({ id, seq: events.seq, type, createdAt: events.createdAt, data, chatId: events.sessionId })
+      .from(events)
+      .where(and(eq(events.siteId, key.siteId), eq(events.seq, eventSeq))),
+    store
+      .select(COLUMNS)
+      .from(deliveries)
+      .leftJoin(events, itsEvent)
+      .where(and(isDeliveryOf(key), eq(seq, eventSeq))),
+  ]);
+  return { event, delivery };
 }
 
 const isEnabled = (db: D1Database, key: WebhookKey) =>

@@ -52,7 +52,10 @@ async function visitorOf(world: World): Promise<ConsoleVisitor> {
 /** Rotates a secret, so that the page of the new secret has one to show. */
 const rotated = (path: string) => async (world: World) => {
   const visitor = await visitorOf(world);
-  const { path: shown } = await visitor.press(await visitor.open(pathOf({ path }, world)), "Rotate");
+  const { path: shown } = await visitor.press(
+    await visitor.open(pathOf({ path: rotationPage(path) }, world)),
+    "Rotate",
+  );
   queries.set(world, new URL(shown, "https://worker").search);
 };
 
@@ -81,15 +84,21 @@ const restoredAfterDeleting = async (world: World) => {
   await travelBack();
 };
 
+/** The page that has the form of a rotation: an app's own, and the settings of a webhook. */
+const rotationPage = (path: string) => (path === WEBHOOK ? `${path}/settings` : path);
+
 /** The hidden fields of the form of a rotation: which secret it is about. */
 const rotating = (path: string, filled: Record<string, string>) => async (world: World) => {
-  const page = await (await visitorOf(world)).open(pathOf({ path }, world));
+  const page = await (await visitorOf(world)).open(pathOf({ path: rotationPage(path) }, world));
   return { version: page.value("version"), ...filled };
 };
 
 /** Rotates a secret, so that an overlap runs. */
 const overlapping = (path: string) => async (world: World) => {
-  await (await visitorOf(world)).press(await (await visitorOf(world)).open(pathOf({ path }, world)), "Rotate");
+  await (await visitorOf(world)).press(
+    await (await visitorOf(world)).open(pathOf({ path: rotationPage(path) }, world)),
+    "Rotate",
+  );
 };
 
 /** Begins an erasure of each world that is not done: without KV, the first call deletes nothing. */

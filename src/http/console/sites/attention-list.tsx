@@ -7,7 +7,7 @@ import { Icon } from "../parts/icons.tsx";
 import { Ago, Badge, type BadgeKind, Until } from "../parts/parts.tsx";
 import { reasonLabels } from "../reasons.ts";
 import type { View } from "../view.ts";
-import { answerText } from "../webhooks/delivery-table.tsx";
+import { resultWords } from "../webhooks/failure-words.ts";
 
 /** This many stand in the open; the rest opens. */
 const SHOWN = 4;
@@ -55,7 +55,8 @@ export function needsOf(
         label: disabledReason === null ? t("Webhook failing") : t("Webhook stopped"),
         about: (
           <>
-            <a href={`${pathOf(siteId)}/webhooks/${id}`}>{hostOf(url)}</a> <bdi>{answerText(view, webhook)}</bdi>
+            <a href={`${pathOf(siteId)}/webhooks/${id}`}>{hostOf(url)}</a>{" "}
+            <bdi>{resultWords(view, webhook)?.words}</bdi>
           </>
         ),
         site: named.get(siteId),

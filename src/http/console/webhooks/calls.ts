@@ -1,8 +1,11 @@
 import { call } from "../../operator/call.ts";
 import type { ConsoleCall } from "../env.ts";
 import { secretPages } from "../secrets/secret-pages.ts";
+import { deliveryPage } from "./delivery-page.tsx";
+import { postSendAgain, sendAgainPage } from "./send-again-page.tsx";
 import { deletePage, disablePage, webhookButton } from "./webhook-actions.tsx";
-import { postSendAgain, postWebhook, sendAgainPage, webhookPage, webhookSecretOf } from "./webhook-page.tsx";
+import { webhookPage } from "./webhook-page.tsx";
+import { postWebhook, settingsPage, webhookSecretOf } from "./webhook-settings.tsx";
 import { postWebhooks, webhooksPage } from "./webhooks-page.tsx";
 
 const SEE = { role: "viewer", scope: "site" } as const;
@@ -17,6 +20,8 @@ export const WEBHOOKS_CALLS: ConsoleCall[] = [
   ),
   call({ ...SEE, method: "get", path: WEBHOOK, audit: [] }, webhookPage),
   call({ ...CHANGE, method: "post", path: WEBHOOK, audit: ["webhook.changed"] }, postWebhook),
+  call({ ...CHANGE, method: "get", path: `${WEBHOOK}/settings`, audit: [] }, settingsPage),
+  call({ ...SEE, method: "get", path: `${WEBHOOK}/deliveries/:seq`, audit: [] }, deliveryPage),
   ...secretPages(WEBHOOK, { rotated: "webhook.rotated", ended: "webhook.overlap_ended" }, webhookSecretOf),
   call({ ...CHANGE, method: "post", path: `${WEBHOOK}/ping`, audit: ["webhook.pinged"] }, webhookButton("ping")),
   call(

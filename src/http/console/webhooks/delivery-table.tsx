@@ -1,64 +1,64 @@
-import { type Delivery, type DeliveryStatus, FAILURE_WORDS } from "../../../services/events.ts";
-import { ruleText } from "../forms/messages.ts";
+import { type Delivery, MOST_ATTEMPTS, PING } from "../../../services/deliveries.ts";
+import type { DeliveryStatus } from "../../../services/events.ts";
+import type { Webhook } from "../../../services/webhooks.ts";
 import { Action } from "../parts/form.tsx";
-import { Badge, type BadgeKind, Time } from "../parts/parts.tsx";
+import { Ago, Badge, type BadgeKind } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { statusText } from "../sessions/session-table.tsx";
 import type { View } from "../view.ts";
+import { nextText } from "./delivery-words.ts";
+import { resultWords } from "./failure-words.ts";
+import { deliveryId } from "./redelivered.ts";
 
 const KINDS: Record<DeliveryStatus, BadgeKind> = { pending: "wait", delivered: "good", failed: "bad", skipped: "off" };
 
-/** The id of the button that redelivers an event. After the change the page scrolls to this button. */
-export const redeliverId = (seq: number) => `event-${seq}`;
+/** A webhook as its deliveries need it: they are read beside it. */
+export interface DeliveringWebhook {
+  siteId: number;
+  /** The path of its page. */
+  path: string;
+  webhook: Webhook;
+}
 
 /**
- * The deliveries to a webhook.
+ * The deliveries to a webhook, a line each.
  *
- * @param path of the form that redelivers an event, while the webhook is enabled, for readers who may
- * @param back the path and query that this form returns to
+ * @param back  the path and query that the buttons that redeliver return to
+ * @param again the seq of the event that was just sent again
  */
-export function DeliveryTable(props: {
-  view: View;
-  siteId: number;
-  deliveries: Delivery[];
-  path: string;
-  isEnabled: boolean;
-  back: string;
-}) {
-  const { view, path, isEnabled, back } = props;
+export function DeliveryTable(
+  props: DeliveringWebhook & { view: View; deliveries: Delivery[]; back: string; again: number | undefined },
+) {
+  const { view, siteId, path, webhook, deliveries, back, again } = props;
   const { t } = view;
-  const head = [t("Event"), t("Status"), t("Attempts, the last at"), t("Last answer"), t("Next attempt")];
-  const mayChange = view.may(path);
+  const mayChange = webhook.status === "enabled" && view.may(`${path}/redeliver`);
   return (
     <Table
       label={t("Deliveries")}
-      head={mayChange ? [...head, t("Change")] : head}
-      rows={props.deliveries.map((delivery) => [
-        <span class="pair">
-          {`${delivery.seq} ${delivery.type ?? t("(not kept any more)")}`}
-          {delivery.chatId !== null && (
-            <a href={`/console/sites/${props.siteId}/sessions/${delivery.chatId}`}>
-              {t("Session {0}", delivery.chatId)}
-            </a>
-          )}
-          <Time view={view} at={delivery.createdAt} />
+      head={[
+        t("Event"),
+        { label: t("Status"), phone: "top" },
+        t("Last answer"),
+        { label: t("Session"), phone: "hide" },
+        { label: t("When"), end: true },
+        ...(mayChange ? [{ label: t("Change"), phone: "hide" as const, end: true as const }] : []),
+      ]}
+      ids={deliveries.map(({ seq }) => deliveryId(seq))}
+      rows={deliveries.map((delivery) => [
+        <span class="event">
+          <a href={`${path}/deliveries/${delivery.seq}`}>{delivery.type ?? t("(not kept any more)")}</a>{" "}
+          <small>{delivery.seq}</small>
         </span>,
-        <Badge kind={KINDS[delivery.status]} label={statusText(view, delivery.status)} />,
-        <span class="pair">
-          {delivery.attempts}
-          {delivery.lastAttemptAt !== null && <Time view={view} at={delivery.lastAttemptAt} />}
-          {delivery.durationMs !== null && <span>{durationText(view, delivery.durationMs)}</span>}
-        </span>,
-        <bdi class="long">{answerText(view, delivery)}</bdi>,
-        delivery.nextAttemptAt === null ? "–" : <Time view={view} at={delivery.nextAttemptAt} />,
+        <DeliveryState view={view} delivery={delivery} isAgain={delivery.seq === again} />,
+        <LastAnswer view={view} webhook={webhook} delivery={delivery} />,
+        delivery.chatId === null ? (
+          "–"
+        ) : (
+          <a href={`/console/sites/${siteId}/sessions/${delivery.chatId}`}>{t("Session {0}", delivery.chatId)}</a>
+        ),
+        <Ago view={view} at={delivery.createdAt} />,
         ...(mayChange
-          ? [
-              isEnabled && delivery.status !== "skipped" ? (
-                <Redeliver {...{ view, path, back }} seq={delivery.seq} />
-              ) : (
-                "–"
-              ),
-            ]
+          ? [delivery.status === "skipped" ? "–" : <Redeliver {...{ view, path, back }} seq={delivery.seq} />]
           : []),
       ])}
       empty={t("No deliveries here.")}
@@ -66,24 +66,48 @@ export function DeliveryTable(props: {
   );
 }
 
-function Redeliver({ view, path, back, seq }: { view: View; path: string; back: string; seq: number }) {
+/** @param props `isAgain` whether it was just sent again by this reader */
+export function DeliveryState({ view, delivery, isAgain }: { view: View; delivery: Delivery; isAgain: boolean }) {
+  const { t } = view;
+  const { status, lastStatus, lastError } = delivery;
+  const isOnItsWay = isAgain && status === "pending" && lastStatus === null && lastError === null;
+  return <Badge kind={KINDS[status]} label={isOnItsWay ? t("On its way") : statusText(view, status)} />;
+}
+
+/** What came of the last attempt, and below it how many there were and what comes next. */
+function LastAnswer({ view, webhook, delivery }: { view: View; webhook: Webhook; delivery: Delivery }) {
+  const { t } = view;
+  const result = resultWords(view, delivery);
+  const below = [attemptsText(view, delivery), nextText(view, delivery, webhook)].filter(Boolean).join(" · ");
   return (
-    <Action view={view} action={path} label={view.t("Redeliver")} about={String(seq)} id={redeliverId(seq)}>
+    <span class="pair">
+      {result === undefined ? (
+        <span>{delivery.status === "pending" ? t("No answer yet") : "–"}</span>
+      ) : (
+        <span>{result.words}</span>
+      )}
+      {below !== "" && <small class="off-phone">{below}</small>}
+    </span>
+  );
+}
+
+/** How many attempts have begun, of how many. */
+function attemptsText({ t }: View, delivery: Delivery): string {
+  const { attempts } = delivery;
+  if (attempts === 0) return "";
+  return isFinal(delivery) ? t("attempt {0}", attempts) : t("attempt {0} of {1}", attempts, MOST_ATTEMPTS);
+}
+
+/** Whether no more attempts follow, or their number has no limit that one can tell. A ping is tried once. */
+export const isFinal = ({ attempts, status, type }: Delivery): boolean =>
+  status === "delivered" || status === "skipped" || type === PING || attempts > MOST_ATTEMPTS;
+
+export function Redeliver(props: { view: View; path: string; back: string; seq: number; label?: string }) {
+  const { view, path, back, seq, label = view.t("Redeliver") } = props;
+  return (
+    <Action view={view} action={`${path}/redeliver`} label={label} about={String(seq)}>
       <input type="hidden" name="seq" value={seq} />
       <input type="hidden" name="back" value={back} />
     </Action>
   );
-}
-
-/** The result of the last attempt. A text that starts with "HTTP" quotes the receiver, maybe after words of ours. Ours are translated. */
-export function answerText(view: View, { lastStatus, lastError }: Pick<Delivery, "lastStatus" | "lastError">): string {
-  const status = lastStatus === null ? "" : `HTTP ${lastStatus}`;
-  const words = FAILURE_WORDS.find((each) => `${lastError}: `.startsWith(`${each}: `)) ?? "";
-  if (lastError?.startsWith("HTTP")) return ruleText(view, words) + lastError.slice(words.length);
-  return [status, lastError && ruleText(view, lastError)].filter(Boolean).join(" · ") || "–";
-}
-
-function durationText({ t, language }: View, milliseconds: number): string {
-  const seconds = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-  return milliseconds < 1_000 ? t("{0} ms", milliseconds) : t("{0} s", seconds.format(milliseconds / 1_000));
 }

@@ -1,33 +1,52 @@
 import { isRefusedFor } from "../../../errors.ts";
 import { pingWebhook, redeliver } from "../../../services/events.ts";
-import type { ServiceContext } from "../../../services/service-context.ts";
 import type { Site } from "../../../services/sites.ts";
-import { changeWebhook, deleteWebhook, type WebhookOf } from "../../../services/webhooks.ts";
+import { changeWebhook, deleteWebhook, findWebhook, type WebhookOf } from "../../../services/webhooks.ts";
 import { consolePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation, type FormResult } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { askPage } from "../parts/ask-page.tsx";
-import { redeliverId } from "./delivery-table.tsx";
+import { enabledLocation } from "./enabled-again.tsx";
+import { againLocation, deliveryId } from "./redelivered.ts";
 import { disabledMeans, webhookOf } from "./webhook-of.tsx";
 
 /** The actions of a webhook's buttons. */
 type Action = "ping" | "redeliver" | "enable" | "disable" | "delete";
 
-/** @param seq of the event to redeliver */
-async function act(ctx: ServiceContext, action: Action, which: WebhookOf, seq: number): Promise<FormResult> {
-  if (action === "delete") {
-    await deleteWebhook(ctx, which);
-    return "deleted";
+/** What a button was pressed on. */
+interface Pressed {
+  which: WebhookOf;
+  /** The path of the webhook's page, and the page to go back to. */
+  path: string;
+  back: string;
+  /** Of the event to redeliver. */
+  seq: number;
+}
+
+/** @returns the address of the page that tells the result */
+async function act(c: PageContext, action: Action, { which, path, back, seq }: Pressed): Promise<string> {
+  const { ctx } = c.var;
+  const go = (done: FormResult) => doneLocation(c, back, done);
+  switch (action) {
+    case "delete":
+      await deleteWebhook(ctx, which);
+      return go("deleted");
+    case "enable": {
+      const { disabledAt } = await findWebhook(ctx, which);
+      await changeWebhook(ctx, { ...which, change: { status: "enabled" } });
+      return disabledAt === null ? go("saved") : enabledLocation(c, path, disabledAt);
+    }
+    case "disable":
+      await changeWebhook(ctx, { ...which, change: { status: "disabled" } });
+      return go("saved");
+    case "ping":
+      return againLocation(c, path, path, (await pingWebhook(ctx, which)).seq);
+    case "redeliver":
+      await redeliver(ctx, { ...which, seq });
+      return againLocation(c, path, back, seq);
   }
-  if (action === "enable" || action === "disable") {
-    await changeWebhook(ctx, { ...which, change: { status: `${action}d` } });
-    return "saved";
-  }
-  if (action === "ping") await pingWebhook(ctx, which);
-  else await redeliver(ctx, { ...which, seq });
-  return "sent";
 }
 
 const parentOf = (path: string) => path.replace(/\/[^/]+$/, "");
@@ -40,7 +59,7 @@ export const webhookButton =
     const path = parentOf(c.req.path);
     const back = consolePath(form.back, action === "delete" ? parentOf(path) : path);
     const seq = Number(form.seq ?? 0);
-    const id = seq ? redeliverId(seq) : undefined;
+    const id = seq ? deliveryId(seq) : undefined;
     const go = (done: FormResult) => doneLocation(c, back, done, id);
     const isAsked = action === "delete" || action === "disable";
     return buttonAction(c, form, {
@@ -50,7 +69,7 @@ export const webhookButton =
       work: async () => {
         try {
           const which = { site, webhookId: c.req.param("webhook_id") ?? "" };
-          return await go(await act(c.var.ctx, action, which, seq));
+          return await act(c, action, { which, path, back, seq });
         } catch (error) {
           // The webhook's page tells that it is disabled, and why.
           if (isRefusedFor(error, "webhook_disabled")) return path;

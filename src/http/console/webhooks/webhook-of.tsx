@@ -9,6 +9,10 @@ import type { View } from "../view.ts";
 /** The URL as `fetch` sends it: look-alike letters and signs that turn the reading direction are encoded, and deceive nobody. */
 export const shownUrl = ({ url }: Pick<Webhook, "url">): string => URL.parse(url)?.href ?? url;
 
+/** The two parts of {@link shownUrl}: the host, and what follows it. */
+export const hostOf = (webhook: Pick<Webhook, "url">): string => shownUrl(webhook).split("/")[2] ?? "";
+export const pathOf = (webhook: Pick<Webhook, "url">): string => `/${shownUrl(webhook).split("/").slice(3).join("/")}`;
+
 export const disabledMeans = ({ t }: View): string =>
   t(
     "While a webhook is disabled, it gets no events, and does not get them later by itself. What was pending fails, and can be redelivered once it is enabled.",

@@ -1,17 +1,21 @@
+import { type Recent, recentDeliveries } from "../../../services/deliveries.ts";
 import { type Site, siteHasEvents } from "../../../services/sites.ts";
-import { addWebhook, listWebhooks, TROUBLE_SECONDS, type Webhook } from "../../../services/webhooks.ts";
+import { addWebhook, EVENT_TYPES, listWebhooks, type Webhook } from "../../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
 import { type Filled, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Fold } from "../parts/form.tsx";
-import { Badge, NoticeBox } from "../parts/parts.tsx";
+import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/new-secret-page.tsx";
 import type { View } from "../view.ts";
+import { countText, shareText, triedText } from "./delivered-share.tsx";
+import { resultWords } from "./failure-words.ts";
 import { sentWebhook, WebhookFaults, WebhookForm, webhookValues } from "./webhook-form.tsx";
-import { shownUrl } from "./webhook-of.tsx";
+import { hostOf, pathOf } from "./webhook-of.tsx";
+import { WebhookState, worstFirst } from "./webhook-state.tsx";
 
 /** Answers the form that adds a webhook. */
 export async function postWebhooks(c: PageContext, site: Site): Promise<Response> {
@@ -33,7 +37,9 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
   const { t } = view;
   const { ctx } = c.var;
   const path = `/console/sites/${site.id}/webhooks`;
-  const [webhooks, hasEvents] = await Promise.all([listWebhooks(ctx, { site }), siteHasEvents(ctx, { site })]);
+  const [all, hasEvents] = await Promise.all([listWebhooks(ctx, { site }), siteHasEvents(ctx, { site })]);
+  const webhooks = worstFirst(view, all);
+  const recents = await recentDeliveries(ctx, { site, ids: webhooks.map(({ id }) => id) });
   const values = again?.values ?? webhookValues("");
   const body = (
     <>
@@ -43,6 +49,23 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
           <a href={`/console/sites/${site.id}/settings#events`}>{t("To the settings")}</a>
         </NoticeBox>
       )}
+      <Table
+        label="Webhooks"
+        head={[
+          "URL",
+          { label: t("State"), phone: "top" },
+          t("Last failure"),
+          { label: t("Delivered in 24 h"), phone: "hide", end: true },
+          { label: t("Pending"), end: true },
+          { label: t("Events"), phone: "hide" },
+        ]}
+        rows={webhooks.map((webhook, i) => rowOf(view, path, webhook, recents[i]))}
+        empty={
+          <EmptyState title={t("No webhooks yet.")}>
+            <p>{t("A webhook tells a program of yours of each session that is created, changed or closed.")}</p>
+          </EmptyState>
+        }
+      />
       <Fold view={view} action={path} label={t("Add a webhook")} open={again !== undefined || webhooks.length === 0}>
         <section class="card">
           <p>{t("Accepted calls are posted to it as signed events. What fails is tried again for a day.")}</p>
@@ -56,35 +79,74 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
           />
         </section>
       </Fold>
-      <Table
-        label="Webhooks"
-        head={["URL", t("State"), t("Events")]}
-        rows={webhooks.map((webhook) => [
-          <a class="clip" href={`${path}/${webhook.id}`}>
-            {shownUrl(webhook)}
-          </a>,
-          <WebhookState view={view} webhook={webhook} />,
-          <span class="long">{webhook.events.join(", ")}</span>,
-        ])}
-        empty={t("No webhooks yet.")}
-      />
     </>
   );
   const page = { title: "Webhooks", site: { ...site, tab: "webhooks" as const }, back: path, body };
   return showPage(c, { ...page, filled: again && { path, values } }, isRefused(again) ? 400 : 200);
 }
 
-export function WebhookState({ view, webhook }: { view: View; webhook: Webhook }) {
+function rowOf(view: View, path: string, webhook: Webhook, recent: Recent | undefined) {
   const { t } = view;
-  const { status, disabledReason, failingSince } = webhook;
-  if (status === "disabled") {
-    return disabledReason === null ? (
-      <Badge kind="off" label={t("Disabled")} />
+  const { pending, oldestPendingAt } = webhook;
+  const failure = recent?.failure ?? (hasFailed(webhook) ? { ...webhook, at: null } : undefined);
+  return [
+    <span class="host">
+      <a href={`${path}/${webhook.id}`}>{hostOf(webhook)}</a>
+      <small>{pathOf(webhook)}</small>
+    </span>,
+    <WebhookState view={view} webhook={webhook} />,
+    failure === undefined ? (
+      <span class="off-phone">–</span>
     ) : (
-      <Badge kind="bad" label={t("Disabled by the Worker")} />
-    );
-  }
-  if (failingSince === null) return <Badge kind="good" label={t("Enabled")} />;
-  const isLong = view.now - failingSince >= TROUBLE_SECONDS;
-  return <Badge kind={isLong ? "bad" : "wait"} label={t("Failing since {0}", view.time(failingSince))} />;
+      <span class="pair">
+        <span>{resultWords(view, failure)?.words}</span>
+        {failure.at !== null && (
+          <small class="off-phone">
+            <Ago view={view} at={failure.at} />
+          </small>
+        )}
+      </span>
+    ),
+    recent && (
+      <span class="pair">
+        {shareText(view, recent)}
+        <small>{triedText(view, recent)}</small>
+      </span>
+    ),
+    pending === 0 ? (
+      <span class="off-phone">0</span>
+    ) : (
+      <span class="pair">
+        <span>
+          {countText(view, pending)}
+          <span class="on-phone"> {t("pending")}</span>
+        </span>
+        {oldestPendingAt !== null && (
+          <small class="off-phone">
+            {t("oldest")} <Ago view={view} at={oldestPendingAt} />
+          </small>
+        )}
+      </span>
+    ),
+    <Types view={view} types={webhook.events} />,
+  ];
+}
+
+const hasFailed = ({ lastStatus, lastError }: Webhook) => lastStatus !== null || lastError !== null;
+
+/** How many types of events a webhook gets. A press shows which. */
+function Types({ view, types }: { view: View; types: string[] }) {
+  const all = EVENT_TYPES.filter((each) => types.includes(each)).length === EVENT_TYPES.length;
+  return (
+    <details class="types">
+      <summary>{all ? view.t("All") : view.t("{0} of {1}", types.length, EVENT_TYPES.length)}</summary>
+      <ul>
+        {types.map((type) => (
+          <li>
+            <code>{type}</code>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
 }

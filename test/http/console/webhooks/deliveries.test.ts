@@ -1,9 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
-import { DeliveringWorker, deliveriesOf, setWebhook } from "../../../support/deliveries.ts";
+import { DeliveringWorker, deliveriesOf, fillDeliveries, setWebhook } from "../../../support/deliveries.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
-import { World } from "../../../support/world.ts";
+import { NOW, World } from "../../../support/world.ts";
 
 async function start() {
   const world = await World.create({ EVENTS: undefined });
@@ -15,33 +16,37 @@ async function start() {
 
 type Started = Awaited<ReturnType<typeof start>>;
 
+/** The seqs of the rows, from the top. */
+const seqsOf = ({ rows }: ConsolePage) => rows.map(([event]) => event?.split(" ").at(-1));
+
 /** Changes all deliveries of the webhook. */
 const setAll = ({ webhook }: Started, assignments: string, where = "true") =>
   env.DB.prepare(`UPDATE deliveries SET ${assignments} WHERE webhook_id = ? AND ${where}`).bind(webhook.id).run();
 
 const FAILED = "status = 'failed', attempts = 8, next_attempt_at = NULL";
 
+/** The link in a cell to another page of the console. */
+const linksTo = (page: ConsolePage, path: string) => page.links.filter((each) => each === path).length;
+
 describe("a ping", () => {
-  it("is sent once by a button, and the list shows its result", async () => {
+  it("is sent once by a button, and its row says first that it is on its way and then what came of it", async () => {
     const started = await start();
     const { visitor, webhook, path } = started;
     const page = await visitor.open(path);
     expect(page.text).toContain("No deliveries here.");
     expect(page.text).toContain("A ping goes before everything that is pending, also to a receiver that hangs");
+    let sent = page;
     for (const _ of [1, 2]) {
-      const sent = await visitor.press(page, "Send a ping");
-      expect(sent.notices).toEqual(["It is on its way: the deliveries below tell what comes of it."]);
-      expect(sent.rows).toEqual([
-        ["1 ping 15 Jan 2027, 08:00", "Pending", "0", "–", "15 Jan 2027, 08:00", "Redeliver 1"],
-      ]);
+      sent = await visitor.press(page, "Send a ping");
+      expect([sent.path.replace(/\?.*#/, "#"), sent.notices]).toEqual([`${path}#event-1`, []]);
+      expect(sent.html).toContain('<tr id="event-1">');
+      expect(sent.rows).toEqual([["ping 1", "On its way", "No answer yet next in turn", "–", "now", "Redeliver 1"]]);
     }
     const worker = new DeliveringWorker();
     await worker.deliver(webhook);
     expect(worker.posted).toHaveLength(1);
-    await setAll(started, "duration_ms = 230");
-    expect((await visitor.open(path)).rows).toEqual([
-      ["1 ping 15 Jan 2027, 08:00", "Delivered", "1 15 Jan 2027, 08:00 230 ms", "HTTP 200", "–", "Redeliver 1"],
-    ]);
+    const delivered = ["ping 1", "Delivered", "The receiver answered 200 attempt 1", "–", "now", "Redeliver 1"];
+    expect((await visitor.open(sent.path.replace(/#.*/, ""))).rows).toEqual([delivered]);
   });
 
   it("is not sent to a webhook that was disabled since the page was shown, and the page says so", async () => {
@@ -55,45 +60,67 @@ describe("a ping", () => {
 });
 
 describe("the deliveries of a webhook", () => {
-  it("are listed newest first with their attempts, their error and their session", async () => {
+  it("are listed newest first with their last answer, what comes next, and their session", async () => {
     const started = await start();
     const { world, visitor, webhook, site, path } = started;
     const chatId = await world.chatId();
     const worker = new DeliveringWorker();
     worker.receiver = () => new Response("<b>no</b>", { status: 503 });
-    worker.clock.now += 3_600;
     await worker.deliver(webhook);
-    await setAll(started, "duration_ms = 12345", "seq = 1");
     await world.chatId();
     const page = await visitor.open(path);
     expect(page.rows).toEqual([
-      ["2 session.created Session 2 15 Jan 2027, 08:00", "Pending", "0", "–", "15 Jan 2027, 08:00", "Redeliver 2"],
       [
-        "1 session.created Session 1 15 Jan 2027, 08:00",
+        "session.created 2",
         "Pending",
-        "1 15 Jan 2027, 09:00 12.3 s",
-        "HTTP 503: <b>no</b>",
-        "15 Jan 2027, 09:00",
+        "No answer yet next in turn, 3 at a time while failing",
+        "Session 2",
+        "now",
+        "Redeliver 2",
+      ],
+      [
+        "session.created 1",
+        "Pending",
+        "The receiver answered 503 attempt 1 of 8 · next attempt in 5 seconds",
+        "Session 1",
+        "now",
         "Redeliver 1",
       ],
     ]);
-    expect(page.html).toContain("HTTP 503: &lt;b&gt;no&lt;/b&gt;");
+    expect(page.html).toContain("&lt;b&gt;no&lt;/b&gt;");
     expect(page.html).not.toContain("<b>no");
     expect(page.link(`Session ${chatId}`)).toBe(`${site}/sessions/${chatId}`);
     expect((await visitor.open(page.link(`Session ${chatId}`))).status).toBe(200);
-    expect(page.text).toContain("Failing since 15 Jan 2027, 09:00");
+    expect(page.text).toContain("Failing for 1 second");
   });
 
   it.each([
-    ["last_error = 'no answer in 15 s'", "No answer in 15 s", "15 秒内无应答"],
-    ["last_error = 'no connection'", "No connection", "无法连接"],
+    ["a lease that runs", `claim = 'lease', next_attempt_at = ${NOW + 30}`, "being sent now"],
+    ["a lease that ended", `claim = 'lease', next_attempt_at = ${NOW - 30}`, "next in turn"],
+    ["an attempt that is overdue", `next_attempt_at = ${NOW - 3_000}`, "next in turn"],
+    ["a later attempt", `next_attempt_at = ${NOW + 7_200}`, "next attempt in 2 hours"],
+  ])("say what comes next, and no time in the past: %s", async (_, assignments, next) => {
+    const started = await start();
+    const { world, visitor, webhook, path } = started;
+    await world.chatId();
+    await setAll(started, `${assignments}, attempts = 2, last_error = 'no answer in 15 s'`);
+    const said = async () => (await visitor.open(path)).rows[0]?.[2];
+    expect(await said()).toBe(`No answer within 15 s attempt 2 of 8 · ${next}`);
+    await setWebhook(webhook, `failing_since = ${NOW - 60}`);
+    const failing = next === "next in turn" ? "next in turn, 3 at a time while failing" : next;
+    expect(await said()).toBe(`No answer within 15 s attempt 2 of 8 · ${failing}`);
+  });
+
+  it.each([
+    ["last_error = 'no answer in 15 s'", "No answer within 15 s", "15 秒内没有应答"],
+    ["last_error = 'no connection'", "No connection to the receiver", "无法连接到接收方"],
     [
       "last_status = 302, last_error = 'redirects are not followed'",
-      "HTTP 302 · Redirects are not followed",
-      "HTTP 302 · 不跟随重定向",
+      "The receiver answered 302 · Redirects are not followed",
+      "接收方返回了 302 · 不跟随重定向",
     ],
     ["last_error = 'the URL must use port 443'", "The URL must use port 443", "URL 须使用 443 端口"],
-    ["last_status = 500, last_error = 'HTTP 500: {0} no answer'", "HTTP 500: {0} no answer", "HTTP 500: {0} no answer"],
+    ["last_status = 500, last_error = 'HTTP 500: {0} no answer'", "The receiver answered 500", "接收方返回了 500"],
     [
       "last_status = 530, last_error = 'HTTP 530, error 1016: the host name does not resolve'",
       "HTTP 530, error 1016: the host name does not resolve",
@@ -101,51 +128,142 @@ describe("the deliveries of a webhook", () => {
     ],
     [
       "last_status = 521, last_error = 'HTTP 521: the host refuses connections: No connection 7'",
-      "HTTP 521: the host refuses connections: No connection 7",
-      "HTTP 521：主机拒绝连接: No connection 7",
+      "HTTP 521: the host refuses connections",
+      "HTTP 521：主机拒绝连接",
     ],
-    ["last_status = 204", "HTTP 204", "HTTP 204"],
+    ["last_status = 204", "The receiver answered 204", "接收方返回了 204"],
   ])("say in the reader's language why they failed: %s", async (columns, english, chinese) => {
     const started = await start();
     const { world, visitor, path } = started;
     await world.chatId();
-    await setAll(started, columns);
+    await setAll(started, `${columns}, status = 'failed', next_attempt_at = NULL`);
     const page = await visitor.open(path);
-    expect(page.rows[0]?.[3]).toBe(english);
-    expect((await visitor.press(page, "中文")).rows[0]?.[3]).toBe(chinese);
+    expect(page.rows[0]?.[2]).toBe(english);
+    expect((await visitor.press(page, "中文")).rows[0]?.[2]).toBe(chinese);
   });
 
-  it("are filtered by status, page by page", async () => {
+  it("have a tab for each status, with the numbers of those that need somebody", async () => {
     const started = await start();
     const { world, visitor, path } = started;
-    for (let count = 0; count < 23; count++) await world.chatId();
+    for (let count = 0; count < 5; count++) await world.chatId();
     await setAll(started, FAILED, "seq > 2");
-    const failed = await visitor.open(`${path}?status=failed`);
-    expect([failed.rows.length, failed.value("Status")]).toEqual([20, "failed"]);
-    const next = await visitor.open(failed.link("Next page"));
-    expect([next.rows.map(([event]) => event?.split(" ")[0]), next.value("Status")]).toEqual([["3"], "failed"]);
-    expect((await visitor.press(next, "Find", { Status: "pending" })).rows).toHaveLength(2);
-    expect((await visitor.press(next, "Find", { Status: "skipped" })).text).toContain("No deliveries here.");
-    expect((await visitor.open(`${path}?status=lost`)).rows).toHaveLength(20);
+    const page = await visitor.open(path);
+    for (const [tab, query, seqs] of [
+      ["Pending 2", "?status=pending", ["2", "1"]],
+      ["Failed 3", "?status=failed", ["5", "4", "3"]],
+      ["Skipped", "?status=skipped", []],
+      ["Delivered", "?status=delivered", []],
+      ["All", "", ["5", "4", "3", "2", "1"]],
+    ] as const) {
+      expect(page.link(tab)).toBe(path + query);
+      expect(seqsOf(await visitor.open(page.link(tab)))).toEqual(seqs);
+    }
+    expect((await visitor.open(`${path}?status=lost`)).rows).toHaveLength(5);
   });
 
-  it("are redelivered one by one, and the answer leads back to the page of the list with the button", async () => {
+  it.each([
+    ["", 45],
+    ["?status=failed", 43],
+  ])("are turned page by page to the oldest and back: %s", { timeout: 20_000 }, async (query, count) => {
+    const started = await start();
+    const { visitor, path } = started;
+    await fillDeliveries(started.webhook, 45);
+    await setAll(started, FAILED, "seq > 2");
+    const all = Array.from({ length: count }, (_, i) => String(45 - i));
+    const [first, second, rest] = [all.slice(0, 20), all.slice(20, 40), all.slice(40)];
+    const pages = [await visitor.open(path + query)];
+    for (const expected of [first, second, rest]) {
+      const page = pages.at(-1) as ConsolePage;
+      expect(seqsOf(page)).toEqual(expected);
+      if (expected !== rest) pages.push(await visitor.open(page.link("Next page")));
+    }
+    const [one, two, three] = pages as [ConsolePage, ConsolePage, ConsolePage];
+    for (const link of ["First page", "Previous page"]) expect(() => one.link(link)).toThrow("no link");
+    for (const link of ["Next page", "Last page"]) expect(() => three.link(link)).toThrow("no link");
+    expect(seqsOf(await visitor.open(three.link("Previous page")))).toEqual(second);
+    expect(seqsOf(await visitor.open(two.link("Previous page")))).toEqual(first);
+    expect(seqsOf(await visitor.open(two.link("First page")))).toEqual(first);
+    // The last page is full, and reaches to the oldest.
+    const last = await visitor.open(one.link("Last page"));
+    expect(seqsOf(last)).toEqual(all.slice(-20));
+    expect(() => last.link("Next page")).toThrow("no link");
+    const before = await visitor.open(last.link("Previous page"));
+    expect(seqsOf(before)).toEqual(all.slice(-40, -20));
+    // With too few newer ones for a page, the newest page follows.
+    const newest = await visitor.open(before.link("Previous page"));
+    expect([seqsOf(newest), linksTo(newest, `${path}${query}`)]).toEqual([first, 1]);
+  });
+
+  it("have no other pages when there are few, and say so on a page beyond them", async () => {
+    const { world, visitor, path } = await start();
+    await world.chatId();
+    const page = await visitor.open(`${path}?after=0`);
+    expect([seqsOf(page), page.text.includes("Last page")]).toEqual([["1"], false]);
+    const beyond = await visitor.open(`${path}?before=1`);
+    expect([beyond.text.includes("No deliveries here."), beyond.link("First page")]).toEqual([true, path]);
+  });
+
+  it("are listed as skipped when their event is gone, without a type, a session and a button", async () => {
+    const started = await start();
+    const { world, visitor, path } = started;
+    await world.chatId();
+    await setAll(started, "status = 'skipped', next_attempt_at = NULL");
+    await env.DB.prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
+    for (const query of ["", "?status=skipped"]) {
+      const page = await visitor.open(path + query);
+      expect(page.rows).toEqual([["(not kept any more) 1", "Skipped", "–", "–", "now", "–"]]);
+      expect(() => page.link("Session 1")).toThrow("no link");
+    }
+  });
+});
+
+describe("redelivering one event", () => {
+  it("is said in its own row, which stays in the list that it has left", async () => {
+    const started = await start();
+    const { world, visitor, webhook, path } = started;
+    for (let count = 0; count < 3; count++) await world.chatId();
+    await setAll(started, FAILED);
+    const page = await visitor.open(`${path}?status=failed`);
+    const sent = await visitor.press(page, "Redeliver 2");
+    expect(sent.path).toMatch(/\?status=failed&again=2\..*#event-2$/);
+    expect(sent.rows.map(([event, state]) => [event, state])).toEqual([
+      ["session.created 3", "Failed"],
+      ["session.created 2", "On its way"],
+      ["session.created 1", "Failed"],
+    ]);
+    expect([sent.notices, sent.html.includes('<tr id="event-2">')]).toEqual([[], true]);
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { seq: 1, status: "failed", attempts: 8 },
+      { seq: 2, status: "pending", attempts: 0 },
+      { seq: 3, status: "failed", attempts: 8 },
+    ]);
+    // The same form again leads to the same row, which tells how it is now.
+    await setAll(started, "status = 'delivered', attempts = 1, last_status = 200, next_attempt_at = NULL", "seq = 2");
+    const again = await visitor.press(page, "Redeliver 2");
+    expect([again.path, again.rows[1]?.[1]]).toEqual([sent.path, "Delivered"]);
+    expect(await deliveriesOf(webhook)).toMatchObject([{}, { seq: 2, status: "delivered", attempts: 1 }, {}]);
+    const other = await ConsoleVisitor.signedIn(world);
+    expect((await other.open(sent.path.replace(/#.*/, ""))).rows).toHaveLength(2);
+    expect((await visitor.open(sent.path.replace("again=2", "again=1").replace(/#.*/, ""))).rows).toHaveLength(2);
+  });
+
+  it("by two operators at once leaves one delivery and a row in the audit log for each", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     await world.chatId();
-    await world.chatId();
     await setAll(started, FAILED);
-    const page = await visitor.open(`${path}?status=failed`);
-    const sent = await visitor.press(page, "Redeliver 1");
-    expect(sent.path).toMatch(/\?status=failed&done=.*#event-1$/);
-    expect(sent.rows.map(([event]) => event)).toEqual(["2 session.created Session 2 15 Jan 2027, 08:00"]);
-    expect(await deliveriesOf(webhook)).toMatchObject([
-      { seq: 1, status: "pending", attempts: 0 },
-      { seq: 2, status: "failed", attempts: 8 },
-    ]);
+    const other = await ConsoleVisitor.signedIn(world);
+    const pages = await Promise.all([visitor.open(path), other.open(path)]);
+    const sent = await Promise.all(
+      [visitor, other].map((each, i) => each.press(pages[i] as ConsolePage, "Redeliver 1")),
+    );
+    for (const page of sent) expect(page.rows[0]?.[1]).toBe("On its way");
+    expect(await deliveriesOf(webhook)).toMatchObject([{ seq: 1, status: "pending", attempts: 0 }]);
+    const log = await visitor.open(`/console/sites/${world.siteId}/audit`);
+    expect(log.rows.filter(([action]) => action === "Events sent again")).toHaveLength(2);
   });
 
-  it("cannot be redelivered once their event is erased: skipped ones have no button, for others the page says why", async () => {
+  it("is not possible once the event is erased: skipped ones have no button, for others the page says why", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     await world.chatId();
@@ -159,20 +277,7 @@ describe("the deliveries of a webhook", () => {
     expect((await visitor.open(path)).has("Redeliver 1")).toBe(false);
   });
 
-  it("are listed as skipped when their event is gone, without a type and a link to a session", async () => {
-    const started = await start();
-    const { world, visitor, path } = started;
-    await world.chatId();
-    await setAll(started, "status = 'skipped', next_attempt_at = NULL");
-    await env.DB.prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
-    for (const query of ["", "?status=skipped"]) {
-      const page = await visitor.open(path + query);
-      expect(page.rows).toEqual([["1 (not kept any more) 15 Jan 2027, 08:00", "Skipped", "0", "–", "–", "–"]]);
-      expect(() => page.link("Session 1")).toThrow("no link");
-    }
-  });
-
-  it("are not redelivered by a form of another session, nor of another site", async () => {
+  it("is not done by a form of another session, nor of another site", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     await world.chatId();

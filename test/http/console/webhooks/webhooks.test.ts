@@ -54,7 +54,8 @@ describe("a webhook", () => {
     const own = await visitor.open(page.link("I have saved it"));
     expect([own.heading, own.text.includes(URL_OF)]).toEqual(["hooks.example.com", true]);
     const all = await visitor.open(`${site}/webhooks`);
-    expect(all.rows).toEqual([[URL_OF, "Enabled", ALL.join(", ")]]);
+    const types = `All ${ALL.join(" ")}`;
+    expect(all.rows).toEqual([["hooks.example.com /agent-session", "Enabled", "–", "– none tried", "0", types]]);
     const log = await visitor.open(`${site}/audit`);
     expect(log.text).toContain("Webhook added");
     expect(log.text).not.toContain("/agent-session");
@@ -143,7 +144,7 @@ describe("a webhook", () => {
   it("is changed on its page, and the audit log names no more than the URL's origin", async () => {
     const { world, visitor, site } = await start();
     const { id, url } = await newWebhook(world, { events: JSON.stringify(ALL) });
-    const form = await visitor.open(`${site}/webhooks/${id}`);
+    const form = await visitor.open((await visitor.open(`${site}/webhooks/${id}`)).link("Change URL and events…"));
     expect([form.value("URL"), ...ALL.map((type) => form.value(type))]).toEqual([url, ...ALL.map(() => "on")]);
     const change = { URL: "https://new.example.com/token-in-path", ...WITHOUT_FIRST };
     const page = await visitor.press(form, "Save", change);
@@ -156,7 +157,9 @@ describe("a webhook", () => {
     expect(log.text).toContain("Webhook changed");
     expect(log.text).toContain("origin https://hooks.example.com → https://new.example.com");
     expect(log.text).not.toContain("token-in-path");
-    const bad = await visitor.press(page, "Save", { URL: "https://10.0.0.1/" });
+    const bad = await visitor.press(await visitor.open(`${site}/webhooks/${id}/settings`), "Save", {
+      URL: "https://10.0.0.1/",
+    });
     expect([bad.status, bad.link("URL"), bad.value("URL")]).toEqual([400, "#url", "https://10.0.0.1/"]);
     expect((await storedOf(world)).webhooks).toMatchObject([{ url: change.URL }]);
   });
@@ -164,9 +167,10 @@ describe("a webhook", () => {
   it("shows the real URL: no control character can reverse it, and no look-alike letters pass for ASCII", async () => {
     const { world, visitor, site } = await start();
     const { id } = await newWebhook(world, { url: "https://ex\u0430mple.com/\u202egpj.exe" });
-    for (const path of [`${site}/webhooks`, `${site}/webhooks/${id}/delete`]) {
-      expect((await visitor.open(path)).text).toContain("https://xn--exmple-4nf.com/%E2%80%AEgpj.exe");
-    }
+    const [row] = (await visitor.open(`${site}/webhooks`)).rows;
+    expect(row?.[0]).toBe("xn--exmple-4nf.com /%E2%80%AEgpj.exe");
+    const asked = await visitor.open(`${site}/webhooks/${id}/delete`);
+    expect(asked.text).toContain("https://xn--exmple-4nf.com/%E2%80%AEgpj.exe");
   });
 
   it("is disabled after a page that says what happens to pending deliveries, and enabled again", async () => {
@@ -179,19 +183,21 @@ describe("a webhook", () => {
     expect(asked.text).toContain("What was pending fails, and can be redelivered once it is enabled.");
     expect((await visitor.open(asked.link("Cancel"))).path).toBe(path);
     const page = await visitor.press(asked, "Disable");
-    expect([page.path.split("?")[0], page.notices]).toEqual([path, ["Saved.", "Disabled by an operator."]]);
-    expect(page.rows).toEqual([
-      ["1 session.created Session 1 15 Jan 2027, 08:00", "Failed", "0", "The webhook is disabled", "–", "–"],
+    expect([page.path.split("?")[0], page.notices]).toEqual([
+      path,
+      ["Saved.", "Disabled by an operator. On 15 Jan 2027, 08:00."],
     ]);
-    for (const button of ["Send a ping", "Redeliver all failed (1)", "Send again"])
+    expect(page.rows).toEqual([["session.created 1", "Failed", "The webhook is disabled", "Session 1", "now"]]);
+    for (const button of ["Send a ping", "Redeliver all failed (1)"])
       expect([button, page.has(button)]).toEqual([button, false]);
-    expect(page.text).toContain("Disabled on 15 Jan 2027, 08:00");
+    expect(() => page.link("Send again…")).toThrow("no link");
     expect((await visitor.open(`${site}/webhooks`)).rows[0]?.[1]).toBe("Disabled");
     // A disabled webhook needs no confirmation.
     expect((await visitor.open(`${path}/disable`)).path).toBe(path);
     const enabled = await visitor.press(page, "Enable");
-    expect([enabled.notices, enabled.has("Redeliver all failed (1)")]).toEqual([["Saved."], true]);
-    expect(enabled.text).not.toContain("Disabled on");
+    const since = "The webhook is enabled. It got nothing since 15 Jan 2027, 08:00.";
+    expect([enabled.notices, enabled.has("Redeliver all failed (1)")]).toEqual([[since], true]);
+    expect(enabled.text).not.toContain("Disabled by an operator.");
     expect((await storedOf(world)).audit).toEqual(["webhook.disabled", "webhook.enabled"]);
   });
 
@@ -200,7 +206,7 @@ describe("a webhook", () => {
     [
       "failing",
       "Disabled by the Worker: nothing but failures for 5 days.",
-      "已由 Worker 停用：连续 5 天全部推送失败。",
+      "已由 Worker 停用：连续 5 天全部投递失败。",
     ],
   ])("says that the Worker disabled it, and why: %s", async (reason, english, chinese) => {
     const { world, visitor, site } = await start();
@@ -212,24 +218,23 @@ describe("a webhook", () => {
     };
     const { id } = await newWebhook(world, { ...state, last_status: 410, last_error: "HTTP 410: <b>gone</b> \u202e" });
     const page = await visitor.open(`${site}/webhooks/${id}`);
-    expect(page.notices).toEqual([english]);
-    expect(page.text).toContain(
-      "State Disabled by the Worker Disabled on 15 Jan 2027, 07:00 Last failure HTTP 410: <b>gone</b>",
-    );
-    expect(page.html).toContain("<bdi>HTTP 410: &lt;b&gt;gone&lt;/b&gt; \u202e</bdi>");
+    expect(page.notices).toEqual([`${english} On 15 Jan 2027, 07:00.`]);
+    expect(page.text).toContain("Disabled by the Worker The receiver answered 410 It said: <b>gone</b>");
+    expect(page.html).toContain('<q class="long">&lt;b&gt;gone&lt;/b&gt; \u202e</q>');
     expect((await visitor.open(`${site}/webhooks`)).rows[0]?.[1]).toBe("Disabled by the Worker");
-    expect((await visitor.press(page, "中文")).notices).toEqual([chinese]);
+    expect((await visitor.press(page, "中文")).notices).toEqual([`${chinese} 时间：2027年1月15日 07:00。`]);
   });
 
   it("says since when it fails, and with which answer, in red after five minutes", async () => {
     const { world, visitor, site } = await start();
     const { id } = await newWebhook(world, { failing_since: NOW - 300, last_error: "no answer in 15 s" });
-    const text = "Failing since 15 Jan 2027, 07:55";
+    const text = "Failing for 5 minutes";
     const list = await visitor.open(`${site}/webhooks`);
-    expect([list.rows[0]?.[1], list.html.includes('class="badge bad"')]).toEqual([text, true]);
+    expect(list.rows[0]?.slice(1, 3)).toEqual([text, "No answer within 15 s"]);
+    expect(list.html).toContain('<span title="15 Jan 2027, 07:55:00"><span class="badge bad">');
     const page = await visitor.open(`${site}/webhooks/${id}`);
     expect(page.text).toContain(
-      `State ${text} Last failure No answer in 15 s Pending deliveries 0 Failed deliveries 0`,
+      `${text} No answer within 15 s The receiver takes the event and does not answer in time.`,
     );
     await env.DB.prepare("UPDATE webhooks SET failing_since = failing_since + 1 WHERE id = ?").bind(id).run();
     expect((await visitor.open(`${site}/webhooks`)).html).not.toContain('class="badge bad"');
@@ -241,12 +246,10 @@ describe("a webhook", () => {
     await fillDeliveries(webhook, 10_001);
     const path = `${site}/webhooks/${webhook.id}`;
     const pending = await visitor.open(path);
-    expect(pending.text).toContain(
-      "Pending deliveries 10,000 or more · the oldest since 15 Jan 2027, 08:00 Failed deliveries 0",
-    );
+    expect(pending.text).toContain("Pending 10,000 or more oldest now Failed 0");
     await setDeliveries(webhook, "status = 'failed', next_attempt_at = NULL");
     const failed = await visitor.open(path);
-    expect(failed.text).toContain("Pending deliveries 0 Failed deliveries 10,000 or more");
+    expect(failed.text).toContain("Pending 0 Failed 10,000 or more");
     expect(failed.has("Redeliver all failed (10,000 or more)")).toBe(true);
   });
 
@@ -279,7 +282,7 @@ describe("a webhook", () => {
     const { world, visitor, site } = await start();
     const { id } = await newWebhook(world);
     const others = ALL.filter((type) => type.startsWith("webhook."));
-    for (const path of [`${site}/webhooks`, `${site}/webhooks/${id}`]) {
+    for (const path of [`${site}/webhooks`, `${site}/webhooks/${id}/settings`]) {
       const { text } = await visitor.open(path);
       const hint = `${others.join(", ")} tell about the site's other webhooks.`;
       expect(text.includes(hint)).toBe(others.length > 0);
@@ -306,7 +309,8 @@ describe("a webhook", () => {
     const { world, visitor, site } = await start();
     const other = await World.create();
     const { id } = await newWebhook(other);
-    for (const end of ["", "/delete", "/disable", "/secret", "/rotate?overlap_seconds=0"]) {
+    const pages = ["", "/delete", "/disable", "/secret", "/rotate?overlap_seconds=0", "/settings", "/send-again"];
+    for (const end of [...pages, "/deliveries/1", "?event=1"]) {
       expect((await visitor.open(`${site}/webhooks/${id}${end}`)).status).toBe(404);
     }
     const asked = await visitor.open(`/console/sites/${other.siteId}/webhooks/${id}/delete`);
@@ -325,11 +329,11 @@ describe("the secret of a webhook", () => {
     const { world, visitor, site } = await start();
     const { id, secret } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
-    const page = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
+    const page = await visitor.press(await visitor.open(`${path}/settings`), "Rotate", { Overlap: "3600" });
     expect(page.heading).toBe("The secret was rotated");
     expect(secretOf(page)).toMatch(/^whsec_/);
     expect(secretOf(page)).not.toBe(secret);
-    expect(page.text).toContain("Previous secret until 15 Jan 2027, 09:00");
+    expect(page.text).toContain("The old one works until 15 Jan 2027, 09:00");
     expect((await visitor.open(path)).html).not.toContain(secretOf(page));
     expect((await visitor.open(`${site}/audit`)).text).toContain("Webhook secret rotated");
   });
@@ -338,14 +342,14 @@ describe("the secret of a webhook", () => {
     const { world, visitor, site } = await start();
     const { id } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
-    const asked = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
+    const asked = await visitor.press(await visitor.open(`${path}/settings`), "Rotate", { Overlap: "0" });
     expect([asked.heading, (await storedOf(world)).audit]).toEqual(["Rotate the secret?", []]);
     expect(asked.text).toContain("A receiver that knows only a stopped secret refuses deliveries");
     const two = await visitor.press(asked, "Rotate now");
     expect([two.heading, (await storedOf(world)).audit]).toEqual(["The secret was rotated", ["webhook.rotated"]]);
-    const first = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
+    const first = await visitor.press(await visitor.open(`${path}/settings`), "Rotate", { Overlap: "3600" });
     const choice = { Overlap: "3600", "Which secret stops": "current" };
-    const again = await visitor.press(await visitor.open(path), "Rotate", choice);
+    const again = await visitor.press(await visitor.open(`${path}/settings`), "Rotate", choice);
     expect([first.heading, again.heading]).toEqual(["The secret was rotated", "Rotate the secret?"]);
     // The confirmation was about a secret that has been replaced since.
     const late = await visitor.press(asked, "Rotate now", { form: (await visitor.open(path)).value("form") });
@@ -358,14 +362,14 @@ describe("the secret of a webhook", () => {
     const { id } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
     expect((await visitor.open(`${path}/end-overlap`)).path).toBe(path);
-    await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" });
+    await visitor.press(await visitor.open(`${path}/settings`), "Rotate", { Overlap: "86400" });
     const asked = await visitor.open((await visitor.open(path)).link("The old secret stops now…"));
     expect(asked.text).toContain("A receiver that knows only a stopped secret refuses deliveries");
     expect((await storedOf(world)).audit).toEqual(["webhook.rotated"]);
     const ended = await visitor.press(asked, "The old secret stops now");
     expect([ended.path.split("?")[0], ended.notices]).toEqual([path, ["The old secret has stopped."]]);
     expect((await storedOf(world)).audit).toEqual(["webhook.rotated", "webhook.overlap_ended"]);
-    expect((await visitor.open(path)).text).not.toContain("Previous secret until");
+    expect((await visitor.open(path)).text).not.toContain("Two secrets work now");
     expect((await visitor.open(`${site}/audit`)).text).toContain("Old webhook secret ended");
   });
 

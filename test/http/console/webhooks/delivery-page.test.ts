@@ -1,0 +1,101 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { DeliveringWorker, deliveriesOf, setDeliveries, setWebhook } from "../../../support/deliveries.ts";
+import { newWebhook } from "../../../support/new-webhook.ts";
+import { World } from "../../../support/world.ts";
+
+async function start(row = {}) {
+  const world = await World.create({ EVENTS: undefined });
+  const visitor = await ConsoleVisitor.signedIn(world);
+  const webhook = await newWebhook(world, row);
+  return { world, visitor, webhook, path: `/console/sites/${world.siteId}/webhooks/${webhook.id}` };
+}
+
+/** The text of the element with the payload, as a browser reads it. */
+const payloadOf = (html: string) =>
+  (/<pre id="payload">(.*?)<\/pre>/s.exec(html)?.[1] ?? "")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&");
+
+describe("the page of a delivery", () => {
+  it("shows what was posted, the last attempt with its answer and time, and what comes next", async () => {
+    const { world, visitor, webhook, path } = await start();
+    const chatId = await world.chatId({ content: '<i>Hello</i> & "you"' });
+    const worker = new DeliveringWorker();
+    worker.receiver = () => new Response("<b>no</b>", { status: 401 });
+    await worker.deliver(webhook);
+    await setDeliveries(webhook, "duration_ms = 12345");
+    const page = await visitor.open((await visitor.open(path)).link("session.created"));
+    expect([page.status, page.path, page.heading]).toEqual([200, `${path}/deliveries/1`, "session.created, event 1"]);
+    expect(page.text).toContain("Pending The receiver answered 401 It said: <b>no</b> It refuses the event.");
+    expect(page.text).toContain(
+      `Attempts 1 of at most 8 · 15 Jan 2027, 08:00 · 12.3 s Next attempt next attempt in 5 seconds Happened 15 Jan 2027, 08:00 Session Session ${chatId}`,
+    );
+    expect(JSON.parse(payloadOf(page.html))).toEqual(JSON.parse(worker.posted[0]?.body ?? ""));
+    expect(page.text).toContain(`webhook-id ${worker.posted[0]?.headers.get("webhook-id")}`);
+    expect(page.html).not.toContain("<i>Hello");
+  });
+
+  it("is where ?event= of the webhook's page leads to", async () => {
+    const { world, visitor, path } = await start();
+    await world.chatId();
+    expect((await visitor.open(`${path}?event=1`)).path).toBe(`${path}/deliveries/1`);
+    for (const odd of ["x", "", "1e3"])
+      expect((await visitor.open(`${path}?event=${odd}`)).path).toBe(`${path}?event=${odd}`);
+  });
+
+  it("redelivers, and says on the same page that it is on its way", async () => {
+    const { world, visitor, webhook, path } = await start();
+    await world.chatId();
+    await setDeliveries(
+      webhook,
+      "status = 'failed', attempts = 8, next_attempt_at = NULL, last_error = 'no connection'",
+    );
+    const page = await visitor.open(`${path}/deliveries/1`);
+    expect(page.text).toContain("Failed No connection to the receiver Nothing answers at this address.");
+    const sent = await visitor.press(page, "Redeliver 1");
+    expect(sent.path).toMatch(/\/deliveries\/1\?again=1\..*#event-1$/);
+    expect(sent.text).toContain("On its way No answer yet");
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", attempts: 0 }]);
+  });
+
+  it("of a missed event says so, and sends it for the first time", async () => {
+    const { world, visitor, webhook, path } = await start({ status: "disabled" });
+    await world.chatId();
+    const off = await visitor.open(`${path}/deliveries/1`);
+    expect([off.status, off.has("Send it 1")]).toEqual([200, false]);
+    await setWebhook(webhook, "status = 'enabled'");
+    const page = await visitor.open(`${path}/deliveries/1`);
+    expect(page.text).toContain("Missed It was never meant for this webhook");
+    const sent = await visitor.press(page, "Send it 1");
+    expect(sent.text).toContain("On its way");
+    expect(await deliveriesOf(webhook)).toMatchObject([{ seq: 1, status: "pending" }]);
+  });
+
+  it("says that the event was erased, or is not kept, and has no button then", async () => {
+    const { world, visitor, path } = await start();
+    await world.chatId();
+    await env.DB.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
+    const erased = await visitor.open(`${path}/deliveries/1`);
+    expect([erased.text.includes("The event was erased"), erased.has("Redeliver 1")]).toEqual([true, false]);
+    await env.DB.prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
+    const gone = await visitor.open(`${path}/deliveries/1`);
+    expect(gone.heading).toBe("(not kept any more), event 1");
+    expect([gone.text.includes("The event is not kept any more."), gone.has("Redeliver 1")]).toEqual([true, false]);
+  });
+
+  it("is not found for an event that never was, of another site, or without a number", async () => {
+    const { world, visitor, path } = await start();
+    const other = await World.create();
+    await newWebhook(other);
+    await other.chatId();
+    for (const seq of ["1", "x", "1.5", "99999999999999999"])
+      expect([seq, (await visitor.open(`${path}/deliveries/${seq}`)).status]).toEqual([seq, 404]);
+    await world.chatId();
+    expect((await visitor.open(`${path}/deliveries/1`)).status).toBe(200);
+  });
+});

@@ -1,0 +1,170 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { fillDeliveries, setDeliveries } from "../../../support/deliveries.ts";
+import { newWebhook, type TestWebhook } from "../../../support/new-webhook.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+async function start() {
+  const world = await World.create({ EVENTS: undefined });
+  const visitor = await ConsoleVisitor.signedIn(world);
+  return { world, visitor, list: `/console/sites/${world.siteId}/webhooks` };
+}
+
+/** Changes the deliveries of some events to a webhook. */
+const setSome = ({ id }: TestWebhook, assignments: string, where: string) =>
+  env.DB.prepare(`UPDATE deliveries SET ${assignments} WHERE webhook_id = ? AND ${where}`).bind(id).run();
+
+const DELIVERED = `status = 'delivered', attempts = 1, next_attempt_at = NULL, last_status = 200, last_attempt_at = ${NOW - 120}`;
+const FAILED = `status = 'failed', attempts = 8, next_attempt_at = NULL, last_status = 500, last_error = 'HTTP 500: oops', last_attempt_at = ${NOW - 60}`;
+const RETRIED = `attempts = 2, next_attempt_at = ${NOW + 60}, last_error = 'no answer in 15 s', last_attempt_at = ${NOW - 30}`;
+
+describe("the list of webhooks", () => {
+  it("has the worst first: stopped and failing for minutes, then failing, what waits, and the others", async () => {
+    const { world, visitor, list } = await start();
+    const hosts = {
+      well: {},
+      off: { status: "disabled", disabled_at: NOW - 9_000 },
+      waits: {},
+      failing: { failing_since: NOW - 299 },
+      gone: { status: "disabled", disabled_reason: "gone", disabled_at: NOW - 500 },
+      hangs: { failing_since: NOW - 900 },
+    };
+    for (const [name, row] of Object.entries(hosts)) {
+      const webhook = await newWebhook(world, { url: `https://${name}.example.com/in`, ...row });
+      if (name === "waits") {
+        await fillDeliveries(webhook, 1);
+        await setDeliveries(webhook, `created_at = ${NOW - 300}`);
+      }
+    }
+    const { rows } = await visitor.open(list);
+    expect(rows.map(([host]) => host?.split(".")[0])).toEqual(["hangs", "gone", "failing", "waits", "off", "well"]);
+  });
+
+  it("says of each what failed last and when, the share that was delivered, what waits, and which events it gets", async () => {
+    const { world, visitor, list } = await start();
+    const webhook = await newWebhook(world, {
+      url: "https://hooks.example.com/in?token=t",
+      events: JSON.stringify(["session.created", "session.erased"]),
+    });
+    await fillDeliveries(webhook, 9);
+    await setSome(webhook, DELIVERED, "seq <= 4");
+    await setSome(webhook, FAILED, "seq = 5");
+    await setSome(webhook, RETRIED, "seq IN (6, 7)");
+    await setSome(webhook, "status = 'skipped', next_attempt_at = NULL", "seq = 8");
+    const { rows } = await visitor.open(list);
+    expect(rows).toEqual([
+      [
+        "hooks.example.com /in?token=t",
+        "Enabled",
+        "No answer within 15 s now",
+        // Event 9 was not tried yet, and 8 is skipped.
+        "57% 4 of 7 tried",
+        "3 pending oldest now",
+        "2 of 5 session.created session.erased",
+      ],
+    ]);
+  });
+
+  it("says with an empty list what a webhook is for", async () => {
+    const { visitor, list } = await start();
+    const page = await visitor.open(list);
+    expect(page.text).toContain("No webhooks yet. A webhook tells a program of yours of each session");
+    expect(page.has("Add a webhook")).toBe(true);
+  });
+});
+
+describe("the health of a webhook", () => {
+  const open = async (set: (webhook: TestWebhook) => Promise<unknown>, row = {}) => {
+    const { world, visitor, list } = await start();
+    const webhook = await newWebhook(world, row);
+    await set(webhook);
+    return { page: await visitor.open(`${list}/${webhook.id}`), visitor, webhook };
+  };
+
+  it("names the last failure with its time, what the receiver said, and what can be done", async () => {
+    const { page } = await open(
+      async (webhook) => {
+        await fillDeliveries(webhook, 3);
+        await setSome(webhook, DELIVERED, "seq = 1");
+        await setSome(webhook, FAILED, "seq = 2");
+        // An attempt in flight has no result yet.
+        await setSome(webhook, `${RETRIED}, claim = 'lease', last_attempt_at = ${NOW}`, "seq = 3");
+      },
+      { failing_since: NOW - 7_300, last_status: 502, last_error: "HTTP 502: <b>before</b>" },
+    );
+    expect(page.text).toContain(
+      "Failing for 2 hours The receiver answered 500 · last tried 1 min ago It said: oops The receiver has a fault. Its own log says which.",
+    );
+    expect(page.text).toContain(
+      "Delivered in 24 h 33% 1 of 3 tried Pending 1 oldest now Failed 1 Last success 2 min ago",
+    );
+  });
+
+  it("keeps the failure of the webhook's own row when no delivery tells of it any more", async () => {
+    const { page } = await open(async () => {}, {
+      failing_since: NOW - 90_000,
+      last_status: 526,
+      last_error: "HTTP 526: the host's certificate is invalid",
+    });
+    expect(page.text).toContain(
+      "Failing for 1 day HTTP 526: the host&#39;s certificate is invalid".replace("&#39;", "'"),
+    );
+    expect(page.text).toContain("The host itself does not work. Whoever runs it must mend it.");
+  });
+
+  it.each<[string, (webhook: TestWebhook) => Promise<unknown>, string]>([
+    [
+      "nothing was sent yet",
+      async () => {},
+      "Enabled Nothing was delivered yet. A ping shows whether the receiver answers. Delivered in 24 h – none tried",
+    ],
+    [
+      "all is delivered",
+      async (webhook) => {
+        await fillDeliveries(webhook, 3);
+        await setDeliveries(webhook, DELIVERED);
+      },
+      "Enabled All is well: nothing waits. Delivered in 24 h 100% 3 of 3 tried",
+    ],
+    [
+      "some wait for minutes",
+      async (webhook) => {
+        await fillDeliveries(webhook, 2);
+        await setSome(webhook, DELIVERED, "seq = 2");
+        await setSome(webhook, `${RETRIED}, created_at = ${NOW - 300}`, "seq = 1");
+      },
+      "Enabled The last attempt succeeded. Some events wait for their next attempt. Last failure: No answer within 15 s · now",
+    ],
+    [
+      "one of many failed, which is not rounded up",
+      async (webhook) => {
+        await fillDeliveries(webhook, 300);
+        await setDeliveries(webhook, DELIVERED);
+        await setSome(webhook, FAILED, "seq = 1");
+      },
+      "Delivered in 24 h 99% 299 of 300 tried",
+    ],
+    [
+      "more than 1,000 in the time",
+      async (webhook) => {
+        await fillDeliveries(webhook, 1_200);
+        await setDeliveries(webhook, DELIVERED);
+        await setSome(webhook, FAILED, "seq <= 250");
+      },
+      "Delivered in 24 h 95% 950 of 1,000 tried, of the last 1,000",
+    ],
+    [
+      "older ones are not of the time",
+      async (webhook) => {
+        await fillDeliveries(webhook, 20);
+        await setDeliveries(webhook, DELIVERED);
+        await setSome(webhook, `${FAILED}, created_at = ${NOW - 86_401}`, "seq <= 15");
+        await setSome(webhook, `created_at = ${NOW - 86_400}`, "seq = 16");
+      },
+      "Delivered in 24 h 100% 5 of 5 tried",
+    ],
+  ])("says so when %s", async (_, set, text) => {
+    expect((await open(set)).page.text).toContain(text);
+  });
+});
