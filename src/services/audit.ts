@@ -3,6 +3,7 @@ import { invalidInput } from "../errors.ts";
 import { text } from "../fields.ts";
 import { MAIN_HOME } from "../homes.ts";
 import { type AuditEntry, type AuditFilter, selectAuditEntries, type Who, WORKER } from "../store/audit.ts";
+import { type Site, selectSitesOf } from "../store/directory/sites.ts";
 import { AUDIT_ACTIONS } from "../store/operator-schema.ts";
 import { askHomes } from "./ask-homes.ts";
 import { CURSOR_RULE, checkOrder, type Page, type PageInput, pageQuerySchema, unixTimeSchema } from "./page.ts";
@@ -69,6 +70,55 @@ export async function listAuditLog(
     before.set(home, row.id);
   }
   return { items, nextCursor: null, homesDown };
+}
+
+/** The sites that these entries are about, by their ids: in one read, and none while the directory is silent. */
+export async function sitesOfEntries(
+  { runtime, config }: ServiceContext,
+  entries: readonly AuditLogEntry[],
+): Promise<Map<number, Site>> {
+  const ids = new Set(entries.flatMap(({ siteId }) => (siteId === null ? [] : [siteId])));
+  if (ids.size === 0) return new Map();
+  const directory: [string, D1Database][] = [[MAIN_HOME, config.directory]];
+  const { answers } = await askHomes({ runtime, config }, (db) => selectSitesOf(db, [...ids]), directory);
+  return new Map(answers.get(MAIN_HOME)?.map((site) => [site.id, site]));
+}
+
+/** How many entries a file has at most. */
+export const MOST_IN_FILE = 10_000;
+
+/** How many of them are read at a time. */
+const READ_AT_ONCE = 1_000;
+
+/** The end of the work of a file, before the call's own: what was read is then handed out. */
+const SPARED_MS = 2_500;
+
+/** The entries of a file, the newest first. */
+interface AuditFile {
+  items: AuditLogEntry[];
+  sites: Map<number, Site>;
+  /** Whether there are older entries that fit. */
+  hasMore: boolean;
+  homesDown: string[];
+}
+
+/**
+ * Up to {@link MOST_IN_FILE} entries that fit, for a file; fewer when the homes are slow.
+ *
+ * @throws ServiceError as {@link listAuditLog} does
+ */
+export async function readAuditFile(ctx: ServiceContext, filter: AuditFilter): Promise<AuditFile> {
+  const items: AuditLogEntry[] = [];
+  const down = new Set<string>();
+  let cursor: string | null = null;
+  do {
+    const limit = Math.min(READ_AT_ONCE, MOST_IN_FILE - items.length);
+    const page: AuditPage = await listAuditLog(ctx, { ...filter, limit, cursor: cursor ?? undefined });
+    items.push(...page.items);
+    for (const home of page.homesDown) down.add(home);
+    cursor = page.nextCursor;
+  } while (cursor !== null && items.length < MOST_IN_FILE && ctx.runtime.elapsed() < ctx.answerBy - SPARED_MS);
+  return { items, sites: await sitesOfEntries(ctx, items), hasMore: cursor !== null, homesDown: [...down] };
 }
 
 /**

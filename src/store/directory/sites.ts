@@ -105,6 +105,15 @@ export async function selectHomesOf(db: D1Database, ids: number[]): Promise<Map<
   return new Map(rows.map(({ id, home }) => [id, home]));
 }
 
+/** The sites with these ids, ended ones too. */
+export function selectSitesOf(db: D1Database, ids: number[]): Promise<Site[]> {
+  return drizzle(db)
+    .select()
+    .from(sites)
+    .where(sql`${sites.id} IN (SELECT value FROM ${each(ids)})`)
+    .all();
+}
+
 /**
  * Sites with an id above `after`, in the order of their ids, without those of which nothing is left.
  *

@@ -37,7 +37,7 @@ export interface SessionHit {
   id: number;
   /** The title that readers see. */
   title: string;
-  status: string;
+  visitorTitle: string | null;
   createdAt: number;
   customerName: string;
 }
@@ -47,7 +47,7 @@ const title = sql`coalesce(${sessions.agentTitle}, ${sessions.autoTitle})`;
 const customerName = sql`(SELECT ${customers.name} FROM ${customers}
   WHERE ${customers.siteId} = ${sessions.siteId} AND ${customers.externalId} = ${sessions.customerExternalId})`;
 
-const sessionHit = sql`${sessions.siteId} AS siteId, ${sessions.id} AS id, ${title} AS title, ${sessions.status} AS status,
+const sessionHit = sql`${sessions.siteId} AS siteId, ${sessions.id} AS id, ${title} AS title, ${sessions.visitorTitle} AS visitorTitle,
   ${sessions.createdAt} AS createdAt, ${customerName} AS customerName`;
 
 export const findSessions: Statement<{ sites: string; chatId: number }> = statement(

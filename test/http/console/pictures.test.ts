@@ -2,8 +2,11 @@ import { expect, it } from "vitest";
 import { CONSOLE_CALLS } from "../../../src/http/console/calls.ts";
 import { PAGES } from "../../browser/pages.ts";
 
-/** Pages that have no address to add: the first leads on to the second page, one is for strangers, and only a form leads to the last. */
-const WITHOUT = ["/sites", "/sign-in", "/sites/:site_id/apps/:appid/test/result"];
+/** What needs no picture: a page that leads on, one for strangers, one that only a form leads to, and files. */
+const WITHOUT = [
+  ...["/sites", "/sign-in", "/sites/:site_id/apps/:appid/test/result"],
+  ...["/audit.csv", "/sites/:site_id/audit.csv"],
+];
 
 it("every page of the console is looked at: by people in pictures, and by the rules for all pages", () => {
   const calls = CONSOLE_CALLS.filter(({ method, path }) => method === "get" && !WITHOUT.includes(path));

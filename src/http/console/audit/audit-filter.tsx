@@ -1,7 +1,8 @@
 import { AUDIT_ACTIONS, type AuditAction, auditQuerySchema, MOST_CHARACTERS } from "../../../services/audit.ts";
 import type { PageContext } from "../env.ts";
+import { Filter, type FilterInForce, filteredPath } from "../parts/filter.tsx";
 import { Field } from "../parts/form.tsx";
-import { secondsOf, type View } from "../view.ts";
+import { localTime, secondsOf, startsOf, type View } from "../view.ts";
 import { actionText } from "./action-text.ts";
 
 /** The filter above the audit log, as the reader filled it in. */
@@ -48,7 +49,8 @@ export function readFilter(c: PageContext): AskedFilter {
   return { fields, errors, filter: { who: wordOf("who"), action, subject: wordOf("subject"), since, until } };
 }
 
-export function FilterForm({ view, path, asked }: { view: View; path: string; asked: AskedFilter }) {
+/** The filter, and what is in force. */
+export function AuditFilter({ view, path, asked }: { view: View; path: string; asked: AskedFilter }) {
   const { t } = view;
   const { fields, errors } = asked;
   // With one home, pages name no homes.
@@ -56,15 +58,57 @@ export function FilterForm({ view, path, asked }: { view: View; path: string; as
   const actions = offered.map((each): [string, string] => [each, actionText(view, each)]);
   const of = (name: keyof AskedFilter["fields"]) => ({ name, value: fields[name], error: errors[name] });
   return (
-    <search>
-      <form method="get" action={path} class="filter">
-        <Field label={t("Who")} {...of("who")} maxlength={MOST_CHARACTERS} />
-        <Field label={t("What")} {...of("action")} options={[["", t("Any")], ...actions]} />
-        <Field label={t("Subject")} {...of("subject")} maxlength={MOST_CHARACTERS} code />
-        <Field label={t("From")} {...of("since")} type="datetime-local" />
-        <Field label={t("To")} {...of("until")} type="datetime-local" />
-        <button type="submit">{t("Find")}</button>
-      </form>
-    </search>
+    <Filter view={view} path={path} on={inForce(view, path, asked)} open={Object.keys(errors).length > 0}>
+      <Field label={t("Who")} {...of("who")} maxlength={MOST_CHARACTERS} />
+      <Field label={t("What")} {...of("action")} options={[["", t("Any")], ...actions]} />
+      <Field label={t("Subject")} {...of("subject")} maxlength={MOST_CHARACTERS} />
+      <Field label={t("From")} {...of("since")} type="datetime-local" />
+      <Field label={t("To")} {...of("until")} type="datetime-local" />
+    </Filter>
+  );
+}
+
+function inForce(view: View, path: string, { fields, filter }: AskedFilter): FilterInForce[] {
+  const { t } = view;
+  const { who, action, subject, since, until } = filter;
+  const texts: [name: keyof AskedFilter["fields"], label: string, value: string | undefined][] = [
+    ["who", t("Who"), who],
+    ["action", t("What"), action && actionText(view, action)],
+    ["subject", t("Subject"), subject],
+    ["since", t("From"), since === undefined ? undefined : view.time(since)],
+    ["until", t("To"), until === undefined ? undefined : view.time(until)],
+  ];
+  return texts.flatMap(([name, label, value]) =>
+    value === undefined ? [] : [{ label, value, without: filteredPath(path, fields, name) }],
+  );
+}
+
+const DAY = 86_400;
+
+/** Links to the entries of today, of yesterday, and of a week, in the reader's zone. They keep the other fields of the filter. */
+export function Days({ view, path, asked: { fields } }: { view: View; path: string; asked: AskedFilter }) {
+  const { t, now, timeZone } = view;
+  const { day: today } = startsOf(now, timeZone);
+  const { day: yesterday } = startsOf(today - 1, timeZone);
+  // Counted from noon: a day may have 23 or 25 hours.
+  const { day: weekAgo } = startsOf(today + DAY / 2 - 6 * DAY, timeZone);
+  const minute = (at: number) => localTime(at, timeZone).slice(0, 16);
+  const days: [label: string, since: string, until: string][] = [
+    [t("Today"), minute(today), ""],
+    [t("Yesterday"), minute(yesterday), minute(today - 60)],
+    [t("Last 7 days"), minute(weekAgo), ""],
+  ];
+  return (
+    <nav class="chips" aria-label={t("Days")}>
+      {days.map(([label, since, until]) => (
+        <a
+          class="chip"
+          href={filteredPath(path, { ...fields, since, until })}
+          aria-current={fields.since === since && fields.until === until ? "true" : undefined}
+        >
+          {label}
+        </a>
+      ))}
+    </nav>
   );
 }

@@ -56,19 +56,37 @@ function foundSites({ view: { t }, result }: Finding): FoundKind {
   };
 }
 
-function sessionRows(finding: Finding, sessions: SessionHit[]): Pick<FoundKind, "head" | "rows"> {
+/** Sessions. One that is found for the words of the visitor's title shows that title too. */
+function sessionRows(finding: Finding, sessions: SessionHit[], of: "all" | "oneCustomer" = "all") {
   const { view } = finding;
   const { t } = view;
-  return {
-    head: [t("Title"), "chat_id", t("Customer"), ...siteHead(finding), { label: t("Created"), phone: "top" }],
-    rows: sessions.map(({ siteId, id, title, customerName, createdAt }) => [
-      <Named href={`/console/sites/${siteId}/sessions/${id}`} name={title} otherwise={id} />,
-      id,
-      <bdi class="clip">{customerName}</bdi>,
-      ...siteCell(finding, siteId),
-      <Ago view={view} at={createdAt} />,
-    ]),
-  };
+  const isOfAll = of === "all";
+  const head: FoundKind["head"] = [
+    ...[t("Title"), "chat_id"],
+    ...(isOfAll ? [t("Customer"), ...siteHead(finding)] : []),
+    { label: t("Created"), phone: "top" },
+  ];
+  const rows = sessions.map(({ siteId, id, title, visitorTitle, customerName, createdAt }): Child[] => [
+    <span class="pair">
+      <Named href={`/console/sites/${siteId}/sessions/${id}`} name={title} otherwise={id} />
+      {visitorTitle !== null && visitorTitle !== title && (
+        <small class="clip">
+          <bdi>{visitorTitle}</bdi>
+        </small>
+      )}
+    </span>,
+    id,
+    ...(isOfAll
+      ? [
+          <span class="clip">
+            <bdi>{customerName}</bdi>
+          </span>,
+          ...siteCell(finding, siteId),
+        ]
+      : []),
+    <Ago view={view} at={createdAt} />,
+  ]);
+  return { head, rows };
 }
 
 function foundSessions(finding: Finding): FoundKind {
@@ -103,13 +121,14 @@ function foundCustomers(finding: Finding): FoundKind[] {
           <span>
             {t("Customer id (sbs)")}: <bdi class="long">{visibleSbs(externalId)}</bdi>
           </span>
+          {result.sites.size > 1 && <SiteLink result={result} siteId={siteId} />}
           {newest !== undefined && view.may(path, "GET") && (
             <a href={`${path}?chat_id=${newest.id}`}>{t("To the customer's page")}</a>
           )}
           {result.more.has("sessionsOf") && <span>{t("The newest {0} sessions are shown.", MOST_FOUND)}</span>}
         </p>
       ),
-      ...sessionRows(finding, sessions),
+      ...sessionRows(finding, sessions, "oneCustomer"),
     };
   });
 }

@@ -55,9 +55,11 @@ export async function searchPage(c: PageContext): Promise<Response> {
   const isFound = hasFound(result);
   const body = (
     <>
-      <p class="lead">
-        <SearchedFor view={view} text={text} isFound={isFound} />
-      </p>
+      {!isFound && (
+        <p class="lead">
+          <NothingFor view={view} text={text} />
+        </p>
+      )}
       {result.homesDown.length > 0 && (
         <NoticeBox kind="bad" title={t("Homes that do not answer: {0}", result.homesDown.join(", "))}>
           <p>{t("What they have is missing here. Search again later.")}</p>
@@ -70,14 +72,12 @@ export async function searchPage(c: PageContext): Promise<Response> {
   return showPage(c, { title, search: text, searchSite: openSite, body });
 }
 
-function SearchedFor({ view, text, isFound }: { view: View; text: string; isFound: boolean }) {
-  const [before, after] = (
-    isFound ? view.t("Found for {0}:", "\u0000") : view.t("Nothing was found for {0}.", "\u0000")
-  ).split("\u0000");
+function NothingFor({ view, text }: { view: View; text: string }) {
+  const [before, after] = view.t("Nothing was found for {0}.", "\u0000").split("\u0000");
   return (
     <>
       {before}
-      <bdi class="searched">{text}</bdi>
+      <bdi>{text}</bdi>
       {after}
     </>
   );

@@ -19,6 +19,9 @@ const isElsewhere = (path: string, siteId: number) => {
   return Number(site) !== siteId || /^(?!\/console)|[?&](?:cursor|code)=/.test(path);
 };
 
+/** Whether a link of a filtered list leads to the same list with another filter: there are as many as combinations of filters. */
+const isRefiltered = (path: string, href: string) => path.includes("?") && path.split("?")[0] === href.split("?")[0];
+
 /** Opens every page that links lead to, from the list of sites and the site on. Addresses that redirect count as the page's. */
 async function walkPages(visitor: ConsoleVisitor, { siteId }: World): Promise<ConsolePage[]> {
   const pages = new Map<string, ConsolePage>();
@@ -27,7 +30,8 @@ async function walkPages(visitor: ConsoleVisitor, { siteId }: World): Promise<Co
     if (pages.has(path)) continue;
     const page = await visitor.open(path);
     pages.set(path, page);
-    left.push(...page.links.map((href) => href.replace(/#.*/, "")).filter((href) => !isElsewhere(href, siteId)));
+    const hrefs = page.links.map((href) => href.replace(/#.*/, ""));
+    left.push(...hrefs.filter((href) => !isElsewhere(href, siteId) && !isRefiltered(path, href)));
   }
   return [...pages.values()];
 }
