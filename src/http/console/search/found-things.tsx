@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import { MOST_FOUND, type SessionHit } from "../../../services/search.ts";
 import { callPath } from "../journal/refusal-table.tsx";
 import { Ago, Badge } from "../parts/parts.tsx";

@@ -115,8 +115,8 @@ describe("the page of the audit log", () => {
     [
       "home.restored",
       { lifted_by: 1000000, settling_id: "r1" },
-      "chat_ids skipped: 1,000,000 · id of the restore r1",
-      "跳号（chat_id）：1,000,000 · 恢复的 ID r1",
+      "session numbers skipped (chat_id): 1,000,000 · id of the restore r1",
+      "会话编号跳号（chat_id）：1,000,000 · 恢复的 ID r1",
     ],
     ["site.renamed", { from: "toString", to: "constructor" }, "toString → constructor", "toString → constructor"],
     ["site.begun", { strange_key: "constructor" }, "strange key constructor", "strange key constructor"],
