@@ -3,7 +3,9 @@ import { STATUS_OF } from "../../errors.ts";
 import { refusalOf, silentHome } from "../faults.ts";
 import type { PageContext } from "./env.ts";
 import { showPage } from "./layout.tsx";
+import { EmptyState } from "./parts/parts.tsx";
 import { roleText } from "./parts/role-texts.ts";
+import type { FramedSite } from "./parts/site-frame.tsx";
 import { englishView, type View } from "./view.ts";
 
 /** Answers every error of the console with a page. */
@@ -125,6 +127,25 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
   };
   const fallback = [t("Something went wrong"), t("The log has the details under this id:")];
   const [title = "", text] = reasons[context.reason] ?? texts[status] ?? fallback;
+  const { site } = c.var;
+  const missing = site && missingOf(view, context.reason);
+  if (missing !== undefined && site !== undefined) {
+    const list = `/console/sites/${site.id}/${missing.tab}`;
+    const empty = (
+      <EmptyState title={missing.title}>
+        <p>{t("It may be of another site, or have been deleted. The search above looks in all sites.")}</p>
+        {view.may(list, "GET") && (
+          <p>
+            <a class="button plain" href={list}>
+              {missing.all}
+            </a>
+          </p>
+        )}
+      </EmptyState>
+    );
+    const page = { title: t("Not found"), site: { ...site, tab: missing.tab }, back: list, body: empty };
+    return showPage(c, page, status);
+  }
   const body = (
     <section class="card">
       <p>{text}</p>
@@ -153,5 +174,18 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
       </p>
     </section>
   );
-  return showPage(c, { title, back: "/console", body }, status);
+  return showPage(c, { title, ...(site && { site }), back: "/console", body }, status);
+}
+
+/** What of a site is not there, for its page in the place of that thing's. */
+function missingOf({ t }: View, reason: string) {
+  const texts: Record<string, { tab: NonNullable<FramedSite["tab"]>; title: string; all: string }> = {
+    session_unknown: { tab: "sessions", title: t("This site has no such session"), all: t("All sessions") },
+    app_unknown: { tab: "apps", title: t("This site has no such app"), all: t("All apps") },
+    agent_unknown: { tab: "agents", title: t("This site has no such agent"), all: t("All agents") },
+    webhook_unknown: { tab: "webhooks", title: t("This site has no such webhook"), all: t("All webhooks") },
+    call_unknown: { tab: "refusals", title: t("This site knows no such call"), all: t("All refused calls") },
+    erasure_unknown: { tab: "customers", title: t("This site has no such erasure"), all: t("All customers") },
+  };
+  return texts[reason];
 }

@@ -110,6 +110,7 @@ async function admit(c: OperatorContext, { role, scope, endedToo }: Declaration)
     if (scope === "deployment") throw ofOneSite();
   }
   if (role !== "anyone" && !isAtLeast(theirs, role)) throw roleTooLow(role, theirs);
+  if (site !== undefined) c.set("site", site);
   return site;
 }
 

@@ -19,10 +19,15 @@ export interface OperatorVariables {
   ctx: ServiceContext;
   /** What the directory said of the call's site and app when it was asked for the token. */
   found?: Identified["found"];
+  /** The site that the path names, once the operator is let in. */
+  site?: Site;
 }
 
 /** A request to a surface of operators. */
-export type OperatorContext = RequestContext & { var: OperatorVariables };
+export type OperatorContext = RequestContext & {
+  var: OperatorVariables;
+  set: (name: "site", site: Site) => void;
+};
 
 /** Answers 503 when a call takes longer than a signed call may. Its changes may still be made after that. */
 export const answerInTime = (c: RequestContext, next: Next): Promise<void> =>

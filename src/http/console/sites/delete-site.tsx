@@ -101,29 +101,33 @@ function IsOpen({ view, site }: { view: View; site: Site }) {
 function WhatGoes({ view }: { view: View }) {
   const { t } = view;
   return (
-    <section class="card">
-      <h2>{t("What goes")}</h2>
-      <ul class="stays">
-        <li>{t("Its apps, at once: their calls are refused as those of unknown apps.")}</li>
-        <li>{t("Its webhooks, at once: they get nothing more, not even what is pending.")}</li>
-        <li>
-          {t(
-            "All its data, in steps by the cron: sessions, messages, customers, agents, events and refused calls. Its page shows how far it is.",
-          )}
-        </li>
-        <li>{t("Tokens that open this site alone, when all data has gone.")}</li>
-      </ul>
-      <h2>{t("What stays")}</h2>
-      <ul class="stays">
-        <li>{t("Its appids, for 31 days after that: until then no site can get them.")}</li>
-        <li>{t("Its rows of the audit log, and its id, which no other site ever gets.")}</li>
-        <li>
-          {t(
-            "D1's Time Travel, for 30 days: until then a restore can bring it back, and settling it deletes it again.",
-          )}
-        </li>
-        <li>{t("What callers and receivers of webhooks have stored.")}</li>
-      </ul>
+    <section class="card goes">
+      <div>
+        <h2>{t("What goes")}</h2>
+        <ul class="stays">
+          <li>{t("Its apps, at once: their calls are refused as those of unknown apps.")}</li>
+          <li>{t("Its webhooks, at once: they get nothing more, not even what is pending.")}</li>
+          <li>
+            {t(
+              "All its data, in steps by the cron: sessions, messages, customers, agents, events and refused calls. Its page shows how far it is.",
+            )}
+          </li>
+          <li>{t("Tokens that open this site alone, when all data has gone.")}</li>
+        </ul>
+      </div>
+      <div>
+        <h2>{t("What stays")}</h2>
+        <ul class="stays">
+          <li>{t("Its appids, for 31 days after that: until then no site can get them.")}</li>
+          <li>{t("Its rows of the audit log, and its id, which no other site ever gets.")}</li>
+          <li>
+            {t(
+              "D1's Time Travel, for 30 days: until then a restore can bring it back, and settling it deletes it again.",
+            )}
+          </li>
+          <li>{t("What callers and receivers of webhooks have stored.")}</li>
+        </ul>
+      </div>
     </section>
   );
 }

@@ -81,7 +81,7 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
         labels={{ name: t("Name"), first_chat_id: t("Next chat_id"), days: t("Days") }}
       />
       <div class="card settings">
-        <Setting title={t("Name")}>
+        <Setting title={t("Site")}>
           <Form view={view} action={path}>
             <Field
               label={t("Name")}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { newRequestId } from "../../../src/request-id.ts";
+import { systemRuntime } from "../../../src/runtime.ts";
+import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { World } from "../../support/world.ts";
+
+describe("a thing that a site does not have", () => {
+  it.each([
+    ["/sessions/999999", "This site has no such session", "All sessions", "/sessions"],
+    ["/apps/nothing", "This site has no such app", "All apps", "/apps"],
+    ["/agents/999999", "This site has no such agent", "All agents", "/agents"],
+    ["/webhooks/nothing", "This site has no such webhook", "All webhooks", "/webhooks"],
+    [`/requests/${newRequestId(systemRuntime)}`, "This site knows no such call", "All refused calls", "/refusals"],
+    ["/customers/erasures/nothing", "This site has no such erasure", "All customers", "/customers"],
+  ])("%s keeps the site's tabs, and leads to the list", async (path, title, all, list) => {
+    const world = await World.create();
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const site = `/console/sites/${world.siteId}`;
+    const page = await visitor.open(site + path);
+    expect([page.status, page.heading, page.text.includes(title)]).toEqual([404, "Not found", true]);
+    expect(page.link(all)).toBe(site + list);
+    expect(page.html).toContain(`<a href="${site}${list}" aria-current="page">`);
+    expect((await visitor.open(page.link(all))).status).toBe(200);
+  });
+
+  it("shows nothing of a site to a stranger, and no tabs of a site that is not there", async () => {
+    const world = await World.create();
+    const stranger = await new ConsoleVisitor(world).get(`/console/sites/${world.siteId}/sessions/999999`);
+    expect(stranger.status).toBe(303);
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const page = await visitor.open("/console/sites/999999/sessions/1");
+    expect([page.status, page.heading, page.html.includes('class="tabs"')]).toEqual([
+      404,
+      "There is no such page",
+      false,
+    ]);
+  });
+});
