@@ -1,3 +1,4 @@
+import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import names from "../../assets/console/names.json";
@@ -32,7 +33,9 @@ export interface ShownPage {
 export async function showPage(c: PageContext, page: ShownPage, status: ContentfulStatusCode = 200): Promise<Response> {
   const back = c.req.method === "POST" ? page.back : undefined;
   const done = await doneNotice(c);
-  return c.html(`<!doctype html>${String(<Layout view={c.var.view} {...page} back={back} done={done} />)}`, status);
+  const content = String(page.body);
+  const shown = { ...page, back, done, body: raw(content), hasList: content.includes('id="list"') };
+  return c.html(`<!doctype html>${String(<Layout view={c.var.view} {...shown} />)}`, status);
 }
 
 function Layout({
@@ -47,7 +50,8 @@ function Layout({
   searchSite = site?.id,
   done,
   body,
-}: ShownPage & { view: View; done: Awaited<ReturnType<typeof doneNotice>> }) {
+  hasList,
+}: ShownPage & { hasList: boolean; view: View; done: Awaited<ReturnType<typeof doneNotice>> }) {
   const { t } = view;
   const chinese = view.language === "zh";
   const language = chinese ? "en" : "zh";
@@ -75,9 +79,11 @@ function Layout({
         <a class="skip" href="#top">
           {t("Skip to content")}
         </a>
-        <a class="skip" href="#list">
-          {t("Skip to the list")}
-        </a>
+        {hasList && (
+          <a class="skip" href="#list">
+            {t("Skip to the list")}
+          </a>
+        )}
         <header class="bar">
           <a class="brand" href="/console">
             <span>Agent Session</span>
