@@ -5,7 +5,7 @@ import type { StoredSession } from "../../../services/sessions.ts";
 import type { Site } from "../../../services/sites.ts";
 import { Badge, type BadgeKind } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
-import { answerText } from "../webhooks/delivery-table.tsx";
+import { resultWords } from "../webhooks/failure-words.ts";
 import { shownUrl } from "../webhooks/webhook-of.tsx";
 import { AgentName } from "./agent-name.tsx";
 import { statusText } from "./session-table.tsx";
@@ -116,7 +116,7 @@ const KINDS: Record<DeliveryStatus, BadgeKind> = { pending: "wait", delivered: "
 function Delivered({ view, site, delivery }: { view: View; site: Site; delivery: SessionDelivery }) {
   const { t } = view;
   const { webhookId, seq, status, attempts } = delivery;
-  const answer = answerText(view, delivery);
+  const answer = resultWords(view, delivery)?.words ?? "–";
   return (
     <li>
       <a href={`/console/sites/${site.id}/webhooks/${webhookId}?event=${seq}`}>

@@ -148,8 +148,8 @@ describe.each(["main", "apac"])("what happened to a session in %s", (home) => {
 
     const page = await visitor.open(`${path}/${id}`);
     expect(happened(page.html)).toEqual([
-      "Opened by the app App Event 2 session.created well.example.com Delivered attempts: 1 ill.example.com Failed attempts: 8 HTTP 500: &lt;b&gt;no&lt;/b&gt;",
-      "Agents joined: 2, added by Agent 1 (1) Agent 2 (2) Agent 3 (3) Event 3 session.agents_added well.example.com Skipped attempts: 1 HTTP 410 ill.example.com Pending",
+      "Opened by the app App Event 2 session.created well.example.com Delivered attempts: 1 ill.example.com Failed attempts: 8 The receiver answered 500",
+      "Agents joined: 2, added by Agent 1 (1) Agent 2 (2) Agent 3 (3) Event 3 session.agents_added well.example.com Skipped attempts: 1 The receiver answered 410 ill.example.com Pending",
     ]);
     expect(page.link("ill.example.com")).toBe(`${site}/webhooks/${ill.id}?event=2`);
     expect((await visitor.get(page.link("ill.example.com"))).status).toBe(200);
