@@ -70,7 +70,7 @@ describe("the page of the audit log", () => {
       "app.rotated",
       { version: "b2", from: "a1", to: "b2", previous_expires_at: null, ends: "previous" },
       "the old one stopped at once · the one before ended",
-      "旧密钥立即停用 · 前一个密钥已停用",
+      "旧密钥立即失效 · 前一个密钥已失效",
     ],
     [
       "app.imported",
@@ -98,7 +98,7 @@ describe("the page of the audit log", () => {
       "customer.erased",
       { hash: "ab12", sessions: 3, messages: 40, participants: 5, events: 6, deliveries: 0 },
       "customer's hash ab12 · sessions 3 · messages 40 · participants 5 · events 6 · deliveries 0",
-      "客户的哈希 ab12 · 会话 3 · 消息 40 · 参与者 5 · 事件 6 · 投递 0",
+      "客户的哈希 ab12 · 会话 3 · 消息 40 · 参与客服 5 · 事件 6 · 投递 0",
     ],
     [
       "customer.exported",

@@ -130,7 +130,7 @@ describe("handing a customer's data over", () => {
     const { world, visitor, path } = await start();
     const missed = await found(visitor, path, "late");
     const chinese = await visitor.press(missed, "中文");
-    expect([chinese.status, chinese.heading, chinese.value("客户编号 (sbs)，须完全一致")]).toEqual([
+    expect([chinese.status, chinese.heading, chinese.value("客户编号（sbs），须完全一致")]).toEqual([
       404,
       "客户",
       "late",
