@@ -30,6 +30,10 @@ async function unfold(page: Page, label: string): Promise<void> {
   await page.locator("details.fold > summary", { hasText: label }).click();
 }
 
+/** Opens the menu of a row. */
+const openMenu = (page: Page, name: string) =>
+  page.locator("details.menu > summary", { hasText: `Actions for ${name}` }).click();
+
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 const session = {
   customer: { id: "customer_001", name: "Mei Tanaka", ip: "127.0.0.1" },
@@ -120,6 +124,7 @@ describe.each([
     }
 
     await page.getByRole("link", { name: "Agents", exact: true }).click();
+    await openMenu(page, "Jonas Lindqvist");
     await press(page, "Disable Jonas Lindqvist");
     const refused = await client.send("create_gd", {
       ...{ sbs: "1", sbs_mc: "A", ip: "127.0.0.1", content: "x", kefu_id: [10411, 10427], fzr_uid: 10411 },
@@ -413,14 +418,17 @@ describe.each([
 
     await page.getByRole("link", { name: "Agents", exact: true }).click();
     await page.getByRole("link", { name: "Next page" }).click();
+    await openMenu(page, "Person 59");
     await press(page, "Disable Person 59");
     expect(await page.getByRole("status").innerText()).toBe("The agent was disabled.");
     expect(await page.locator("tr", { hasText: "Person 59" }).innerText()).toContain("Disabled");
-    // The focus and the scroll position stay where they were.
-    const focused = page.locator("tr:focus-within button");
-    expect(await focused.innerText()).toContain("Enable");
-    const { y = -1 } = (await focused.boundingBox()) ?? {};
+    // The changed row is marked and in view, and the next Tab goes on from there.
+    const changed = page.locator("tr:target");
+    expect(await changed.innerText()).toContain("Person 59");
+    const { y = -1 } = (await changed.boundingBox()) ?? {};
     expect(y >= 0 && y < (page.viewportSize()?.height ?? 0)).toBe(true);
+    await page.keyboard.press("Tab");
+    expect(await page.locator("tr:focus-within").innerText()).toContain("Person 59");
     await page.getByRole("link", { name: "Previous page" }).click();
     expect(await page.locator("tbody tr").count()).toBe(50);
     const { items } = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/agents?limit=100`);

@@ -48,7 +48,9 @@ describe("a new token", () => {
     expect(await page.locator(".notice").innerText()).toContain("is not shown a second time");
     expect(await page.content()).not.toContain(token);
 
-    await page.locator("tr", { hasText: "Copied" }).getByRole("link", { name: "Delete" }).click();
+    const row = page.locator("tr", { hasText: "Copied" });
+    await row.locator("details.menu > summary").click();
+    await row.getByRole("link", { name: "Delete" }).click();
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByText("The token was deleted").waitFor();

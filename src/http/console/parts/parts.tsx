@@ -55,10 +55,16 @@ export function EmptyState({ title, children }: PropsWithChildren<{ title: strin
 export function Until({ view, at }: { view: View; at: number }) {
   return (
     <span>
-      <Time view={view} at={at} />{" "}
-      <span class="left" data-until={at}>
-        ({clock(at - view.now)})
-      </span>
+      <Time view={view} at={at} /> <Left view={view} at={at} />
+    </span>
+  );
+}
+
+/** The time left until a future time, which is its title. */
+export function Left({ view, at }: { view: View; at: number }) {
+  return (
+    <span class="left" data-until={at} title={view.exactTime(at)}>
+      ({clock(at - view.now)})
     </span>
   );
 }

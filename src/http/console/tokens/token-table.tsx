@@ -28,8 +28,10 @@ export function TokenTable({ view, tokens, empty }: { view: View; tokens: Token[
       ]}
       rows={tokens.map((token) => [
         <span class="pair">
-          <bdi>{nameOf(token)}</bdi>
-          <code class="hint">{token.id}</code>
+          <bdi class="clip">{nameOf(token)}</bdi>
+          <code class="hint appid" title={token.id}>
+            {token.id}
+          </code>
         </span>,
         roleText(view, token.role),
         <SiteOf view={view} token={token} />,

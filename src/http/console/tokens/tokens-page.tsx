@@ -40,6 +40,9 @@ export async function tokensPage(c: PageContext, again?: Filled): Promise<Respon
   const labels = { name: t("Name"), role: t("Role"), site_id: t("Site"), expires_in_days: t("Days") };
   const body = (
     <>
+      <p class="lead">
+        <a href="#people">{t("Let a colleague look and nothing else")}</a>
+      </p>
       <Faults view={view} filled={again} labels={labels} />
       <section class="part">
         <h2>{t("Tokens for programs")}</h2>
@@ -50,7 +53,7 @@ export async function tokensPage(c: PageContext, again?: Filled): Promise<Respon
           view={view}
           action={TOKENS_PATH}
           label={t("Make a token")}
-          open={again !== undefined || asked !== undefined}
+          open={again !== undefined || asked !== undefined || tokens.items.length === 0}
         >
           <section class="card" id="make">
             <Form view={view} action={TOKENS_PATH}>

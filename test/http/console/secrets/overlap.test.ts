@@ -45,7 +45,7 @@ describe("the old secret", () => {
     const { world, visitor, site, app } = await start();
     const rotated = await visitor.press(await visitor.open(app), "Rotate");
     const list = await visitor.open(`${site}/apps`);
-    expect(list.rows.find(([name]) => name !== undefined)?.join(" ")).toContain("16 Jan 2027, 08:00 (24:00:00)");
+    expect(list.rows.find(([name]) => name !== undefined)?.join(" ")).toContain("(24:00:00)");
     const links = [
       rotated.link(STOP),
       (await visitor.open(app)).link(STOP),
