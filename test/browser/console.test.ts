@@ -104,7 +104,8 @@ describe.each([
 
     await page.getByRole("link", { name: "Sessions", exact: true }).click();
     await page.getByRole("link", { name: "Parcel" }).click();
-    expect(await heading(page)).toBe(`Session ${chatId}`);
+    expect(await heading(page)).toBe(session.title);
+    expect(await page.locator(".lead").innerText()).toContain(`Session ${chatId}`);
     expect(await page.locator(".messages .agent .said").innerText()).toBe("Where is my parcel?");
     expect(await page.locator("aside").innerText()).toContain("Jonas Lindqvist (10427)");
 
@@ -241,7 +242,7 @@ describe("safety in a browser", () => {
     await page.goto(`${site}/sessions/${chatId}`);
     expect(await page.locator(".said").innerText()).toBe(content);
     await page.goto(`${site}/sessions`);
-    expect(await page.locator("tbody th").first().innerText()).toBe(content);
+    expect(await page.locator("tbody th a").first().innerText()).toBe(content);
     expect(dialogs).toEqual([]);
     // The policy must stop an inline script even where a page holds one.
     await page.evaluate(`const script = document.createElement("script");

@@ -60,7 +60,7 @@ describe.each([
     const { site, sbs, chatIds } = await provision();
     const page = await signedInPage(browser, worker, { javaScriptEnabled });
     await page.goto(`${site}/sessions/${chatIds[1]}`);
-    await page.getByRole("link", { name: "Hand over or erase this customer's data" }).click();
+    await page.getByRole("link", { name: "Mei Tanaka" }).click();
     const downloading = page.waitForEvent("download");
     await page.getByRole("button", { name: "Hand over as a file" }).click();
     const download = await downloading;
@@ -70,7 +70,7 @@ describe.each([
     expect(file.sessions.map((session: { chat_id: number }) => session.chat_id)).toEqual(chatIds);
     expect(file.sessions[0].messages[0].content).toBe("Where is my parcel?");
     // The page stays, and its other button works at once.
-    await page.getByRole("button", { name: "Erase…" }).click();
+    await page.getByRole("button", { name: "Erase this customer…" }).click();
     await page.getByRole("heading", { name: "Erase this customer's data?" }).waitFor();
   });
 
@@ -81,7 +81,7 @@ describe.each([
     page.on("framenavigated", (frame) => addresses.push(frame.url()));
     await page.goto(`${site}/customers?chat_id=${chatIds[0]}`);
     if (javaScriptEnabled) expect(await violations(page)).toEqual([]);
-    await page.getByRole("button", { name: "Erase…" }).click();
+    await page.getByRole("button", { name: "Erase this customer…" }).click();
     expect(await heading(page)).toBe("Erase this customer's data?");
     if (javaScriptEnabled) expect(await violations(page)).toEqual([]);
     // The browser asks for the tick before it sends anything.

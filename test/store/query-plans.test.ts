@@ -15,12 +15,15 @@ import {
   redeliverEvents,
 } from "../../src/services/events.ts";
 import { listHomes, reconcileHome } from "../../src/services/homes.ts";
+import { customerOf, latestCustomers, readCustomer } from "../../src/services/read-customer.ts";
 import { resealSecrets } from "../../src/services/reseal-secrets.ts";
 import type { ServiceContext } from "../../src/services/service-context.ts";
-import { countSessions, listSessions, readSession } from "../../src/services/sessions.ts";
+import { readTimeline } from "../../src/services/session-timeline.ts";
+import { countSessions, findSessions, listSessions, readSession } from "../../src/services/sessions.ts";
 import { changeSite, createSite, findSite, listSites } from "../../src/services/sites.ts";
 import { rotateWebhookSecret } from "../../src/services/webhook-secrets.ts";
 import { addWebhook, changeWebhook, deleteWebhook, listWebhooks } from "../../src/services/webhooks.ts";
+import { newWebhook } from "../support/new-webhook.ts";
 import { replacing } from "../support/replacing.ts";
 import { contextAt } from "../support/service-context.ts";
 import { NOW, World } from "../support/world.ts";
@@ -198,6 +201,33 @@ describe("the query plans of operators' calls", () => {
     [
       "list a customer's sessions",
       async (ctx, world) => listSessions(ctx, { site: await site(ctx, world), sbs: "customer_001", ...page }),
+    ],
+    [
+      "find sessions by app, agent and time",
+      async (ctx, world) => {
+        const found = { appid: world.appid, agentId: 2, since: NOW - 60, until: NOW + 60 };
+        const at = await site(ctx, world);
+        for (const more of [{}, { status: "waiting" as const }, { sbs: "customer_001" }])
+          await findSessions(ctx, { site: at, ...found, ...more, ...page });
+      },
+    ],
+    [
+      "read what happened to a session",
+      async (ctx, world) => {
+        await newWebhook(world);
+        await world.chatId();
+        const at = await site(ctx, world);
+        await readTimeline(ctx, { site: at, stored: await readSession(ctx, { site: at, chatId: 2 }) });
+      },
+    ],
+    [
+      "show customers",
+      async (ctx, world) => {
+        const at = await site(ctx, world);
+        await latestCustomers(ctx, { site: at, limit: 20 });
+        await readCustomer(ctx, { site: at, sbs: "customer_001" });
+        await customerOf(ctx, { site: at, chatId: 1 });
+      },
     ],
     ["read a session", async (ctx, world) => readSession(ctx, { site: await site(ctx, world), chatId: 1 })],
     ["count sessions", async (ctx, world) => countSessions(ctx, { site: await site(ctx, world), since: [0, NOW] })],

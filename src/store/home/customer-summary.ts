@@ -21,13 +21,13 @@ export function selectLatestCustomers(db: D1Database, siteId: number, looked: nu
     .orderBy(desc(sessions.id))
     .limit(looked)
     .as("newest");
-  const latest = store
+  const found = store
     .select({ customer: newest.customer, chatId: max(newest.id).as("chat_id") })
     .from(newest)
     .groupBy(newest.customer)
     .orderBy(desc(max(newest.id)))
     .limit(limit)
-    .as("latest");
+    .as("found");
   return store
     .select({
       externalId: customers.externalId,
@@ -37,9 +37,9 @@ export function selectLatestCustomers(db: D1Database, siteId: number, looked: nu
       agentTitle: sessions.agentTitle,
       createdAt: sessions.createdAt,
     })
-    .from(latest)
-    .innerJoin(sessions, and(eq(sessions.siteId, siteId), eq(sessions.id, latest.chatId)))
-    .innerJoin(customers, and(eq(customers.siteId, siteId), eq(customers.externalId, latest.customer)))
+    .from(found)
+    .innerJoin(sessions, and(eq(sessions.siteId, siteId), eq(sessions.id, found.chatId)))
+    .innerJoin(customers, and(eq(customers.siteId, siteId), eq(customers.externalId, found.customer)))
     .orderBy(desc(sessions.id))
     .all();
 }
@@ -63,7 +63,7 @@ export async function selectCustomerOf(db: D1Database, siteId: number, chatId: n
 export async function selectCustomerSummary(db: D1Database, siteId: number, externalId: string, looked: number) {
   const store = drizzle(db);
   const theirs = ofCustomer(siteId, externalId);
-  const counted = store.select({ id: sessions.id }).from(sessions).where(theirs).limit(COUNT_LIMIT).as("counted");
+  const found = store.select({ id: sessions.id }).from(sessions).where(theirs).limit(COUNT_LIMIT).as("found");
   const [[customer], [first], newest, [counts]] = await store.batch([
     store
       .select()
@@ -81,7 +81,7 @@ export async function selectCustomerSummary(db: D1Database, siteId: number, exte
       .where(theirs)
       .orderBy(desc(sessions.id))
       .limit(looked),
-    store.select({ sessions: count() }).from(counted),
+    store.select({ sessions: count() }).from(found),
   ]);
   const [last] = newest;
   if (customer === undefined || first === undefined || last === undefined) return undefined;

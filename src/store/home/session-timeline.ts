@@ -30,8 +30,8 @@ const selectWithin: Statement<{ siteId: number; chatId: number; spans: string; t
   statement(
     (v) => sql`WITH place AS MATERIALIZED (${places(v)})
     SELECT ${events.seq} AS seq, ${events.type} AS type, ${events.createdAt} AS createdAt
-    FROM json_each(${v.spans}) AS span CROSS JOIN place AS first CROSS JOIN place AS past CROSS JOIN ${events}
-    WHERE first.at = span.value ->> 0 AND past.at = span.value ->> 1
+    FROM json_each(${v.spans}) AS asked CROSS JOIN place AS first CROSS JOIN place AS past CROSS JOIN ${events}
+    WHERE first.at = asked.value ->> 0 AND past.at = asked.value ->> 1
       AND ${events.siteId} = ${v.siteId} AND ${events.seq} >= first.seq AND ${events.seq} < past.seq
       AND ${events.sessionId} = ${v.chatId}
     ORDER BY ${events.seq} LIMIT ${v.limit}`,

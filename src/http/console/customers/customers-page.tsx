@@ -60,7 +60,7 @@ async function listPage(c: PageContext, site: Site, props: { again?: SentAgain; 
           </p>
         </NoticeBox>
       )}
-      <search class="filter">
+      <search class="filter finds">
         <Form view={view} action={`${path}/find`}>
           <CustomerField view={view} sbs={sbsOf(values)} error={errors.sbs} />
           <button type="submit">{t("Find")}</button>
