@@ -50,6 +50,13 @@ export const POSTED_PAGES: readonly PostedPage[] = [
       await unfoldAll(page);
     },
   },
+  {
+    name: "audit-more",
+    async open(page) {
+      await page.goto("/console/audit?action=agent.renamed");
+      await page.locator(".audit .menu summary").nth(1).click();
+    },
+  },
   searched("search-words", "order"),
   searched("search-customer", customerOf(7)),
   searched("search-number", "10402"),

@@ -68,14 +68,14 @@ function sessionRows(finding: Finding, sessions: SessionHit[], of: "all" | "oneC
     { label: t("Created"), phone: "top" },
   ];
   const rows = sessions.map(({ siteId, id, title, visitorTitle, customerName, createdAt }): Child[] => [
-    <span class="pair">
+    <>
       <Named href={`/console/sites/${siteId}/sessions/${id}`} name={title} otherwise={id} />
       {visitorTitle !== null && visitorTitle !== title && (
-        <small class="clip">
+        <small class="clip other-title">
           <bdi>{visitorTitle}</bdi>
         </small>
       )}
-    </span>,
+    </>,
     id,
     ...(isOfAll
       ? [
