@@ -65,5 +65,5 @@ export function FullCell({ view, fill }: { view: View; fill: HomeFill | undefine
   if (left > FAR_SECONDS) return <>{t("Not within 10 years")}</>;
   const days = new Intl.NumberFormat(view.language).format(Math.max(0, Math.round(left / DAY)));
   const text = t("about {0}, in {1} days", dateText(view, fullAt), days);
-  return isFilling ? <Badge kind={left < 31 * DAY ? "bad" : "wait"} label={text} /> : <>{text}</>;
+  return isFilling ? <Badge kind={left < 31 * DAY ? "bad" : "wait"} label={text} /> : text;
 }
