@@ -163,7 +163,7 @@ function SearchBox({ view, siteId, text }: { view: View; siteId: number | undefi
             id="find"
             name="q"
             value={text}
-            placeholder={t("Title, customer, id…")}
+            placeholder={t("Title, id…")}
             required
             maxlength={200}
             autocomplete="off"

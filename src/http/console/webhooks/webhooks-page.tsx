@@ -44,6 +44,19 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
   const body = (
     <>
       <WebhookFaults view={view} again={again} />
+      <Fold view={view} action={path} label={t("Add a webhook")} open={again !== undefined || webhooks.length === 0}>
+        <section class="card">
+          <p>{t("Accepted calls are posted to it as signed events. What fails is tried again for a day.")}</p>
+          <WebhookForm
+            view={view}
+            action={path}
+            values={values}
+            errors={again?.errors}
+            hint={t("https, a public host name, port 443.")}
+            button={t("Add a webhook")}
+          />
+        </section>
+      </Fold>
       {!hasEvents && webhooks.length > 0 && (
         <NoticeBox kind="note" title={t("The events of this site are off: its webhooks get nothing but pings.")}>
           <a href={`/console/sites/${site.id}/settings#events`}>{t("To the settings")}</a>
@@ -62,23 +75,10 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
         rows={webhooks.map((webhook, i) => rowOf(view, path, webhook, recents[i]))}
         empty={
           <EmptyState title={t("No webhooks yet.")}>
-            <p>{t("A webhook tells a program of yours of each session that is created, changed or closed.")}</p>
+            <p>{t("A webhook tells a program of yours of each session that is opened, gets agents or is erased.")}</p>
           </EmptyState>
         }
       />
-      <Fold view={view} action={path} label={t("Add a webhook")} open={again !== undefined || webhooks.length === 0}>
-        <section class="card">
-          <p>{t("Accepted calls are posted to it as signed events. What fails is tried again for a day.")}</p>
-          <WebhookForm
-            view={view}
-            action={path}
-            values={values}
-            errors={again?.errors}
-            hint={t("https, a public host name, port 443.")}
-            button={t("Add a webhook")}
-          />
-        </section>
-      </Fold>
     </>
   );
   const page = { title: "Webhooks", site: { ...site, tab: "webhooks" as const }, back: path, body };
