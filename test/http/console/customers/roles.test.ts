@@ -51,10 +51,9 @@ describe("an owner", () => {
     const { audit } = await world.operated();
     expect((await audited(world)).map(([action]) => action)).toEqual(["customer.erasure_begun", "customer.erased"]);
     const page = await visitor.open(`/console/sites/${world.siteId}/audit`);
-    expect(page.rows.slice(0, 2).map(([what, , , who, through]) => [what, who?.split(" ")[0], through])).toEqual([
-      ["Customer's data erased", "ada@example.com", "Console"],
-      ["Erasing a customer's data begun", "ada@example.com", "Console"],
-    ]);
+    const [erased, begun] = page.rows.map((cells) => cells.join(" "));
+    expect(erased).toMatch(/ada@example\.com .*Customer's data erased .*Through Console/);
+    expect(begun).toMatch(/ada@example\.com .*Erasing a customer's data begun .*Through Console/);
     expect(audit.at(-1)?.actor).toBe("console");
   });
 });
