@@ -97,7 +97,7 @@ function CountCard({ view, path, counted: { wanted, sent } }: { view: View; path
     String(afterSeq ?? ""),
   );
   return (
-    <section class="card count" aria-label={t("What matches")}>
+    <section class="card matching" aria-label={t("What matches")}>
       <div>
         {" "}
         <p>
