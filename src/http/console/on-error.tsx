@@ -180,7 +180,6 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
 /** What of a site is not there, for its page in the place of that thing's. */
 function missingOf({ t }: View, reason: string) {
   const texts: Record<string, { tab: NonNullable<FramedSite["tab"]>; title: string; all: string }> = {
-    session_unknown: { tab: "sessions", title: t("This site has no such session"), all: t("All sessions") },
     app_unknown: { tab: "apps", title: t("This site has no such app"), all: t("All apps") },
     agent_unknown: { tab: "agents", title: t("This site has no such agent"), all: t("All agents") },
     webhook_unknown: { tab: "webhooks", title: t("This site has no such webhook"), all: t("All webhooks") },

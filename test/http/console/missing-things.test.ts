@@ -6,7 +6,6 @@ import { World } from "../../support/world.ts";
 
 describe("a thing that a site does not have", () => {
   it.each([
-    ["/sessions/999999", "This site has no such session", "All sessions", "/sessions"],
     ["/apps/nothing", "This site has no such app", "All apps", "/apps"],
     ["/agents/999999", "This site has no such agent", "All agents", "/agents"],
     ["/webhooks/nothing", "This site has no such webhook", "All webhooks", "/webhooks"],

@@ -221,9 +221,9 @@ describe("the page Homes", () => {
     const asked = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…");
     const done = await visitor.press(asked, "It was restored: skip now");
     expect(done.text).toContain("Which of these tokens were deleted since the restored time?");
-    const row = ["viewer", String(world.siteId), "15 Jan 2027, 08:00", "15 Jan 2027, 07:00", "never"];
+    const row = ["viewer", String(world.siteId), "now", "1 hr ago", "never"];
     expect(done.rows.filter(([name]) => name?.startsWith("0 "))).toEqual([
-      [`0 came back ${id}`, ...row, "Delete… 0 came back"],
+      [`0 came back ${id}`, ...row, "Actions for 0 came back Delete… 0 came back"],
     ]);
     const after = await visitor.press(await visitor.open(done.link("Delete… 0 came back")), "Delete");
     expect(after.notices).toEqual([
