@@ -325,8 +325,8 @@ export const WEBHOOK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/events.ts",
-        find: ".leftJoin(events, itsEvent)",
-        replace: ".innerJoin(events, itsEvent)",
+        find: ".leftJoin(events, itsEvent)\n    .where(and(isDeliveryOf(key), inArray(seq, page)))",
+        replace: ".innerJoin(events, itsEvent)\n    .where(and(isDeliveryOf(key), inArray(seq, page)))",
       },
     ],
   },
