@@ -116,11 +116,33 @@ export const POSTED_PAGES: readonly PostedPage[] = [
       await page.waitForURL(/\/test\/result\?/);
     },
   },
+  {
+    name: "home-open",
+    async open(page) {
+      await page.goto("/console/homes/apac/restored?lift=1000");
+      await page.locator("main form button").click();
+      await page.getByRole("alert").or(page.locator(".notice.bad")).first().waitFor();
+    },
+  },
   { name: "signature-checked", open: checkSignature },
+  sent("signature-near-appid", () => "/console/signature-check?operation=create_gd", {
+    form: "main form:has(textarea)",
+    fields: { body: `{"appid":"A6E7CAC56146A48895C63100AE574876"}` },
+    until: ".verdict",
+  }),
   { name: "app-secret", open: (page, { sites, apps }) => rotate(page, `${sites.busy}/apps/${apps.till.appid}`) },
   {
     name: "webhook-secret",
     open: (page, { sites, webhooks }) => rotate(page, `${sites.busy}/webhooks/${webhooks.paused}/settings`),
+  },
+  {
+    // The last one: it signs out.
+    name: "sign-in",
+    async open(page) {
+      await page.goto("/console");
+      await page.locator("form[action$=sign-out] button").click();
+      await page.locator("input[name=token]").waitFor();
+    },
   },
 ];
 
