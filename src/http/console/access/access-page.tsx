@@ -59,7 +59,7 @@ export async function accessPage(c: PageContext): Promise<Response> {
           head={[
             seesAll ? t("Whose") : t("Browser"),
             ...(seesAll ? [t("Browser")] : []),
-            t("Network"),
+            { label: t("Network"), phone: "hide" },
             { label: t("Signed in on"), phone: "hide" },
             t("Last use"),
             { label: t("Change"), phone: "top", end: true },
