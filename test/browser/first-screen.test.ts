@@ -1,0 +1,130 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser, signedInPage } from "../support/open-browser.ts";
+import { settled } from "../support/settled.ts";
+import { type BigWorld, startBigWorld } from "./big-world.ts";
+import { PAGES } from "./pages.ts";
+
+let world: BigWorld;
+let browser: Browser;
+
+/** The pages whose matter is their list. */
+const LISTS = [
+  ...["sites", "homes", "tokens", "audit", "audit-all", "sessions", "sessions-filtered", "apps", "agents", "webhooks"],
+  ...["refusals", "refusals-filtered"],
+];
+
+/** The few rows of this list have a bar of their size, and so three lines on a phone. */
+const WITH_BARS = "homes";
+
+const PHONE = { width: 390, height: 664 };
+const DESKTOP = { width: 1280, height: 800 };
+const WINDOWS = [DESKTOP, { width: 768, height: 1024 }, PHONE, { width: 320, height: 568 }];
+const LOCALES = ["en-GB", "zh-CN"];
+
+interface Row {
+  height: number;
+  /** Whether a cell has two small lines. */
+  isPair: boolean;
+  text: string;
+}
+
+/** What a page looks like, in pixels. */
+interface Measured {
+  name: string;
+  locale: string;
+  width: number;
+  /** Where the first complete row ends; null without rows. */
+  firstRowEnds: number | null;
+  rows: Row[];
+  /** The heights of the navigations at the top. */
+  navigations: number[];
+  /** How far the page goes beyond the window, and the text that does. */
+  beyond: number;
+  widest: string;
+}
+
+/** Runs in the page. A text, because functions would be compiled with names that the page does not have. */
+const MEASURE = `(() => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const boxOf = (element) => element.getBoundingClientRect();
+  const rows = all("table:not(.numbers) tbody tr").filter((row) => row.offsetParent !== null);
+  const { clientWidth, scrollWidth } = document.documentElement;
+  const widest = scrollWidth > clientWidth
+    ? all("body *").filter((each) => boxOf(each).right > clientWidth).at(-1) : undefined;
+  return {
+    firstRowEnds: rows[0] ? Math.ceil(boxOf(rows[0]).bottom) : null,
+    rows: rows.map((row) => ({
+      height: Math.round(boxOf(row).height),
+      isPair: row.querySelector(".pair") !== null,
+      text: row.innerText.slice(0, 60),
+    })),
+    navigations: all(".bar nav, nav.tabs").map((nav) => boxOf(nav).height),
+    beyond: scrollWidth - clientWidth,
+    widest: widest ? widest.outerHTML.slice(0, 120) : "",
+  };
+})()`;
+
+/** Every page, in every window and language: measured once, because to open them all takes a while. */
+const measured: Measured[] = [];
+
+beforeAll(async () => {
+  [world, browser] = await Promise.all([startBigWorld(), openBrowser()]);
+  for (const locale of LOCALES) {
+    const page = await signedInPage(browser, world.worker, { locale });
+    for (const { name, at } of PAGES) {
+      await page.goto(at(world));
+      await settled(page);
+      for (const viewport of WINDOWS) {
+        await page.setViewportSize(viewport);
+        const found = await page.evaluate<Omit<Measured, "name" | "locale" | "width">>(MEASURE);
+        measured.push({ name, locale, width: viewport.width, ...found });
+      }
+    }
+  }
+}, 300_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await world?.close();
+});
+
+const inWindow = ({ width }: { width: number }) => measured.filter((each) => each.width === width);
+
+/** The rows that are not as they should be: of each page the number and the first. */
+const wrongRows = (window: { width: number }, isRight: (row: Row, name: string) => boolean) =>
+  inWindow(window)
+    .map(({ name, locale, rows }) => ({ name, locale, wrong: rows.filter((row) => !isRight(row, name)) }))
+    .filter(({ wrong }) => wrong.length > 0)
+    .map(({ name, locale, wrong: [first, ...more] }) =>
+      [name, locale, `${first?.height} px`, `and ${more.length} more`, JSON.stringify(first?.text)].join(" "),
+    );
+
+describe("on a phone of 390 × 664", () => {
+  it("the first complete row of every list stands in the first screen", () => {
+    const lists = inWindow(PHONE).filter(({ name }) => LISTS.includes(name));
+    expect(lists.map(({ name }) => name).sort()).toEqual([...LISTS, ...LISTS].sort());
+    const late = lists.filter(({ firstRowEnds }) => firstRowEnds === null || firstRowEnds > PHONE.height);
+    expect(late.map(({ name, locale, firstRowEnds }) => `${name} ${locale} ${firstRowEnds}`)).toEqual([]);
+  });
+
+  it("every row has two lines at most", () => {
+    expect(wrongRows(PHONE, ({ height }, name) => height <= (name === WITH_BARS ? 100 : 76))).toEqual([]);
+  });
+});
+
+it("in a window of 1280, every row is 44 to 48 px high, or 56 with two small lines", () => {
+  expect(wrongRows(DESKTOP, ({ height, isPair }) => height >= 44 && height <= (isPair ? 56 : 48))).toEqual([]);
+});
+
+it("every navigation is one line, in any window", () => {
+  const high = measured.filter(({ navigations }) => navigations.some((height) => height > 48));
+  expect(high.map(({ name, locale, width, navigations }) => `${name} ${locale} ${width} ${navigations}`)).toEqual([]);
+});
+
+it("no page scrolls sideways, in any window", () => {
+  const wide = measured.filter(({ beyond }) => beyond > 0);
+  expect(
+    wide.map(({ name, locale, width, beyond, widest }) => `${name} ${locale} ${width} +${beyond} ${widest}`),
+  ).toEqual([]);
+});
