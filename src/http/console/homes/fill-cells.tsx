@@ -4,12 +4,8 @@ import type { View } from "../view.ts";
 
 const DAY = 86_400;
 
-/** A day that is farther away than these years would say more than is known. */
-const FAR_YEARS = 3;
-const FAR_SECONDS = FAR_YEARS * 365 * 86_400;
-
 /** Nobody plans further ahead. */
-const FAR_SECONDS = 3_650 * DAY;
+const FAR_SECONDS = 3 * 365 * DAY;
 
 const GIGABYTE = 1e9;
 const MEGABYTE = 1e6;
@@ -66,8 +62,7 @@ export function FullCell({ view, fill }: { view: View; fill: HomeFill | undefine
   const { fullAt, isFilling } = fill;
   if (fullAt === null) return <>{t("Never, at this rate")}</>;
   const left = fullAt - view.now;
-  if (left > FAR_SECONDS) return <>{t("Not in the next {0} years", FAR_YEARS)}</>;
-  if (left > FAR_SECONDS) return <>{t("Not within 10 years")}</>;
+  if (left > FAR_SECONDS) return <>{t("Not within 3 years")}</>;
   const days = new Intl.NumberFormat(view.language).format(Math.max(0, Math.round(left / DAY)));
   const text = t("about {0}, in {1} days", dateText(view, fullAt), days);
   return isFilling ? <Badge kind={left < 31 * DAY ? "bad" : "wait"} label={text} /> : text;
