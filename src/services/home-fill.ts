@@ -2,7 +2,7 @@ import { type HomeSize, selectSizes } from "../store/directory/metrics.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** At this size D1 takes nothing more into a database (on Workers Paid). docs/prometheus/alerts.yml warns by the same number. */
-export const HOME_LIMIT_BYTES = 10_000_000_000;
+const HOME_LIMIT_BYTES = 10_000_000_000;
 
 /** The share of the limit from which the alert AgentSessionHomeFilling warns. */
 const FILLING = 0.7;

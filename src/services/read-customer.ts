@@ -11,7 +11,7 @@ import { homeOf, type ServiceContext } from "./service-context.ts";
 export type { CustomerRow } from "../store/home/customer-summary.ts";
 
 /** How many of the newest sessions {@link latestCustomers} looks at. */
-export const CUSTOMERS_AMONG = 1_000;
+const CUSTOMERS_AMONG = 1_000;
 
 /** How many of a customer's newest sessions {@link readCustomer} looks at for metadata. */
 export const METADATA_AMONG = 20;

@@ -79,7 +79,7 @@ export interface RisenReason {
 }
 
 /** Fewer refusals than these in 24 hours are no rise, whatever was before. */
-export const LEAST_RISEN = 10;
+const LEAST_RISEN = 10;
 
 /**
  * The reasons for which at least ten calls were refused in 24 hours, and at least twice as many as on a mean day of the week before. The

@@ -15,7 +15,7 @@ import { ShownSbs } from "./shown-sbs.tsx";
 /** Workers Free allows 50 queries in an invocation, and a page of an export has about eleven. */
 const PAGES_PER_FILE = 3;
 
-export const SESSIONS_PER_FILE = PAGES_PER_FILE * SESSIONS_PER_PAGE;
+const SESSIONS_PER_FILE = PAGES_PER_FILE * SESSIONS_PER_PAGE;
 
 /** Where a file begins, or a list of files: after this chat id. */
 const CHAT_ID = /^\d{1,16}$/;

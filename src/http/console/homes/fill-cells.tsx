@@ -11,7 +11,7 @@ const GIGABYTE = 1e9;
 const MEGABYTE = 1e6;
 
 /** A size in words, of a growth too: `8.1 GB`, `12 MB`. */
-export function sizeText(view: View, bytes: number): string {
+function sizeText(view: View, bytes: number): string {
   const [unit, of] = Math.abs(bytes) >= GIGABYTE ? ["GB", GIGABYTE] : ["MB", MEGABYTE];
   const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: Math.abs(bytes) < 10 * of ? 1 : 0 });
   return `${number.format(bytes / of)} ${unit}`;

@@ -4,8 +4,8 @@ import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { askPage } from "../parts/ask-page.tsx";
+import { LastUseFact } from "./last-use-fact.tsx";
 import { hasOverlap } from "./overlap.ts";
-import { LastUseFact } from "./previous-secret.tsx";
 import type { ShownSecretOwner } from "./secret-owner.ts";
 
 /** Where a refused form leads to. @throws the error, when it is another one */

@@ -7,9 +7,9 @@ import { readForm } from "../forms/read-form.ts";
 import { askPage } from "../parts/ask-page.tsx";
 import type { View } from "../view.ts";
 import { refusedLocation } from "./end-overlap.tsx";
+import { LastUseFact } from "./last-use-fact.tsx";
 import { secretLocation } from "./new-secret-page.tsx";
 import { endsOf, hasOverlap, overlapOf } from "./overlap.ts";
-import { LastUseFact } from "./previous-secret.tsx";
 import type { ShownSecretOwner } from "./secret-owner.ts";
 
 /** Answers the form of {@link RotateCard}, and that of the page that asks before. */
