@@ -3,6 +3,7 @@ import { isVisible } from "../../../fields.ts";
 import type { SearchResult } from "../../../services/search.ts";
 import type { Column } from "../parts/table.tsx";
 import type { View } from "../view.ts";
+import { shownUrl } from "../webhooks/webhook-of.tsx";
 
 /** What the findings of each kind share. */
 
@@ -41,7 +42,6 @@ export const SiteLink = ({ result, siteId }: { result: SearchResult; siteId: num
   <Named href={`/console/sites/${siteId}`} name={result.sites.get(siteId)?.name ?? ""} otherwise={siteId} />
 );
 
-/** A URL as `fetch` sends it: letters that look like others are encoded. */
 export const WebhookLink = ({ siteId, id, url }: { siteId: number; id: string; url: string }) => (
-  <Named href={`/console/sites/${siteId}/webhooks/${id}`} name={URL.parse(url)?.href ?? url} otherwise={id} />
+  <Named href={`/console/sites/${siteId}/webhooks/${id}`} name={shownUrl({ url })} otherwise={id} />
 );

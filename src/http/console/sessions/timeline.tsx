@@ -1,14 +1,12 @@
 import type { Child } from "hono/jsx";
-import type { DeliveryStatus } from "../../../services/events.ts";
 import type { Happening, SessionDelivery } from "../../../services/session-timeline.ts";
 import type { StoredSession } from "../../../services/sessions.ts";
 import type { Site } from "../../../services/sites.ts";
-import { Badge, type BadgeKind } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
+import { DeliveryBadge } from "../webhooks/delivery-badge.tsx";
 import { resultWords } from "../webhooks/failure-words.ts";
-import { shownUrl } from "../webhooks/webhook-of.tsx";
+import { hostOf } from "../webhooks/webhook-of.tsx";
 import { AgentName } from "./agent-name.tsx";
-import { statusText } from "./session-table.tsx";
 
 interface TimelineProps {
   view: View;
@@ -110,8 +108,6 @@ function Added(props: { view: View; stored: StoredSession; happening: Extract<Ha
   );
 }
 
-const KINDS: Record<DeliveryStatus, BadgeKind> = { pending: "wait", delivered: "good", failed: "bad", skipped: "off" };
-
 /** What came of the delivery of an event to one webhook. */
 function Delivered({ view, site, delivery }: { view: View; site: Site; delivery: SessionDelivery }) {
   const { t } = view;
@@ -122,7 +118,7 @@ function Delivered({ view, site, delivery }: { view: View; site: Site; delivery:
       <a href={`/console/sites/${site.id}/webhooks/${webhookId}?event=${seq}`}>
         <bdi>{hostOf(delivery)}</bdi>
       </a>{" "}
-      <Badge kind={KINDS[status]} label={statusText(view, status)} />{" "}
+      <DeliveryBadge view={view} status={status} />{" "}
       <small>
         {attempts > 0 && t("attempts: {0}", attempts)}
         {status !== "delivered" && attempts > 0 && (
@@ -134,5 +130,3 @@ function Delivered({ view, site, delivery }: { view: View; site: Site; delivery:
     </li>
   );
 }
-
-const hostOf = (webhook: { url: string }): string => URL.parse(shownUrl(webhook))?.host ?? webhook.url;

@@ -8,6 +8,7 @@ import { Ago, Badge, type BadgeKind, Until } from "../parts/parts.tsx";
 import { reasonLabels } from "../reasons.ts";
 import type { View } from "../view.ts";
 import { resultWords } from "../webhooks/failure-words.ts";
+import { hostOf } from "../webhooks/webhook-of.tsx";
 
 /** This many stand in the open; the rest opens. */
 const SHOWN = 4;
@@ -55,7 +56,7 @@ export function needsOf(
         label: disabledReason === null ? t("Webhook failing") : t("Webhook stopped"),
         about: (
           <>
-            <a href={`${pathOf(siteId)}/webhooks/${id}`}>{hostOf(url)}</a>{" "}
+            <a href={`${pathOf(siteId)}/webhooks/${id}`}>{hostOf({ url })}</a>{" "}
             <bdi>{resultWords(view, webhook)?.words}</bdi>
           </>
         ),
@@ -95,7 +96,7 @@ export function needsOf(
         label: t("Old secret ends"),
         about: (
           <a href={`${pathOf(siteId)}/${kind === "app" ? "apps" : "webhooks"}/${id}`}>
-            <bdi>{kind === "app" ? name : hostOf(name)}</bdi>
+            <bdi>{kind === "app" ? name : hostOf({ url: name })}</bdi>
           </a>
         ),
         site: named.get(siteId),
@@ -186,5 +187,3 @@ export function AttentionList({ view, needs, namesSites }: { view: View; needs: 
 }
 
 const visibleName = ({ id, name }: Pick<Site, "id" | "name">) => <bdi>{isVisible(name) ? name : `(${id})`}</bdi>;
-
-const hostOf = (url: string) => url.split("/")[2] ?? url;

@@ -1,16 +1,13 @@
 import { type Delivery, MOST_ATTEMPTS, PING } from "../../../services/deliveries.ts";
-import type { DeliveryStatus } from "../../../services/events.ts";
 import type { Webhook } from "../../../services/webhooks.ts";
 import { Action } from "../parts/form.tsx";
-import { Ago, Badge, type BadgeKind } from "../parts/parts.tsx";
+import { Ago } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
-import { statusText } from "../sessions/session-table.tsx";
 import type { View } from "../view.ts";
+import { DeliveryBadge } from "./delivery-badge.tsx";
 import { nextText } from "./delivery-words.ts";
 import { resultWords } from "./failure-words.ts";
 import { deliveryId } from "./redelivered.ts";
-
-const KINDS: Record<DeliveryStatus, BadgeKind> = { pending: "wait", delivered: "good", failed: "bad", skipped: "off" };
 
 /** A webhook as its deliveries need it: they are read beside it. */
 export interface DeliveringWebhook {
@@ -71,7 +68,7 @@ export function DeliveryState({ view, delivery, isAgain }: { view: View; deliver
   const { t } = view;
   const { status, lastStatus, lastError } = delivery;
   const isOnItsWay = isAgain && status === "pending" && lastStatus === null && lastError === null;
-  return <Badge kind={KINDS[status]} label={isOnItsWay ? t("On its way") : statusText(view, status)} />;
+  return <DeliveryBadge view={view} status={status} label={isOnItsWay ? t("On its way") : undefined} />;
 }
 
 /** What came of the last attempt, and below it how many there were and what comes next. */
