@@ -23,7 +23,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
     ["customers", "/customers", t("Customers")],
     ["apps", "/apps", t("Apps")],
     ["agents", "/agents", t("Agents")],
-    ["webhooks", "/webhooks", "Webhooks"],
+    ["webhooks", "/webhooks", t("Webhooks")],
     ["refusals", "/refusals", t("Refused calls")],
     ["audit", "/audit", t("Audit log")],
     ["settings", "/settings", t("Settings")],

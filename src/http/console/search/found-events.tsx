@@ -10,7 +10,7 @@ export function foundEvents(finding: Finding): FoundKind {
   const events = Map.groupBy(result.events, ({ siteId, seq }) => `${siteId} ${seq}`);
   return {
     ...{ title: t("Events"), label: t("Events") },
-    head: [t("Event"), t("Session"), "Webhooks", ...siteHead(finding), { label: t("Created"), phone: "top" }],
+    head: [t("Event"), t("Session"), t("Webhooks"), ...siteHead(finding), { label: t("Created"), phone: "top" }],
     rows: [...events.values()].flatMap((told) => {
       const [event] = told;
       return event === undefined ? [] : [eventRow(finding, event, told)];

@@ -165,8 +165,9 @@ function foundAgents(finding: Finding): FoundKind {
 }
 
 function foundWebhooks(finding: Finding): FoundKind {
+  const title = finding.view.t("Webhooks");
   return {
-    ...{ title: "Webhooks", label: "Webhooks", head: ["URL", ...siteHead(finding)] },
+    ...{ title, label: title, head: ["URL", ...siteHead(finding)] },
     rows: finding.result.webhooks.map(({ siteId, id, url }) => [
       <WebhookLink siteId={siteId} id={id} url={url} />,
       ...siteCell(finding, siteId),

@@ -129,7 +129,7 @@ export function tableText({ t }: View, table: string): string {
     sessions: t("Sessions"),
     customers: t("Customers"),
     erasures: t("Erasures of customers"),
-    webhooks: "Webhooks",
+    webhooks: t("Webhooks"),
     agents: t("Agents"),
     apps: t("Apps"),
     usage: t("Usage by hours"),

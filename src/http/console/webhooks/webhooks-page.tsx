@@ -63,7 +63,7 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
         </NoticeBox>
       )}
       <Table
-        label="Webhooks"
+        label={t("Webhooks")}
         head={[
           "URL",
           { label: t("State"), phone: "top" },
@@ -81,7 +81,7 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
       />
     </>
   );
-  const page = { title: "Webhooks", site: { ...site, tab: "webhooks" as const }, back: path, body };
+  const page = { title: t("Webhooks"), site: { ...site, tab: "webhooks" as const }, back: path, body };
   return showPage(c, { ...page, filled: again && { path, values } }, isRefused(again) ? 400 : 200);
 }
 
