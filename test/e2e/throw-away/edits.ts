@@ -45,7 +45,7 @@ export const FIELD: Edit[] = [
 
   ["src/client/event.ts", /(\n {4}created_at: number;)/, "$1\n    throwaway: string | null;"],
   [
-    "src/http/console/sessions/conversation.tsx",
+    "src/http/console/sessions/session-facts.tsx",
     /(\n {4}\[t\("Kind"\))/,
     '\n    [t("Throwaway"), session.throwaway ?? "–"],$1',
   ],
