@@ -63,7 +63,7 @@ describe.each(["main", "apac"])("an owner of a site in %s who sets how long sess
     const stillToGo = "Sessions older than 30 days that are still to go: about 2.";
     expect((await visitor.open(site)).text).toContain(stillToGo);
     const [row] = (await visitor.open(`${site}/audit`)).rows;
-    expect(row?.slice(0, 3)).toEqual(["Retention set", String(world.siteId), "For ever → 30 days"]);
+    expect(row?.[1]).toBe("Retention set For ever → 30 days");
 
     await pruneAll(NOW);
     expect((await world.stored()).sessions).toHaveLength(1);
@@ -97,7 +97,7 @@ describe.each(["main", "apac"])("an owner of a site in %s who sets how long sess
       expect((await stored(world)).days).toEqual([days, days]);
     }
     const log = await visitor.open(`${site}/audit`);
-    expect(log.rows.slice(0, 3).map(([, , details]) => details)).toEqual([
+    expect(log.rows.slice(0, 3).map(([, what]) => what?.replace("Retention set ", ""))).toEqual([
       "90 days → For ever",
       "60 days → 90 days",
       "For ever → 60 days",
