@@ -3,6 +3,7 @@ import type { Site } from "../../../services/sites.ts";
 import { withParameter } from "../console-path.ts";
 import { CODE_COOKIE, hostCookie, readCookie } from "../cookies.ts";
 import type { PageContext } from "../env.ts";
+import { CopyButton } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { type Code, commandsOf, PROGRAMS, programPath, sourceOf } from "./code-programs.ts";
 
@@ -73,10 +74,7 @@ function Listing({ view, id, label, text }: { view: View; id: string; label: str
     <figure class="source">
       <figcaption>
         <span>{label}</span>
-        <button type="button" class="plain" data-copy={id} data-done={view.t("Copied")} hidden>
-          {view.t("Copy")}
-          <span class="unseen"> {label}</span>
-        </button>
+        <CopyButton view={view} id={id} label={label} />
       </figcaption>
       <pre tabindex={0}>
         <code id={id}>{text}</code>

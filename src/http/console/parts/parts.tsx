@@ -74,6 +74,20 @@ const clock = (seconds: number) =>
     .map((part) => String(Math.floor(part)).padStart(2, "0"))
     .join(":");
 
+/**
+ * Copies the text of the element with this id. It is seen only where scripts run.
+ *
+ * @param props `label` says what is copied, to readers who do not see the place
+ */
+export function CopyButton({ view, id, label }: { view: View; id: string; label?: string }) {
+  return (
+    <button type="button" class="plain" data-copy={id} data-done={view.t("Copied")} hidden>
+      {view.t("Copy")}
+      {label !== undefined && <span class="unseen"> {label}</span>}
+    </button>
+  );
+}
+
 /** Text to copy. Where scripts run, a button copies it. */
 export function Copyable({ view, id, label, text }: { view: View; id: string; label: string; text: string }) {
   return (
@@ -81,10 +95,7 @@ export function Copyable({ view, id, label, text }: { view: View; id: string; la
       <dt>{label}</dt>
       <dd>
         <code id={id}>{text}</code>
-        <button type="button" class="plain" data-copy={id} data-done={view.t("Copied")} hidden>
-          {view.t("Copy")}
-          <span class="unseen"> {label}</span>
-        </button>
+        <CopyButton view={view} id={id} label={label} />
       </dd>
     </div>
   );

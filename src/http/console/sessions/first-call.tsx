@@ -1,4 +1,5 @@
 import type { Site } from "../../../services/sites.ts";
+import { CopyButton } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import type { Choices } from "./session-filter.ts";
 
@@ -50,10 +51,7 @@ export function FirstCall(props: { view: View; site: Site; choices: Choices; ori
         <li>{t("This command, in a checkout of Agent Session, with the secret of the app for SECRET:")}</li>
       </ol>
       <pre id="first-call">{command}</pre>
-      <button type="button" class="plain" data-copy="first-call" data-done={t("Copied")} hidden>
-        {t("Copy")}
-        <span class="unseen"> {t("Command")}</span>
-      </button>
+      <CopyButton view={view} id="first-call" label={t("Command")} />
       <p>
         <a href="/docs/">{t("How to call from your own code")}</a>
       </p>

@@ -3,11 +3,12 @@ import { MOST_ATTEMPTS, PING, type ReadDelivery, readDelivery } from "../../../s
 import type { Site } from "../../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
-import { Badge, Time } from "../parts/parts.tsx";
+import { Badge, CopyButton, Time } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { DeliveryState, isFinal, Redeliver } from "./delivery-table.tsx";
 import { durationText, nextText } from "./delivery-words.ts";
 import { cureOf, resultWords } from "./failure-words.ts";
+import { QuoteAndCure } from "./quote-and-cure.tsx";
 import { deliveryId, sentAgainSeq, withoutResult } from "./redelivered.ts";
 import { UpTo } from "./up-to.tsx";
 import { hostOf, webhookOf } from "./webhook-of.tsx";
@@ -115,12 +116,7 @@ function Outcome({ view, read: { delivery } }: { view: View; read: ReadDelivery 
       <p>
         <strong>{result.words}</strong>
       </p>
-      {result.quote !== "" && (
-        <p class="hint">
-          {t("It said:")} <q class="long">{result.quote}</q>
-        </p>
-      )}
-      {cure !== undefined && <p class="hint">{cure}</p>}
+      <QuoteAndCure view={view} quote={result.quote} cure={cure} />
     </div>
   );
 }
@@ -132,11 +128,7 @@ function Payload({ view, body, isKept }: { view: View; body: string | null; isKe
     <section class="part">
       <div class="head">
         <h2>{t("What is sent")}</h2>
-        {body !== null && (
-          <button type="button" class="plain" data-copy="payload" data-done={t("Copied")} hidden>
-            {t("Copy")}
-          </button>
-        )}
+        {body !== null && <CopyButton view={view} id="payload" />}
       </div>
       {body === null ? (
         <p class="empty">

@@ -4,6 +4,7 @@ import { Ago } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { countText, shareText, triedText } from "./delivered-share.tsx";
 import { cureOf, resultWords } from "./failure-words.ts";
+import { QuoteAndCure } from "./quote-and-cure.tsx";
 import { isBehind, WebhookState } from "./webhook-state.tsx";
 
 /** How a webhook does, on top of its page: its state, its last failure with what to do about it, and four numbers. */
@@ -52,12 +53,7 @@ function Said({ view, webhook, recent }: { view: View; webhook: Webhook; recent:
           </>
         )}
       </p>
-      {result !== undefined && result.quote !== "" && (
-        <p class="hint">
-          {t("It said:")} <q class="long">{result.quote}</q>
-        </p>
-      )}
-      {cure !== undefined && <p class="hint">{cure}</p>}
+      <QuoteAndCure view={view} quote={result?.quote ?? ""} cure={cure} />
     </div>
   );
 }
