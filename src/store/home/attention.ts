@@ -78,6 +78,9 @@ export interface RisenReason {
   daily: number;
 }
 
+/** The usage of this many apps of a home is read: each has some hundred rows a week. */
+const MOST_APPS = 100;
+
 /** Fewer refusals than these in 24 hours are no rise, whatever was before. */
 const LEAST_RISEN = 10;
 
@@ -93,8 +96,9 @@ export function selectRisenReasons(db: D1Database, sites: readonly number[]): Pr
     SELECT ${usage.siteId} AS siteId, ${usage.outcome} AS reason, ${recent} AS count, ${before} / 7.0 AS daily
     FROM (SELECT ${folds.refusalsUntil} - ${folds.refusalsUntil} % 3600 + 3600 AS until FROM ${folds} WHERE ${folds.refusalsUntil} IS NOT NULL)
         AS counted
-      CROSS JOIN ${apps} CROSS JOIN ${usage}
-    WHERE ${ofSites(sql`${apps.siteId}`, sites)} AND ${usage.siteId} = ${apps.siteId} AND ${usage.appid} = ${apps.appid}
+      CROSS JOIN (SELECT ${apps.siteId} AS site, ${apps.appid} AS app FROM ${apps}
+        WHERE ${ofSites(sql`${apps.siteId}`, sites)} AND ${apps.revokedAt} IS NULL LIMIT ${MOST_APPS}) AS looked CROSS JOIN ${usage}
+    WHERE ${usage.siteId} = looked.site AND ${usage.appid} = looked.app
       AND ${usage.hour} >= counted.until - 8 * 86400 AND ${usage.hour} < counted.until
       AND ${usage.outcome} NOT IN ('accepted', 'repeated')
     GROUP BY ${usage.siteId}, ${usage.outcome}

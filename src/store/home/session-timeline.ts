@@ -49,7 +49,9 @@ export async function selectTimeline(
   chatId: number,
   times: readonly number[],
 ): Promise<{ events: SessionEvent[]; deliveries: SessionDelivery[] }> {
-  const spans = joined(times.map((at): Span => [at - AROUND_SECONDS, at + AROUND_SECONDS + 1]));
+  const spans = joined(
+    [...new Set(times)].slice(0, MOST_EVENTS).map((at): Span => [at - AROUND_SECONDS, at + AROUND_SECONDS + 1]),
+  );
   const { results } = await selectWithin(db, {
     siteId,
     chatId,

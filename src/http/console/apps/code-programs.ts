@@ -37,8 +37,8 @@ const settingsText = ({ baseUrl, appid, agentId }: Settings, secret: string): st
 export const commandsOf = (program: Program, settings: Settings): string =>
   [
     `curl -O ${settings.baseUrl}${programPath(program)}`,
-    "read -rs SECRET && export SECRET",
-    `${settingsText(settings, "")} ${program.run}`,
+    // One line: a shell that takes pasted lines one by one would read the next line as the secret.
+    `read -rs SECRET && export SECRET && ${settingsText(settings, "")} ${program.run}`,
   ].join("\n");
 
 const sources = new Map<string, string>();

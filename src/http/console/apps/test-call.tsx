@@ -8,6 +8,7 @@ import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Faults, Field, Form } from "../parts/form.tsx";
 import { EmptyState } from "../parts/parts.tsx";
+import { refusedLocation } from "../secrets/end-overlap.tsx";
 import { appOf } from "./app-of.tsx";
 import { resultLocation, type TestResult } from "./test-result.tsx";
 
@@ -90,7 +91,13 @@ export async function postTestCall(c: PageContext, named: Site): Promise<Respons
       : { errors: { agent: view.t("Choose an agent.") } },
     page: (again) => testCallPage(c, named, again),
     list: path,
-    work: async (input) => resultLocation(c, path, await send(c, input)),
+    work: async (input) => {
+      try {
+        return await resultLocation(c, path, await send(c, input));
+      } catch (error) {
+        return refusedLocation(c, path, error);
+      }
+    },
   });
 }
 

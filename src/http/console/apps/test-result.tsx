@@ -96,7 +96,14 @@ function Refused({ view, result }: { view: PageContext["var"]["view"]; result: T
   const { t } = view;
   const { what, cure } = reasonText(view, result.reason ?? "unexpected");
   return (
-    <NoticeBox kind="bad" title={t("It was refused, and no session was opened.")}>
+    <NoticeBox
+      kind="bad"
+      title={
+        result.status >= 500
+          ? t("It is not known whether a session was opened: look among the sessions before you send another.")
+          : t("It was refused, and no session was opened.")
+      }
+    >
       <p>{what}</p>
       {result.detail !== undefined && detailTexts(view, result.detail).map((text) => <p>{text}</p>)}
       <p>{cure}</p>

@@ -10,5 +10,6 @@ export const csvOf = (rows: readonly string[][]): string =>
 
 function cellOf(text: string): string {
   const safe = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  // Some spreadsheets split at semicolons and tabs too.
+  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -152,11 +152,15 @@ function foundApps(finding: Finding): FoundKind {
 function foundAgents(finding: Finding): FoundKind {
   const { view, result } = finding;
   const { t } = view;
+  const pathOf = (siteId: number, id: number) => {
+    const path = `/console/sites/${siteId}/agents`;
+    return view.may(`${path}/${id}`, "GET") ? `${path}/${id}` : `${path}?q=${id}`;
+  };
   return {
     ...{ title: t("Agents"), label: t("Agents"), hasMore: result.more.has("agents") },
     head: [t("Name"), "ID", ...siteHead(finding), { label: t("Status"), phone: "top" }],
     rows: result.agents.map(({ siteId, id, name, status }) => [
-      <Named href={`/console/sites/${siteId}/agents/${id}`} name={name} otherwise={id} />,
+      <Named href={pathOf(siteId, id)} name={name} otherwise={id} />,
       id,
       ...siteCell(finding, siteId),
       status === "normal" ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />,

@@ -37,7 +37,7 @@ export function readAsked(c: PageContext): SessionsAsked {
     status: SESSION_STATUSES.find((each) => each === status),
     sbs,
     appid: app.trim(),
-    agent: /^[1-9]\d{0,14}$/.test(agent.trim()) ? agent.trim() : "",
+    agent: /^[1-9]\d{0,15}$/.test(agent.trim()) ? agent.trim() : "",
     from: day(from),
     to: day(to),
   };

@@ -36,7 +36,8 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
     readChoices(c, site),
   ]);
   const { items, nextCursor, lookedTo } = sessions;
-  const others = items.length === 0 && lookedTo === null ? await otherSessions(c, site, asked) : undefined;
+  const others =
+    items.length === 0 && lookedTo === null && cursor === undefined ? await otherSessions(c, site, asked) : undefined;
   const body = (
     <>
       {chatId && <NoticeBox kind="bad" title={t("This site has no session {0}", chatId)} />}

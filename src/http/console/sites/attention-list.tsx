@@ -40,11 +40,11 @@ export function needsOf(
     ...homesDown.map(
       (home): Need => ({
         kind: "bad",
-        label: t("Home down"),
+        label: t("No answer"),
         about: (
           <>
             {view.may("/console/homes", "GET") ? <a href="/console/homes">{home}</a> : home}{" "}
-            {t("does not answer: what its sites need is not known.")}
+            {t("did not answer within a second: what its sites need is not known.")}
           </>
         ),
       }),

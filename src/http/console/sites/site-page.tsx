@@ -2,6 +2,7 @@ import { listAgents } from "../../../services/agents.ts";
 import { listApps } from "../../../services/apps.ts";
 import { readAttention } from "../../../services/attention.ts";
 import { readDeletion } from "../../../services/delete-site.ts";
+import { homeFill } from "../../../services/home-fill.ts";
 import { siteUnknown } from "../../../services/refusals.ts";
 import {
   COUNT_LIMIT,
@@ -19,7 +20,7 @@ import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
 import { startsOf, type View } from "../view.ts";
-import { AttentionList, needsOf } from "./attention-list.tsx";
+import { AttentionList, fillingHomes, needsOf } from "./attention-list.tsx";
 import { endedPage } from "./ended-site.tsx";
 import { RetentionProgress } from "./retention-card.tsx";
 import { readSiteUsage } from "./site-usage.ts";
@@ -47,7 +48,19 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
     site.retentionDays === null ? null : readRetention(ctx, { site }),
     readSiteUsage(ctx, site),
   ]);
-  const [parts, attention] = await Promise.all([asked, readAttention(ctx, [site])]);
+  const [parts, attention, fills] = await Promise.all([
+    asked,
+    readAttention(ctx, [site]),
+    // The directory may be down: a site's own page does without it.
+    view.may("/console/homes", "GET") ? homeFill(ctx).catch(() => []) : [],
+  ]);
+  const needs = [
+    ...fillingHomes(
+      view,
+      fills.filter(({ home }) => home === site.home),
+    ),
+    ...needsOf(view, attention, [site]),
+  ];
   const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
   const reads = parts.filter((part) => part.status === "rejected" || part.value !== null);
   if (faults.length === reads.length) throw faults[0];
@@ -57,7 +70,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const path = `/console/sites/${site.id}`;
   const body = (
     <>
-      <AttentionList view={view} needs={needsOf(view, attention, [site])} />
+      <AttentionList view={view} needs={needs} />
       {retention.status === "fulfilled" && retention.value !== null && (
         <RetentionProgress view={view} retention={retention.value} />
       )}

@@ -11,12 +11,12 @@ const OFFERED_SECONDS = 7_200;
 
 const purposeOf = (path: string, since: string) => ["enabled", path, since];
 
-/** The address of a webhook's page after it was enabled. @param disabledAt since when it was disabled */
-export async function enabledLocation(c: PageContext, path: string, disabledAt: number): Promise<string> {
+/** The address of a webhook's page after it was enabled. @param since when it was disabled, or began to fail */
+export async function enabledLocation(c: PageContext, path: string, since: number): Promise<string> {
   const { session, now } = c.var.view;
   if (session === undefined) return path;
-  const ticket = await ticketFor(session, purposeOf(path, String(disabledAt)), now, OFFERED_SECONDS);
-  return withParameter(path, "enabled", `${disabledAt}.${ticket}`);
+  const ticket = await ticketFor(session, purposeOf(path, String(since)), now, OFFERED_SECONDS);
+  return withParameter(path, "enabled", `${since}.${ticket}`);
 }
 
 /** What {@link enabledLocation} tells, while the webhook is enabled. */

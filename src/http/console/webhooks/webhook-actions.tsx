@@ -34,9 +34,12 @@ async function act(c: PageContext, action: Action, { which, path, back, seq }: P
       await deleteWebhook(ctx, which);
       return go("deleted");
     case "enable": {
-      const { disabledAt } = await findWebhook(ctx, which);
+      const { disabledAt, failingSince } = await findWebhook(ctx, which);
       await changeWebhook(ctx, { ...which, change: { status: "enabled" } });
-      return disabledAt === null ? go("saved") : enabledLocation(c, path, disabledAt);
+      // What failed before the Worker disabled it was missed too.
+      return disabledAt === null
+        ? go("saved")
+        : enabledLocation(c, path, Math.min(disabledAt, failingSince ?? disabledAt));
     }
     case "disable":
       await changeWebhook(ctx, { ...which, change: { status: "disabled" } });

@@ -40,8 +40,7 @@ describe("the program on an app's page", () => {
       const { html } = await visitor.open(`${app}?code=${code}`);
       expect(shown(html, "commands").split("\n")).toEqual([
         `curl -O https://worker/docs/examples/${program.file}`,
-        "read -rs SECRET && export SECRET",
-        `BASE_URL=https://worker APPID=${world.appid} AGENT_ID=1 ${program.run}`,
+        `read -rs SECRET && export SECRET && BASE_URL=https://worker APPID=${world.appid} AGENT_ID=1 ${program.run}`,
       ]);
       const source = SOURCES[program.file] ?? "";
       const usage = /BASE_URL=\S+ APPID=\S+ SECRET=(\S+) AGENT_ID=\S+/;
