@@ -1,6 +1,9 @@
 import { databaseOf } from "./homes.ts";
 
-/** Adds agents to the world's site in the database, without one admin call for each. */
+/**
+ * Adds agents to the world's site in the database, without one admin call for each. Those of a site of the same id are replaced: a test
+ * that restores the directory leaves them in their home.
+ */
 export async function seedAgents(
   { siteId, home }: { siteId: number; home: string },
   normal: number[],
@@ -8,7 +11,7 @@ export async function seedAgents(
 ): Promise<void> {
   await databaseOf(home)
     .prepare(
-      `INSERT INTO agents (site_id, id, name, status)
+      `INSERT OR REPLACE INTO agents (site_id, id, name, status)
     SELECT ?1, value, 'Agent ' || value, 'normal' FROM json_each(?2)
     UNION ALL SELECT ?1, value, 'Agent ' || value, 'disabled' FROM json_each(?3)`,
     )
