@@ -142,7 +142,7 @@ describe.each([
       );
       await page.reload();
       await press(page, "中文");
-      expect(await page.locator(".notice").innerText()).toBe("数据中心 apac 的 chat_id 已提高");
+      expect(await page.locator(".notice").innerText()).toBe("数据库（home）apac 的站点已跳号（chat_id）");
       const row = await (shut.env as unknown as Record<string, D1Database>).HOME_APAC?.prepare(
         "SELECT chat_id_floor FROM home_sites",
       ).first();
