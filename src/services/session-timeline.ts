@@ -1,10 +1,5 @@
 import type { Site } from "../store/directory/sites.ts";
-import {
-  MOST_EVENTS,
-  type SessionDelivery,
-  type SessionEvent,
-  selectTimeline,
-} from "../store/home/session-timeline.ts";
+import { type SessionDelivery, type SessionEvent, selectTimeline } from "../store/home/session-timeline.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 import type { StoredSession } from "./sessions.ts";
 
@@ -35,13 +30,13 @@ export async function readTimeline(
     const [first] = agents;
     return first === undefined ? [] : [{ what: "added", at: first.addedAt, addedBy: first.addedBy, agents }];
   });
-  const times = [opened, ...added.map(({ at }) => at)];
-  const { events, deliveries } = await selectTimeline(homeOf(ctx, site), site.id, session.id, times);
+  const times = [opened, ...added.map(({ at }) => at)].sort((a, b) => a - b);
+  const { events, deliveries, isCut } = await selectTimeline(homeOf(ctx, site), site.id, session.id, times);
   const told = events.map((event): Happening => {
     const its = deliveries.filter(({ seq }) => seq === event.seq);
     return { what: "event", at: event.createdAt, event, deliveries: its };
   });
   // The sort is stable: what happened stands before the event of the same second that tells of it.
   const happenings = [{ what: "opened" as const, at: opened }, ...added, ...told].sort((a, b) => a.at - b.at);
-  return { happenings, isCut: events.length === MOST_EVENTS };
+  return { happenings, isCut };
 }

@@ -1,4 +1,4 @@
-import { OPERATIONS } from "../operations/index.ts";
+import createSession from "../operations/create-session.ts";
 import { insertAudit } from "../store/audit.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { readSecret } from "./app-secrets.ts";
@@ -49,10 +49,8 @@ export async function signTestCall(
   });
   const row = { siteId: site.id, action: "app.tested" as const, subject: appid, details: { agent_id: agentId } };
   await insertAudit(homeOf(ctx, site), authorOf(ctx), row);
-  return { path: CREATE_PATH, body, signature: await hexHmac(secret, body) };
+  return { path: createSession.path, body, signature: await hexHmac(secret, body) };
 }
-
-const CREATE_PATH = OPERATIONS.find(({ wireName }) => wireName === "create_gd")?.path ?? "";
 
 async function hexHmac(secret: string, body: string): Promise<string> {
   const encoder = new TextEncoder();

@@ -13,7 +13,7 @@ import { joined, places, type Span } from "./events-of-sessions.ts";
 const AROUND_SECONDS = 10;
 
 /** The most events of a session that are read. */
-export const MOST_EVENTS = 50;
+const MOST_EVENTS = 50;
 
 /** An event of a session. */
 export interface SessionEvent {
@@ -41,17 +41,18 @@ const selectWithin: Statement<{ siteId: number; chatId: number; spans: string; t
  * The first events of a session, and their deliveries. They are looked for around the times at which something happened to it: an index
  * would cost every call a row.
  *
- * @param times Unix seconds
+ * @param times Unix seconds, the first ones first
+ * @returns `isCut`: whether there may be more events: they are looked for around {@link MOST_EVENTS} times at most
  */
 export async function selectTimeline(
   db: D1Database,
   siteId: number,
   chatId: number,
   times: readonly number[],
-): Promise<{ events: SessionEvent[]; deliveries: SessionDelivery[] }> {
-  const spans = joined(
-    [...new Set(times)].slice(0, MOST_EVENTS).map((at): Span => [at - AROUND_SECONDS, at + AROUND_SECONDS + 1]),
-  );
+): Promise<{ events: SessionEvent[]; deliveries: SessionDelivery[]; isCut: boolean }> {
+  const distinct = [...new Set(times)];
+  const looked = distinct.slice(0, MOST_EVENTS);
+  const spans = joined(looked.map((at): Span => [at - AROUND_SECONDS, at + AROUND_SECONDS + 1]));
   const { results } = await selectWithin(db, {
     siteId,
     chatId,
@@ -59,9 +60,10 @@ export async function selectTimeline(
     times: JSON.stringify([...new Set(spans.flat())]),
     limit: MOST_EVENTS,
   }).all<SessionEvent>();
-  if (results.length === 0) return { events: [], deliveries: [] };
   const seqs = results.map(({ seq }) => seq);
-  return { events: results, deliveries: await selectDeliveriesOf(db, siteId, seqs) };
+  const found = seqs.length === 0 ? [] : await selectDeliveriesOf(db, siteId, seqs);
+  const isCut = results.length === MOST_EVENTS || looked.length < distinct.length;
+  return { events: results, deliveries: found, isCut };
 }
 
 /** @param seqs of {@link MOST_EVENTS} events at most */

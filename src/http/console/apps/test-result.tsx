@@ -92,14 +92,18 @@ export async function testResultPage(c: PageContext, named: Site): Promise<Respo
   return showPage(c, { title: t("Result of the test call"), site, body });
 }
 
+/** After these the database may have done the call, although its answer did not come. */
+const MAY_BE_DONE: ReadonlySet<string> = new Set(["d1_unavailable", "d1_answer_incomplete", "unexpected"]);
+
 function Refused({ view, result }: { view: PageContext["var"]["view"]; result: TestResult }) {
   const { t } = view;
-  const { what, cure } = reasonText(view, result.reason ?? "unexpected");
+  const reason = result.reason ?? "unexpected";
+  const { what, cure } = reasonText(view, reason);
   return (
     <NoticeBox
       kind="bad"
       title={
-        result.status >= 500
+        MAY_BE_DONE.has(reason)
           ? t("It is not known whether a session was opened: look among the sessions before you send another.")
           : t("It was refused, and no session was opened.")
       }

@@ -2,7 +2,7 @@ import type { Site } from "../../../services/sites.ts";
 import { EmptyState } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { FirstCall } from "./first-call.tsx";
-import { type Choices, isPlain, type SessionsAsked } from "./session-filter.ts";
+import type { Choices, SessionsAsked } from "./session-filter.ts";
 
 /**
  * In place of an empty list: why it is empty, and what to do next.
@@ -27,7 +27,6 @@ export function NoSession(props: {
       </EmptyState>
     );
   }
-  if (isPlain(asked)) return <EmptyState title={t("No further session")}>{null}</EmptyState>;
   const all = (
     <a class="button plain" href={path}>
       {t("All sessions")}

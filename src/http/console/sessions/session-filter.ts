@@ -67,9 +67,6 @@ export const queryOf = ({ appid: app, ...others }: SessionsAsked) => ({ ...other
 /** @returns the path of the list with these filters */
 export const pathOf = (path: string, asked: SessionsAsked): string => filteredPath(path, queryOf(asked));
 
-/** Whether no filter is on. */
-export const isPlain = (asked: SessionsAsked): boolean => Object.values(asked).every((value) => !value);
-
 /** The reader's day so many days ago, as a field of a date has it. */
 export const dayBefore = ({ now, timeZone }: View, days: number): string => {
   // From noon: a day of 23 or 25 hours would give another day from midnight.

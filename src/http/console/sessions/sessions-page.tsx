@@ -5,7 +5,7 @@ import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { Filter } from "../parts/filter.tsx";
 import { Field } from "../parts/form.tsx";
-import { NoticeBox } from "../parts/parts.tsx";
+import { EmptyState, NoticeBox } from "../parts/parts.tsx";
 import { More } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 import { NoSession } from "./no-session.tsx";
@@ -36,17 +36,16 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
     readChoices(c, site),
   ]);
   const { items, nextCursor, lookedTo } = sessions;
-  const others =
-    items.length === 0 && lookedTo === null && cursor === undefined ? await otherSessions(c, site, asked) : undefined;
+  const isEnd = items.length === 0 && lookedTo === null;
+  // On a later page the filters have found sessions before, or looked through them: nothing is said of the filters there.
+  const others = isEnd && cursor === undefined ? await otherSessions(c, site, asked) : undefined;
   const body = (
     <>
       {chatId && <NoticeBox kind="bad" title={t("This site has no session {0}", chatId)} />}
       {others?.site !== false && <SessionFilter {...{ view, path, asked, chatId, choices }} />}
-      {others === undefined ? (
-        items.length > 0 && <SessionTable view={view} siteId={site.id} sessions={items} />
-      ) : (
-        <NoSession {...{ view, site, asked, choices, path, others }} origin={new URL(c.req.url).origin} />
-      )}
+      {items.length > 0 && <SessionTable view={view} siteId={site.id} sessions={items} />}
+      {isEnd && others === undefined && <EmptyState title={t("No further session")}>{null}</EmptyState>}
+      {others && <NoSession {...{ view, site, asked, choices, path, others }} origin={new URL(c.req.url).origin} />}
       {lookedTo !== null && (
         <p class="hint">
           {t(
@@ -63,10 +62,9 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
 }
 
 /** Which sessions there are besides those that were asked for: of the site, and of the customer. */
-async function otherSessions({ req, var: { ctx } }: PageContext, site: Site, asked: SessionsAsked) {
+async function otherSessions({ var: { ctx } }: PageContext, site: Site, asked: SessionsAsked) {
   const has = async (sbs: string | undefined) => (await listSessions(ctx, { site, sbs, limit: 1 })).items.length > 0;
-  const isLater = req.query("cursor") !== undefined;
-  const [ofSite, ofCustomer] = await Promise.all([isLater || has(undefined), asked.sbs !== "" && has(asked.sbs)]);
+  const [ofSite, ofCustomer] = await Promise.all([has(undefined), asked.sbs !== "" && has(asked.sbs)]);
   return { site: ofSite, customer: ofCustomer };
 }
 

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
+import { replacing } from "../../../support/replacing.ts";
 import { World } from "../../../support/world.ts";
 
 /** A test call from the console is a real call: it is signed, walks every step, and leaves what a call leaves. */
@@ -86,9 +87,27 @@ describe("a test call", () => {
     const page = await visitor.open(`${app}/test`);
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
     const refused = await visitor.press(page, "Send a test call", { "Responsible agent": "1" });
+    expect(refused.notices).toContain("It was refused, and no session was opened.");
     expect(refused.text).toContain("The site was closed.");
     expect(refused.text).toContain("Status 503");
     expect(await sessionsOf(world)).toEqual([]);
+  });
+
+  it("is not called refused when the database may have done it although its answer did not come", async () => {
+    const { world, visitor, app } = await start("apac");
+    const page = await visitor.open(`${app}/test`);
+    // Only the batch of the call itself writes nonces. It is done, and its answer is lost at each try.
+    const batch = async (statements: D1PreparedStatement[]) => {
+      const done = await env.HOME_APAC.batch(statements);
+      if (done.length > 5) throw new Error("D1_ERROR: Network connection lost.");
+      return done;
+    };
+    const losing = visitor.through(world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { batch }) }));
+    const result = await losing.press(page, "Send a test call", { "Responsible agent": "1" });
+    expect(result.notices).toEqual([
+      "It is not known whether a session was opened: look among the sessions before you send another.",
+    ]);
+    expect(await sessionsOf(world)).toHaveLength(1);
   });
 
   it("is signed with the secret in use, also while an old one works", async () => {

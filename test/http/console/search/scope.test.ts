@@ -20,6 +20,14 @@ describe("what a reader sees", () => {
     expect((await found("viewer"))[0]).toEqual([`${site}/sessions/11`]);
   });
 
+  it("leads a viewer, who may not rename an agent, to the list with this agent", async () => {
+    const world = await World.create();
+    const site = `/console/sites/${world.siteId}`;
+    const found = async (role: "viewer" | "operator") =>
+      linksTo(await searched(await visitorWithRole(world, role), "Agent 2", world.siteId), `${site}/agents`);
+    expect([await found("viewer"), await found("operator")]).toEqual([[`${site}/agents?q=2`], [`${site}/agents/2`]]);
+  });
+
   it("is one site alone for an operator of one site, whatever site is named", async () => {
     const [mine, other] = [await World.create(), await World.create({}, "apac")];
     for (const world of [mine, other])

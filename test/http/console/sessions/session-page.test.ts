@@ -205,6 +205,25 @@ describe("what happened to a session without events", () => {
   });
 });
 
+describe("the history of a session that agents joined more than 50 times", () => {
+  it("says that not all of it is shown", async () => {
+    const { world, visitor, path } = await start();
+    const id = await world.chatId();
+    const join = (count: number) =>
+      env.DB.prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?4)
+         INSERT OR IGNORE INTO participants SELECT ?1, ?2, 1000 + i, 1, ?3 + i FROM n`,
+      )
+        .bind(world.siteId, id, NOW, count)
+        .run();
+    const isCut = async () => (await visitor.open(`${path}/${id}`)).text.includes("only its first ones are shown");
+    await join(49);
+    expect(await isCut()).toBe(false);
+    await join(50);
+    expect(await isCut()).toBe(true);
+  });
+});
+
 describe("a session that is not there", () => {
   it("keeps the tabs of its site, and leads to others, with the status 404", async () => {
     const { world, visitor, site, path } = await start();

@@ -201,6 +201,28 @@ describe("the filters of sessions", () => {
   });
 });
 
+describe("a later page", () => {
+  it("that has no session says that there is none further, and blames no filter", async () => {
+    const { world, visitor, path } = await start();
+    const id = await world.chatId({ sbs: "mei" });
+    for (const query of [`cursor=${id}`, `cursor=${id}&sbs=mei`, `cursor=${id}&agent=2`]) {
+      const page = await visitor.open(`${path}?${query}`);
+      expect([idsIn(page), page.text.includes("No further session"), page.text.includes("No session fits")]).toEqual([
+        ...[[], true, false],
+      ]);
+    }
+  });
+});
+
+describe("the filter by agent", () => {
+  it("takes an id of 16 digits too", async () => {
+    const { world, visitor, path } = await start();
+    await world.chatId();
+    const page = await visitor.open(`${path}?agent=1000000000000001`);
+    expect([idsIn(page), chipsOf(page)]).toEqual([[], ["Agent: 1000000000000001"]]);
+  });
+});
+
 describe("a chat_id in the filter", () => {
   it("leads to the session, on its own site only", async () => {
     const { world, visitor, path } = await start();

@@ -71,6 +71,9 @@ describe("a home that fills", () => {
     const page = await visitor.through(world).open("/console");
     expect(page.text).toContain("Home fills main is 71% full");
     expect(page.link("main")).toBe("/console/homes");
+    expect((await visitor.open(`/console/sites/${world.siteId}`)).text).toContain("Home fills main is 71% full");
+    const elsewhere = await World.create({}, "apac");
+    expect((await visitor.open(`/console/sites/${elsewhere.siteId}`)).text).not.toContain("Home fills");
     await sized(1_000_000);
     expect((await visitor.open("/console")).text).not.toContain("Home fills");
   });

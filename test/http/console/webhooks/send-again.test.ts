@@ -216,6 +216,14 @@ describe("sending events again", () => {
     expect((await visitor.open(enabled)).notices).toEqual(["Disabled by an operator."]);
   });
 
+  it("is offered from the first failure on, when the webhook failed before it was disabled", async () => {
+    const { visitor, path, webhook } = await start();
+    await setWebhook(webhook, `status = 'disabled', failing_since = ${NOW - 3_600}, disabled_at = ${NOW}`);
+    const on = await visitor.press(await visitor.open(path), "Enable");
+    expect(on.notices).toEqual(["The webhook is enabled. It got nothing since 15 Jan 2027, 07:00."]);
+    expect((await visitor.open(on.link("Send what it missed…"))).value("From")).toBe("2027-01-15T07:00:00");
+  });
+
   it.each([
     [{ Failed: "", Pending: "", Missed: "" }, "Which events", "statuses", "Tick at least one of them."],
     [own("2027-01-15T10:00", "2027-01-15T09:00"), "From", "since", "Must not be after “To”."],
