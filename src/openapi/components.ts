@@ -278,7 +278,7 @@ export const securitySchemes = {
       "",
       `gives \`${ACCEPTED_VECTOR.signature}\`. Its fields are valid for \`create_gd\`, apart from its fixed timestamp.`,
       "",
-      "A missing, malformed or wrong signature is 401 `token验证失败!`. Programs in six languages: [the guide](/docs/#sign).",
+      "A missing, malformed or wrong signature is 401 `token验证失败!`. Programs in six languages: [integrating](/docs/integrating/#first-call).",
     ].join("\n"),
   },
   admin: {

@@ -65,17 +65,20 @@ const healthPaths = {
   },
 };
 
+/** What an answer promises. docs/retrying.md says it in the same words, which test/docs.test.ts compares. */
+export const PROMISE =
+  "A success is stored as a whole. A 4xx has stored nothing. After a 500 or 503 the result is unknown: stored as a whole, or not at all. A retry with the same Idempotency-Key gives certainty.";
+
 const DESCRIPTION = `
 A back end opens a customer-support session, with its customer, its agents and its first message, in one signed call.
 
-New here? [The guide](/docs/) goes from nothing to a first accepted call, shows how to sign in six languages, lists every
-refusal with its cause and cure, and says how to retry safely.
+New here? [The docs](/docs/) go from nothing to a first accepted call, show how to sign in six languages, list every
+refusal with its cause and cure, and say how to retry safely.
 
 - **One envelope.** A signed operation always answers \`{"code", "msg", "data"}\`: \`code\` is 1 for success and -1 for a
   refusal. Each refusal has a message and an HTTP status of its own; a deployment with \`ERROR_STATUS = "always-200"\` answers
   200 to everything, for callers that read only \`code\`.
-- **What an answer promises.** A success is wholly in the store; a 4xx is not in it at all; a 503 is unknown: whole or nothing, and
-  retrying with the same Idempotency-Key settles which.
+- **What an answer promises.** ${PROMISE}
 - **Characters** are Unicode code points. Text is kept as it is sent, nothing is trimmed; text that is not well-formed Unicode is
   refused.
 `.trim();

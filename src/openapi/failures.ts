@@ -113,8 +113,9 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
     name: "Internal error",
     causes: [
       {
-        cause: "A fault of the deployment: a setting is missing, or something unforeseen happened.",
-        cure: "Tell the operator and quote `x-request-id`: the log has a line with the reason under it.",
+        cause:
+          "A fault of the deployment: a setting is missing, or something unforeseen happened. It is unknown whether the request was done: it was done as a whole, or not at all.",
+        cure: "Tell the operator and quote `x-request-id`: the log has a line with the reason under it. Then send it again, freshly signed, with the same `Idempotency-Key`.",
       },
     ],
   },
@@ -123,8 +124,8 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
     causes: [
       {
         cause:
-          "The database did not answer in time. It is unknown whether the request was done: it was done whole, or not at all.",
-        cure: "Wait as many seconds as `Retry-After` says and send it again, freshly signed, with the same `Idempotency-Key`: that settles which.",
+          "The database did not answer in time. It is unknown whether the request was done: it was done as a whole, or not at all.",
+        cure: "Wait as many seconds as `Retry-After` says and send it again, freshly signed, with the same `Idempotency-Key`: then it is done, once.",
       },
       {
         cause:

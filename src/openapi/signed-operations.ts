@@ -65,7 +65,7 @@ const idempotencyKey = {
 };
 
 const answered = (data: JsonSchema, value: unknown, ...more: Parameters<typeof header>) => ({
-  description: "Done, and wholly in the store.",
+  description: "Done, and stored as a whole.",
   headers: header("x-request-id", "idempotency-replayed", ...more),
   content: { "application/json": { schema: envelopeSchema(data), example: { code: 1, msg: "ok", data: value } } },
 });
