@@ -2,55 +2,120 @@ import { describe, expect, it } from "vitest";
 import { WIRE_ERRORS } from "../src/errors.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../src/openapi/signature-vectors.ts";
 
-const pages = Object.entries<string>(
+const textsOf = (files: Record<string, string>) =>
+  Object.entries(files).map(([path, text]): [string, string] => [path.replace("../", ""), text]);
+
+const pages = textsOf(
   import.meta.glob(["../README.zh-CN.md", "../docs/zh/*.md"], { query: "?raw", import: "default", eager: true }),
 );
-const examples = Object.entries<string>(
-  import.meta.glob("../src/client/examples/[Cc]reate*", { query: "?raw", import: "default", eager: true }),
+const english = new Map(textsOf(import.meta.glob("../docs/*.md", { query: "?raw", import: "default", eager: true })));
+const texts = textsOf(import.meta.glob("../src/docs/zh.json", { query: "?raw", import: "default", eager: true })).map(
+  ([path, text]): [string, string] => [path, Object.values(JSON.parse(text) as Record<string, string>).join("\n")],
 );
-/** The pages for callers, who must know the contract. */
-const callers = pages.filter(([path]) => !path.endsWith("/receiving.md"));
-const guide = pages.find(([path]) => path.endsWith("/integrating.md"))?.[1] ?? "";
+
+const pageOf = (path: string) => new Map(pages).get(path) ?? "";
+const guide = pageOf("docs/zh/integrating.md");
 
 const blocksOf = (page: string, language: string) =>
   [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].filter(([, of]) => of === language).map(([, , code = ""]) => code);
 
+/** What stands between the markers of a page that `npm run tables` fills. */
+const MADE = /^<!-- made: ([^\n]+) -->\n(.*?)^<!-- \/made -->$/gms;
+const madeParts = (page: string) => [...page.matchAll(MADE)].map(([, name]) => name);
+const writtenByHand = (page: string) => page.replaceAll(MADE, "");
+
+/** The levels of the headings, the languages of the code blocks and the made parts of a page, in their order. */
+function outlineOf(page: string): string[] {
+  const marks = page
+    .replaceAll(MADE, "<!-- made: $1 -->")
+    .replaceAll(/^```(\w*)\n.*?^```$/gms, "```$1")
+    .matchAll(/^(#{1,6}) .+$|^(```\w*)$|^(<!-- made: .+ -->)$/gm);
+  return [...marks].map(([, heading, block, made]) => heading ?? block ?? made ?? "");
+}
+
+/** What no page says, because another word has this meaning here, or because no native writer says it. */
+const BANNED = [
+  ...["推送", "送来", "下发", "回调地址"], // 投递
+  ...["负责客服", "主责客服", "管理员方", "运营方"], // 负责人, 运维方
+  ...["数据中心", "机房"], // 数据库（home）; 节点
+  ...["打开所有站点", "打开全部站点", "自己当一回", "共用同一份", "全部六个", "对不上的时候"],
+  ...["不知道做了没有", "做了没有", "不确定，要么"], // 是否已执行不确定
+  ...["随机字符串", "客户标识", "跳过一段", "跳过的号", "网钩", "钩子地址"], // 随机串, 客户编号, 跳号, Webhook
+];
+
 it("has the Chinese pages to compare", () => {
   expect(pages.map(([path]) => path).sort()).toEqual([
-    ...["../README.zh-CN.md", "../docs/zh/integrating.md", "../docs/zh/receiving.md"],
+    ...["README.zh-CN.md", "docs/zh/integrating.md", "docs/zh/receiving.md", "docs/zh/retrying.md"],
   ]);
+  expect(texts[0]?.[1].split("\n").length).toBeGreaterThan(190);
 });
 
-describe.each(callers)("%s", (_, page) => {
-  it("names every refusal with its status", () => {
-    const rows = page.split("\n").filter((line) => line.startsWith("| "));
-    for (const { status, message } of Object.values(WIRE_ERRORS)) {
-      const row = rows.find((each) => each.includes(String(status)) && each.includes(`\`${message}\``));
-      expect(row, `${status} ${message}`).toBeDefined();
-    }
+describe.each(pages.filter(([path]) => path.startsWith("docs/")))("%s", (path, page) => {
+  it("has the outline of the English page: levels of headings, languages of code blocks, made parts", () => {
+    const original = english.get(path.replace("docs/zh/", "docs/")) ?? "";
+    expect(outlineOf(original).length).toBeGreaterThan(6);
+    expect(outlineOf(page)).toEqual(outlineOf(original));
   });
 
-  it("gives the signature vector whose fields are accepted: key, bytes and digits", () => {
-    expect(page).toContain(VECTOR_SECRET);
-    expect(blocksOf(page, "json")).toContain(`${ACCEPTED_VECTOR.body}\n`);
-    expect(page).toContain(`\`${ACCEPTED_VECTOR.signature}\``);
+  it("leads to the English page, and the English page leads back", () => {
+    const name = path.replace("docs/zh/", "");
+    expect(page.split("\n")[2]).toBe(`[English](../${name}) | 简体中文`);
+    expect(english.get(`docs/${name}`)?.split("\n")[2]).toBe(`English | [简体中文](zh/${name})`);
   });
+});
+
+describe.each([...pages, ...texts])("%s", (_, page) => {
+  it("uses no word that another one stands for", () => {
+    expect(BANNED.filter((word) => page.includes(word))).toEqual([]);
+  });
+
+  it("writes Webhook, except in code and addresses", () => {
+    const prose = page
+      .replaceAll(/^```.*?^```$/gms, "")
+      .replaceAll(/`[^`\n]+`|\]\([^)]*\)|[\w/.-]*webhook[-_.]\w+/g, "");
+    expect(prose.match(/.{0,9}\bwebhooks?\b.{0,9}/g) ?? []).toEqual([]);
+  });
+});
+
+it("promises one thing, in the same words, wherever it says what an answer promises", () => {
+  const [promise = ""] = pageOf("docs/zh/retrying.md").match(/^(?:> .+\n)+/m) ?? [];
+  expect(promise).toContain("500 和 503 之后，是否已执行不确定");
+  expect(guide.includes(promise)).toBe(true);
+});
+
+it("leaves the tables of the contract to the guide, where they are made from the code", () => {
+  expect(madeParts(guide)).toEqual([...["callers", "fields create_gd", "fields add_kf", "refusals", "details"]]);
+  const messages = Object.values(WIRE_ERRORS).map(({ message }) => `\`${message}\``);
+  for (const [path, page] of pages) {
+    const rows = writtenByHand(page)
+      .split("\n")
+      .filter((line) => line.startsWith("| ") && messages.some((message) => line.includes(message)));
+    expect([path, rows]).toEqual([path, []]);
+  }
 });
 
 describe("the guide in Chinese", () => {
-  it("gives the documented signature vector too", () => {
-    expect(blocksOf(guide, "json")).toContain(`${DOCUMENTED_VECTOR.body}\n`);
-    expect(guide).toContain(`\`${DOCUMENTED_VECTOR.signature}\``);
+  it("gives both signature vectors: key, bytes and digits", () => {
+    expect(guide).toContain(`\`${VECTOR_SECRET}\``);
+    for (const { body, signature } of [ACCEPTED_VECTOR, DOCUMENTED_VECTOR]) {
+      expect(blocksOf(guide, "json")).toContain(`${body}\n`);
+      expect(guide).toContain(`\`${signature}\``);
+    }
   });
 
-  it("links to the example of every language", () => {
-    expect(examples).toHaveLength(6);
-    for (const [path] of examples) expect(guide).toContain(`](../${path})`);
+  it("has the code of the English guide, apart from words", () => {
+    const original = english.get("docs/integrating.md") ?? "";
+    for (const language of ["sh", "ts", "json", "text"]) {
+      const plain = (page: string) =>
+        blocksOf(writtenByHand(page), language).map((code) =>
+          code.replaceAll(/"(sbs_mc|content)":"[^"]*"/g, '"$1":"…"'),
+        );
+      expect(plain(guide)).toEqual(plain(original));
+    }
   });
 
-  it.each(["sh", "py"])("shows the code of create-session.%s unchanged, below its opening comment", (extension) => {
-    const source = examples.find(([path]) => path.endsWith(`/create-session.${extension}`))?.[1] ?? "";
-    const code = source.slice(source.search(/^(set -eu|import )/m));
-    expect(blocksOf(guide, extension === "sh" ? "sh" : "python")).toContain(code);
+  it("shows no code of the example programs but between the markers", () => {
+    expect(writtenByHand(guide)).not.toMatch(/^set -eu$/m);
+    expect(blocksOf(writtenByHand(guide), "python")).toHaveLength(1);
   });
 });
