@@ -1,12 +1,18 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 
 /** Integrators generate clients from openapi.json. The output of the two most used generators must compile and work. */
+
+/** The lines of docs/integrating.md that make a client of openapi-fetch and sign what it sends. */
+const [PRINTED = ""] = [
+  ...readFileSync(join(import.meta.dirname, "../../docs/integrating.md"), "utf8").matchAll(/^```ts\n(.*?)^```$/gms),
+].flatMap(([, code = ""]) => (code.includes('from "openapi-fetch"') ? [code] : []));
 
 const execute = promisify(execFile);
 
@@ -75,6 +81,36 @@ export async function use({ baseUrl, appid, secret, adminToken, siteId }: Target
   return { chatId, message, data, listed: first?.chat_id, next: page.next_cursor, field: problem.errors[0]?.field };
 }
 `,
+  // The client that docs/integrating.md prints, and calls of it.
+  "openapi-fetch": `
+${PRINTED}
+import { stamp, type Target } from "./sign.ts";
+
+export async function use({ baseUrl, appid, adminToken, siteId }: Target) {
+  const operator = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer \${adminToken}\` } });
+  const body = {
+    ...stamp(appid),
+    sbs: "1001",
+    ip: "203.0.113.7",
+    sbs_mc: "Wang Wei",
+    content: "Where is my order?",
+    kefu_id: [10411],
+    fzr_uid: 10411,
+  };
+  const created = await client.POST("/openapi/chat/create_gd", { body });
+  if (created.data === undefined) throw new Error(JSON.stringify(created.error));
+  const chatId: number = created.data.data.chat_id;
+  const { error } = await client.POST("/openapi/chat/create_gd", { body });
+  const message: string | undefined = error?.msg;
+  const added = await client.POST("/openapi/chat/add_kf", { body: { ...stamp(appid), chat_id: chatId, kefu_ids: "10427" } });
+  const page = await operator.GET("/admin/sites/{site_id}/sessions", { params: { path: { site_id: siteId } } });
+  const rotated = await operator.POST("/admin/apps/{appid}/rotate", { params: { path: { appid } } });
+  if (rotated.data?.secret === undefined) throw new Error(JSON.stringify(rotated.error));
+  const bad = await operator.POST("/admin/sites", { body: {} as { name: string } });
+  const field = bad.error !== undefined && "errors" in bad.error ? bad.error.errors[0]?.field : undefined;
+  return { chatId, message, data: added.data?.data, listed: page.data?.items[0]?.chat_id, next: page.data?.next_cursor, field };
+}
+`,
   "@hey-api/openapi-ts": `
 import { createClient } from "./generated/client/index.ts";
 import { addAgents, createSession, createSite, listSessions, rotateSecret, type NewSite, type SessionSummary } from "./generated/index.ts";
@@ -116,7 +152,6 @@ const TSCONFIG = {
   compilerOptions: {
     target: "ES2022",
     lib: ["ES2022", "DOM", "DOM.Iterable"],
-    types: [],
     module: "NodeNext",
     strict: true,
     noUncheckedIndexedAccess: true,
@@ -138,9 +173,19 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const typesOf = (file: string) => (into: string) =>
+  run("openapi-typescript/bin/cli.js", [DOCUMENT, "--output", join(into, file)], into);
+
 const GENERATE = {
-  "openapi-typescript": (into: string) =>
-    run("openapi-typescript/bin/cli.js", [DOCUMENT, "--output", join(into, "generated.ts")], into),
+  "openapi-typescript": typesOf("generated.ts"),
+  "openapi-fetch": (into: string) => {
+    // What the integrator has installed, and the types of node.
+    const { resolve } = createRequire(join(TOOLS, "../package.json"));
+    mkdirSync(join(into, "node_modules/@types"), { recursive: true });
+    symlinkSync(join(dirname(resolve("openapi-fetch")), ".."), join(into, "node_modules/openapi-fetch"));
+    symlinkSync(join(ROOT, "node_modules/@types/node"), join(into, "node_modules/@types/node"));
+    return typesOf("agent-session.ts")(into);
+  },
   "@hey-api/openapi-ts": (into: string) => {
     // The default settings, but for the extension: node runs the result without a bundler.
     const output = { path: join(into, "generated"), module: { extension: ".ts" } };
@@ -158,9 +203,13 @@ describe.each(Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[])(
       place = join(folder, tool.replace(/\W/g, "_"));
       mkdirSync(place);
       writeFileSync(join(place, "package.json"), '{"private":true,"type":"module"}');
-      writeFileSync(join(place, "tsconfig.json"), JSON.stringify(TSCONFIG));
+      const types = tool === "openapi-fetch" ? ["node"] : [];
+      writeFileSync(
+        join(place, "tsconfig.json"),
+        JSON.stringify({ ...TSCONFIG, compilerOptions: { ...TSCONFIG.compilerOptions, types } }),
+      );
       writeFileSync(join(place, "sign.ts"), SIGN);
-      writeFileSync(join(place, "use.ts"), PROGRAMS[tool]);
+      writeFileSync(join(place, "use.ts"), PROGRAMS[tool].replace("https://sessions.example.com", worker.url));
       writeFileSync(
         join(place, "main.ts"),
         'import { use } from "./use.ts";\nconsole.log(JSON.stringify(await use(JSON.parse(process.argv[2] ?? ""))));\n',
@@ -175,7 +224,10 @@ describe.each(Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[])(
     it("makes its calls against the real service", async () => {
       const { siteId, appid, secret } = await worker.provision([10411, 10427]);
       const target = { baseUrl: worker.url, appid, secret, siteId, adminToken: worker.adminToken };
-      const { stdout } = await execute(process.execPath, ["main.ts", JSON.stringify(target)], { cwd: place });
+      const { stdout } = await execute(process.execPath, ["main.ts", JSON.stringify(target)], {
+        cwd: place,
+        env: { ...process.env, SECRET: secret },
+      });
       const used = JSON.parse(stdout) as { chatId: number };
       expect(used).toEqual({
         chatId: expect.any(Number),
