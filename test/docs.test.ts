@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { MAX_TOLERANCE_SECONDS } from "../src/config.ts";
+import { AgentSessionClient } from "../src/client/client.ts";
+import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../src/config.ts";
 import { WIRE_ERRORS } from "../src/errors.ts";
 import type { AdminCall } from "../src/http/admin/call.ts";
 import { ADMIN_CALLS } from "../src/http/admin/calls.ts";
-import { openApiDocument } from "../src/openapi/document.ts";
+import { openApiDocument, PROMISE } from "../src/openapi/document.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../src/openapi/signature-vectors.ts";
 import { IDEMPOTENCY_SECONDS } from "../src/signed/idempotency-key.ts";
 import { NONCE_SECONDS } from "../src/signed/kv-nonces.ts";
 import { TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS } from "../src/store/run-batch.ts";
+import { MOST_ATTEMPTS, nextAttemptAt } from "../src/webhooks/schedule.ts";
+import { dollarsPerMillion, OPERATIONS_A_MESSAGE, PRICES, QUEUE_OPERATIONS_PER_MILLION } from "./bench/prices.ts";
 import { anchorsOf, brokenLinks, linksOf, rowsOf } from "./support/markdown.ts";
 
 /** The pages, by their paths from the project's folder. */
@@ -61,6 +64,9 @@ const textOf = (path: string, texts = PAGES) => {
 
 const README = textOf("README.md");
 const CONTRACT = textOf("docs/contract.md");
+const INTEGRATING = textOf("docs/integrating.md");
+const RETRYING = textOf("docs/retrying.md");
+const SCALE = textOf("docs/scale.md");
 const OPERATING = textOf("docs/operating.md");
 const DEPLOYING = textOf("docs/deploying.md");
 const WRANGLER = textOf("wrangler.toml", SETTINGS);
@@ -80,6 +86,7 @@ interface Call {
   requestBody?: { content: Record<string, { schema: { $ref: string } }> };
 }
 const document = JSON.parse(JSON.stringify(openApiDocument("1.0.0"))) as {
+  info: { description: string };
   paths: Record<string, Record<string, Call>>;
   components: { schemas: Record<string, Rule> };
 };
@@ -107,6 +114,16 @@ function rowOf({ method, path, role, scope, audit }: AdminCall): string {
   const left = ([...audit] as string[]).map((action) => `\`${action}\``).join(", ");
   return `| \`${method.toUpperCase()} /admin${path}\`${body} | \`${role}\` | ${OF_ONE_SITE[scope]} | … | ${left || "nothing"} |`;
 }
+
+/** What `npm run tables` has written into a page, by the name in its marker; empty before its first run. */
+function madeOf(page: string, name: string): string {
+  const [, rest] = page.split(`\n<!-- made: ${name} -->\n`);
+  if (rest === undefined) throw new Error(`there is no marker of ${name}`);
+  return rest.split("\n<!-- /made -->")[0]?.trim() ?? "";
+}
+
+/** A text without its line breaks and the signs of quotations. */
+const inOneLine = (text: string) => text.replaceAll(/\n(?:> ?)?/g, " ");
 
 /** A number as pages write it in a sentence: 1860 is 1,860. */
 const grouped = (number: number) => number.toLocaleString("en");
@@ -159,16 +176,23 @@ describe("the README", () => {
     expect(README.split("\n").length).toBeLessThanOrEqual(250);
   });
 
-  it("names every folder of src/ in its layout; the page on architecture names every part, and neither names others", () => {
+  it("opens with four lines of code, which make the main call", () => {
+    const [, lines = ""] = README.match(/^```sh\n(.*?)^```$/ms) ?? [];
+    expect(lines.trimEnd().split("\n")).toHaveLength(4);
+    expect(lines).toContain("/openapi/chat/create_gd");
+    const before = README.slice(0, README.indexOf("```sh")).replace(/^# .*|^English .*/gm, "");
+    expect(before.trim().split("\n").length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe("the page on architecture", () => {
+  it("names every part of src/ in its layout, and no other", () => {
     const parts = new Set(FILES.flatMap((file) => file.match(/^src\/([^/]+(?:\/|\.ts$))/)?.[1] ?? []));
     expect(parts.size).toBeGreaterThan(12);
-    const layout = (text: string) => text.split(/^ {4}src\/$/m)[1]?.split(/^ {4}migrations\/ /m)[0] ?? "";
-    const named = [...layout(textOf("docs/architecture.md")).matchAll(/^ {6}([\w.-]+(?:\/|\.ts)) /gm)].map(
-      ([, part]) => part,
-    );
+    const [, rest = ""] = textOf("docs/architecture.md").split(/^ {4}src\/$/m);
+    const [layout = ""] = rest.split(/^ {4}migrations\/ /m);
+    const named = [...layout.matchAll(/^ {6}([\w.-]+(?:\/|\.ts)) /gm)].map(([, part]) => part);
     expect(named.sort()).toEqual([...parts].sort());
-    const folders = [...parts].filter((part) => part.endsWith("/"));
-    expect(folders.filter((part) => !`${layout(README)} `.replaceAll("\n", " ").includes(` ${part} `))).toEqual([]);
   });
 });
 
@@ -197,61 +221,218 @@ describe("commands of the pages", () => {
   });
 });
 
-describe("the signature vectors", () => {
-  it("stand in the README and in the page on integrating: key, bytes and digits", () => {
-    const integrating = textOf("docs/integrating.md");
-    for (const [text, vectors] of [
-      [README, [ACCEPTED_VECTOR]],
-      [integrating, [ACCEPTED_VECTOR, DOCUMENTED_VECTOR]],
-    ] as const) {
-      expect(text).toContain(`\`${VECTOR_SECRET}\``);
-      for (const { body, signature } of vectors) {
-        expect(text).toContain(`\n${body}\n`);
-        expect(text).toContain(signature);
-      }
+describe("the page on integrating", () => {
+  it("has both signature vectors: key, bytes and digits", () => {
+    expect(INTEGRATING).toContain(`\`${VECTOR_SECRET}\``);
+    for (const { body, signature } of [ACCEPTED_VECTOR, DOCUMENTED_VECTOR]) {
+      expect(INTEGRATING).toContain(`\n${body}\n`);
+      expect(INTEGRATING).toContain(`\`${signature}\``);
     }
-    expect(README).toContain(`printf %s '${ACCEPTED_VECTOR.body}' |\n  openssl dgst -sha256 -hmac ${VECTOR_SECRET}\n`);
+  });
+
+  it("has a place for each part that is made from the code", () => {
+    for (const name of ["callers", "fields create_gd", "fields add_kf", "refusals", "details"]) {
+      expect(madeOf(INTEGRATING, name)).toBeTypeOf("string");
+    }
+    expect(madeOf(textOf("docs/receiving.md"), "receivers")).toBeTypeOf("string");
+  });
+
+  it.for([["create_gd"], ["add_kf"]])(
+    "names each field of %s, whether it is required, and its limits",
+    ([operation = ""], { skip }) => {
+      const rows = rowsOf(madeOf(INTEGRATING, `fields ${operation}`));
+      skip(rows.length === 0, "npm run tables has not run");
+      const body = document.paths[`/openapi/chat/${operation}`]?.post?.requestBody?.content["application/json"];
+      const { properties = {}, required = [] } =
+        document.components.schemas[body?.schema.$ref.replace("#/components/schemas/", "") ?? ""] ?? {};
+      expect(Object.keys(properties).length).toBeGreaterThan(4);
+      for (const [field, rule] of Object.entries(properties)) {
+        const row = rows.find(([names = ""]) => names.split(", ").includes(`\`${field}\``));
+        expect([field, row?.[2]]).toEqual([field, required.includes(field) ? "yes" : "no"]);
+        const said = row?.at(-1)?.replaceAll(/(\d),(?=\d{3})/g, "$1");
+        for (const limit of limitsOf(rule)) expect([field, said]).toEqual([field, expect.stringContaining(limit)]);
+      }
+    },
+  );
+
+  it("gives each refusal with its status and message", ({ skip }) => {
+    const rows = rowsOf(madeOf(INTEGRATING, "refusals"));
+    skip(rows.length === 0, "npm run tables has not run");
+    for (const { status, message } of Object.values(WIRE_ERRORS)) {
+      const named = rows.some(([cell = ""]) => cell.includes(String(status)) && cell.includes(message));
+      expect([status, message, named]).toEqual([status, message, true]);
+    }
+  });
+
+  it("gives the tables of the contract alone: no other page has one of fields or of refusals", () => {
+    for (const page of [README, CONTRACT]) {
+      const cells = rowsOf(page).flatMap(([first = "", second = ""]) => [first, second]);
+      expect(cells.filter((cell) => ["`ranstr`", "`fzr_uid`", "`参数错误`"].includes(cell))).toEqual([]);
+    }
   });
 });
 
-describe("the tables of the contract", () => {
-  const partOf = (section: string) => CONTRACT.split(`\n### ${section} `)[1]?.split(/\n##/)[0] ?? "";
+/** The answers that a row of the table on retrying is about; an error is none. */
+const refusal =
+  (status: number, msg: string, headers: Record<string, string> = {}) =>
+  () =>
+    new Response(JSON.stringify({ code: -1, msg, data: "" }), { status, headers: { "retry-after": "0", ...headers } });
+const strange = (status: number) => () => new Response("<h1>No</h1>", { status });
+const OTHER_4XX = Object.values(WIRE_ERRORS).filter(({ status }) => status < 500 && status !== 429);
+const ANSWERS: Record<string, (() => Response)[]> = {
+  "200": [() => new Response('{"code":1,"msg":"ok","data":{"chat_id":1}}')],
+  "no answer in time, a broken connection": [
+    () => {
+      throw new TypeError("fetch failed");
+    },
+  ],
+  "503 with `x-error-detail: the site is closed for now`": [
+    refusal(503, WIRE_ERRORS.unavailable.message, { "x-error-detail": "the site is closed for now" }),
+  ],
+  "any other 503": [refusal(503, WIRE_ERRORS.unavailable.message), strange(503)],
+  "408, 502, 504, or another 5xx that is not from this service, like the page of a gateway": [
+    ...[408, 500, 502, 504, 520].map(strange),
+  ],
+  "429": [refusal(429, WIRE_ERRORS.too_many_requests.message), strange(429)],
+  "401 with `timestamp` in `x-error-detail`": [
+    refusal(401, WIRE_ERRORS.token_invalid.message, {
+      "x-error-detail": `timestamp: must be within 300 s of ${Math.floor(Date.now() / 1000) + 3600}, Unix seconds`,
+    }),
+  ],
+  "any other 4xx of this service": OTHER_4XX.map(({ status, message }) => refusal(status, message)),
+  "500": [refusal(500, WIRE_ERRORS.internal.message)],
+};
 
-  it.each([
-    ["create_gd", "4.1"],
-    ["add_kf", "4.2"],
-  ])("name each field of %s, whether it is required, and its limits", (operation, section) => {
-    const body = document.paths[`/openapi/chat/${operation}`]?.post?.requestBody?.content["application/json"];
-    const { properties = {}, required = [] } =
-      document.components.schemas[body?.schema.$ref.replace("#/components/schemas/", "") ?? ""] ?? {};
-    expect(Object.keys(properties).length).toBeGreaterThan(4);
-    for (const [field, rule] of Object.entries(properties)) {
-      const inReadme = rowsOf(README).find(
-        ([name, callers = ""]) =>
-          name === `\`${field}\`` &&
-          callers.split(", ").some((each) => ["both", "all", `\`${operation}\``].includes(each)),
-      );
-      const inContract = rowsOf(partOf(section)).find(([names = ""]) => names.split(", ").includes(`\`${field}\``));
-      expect([field, inReadme?.[2]]).toEqual([field, required.includes(field) ? "required" : "optional"]);
-      expect([field, inContract?.[1]]).toEqual([field, required.includes(field) ? "yes" : "no"]);
-      for (const limit of limitsOf(rule)) {
-        expect([field, inReadme?.at(-1)]).toEqual([field, expect.stringContaining(limit)]);
-        if (inContract?.at(-1) === "as in 4.1") continue;
-        expect([field, inContract?.at(-1)]).toEqual([field, expect.stringContaining(limit)]);
-      }
-    }
+/** Whether the client sends a call again after this answer. */
+async function retriesAfter(answer: () => Response, idempotencyKey: string | false): Promise<boolean> {
+  let calls = 0;
+  const fetch = async () => {
+    calls++;
+    return answer();
+  };
+  const client = new AgentSessionClient({ baseUrl: "http://localhost", appid: "a", secret: "s", maxTries: 2, fetch });
+  await client.addAgents({ chatId: 1, agentIds: [1] }, { idempotencyKey }).catch(() => {});
+  return calls === 2;
+}
+
+describe("what may be retried", () => {
+  it("is promised in the same words by openapi.json and by the page on retrying", () => {
+    expect(inOneLine(RETRYING)).toContain(PROMISE);
+    expect(document.info.description).toContain(PROMISE);
+    expect(RETRYING).toContain(`\`Retry-After: ${CLOSED_RETRY_SECONDS}\``);
   });
 
-  it("give each refusal with its status and message", () => {
-    for (const text of [README, CONTRACT]) {
-      for (const { status, message } of Object.values(WIRE_ERRORS)) {
-        const row = rowsOf(text).find(
-          ([statuses, messages]) =>
-            statuses?.split(", ").includes(String(status)) && messages?.includes(`\`${message}\``),
-        );
-        expect([status, message, row]).toEqual([status, message, expect.arrayContaining([expect.any(String)])]);
+  it("is what the client does, in every row of the table, with a key and without", async () => {
+    const rows = rowsOf(RETRYING).filter(([, done]) => done !== "was it done?");
+    expect(rows.map(([answer]) => answer)).toEqual(expect.arrayContaining(Object.keys(ANSWERS)));
+    expect(rows).toHaveLength(Object.keys(ANSWERS).length);
+    // The page says so: without a key the client is more careful after the 503 of a closed site.
+    const careful = "503 with `x-error-detail: the site is closed for now`";
+    expect(inOneLine(RETRYING)).toContain("it does not retry the 503 of a closed site");
+    const said = rows.flatMap(([answer = "", , withKey = "", without = ""]) => [
+      [answer, "with a key", withKey.startsWith("retry")],
+      [answer, "without", without.startsWith("retry") && answer !== careful],
+    ]);
+    const does = await Promise.all(
+      rows.flatMap(([row = ""]) =>
+        (["key", false] as const).map(async (key) => {
+          const each = await Promise.all((ANSWERS[row] ?? []).map((answer) => retriesAfter(answer, key)));
+          expect([row, new Set(each).size]).toEqual([row, 1]);
+          return [row, key === false ? "without" : "with a key", each[0]];
+        }),
+      ),
+    );
+    expect(does).toEqual(said);
+  });
+
+  it("is what the program of the page on integrating does", () => {
+    const [, statuses = ""] = INTEGRATING.match(/refusal\.code not in \(([\d, ]+)\)/) ?? [];
+    expect(statuses.split(", ")).toEqual(["429", "502", "503", "504"]);
+  });
+});
+
+describe("how long events are tried", () => {
+  const pauses = Array.from({ length: MOST_ATTEMPTS - 1 }, (_, tried) =>
+    Number(nextAttemptAt({ random: () => 0.5 }, tried + 1, 0)),
+  );
+  const hours = Math.round(pauses.reduce((sum, seconds) => sum + seconds, 0) / 3600);
+  const inWords = (seconds: number) => {
+    if (seconds < 60) return `${seconds} s`;
+    return seconds < 3600 ? `${seconds / 60} min` : `${seconds / 3600} h`;
+  };
+
+  it.each(["README.md", "docs/receiving.md", "docs/operating.md", "docs/deploying.md", "docs/threat-model.md"])(
+    "is the same in %s as in the code",
+    (path) => {
+      const page = inOneLine(textOf(path)).replaceAll(/ +/g, " ");
+      expect(page).toContain(`about ${hours} hours`);
+      expect(page.replaceAll(`about ${hours} hours`, "")).not.toContain(`${hours} hours`);
+      for (const [said, count] of page.matchAll(/\b(\w+) attempts (?:take|failed|have failed|are used up)/gi)) {
+        expect([said, count?.toLowerCase()]).toEqual([said, "eight"]);
       }
+    },
+  );
+
+  it("is listed in the same steps by openapi.json and by the page on decisions", () => {
+    expect(MOST_ATTEMPTS).toBe(8);
+    const steps = pauses.map(inWords);
+    expect(JSON.stringify(document)).toContain(`after ${steps.slice(0, -1).join(", ")} and ${steps.at(-1)}`);
+    expect(textOf("docs/decisions.md")).toContain(`| after ${steps.join(", ")}, each ± 10 %`);
+  });
+});
+
+describe("what a webhook costs", () => {
+  const rows = rowsOf(SCALE);
+  const dollars = (first: string) =>
+    Number(
+      rows
+        .find(([cell]) => cell?.startsWith(first))
+        ?.at(-1)
+        ?.replaceAll("*", ""),
+    );
+
+  it("is the sum of its parts, at the prices that the bench has", () => {
+    const [, create, delivery, pruning, together] = (rows.find(([cell]) => cell === "one webhook") ?? []).map(Number);
+    expect(together).toBe(Number(create) + Number(delivery) + Number(pruning));
+    expect(dollars("D1 rows: eight an event")).toBe(dollarsPerMillion({ rowsWritten: together ?? 0 }));
+    expect(together).toBe(8);
+    expect(dollars("queue operations: three a message")).toBeCloseTo(
+      OPERATIONS_A_MESSAGE * QUEUE_OPERATIONS_PER_MILLION,
+    );
+    expect([OPERATIONS_A_MESSAGE, QUEUE_OPERATIONS_PER_MILLION]).toEqual([3, 0.4]);
+    expect(dollars("invocations of the consumer")).toBe(PRICES.requests.perMillion);
+    const parts = ["D1 rows: eight", "queue operations: three", "invocations of the consumer", "their CPU"].map(
+      dollars,
+    );
+    const sum = parts.reduce((total, part) => total + part, 0).toFixed(2);
+    expect(SCALE).toContain(`| **together** | **${sum}** |`);
+    for (const path of ["docs/scale.md", "docs/numbers.md"]) {
+      expect(textOf(path)).toContain(`a million events to one webhook cost $${sum} at most`);
     }
+    const elsewhere = Object.entries(PAGES).flatMap(([path, text]) =>
+      [...inOneLine(text).matchAll(/million events[^|]{0,40}?\$([\d.]*\d)/g)].map(([, price]) => [path, price]),
+    );
+    expect(elsewhere.filter(([, price]) => price !== sum)).toEqual([]);
+  });
+
+  it("is priced as the tables of prices and of a million creates say", () => {
+    const price = (first: string) => Number(rows.find(([cell]) => cell === first)?.[1]);
+    expect([
+      ...["a million requests", "a million ms of CPU", "a million D1 rows written", "a million D1 rows read"].map(
+        price,
+      ),
+      ...["a million KV reads", "a million KV writes"].map(price),
+    ]).toEqual(Object.values(PRICES).map(({ perMillion }) => perMillion));
+    const [, bill = ""] = textOf("docs/numbers.md").split("\n## What a million creates cost\n");
+    const parts = rowsOf(bill).flatMap(([what, cost = ""]) =>
+      cost.startsWith("$") ? [[what, Number(cost.slice(1))]] : [],
+    );
+    const together = Number(parts.find(([what]) => what === "together")?.[1]);
+    const sum = parts.reduce((total, [what, cost]) => (what === "together" ? total : total + Number(cost)), 0);
+    expect(sum).toBeCloseTo(together);
+    expect(README).toContain(`| a million creates at list price | $${together} |`);
+    const withoutNonces = together - dollarsPerMillion({ kvReads: 1, kvWrites: 1 });
+    expect(bill).toContain(`costs $${withoutNonces.toFixed(2)}`);
   });
 });
 
@@ -290,7 +471,7 @@ describe("the pages on the deployment", () => {
     const remembered = new RegExp(`remembered (for )?${grouped(NONCE_SECONDS)} s\\b`);
     for (const text of [CONTRACT, OPERATING, textOf("docs/decisions.md")]) expect(text).toMatch(remembered);
     expect(DEPLOYING).toContain(`at most ${MAX_TOLERANCE_SECONDS}`);
-    expect(textOf("docs/retrying.md")).toContain(`remembered for ${IDEMPOTENCY_SECONDS / 3600} hours`);
+    expect(RETRYING).toContain(`remembered for ${IDEMPOTENCY_SECONDS / 3600} hours`);
     expect([TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS]).toEqual([3, 3_000, 8_000]);
     expect(textOf("docs/architecture.md")).toContain("three tries of 3 s, and 8 s in all");
   });
