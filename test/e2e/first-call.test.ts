@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { prepare } from "../../src/client/sign.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { run } from "../support/run-cli.ts";
 
@@ -21,30 +22,37 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const readme = () => commands(readFileSync(join(ROOT, "README.md"), "utf8"), /^```sh\n(.*?)^```/gms);
-const guide = () => {
-  const page = readFileSync(join(ROOT, "src/openapi/pages/guide.html"), "utf8");
-  return commands(page, /<pre><code>(.*?)<\/code><\/pre>/gs)
-    .replaceAll(/<[^>]+>/g, "")
-    .replaceAll("&amp;", "&");
-};
+const pageOf = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
-/** The one block of a page that sets BASE_URL. */
-function commands(page: string, blocks: RegExp): string {
-  const [found, ...more] = [...page.matchAll(blocks)]
-    .map(([, block = ""]) => block)
-    .filter((block) => /^export BASE_URL=/.test(block));
+/** The blocks of a page in one language, in their order. */
+const blocksOf = (path: string, language: string) =>
+  [...pageOf(path).matchAll(/^ *```(\w+)\n(.*?)^ *```/gms)].flatMap(([, of, block = ""]) =>
+    of === language ? [block] : [],
+  );
+
+/** The one block of the README that sets BASE_URL. */
+function readme(): string {
+  const [found, ...more] = blocksOf("README.md", "sh").filter((block) => /^export BASE_URL=/.test(block));
   if (found === undefined || more.length > 0) throw new Error("there is not one block that sets BASE_URL");
   return found;
 }
 
-/** The blocks of commands of a page that need the README's commands first. */
-const following = (path: string) =>
-  [...readFileSync(join(ROOT, path), "utf8").matchAll(/^ *```sh\n(.*?)^ *```/gms)].map(([, block = ""]) => block);
+/** The commands of the page on integrating, without those that install packages and the program that is shown as a file. */
+const integrating = () =>
+  blocksOf("docs/integrating.md", "sh")
+    .filter((block) => !/^npm install |^set -eu$/m.test(block))
+    .join("\n");
+
+/** What the reader fills in, as the site does it for him. */
+const filledIn = (commands: string) =>
+  commands
+    .replaceAll("https://sessions.example.com", worker.url)
+    .replaceAll("YOUR_APPID", "my-shop")
+    .replaceAll("YOUR_SECRET", "keep-this-on-your-server");
 
 /** Runs commands in a folder with the .dev.vars of the Worker, at the Worker's address instead of localhost:8787. */
 function shell(script: string, base = worker.url, cwd = folder, env: Record<string, string> = {}) {
-  const prelude = `cd '${cwd}'; npm() { command npm --prefix '${ROOT}' "$@"; }`;
+  const prelude = `cd '${cwd}'; npm() { command npm --prefix '${ROOT}' "$@"; }; curl() { command curl -sS "$@"; }`;
   return run("sh", [], { input: `${prelude}\n${script.replaceAll(LOCAL, base)}`, env });
 }
 
@@ -58,32 +66,32 @@ describe("the first call", () => {
     expect(stdout).toContain('{"code":1,"msg":"ok","data":{"chat_id":1}}');
     expect(stdout).toMatch(/^x-error-detail +kefu_ids: /m);
 
-    const blocks = ["docs/integrating.md", "docs/retrying.md"].flatMap(following);
-    const answers = await shell(blocks.join("\n"), worker.url, ROOT, { BASE_URL: worker.url });
+    const [lines = ""] = blocksOf("README.md", "sh");
+    const [, variables = ""] = pageOf("README.md").match(/`(export APPID=[^`]+)`/) ?? [];
+    const top = await shell(`${variables}\n${lines}`, worker.url, folder, { BASE_URL: worker.url });
+    expect(top).toEqual({ exitCode: 0, stdout: '{"code":1,"msg":"ok","data":{"chat_id":2}}', stderr: "" });
+
+    const blocks = [filledIn(integrating()), ...blocksOf("docs/retrying.md", "sh")];
+    const answers = await shell(blocks.join("\n"));
     expect([answers.exitCode, answers.stderr]).toEqual([0, ""]);
     expect([...answers.stdout.matchAll(/^(?:\{"code":1,.*"chat_id":)?(\d+)(?:\}\})?$/gm)].map(([, id]) => id)).toEqual([
-      "2",
       "3",
       "4",
       "4",
     ]);
     expect(answers.stdout).toContain("\ncurl -sS -i ");
     expect(answers.stdout).toMatch(/^idempotency-replayed +true$/m);
+
+    const [program = ""] = blocksOf("docs/integrating.md", "python").filter((code) => code.includes("Idempotency-Key"));
+    writeFileSync(join(folder, "retry.py"), program);
+    const env = { BASE_URL: worker.url, APPID: "my-shop", SECRET: "keep-this-on-your-server", AGENT_ID: "10411" };
+    const twice = await shell("python3 retry.py order-1; python3 retry.py order-1", worker.url, folder, env);
+    const answer = "{'code': 1, 'msg': 'ok', 'data': {'chat_id': 5}}\n";
+    expect(twice).toEqual({ exitCode: 0, stdout: answer + answer, stderr: "" });
   });
 
-  it("works after the preparation in the guide", async () => {
-    const { id } = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Next" });
-    const { stdout, stderr } = await shell(guide().replaceAll("sites/1/", `sites/${id + 1}/`));
-    expect(stderr).toBe("");
-    expect(stdout).toContain(`{"id":${id + 1},"name":"Shop","home":"main","status":"open"}\n`);
-    expect(stdout).toMatch(/\{"appid":"[0-9a-f]{32}","secret":".+","name":"Back end","version":"[0-9a-f]{32}"\}\n$/);
-  });
-
-  it.each([
-    ["README", readme],
-    ["guide", guide],
-  ])("prints the error when admin() from the %s fails", async (_, page) => {
-    const [address, token, admin] = page()
+  it("prints the error when admin() from the README fails", async () => {
+    const [address, token, admin] = readme()
       .trim()
       .split("\n")
       .map((line) => line.trim());
@@ -94,5 +102,44 @@ describe("the first call", () => {
     const unheard = await shell(`${address}\n${token}\n${admin}\nadmin sites '{"name":"Shop"}'`, "http://localhost:1");
     expect(unheard.stderr).toMatch(/curl: .*localhost port 1/);
     expect(unheard.exitCode).toBe(7);
+  });
+});
+
+describe("the five common mistakes of docs/integrating.md", () => {
+  it("get the answers that the page names", async () => {
+    const { appid, secret } = await worker.provision([10411]);
+    const session = { sbs: "customer_001", ip: "203.0.113.7", sbs_mc: "Wang Wei", content: "Where is my order?" };
+    const fields = { ...session, kefu_id: [10411], fzr_uid: 10411 };
+    const send = async (body: string, signature: string, type = "application/json") => {
+      const headers = { "content-type": type, "x-chat-signature": signature };
+      const { status, headers: said } = await fetch(`${worker.url}/openapi/chat/create_gd`, {
+        method: "POST",
+        headers,
+        body,
+      });
+      return { status, detail: said.get("x-error-detail") };
+    };
+    const right = await prepare({ appid, secret }, fields);
+    const inMilliseconds = await prepare({ appid, secret }, { ...fields, timestamp: Date.now() });
+    const idAsText = await prepare({ appid, secret }, { ...fields, kefu_id: ["10411"] });
+    const form = await send(right.body, right.signature, "application/x-www-form-urlencoded");
+    const again = await send(JSON.stringify(JSON.parse(right.body), null, 1), right.signature);
+    await send(right.body, right.signature);
+    const answers = [
+      again,
+      await send(inMilliseconds.body, inMilliseconds.signature),
+      await send(right.body, right.signature),
+      await send(idAsText.body, idAsText.signature),
+      form,
+    ];
+    const [, part = ""] = pageOf("docs/integrating.md").split("\n### Five common mistakes\n");
+    const mistakes = part.split("\n### ")[0]?.matchAll(/^\*\*(\d+) .*?(with|without) `(.*?)…?`\.\*\*/gm) ?? [];
+    const named = [...mistakes].map(([, status, has, detail]) => ({ status: Number(status), has, detail }));
+    expect(named).toHaveLength(answers.length);
+    for (const [i, { status, has, detail = "" }] of named.entries()) {
+      expect(answers[i]?.status).toBe(status);
+      if (has === "without") expect([detail, answers[i]?.detail]).toEqual(["x-error-detail", null]);
+      else expect(answers[i]?.detail?.startsWith(detail), detail).toBe(true);
+    }
   });
 });
