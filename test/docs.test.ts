@@ -461,6 +461,7 @@ describe("the pages on the deployment", () => {
       const said = new RegExp(`\\b${grouped(Number(limit))} (requests|failures) in ${period} s\\b`);
       expect(OPERATING).toMatch(said);
       expect(DEPLOYING).toMatch(said);
+      expect(INTEGRATING).toContain(`| ${grouped(Number(limit))} in ${period} s |`);
     }
     expect(WRANGLER).toContain('crons = ["* * * * *", "*/5 * * * *"]');
     expect(OPERATING).toContain("Every five minutes what has expired is removed");
@@ -471,6 +472,7 @@ describe("the pages on the deployment", () => {
     const remembered = new RegExp(`remembered (for )?${grouped(NONCE_SECONDS)} s\\b`);
     for (const text of [CONTRACT, OPERATING, textOf("docs/decisions.md")]) expect(text).toMatch(remembered);
     expect(DEPLOYING).toContain(`at most ${MAX_TOLERANCE_SECONDS}`);
+    expect(INTEGRATING).toContain(`For ${NONCE_SECONDS / 60} minutes it knows`);
     expect(RETRYING).toContain(`remembered for ${IDEMPOTENCY_SECONDS / 3600} hours`);
     expect([TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS]).toEqual([3, 3_000, 8_000]);
     expect(textOf("docs/architecture.md")).toContain("three tries of 3 s, and 8 s in all");

@@ -71,7 +71,7 @@ async function until(condition: () => boolean): Promise<void> {
 
 it.each([
   ["docs/receiving.md", "## Try it", "## When nothing verifies"],
-  ["docs/zh/receiving.md", "## 在本机试一次", "## 对不上的时候"],
+  ["docs/zh/receiving.md", "## 在本机试一次", "## 验证失败时"],
 ])(
   "%s: its commands bring a ping and a session, verified with the secret that they printed",
   async (path, from, to) => {

@@ -37,9 +37,12 @@ function readme(): string {
   return found;
 }
 
-/** The commands of the page on integrating, without those that install packages and the program that is shown as a file. */
-const integrating = () =>
-  blocksOf("docs/integrating.md", "sh")
+/** The page on integrating in each language. */
+const INTEGRATING = ["docs/integrating.md", "docs/zh/integrating.md"];
+
+/** The commands of such a page, without those that install packages and the program that is shown as a file. */
+const commandsOf = (path: string) =>
+  blocksOf(path, "sh")
     .filter((block) => !/^npm install |^set -eu$/m.test(block))
     .join("\n");
 
@@ -71,23 +74,27 @@ describe("the first call", () => {
     const top = await shell(`${variables}\n${lines}`, worker.url, folder, { BASE_URL: worker.url });
     expect(top).toEqual({ exitCode: 0, stdout: '{"code":1,"msg":"ok","data":{"chat_id":2}}', stderr: "" });
 
-    const blocks = [filledIn(integrating()), ...blocksOf("docs/retrying.md", "sh")];
+    const blocks = [...INTEGRATING.map((path) => filledIn(commandsOf(path))), ...blocksOf("docs/retrying.md", "sh")];
     const answers = await shell(blocks.join("\n"));
     expect([answers.exitCode, answers.stderr]).toEqual([0, ""]);
     expect([...answers.stdout.matchAll(/^(?:\{"code":1,.*"chat_id":)?(\d+)(?:\}\})?$/gm)].map(([, id]) => id)).toEqual([
-      "3",
-      "4",
-      "4",
+      ...["3", "4", "5", "5"],
     ]);
     expect(answers.stdout).toContain("\ncurl -sS -i ");
     expect(answers.stdout).toMatch(/^idempotency-replayed +true$/m);
 
-    const [program = ""] = blocksOf("docs/integrating.md", "python").filter((code) => code.includes("Idempotency-Key"));
-    writeFileSync(join(folder, "retry.py"), program);
-    const env = { BASE_URL: worker.url, APPID: "my-shop", SECRET: "keep-this-on-your-server", AGENT_ID: "10411" };
-    const twice = await shell("python3 retry.py order-1; python3 retry.py order-1", worker.url, folder, env);
-    const answer = "{'code': 1, 'msg': 'ok', 'data': {'chat_id': 5}}\n";
-    expect(twice).toEqual({ exitCode: 0, stdout: answer + answer, stderr: "" });
+    for (const [i, path] of INTEGRATING.entries()) {
+      const [program = ""] = blocksOf(path, "python").filter((code) => code.includes("Idempotency-Key"));
+      writeFileSync(join(folder, "retry.py"), program);
+      const env = { BASE_URL: worker.url, APPID: "my-shop", SECRET: "keep-this-on-your-server", AGENT_ID: "10411" };
+      const command = `python3 retry.py order-${i}`;
+      const answer = `{'code': 1, 'msg': 'ok', 'data': {'chat_id': ${6 + i}}}\n`;
+      expect(await shell(`${command}; ${command}`, worker.url, folder, env)).toEqual({
+        exitCode: 0,
+        stdout: answer + answer,
+        stderr: "",
+      });
+    }
   });
 
   it("prints the error when admin() from the README fails", async () => {
@@ -105,8 +112,8 @@ describe("the first call", () => {
   });
 });
 
-describe("the five common mistakes of docs/integrating.md", () => {
-  it("get the answers that the page names", async () => {
+describe("the five common mistakes of the page on integrating", () => {
+  it("get the answers that it names, in each language", async () => {
     const { appid, secret } = await worker.provision([10411]);
     const session = { sbs: "customer_001", ip: "203.0.113.7", sbs_mc: "Wang Wei", content: "Where is my order?" };
     const fields = { ...session, kefu_id: [10411], fzr_uid: 10411 };
@@ -132,14 +139,18 @@ describe("the five common mistakes of docs/integrating.md", () => {
       await send(idAsText.body, idAsText.signature),
       form,
     ];
-    const [, part = ""] = pageOf("docs/integrating.md").split("\n### Five common mistakes\n");
-    const mistakes = part.split("\n### ")[0]?.matchAll(/^\*\*(\d+) .*?(with|without) `(.*?)…?`\.\*\*/gm) ?? [];
-    const named = [...mistakes].map(([, status, has, detail]) => ({ status: Number(status), has, detail }));
-    expect(named).toHaveLength(answers.length);
-    for (const [i, { status, has, detail = "" }] of named.entries()) {
-      expect(answers[i]?.status).toBe(status);
-      if (has === "without") expect([detail, answers[i]?.detail]).toEqual(["x-error-detail", null]);
-      else expect(answers[i]?.detail?.startsWith(detail), detail).toBe(true);
+    for (const path of INTEGRATING) {
+      const [, part = ""] = pageOf(path).split(/\n### (?:Five common mistakes|五个常见错误)\n/);
+      const mistakes = part.split("\n### ")[0]?.matchAll(/^\*\*(\d+)\b.*`([^`]+)`[.。]\*\*/gm) ?? [];
+      const named = [...mistakes].map(([, status, detail = ""]) => [Number(status), detail.replace(/…$/, "")] as const);
+      expect(named).toHaveLength(answers.length);
+      for (const [i, [status, detail]] of named.entries()) {
+        const answer = answers[i] ?? { status: 0, detail: "" };
+        expect([path, answer.status]).toEqual([path, status]);
+        // The first has none, and its heading says so.
+        if (i === 0) expect([path, answer.detail, detail]).toEqual([path, null, "x-error-detail"]);
+        else expect([path, answer.detail]).toEqual([path, expect.stringMatching(new RegExp(`^${detail}`))]);
+      }
     }
   });
 });

@@ -66,8 +66,14 @@ export const FIELD: Edit[] = [
     '\n  throwaway: { columns: ["throwaway"], accepts: (text) => text === "zh", right: ["zh"], wrong: ["ZH", 1, null] },$&',
   ],
 
-  ["README.md", /\n\| `metadata` \| `create_gd` .*/, "$&\n| `throwaway` | `create_gd` | optional | a language |"],
-  ["docs/contract.md", /\n\| `metadata` \| no .*/, "$&\n| `throwaway` | no | a language |"],
+  [
+    "src/docs/zh.json",
+    /^\{\n/,
+    `{
+  "A language.": "语言。",
+  "The language; null without one.": "语言；没有时为 null。",
+`,
+  ],
   ["docs/receiving.md", /`metadata`, `created_at`/, "$&, `throwaway`"],
   ["docs/zh/receiving.md", /`metadata`、`created_at`/, "$&、`throwaway`"],
 ];
@@ -117,6 +123,21 @@ export const OPERATION: Edit[] = [
     "test/simulation/operations/add-agents.ts",
     /(\n {4}if \(session\.row\.kind !== "ticket"\))/,
     '\n    if (session.row.status === "binned") return "session_binned";$1',
+  ],
+  [
+    "src/docs/zh.json",
+    /^\{\n/,
+    `{
+  "Throw a session away": "丢弃会话",
+  "Throws a session of this app's site away.": "丢弃本应用站点的一个会话。",
+  "One session": "一个会话",
+  "A session was thrown away": "会话已丢弃",
+  "Names the session.": "指出是哪个会话。",
+  "Its status from now on.": "此后的状态。",
+  "The session was thrown away before.": "会话此前已丢弃。",
+  "The session was thrown away.": "会话已丢弃。",
+  "Nothing to repeat.": "不必再发。",
+`,
   ],
   [
     "src/assets/console/zh.json",
