@@ -400,6 +400,7 @@ describe("what a webhook costs", () => {
       OPERATIONS_A_MESSAGE * QUEUE_OPERATIONS_PER_MILLION,
     );
     expect([OPERATIONS_A_MESSAGE, QUEUE_OPERATIONS_PER_MILLION]).toEqual([3, 0.4]);
+    expect(DEPLOYING).toContain(`then $${QUEUE_OPERATIONS_PER_MILLION.toFixed(2)} a million`);
     expect(dollars("invocations of the consumer")).toBe(PRICES.requests.perMillion);
     const parts = ["D1 rows: eight", "queue operations: three", "invocations of the consumer", "their CPU"].map(
       dollars,
