@@ -107,11 +107,24 @@ const MAY_IMPORT: Record<string, string[]> = {
     ...LEAVES,
     "zod",
   ],
+  docs: [
+    "openapi",
+    "operations",
+    "diagnosis/check-as-caller.ts",
+    "diagnosis/check-form.ts",
+    "diagnosis/words.ts",
+    "http/console/details.ts",
+    "errors.ts",
+    "hono",
+    "marked",
+    "minisearch",
+  ],
   client: [],
   "client/examples": ["client", "node:"],
   cli: [
     "access/person-role.ts",
     "client",
+    "docs",
     "openapi",
     "operations",
     "diagnosis",
@@ -203,7 +216,7 @@ describe("the import rules", () => {
   it("name every package that the Worker may depend on", () => {
     const users = (name: string) => Object.keys(MAY_IMPORT).filter((part) => MAY_IMPORT[part]?.includes(name));
     expect(users("drizzle-orm")).toEqual(["operations", "store"]);
-    expect(users("hono")).toEqual(["app.ts", "http", ...SURFACES]);
+    expect(users("hono")).toEqual(["app.ts", "http", ...SURFACES, "docs"]);
     expect(users("jose")).toEqual(["access"]);
     expect(users("node:")).toEqual(["client/examples", "cli"]);
   });

@@ -1,7 +1,7 @@
 import { type Answer, type CallersCheck, checkAsCaller } from "../diagnosis/check-as-caller.ts";
 import type { Step } from "../diagnosis/check-form.ts";
 import { english, say } from "../diagnosis/words.ts";
-import { SCRIPT_TEXTS } from "../openapi/check-page.ts";
+import { SCRIPT_TEXTS } from "../docs/check-texts.ts";
 import { OPERATIONS } from "../operations/index.ts";
 import { readOptions, UsageError } from "./known-options.ts";
 import { readBody } from "./read-body.ts";

@@ -7,7 +7,7 @@ interface Cause {
   cure: string;
 }
 
-interface DescribedRefusal {
+export interface DescribedRefusal {
   /** The heading of the refusal. */
   name: string;
   causes: readonly Cause[];
@@ -136,18 +136,23 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
   },
 };
 
-/** The causes that come from the rules of each operation, in the order of the operations. Equal texts appear once. */
-function ownCauses(code: SignedErrorCode): Cause[] {
-  const causes = DOCUMENTED.flatMap(({ operation, documentation }) =>
+type Documented = typeof DOCUMENTED;
+
+/** The causes that come from the rules of operations, in their order. Equal texts appear once. */
+function ownCauses(code: SignedErrorCode, documented: Documented): Cause[] {
+  const causes = documented.flatMap(({ operation, documentation }) =>
     Object.entries(documentation.refusals).filter(([name]) => operation.refusals[name]?.code === code),
   );
   return [...new Map(causes.map(([, words]) => [`${words.cause} ${words.cure}`, words])).values()];
 }
 
-/** Every refusal of a signed request, for the reference and the guide. errors.ts has the messages and statuses. */
-export const FAILURES: Readonly<Record<SignedErrorCode, DescribedRefusal>> = Object.fromEntries<DescribedRefusal>(
-  Object.entries(GENERAL).map(([code, { name, causes }]) => [
-    code,
-    { name, causes: [...causes, ...ownCauses(code as SignedErrorCode)] },
-  ]),
+/** A refusal of these operations, by default of all. */
+export function failuresOf(code: SignedErrorCode, documented: Documented = DOCUMENTED): DescribedRefusal {
+  const { name, causes } = GENERAL[code];
+  return { name, causes: [...causes, ...ownCauses(code, documented)] };
+}
+
+/** Every refusal of a signed request, for openapi.json and the docs. errors.ts has the messages and statuses. */
+export const FAILURES: Readonly<Record<SignedErrorCode, DescribedRefusal>> = Object.fromEntries(
+  Object.keys(GENERAL).map((code) => [code, failuresOf(code as SignedErrorCode)]),
 ) as Record<SignedErrorCode, DescribedRefusal>;

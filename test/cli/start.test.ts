@@ -124,8 +124,10 @@ describe("npm start", { timeout: 120_000 }, () => {
       const problem = await (await running.admin("GET", undefined, "/99/apps")).json();
       expect(problem).toMatchObject({ status: 404, detail: "Nowhere is there a site." });
     }, soon);
-    edit("src/openapi/pages/guide.html", "in five minutes", "in 5 minutes");
-    await vi.waitFor(async () => expect(await (await running.get("/docs/")).text()).toContain("in 5 minutes"), soon);
+    edit("docs/retrying.md", "Networks lose answers.", "Answers get lost.");
+    await vi.waitFor(async () => {
+      expect(await (await running.get("/docs/retrying/")).text()).toContain("Answers get lost.");
+    }, soon);
     edit("src/errors.ts", "接口不存在", "此路不通");
     await vi.waitFor(async () => {
       expect(await (await running.get("/openapi/nowhere")).json()).toMatchObject({ msg: "此路不通" });
@@ -135,7 +137,7 @@ describe("npm start", { timeout: 120_000 }, () => {
     expect(readFileSync(join(place.checkout, ".dev.vars"), "utf8")).toBe(secrets);
     // A build writes these docs itself, which must not cause another build.
     const rebuilt = [...running.output().matchAll(/^The file (\S+) changed/gm)].map(([, path]) => path);
-    for (const path of ["src/services/refusals.ts", "src/openapi/pages/guide.html", "src/errors.ts"]) {
+    for (const path of ["src/services/refusals.ts", "docs/retrying.md", "src/errors.ts"]) {
       expect(rebuilt).toContain(path);
     }
     expect(rebuilt.filter((path) => path?.includes("src/assets"))).toEqual([]);

@@ -126,8 +126,8 @@ describe("wrangler.toml", () => {
     }
   });
 
-  it("builds again after an edit of any file in src/ except assets/, where a build writes", () => {
+  it("builds again after an edit of docs/, and of any file in src/ except assets/, where a build writes", () => {
     const sources = readdirSync(join(ROOT, "src")).filter((name) => name !== "assets");
-    expect(read("").build.watch_dir.toSorted()).toEqual(sources.map((name) => `src/${name}`).toSorted());
+    expect(read("").build.watch_dir.toSorted()).toEqual(["docs", ...sources.map((name) => `src/${name}`)].toSorted());
   });
 });

@@ -105,13 +105,13 @@ const SENTENCES: Words[] = [
  * A detail of a refused call (`x-error-detail`, or `detail` in the log) in the reader's language: one text for each fault. A fault
  * that is not known here is quoted as it is.
  */
-export const detailTexts = (view: View, detail: string): string[] =>
+export const detailTexts = (view: Pick<View, "t">, detail: string): string[] =>
   detail
     .split("; ")
     .filter((fault) => fault !== "")
     .map((fault) => faultText(view, fault) ?? `“${fault}”`);
 
-function faultText(view: View, fault: string): string | undefined {
+function faultText(view: Pick<View, "t">, fault: string): string | undefined {
   const { t } = view;
   const sentence = wordsOf(t, SENTENCES, fault);
   if (sentence !== undefined) return sentence;
@@ -150,7 +150,7 @@ function wordsOf(t: Translate, table: Words[], said: string): string | undefined
 }
 
 /** The text of `x-ignored-agents` in the reader's language; undefined for another text. operations/describe-left-out.ts makes it. */
-export function leftOutText({ t }: View, said: string): string | undefined {
+export function leftOutText({ t }: Pick<View, "t">, said: string): string | undefined {
   if (said === "the agents have changed meanwhile") return t("The agents have changed meanwhile.");
   const ids: Record<string, string[]> = { unknown: [], disabled: [], "already on the session": [] };
   const [, listed = "", more] = /^(.*?)(?:, and (\d+) more)?$/s.exec(said) ?? [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { CALLERS } from "../../../../src/docs/programs.ts";
 import { PROGRAMS } from "../../../../src/http/console/apps/code-programs.ts";
-import { EXAMPLES } from "../../../../src/openapi/guide.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { World } from "../../../support/world.ts";
 
@@ -27,10 +27,9 @@ const shown = (html: string, id: string) =>
     .replaceAll("&amp;", "&");
 
 describe("the program on an app's page", () => {
-  it("is each program of the guide that opens a session, in its order", () => {
-    const ofGuide = Object.entries(EXAMPLES).filter(([file]) => /^create/i.test(file));
-    expect(Object.values(PROGRAMS).map(({ file, ...rest }) => [file, rest])).toEqual(ofGuide);
-    expect(Object.keys(SOURCES).sort()).toEqual(ofGuide.map(([file]) => file).sort());
+  it("is each program of the docs that opens a session, in its order", () => {
+    expect(Object.values(PROGRAMS)).toEqual(CALLERS.map(({ file, language, run }) => ({ file, language, run })));
+    expect(Object.keys(SOURCES).sort()).toEqual(CALLERS.map(({ file }) => file).sort());
   });
 
   it.each(Object.entries(PROGRAMS))(

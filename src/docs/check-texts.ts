@@ -1,26 +1,14 @@
 import type { StepName } from "../diagnosis/check-form.ts";
-import { OPERATIONS } from "../operations/index.ts";
-
-/** The languages of the page that checks a request, and where each is served. */
-export const CHECK_PAGES = {
-  en: { folder: "docs/check", lang: "en", other: "zh" },
-  zh: { folder: "docs/zh/check", lang: "zh-CN", other: "en" },
-} as const;
-
-export type CheckLanguage = keyof typeof CHECK_PAGES;
+import type { Language } from "./texts.ts";
 
 /** The texts of the page. Those of the findings are in src/diagnosis, and their translations in src/assets/console/zh.json. */
-const PAGE_TEXTS: Record<CheckLanguage, Record<string, string>> = {
+export const PAGE_TEXTS = {
   en: {
     title: "Check a refused request",
     lead: "Paste a request as it was sent. This page says what the server answers to it, and why.",
     promise:
       "Nothing leaves this page. The check runs in your browser, and the page's policy forbids it every connection and every form that sends: look for connect-src 'none' in its headers.",
     noscript: "The check needs JavaScript. Without it, use npm run call -- check in the service's repository.",
-    documentation: "Documentation",
-    guide: "Guide",
-    reference: "Reference",
-    other: "中文",
     operation: "Which call is it?",
     body: "Body, as it was sent",
     bodyHint: "A text field does not keep line ends: each kind is tried. For the exact bytes, choose a file.",
@@ -47,10 +35,6 @@ const PAGE_TEXTS: Record<CheckLanguage, Record<string, string>> = {
     promise:
       "任何内容都不会离开本页。检查在您的浏览器中进行，页面的安全策略禁止一切连接和表单提交：可在响应头中看到 connect-src 'none'。",
     noscript: "检查需要 JavaScript。没有它时，请在本服务的代码库中使用 npm run call -- check。",
-    documentation: "文档",
-    guide: "指南（英文）",
-    reference: "参考（英文）",
-    other: "English",
     operation: "是哪个接口？",
     body: "请求体（按发送时的原样）",
     bodyHint: "文本框无法保留换行符，因此每种都会尝试。要检查确切的字节，请选择文件。",
@@ -71,7 +55,7 @@ const PAGE_TEXTS: Record<CheckLanguage, Record<string, string>> = {
     check: "检查",
     result: "结果",
   },
-};
+} satisfies Record<Language, Record<string, string>>;
 
 interface ScriptTexts {
   show: string;
@@ -88,7 +72,7 @@ interface ScriptTexts {
 }
 
 /** The texts that the page's script shows; `npm run call -- check` prints the English ones. */
-export const SCRIPT_TEXTS: Record<CheckLanguage, ScriptTexts> = {
+export const SCRIPT_TEXTS: Record<Language, ScriptTexts> = {
   en: {
     show: "Show",
     hide: "Hide",
@@ -138,27 +122,3 @@ export const SCRIPT_TEXTS: Record<CheckLanguage, ScriptTexts> = {
     },
   },
 };
-
-/**
- * Fills the page in one language.
- *
- * @throws Error when the page asks for a text that there is none of
- */
-export function checkPage(page: string, language: CheckLanguage): string {
-  const { folder, lang, other } = CHECK_PAGES[language];
-  const options = OPERATIONS.map(({ wireName }) => `<option>${wireName}</option>`).join("\n");
-  const link = `<a href="/${CHECK_PAGES[other].folder}/" lang="${CHECK_PAGES[other].lang}" hreflang="${CHECK_PAGES[other].lang}">${PAGE_TEXTS[language].other}</a>`;
-  const texts: Record<string, string> = {
-    ...PAGE_TEXTS[language],
-    script: `/${folder}/check.js`,
-  };
-  const filled = page
-    .replace('<html lang="en">', `<html lang="${lang}">`)
-    .replace("<!-- operations -->", options)
-    .replace("<!-- other-language -->", link);
-  return filled.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
-    const text = texts[name];
-    if (text === undefined) throw new Error(`the check's page has no text ${name} in ${language}`);
-    return text;
-  });
-}

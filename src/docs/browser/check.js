@@ -11,9 +11,6 @@ const field = (id) => document.getElementById(id);
  * @param translations the sentences of the findings by their English; none for English
  */
 export function start({ language, texts, translations }) {
-  const mode = localStorage.getItem("redoc.colorMode");
-  if (mode !== null) document.documentElement.classList.add(mode);
-
   const format = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
   const voice = {
     t: (english, ...values) =>

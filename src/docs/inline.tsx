@@ -1,0 +1,30 @@
+import { raw } from "hono/html";
+import { Marked } from "marked";
+import { codeBlock } from "./markdown.ts";
+import { escapeHtml } from "./page.ts";
+import type { Texts } from "./texts.ts";
+
+const inline = new Marked({
+  renderer: {
+    html: ({ text }) => escapeHtml(text),
+    code: ({ text, lang }) => codeBlock(text, lang),
+  },
+});
+
+/** A sentence of the code as HTML: it may have code in backquotes, stress and links. */
+export const Inline = ({ text }: { text: string }) => raw(inline.parseInline(text, { async: false }));
+
+/** The same for a text of several paragraphs or with a list. */
+export const Paragraphs = ({ text }: { text: string }) => raw(inline.parse(text, { async: false }));
+
+/** A description from openapi.json. Where it has no Chinese, it stands in English and says so to screen readers. */
+export function Described({ texts, text }: { texts: Texts; text: string | undefined }) {
+  if (text === undefined) return null;
+  const said = texts.find(text);
+  if (said !== undefined) return <Paragraphs text={said} />;
+  return (
+    <div lang="en">
+      <Paragraphs text={text} />
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+import { Marked, type Token } from "marked";
+import { escapeHtml } from "./page.ts";
+import { fillable } from "./placeholders.ts";
+
+/** The anchor of a heading as GitHub makes it; a repeated name gets a number. */
+function slugger(): (title: string) => string {
+  const used = new Set<string>();
+  return (title) => {
+    const name = title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, "")
+      .replaceAll(" ", "-");
+    let slug = name;
+    for (let double = 1; used.has(slug); double++) slug = `${name}-${double}`;
+    used.add(slug);
+    return slug;
+  };
+}
+
+const lexer = new Marked();
+
+/** The headings of a Markdown page, each with its anchor. */
+export function anchorsOf(markdown: string): { depth: number; anchor: string; title: string }[] {
+  const slug = slugger();
+  return lexer.lexer(markdown).flatMap((token) => {
+    if (token.type !== "heading") return [];
+    const title = plain(token.tokens ?? []);
+    return [{ depth: Number(token.depth), anchor: slug(title), title }];
+  });
+}
+
+/** The text of inline tokens, as it is shown. */
+const plain = (tokens: Token[]): string =>
+  tokens
+    .map((token) =>
+      "tokens" in token && token.tokens ? plain(token.tokens) : "text" in token ? token.text : token.raw,
+    )
+    .join("");
+
+export interface Rendering {
+  /** The address and, when it is another, the text of a link. */
+  link: (href: string) => string;
+  /** The id of a heading, by its number on the page. */
+  idOf: (heading: number, anchor: string) => string;
+}
+
+/** HTML of a Markdown page. Its first heading is left out: the page's frame shows it. */
+export function renderMarkdown(markdown: string, { link, idOf }: Rendering): string {
+  const slug = slugger();
+  let heading = 0;
+  const marked = new Marked({
+    renderer: {
+      heading({ depth, tokens }) {
+        const id = idOf(heading++, slug(plain(tokens)));
+        if (depth === 1) return "";
+        return `<h${depth} id="${escapeHtml(id)}">${this.parser.parseInline(tokens)} ${anchorLink(id)}</h${depth}>\n`;
+      },
+      link({ href, tokens }) {
+        return `<a href="${escapeHtml(link(href))}">${this.parser.parseInline(tokens)}</a>`;
+      },
+      // The pictures stand in the repository.
+      image({ href, text }) {
+        return `<a href="${escapeHtml(link(href))}">${escapeHtml(text)}</a>`;
+      },
+      code: ({ text, lang }) => codeBlock(text, lang),
+      table(token) {
+        const cells = (row: typeof token.header, tag: "th" | "td") =>
+          row.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join("");
+        const hasHead = token.header.some(({ text }) => text !== "");
+        const head = hasHead ? `<thead><tr>${cells(token.header, "th")}</tr></thead>` : "";
+        const rows = token.rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("\n");
+        return `<div class="scroll" tabindex="0"><table>${head}<tbody>${rows}</tbody></table></div>\n`;
+      },
+      checkbox: () => "",
+    },
+  });
+  return marked.parse(markdown, { async: false });
+}
+
+export const anchorLink = (id: string) =>
+  `<a class="anchor" href="#${escapeHtml(id)}" aria-hidden="true" tabindex="-1">#</a>`;
+
+/** A block of code. Long lines of JSON wrap, since nobody reads them to the end by scrolling sideways. */
+export function codeBlock(text: string, language = ""): string {
+  const wraps = ["json", "http", ""].includes(language) ? ' class="wrap"' : "";
+  // Without a tabindex, a block that scrolls sideways cannot be reached by keyboard.
+  return `<pre tabindex="0"${wraps}><code>${fillable(dimComments(text.trimEnd(), language))}</code></pre>\n`;
+}
+
+const COMMENT: Record<string, RegExp> = {
+  sh: /^\s*#|(?<=\s{2})# .*$/,
+  python: /^\s*#/,
+  js: /^\s*\/\//,
+  ts: /^\s*\/\//,
+  go: /^\s*\/\//,
+  java: /^\s*(?:\/\/|\/?\*\*? )/,
+  php: /^\s*\/\//,
+};
+
+/** HTML of code, in which comments are dim: whole lines, and in a shell what stands after two blanks and a `#`. */
+function dimComments(text: string, language: string): string {
+  const comment = COMMENT[language];
+  if (comment === undefined) return escapeHtml(text);
+  return text
+    .split("\n")
+    .map((line) => {
+      const at = line.search(comment);
+      if (at === -1) return escapeHtml(line);
+      return `${escapeHtml(line.slice(0, at))}<span class="comment">${escapeHtml(line.slice(at))}</span>`;
+    })
+    .join("\n");
+}

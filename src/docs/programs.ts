@@ -1,0 +1,53 @@
+/** A program of src/client/examples. It reads its settings from the environment. */
+export interface Program {
+  file: string;
+  language: string;
+  /** Which versions it runs on. */
+  needs: string;
+  run: string;
+}
+
+/** Programs that open a session, in the order of their tabs. */
+export const CALLERS: readonly Program[] = [
+  { file: "create-session.sh", language: "Shell", needs: "openssl, curl", run: "sh create-session.sh" },
+  { file: "create-session.mjs", language: "Node", needs: "Node 18", run: "node create-session.mjs" },
+  { file: "create-session.py", language: "Python", needs: "Python 3.7", run: "python3 create-session.py" },
+  { file: "create-session.php", language: "PHP", needs: "PHP 7.4", run: "php create-session.php" },
+  { file: "create-session.go", language: "Go", needs: "Go 1.16", run: "go run create-session.go" },
+  { file: "CreateSession.java", language: "Java", needs: "Java 17", run: "java CreateSession.java" },
+];
+
+/** Programs that receive events, in the same order. */
+export const RECEIVERS: readonly Program[] = [
+  { file: "receive-event.sh", language: "Shell", needs: "openssl, CGI", run: "sh receive-event.sh" },
+  { file: "receive-event.mjs", language: "Node", needs: "Node 18", run: "node receive-event.mjs" },
+  { file: "receive-event.py", language: "Python", needs: "Python 3.7", run: "python3 receive-event.py" },
+  { file: "receive-event.php", language: "PHP", needs: "PHP 7.4", run: "php -S 127.0.0.1:8080 receive-event.php" },
+  { file: "receive-event.go", language: "Go", needs: "Go 1.16", run: "go run receive-event.go" },
+  { file: "ReceiveEvent.java", language: "Java", needs: "Java 17", run: "java ReceiveEvent.java" },
+];
+
+export const PROGRAMS = [...CALLERS, ...RECEIVERS];
+
+/**
+ * The items under "Pitfalls of …" in the first comment of a program. Wrapped lines are joined.
+ *
+ * @throws Error when it names none
+ */
+export function pitfallsOf(source: string): string[] {
+  const pitfalls: string[] = [];
+  const lines = source.split("\n").map((line) => line.replace(/^\s*(\/\/|#)\s?/, "").trimEnd());
+  const start = lines.findIndex((line) => line.startsWith("Pitfalls of "));
+  for (const line of start === -1 ? [] : lines.slice(start + 1)) {
+    const [, item] = /^\s*- (.*)$/.exec(line) ?? [];
+    if (item !== undefined) pitfalls.push(item);
+    else if (/^\s+\S/.test(line) && pitfalls.length > 0) pitfalls.push(`${pitfalls.pop()} ${line.trim()}`);
+    else break;
+  }
+  if (pitfalls.length === 0) throw new Error("an example names no pitfalls");
+  // In the comments of Python and Java a backslash is written twice, because both read escapes there.
+  return pitfalls.map((pitfall) => pitfall.replaceAll("\\\\", "\\"));
+}
+
+/** A program without the comment at its top. */
+export const codeOf = (source: string): string => source.slice(source.search(/^(set -eu|import )/m));

@@ -1,0 +1,286 @@
+import { isSignedErrorCode, type SignedErrorCode, WIRE_ERRORS } from "../../errors.ts";
+import { failuresOf } from "../../openapi/failures.ts";
+import { DOCUMENTED } from "../../operations/index.ts";
+import { CodeExample } from "../code-example.tsx";
+import { Described, Inline } from "../inline.tsx";
+import { headingsOf, type Page } from "../page.ts";
+import { exampleOf, fieldsOf } from "../schema.ts";
+import type { Texts } from "../texts.ts";
+import { FieldTable } from "./field-table.tsx";
+import { type Answer, answersOf, type OpenApi, type ShownCall } from "./openapi.ts";
+
+/** The page of one call or event: what is sent, what comes back, each refusal with its cause and cure; examples stand beside it. */
+export function callPage(call: ShownCall, openapi: OpenApi, texts: Texts): Page {
+  const body = String(<Content call={call} openapi={openapi} texts={texts} />);
+  const summary = texts.find(call.summary) ?? call.summary;
+  return {
+    path: call.page,
+    title: call.kind === "admin" || call.kind === "health" ? summary : `${call.name} – ${summary}`,
+    description: `${call.method.toUpperCase()} ${call.path}: ${summary}`,
+    body,
+    headings: headingsOf(body),
+    wide: true,
+  };
+}
+
+interface Props {
+  call: ShownCall;
+  openapi: OpenApi;
+  texts: Texts;
+}
+
+function Content({ call, openapi, texts }: Props) {
+  const { t } = texts;
+  return (
+    <>
+      <p class="route">
+        <span class="method">{call.method.toUpperCase()}</span> <code>{call.path}</code>
+      </p>
+      <Described texts={texts} text={call.description} />
+      {call.kind === "signed" && (
+        <p>
+          <a href={texts.link("integrating#sign")}>{t("How to sign")}</a> ·{" "}
+          <a href={texts.link("integrating#first-call")}>{t("Programs in six languages")}</a> ·{" "}
+          <a href={texts.link("check")}>{t("Check a request")}</a>
+        </p>
+      )}
+      {call.kind === "event" && (
+        <p>
+          <a href={texts.link("receiving")}>{t("How to receive events")}</a>
+        </p>
+      )}
+      <Request call={call} openapi={openapi} texts={texts} />
+      <Answers call={call} openapi={openapi} texts={texts} />
+    </>
+  );
+}
+
+function Request({ call, openapi, texts }: Props) {
+  const { t } = texts;
+  const { schemas } = openapi.components;
+  const [[media, content] = []] = Object.entries(call.requestBody?.content ?? {});
+  const parametersIn = (place: string) =>
+    call.parameters
+      .filter((parameter) => parameter.in === place)
+      .map(({ name, required = false, description, schema }) => ({
+        name,
+        required,
+        schema: { ...schema, description },
+      }));
+  const groups = [
+    ["Path", parametersIn("path")],
+    ["Query", parametersIn("query")],
+    ["Headers", [...signatureHeader(call), ...parametersIn("header")]],
+    ["Body", content === undefined ? [] : fieldsOf(content.schema, schemas)],
+  ] as const;
+  const bodies = content === undefined ? [undefined] : bodiesOf(content, schemas);
+  return (
+    <section class="beside">
+      <div>
+        <h2 id="request">{t(call.kind === "event" ? "What arrives" : "Request")}</h2>
+        {groups.map(
+          ([name, fields]) =>
+            fields.length > 0 && (
+              <>
+                <h3>{t(name)}</h3>
+                {name === "Body" && <Described texts={texts} text={call.requestBody?.description} />}
+                <FieldTable texts={texts} fields={[...fields]} components={schemas} />
+              </>
+            ),
+        )}
+      </div>
+      <div class="examples">
+        {bodies.map((example) => (
+          <CodeExample
+            title={example && caption(texts, example.summary)}
+            text={requestText(call, media, example?.value)}
+            language="http"
+          />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+const caption = (texts: Texts, summary: string) => (summary === "" ? undefined : (texts.find(summary) ?? summary));
+
+/** Declared as a security scheme in openapi.json, but for a caller a header like any other. */
+function signatureHeader({ kind }: ShownCall) {
+  if (kind !== "signed") return [];
+  const description = "HMAC-SHA256 over the bytes of the body, keyed with the app's secret: 64 hex digits.";
+  return [{ name: "x-chat-signature", required: true, schema: { type: "string", description } }];
+}
+
+interface Body {
+  summary: string;
+  value: unknown;
+}
+
+type Media = NonNullable<Answer["content"]>[string];
+
+function bodiesOf({ schema, example, examples }: Media, schemas: OpenApi["components"]["schemas"]): Body[] {
+  if (examples !== undefined) return Object.values(examples);
+  return [{ summary: "", value: example ?? exampleOf(schema, schemas) }];
+}
+
+/** The request as it goes over the wire. */
+function requestText(call: ShownCall, media: string | undefined, body: unknown): string {
+  const sample = (name: string) => {
+    const parameter = call.parameters.find((each) => each.in === "path" && each.name === name);
+    return encodeURIComponent(String(parameter?.example ?? exampleOf(parameter?.schema ?? {}, {})));
+  };
+  const lines = [
+    `${call.method.toUpperCase()} ${call.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => sample(name))}`,
+    ...(call.kind === "admin" && call.security?.length !== 0 ? ["Authorization: Bearer …"] : []),
+    ...(media === undefined ? [] : [`Content-Type: ${media}`]),
+    ...(call.kind === "signed" ? ["x-chat-signature: …"] : []),
+    ...call.parameters.filter((each) => each.in === "header").map(({ name, example }) => `${name}: ${String(example)}`),
+  ];
+  return body === undefined ? lines.join("\n") : `${lines.join("\n")}\n\n${JSON.stringify(body, null, 2)}`;
+}
+
+function Answers({ call, openapi, texts }: Props) {
+  const { t } = texts;
+  const answers = answersOf(call, openapi);
+  const isSuccess = ({ status }: { status: string }) => status.startsWith("2");
+  const refusals = answers.filter((answer) => !isSuccess(answer));
+  return (
+    <>
+      <h2 id="answers">{t(call.kind === "event" ? "Your answer" : "Answer")}</h2>
+      {answers.filter(isSuccess).map(({ status, answer }) => (
+        <Success texts={texts} openapi={openapi} status={status} answer={answer} />
+      ))}
+      {call.kind === "event" ? (
+        <Rows texts={texts} answers={refusals} />
+      ) : (
+        <>
+          <h2 id="refusals">{t("Refusals")}</h2>
+          {call.kind === "signed" ? (
+            <SignedRefusals call={call} texts={texts} answers={refusals} />
+          ) : (
+            <Rows texts={texts} answers={refusals} />
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+type Answers = ReturnType<typeof answersOf>;
+
+function Success(props: { texts: Texts; openapi: OpenApi; status: string; answer: Answer }) {
+  const { texts, openapi, status, answer } = props;
+  const { t } = texts;
+  const { schemas, headers } = openapi.components;
+  const [[media, content] = []] = Object.entries(answer.content ?? {});
+  const named = Object.keys(answer.headers ?? {}).flatMap((name) => {
+    const header = headers[name];
+    return header === undefined
+      ? []
+      : [{ name, required: false, schema: { ...header.schema, description: header.description } }];
+  });
+  const fields = content === undefined ? [] : fieldsOf(content.schema, schemas);
+  return (
+    <section class="beside">
+      <div>
+        <h3 class="status good">{status}</h3>
+        <Described texts={texts} text={answer.description} />
+        {fields.length > 0 && <FieldTable texts={texts} fields={fields} components={schemas} answer />}
+        {named.length > 0 && (
+          <>
+            <h3>{t("Headers")}</h3>
+            <FieldTable texts={texts} fields={named} components={schemas} answer />
+          </>
+        )}
+      </div>
+      <div class="examples">
+        {content !== undefined &&
+          bodiesOf(content, schemas).map(({ value }) => (
+            <CodeExample
+              text={media?.includes("json") ? JSON.stringify(value, null, 2) : String(value)}
+              title={media === "application/json" ? undefined : media}
+              language="json"
+            />
+          ))}
+      </div>
+    </section>
+  );
+}
+
+function SignedRefusals({ call, texts, answers }: { call: ShownCall; texts: Texts; answers: Answers }) {
+  const { t } = texts;
+  const documented = DOCUMENTED.filter(({ operation }) => operation.path === call.path);
+  const codes = answers.map(({ component }) => component as SignedErrorCode).filter(isSignedErrorCode);
+  return (
+    <>
+      <p>
+        <Inline text={t("The body of each is `{0}` with its own `msg`.", '{"code":-1,"msg":"…","data":""}')} />{" "}
+        <a href={texts.link("errors#details")}>{t("What x-error-detail says")}</a>
+      </p>
+      <div class="scroll" tabindex={0}>
+        <table class="refusals">
+          <thead>
+            <tr>
+              <th>{t("Answer")}</th>
+              <th>{t("Cause")}</th>
+              <th>{t("Cure")}</th>
+            </tr>
+          </thead>
+          {codes.map((code) => {
+            const { causes, name } = failuresOf(code, documented);
+            const { status, message } = WIRE_ERRORS[code];
+            return (
+              <tbody>
+                {causes.map(({ cause, cure }, index) => (
+                  <tr>
+                    {index === 0 && (
+                      <th scope="rowgroup" rowspan={causes.length}>
+                        <a href={texts.link(`errors#${code}`)}>
+                          <span class="status bad">{status}</span> <code>{message}</code>
+                        </a>
+                        <small>{t(name)}</small>
+                      </th>
+                    )}
+                    <td>
+                      <Inline text={t(cause)} />
+                    </td>
+                    <td>
+                      <Inline text={t(cure)} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            );
+          })}
+        </table>
+      </div>
+    </>
+  );
+}
+
+/** Answers in one line each. */
+function Rows({ texts, answers }: { texts: Texts; answers: Answers }) {
+  return (
+    <div class="scroll" tabindex={0}>
+      <table class="refusals">
+        <tbody>
+          {answers.map(({ status, answer: { description, content } }) => {
+            const [media] = Object.values(content ?? {});
+            const example = media?.example;
+            return (
+              <tr>
+                <th scope="row">
+                  <span class={status.startsWith("2") ? "status good" : "status bad"}>{status}</span>
+                </th>
+                <td>
+                  <Described texts={texts} text={description} />
+                  {example !== undefined && <code>{JSON.stringify(example)}</code>}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}

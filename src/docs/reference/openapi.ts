@@ -1,0 +1,113 @@
+import type { JsonSchema } from "../../openapi/json-schema.ts";
+
+/** What the pages read of openapi.json. */
+export interface OpenApi {
+  info: { version: string; description: string };
+  paths: Record<string, PathItem>;
+  webhooks: Record<string, { post: Call }>;
+  components: {
+    schemas: Record<string, JsonSchema>;
+    headers: Record<string, Header>;
+    responses: Record<string, Answer>;
+    securitySchemes: Record<string, { description: string }>;
+  };
+}
+
+type PathItem = { parameters?: Parameter[] } & { [Each in Method]?: Call };
+
+export const METHODS = ["get", "post", "patch", "put", "delete"] as const;
+export type Method = (typeof METHODS)[number];
+
+export interface Parameter {
+  name: string;
+  in: "header" | "path" | "query";
+  required?: boolean;
+  description?: string;
+  schema: JsonSchema;
+  example?: unknown;
+}
+
+interface Header {
+  description: string;
+  required?: boolean;
+  schema: JsonSchema;
+}
+
+interface Content {
+  schema: JsonSchema;
+  example?: unknown;
+  examples?: Record<string, { summary: string; value: unknown }>;
+}
+
+export interface Answer {
+  description: string;
+  headers?: Record<string, { $ref: string }>;
+  content?: Record<string, Content>;
+}
+
+export interface Call {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  security?: Record<string, string[]>[];
+  parameters?: Parameter[];
+  requestBody?: { required: boolean; description: string; content: Record<string, Content> };
+  responses: Record<string, Answer | { $ref: string }>;
+}
+
+/** A call as the reference shows it. */
+export interface ShownCall extends Call {
+  /** Its address after `/docs/`. */
+  page: string;
+  /** Its short name: `create_gd`, `createSite`, `session.created`. */
+  name: string;
+  kind: "signed" | "admin" | "health" | "event";
+  method: Method;
+  path: string;
+  /** Those of the path too. */
+  parameters: Parameter[];
+}
+
+const KINDS: Record<string, ShownCall["kind"]> = {
+  "Signed operations": "signed",
+  "Admin API": "admin",
+  Health: "health",
+  Events: "event",
+};
+
+/** Every call and every event of openapi.json, in its order. */
+export function callsOf({ paths, webhooks }: OpenApi): ShownCall[] {
+  const calls = Object.entries(paths).flatMap(([path, item]) =>
+    METHODS.flatMap((method) => {
+      const call = item[method];
+      if (call === undefined) return [];
+      const kind = KINDS[call.tags[0] ?? ""] ?? "admin";
+      const name = kind === "signed" ? (path.split("/").at(-1) ?? "") : call.operationId;
+      const parameters = [...(item.parameters ?? []), ...(call.parameters ?? [])];
+      return [{ ...call, page: `reference/${name}`, name, kind, method, path, parameters }];
+    }),
+  );
+  const events = Object.entries(webhooks).map(
+    ([type, { post }]): ShownCall => ({
+      ...post,
+      ...{ page: `reference/${type}`, name: type, kind: "event", method: "post", path: "/your/path" },
+      parameters: post.parameters ?? [],
+    }),
+  );
+  return [...calls, ...events];
+}
+
+/** The answers of a call, each with the name of its component, if it has one. */
+export function answersOf(
+  call: Call,
+  { components }: OpenApi,
+): { status: string; component?: string; answer: Answer }[] {
+  return Object.entries(call.responses).map(([status, given]) => {
+    if (!("$ref" in given)) return { status, answer: given };
+    const component = given.$ref.split("/").at(-1) ?? "";
+    const answer = components.responses[component];
+    if (answer === undefined) throw new Error(`openapi.json has no ${given.$ref}`);
+    return { status, component, answer };
+  });
+}

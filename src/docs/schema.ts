@@ -1,0 +1,151 @@
+import type { JsonSchema } from "../openapi/json-schema.ts";
+import type { Texts } from "./texts.ts";
+
+type T = Texts["t"];
+
+/** Schemas by the addresses that `$ref` gives. */
+export type Components = Record<string, JsonSchema>;
+
+const REF = "#/components/schemas/";
+
+/** The schema itself, where it is given by reference. */
+export function resolve(schema: JsonSchema, components: Components): JsonSchema {
+  const { $ref } = schema;
+  if (typeof $ref !== "string") return schema;
+  const target = components[$ref.slice(REF.length)];
+  if (target === undefined) throw new Error(`openapi.json has no ${$ref}`);
+  return target;
+}
+
+const listOf = <Value>(value: unknown): Value[] => (Array.isArray(value) ? value : []);
+const alternatives = (schema: JsonSchema): JsonSchema[] => [
+  ...listOf<JsonSchema>(schema.anyOf),
+  ...listOf<JsonSchema>(schema.oneOf),
+];
+
+/** The type of a schema's values in a few words: `string`, `array of integers`, `integer or null`. */
+export function typeText(t: T, given: JsonSchema, components: Components): string {
+  const schema = resolve(given, components);
+  const { type, items } = schema;
+  if (Array.isArray(type)) return [...new Set(type.map((each) => typeName(t, String(each))))].join(t(" or "));
+  if (type === "array") {
+    const inner = typeText(t, (items as JsonSchema) ?? {}, components);
+    return t("array of {0}", inner);
+  }
+  if (typeof type === "string") return typeName(t, type);
+  const types = alternatives(schema).map((each) => typeText(t, each, components));
+  if (types.length > 0) return [...new Set(types)].join(t(" or "));
+  return schema.const === undefined
+    ? ""
+    : typeName(t, typeof schema.const === "number" ? "integer" : typeof schema.const);
+}
+
+const TYPES: Record<string, string> = {
+  string: "string",
+  integer: "integer",
+  number: "number",
+  boolean: "boolean",
+  object: "object",
+  array: "array",
+  null: "null",
+};
+
+const typeName = (t: T, type: string) => t(TYPES[type] ?? type);
+
+const grouped = (number: number) => (number > 9_999 ? number.toLocaleString("en") : String(number));
+
+/** The rules of a schema in words, one text each: `1 to 64 characters`. */
+export function ruleTexts(t: T, given: JsonSchema, components: Components): string[] {
+  const schema = resolve(given, components);
+  const of = (name: string) => (typeof schema[name] === "number" ? Number(schema[name]) : undefined);
+  const range = (least: number | undefined, most: number | undefined, what: string) => {
+    if (most === undefined) return least ? [t(`at least {0} ${what}`, least)] : [];
+    return [least ? t(`{0} to {1} ${what}`, least, grouped(most)) : t(`at most {0} ${what}`, grouped(most))];
+  };
+  const [least, most] = [of("minimum"), of("maximum")];
+  const rules = [
+    ...(schema.const === undefined ? [] : [t("always {0}", code(schema.const))]),
+    ...(Array.isArray(schema.enum) ? [t("one of {0}", schema.enum.map(code).join(t(", ")))] : []),
+    ...range(of("minLength"), of("maxLength"), "characters"),
+    ...range(of("minItems"), of("maxItems"), "items"),
+    ...range(of("minProperties"), of("maxProperties"), "pairs"),
+    ...(least !== undefined && most !== undefined && most < Number.MAX_SAFE_INTEGER
+      ? [t("{0} to {1}", grouped(least), grouped(most))]
+      : []),
+    // That a count or an id is not negative, everybody knows.
+    ...(typeof schema.pattern === "string" ? [t("like {0}", code(schema.pattern))] : []),
+    ...ofPairs(t, schema),
+    ...(schema.default === undefined ? [] : [t("{0} when left out", code(schema.default))]),
+  ];
+  if (rules.length > 0) return rules;
+  const inner = alternatives(schema).filter((each) => each.pattern === undefined);
+  return [...new Set(inner.flatMap((each) => ruleTexts(t, { ...each, exclusiveMinimum: undefined }, components)))];
+}
+
+/** The rules of an object with names of the caller's choice. */
+function ofPairs(t: T, { propertyNames, additionalProperties }: JsonSchema): string[] {
+  const { pattern } = (propertyNames ?? {}) as JsonSchema;
+  const { maxLength } = (additionalProperties ?? {}) as JsonSchema;
+  return [
+    ...(pattern === undefined ? [] : [t("each name like {0}", code(pattern))]),
+    ...(maxLength === undefined ? [] : [t("each value a string of at most {0} characters", Number(maxLength))]),
+  ];
+}
+
+const code = (value: unknown) => `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
+
+/** A field of a schema, also of the objects and lists in it: `data.participants[].agent_id`. */
+export interface Field {
+  name: string;
+  schema: JsonSchema;
+  required: boolean;
+}
+
+/** The fields of a schema in their order, those within them under their names. */
+export function fieldsOf(given: JsonSchema, components: Components, prefix = ""): Field[] {
+  const schema = resolve(given, components);
+  const required = new Set(schema.required ?? []);
+  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => [
+    { name: prefix + name, schema: property, required: required.has(name) },
+    ...within(resolve(property, components), components, prefix + name),
+  ]);
+}
+
+function within(schema: JsonSchema, components: Components, name: string): Field[] {
+  if (schema.properties !== undefined) return fieldsOf(schema, components, `${name}.`);
+  const items = schema.items as JsonSchema | undefined;
+  if (items === undefined) return [];
+  return fieldsOf(items, components, `${name}[].`);
+}
+
+/** A value that a schema describes, made of its examples. */
+export function exampleOf(given: JsonSchema, components: Components): unknown {
+  const schema = resolve(given, components);
+  if (schema.example !== undefined) return schema.example;
+  if (Array.isArray(schema.examples)) return schema.examples[0];
+  if (schema.const !== undefined) return schema.const;
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  const [first] = alternatives(schema);
+  if (first !== undefined && schema.properties === undefined) return exampleOf(first, components);
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  if (type === "array") return schema.items === undefined ? [] : [exampleOf(schema.items as JsonSchema, components)];
+  if (type === "object") {
+    const entries = Object.entries(schema.properties ?? {});
+    return Object.fromEntries(entries.map(([name, property]) => [name, exampleOf(property, components)]));
+  }
+  if (type === "integer" || type === "number") return schema.minimum ?? 0;
+  if (type === "boolean") return true;
+  return type === "null" ? null : "…";
+}
+
+/** The rules of a field that its description does not say already: `1 to 100` is not said twice. */
+export function rulesBeside(texts: Texts, { schema }: Field, components: Components): string[] {
+  const { t } = texts;
+  const english = String(schema.description ?? "").toLowerCase();
+  const said = (rule: string) => english.includes(rule.replace(/ (?:characters|items|pairs)$/, ""));
+  const inEnglish = ruleTexts((text, ...values) => fill(text, values), schema, components);
+  return ruleTexts(t, schema, components).filter((_, index) => !said(inEnglish[index] ?? ""));
+}
+
+const fill = (text: string, values: (string | number)[]) =>
+  text.replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? ""));

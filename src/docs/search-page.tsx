@@ -1,0 +1,45 @@
+import { headingsOf, type Page } from "./page.ts";
+import type { Texts } from "./texts.ts";
+
+/**
+ * The page of the search. Its script looks in the browser, and asks the server for the list of all sections only. Without the script it
+ * lists the pages.
+ */
+export function searchPage(texts: Texts, pages: Page[], script: string, index: string): Page {
+  const { t, link } = texts;
+  const body = String(
+    <>
+      <p>
+        {t(
+          "Paste an error message, a field or a word. The search runs in your browser: what you look for is not sent.",
+        )}
+      </p>
+      <div
+        id="results"
+        role="status"
+        data-index={index}
+        data-none={t("Nothing was found for “{0}”. Try fewer words, or one from the error.")}
+        data-found={t("{0} places")}
+        data-failed={t("The list of pages did not load. Reload the page.")}
+      />
+      <section id="all">
+        <h2 id="pages">{t("All pages")}</h2>
+        <ul class="all">
+          {pages.map(({ path, title }) => (
+            <li>
+              <a href={link(path)}>{title}</a>
+            </li>
+          ))}
+        </ul>
+      </section>
+    </>,
+  );
+  return {
+    path: "search",
+    title: t("Search"),
+    description: t("Search pages and errors"),
+    body,
+    headings: headingsOf(body),
+    script,
+  };
+}

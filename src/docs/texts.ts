@@ -1,0 +1,46 @@
+/** The languages of the docs: where their pages are served, and how HTML names them. */
+export const LANGUAGES = {
+  en: { folder: "docs", tag: "en", name: "English" },
+  zh: { folder: "docs/zh", tag: "zh-CN", name: "中文" },
+} as const;
+
+export type Language = keyof typeof LANGUAGES;
+
+export interface Texts {
+  language: Language;
+  /** A text in this language, given in English; `{0}`, `{1}`, … stand for the values. One that is missing is noted. */
+  t: (english: string, ...values: (string | number)[]) => string;
+  /** The same, or undefined when the language has no such text. */
+  find: (english: string) => string | undefined;
+  /** The address of a page in this language: `errors` is `/docs/zh/errors/`. */
+  link: (page: string) => string;
+  /** The English of every text that was asked for. */
+  asked: Set<string>;
+  missing: Set<string>;
+}
+
+/** @param chinese the Chinese texts by their English ones; only the Chinese pages need them */
+export function textsOf(language: Language, chinese: Record<string, string>): Texts {
+  const asked = new Set<string>();
+  const missing = new Set<string>();
+  const find = (english: string) => {
+    asked.add(english);
+    return language === "en" ? english : chinese[english];
+  };
+  return {
+    ...{ language, asked, missing, find },
+    t: (english, ...values) => {
+      const text = find(english);
+      if (text === undefined) missing.add(english);
+      return (text ?? english).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? ""));
+    },
+    link: (page) => linkTo(language, page),
+  };
+}
+
+/** The address of a page, which may end in an anchor: `errors#token_invalid`. */
+export function linkTo(language: Language, page: string): string {
+  const [path = "", anchor] = page.split("#");
+  const folder = `/${LANGUAGES[language].folder}/${path === "" ? "" : `${path}/`}`;
+  return anchor === undefined ? folder : `${folder}#${anchor}`;
+}
