@@ -13,11 +13,18 @@ const texts = textsOf(import.meta.glob("../src/docs/zh.json", { query: "?raw", i
   ([path, text]): [string, string] => [path, Object.values(JSON.parse(text) as Record<string, string>).join("\n")],
 );
 
+const [[, readme] = ["", ""]] = textsOf(
+  import.meta.glob("../README.md", { query: "?raw", import: "default", eager: true }),
+);
+
 const pageOf = (path: string) => new Map(pages).get(path) ?? "";
 const guide = pageOf("docs/zh/integrating.md");
 
 const blocksOf = (page: string, language: string) =>
   [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].filter(([, of]) => of === language).map(([, , code = ""]) => code);
+
+/** Code without the customer's name and message, which each page has in its own language. */
+const withoutTexts = (code: string) => code.replaceAll(/"(sbs_mc|content)":"[^"]*"/g, '"$1":"…"');
 
 /** What stands between the markers of a page that `npm run tables` fills. */
 const MADE = /^<!-- made: ([^\n]+) -->\n(.*?)^<!-- \/made -->$/gms;
@@ -83,6 +90,30 @@ it("promises one thing, in the same words, wherever it says what an answer promi
   expect(guide.includes(promise)).toBe(true);
 });
 
+it("says of each answer that the page on retrying names whether to retry, as the English page does", () => {
+  const rows = (page: string) =>
+    [...page.matchAll(/^\| (?!`|---)(.+) \|$/gm)]
+      .map(([, row = ""]) => row.split(" | "))
+      .filter((row) => row.length === 4);
+  const [, ...original] = rows(english.get("docs/retrying.md") ?? "");
+  const [, ...translated] = rows(pageOf("docs/zh/retrying.md"));
+  expect(original.length).toBeGreaterThan(7);
+  const codeOf = (text = "") => (text.match(/\b\d\d\d\b|`[^`]+`/g) ?? []).sort();
+  expect(
+    translated.map(([answer, , ...cells]) => [codeOf(answer), ...cells.map((cell) => !/^不要|^无需/.test(cell))]),
+  ).toEqual(original.map(([answer, , ...cells]) => [codeOf(answer), ...cells.map((cell) => cell.startsWith("retry"))]));
+  expect(translated.map(([, done = ""]) => done.startsWith("是否已执行不确定"))).toEqual(
+    original.map(([, done = ""]) => done.startsWith("unknown")),
+  );
+});
+
+it("opens the README with the four lines of the English one", () => {
+  const [lines, original] = [pageOf("README.zh-CN.md"), readme].map((page) =>
+    withoutTexts(blocksOf(page, "sh")[0] ?? ""),
+  );
+  expect(lines).toBe(original);
+});
+
 it("leaves the tables of the contract to the guide, where they are made from the code", () => {
   expect(madeParts(guide)).toEqual([...["callers", "fields create_gd", "fields add_kf", "refusals", "details"]]);
   const messages = Object.values(WIRE_ERRORS).map(({ message }) => `\`${message}\``);
@@ -106,10 +137,7 @@ describe("the guide in Chinese", () => {
   it("has the code of the English guide, apart from words", () => {
     const original = english.get("docs/integrating.md") ?? "";
     for (const language of ["sh", "ts", "json", "text"]) {
-      const plain = (page: string) =>
-        blocksOf(writtenByHand(page), language).map((code) =>
-          code.replaceAll(/"(sbs_mc|content)":"[^"]*"/g, '"$1":"…"'),
-        );
+      const plain = (page: string) => blocksOf(writtenByHand(page), language).map(withoutTexts);
       expect(plain(guide)).toEqual(plain(original));
     }
   });
