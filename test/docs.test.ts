@@ -10,7 +10,14 @@ import { IDEMPOTENCY_SECONDS } from "../src/signed/idempotency-key.ts";
 import { NONCE_SECONDS } from "../src/signed/kv-nonces.ts";
 import { TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS } from "../src/store/run-batch.ts";
 import { MOST_ATTEMPTS, nextAttemptAt } from "../src/webhooks/schedule.ts";
-import { dollarsPerMillion, OPERATIONS_A_MESSAGE, PRICES, QUEUE_OPERATIONS_PER_MILLION } from "./bench/prices.ts";
+import {
+  dollarsAMonth,
+  dollarsPerMillion,
+  OPERATIONS_A_MESSAGE,
+  PRICES,
+  QUEUE_OPERATIONS_PER_MILLION,
+  RATES,
+} from "./bench/prices.ts";
 import { anchorsOf, brokenLinks, linksOf, rowsOf } from "./support/markdown.ts";
 
 /** The pages, by their paths from the project's folder. */
@@ -378,6 +385,57 @@ describe("how long events are tried", () => {
     const steps = pauses.map(inWords);
     expect(JSON.stringify(document)).toContain(`after ${steps.slice(0, -1).join(", ")} and ${steps.at(-1)}`);
     expect(textOf("docs/decisions.md")).toContain(`| after ${steps.join(", ")}, each ± 10 %`);
+  });
+});
+
+describe("a month's bill", () => {
+  it("is what the prices make of the rows that the page says", () => {
+    const said = "writes 7 rows and reads 24, and pruning its `ranstr` writes one more";
+    expect(inOneLine(SCALE)).toContain(said);
+    expect(SCALE).toContain("0.5 ms of CPU each");
+    expect(textOf("docs/numbers.md")).toContain("| a create of a site without events | 7 | 24 | 1 |");
+    const bills = (nonces: number) => {
+      const used = { requests: 1, cpuMs: 0.5, rowsWritten: 7 + 1, rowsRead: 24, kvReads: nonces, kvWrites: nonces };
+      return RATES.map((rate) => dollarsAMonth(used, rate));
+    };
+    const sum = (bill: Record<string, number>) => Object.values(bill).reduce((total, part) => total + part, 0);
+    const row = (name: string, dollars: number[], bold = "") =>
+      `| ${bold}${name}${bold} | ${dollars.map((each) => `${bold}${grouped(Math.round(each))}${bold}`).join(" | ")} |`;
+    const bill = bills(1);
+    expect(SCALE).toContain(
+      [
+        row(
+          "Workers Paid",
+          bill.map(({ subscription }) => subscription),
+        ),
+        row(
+          "requests",
+          bill.map(({ requests }) => requests),
+        ),
+        row(
+          "CPU",
+          bill.map(({ cpuMs }) => cpuMs),
+        ),
+        row(
+          "D1 rows written",
+          bill.map(({ rowsWritten }) => rowsWritten),
+        ),
+        row(
+          "D1 rows read",
+          bill.map(({ rowsRead }) => rowsRead),
+        ),
+        row(
+          "KV reads",
+          bill.map(({ kvReads }) => kvReads),
+        ),
+        row(
+          "KV writes",
+          bill.map(({ kvWrites }) => kvWrites),
+        ),
+        row("together", bill.map(sum), "**"),
+        row("with `NONCES` not bound", bills(0).map(sum)),
+      ].join("\n"),
+    );
   });
 });
 
