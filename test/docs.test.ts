@@ -262,6 +262,22 @@ describe("the page on integrating", () => {
     },
   );
 
+  it("has the rules of metadata", () => {
+    const rule = document.components.schemas.CreateSession?.properties?.metadata as {
+      maxProperties: number;
+      propertyNames: { pattern: string };
+      additionalProperties: { maxLength: number };
+    };
+    const [, letters, shortest, longest] = rule.propertyNames.pattern.match(/^\^\[(.+)\]\{(\d+),(\d+)\}\$$/) ?? [];
+    const [, section = ""] = INTEGRATING.split("\n### metadata\n");
+    const rules = rowsOf(section.split("\n## ")[0] ?? "").map(([, said]) => said);
+    expect(rules.slice(1)).toEqual([
+      `a JSON object of at most ${rule.maxProperties} pairs`,
+      `${shortest} to ${longest} characters of \`${letters}\``,
+      expect.stringContaining(`a string of up to ${rule.additionalProperties.maxLength} characters.`),
+    ]);
+  });
+
   it("gives each refusal with its status and message", ({ skip }) => {
     const rows = rowsOf(madeOf(INTEGRATING, "refusals"));
     skip(rows.length === 0, "npm run tables has not run");
