@@ -84,6 +84,14 @@ describe.each([...pages, ...texts])("%s", (_, page) => {
   });
 });
 
+it.each(pages)(
+  "%s has each paragraph on one line, because a line break between two Chinese characters shows as a blank",
+  (_, page) => {
+    const prose = page.replaceAll(/^ *```\w*\n.*?^ *```$/gms, "\n");
+    expect(prose.match(/(?<=^(?!\||<!--|#).+\n)(?!\||<!--|#| *[-*\d]\S* ).+/gm) ?? []).toEqual([]);
+  },
+);
+
 it("promises one thing, in the same words, wherever it says what an answer promises", () => {
   const [promise = ""] = pageOf("docs/zh/retrying.md").match(/^(?:> .+\n)+/m) ?? [];
   expect(promise).toContain("500 和 503 之后，是否已执行不确定");
