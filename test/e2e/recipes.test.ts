@@ -51,9 +51,14 @@ describe.each(Object.entries(RECIPES))("the recipe %j of CONTRIBUTING.md", (titl
 
 /** A copy of the tree with the field and the operation of throw-away/, added by the steps of the recipes only. */
 describe("a field and an operation that the recipes added", () => {
-  it("are in a migration and in openapi.json", async () => {
+  it("are in a migration, in openapi.json and in the tables of docs/", async () => {
     expect(await inCopy("drizzle-kit", "generate", "--name", "throw_away")).toBe("");
     expect(await inCopy("node", "src/cli/build-docs.ts")).toBe("");
+    expect(await inCopy("node", "src/cli/docs-tables.ts")).toBe("");
+    for (const page of ["docs/integrating.md", "docs/zh/integrating.md"]) {
+      const text = readFileSync(join(copy, page), "utf8");
+      expect(text).toMatch(/^\| `throwaway` \| .* \|$/m);
+    }
     const openApi = readFileSync(join(copy, "src/assets/openapi.json"), "utf8");
     const names = ['"throwaway"', '/throw_away_gd"', '"session.thrown_away"', '"probes"'];
     expect(names.filter((name) => !openApi.includes(name))).toEqual(['"probes"']);
