@@ -45,7 +45,7 @@ export function errorsPage(texts: Texts): Page {
       </p>
       {DETAIL_EXAMPLES.map(({ about, details }) => (
         <>
-          <h3 id={`details-${about.split(/\W/)[0]?.toLowerCase()}`}>{t(about)}</h3>
+          <h3 id={idOf(about)}>{t(about)}</h3>
           <div class="scroll" tabindex={0}>
             <table class="details">
               <tbody>
@@ -70,8 +70,13 @@ export function errorsPage(texts: Texts): Page {
     description: t("Every refusal with its causes and cures, and every text of x-error-detail with its meaning."),
     body,
     headings: headingsOf(body),
+    places: DETAIL_EXAMPLES.flatMap(({ about, details }) =>
+      details.map((detail) => ({ id: idOf(about), title: detail, text: meaningOf(texts, detail) })),
+    ),
   };
 }
+
+const idOf = (about: string) => `details-${about.split(/\W/)[0]?.toLowerCase()}`;
 
 function Refusal({ code, texts }: { code: SignedErrorCode; texts: Texts }) {
   const { t } = texts;
@@ -80,7 +85,8 @@ function Refusal({ code, texts }: { code: SignedErrorCode; texts: Texts }) {
   return (
     <section class="refusal">
       <h3 id={code}>
-        <span class="status bad">{status}</span> <code>{message}</code> <span class="name">{t(name)}</span>
+        <span class="status bad">{status}</span> <code>{message}</code>{" "}
+        {t(name) !== message && <span class="name">{t(name)}</span>}
       </h3>
       <table>
         <thead class="unseen">

@@ -170,20 +170,20 @@ function Header({ page, texts, section }: { page: Page; texts: Texts; section: s
             </a>
           ))}
         </nav>
-        <div class="tools">
-          <a
-            class="button quiet"
-            href={linkTo(other, page.path)}
-            lang={LANGUAGES[other].tag}
-            hreflang={LANGUAGES[other].tag}
-            data-language
-          >
-            {LANGUAGES[other].name}
-          </a>
-          <a class="button quiet" href="/console">
-            {t("Console")}
-          </a>
-        </div>
+      </div>
+      <div class="tools">
+        <a
+          class="button quiet"
+          href={linkTo(other, page.path)}
+          lang={LANGUAGES[other].tag}
+          hreflang={LANGUAGES[other].tag}
+          data-language
+        >
+          {LANGUAGES[other].name}
+        </a>
+        <a class="button quiet" href="/console">
+          {t("Console")}
+        </a>
       </div>
     </header>
   );

@@ -3,6 +3,7 @@ import { type SignedErrorCode, WIRE_ERRORS } from "../errors.ts";
 import { FAILURES } from "../openapi/failures.ts";
 import { codeBlock } from "./markdown.ts";
 import { headingsOf, type Page } from "./page.ts";
+import { CALLERS } from "./programs.ts";
 import type { Texts } from "./texts.ts";
 
 /** The signed call in a shell: four lines of code and the answer. test/e2e/docs-commands.test.ts runs it as it stands. */
@@ -38,9 +39,12 @@ export function frontPage(texts: Texts, ownMachine: string): Page {
       <p>{t("The answer is the number of the new session:")}</p>
       {raw(codeBlock('{"code":1,"msg":"ok","data":{"chat_id":1}}', "json"))}
       <p>
-        {t("Something else came back?")} <a href={link("errors")}>{t("Find the error")}</a>.{" "}
+        {t("Something else came back?")} <a href={link("errors")}>{t("Find the error")}</a>
+        {t(".")}
+        {t(" ")}
         {t("For your own code, take the program in your language:")}{" "}
-        <a href={link("integrating#programs-in-six-languages")}>Shell, Node, Python, PHP, Go, Java</a>.
+        <a href={link("integrating#programs-in-six-languages")}>{CALLERS.map(({ language }) => language).join(", ")}</a>
+        {t(".")}
       </p>
       <h2 id="doors">{t("What do you want to do?")}</h2>
       <ul class="doors">
@@ -58,7 +62,7 @@ export function frontPage(texts: Texts, ownMachine: string): Page {
             <a href={link(`errors#${code}`)}>
               <span class="status bad">{WIRE_ERRORS[code].status}</span> <code>{WIRE_ERRORS[code].message}</code>
             </a>{" "}
-            {t(FAILURES[code].name)}
+            {t(FAILURES[code].name) !== WIRE_ERRORS[code].message && t(FAILURES[code].name)}
           </li>
         ))}
       </ul>

@@ -15,8 +15,18 @@ export interface Page {
   wide?: boolean;
   /** The page may ask nothing of any server and send no form, so it has no search box. */
   sealed?: boolean;
+  /** Places of the page that the search finds beside its sections. */
+  places?: Place[];
   /** A script in addition to that of all pages, by its address. */
   script?: string;
+}
+
+/** A place that is found by its title: an error, for example. */
+export interface Place {
+  /** The id of the heading that it stands under. */
+  id: string;
+  title: string;
+  text: string;
 }
 
 export interface Heading {

@@ -73,7 +73,7 @@ export function ruleTexts(t: T, given: JsonSchema, components: Components): stri
       ? [t("{0} to {1}", grouped(least), grouped(most))]
       : []),
     // That a count or an id is not negative, everybody knows.
-    ...(typeof schema.pattern === "string" ? [t("like {0}", code(schema.pattern))] : []),
+    ...(isReadable(schema.pattern) ? [t("like {0}", code(schema.pattern))] : []),
     ...ofPairs(t, schema),
     ...(schema.default === undefined ? [] : [t("{0} when left out", code(schema.default))]),
   ];
@@ -81,6 +81,9 @@ export function ruleTexts(t: T, given: JsonSchema, components: Components): stri
   const inner = alternatives(schema).filter((each) => each.pattern === undefined);
   return [...new Set(inner.flatMap((each) => ruleTexts(t, { ...each, exclusiveMinimum: undefined }, components)))];
 }
+
+/** A long pattern is for programs: openapi.json has it, and the description says the same in words. */
+const isReadable = (pattern: unknown) => typeof pattern === "string" && pattern.length <= 50;
 
 /** The rules of an object with names of the caller's choice. */
 function ofPairs(t: T, { propertyNames, additionalProperties }: JsonSchema): string[] {

@@ -1,5 +1,5 @@
 import { headingsOf, type Page } from "./page.ts";
-import type { Texts } from "./texts.ts";
+import { LANGUAGES, linkTo, type Texts } from "./texts.ts";
 
 /**
  * The page of the search. Its script looks in the browser, and asks the server for the list of all sections only. Without the script it
@@ -18,8 +18,10 @@ export function searchPage(texts: Texts, pages: Page[], script: string, index: s
         id="results"
         role="status"
         data-index={index}
-        data-none={t("Nothing was found for “{0}”. Try fewer words, or one from the error.")}
-        data-found={t("{0} places")}
+        data-none={t("Nothing was found for “{0}”. Try fewer words, or one from the error.", "{0}")}
+        data-other={linkTo(texts.language === "en" ? "zh" : "en", "search")}
+        data-elsewhere={t("Search the pages in {0}", LANGUAGES[texts.language === "en" ? "zh" : "en"].name)}
+        data-found={t("{0} places", "{0}")}
         data-failed={t("The list of pages did not load. Reload the page.")}
       />
       <section id="all">

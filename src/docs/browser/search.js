@@ -1,40 +1,15 @@
-import MiniSearch from "minisearch";
+import { searchIndex, wordsOf } from "./search-index.js";
 
 const results = document.getElementById("results");
 const everything = document.getElementById("all");
 const find = document.getElementById("find");
 
-/**
- * The words of a text: those between blanks and signs, `kefu_id` also as `kefu` and `id`; Chinese, which has no blanks, in pairs of
- * characters.
- */
-export function wordsOf(text) {
-  const runs = text.toLowerCase().match(/\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\p{N}_$])+/gu) ?? [];
-  return runs.flatMap((run) => {
-    if (!/\p{Script=Han}/u.test(run)) {
-      const parts = run.split("_").filter((part) => part !== "");
-      return parts.length > 1 ? [run, ...parts] : [run];
-    }
-    const characters = [...run];
-    if (characters.length === 1) return [run];
-    return characters.slice(1).map((character, index) => characters[index] + character);
-  });
-}
-
 let index;
 async function loaded() {
   if (index !== undefined) return index;
   const records = await (await fetch(results.dataset.index)).json();
-  const made = new MiniSearch({
-    fields: ["title", "page", "text"],
-    storeFields: ["url", "page", "title", "text"],
-    tokenize: wordsOf,
-    processTerm: (term) => term,
-    searchOptions: { boost: { title: 4, page: 2 }, prefix: (term) => term.length > 2, combineWith: "OR" },
-  });
-  made.addAll(records.map((record, id) => ({ id, ...record })));
-  index = made;
-  return made;
+  index = searchIndex(records);
+  return index;
 }
 
 const wanted = () => decodeURIComponent(/^#q=(.*)$/s.exec(location.hash)?.[1] ?? "");
@@ -56,7 +31,14 @@ async function show() {
   const text = found.length === 0 ? none.replace("{0}", words) : count.replace("{0}", Math.min(found.length, MOST));
   const list = element("ol");
   list.append(...found.slice(0, MOST).map((place) => item(place, words)));
-  results.replaceChildren(element("p", text), list);
+  results.replaceChildren(element("p", text), list, elsewhere(words));
+}
+
+/** A way to look for the same in the pages of the other language. */
+function elsewhere(words) {
+  const link = element("a", results.dataset.elsewhere);
+  link.href = `${results.dataset.other}#q=${encodeURIComponent(words)}`;
+  return link;
 }
 
 function item({ url, page, title, text }, words) {

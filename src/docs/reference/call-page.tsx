@@ -188,7 +188,7 @@ function Success(props: { texts: Texts; openapi: OpenApi; status: string; answer
         {fields.length > 0 && <FieldTable texts={texts} fields={fields} components={schemas} answer />}
         {named.length > 0 && (
           <>
-            <h3>{t("Headers")}</h3>
+            <h3>{t("Headers of the answer")}</h3>
             <FieldTable texts={texts} fields={named} components={schemas} answer />
           </>
         )}
@@ -238,7 +238,7 @@ function SignedRefusals({ call, texts, answers }: { call: ShownCall; texts: Text
                         <a href={texts.link(`errors#${code}`)}>
                           <span class="status bad">{status}</span> <code>{message}</code>
                         </a>
-                        <small>{t(name)}</small>
+                        {t(name) !== message && <small>{t(name)}</small>}
                       </th>
                     )}
                     <td>

@@ -2,6 +2,7 @@ import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import names from "../../assets/console/names.json";
+import { docsPath } from "./docs-path.ts";
 import type { PageContext } from "./env.ts";
 import { doneNotice } from "./forms/messages.ts";
 import { Action } from "./parts/form.tsx";
@@ -18,6 +19,8 @@ export interface ShownPage {
   section?: "sites" | "homes" | "check" | "audit" | "tokens" | "access";
   /** The site that the page is about, and the tab to mark. */
   site?: FramedSite;
+  /** The app that the page is about: the examples of the docs show it. */
+  appid?: string | undefined;
   /** The path that the language switch returns to when the page answers a post. By default it returns to the page's own address. */
   back?: string | undefined;
   /** A form that is shown again. The language switch sends its values to its path: otherwise a change of language would lose them. */
@@ -44,6 +47,7 @@ function Layout({
   heading = title,
   section = "sites",
   site,
+  appid,
   back,
   filled,
   search,
@@ -111,6 +115,9 @@ function Layout({
               </a>
             )}
             <div class="tools">
+              <a class="button quiet" href={docsPath(view, "", { appid })}>
+                {t("Docs")}
+              </a>
               <Action
                 action={
                   filled

@@ -80,5 +80,9 @@ async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Res
     </>
   );
   const filled = again && { path: `${path}/rotate`, values: again.values };
-  return showPage(c, { title: app.name, site, back: path, body, filled }, isRefused(again) ? 400 : 200);
+  return showPage(
+    c,
+    { title: app.name, site, appid: app.appid, back: path, body, filled },
+    isRefused(again) ? 400 : 200,
+  );
 }

@@ -2,6 +2,7 @@ import { searchAgents } from "../../../services/agents.ts";
 import type { Site } from "../../../services/sites.ts";
 import { withParameter } from "../console-path.ts";
 import { CODE_COOKIE, hostCookie, readCookie } from "../cookies.ts";
+import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
 import { CopyButton } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
@@ -61,7 +62,7 @@ export async function CodeExample(c: PageContext, of: { site: Site; appid: strin
             {t("Send a test call")}
           </a>
         )}
-        <a href="/docs/">{t("The guide for callers")}</a>
+        <a href={docsPath(view, "integrating", settings)}>{t("The guide for callers")}</a>
         <a href={programPath(program)}>{t("The program as a file")}</a>
       </div>
     </section>

@@ -25,7 +25,7 @@ export interface ShownSecretOwner {
     /** Title of the page after it was made. */
     made: string;
     /** What its secret is for. */
-    use: string;
+    use: Child;
     /** What happens to a program that still uses an ended secret. */
     stopped: string;
   };

@@ -1,4 +1,5 @@
 import type { Site } from "../../../services/sites.ts";
+import { docsPath } from "../docs-path.ts";
 import { CopyButton } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import type { Choices } from "./session-filter.ts";
@@ -53,7 +54,9 @@ export function FirstCall(props: { view: View; site: Site; choices: Choices; ori
       <pre id="first-call">{command}</pre>
       <CopyButton view={view} id="first-call" label={t("Command")} />
       <p>
-        <a href="/docs/">{t("How to call from your own code")}</a>
+        <a href={docsPath(view, "integrating", { appid: app?.appid, agentId: agents[0]?.id })}>
+          {t("How to call from your own code")}
+        </a>
       </p>
     </>
   );

@@ -1,10 +1,10 @@
 import { ROLES, type Role } from "../../../access/role.ts";
 import type { Config } from "../../../config.ts";
+import { docsPath } from "../docs-path.ts";
 import { roleMeans, roleText } from "../parts/role-texts.ts";
 import type { View } from "../view.ts";
 
-const GUIDE =
-  "https://github.com/agent-session/agent-session/blob/main/docs/operating.md#from-one-token-to-names-in-five-minutes";
+const GUIDE = "operating#from-one-token-to-names-in-five-minutes";
 
 /** The var of wrangler.toml that lists the people of a role. */
 const LISTS: Record<Role, string> = {
@@ -25,7 +25,7 @@ export function PeopleCard({ view, config, origin }: { view: View; config: Confi
           {t(
             "Everybody here signs in with the ADMIN_TOKEN, and may do everything. With Cloudflare Access in front of /console, each person has a name and a role. It takes five minutes:",
           )}{" "}
-          <a href={GUIDE}>{t("the steps")}</a>
+          <a href={docsPath(view, GUIDE)}>{t("the steps")}</a>
         </p>
       ) : (
         <p>{t("People sign in by Cloudflare Access. The lists of wrangler.toml say who has which role.")}</p>

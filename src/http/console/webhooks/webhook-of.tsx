@@ -1,6 +1,7 @@
 import type { Site } from "../../../services/sites.ts";
 import { endWebhookOverlap, readWebhookSecret, rotateWebhookSecret } from "../../../services/webhook-secrets.ts";
 import { findWebhook, type Webhook } from "../../../services/webhooks.ts";
+import { docsPath } from "../docs-path.ts";
 import type { PageContext } from "../env.ts";
 import { Copyable } from "../parts/parts.tsx";
 import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
@@ -34,8 +35,13 @@ export async function webhookOf(c: PageContext, site: Site) {
     facts: <Copyable view={view} id="webhook-url" label="URL" text={shownUrl(webhook)} />,
     words: {
       made: t("The webhook was added"),
-      use: t(
-        "The receiver verifies deliveries with it: docs/receiving.md. Whoever has it can forge them: keep it out of code, chats and tickets.",
+      use: (
+        <>
+          {t(
+            "The receiver verifies deliveries with it. Whoever has it can forge them: keep it out of code, chats and tickets.",
+          )}{" "}
+          <a href={docsPath(view, "receiving#verify")}>{t("How a receiver verifies")}</a>
+        </>
       ),
       stopped: t("A receiver that knows only a stopped secret refuses deliveries until it gets the new one."),
     },

@@ -44,7 +44,7 @@ describe("a webhook", () => {
     const page = await visitor.press(list, "Add a webhook", { URL: URL_OF });
     expect([page.status, page.heading]).toEqual([200, "The webhook was added"]);
     expect(secretOf(page)).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-    expect(page.text).toContain("docs/receiving.md");
+    expect(page.link("How a receiver verifies")).toBe("/docs/receiving/#verify");
     expect(page.headers.get("refresh")).toBe("600");
     expect(await storedOf(world)).toEqual({
       webhooks: [{ url: URL_OF, events: ALL, status: "enabled", disabled_reason: null }],

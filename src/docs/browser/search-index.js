@@ -1,0 +1,38 @@
+import MiniSearch from "minisearch";
+
+/**
+ * The words of a text: those between blanks and signs, `kefu_id` also as `kefu` and `id`; Chinese, which has no blanks, in pairs of
+ * characters.
+ */
+export function wordsOf(text) {
+  const runs = text.toLowerCase().match(/\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\p{N}_$])+/gu) ?? [];
+  return runs.flatMap((run) => {
+    if (!/\p{Script=Han}/u.test(run)) {
+      const parts = run.split("_").filter((part) => part !== "");
+      return parts.length > 1 ? [run, ...parts] : [run];
+    }
+    const characters = [...run];
+    if (characters.length === 1) return [run];
+    return characters.slice(1).map((character, index) => characters[index] + character);
+  });
+}
+
+/**
+ * @param records places of the docs: src/docs/search-records.ts
+ */
+export function searchIndex(records) {
+  const index = new MiniSearch({
+    fields: ["title", "page", "text"],
+    storeFields: ["url", "page", "title", "text", "weight"],
+    tokenize: wordsOf,
+    processTerm: (term) => term,
+    searchOptions: {
+      boost: { title: 4, page: 2 },
+      prefix: (term) => term.length > 2,
+      combineWith: "OR",
+      boostDocument: (_, __, { weight }) => weight,
+    },
+  });
+  index.addAll(records.map((record, id) => ({ id, ...record })));
+  return index;
+}
