@@ -21,6 +21,7 @@ const pure = [
   "test/access/{fetch-certs,person-role,settings}.test.ts",
   "test/client/{sign,verify-event}.test.ts",
   "test/diagnosis/**/*.test.ts",
+  "test/docs/**/*.test.ts",
   "test/journal/journal.test.ts",
   "test/operations/{auto-title,lists}.test.ts",
   "test/services/agent-list.test.ts",

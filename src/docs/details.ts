@@ -51,7 +51,7 @@ export const DETAIL_EXAMPLES: { about: string; details: string[] }[] = [
       "title: must be a string of 1 to 120 characters, or left out",
       "sbs: must be a string of 1 to 64 characters, or an integer of 1 to 64 digits",
       "ip: must be an IPv4 or IPv6 address",
-      "chat_id: must be an integer from 1 to 9007199254740991, not a string",
+      "chat_id: must be an integer, not a string",
       "sender_type: must be the integer 1, 2 or 3",
       "metadata: must be an object of up to 20 strings of up to 500 characters, under names of 1 to 40 characters of A-Za-z0-9_.-",
       "metadata: must have at most 20 keys",

@@ -1,6 +1,6 @@
 import { anchorsOf, renderMarkdown } from "./markdown.ts";
 import { headingsOf, type Page, plainText } from "./page.ts";
-import type { Language, Texts } from "./texts.ts";
+import { type Language, linkTo, type Texts } from "./texts.ts";
 
 /** A file of the repository that is also a page of the docs. */
 export interface Source {
@@ -27,7 +27,7 @@ export const SOURCES: readonly Source[] = [
 ];
 
 /** The files that the READMEs show but that are no page: their headings stand on the front page. */
-const FRONT: Record<string, Language> = { "README.md": "en", "README.zh-CN.md": "zh" };
+const FRONT = ["README.md", "README.zh-CN.md"];
 
 export interface Files {
   /** The text of a file of the repository, by its path from the project's folder. */
@@ -96,16 +96,13 @@ function addressOf(href: string, file: string, language: Language, files: Files)
   if (target === file) return `#${idOfAnchor(target, anchor, files)}`;
   const source = SOURCES.find((each) => each.file === target || each.chinese === target);
   if (source !== undefined) {
-    const to = source.chinese === target ? "zh" : source.chinese === undefined ? language : "en";
-    const folder = to === "zh" ? "/docs/zh/" : "/docs/";
-    return `${folder}${source.page}/${anchor === "" ? "" : `#${idOfAnchor(target, anchor, files)}`}`;
+    const to = source.chinese === target ? "zh" : language;
+    return linkTo(to, anchor === "" ? source.page : `${source.page}#${idOfAnchor(target, anchor, files)}`);
   }
-  const front = FRONT[target];
-  if (front !== undefined) return `${front === "zh" ? "/docs/zh/" : "/docs/"}${anchor === "" ? "" : "#own-machine"}`;
+  if (FRONT.includes(target)) return linkTo(language, anchor === "" ? "" : "#own-machine");
   const [, program] = /^src\/client\/examples\/(.+)$/.exec(target) ?? [];
   if (program !== undefined) return `/docs/examples/${program}`;
-  if (target === "src/client/examples/")
-    return `/docs/${language === "zh" ? "zh/" : ""}integrating/#programs-in-six-languages`;
+  if (target === "src/client/examples/") return linkTo(language, "integrating#programs-in-six-languages");
   return `${files.repository}/${target.endsWith("/") ? "tree" : "blob"}/main/${target}${hash}`;
 }
 

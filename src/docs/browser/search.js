@@ -1,4 +1,4 @@
-import { searchIndex, wordsOf } from "./search-index.js";
+import { searchIndex, wordsOf } from "./search-index.ts";
 
 const results = document.getElementById("results");
 const everything = document.getElementById("all");

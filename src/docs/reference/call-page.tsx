@@ -156,7 +156,7 @@ function Answers({ call, openapi, texts }: Props) {
         <>
           <h2 id="refusals">{t("Refusals")}</h2>
           {call.kind === "signed" ? (
-            <SignedRefusals call={call} texts={texts} answers={refusals} />
+            <SignedRefusals call={call} openapi={openapi} texts={texts} answers={refusals} />
           ) : (
             <Rows texts={texts} answers={refusals} />
           )}
@@ -166,19 +166,22 @@ function Answers({ call, openapi, texts }: Props) {
   );
 }
 
+/** The headers of answers, each once. */
+function headersOf(answers: { answer: Answer }[], { components }: OpenApi) {
+  const names = new Set(answers.flatMap(({ answer }) => Object.keys(answer.headers ?? {})));
+  return Object.entries(components.headers)
+    .filter(([name]) => names.has(name))
+    .map(([name, { schema, description }]) => ({ name, required: false, schema: { ...schema, description } }));
+}
+
 type Answers = ReturnType<typeof answersOf>;
 
 function Success(props: { texts: Texts; openapi: OpenApi; status: string; answer: Answer }) {
   const { texts, openapi, status, answer } = props;
   const { t } = texts;
-  const { schemas, headers } = openapi.components;
+  const { schemas } = openapi.components;
   const [[media, content] = []] = Object.entries(answer.content ?? {});
-  const named = Object.keys(answer.headers ?? {}).flatMap((name) => {
-    const header = headers[name];
-    return header === undefined
-      ? []
-      : [{ name, required: false, schema: { ...header.schema, description: header.description } }];
-  });
+  const named = headersOf([{ answer }], openapi);
   const fields = content === undefined ? [] : fieldsOf(content.schema, schemas);
   return (
     <section class="beside">
@@ -207,7 +210,7 @@ function Success(props: { texts: Texts; openapi: OpenApi; status: string; answer
   );
 }
 
-function SignedRefusals({ call, texts, answers }: { call: ShownCall; texts: Texts; answers: Answers }) {
+function SignedRefusals({ call, openapi, texts, answers }: Props & { answers: Answers }) {
   const { t } = texts;
   const documented = DOCUMENTED.filter(({ operation }) => operation.path === call.path);
   const codes = answers.map(({ component }) => component as SignedErrorCode).filter(isSignedErrorCode);
@@ -217,6 +220,8 @@ function SignedRefusals({ call, texts, answers }: { call: ShownCall; texts: Text
         <Inline text={t("The body of each is `{0}` with its own `msg`.", '{"code":-1,"msg":"…","data":""}')} />{" "}
         <a href={texts.link("errors#details")}>{t("What x-error-detail says")}</a>
       </p>
+      <h3>{t("Headers of the answer")}</h3>
+      <FieldTable texts={texts} fields={headersOf(answers, openapi)} components={openapi.components.schemas} answer />
       <div class="scroll" tabindex={0}>
         <table class="refusals">
           <thead>

@@ -170,3 +170,6 @@ export function leftOutText({ t }: Pick<View, "t">, said: string): string | unde
     .filter((part) => part !== undefined)
     .join(t(" "));
 }
+
+/** The rules and sentences that this file has words for. */
+export const detailPatterns = (): RegExp[] => [...RULES, ...SENTENCES].map(([pattern]) => pattern);

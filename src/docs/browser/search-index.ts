@@ -1,10 +1,11 @@
 import MiniSearch from "minisearch";
+import type { SearchRecord } from "../search-records.ts";
 
 /**
  * The words of a text: those between blanks and signs, `kefu_id` also as `kefu` and `id`; Chinese, which has no blanks, in pairs of
  * characters.
  */
-export function wordsOf(text) {
+export function wordsOf(text: string): string[] {
   const runs = text.toLowerCase().match(/\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\p{N}_$])+/gu) ?? [];
   return runs.flatMap((run) => {
     if (!/\p{Script=Han}/u.test(run)) {
@@ -17,11 +18,9 @@ export function wordsOf(text) {
   });
 }
 
-/**
- * @param records places of the docs: src/docs/search-records.ts
- */
-export function searchIndex(records) {
-  const index = new MiniSearch({
+/** The index of the places of the docs; a search gives the best first. */
+export function searchIndex(records: SearchRecord[]) {
+  const index = new MiniSearch<SearchRecord & { id: number }>({
     fields: ["title", "page", "text"],
     storeFields: ["url", "page", "title", "text", "weight"],
     tokenize: wordsOf,
@@ -30,7 +29,7 @@ export function searchIndex(records) {
       boost: { title: 4, page: 2 },
       prefix: (term) => term.length > 2,
       combineWith: "OR",
-      boostDocument: (_, __, { weight }) => weight,
+      boostDocument: (_id, _term, stored) => Number(stored?.weight ?? 1),
     },
   });
   index.addAll(records.map((record, id) => ({ id, ...record })));

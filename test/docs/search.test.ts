@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { searchIndex, wordsOf } from "../../src/docs/browser/search-index.ts";
+import { DETAIL_EXAMPLES } from "../../src/docs/details.ts";
+import { WIRE_ERRORS } from "../../src/errors.ts";
+import { site } from "./site.ts";
+
+const INDEX = { en: searchIndex(site("en").records), zh: searchIndex(site("zh").records) };
+const FOLDER = { en: "/docs/", zh: "/docs/zh/" };
+
+const first = (language: "en" | "zh", words: string) => INDEX[language].search(words)[0];
+
+describe.each(["en", "zh"] as const)("the search in %s", (language) => {
+  it("finds the refusal of each message, also when the whole answer is pasted", () => {
+    for (const { message } of Object.values(WIRE_ERRORS)) {
+      for (const words of [message, JSON.stringify({ code: -1, msg: message, data: "" })]) {
+        const found = first(language, words);
+        expect(found?.url).toMatch(new RegExp(`^${FOLDER[language]}errors/#`));
+        expect(found?.title).toContain(message);
+      }
+    }
+  });
+
+  it("finds what each x-error-detail means, with its own ids and numbers too", () => {
+    const details = DETAIL_EXAMPLES.flatMap(({ details }) => details);
+    for (const detail of details) expect(first(language, detail)).toMatchObject({ title: detail });
+    expect(first(language, "kefu_id: 90001 unknown, 90002 disabled")?.title).toBe(
+      "kefu_id: 777 unknown, 10430 disabled",
+    );
+    expect(first(language, "timestamp: must be within 120 s of 1799999999, Unix seconds")?.title).toMatch(
+      /^timestamp: must be within/,
+    );
+    expect(
+      first(language, "kefu_id: item 7 must be an integer from 1 to 9007199254740991, not a string")?.title,
+    ).toMatch(/^kefu_id: item 2/);
+  });
+});
+
+it.each([
+  ["en", "retry", "/docs/integrating/#retry"],
+  ["en", "clock", "/docs/integrating/#clock"],
+  ["en", "create_gd", "/docs/reference/create_gd/"],
+  ["zh", "签名", "/docs/zh/integrating/#sign"],
+  ["zh", "重试", "/docs/zh/integrating/#retry"],
+  ["zh", "时钟", "/docs/zh/integrating/#clock"],
+] as const)("the search in %s leads from %j to %s", (language, words, url) => {
+  expect(
+    INDEX[language]
+      .search(words)
+      .slice(0, 3)
+      .map((found) => found.url),
+  ).toContain(url);
+});
+
+describe("the words of a text", () => {
+  it("are runs of letters and digits, names with a line also in their parts, and Chinese in pairs", () => {
+    expect(wordsOf("kefu_id: 777")).toEqual(["kefu_id", "kefu", "id", "777"]);
+    expect(wordsOf("token验证失败!")).toEqual(["token", "验证", "证失", "失败"]);
+    expect(wordsOf("x-error-detail 错")).toEqual(["x", "error", "detail", "错"]);
+    expect(wordsOf("__ !")).toEqual(["__"]);
+  });
+});
