@@ -11,6 +11,9 @@ import { readText } from "./layered-styles.ts";
  * that is up to date is not written.
  */
 
+/** How a file is called while it is written. */
+const DRAFT = /\.\d+$/;
+
 const assets = join(import.meta.dirname, "../assets");
 
 const { version } = JSON.parse(readText("package.json")) as { version: string };
@@ -25,7 +28,8 @@ for (const [path, content] of Object.entries(files)) write(join(assets, path), c
 for (const folder of ["docs", "console/assets"]) {
   for (const path of readdirSync(join(assets, folder), { recursive: true, withFileTypes: true })) {
     const file = join(path.parentPath, path.name);
-    if (path.isFile() && !(relative(assets, file) in files)) rmSync(file);
+    // Another build may write at the same time: its drafts are its own, and it may have removed what is no longer made.
+    if (path.isFile() && !DRAFT.test(file) && !(relative(assets, file) in files)) rmSync(file, { force: true });
   }
 }
 

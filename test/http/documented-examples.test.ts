@@ -90,7 +90,7 @@ describe("the documented examples, byte for byte", () => {
   });
 });
 
-describe("the signature vectors of the guide and the README", () => {
+describe("the signature vectors of the docs and the README", () => {
   it.each([ACCEPTED_VECTOR, DOCUMENTED_VECTOR])("are right: %o", async ({ body, signature }) => {
     expect(await hmac(VECTOR_SECRET, body)).toBe(signature);
   });
