@@ -28,7 +28,9 @@ export function errorsPage(texts: Texts): Page {
         />
       </p>
       <p>
-        <a href={texts.link("check")}>{t("Check a request")}</a>:{" "}
+        <a href={texts.link("check")}>{t("Check a request")}</a>
+        {t(":")}
+        {t(" ")}
         {t("paste what you sent, and the page names the mistake. It sends nothing.")}
       </p>
       <h2 id="refusals">{t("Refusals")}</h2>

@@ -1,19 +1,17 @@
 import { raw } from "hono/html";
 import { type SignedErrorCode, WIRE_ERRORS } from "../errors.ts";
 import { FAILURES } from "../openapi/failures.ts";
+import { Inline } from "./inline.tsx";
 import { codeBlock } from "./markdown.ts";
 import { headingsOf, type Page } from "./page.ts";
 import { CALLERS } from "./programs.ts";
 import type { Texts } from "./texts.ts";
 
-/** The signed call in a shell: four lines of code and the answer. test/e2e/docs-commands.test.ts runs it as it stands. */
-export const FOUR_LINES = `export BASE_URL=https://sessions.example.com APPID=YOUR_APPID SECRET=YOUR_SECRET
-BODY='{"appid":"'$APPID'","timestamp":'$(date +%s)',"ranstr":"'$(openssl rand -hex 16)'","sbs":"customer_001","sbs_mc":"Wang Wei","ip":"203.0.113.7","content":"Where is my order?","kefu_id":[10411],"fzr_uid":10411}'
-SIGNATURE=$(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" | sed 's/.* //')
-curl -sS -i "$BASE_URL/openapi/chat/create_gd" -H 'Content-Type: application/json' -H "x-chat-signature: $SIGNATURE" -d "$BODY"`;
+/** What the reader of this deployment puts in front of the commands. */
+const VARIABLES = "export BASE_URL=https://sessions.example.com APPID=YOUR_APPID SECRET=YOUR_SECRET\n";
 
-/** @param ownMachine the commands of the README that issue an app on one's own machine */
-export function frontPage(texts: Texts, ownMachine: string): Page {
+/** @param readme its commands are those of this page: the first call, and how to make an app on one's own machine */
+export function frontPage(texts: Texts, readme: string): Page {
   const { t, link } = texts;
   const codes = Object.keys(WIRE_ERRORS) as SignedErrorCode[];
   const doors = [
@@ -35,9 +33,10 @@ export function frontPage(texts: Texts, ownMachine: string): Page {
       <p>
         {t("You need an appid, its secret and the id of an agent. The operator of this service gives them to you.")}
       </p>
-      {raw(codeBlock(FOUR_LINES, "sh"))}
-      <p>{t("The answer is the number of the new session:")}</p>
-      {raw(codeBlock('{"code":1,"msg":"ok","data":{"chat_id":1}}', "json"))}
+      {raw(codeBlock(VARIABLES + commandsOf(readme, "BODY="), "sh"))}
+      <p>
+        <Inline text={t("The answer has the number of the new session in `chat_id`.")} />
+      </p>
       <p>
         {t("Something else came back?")} <a href={link("errors")}>{t("Find the error")}</a>
         {t(".")}
@@ -70,7 +69,7 @@ export function frontPage(texts: Texts, ownMachine: string): Page {
       <p>{t("In a checkout of the repository, start the service. It needs Node 20 and no account.")}</p>
       {raw(codeBlock("npm ci && npm start", "sh"))}
       <p>{t("In a second terminal, make a site, an agent and an app, then call:")}</p>
-      {raw(codeBlock(ownMachine, "sh"))}
+      {raw(codeBlock(commandsOf(readme, "export BASE_URL="), "sh"))}
     </>,
   );
   return {
@@ -82,4 +81,12 @@ export function frontPage(texts: Texts, ownMachine: string): Page {
     body,
     headings: headingsOf(body),
   };
+}
+
+/** The block of commands of a README that begins in a certain way. @throws Error when there is none */
+function commandsOf(readme: string, beginning: string): string {
+  const blocks = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
+  const found = blocks.find((block) => block.startsWith(beginning));
+  if (found === undefined) throw new Error(`a README has no commands that begin with ${beginning}`);
+  return found;
 }

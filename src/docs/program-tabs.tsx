@@ -62,7 +62,7 @@ function Panel(props: {
   return (
     <section aria-label={`${language}, ${t(kind === "caller" ? "opens a session" : "receives events")}`}>
       {raw(codeBlock(commands + byServer, "sh"))}
-      <p>{t("Needs {0}.", /\d/.test(needs) ? `${needs}+` : needs)}</p>
+      <p>{t("Needs {0}.", /\d/.test(needs) ? t("{0} or later", needs) : needs.replaceAll(", ", t(", ")))}</p>
       <details>
         <summary>{children}</summary>
         <ul>

@@ -42,7 +42,7 @@ export function sitePages(language: Language, input: SiteInput, assets: Omit<Sit
     receivers: String(<ProgramTabs texts={texts} kind="receiver" programs={RECEIVERS} sources={sources} />),
   };
   const pages: Page[] = [
-    frontPage(texts, ownMachine(input.read(language === "zh" ? "README.zh-CN.md" : "README.md"))),
+    frontPage(texts, input.read(language === "zh" ? "README.zh-CN.md" : "README.md")),
     ...SOURCES.map((source) => markdownPage(source, texts, input, parts)),
     errorsPage(texts),
     checkPage(language, assets.check[language]),
@@ -67,11 +67,4 @@ export function framedPages(pages: Page[], texts: Texts, assets: Assets): Record
   const missing = [...texts.missing].map((english) => `  ${JSON.stringify(english)}: "",`);
   if (missing.length > 0) throw new Error(`src/docs/zh.json has no Chinese for\n${missing.join("\n")}`);
   return Object.fromEntries(files);
-}
-
-/** The commands of a README that issue an app and call it, as they stand there. */
-function ownMachine(readme: string): string {
-  const [, block] = /^```sh\n(export BASE_URL=http.*?)^```/ms.exec(readme) ?? [];
-  if (block === undefined) throw new Error("a README has no block of commands that sets BASE_URL");
-  return block;
 }

@@ -105,7 +105,7 @@ function programsTable(programs: readonly Program[], { texts, up }: TableInput):
   const rows = programs.map(({ file, language, needs }) => [
     language,
     `[${file}](${up}src/client/examples/${file})`,
-    /\d/.test(needs) ? t("{0} or later", needs) : needs,
+    /\d/.test(needs) ? t("{0} or later", needs) : needs.replaceAll(", ", t(", ")),
   ]);
   return table([t("language"), t("file"), t("needs")], rows);
 }

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
-import { DESKTOP, openBrowser, PHONE } from "../support/open-browser.ts";
+import { DESKTOP, openBrowser, PHONE, signedInPage } from "../support/open-browser.ts";
+import { run } from "../support/run-cli.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -20,89 +21,215 @@ afterAll(async () => {
   await worker?.close();
 });
 
-/** A page that collects what its policy refused, its errors, and its requests to other origins. */
-async function open(path: string, options: { viewport?: typeof DESKTOP; colorScheme?: "light" | "dark" } = {}) {
+/** A page that collects what its policy refused, its errors, and every address that it asked for. */
+async function open(path: string, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ baseURL: worker.url, viewport: DESKTOP, ...options });
   const page = await context.newPage();
   const complaints: string[] = [];
+  const asked: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("request", (request) => {
-    const url = request.url();
-    if (!url.startsWith(worker.url) && !url.startsWith("data:")) complaints.push(`asked for ${url}`);
+    asked.push(request.url());
+    if (!request.url().startsWith(worker.url)) complaints.push(`asked for ${request.url()}`);
   });
   await page.goto(path, { waitUntil: "networkidle" });
-  return { page, complaints };
+  return { page, complaints, asked };
 }
 
-const overflow = (page: Page) => page.evaluate("document.documentElement.scrollWidth - innerWidth");
-const background = (page: Page) => page.evaluate("getComputedStyle(document.body).backgroundColor");
+const addressOf = (page: Page) => page.url().replace(worker.url, "");
+
+/** One page of each kind. */
+const KINDS = [
+  "/",
+  ...["integrating/", "receiving/", "retrying/", "errors/", "search/#q=kefu_id", "reference/", "operating/", "client/"],
+  ...["reference/create_gd/", "reference/session.created/", "reference/changeWebhook/"],
+];
 
 describe.each([
-  ["a desk, light", { viewport: DESKTOP, colorScheme: "light" }],
-  ["a phone, dark", { viewport: PHONE, colorScheme: "dark" }],
-] as const)("on %s", (_, options) => {
-  it("draws the guide within its policy and its width, and loads nothing from other origins", async () => {
-    const { page, complaints } = await open("/", options);
-    expect(new URL(page.url()).pathname).toBe("/docs/");
-    expect(await page.locator("h1").textContent()).toContain("support session");
-    expect(await page.locator("[data-origin]").first().textContent()).toBe(worker.url);
-    expect(await overflow(page)).toBe(0);
-    await page.evaluate(AXE);
-    const found = await page.evaluate(
-      "axe.run({ runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag22aa'] } })",
-    );
-    const { violations } = found as { violations: { id: string; nodes: { html: string }[] }[] };
-    expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
-    expect(complaints).toEqual([]);
+  ["a desk, light, English", { viewport: DESKTOP, colorScheme: "light" }, "/docs/"],
+  ["a phone, dark, Chinese", { viewport: PHONE, colorScheme: "dark" }, "/docs/zh/"],
+] as const)("on %s", (_, options, folder) => {
+  it.each(KINDS)(
+    "%s is drawn within its policy and its width, is fit for all readers, and asks nobody else",
+    async (kind) => {
+      const path = kind === "/" ? folder : folder + kind;
+      const { page, complaints } = await open(path, options);
+      expect(await page.locator("h1").count()).toBe(1);
+      if (kind.includes("#q=")) await page.locator("#results li").first().waitFor();
+      expect([path, await page.evaluate("document.documentElement.scrollWidth - innerWidth")]).toEqual([path, 0]);
+      await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
+      await page.evaluate(AXE);
+      const found = await page.evaluate(
+        "axe.run({ runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag22aa'] } })",
+      );
+      const { violations } = found as { violations: { id: string; nodes: { html: string }[] }[] };
+      expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
+      expect(complaints).toEqual([]);
+    },
+  );
+});
+
+describe("a newcomer", () => {
+  it.each([
+    ["English", "en-GB", "Docs", "The guide for callers", "/docs/", "Show placeholders"],
+    ["Chinese", "zh-CN", "文档", "调用方指南", "/docs/zh/", "改回占位符"],
+  ] as const)(
+    "comes from the console in %s to a first accepted call with commands that hold his own app",
+    async (_, locale, docs, guide, folder, forget) => {
+      const { siteId, appid, secret } = await worker.provision([10411]);
+      const page = await signedInPage(browser, worker, { locale });
+      await page.goto(`/console/sites/${siteId}/apps/${appid}`);
+      const [address = ""] = await page
+        .getByRole("link", { name: guide })
+        .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
+      expect(address).toBe(`${folder}integrating/?appid=${appid}&agent=10411`.replace(/&agent=\d+$/, "&agent=10411"));
+      await page.getByRole("link", { name: guide }).click();
+      await page.locator("[data-own]").waitFor();
+      expect(addressOf(page)).toBe(`${folder}integrating/`);
+
+      // The values go with the reader, from page to page.
+      await page.locator("header .brand").click();
+      await page.waitForURL(`**${folder}`);
+      const commands = await page.locator("main pre code").first().innerText();
+      expect(commands).toContain(`BASE_URL=${worker.url} APPID=${appid} `);
+      const said = await run("sh", [], { input: commands.replace("SECRET=YOUR_SECRET", `SECRET=${secret}`) });
+      expect(said.stdout).toBe('{"code":1,"msg":"ok","data":{"chat_id":1}}');
+      const { items } = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/sessions`);
+      expect(items).toHaveLength(1);
+
+      await page.getByRole("button", { name: forget }).click();
+      expect(await page.locator("main pre code").first().innerText()).toContain("APPID=YOUR_APPID");
+      await page
+        .locator("header")
+        .getByRole("link", { name: locale === "en-GB" ? "Console" : "控制台" })
+        .click();
+      await page.locator("header").getByRole("link", { name: docs, exact: true }).waitFor();
+    },
+  );
+
+  it.each([
+    ["en", "token验证失败!", "401 token验证失败! Verification failed", "/docs/errors/#token_invalid"],
+    ["en", "kefu_id: 90001 unknown", "kefu_id: 777 unknown, 10430 disabled", "/docs/errors/#details-agents"],
+    [
+      "en",
+      "timestamp: must be within 300 s of 1799999999, Unix seconds",
+      "timestamp: must be within",
+      "/docs/errors/#details-timestamp",
+    ],
+    ["zh", "ranstr: was already used", "ranstr: was already used", "/docs/zh/errors/#details-timestamp"],
+    [
+      "zh",
+      '{"code":-1,"msg":"当前状态不允许操作","data":""}',
+      "409 当前状态不允许操作",
+      "/docs/zh/errors/#state_forbids",
+    ],
+  ] as const)(
+    "pastes in %s the error %s into the search, and is led to its cure; nothing of it is sent",
+    async (language, error, title, target) => {
+      const { page, complaints, asked } = await open(
+        language === "en" ? "/docs/integrating/" : "/docs/zh/integrating/",
+      );
+      await page.keyboard.press("/");
+      await page.keyboard.type(error);
+      await page.keyboard.press("Enter");
+      const first = page.locator("#results li a").first();
+      await first.waitFor();
+      expect(await first.innerText()).toContain(title);
+      await first.click();
+      await page.waitForURL(`**${target}`);
+      expect(asked.filter((address) => new URL(address).search !== "" || /90001|799999999/.test(address))).toEqual([]);
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  it("finds nothing, is told so, and may look in the other language", async () => {
+    const { page } = await open("/docs/search/#q=签名");
+    await page.getByText("Nothing was found for “签名”.").waitFor();
+    await page.getByText("Search the pages in 中文").click();
+    await page.locator("#results li a").first().waitFor();
+    expect(addressOf(page)).toBe(`/docs/zh/search/#q=${encodeURIComponent("签名")}`);
   });
 
-  it("draws the reference within its policy and its width, and loads nothing from other origins", async () => {
-    const { page, complaints } = await open("/docs/reference/#/signed-operations/createsession", options);
-    await page.getByText("Idempotency-Key", { exact: true }).first().waitFor();
-    await page.getByText("customer_001").first().waitFor();
-    expect(await overflow(page)).toBe(0);
-    expect(complaints).toEqual([]);
+  it.each([
+    ["/docs/integrating/", "#retry", "/docs/zh/integrating/#retry"],
+    ["/docs/zh/receiving/", "#when-an-attempt-fails", "/docs/receiving/#when-an-attempt-fails"],
+    ["/docs/errors/", "#too_many_requests", "/docs/zh/errors/#too_many_requests"],
+    ["/docs/zh/reference/add_kf/", "#refusals", "/docs/reference/add_kf/#refusals"],
+    ["/docs/zh/operating/", "#pruning", "/docs/operating/#pruning"],
+  ])("changes the language on %s at %s, and reads on at the same place", async (path, anchor, target) => {
+    const { page } = await open(path);
+    await page.locator(anchor).evaluate((heading) => heading.scrollIntoView());
+    await page.locator("[data-language]").click();
+    await page.waitForURL(`**${target}`);
+    const top = await page.locator(anchor).evaluate((heading) => heading.getBoundingClientRect().top);
+    expect(top).toBeGreaterThanOrEqual(0);
+    expect(top).toBeLessThan(DESKTOP.height / 2);
+  });
+
+  it("copies commands whole with a button, the address of this deployment in them", async () => {
+    const { page } = await open("/docs/", { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.locator(".frame").first().hover();
+    await page.getByRole("button", { name: "Copy" }).first().click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+    expect(copied.split("\n").slice(0, 1)).toEqual([
+      `export BASE_URL=${worker.url} APPID=YOUR_APPID SECRET=YOUR_SECRET`,
+    ]);
+    expect(copied).toContain("openssl dgst -sha256 -hmac");
   });
 });
 
-it("shows the examples of the chosen language, also without scripts", async () => {
-  const context = await browser.newContext({ baseURL: worker.url, javaScriptEnabled: false });
-  const page = await context.newPage();
-  await page.goto("/docs/");
-  for (const [nth, kind] of ["caller", "receiver"].entries()) {
-    const tabs = page.locator(".tabs").nth(nth);
-    const shown = () => tabs.locator(".panels section:visible").getAttribute("aria-label");
-    expect(await shown()).toBe(`Shell, ${kind}`);
-    for (const language of ["Java", "Go", "PHP", "Python", "Node"]) {
-      await tabs.locator(".labels").getByText(language, { exact: true }).click();
-      expect(await shown()).toBe(`${language}, ${kind}`);
-    }
+it("puts nothing into commands that a shell would run", async () => {
+  const bad = encodeURIComponent("$(touch pwned)");
+  const { page } = await open(`/docs/?appid=${bad}&agent=${encodeURIComponent("1; ls")}`);
+  expect(await page.locator("main").innerText()).not.toContain("pwned");
+  expect(await page.locator("[data-own]").isVisible()).toBe(false);
+  expect(addressOf(page)).toBe("/docs/");
+});
+
+it("leads from the addresses that the guide had to where the text stands now", async () => {
+  for (const [old, now] of [
+    ["/docs/#sign", "/docs/integrating/"],
+    ["/docs/#retry", "/docs/retrying/"],
+    ["/docs/#refusals", "/docs/errors/"],
+    ["/docs/#token_invalid", "/docs/errors/#token_invalid"],
+  ] as const) {
+    const { page } = await open(old);
+    await page.waitForURL(`**${now}`);
   }
 });
 
-it("finds a word in the reference's search", async () => {
-  const { page, complaints } = await open("/docs/reference/");
-  // The search builds its index before it answers.
-  await page
-    .getByText(/^Search/)
-    .first()
-    .waitFor();
-  await page.keyboard.press("Control+k");
-  await page.locator("input:focus").waitFor();
-  await page.keyboard.type("overlap");
-  await page.getByText("Rotate an app's secret").first().waitFor();
-  expect(complaints).toEqual([]);
-});
+describe("without a script", () => {
+  const still = () => open("/docs/integrating/", { javaScriptEnabled: false });
 
-it("keeps the dark theme that was chosen in the reference when the guide is opened", async () => {
-  const { page } = await open("/docs/reference/", { colorScheme: "light" });
-  const light = await background(page);
-  await page.locator('[data-component-name*="MoonIcon"]').click();
-  await page.locator(".pages").getByText("Guide").click();
-  await page.waitForURL("**/docs/");
-  await page.waitForLoadState("networkidle");
-  expect(await background(page)).not.toBe(light);
+  it("the programs show the chosen language", async () => {
+    for (const [path, kind] of [
+      ["/docs/integrating/", "opens a session"],
+      ["/docs/receiving/", "receives events"],
+    ] as const) {
+      const { page } = await open(path, { javaScriptEnabled: false });
+      const shown = () => page.locator(".panels section:visible").getAttribute("aria-label");
+      expect(await shown()).toBe(`Shell, ${kind}`);
+      for (const language of ["Java", "Go", "PHP", "Python", "Node"]) {
+        await page.locator(".labels").getByText(language, { exact: true }).click();
+        expect(await shown()).toBe(`${language}, ${kind}`);
+      }
+    }
+  });
+
+  it("the reference, the errors and the other language are a link away, and the search lists all pages", async () => {
+    const { page } = await still();
+    await page.locator("[data-language]").click();
+    await page.waitForURL("**/docs/zh/integrating/");
+    await page.locator("header nav").getByText("接口参考").click();
+    await page.getByText("POST /openapi/chat/create_gd").click();
+    expect(await page.getByText("只序列化一次").count()).toBeGreaterThan(0);
+    await page.locator("#find").fill("错误");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/docs/zh/search/**");
+    expect(await page.locator(".all a").count()).toBeGreaterThan(60);
+  });
 });
