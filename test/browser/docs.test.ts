@@ -93,7 +93,7 @@ describe("a newcomer", () => {
       // The values go with the reader, from page to page.
       await page.locator("header .brand").click();
       await page.waitForURL(`**${folder}`);
-      const commands = await page.locator("main pre code").first().innerText();
+      const commands = (await page.locator("main pre code").first().textContent()) ?? "";
       expect(commands).toContain(`BASE_URL=${worker.url} APPID=${appid} `);
       const said = await run("sh", [], { input: commands.replace("SECRET=YOUR_SECRET", `SECRET=${secret}`) });
       expect(said.stdout).toBe('{"code":1,"msg":"ok","data":{"chat_id":1}}');
@@ -101,7 +101,7 @@ describe("a newcomer", () => {
       expect(items).toHaveLength(1);
 
       await page.getByRole("button", { name: forget }).click();
-      expect(await page.locator("main pre code").first().innerText()).toContain("APPID=YOUR_APPID");
+      expect(await page.locator("main pre code").first().textContent()).toContain("APPID=YOUR_APPID");
       await page
         .locator("header")
         .getByRole("link", { name: locale === "en-GB" ? "Console" : "控制台" })
@@ -137,7 +137,7 @@ describe("a newcomer", () => {
       await page.keyboard.press("Enter");
       const first = page.locator("#results li a").first();
       await first.waitFor();
-      expect(await first.innerText()).toContain(title);
+      expect(await first.textContent()).toContain(title);
       await first.click();
       await page.waitForURL(`**${target}`);
       expect(asked.filter((address) => new URL(address).search !== "" || /90001|799999999/.test(address))).toEqual([]);
@@ -185,7 +185,7 @@ describe("a newcomer", () => {
 it("puts nothing into commands that a shell would run", async () => {
   const bad = encodeURIComponent("$(touch pwned)");
   const { page } = await open(`/docs/?appid=${bad}&agent=${encodeURIComponent("1; ls")}`);
-  expect(await page.locator("main").innerText()).not.toContain("pwned");
+  expect(await page.locator("main").textContent()).not.toContain("pwned");
   expect(await page.locator("[data-own]").isVisible()).toBe(false);
   expect(addressOf(page)).toBe("/docs/");
 });
