@@ -45,7 +45,7 @@ describe("the threat model", () => {
 
   it("says for each attacker what stops them", () => {
     const sections = page.split(/^## /m).slice(2);
-    expect(sections).toHaveLength(17);
+    expect(sections).toHaveLength(18);
     for (const section of sections) expect(section).toMatch(/^\| stopped \|/m);
   });
 });

@@ -83,8 +83,9 @@ function refusalsTable({ texts }: TableInput): string {
   const codes = Object.keys(WIRE_ERRORS) as SignedErrorCode[];
   const rows = codes.flatMap((code) => {
     const { status, message } = WIRE_ERRORS[code];
+    const name = t(FAILURES[code].name);
     return FAILURES[code].causes.map(({ cause, cure }, index) => [
-      index === 0 ? `${status} \`${message}\`` : "",
+      index === 0 ? `${status} \`${message}\`${name === message ? "" : ` ${name}`}` : "",
       t(cause),
       t(cure),
     ]);

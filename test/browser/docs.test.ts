@@ -182,7 +182,10 @@ describe("a newcomer", () => {
   });
 });
 
-it("puts nothing into commands that a shell would run", async () => {
+it("puts the app of a link into commands and says so, and nothing that a shell would run", async () => {
+  const known = await open("/docs/?appid=another-shop&agent=7");
+  expect(await known.page.locator("main pre").first().textContent()).toContain("APPID=another-shop SECRET=YOUR_SECRET");
+  expect(await known.page.locator("[data-own]").textContent()).toContain("another-shop");
   const bad = encodeURIComponent("$(touch pwned)");
   const { page } = await open(`/docs/?appid=${bad}&agent=${encodeURIComponent("1; ls")}`);
   expect(await page.locator("main").textContent()).not.toContain("pwned");

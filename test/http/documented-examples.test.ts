@@ -95,7 +95,7 @@ describe("the signature vectors of the docs and the README", () => {
     expect(await hmac(VECTOR_SECRET, body)).toBe(signature);
   });
 
-  it("are accepted where the guide says so, at the vector's timestamp, and a session is opened as it says", async () => {
+  it("are accepted where the docs say so, at the vector's timestamp, and a session is opened as they say", async () => {
     await reset();
     await applyD1Migrations(env.DB, env.MIGRATIONS);
     const world = await documentedWorld(VECTOR_SECRET);

@@ -7,7 +7,7 @@ interface Program {
   run: string;
 }
 
-/** The programs by the word for their language in an address. The guide of /docs shows the same. */
+/** The programs by the word for their language in an address. The docs show the same: src/docs/programs.ts. */
 export const PROGRAMS = {
   shell: { language: "Shell", file: "create-session.sh", run: "sh create-session.sh" },
   node: { language: "Node", file: "create-session.mjs", run: "node create-session.mjs" },
