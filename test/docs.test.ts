@@ -255,7 +255,7 @@ describe("the page on integrating", () => {
       expect(Object.keys(properties).length).toBeGreaterThan(4);
       for (const [field, rule] of Object.entries(properties)) {
         const row = rows.find(([names = ""]) => names.split(", ").includes(`\`${field}\``));
-        expect([field, row?.[2]]).toEqual([field, required.includes(field) ? "yes" : "no"]);
+        expect([field, row?.[2]]).toEqual([field, required.includes(field) ? "required" : "optional"]);
         const said = row?.at(-1)?.replaceAll(/(\d),(?=\d{3})/g, "$1");
         for (const limit of limitsOf(rule)) expect([field, said]).toEqual([field, expect.stringContaining(limit)]);
       }

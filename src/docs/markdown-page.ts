@@ -83,7 +83,7 @@ function prepared(markdown: string, parts: Record<string, string>): string {
     .replace(/^(?:English \| \[|\[English\]\().*\n/m, "")
     .replace(/(?:^(?:\d+\.|-) \[[^\]]+\]\(#[^)]+\).*\n){4,}/m, "")
     .replaceAll(/<!-- made: (.*?) -->\n(.*?)<!-- \/made -->/gs, (_, name: string, written: string) =>
-      name in parts ? `\n@@${name}@@\n` : written,
+      name in parts ? `\n@@${name}@@\n` : `<div class="made">\n\n${written}\n</div>\n`,
     );
 }
 

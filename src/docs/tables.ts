@@ -58,10 +58,10 @@ function fieldsTable(name: string, { texts, openapi }: TableInput): string {
   const rows = fieldsOf(body.schema, schemas).map((field) => [
     `\`${field.name}\``,
     typeText(t, field.schema, schemas),
-    t(field.required ? "yes" : "no"),
+    t(field.required ? "required" : "optional"),
     ruleOf(field, texts, schemas),
   ]);
-  return table([t("field"), t("type"), t("required"), t("rule")], rows);
+  return table([t("field"), t("type"), "", t("rule")], rows);
 }
 
 /** What a field is and what it may hold, in one line. */
