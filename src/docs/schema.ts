@@ -64,8 +64,10 @@ export function ruleTexts(t: T, given: JsonSchema, components: Components): stri
   };
   const [least, most] = [of("minimum"), of("maximum")];
   const rules = [
-    ...(schema.const === undefined ? [] : [t("always {0}", code(schema.const))]),
-    ...(Array.isArray(schema.enum) ? [t("one of {0}", schema.enum.map(code).join(t(", ")))] : []),
+    ...(onlyValue(schema) === undefined ? [] : [t("always {0}", code(onlyValue(schema)))]),
+    ...(Array.isArray(schema.enum) && schema.enum.length > 1
+      ? [t("one of {0}", schema.enum.map(code).join(t(", ")))]
+      : []),
     ...range(of("minLength"), of("maxLength"), "characters"),
     ...range(of("minItems"), of("maxItems"), "items"),
     ...range(of("minProperties"), of("maxProperties"), "pairs"),
@@ -116,10 +118,33 @@ export function fieldsOf(given: JsonSchema, components: Components, prefix = "")
 
 function within(schema: JsonSchema, components: Components, name: string): Field[] {
   if (schema.properties !== undefined) return fieldsOf(schema, components, `${name}.`);
+  const objects = alternatives(schema).filter((each) => resolve(each, components).properties !== undefined);
+  // Of several forms, each stands on a page of its own: the data of events.
+  if (objects.length === 1) return objects.flatMap((each) => fieldsOf(each, components, `${name}.`));
   const items = schema.items as JsonSchema | undefined;
   if (items === undefined) return [];
   return fieldsOf(items, components, `${name}[].`);
 }
+
+/** The value that a schema allows, when it is one alone. */
+const onlyValue = ({ const: value, enum: values }: JsonSchema): unknown =>
+  value ?? (Array.isArray(values) && values.length === 1 ? values[0] : undefined);
+
+/** The forms that a body may have, each with a name: `kind: site`, or that of its schema. A body with one form has it without a name. */
+export function formsOf(given: JsonSchema, components: Components): { name?: string; schema: JsonSchema }[] {
+  const forms = alternatives(resolve(given, components)).map((each) => ({
+    schema: resolve(each, components),
+    component: String(each.$ref ?? "").slice(REF.length),
+  }));
+  if (forms.length === 0 || forms.some(({ schema }) => schema.properties === undefined)) return [{ schema: given }];
+  return forms.map(({ schema, component }) => {
+    const told = Object.entries(schema.properties ?? {}).find(([, property]) => onlyValue(property) !== undefined);
+    return { schema, name: told === undefined ? component : `${told[0]}: ${String(onlyValue(told[1]))}` };
+  });
+}
+
+/** Stands for a text of which there is no example. */
+const UNKNOWN = "…";
 
 /** A value that a schema describes, made of its examples. */
 export function exampleOf(given: JsonSchema, components: Components): unknown {
@@ -133,12 +158,18 @@ export function exampleOf(given: JsonSchema, components: Components): unknown {
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
   if (type === "array") return schema.items === undefined ? [] : [exampleOf(schema.items as JsonSchema, components)];
   if (type === "object") {
-    const entries = Object.entries(schema.properties ?? {});
-    return Object.fromEntries(entries.map(([name, property]) => [name, exampleOf(property, components)]));
+    const entries = Object.entries(schema.properties ?? {}).map(([name, property]) => [
+      name,
+      exampleOf(property, components),
+    ]);
+    // A field that may be left out is left out where nobody gave an example of it.
+    return Object.fromEntries(
+      entries.filter(([name, value]) => value !== UNKNOWN || schema.required?.includes(String(name))),
+    );
   }
   if (type === "integer" || type === "number") return schema.minimum ?? 0;
   if (type === "boolean") return true;
-  return type === "null" ? null : "…";
+  return type === "null" ? null : UNKNOWN;
 }
 
 /** The rules of a field that its description does not say already: `1 to 100` is not said twice. */

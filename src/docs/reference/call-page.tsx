@@ -4,7 +4,7 @@ import { DOCUMENTED } from "../../operations/index.ts";
 import { CodeExample } from "../code-example.tsx";
 import { Described, Inline } from "../inline.tsx";
 import { headingsOf, type Page } from "../page.ts";
-import { exampleOf, fieldsOf } from "../schema.ts";
+import { exampleOf, fieldsOf, formsOf } from "../schema.ts";
 import type { Texts } from "../texts.ts";
 import { FieldTable } from "./field-table.tsx";
 import { type Answer, answersOf, type OpenApi, type ShownCall } from "./openapi.ts";
@@ -120,7 +120,14 @@ type Media = NonNullable<Answer["content"]>[string];
 
 function bodiesOf({ schema, example, examples }: Media, schemas: OpenApi["components"]["schemas"]): Body[] {
   if (examples !== undefined) return Object.values(examples);
-  return [{ summary: "", value: example ?? exampleOf(schema, schemas) }];
+  if (example !== undefined) return [{ summary: "", value: example }];
+  return formsOf(schema, schemas).map((form) => ({ summary: "", value: exampleOf(form.schema, schemas) }));
+}
+
+/** The examples of an answer as its media type writes them: NDJSON has one a line. */
+function answerTexts(media: string | undefined, bodies: Body[]): string[] {
+  if (media === "application/x-ndjson") return [bodies.map(({ value }) => JSON.stringify(value)).join("\n")];
+  return bodies.map(({ value }) => (media?.includes("json") ? JSON.stringify(value, null, 2) : String(value)));
 }
 
 /** The request as it goes over the wire. */
@@ -182,13 +189,22 @@ function Success(props: { texts: Texts; openapi: OpenApi; status: string; answer
   const { schemas } = openapi.components;
   const [[media, content] = []] = Object.entries(answer.content ?? {});
   const named = headersOf([{ answer }], openapi);
-  const fields = content === undefined ? [] : fieldsOf(content.schema, schemas);
+  const forms = content === undefined ? [] : formsOf(content.schema, schemas);
   return (
     <section class="beside">
       <div>
         <h3 class="status good">{status}</h3>
         <Described texts={texts} text={answer.description} />
-        {fields.length > 0 && <FieldTable texts={texts} fields={fields} components={schemas} answer />}
+        {forms.map(({ name, schema }) => (
+          <>
+            {name && (
+              <h4>
+                <code>{name}</code>
+              </h4>
+            )}
+            <FieldTable texts={texts} fields={fieldsOf(schema, schemas)} components={schemas} answer />
+          </>
+        ))}
         {named.length > 0 && (
           <>
             <h3>{t("Headers of the answer")}</h3>
@@ -198,12 +214,8 @@ function Success(props: { texts: Texts; openapi: OpenApi; status: string; answer
       </div>
       <div class="examples">
         {content !== undefined &&
-          bodiesOf(content, schemas).map(({ value }) => (
-            <CodeExample
-              text={media?.includes("json") ? JSON.stringify(value, null, 2) : String(value)}
-              title={media === "application/json" ? undefined : media}
-              language="json"
-            />
+          answerTexts(media, bodiesOf(content, schemas)).map((text) => (
+            <CodeExample text={text} title={media === "application/json" ? undefined : media} language="json" />
           ))}
       </div>
     </section>

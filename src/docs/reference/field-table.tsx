@@ -7,6 +7,7 @@ import type { Texts } from "../texts.ts";
 export function FieldTable(props: { texts: Texts; fields: Field[]; components: Components; answer?: boolean }) {
   const { texts, fields, components, answer = false } = props;
   const { t } = texts;
+  if (fields.length === 0) return null;
   return (
     <div class="scroll" tabindex={0}>
       <table class="fields">
