@@ -13,7 +13,17 @@ const NEW_FILES = join(import.meta.dirname, "throw-away");
 
 /** Cheap tests that depend on the lists of operations, events, statuses and fields. */
 const TESTS = [
-  ...["architecture", "docs", "docs-receiving", "docs-zh", "client/verify-event", "openapi/events", "openapi/limits"],
+  ...[
+    "architecture",
+    "docs",
+    "docs-receiving",
+    "docs-zh",
+    "docs/glossary",
+    "docs/pages",
+    "client/verify-event",
+    "openapi/events",
+    "openapi/limits",
+  ],
   ...["http/admin-lists", "http/admin-webhooks", "http/documented-examples", "http/envelope", "http/signed-routes"],
   ...["http/console/language", "http/console/webhooks/webhooks", "operations/add-agents", "operations/create-session"],
   ...["operations/events", "operations/lists", "signed/fingerprint", "store/schema", "store/home/read-session"],
