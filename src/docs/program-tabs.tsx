@@ -7,7 +7,7 @@ import type { Texts } from "./texts.ts";
 /** The settings of a program, in front of its command. */
 const SETTINGS = {
   caller: "BASE_URL=https://sessions.example.com APPID=YOUR_APPID SECRET=YOUR_SECRET AGENT_ID=10411 \\\n  ",
-  receiver: "SECRET=whsec_… SEEN=events ",
+  receiver: "mkdir -p events\nSECRET=whsec_… SEEN=events ",
 };
 
 const MARKUP: Record<string, string> = { sh: "sh", mjs: "js", py: "python", php: "php", go: "go", java: "java" };
