@@ -313,7 +313,7 @@ const ANSWERS: Record<string, (() => Response)[]> = {
     refusal(503, WIRE_ERRORS.unavailable.message, { "x-error-detail": "the site is closed for now" }),
   ],
   "any other 503": [refusal(503, WIRE_ERRORS.unavailable.message), strange(503)],
-  "408, 502, 504, or another 5xx that is not from this service, like the page of a gateway": [
+  "408, 502, 504, or another 5xx that is not from this service, such as a gateway's error page": [
     ...[408, 500, 502, 504, 520].map(strange),
   ],
   "429": [refusal(429, WIRE_ERRORS.too_many_requests.message), strange(429)],
