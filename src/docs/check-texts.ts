@@ -7,11 +7,12 @@ export const PAGE_TEXTS = {
     title: "Check a refused request",
     lead: "Paste a request as it was sent. This page says what the server answers to it, and why.",
     promise:
-      "Nothing leaves this page. The check runs in your browser, and the page's policy forbids it every connection and every form that sends: look for connect-src 'none' in its headers.",
+      "Nothing leaves this page. The check runs in your browser, and the page's policy forbids it every connection and every form that sends: see connect-src 'none' in its headers.",
     noscript: "The check needs JavaScript. Without it, use npm run call -- check in the service's repository.",
     operation: "Which call is it?",
     body: "Body, as it was sent",
-    bodyHint: "A text field does not keep line ends: each kind is tried. For the exact bytes, choose a file.",
+    bodyHint:
+      "A text field does not keep line breaks as they were, so each kind is tried. For the exact bytes, choose a file.",
     file: "Or the body as a file",
     signature: "Signature (x-chat-signature)",
     secret: "Secret of the app",
@@ -83,7 +84,7 @@ export const SCRIPT_TEXTS: Record<Language, ScriptTexts> = {
     cause: "Cause: ",
     also: "Also: ",
     fine: "What is fine, or was not checked",
-    insecure: "The check needs this page from an https address, or from this machine.",
+    insecure: "The check works only when this page comes from an https address, or from this machine.",
     steps: {
       content_type: "Content-Type",
       content_encoding: "Content-Encoding",

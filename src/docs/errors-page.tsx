@@ -41,7 +41,7 @@ export function errorsPage(texts: Texts): Page {
       <p>
         <Inline
           text={t(
-            "The header `x-error-detail` is in English. It comes once the signature was right, and before that for what depends on no secret. Faults of several fields stand in one line, with `; ` between them. Numbers and ids in it are those of your call.",
+            "The header `x-error-detail` is in English. It comes only when the signature is right, except for faults that depend on no secret. Several faults stand on one line, separated by `; `. Numbers and ids in it are those of your call.",
           )}
         />
       </p>

@@ -16,7 +16,7 @@ export function frontPage(texts: Texts, readme: string): Page {
   const codes = Object.keys(WIRE_ERRORS) as SignedErrorCode[];
   const doors = [
     ["integrating", "Integrating", "Sign, call, read the answer: from an appid to production."],
-    ["receiving", "Receiving events", "Your program hears of each session at once."],
+    ["receiving", "Receiving events", "Your program is told of each session at once."],
     ["retrying", "Retrying safely", "An answer was lost: what to do, and what not to do."],
     ["errors", "Errors", "A call was refused: find its cause and its cure."],
     ["check", "Check a request", "Paste what you sent. The page names the mistake, and sends nothing."],
@@ -26,12 +26,14 @@ export function frontPage(texts: Texts, readme: string): Page {
     <>
       <p class="lead">
         {t(
-          "One signed call opens a support session with its customer, its agents and its first message: exactly once, all of it or nothing.",
+          "One signed call opens a support session with its customer, its agents and its first message: exactly once, all or nothing.",
         )}
       </p>
       <h2 id="first-call">{t("The first call")}</h2>
       <p>
         {t("You need an appid, its secret and the id of an agent. The operator of this service gives them to you.")}
+        {t(" ")}
+        {t("Put your agent's id in place of 10411.")}
       </p>
       {raw(codeBlock(VARIABLES + commandsOf(readme, "BODY="), "sh"))}
       <p>
@@ -54,7 +56,7 @@ export function frontPage(texts: Texts, readme: string): Page {
           </li>
         ))}
       </ul>
-      <h2 id="messages">{t("An error in hand?")}</h2>
+      <h2 id="messages">{t("Got an error?")}</h2>
       <ul class="messages">
         {codes.map((code) => (
           <li>
@@ -70,13 +72,16 @@ export function frontPage(texts: Texts, readme: string): Page {
       {raw(codeBlock("npm ci && npm start", "sh"))}
       <p>{t("In a second terminal, make a site, an agent and an app, then call:")}</p>
       {raw(codeBlock(commandsOf(readme, "export BASE_URL="), "sh"))}
+      <p>
+        <Inline text={t("The last call is refused, and `x-error-detail` says why: agent 10427 does not exist yet.")} />
+      </p>
     </>,
   );
   return {
     path: "",
     title: t("Open a support session from your back end"),
     description: t(
-      "One signed call opens a support session with its customer, its agents and its first message: exactly once, all of it or nothing.",
+      "One signed call opens a support session with its customer, its agents and its first message: exactly once, all or nothing.",
     ),
     body,
     headings: headingsOf(body),

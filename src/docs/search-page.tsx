@@ -21,7 +21,7 @@ export function searchPage(texts: Texts, pages: Page[], script: string, index: s
         data-none={t("Nothing was found for “{0}”. Try fewer words, or one from the error.", "{0}")}
         data-other={linkTo(texts.language === "en" ? "zh" : "en", "search")}
         data-elsewhere={t("Search the pages in {0}", LANGUAGES[texts.language === "en" ? "zh" : "en"].name)}
-        data-found={t("{0} places", "{0}")}
+        data-found={t("{0} results", "{0}")}
         data-failed={t("The list of pages did not load. Reload the page.")}
       />
       <section id="all">

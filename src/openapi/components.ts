@@ -268,7 +268,7 @@ export const securitySchemes = {
     description: [
       "HMAC-SHA256 of the exact bytes of the body, keyed with the app's secret (its UTF-8 bytes as they are), as 64 hex digits;",
       "lower case is canonical. Serialise the body once, sign that string, send that string: a body that is serialised again after",
-      "signing differs in blanks, in `\\u` escapes or in the order of its fields, and fails. `appid` in the body says whose secret it is.",
+      "signing differs in spaces, in `\\u` escapes or in the order of its fields, and fails. `appid` in the body says whose secret it is.",
       "",
       `Check yours: with the key \`${VECTOR_SECRET}\`, the body`,
       "",

@@ -35,8 +35,8 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
     causes: [
       {
         cause:
-          "The signature is missing or is not 64 hex digits, which `x-error-detail` says; or it was made over other bytes than those sent, or with another secret: then no `x-error-detail` comes with it.",
-        cure: "Serialise once and sign and send that very string. Most often the HTTP library serialised again, added a line end, or the secret has a blank or line end at its end. The page `/docs/check/` names the cause from what you sent, and sends it nowhere.",
+          "The signature is wrong. With `x-error-detail`: it is missing, or is not 64 hex digits. Without: it was made over other bytes than those sent, or with another secret.",
+        cure: "Serialise once, then sign and send that very string. Most often the HTTP library serialised the body again or added a newline, or the secret ends with a space or a newline. Paste what you sent into `/docs/check/`: the page names the cause, and sends nothing.",
       },
       {
         cause:
@@ -46,7 +46,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
       {
         cause:
           "`timestamp` is too far from the service's clock: more than 300 s, unless the operator set another tolerance (`x-error-detail` says which).",
-        cure: "Send Unix seconds, not milliseconds, and keep your server's clock right (NTP). Sign afresh for each try.",
+        cure: "Send Unix seconds (10 digits), not milliseconds (13 digits), and keep your server's clock right (NTP). Sign each try anew.",
       },
       {
         cause: "`ranstr` was used before by this app (`x-error-detail` says so): the same bytes were sent twice.",
@@ -129,7 +129,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
       },
       {
         cause:
-          "The site, or the home that its data is in, is closed for a while. Nothing was done and the `ranstr` is not used up. `x-error-detail` says so of a site.",
+          "The site, or the home that its data is in, is closed for a while. Nothing was done and the `ranstr` is not used up. `x-error-detail` says so when it is the site.",
         cure: "Wait as many seconds as `Retry-After` says, then try again. If it goes on, ask the operator.",
       },
     ],

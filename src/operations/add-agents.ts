@@ -179,7 +179,7 @@ export const documentation: Documentation = {
     },
     kefu_ids: {
       description:
-        "Agents to add: 1 to 100 ids, between commas (recommended; blanks around them are allowed) or as an array. One named twice counts once. Agents that are on the session already, unknown, disabled or another site's are ignored; when none is left, 409.",
+        "Agents to add: 1 to 100 ids, separated by commas (recommended; spaces around them are allowed) or as an array. One named twice counts once. Agents that are on the session already, unknown, disabled or another site's are ignored; when none is left, 409.",
       // Narrower than the check: for ids of up to 15 digits a pattern can state the whole rule.
       anyOf: [
         { type: "string", pattern: "^[ \\t]*[1-9][0-9]{0,14}[ \\t]*(,[ \\t]*[1-9][0-9]{0,14}[ \\t]*){0,99}$" },
@@ -203,7 +203,7 @@ export const documentation: Documentation = {
     },
   }),
   examples: {
-    listed: { summary: "Ids between commas", fields: { chat_id: 900220, kefu_ids: "10427,10428" } },
+    listed: { summary: "Ids separated by commas", fields: { chat_id: 900220, kefu_ids: "10427,10428" } },
     array: { summary: "Ids as an array", fields: { chat_id: 900220, kefu_ids: [10427, 10428] } },
   },
   answer: { schema: { type: "string", description: "Always empty.", const: "" }, example: "" },

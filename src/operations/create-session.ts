@@ -203,7 +203,7 @@ export const documentation: Documentation = {
   fields: {
     sbs: {
       description:
-        'Your identifier of the customer, who is created when there is none of it yet. A string, or an integer: digits without fraction or exponent, as many as the string may have characters, the sign included, and kept digit for digit. 1001 and "1001" are the same customer.',
+        'Your identifier of the customer. A new one makes a new customer. A string, or an integer: digits without fraction or exponent, as many as the string may have characters, the sign included, and kept digit for digit. 1001 and "1001" are the same customer.',
       // The Zod schema sees only text, because a numeric sbs becomes its digits before.
       type: undefined,
       minLength: undefined,
@@ -215,7 +215,7 @@ export const documentation: Documentation = {
       examples: ["customer_001", 1001],
     },
     ip: { description: "The customer's IPv4 or IPv6 address.", examples: ["127.0.0.1", "2001:db8::1"] },
-    sbs_mc: { description: "The customer's name. The latest request's holds.", examples: ["Customer Name"] },
+    sbs_mc: { description: "The customer's name. The latest request sets it.", examples: ["Customer Name"] },
     content: { description: "The first message of the session.", examples: ["Initial message"] },
     title: {
       description: "The remark title of the session, on the visitor's side and on the agents'.",
@@ -230,7 +230,7 @@ export const documentation: Documentation = {
     sender_type: {
       description: `Who the first message is from, and so the session's status:
 - \`1\` the customer; the session waits for a reply
-- \`2\` the responsible agent; the session is replied
+- \`2\` the responsible agent; the session counts as replied
 - \`3\` the system, as an agent message with uid 0; the session waits for a reply`,
       anyOf: undefined,
       type: "integer",

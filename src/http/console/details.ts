@@ -28,11 +28,11 @@ const RULES: Words[] = [
   ],
   [
     /^must be (\d+) to (\d+) agent ids .*between commas or as an array$/,
-    (t, ...range) => t("must be {0} to {1} agent ids, between commas or as an array.", ...range),
+    (t, ...range) => t("must be {0} to {1} agent ids, separated by commas or as an array.", ...range),
   ],
   [
     /^must be a positive integer in digits, without leading zeros$/,
-    (t) => t("must be a whole number above 0 in digits, without zeros before it."),
+    (t) => t("must be a whole number above 0 in digits, without leading zeros."),
   ],
   [/^has a full-width comma/, (t) => t("has a full-width comma: write “,”.")],
   [/^is empty: end the list without a comma$/, (t) => t("is empty: end the list without a comma.")],
@@ -56,7 +56,12 @@ const RULES: Words[] = [
   ],
   [
     /^must be within (\d+) s of (\d+), Unix seconds$/,
-    (t, most, now) => t("may be {0} s before or after the service's clock, which stood at {1}.", most, now),
+    (t, most, now) =>
+      t(
+        "may be at most {0} s before or after the service's clock, which stood at {1}. 13 digits are milliseconds: send seconds.",
+        most,
+        now,
+      ),
   ],
   [/^was already used$/, (t) => t("was used before. Each try needs a new one.")],
   [/^no such session on this site$/, (t) => t("is unknown to this site.")],
@@ -64,7 +69,7 @@ const RULES: Words[] = [
   [/^the session has no responsible agent$/, (t) => t("is a session without a responsible agent.")],
   [
     /^must be (\d+) to (\d+) visible ASCII characters$/,
-    (t, ...range) => t("must be {0} to {1} visible ASCII characters, without blanks.", ...range),
+    (t, ...range) => t("must be {0} to {1} visible ASCII characters, without spaces.", ...range),
   ],
   [
     /^was used for a request that meant something else$/,
@@ -162,7 +167,7 @@ export function leftOutText({ t }: Pick<View, "t">, said: string): string | unde
   const list = (why: string) => (ids[why]?.length ? ids[why].join(t(", ")) : undefined);
   const [unknown, disabled, there] = ["unknown", "disabled", "already on the session"].map(list);
   return [
-    unknown && t("Not of this site: {0}.", unknown),
+    unknown && t("Unknown on this site: {0}.", unknown),
     disabled && t("Disabled: {0}.", disabled),
     there && t("On the session already: {0}.", there),
     more && t("And {0} more agents.", more),

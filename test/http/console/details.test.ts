@@ -117,7 +117,7 @@ describe("a detail in the reader's language", () => {
       { id: 98, why: "unknown" },
     ];
     const said = describeLeftOut(leftOut);
-    expect(leftOutText(ENGLISH, said)).toBe("Not of this site: 99, 98. Disabled: 4. On the session already: 1.");
+    expect(leftOutText(ENGLISH, said)).toBe("Unknown on this site: 99, 98. Disabled: 4. On the session already: 1.");
     expect(detailTexts(CHINESE, `kefu_ids: nobody to add: ${said}`)).toEqual([
       "kefu_ids：没有可添加的客服。不属于本站点：99，98。已停用：4。已在会话中：1。",
     ]);

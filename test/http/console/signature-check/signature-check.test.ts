@@ -238,7 +238,7 @@ describe("the signature check", () => {
       world.clock.now = now;
       const { was, answer, lines } = await check(visitor, { body, signature });
       expect(was).toBe(
-        `A call with this one-time text (ranstr) was answered 400 参数错误: Agents and session kefu_id: Not of this site: 99. Send only agents of this site in normal status, or add them to the site. x-error-detail: kefu_id: 99 unknown ${OTHER_BYTES}`,
+        `A call with this one-time text (ranstr) was answered 400 参数错误: Agents and session kefu_id: Unknown on this site: 99. Send only agents of this site in normal status, or add them to the site. x-error-detail: kefu_id: 99 unknown ${OTHER_BYTES}`,
       );
       expect(answer).toBe(TOKEN);
       expect([lines["Agents and session"]?.state, lines.ranstr?.state]).toEqual(["Cause", "If sent again"]);
@@ -321,7 +321,7 @@ describe("the signature check", () => {
         { kefu_id: [1, 4, 99] },
         "Agents and session",
         "kefu_id: 99 unknown, 4 disabled",
-        "kefu_id: Not of this site: 99. Disabled: 4. Send only agents of this site in normal status, or add them to the site.",
+        "kefu_id: Unknown on this site: 99. Disabled: 4. Send only agents of this site in normal status, or add them to the site.",
       ],
     ];
     for (const [change, about, detail, words] of answers) {
@@ -343,7 +343,7 @@ describe("the signature check", () => {
       const verdict = await check(visitor, { operation: "add_kf", body, signature: await hmac(world.secret, body) });
       return [verdict.answer, verdict.lines["Agents and session"]];
     };
-    const agents = "Not of this site: 99. Disabled: 4. On the session already: 1, 2.";
+    const agents = "Unknown on this site: 99. Disabled: 4. On the session already: 1, 2.";
     const ignored = "99 unknown, 4 disabled, 1 already on the session, 2 already on the session";
     expect(await said("1,2,3,4,99")).toEqual([
       ACCEPTS,

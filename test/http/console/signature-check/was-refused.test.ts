@@ -29,7 +29,7 @@ describe("a refused call of the journal, above the signature check,", () => {
   it("has the reason above its faults when they do not say it all", () => {
     const html = pageOf({}, "agents_invalid", 400, "kefu_id: 99 unknown");
     expect(plain(html)).toContain(
-      "An agent was unknown, foreign or disabled. kefu_id: Not of this site: 99. Send only agents of this site",
+      "An agent was unknown, foreign or disabled. kefu_id: Unknown on this site: 99. Send only agents of this site",
     );
   });
 
