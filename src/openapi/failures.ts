@@ -31,7 +31,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
     ],
   },
   token_invalid: {
-    name: "Verification failed",
+    name: "Wrong signature, timestamp or ranstr",
     causes: [
       {
         cause:

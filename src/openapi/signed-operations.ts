@@ -25,7 +25,8 @@ const FRESHNESS_WORDS: Words = {
     examples: [SIGNED_EXAMPLE.timestamp],
   },
   ranstr: {
-    description: "A random string. Each can be used for one request of an app; a second use is refused with 401.",
+    description:
+      "A random string, a nonce. Each can be used for one request of an app; a second use is refused with 401.",
     examples: [SIGNED_EXAMPLE.ranstr],
   },
 };

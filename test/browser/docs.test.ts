@@ -111,7 +111,7 @@ describe("a newcomer", () => {
   );
 
   it.each([
-    ["en", "token验证失败!", "401 token验证失败! Verification failed", "/docs/errors/#token_invalid"],
+    ["en", "token验证失败!", "401 token验证失败! Wrong signature, timestamp or ranstr", "/docs/errors/#token_invalid"],
     ["en", "kefu_id: 90001 unknown", "kefu_id: 777 unknown, 10430 disabled", "/docs/errors/#details-agents"],
     [
       "en",

@@ -28,6 +28,8 @@ export function searchIndex(records: SearchRecord[]) {
     searchOptions: {
       boost: { title: 4, page: 2 },
       prefix: (term) => term.length > 2,
+      // "idempotent" finds "idempotency". Numbers are exact.
+      fuzzy: (term) => /^[a-z]{6,}$/.test(term) && 0.2,
       combineWith: "OR",
       boostDocument: (_id, _term, stored) => Number(stored?.weight ?? 1),
     },
