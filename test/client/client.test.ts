@@ -4,8 +4,8 @@ import { WIRE_ERRORS } from "../../src/errors.ts";
 import { OPERATIONS } from "../../src/operations/index.ts";
 import { newSession, refusal, service } from "./service.ts";
 
-const [README = ""] = Object.values<string>(
-  import.meta.glob("../../README.md", { query: "?raw", import: "default", eager: true }),
+const [CONTRACT = ""] = Object.values<string>(
+  import.meta.glob("../../docs/contract.md", { query: "?raw", import: "default", eager: true }),
 );
 const CREATE = "http://worker/openapi/chat/create_gd";
 
@@ -312,12 +312,14 @@ describe("a refusal", () => {
     expect((await world.stored()).participants).toMatchObject([{ agent_id: 2 }, { agent_id: 3 }]);
   });
 
-  it("explains each message of the service in English, as the README does", async () => {
-    const rows = [...README.matchAll(/^\| [\d, ]+ \| `(.+?)` \| (.+?) \|/gm)];
-    expect(new Set(rows.map(([, msg]) => msg))).toEqual(
-      new Set(Object.values(WIRE_ERRORS).map((each) => each.message)),
+  it("explains each message of the service in English, as the page on the contract does", async () => {
+    const [, section = ""] = CONTRACT.split("\n## 7. Errors\n");
+    const text = section.split("\n## ")[0]?.replaceAll(/\s+/g, " ") ?? "";
+    const rows = [...text.matchAll(/`([^`]*\p{Script=Han}[^`]*)`(?:, ([^:,]+):| \(([^)]+)\))/gu)].map(
+      ([, msg, listed, named]) => [msg, listed ?? named] as const,
     );
-    for (const [, msg = "", english] of rows) {
+    expect(new Set(rows.map(([msg]) => msg))).toEqual(new Set(Object.values(WIRE_ERRORS).map((each) => each.message)));
+    for (const [msg = "", english] of rows) {
       const { client } = await service([() => refusal(400, msg)], { maxTries: 1 });
       const error = await refused(client.createSession(newSession()));
       expect(error.message).toBe(`${english} (${msg}) at POST ${CREATE}`);
