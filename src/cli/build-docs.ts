@@ -11,8 +11,15 @@ import { readText } from "./layered-styles.ts";
  * that is up to date is not written.
  */
 
-/** How a file is called while it is written. */
-const DRAFT = /\.\d+$/;
+/** Whether a file is the draft of a build that still runs: it is called after its process. */
+function isDraft(file: string): boolean {
+  const [, pid] = /\.(\d+)$/.exec(file) ?? [];
+  try {
+    return pid !== undefined && process.kill(Number(pid), 0);
+  } catch {
+    return false;
+  }
+}
 
 const assets = join(import.meta.dirname, "../assets");
 
@@ -28,8 +35,8 @@ for (const [path, content] of Object.entries(files)) write(join(assets, path), c
 for (const folder of ["docs", "console/assets"]) {
   for (const path of readdirSync(join(assets, folder), { recursive: true, withFileTypes: true })) {
     const file = join(path.parentPath, path.name);
-    // Another build may write at the same time: its drafts are its own, and it may have removed what is no longer made.
-    if (path.isFile() && !DRAFT.test(file) && !(relative(assets, file) in files)) rmSync(file, { force: true });
+    // Another build may run at the same time: its drafts are its own, and it may have removed what is no longer made.
+    if (path.isFile() && !isDraft(file) && !(relative(assets, file) in files)) rmSync(file, { force: true });
   }
 }
 

@@ -34,14 +34,13 @@ export async function docsFiles(openApi: string): Promise<Record<string, string>
   const check = { en: "/docs/check/check.js", zh: "/docs/zh/check/check.js" };
   const files = asFiles(css, js, search);
   for (const language of Object.keys(LANGUAGES) as Language[]) {
-    const build = (index: string) =>
-      sitePages(language, input, { search: search.address, check, index: { en: index, zh: index } });
+    const build = (index: string) => sitePages(language, input, { search: search.address, check, index });
     // The page of the search names its index, whose name depends on all pages.
     const { records } = build("");
     const index = hashedFile(`docs/assets/search-${language}.json`, JSON.stringify(records));
     const { pages, texts } = build(index.address);
     Object.assign(files, asFiles(index), framedPages(pages, texts, { css: css.address, js: js.address }));
-    files[`${LANGUAGES[language].folder}/check/check.js`] = checkScript(language, chinese);
+    files[`${LANGUAGES[language].folder}/check/check.js`] = checkScript(language, consoleTexts());
   }
   for (const { file } of PROGRAMS) files[`docs/examples/${file}`] = readText(`src/client/examples/${file}`);
   files["docs/icon.svg"] = readText(`${SITE}/icon.svg`);
@@ -76,9 +75,11 @@ const style = () =>
     docs: ["docs.css", "docs-check.css"],
   });
 
+const consoleTexts = (): Record<string, string> => JSON.parse(readText("src/assets/console/zh.json"));
+
 /** The texts of the docs, and the console's words for what `x-error-detail` says. */
 export const chineseTexts = (): Record<string, string> => ({
-  ...JSON.parse(readText("src/assets/console/zh.json")),
+  ...consoleTexts(),
   ...JSON.parse(readText(`${SITE}/zh.json`)),
 });
 

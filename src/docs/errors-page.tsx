@@ -52,7 +52,7 @@ export function errorsPage(texts: Texts): Page {
             <table class="details">
               <tbody>
                 {details.map((detail) => (
-                  <tr>
+                  <tr id={rowOf(detail)}>
                     <td>
                       <code>{detail}</code>
                     </td>
@@ -72,11 +72,14 @@ export function errorsPage(texts: Texts): Page {
     description: t("Every refusal with its causes and cures, and every text of x-error-detail with its meaning."),
     body,
     headings: headingsOf(body),
-    places: DETAIL_EXAMPLES.flatMap(({ about, details }) =>
-      details.map((detail) => ({ id: idOf(about), title: detail, text: meaningOf(texts, detail) })),
+    places: DETAIL_EXAMPLES.flatMap(({ details }) =>
+      details.map((detail) => ({ id: rowOf(detail), title: detail, text: meaningOf(texts, detail) })),
     ),
   };
 }
+
+/** The id of a text of `x-error-detail`: its letters and digits. */
+const rowOf = (detail: string) => detail.toLowerCase().replaceAll(/\W+/g, "-").replace(/-$/, "");
 
 const idOf = (about: string) => `details-${about.split(/\W/)[0]?.toLowerCase()}`;
 

@@ -24,7 +24,7 @@ const SECTIONS: Entry[] = [
 ];
 
 /** The pages beside the text, in groups. The pages of the last two are in English alone. */
-export const GROUPS: { label: string; entries: Entry[]; onlyEnglish?: boolean }[] = [
+const GROUPS: { label: string; entries: Entry[]; onlyEnglish?: boolean }[] = [
   {
     label: "Call",
     entries: [
@@ -76,7 +76,7 @@ export function framed(page: Page, texts: Texts, assets: Assets): string {
 function Document({ page, texts, assets }: { page: Page; texts: Texts; assets: Assets }) {
   const { t } = texts;
   const { tag } = LANGUAGES[texts.language];
-  const [isHere, isIn] = [(path: string) => path === page.path, sectionOf(page.path)];
+  const here = entryOf(page.path);
   return (
     <html lang={tag}>
       <head>
@@ -97,7 +97,7 @@ function Document({ page, texts, assets }: { page: Page; texts: Texts; assets: A
         <a class="skip" href="#top">
           {t("Skip to content")}
         </a>
-        <Header page={page} texts={texts} section={isIn} />
+        <Header page={page} texts={texts} section={sectionOf(page.path)} />
         <div class={page.wide ? "columns wide" : "columns"}>
           <main id="main" lang={page.onlyEnglish ? "en" : undefined}>
             <a class="to-menu" href="#menu" lang={tag}>
@@ -119,7 +119,7 @@ function Document({ page, texts, assets }: { page: Page; texts: Texts; assets: A
             </h1>
             {raw(page.body)}
           </main>
-          <SideBar texts={texts} isHere={isHere} headings={page.headings} />
+          <SideBar texts={texts} here={here} headings={page.headings} />
         </div>
         <footer>
           <a href="/openapi.json">openapi.json</a> <a href="/console">{t("Console")}</a>
@@ -127,6 +127,12 @@ function Document({ page, texts, assets }: { page: Page; texts: Texts; assets: A
       </body>
     </html>
   );
+}
+
+/** The entry beside the text that a page belongs to: most calls have none of their own. */
+function entryOf(path: string): string {
+  const isKnown = GROUPS.some(({ entries }) => entries.some((entry) => entry.path === path));
+  return !isKnown && path.startsWith("reference/") ? "reference" : path;
 }
 
 /** The section of the header that a page belongs to. */
@@ -154,7 +160,7 @@ function Header({ page, texts, section }: { page: Page; texts: Texts; section: s
                 <circle cx="11" cy="11" r="7" />
                 <path d="m20 20-3.9-3.9" />
               </svg>
-              <input type="search" id="find" name="q" placeholder={t("Page or error…")} autocomplete="off" />
+              <input type="search" id="find" placeholder={t("Page or error…")} autocomplete="off" />
               <button type="submit" class="quiet">
                 {t("Search")}
               </button>
@@ -190,8 +196,7 @@ function Header({ page, texts, section }: { page: Page; texts: Texts; section: s
 }
 
 /** What there is to read; under the page itself, its headings. On a phone it stands below the text. */
-function SideBar(props: { texts: Texts; isHere: (path: string) => boolean; headings: Heading[] }) {
-  const { texts, isHere, headings } = props;
+function SideBar({ texts, here, headings }: { texts: Texts; here: string; headings: Heading[] }) {
   const { t, link, language } = texts;
   return (
     <nav class="side" id="menu" aria-label={t("Pages and contents")}>
@@ -204,10 +209,10 @@ function SideBar(props: { texts: Texts; isHere: (path: string) => boolean; headi
           <ul>
             {entries.map(({ path, label: name }) => (
               <li>
-                <a href={link(path)} aria-current={isHere(path) ? "page" : undefined}>
+                <a href={link(path)} aria-current={path === here ? "page" : undefined}>
                   {t(name)}
                 </a>
-                {isHere(path) && <Contents headings={headings} />}
+                {path === here && <Contents headings={headings} />}
               </li>
             ))}
           </ul>

@@ -15,7 +15,7 @@ const inline = new Marked({
 export const Inline = ({ text }: { text: string }) => raw(inline.parseInline(text, { async: false }));
 
 /** The same for a text of several paragraphs or with a list. */
-export const Paragraphs = ({ text }: { text: string }) => raw(inline.parse(text, { async: false }));
+const Paragraphs = ({ text }: { text: string }) => raw(inline.parse(text, { async: false }));
 
 /** A description from openapi.json. Where it has no Chinese, it stands in English and says so to screen readers. */
 export function Described({ texts, text }: { texts: Texts; text: string | undefined }) {

@@ -51,7 +51,7 @@ const plain = (tokens: Token[]): string =>
     .join("");
 
 export interface Rendering {
-  /** The address and, when it is another, the text of a link. */
+  /** Where a link leads on the site. */
   link: (href: string) => string;
   /** The id of a heading, by its number on the page. */
   idOf: (heading: number, anchor: string) => string;
@@ -78,20 +78,22 @@ export function renderMarkdown(markdown: string, { link, idOf }: Rendering): str
       code: ({ text, lang }) => codeBlock(text, lang),
       table(token) {
         const cells = (row: typeof token.header, tag: "th" | "td") =>
-          row.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join("");
+          row
+            .map(({ text, tokens }) => [text === "" ? "td" : tag, this.parser.parseInline(tokens)])
+            .map(([name, content]) => `<${name}>${content}</${name}>`)
+            .join("");
         const hasHead = token.header.some(({ text }) => text !== "");
         const head = hasHead ? `<thead><tr>${cells(token.header, "th")}</tr></thead>` : "";
         const rows = token.rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("\n");
         return `<div class="scroll" tabindex="0"><table>${head}<tbody>${rows}</tbody></table></div>\n`;
       },
-      checkbox: () => "",
+      checkbox: () => '<span class="box" aria-hidden="true">☐</span> ',
     },
   });
   return marked.parse(markdown, { async: false });
 }
 
-export const anchorLink = (id: string) =>
-  `<a class="anchor" href="#${escapeHtml(id)}" aria-hidden="true" tabindex="-1">#</a>`;
+const anchorLink = (id: string) => `<a class="anchor" href="#${escapeHtml(id)}" aria-hidden="true" tabindex="-1">#</a>`;
 
 /** A block of code. Long lines of JSON wrap, since nobody reads them to the end by scrolling sideways. */
 export function codeBlock(text: string, language = ""): string {

@@ -23,7 +23,7 @@ export interface Page {
 
 /** A place that is found by its title: an error, for example. */
 export interface Place {
-  /** The id of the heading that it stands under. */
+  /** Of its heading, or of its row. */
   id: string;
   title: string;
   text: string;

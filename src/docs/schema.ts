@@ -76,6 +76,7 @@ export function ruleTexts(t: T, given: JsonSchema, components: Components): stri
       : []),
     // That a count or an id is not negative, everybody knows.
     ...(isReadable(schema.pattern) ? [t("like {0}", code(schema.pattern))] : []),
+    ...ofItems(t, schema, components),
     ...ofPairs(t, schema),
     ...(schema.default === undefined ? [] : [t("{0} when left out", code(schema.default))]),
   ];
@@ -86,6 +87,12 @@ export function ruleTexts(t: T, given: JsonSchema, components: Components): stri
 
 /** A long pattern is for programs: openapi.json has it, and the description says the same in words. */
 const isReadable = (pattern: unknown) => typeof pattern === "string" && pattern.length <= 50;
+
+/** Which values the items of a list may have. */
+function ofItems(t: T, { items }: JsonSchema, components: Components): string[] {
+  const values = items === undefined ? undefined : resolve(items as JsonSchema, components).enum;
+  return Array.isArray(values) ? [t("each one of {0}", values.map(code).join(t(", ")))] : [];
+}
 
 /** The rules of an object with names of the caller's choice. */
 function ofPairs(t: T, { propertyNames, additionalProperties }: JsonSchema): string[] {

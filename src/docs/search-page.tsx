@@ -14,9 +14,12 @@ export function searchPage(texts: Texts, pages: Page[], script: string, index: s
           "Paste an error message, a field or a word. The search runs in your browser: what you look for is not sent.",
         )}
       </p>
+      <noscript>
+        <p class="note">{t("Without JavaScript there is no search: these are all pages.")}</p>
+      </noscript>
+      <p id="count" role="status" />
       <div
         id="results"
-        role="status"
         data-index={index}
         data-none={t("Nothing was found for “{0}”. Try fewer words, or one from the error.", "{0}")}
         data-other={linkTo(texts.language === "en" ? "zh" : "en", "search")}

@@ -8,18 +8,40 @@ export interface SearchRecord {
   /** Of the section; empty for the beginning of a page. */
   title: string;
   text: string;
+  /** Other words for what it is about. */
+  words?: string;
+  /** Of a text in English on a Chinese page. */
+  lang?: "en";
   /** How much more it counts than another place with the same words. */
   weight: number;
 }
 
 /** Pages for operators are long, and callers seldom look for them: of their sections only the beginnings can be found. */
-const MOST = { callers: 2_500, others: 250 };
+const MOST = { callers: 1_800, others: 100, repeated: 100 };
+
+/** Sections whose lines are places of their own, or stand on the page of errors too. */
+const REPEATED = /^(?:details.*|causes-and-cures|what-x-error-detail-says)$/;
+
+/** Words that readers have for a place and that it does not use itself, by its address after `/docs/`. */
+const OTHER_WORDS: Record<string, string> = {
+  "integrating#sign": "signature hmac sha256 验签 加签 乱码 编码 encoding charset utf8",
+  "integrating#programs-in-six-languages":
+    "java python php go golang node javascript shell curl sdk example sample 示例 代码",
+  "integrating#retry": "idempotent idempotency timeout backoff 幂等 超时 退避",
+  "integrating#clock": "ntp time 时间 校时",
+  "integrating#limits": "rate limit throttle 限流 限频",
+  retrying: "idempotent idempotency timeout backoff 幂等 超时 退避 去重",
+  receiving: "webhook callback notification 回调 通知 推送",
+  "receiving#verify": "signature webhook secret 验签 签名",
+  "receiving#in-six-languages": "java python php go golang node javascript shell sdk example sample 示例 代码",
+};
 
 /** The places of a page: its beginning, each section under a heading with an id, and those that it names itself. */
 export function recordsOf(page: Page, { link }: Texts): SearchRecord[] {
   const isForOthers = page.onlyEnglish || OTHERS.test(page.path);
   const most = isForOthers ? MOST.others : MOST.callers;
-  const weight = isForOthers ? 1 : 1.5;
+  const onlyEnglish = page.onlyEnglish === true;
+  const weight = onlyEnglish ? 0.6 : isForOthers ? 1 : 1.5;
   // The problems of the admin API are the same for all of its calls.
   const body = isForOthers ? page.body.replace(/<h2 id="(?:answers|refusals)">.*/s, "") : page.body;
   const parts = body.split(/(?=<h[23]\b[^>]*\bid=")/);
@@ -30,14 +52,21 @@ export function recordsOf(page: Page, { link }: Texts): SearchRecord[] {
       url: link(id === "" || index === 0 ? page.path : `${page.path}#${id}`),
       page: page.title,
       title: plainText(title).replace(/ #$/, ""),
-      text: text.slice(0, most),
+      text: text.slice(0, REPEATED.test(id) ? MOST.repeated : most),
       weight,
+      ...(onlyEnglish && { lang: "en" as const }),
+      ...wordsFor(page.path, id, index),
     };
   });
   const places = (page.places ?? []).map(({ id, title, text }) => ({
     ...{ url: link(`${page.path}#${id}`), page: page.title, title, text, weight },
   }));
   return [...sections, ...places];
+}
+
+function wordsFor(path: string, id: string, section: number): { words?: string } {
+  const words = OTHER_WORDS[section === 0 || id === "" ? path : `${path}#${id}`];
+  return words === undefined ? {} : { words };
 }
 
 /** What follows it is another sentence, also where no blank stands between. */

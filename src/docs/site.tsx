@@ -19,11 +19,11 @@ export interface SiteInput extends Files {
   chinese: Record<string, string>;
 }
 
-/** The addresses of what the pages load; the index of the search is one for each language. */
+/** The addresses of what the pages of a language load. */
 export interface SiteAssets extends Assets {
   search: string;
   check: Record<Language, string>;
-  index: Record<Language, string>;
+  index: string;
 }
 
 const EXAMPLES = "src/client/examples/";
@@ -50,7 +50,7 @@ export function sitePages(language: Language, input: SiteInput, assets: Omit<Sit
     ...calls.map((call) => callPage(call, input.openapi, texts)),
   ];
   const records: SearchRecord[] = pages.flatMap((page) => recordsOf(page, texts));
-  pages.push(searchPage(texts, pages, assets.search, assets.index[language]));
+  pages.push(searchPage(texts, pages, assets.search, assets.index));
   return { pages, records, texts };
 }
 

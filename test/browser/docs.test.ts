@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { WIRE_ERRORS } from "../../src/errors.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { DESKTOP, openBrowser, PHONE, signedInPage } from "../support/open-browser.ts";
 import { run } from "../support/run-cli.ts";
@@ -85,7 +86,7 @@ describe("a newcomer", () => {
       const [address = ""] = await page
         .getByRole("link", { name: guide })
         .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
-      expect(address).toBe(`${folder}integrating/?appid=${appid}&agent=10411`.replace(/&agent=\d+$/, "&agent=10411"));
+      expect(address).toBe(`${folder}integrating/?appid=${appid}&agent=10411`);
       await page.getByRole("link", { name: guide }).click();
       await page.locator("[data-own]").waitFor();
       expect(addressOf(page)).toBe(`${folder}integrating/`);
@@ -112,14 +113,19 @@ describe("a newcomer", () => {
 
   it.each([
     ["en", "token验证失败!", "401 token验证失败! Wrong signature, timestamp or ranstr", "/docs/errors/#token_invalid"],
-    ["en", "kefu_id: 90001 unknown", "kefu_id: 777 unknown, 10430 disabled", "/docs/errors/#details-agents"],
+    [
+      "en",
+      "kefu_id: 90001 unknown",
+      "kefu_id: 777 unknown, 10430 disabled",
+      "/docs/errors/#kefu_id-777-unknown-10430-disabled",
+    ],
     [
       "en",
       "timestamp: must be within 300 s of 1799999999, Unix seconds",
       "timestamp: must be within",
-      "/docs/errors/#details-timestamp",
+      "/docs/errors/#timestamp-must-be-within-300-s-of-1795319350-unix-seconds",
     ],
-    ["zh", "ranstr: was already used", "ranstr: was already used", "/docs/zh/errors/#details-timestamp"],
+    ["zh", "ranstr: was already used", "ranstr: was already used", "/docs/zh/errors/#ranstr-was-already-used"],
     [
       "zh",
       '{"code":-1,"msg":"当前状态不允许操作","data":""}',
@@ -144,6 +150,29 @@ describe("a newcomer", () => {
       expect(complaints).toEqual([]);
     },
   );
+
+  it("may pause while typing, write an address by hand, and change the language with what was found", async () => {
+    const { page } = await open("/docs/search/");
+    await page.locator("#find").focus();
+    await page.keyboard.type("state ");
+    await page.waitForTimeout(400);
+    await page.keyboard.type("forbids");
+    await page.locator("#results li").first().waitFor();
+    expect(await page.locator("#find").inputValue()).toBe("state forbids");
+    await page.locator("[data-language]").click();
+    await page.waitForURL("**/docs/zh/search/#q=state%20forbids");
+    await page.locator("#results li").first().waitFor();
+
+    const byHand = await open("/docs/search/#q=100%");
+    await byHand.page
+      .getByRole("status")
+      .getByText(/places|Nothing was found/)
+      .waitFor();
+    const asked = await open("/docs/search/?q=kefu_id");
+    await asked.page.locator("#results li").first().waitFor();
+    expect(addressOf(asked.page)).toBe("/docs/search/#q=kefu_id");
+    expect([...byHand.complaints, ...asked.complaints]).toEqual([]);
+  });
 
   it("finds nothing, is told so, and may look in the other language", async () => {
     const { page } = await open("/docs/search/#q=签名");
@@ -189,6 +218,7 @@ it("puts the app of a link into commands and says so, and nothing that a shell w
   const bad = encodeURIComponent("$(touch pwned)");
   const { page } = await open(`/docs/?appid=${bad}&agent=${encodeURIComponent("1; ls")}`);
   expect(await page.locator("main").textContent()).not.toContain("pwned");
+  expect(new Set(await page.locator("[data-agent]").allTextContents())).toEqual(new Set(["10411"]));
   expect(await page.locator("[data-own]").isVisible()).toBe(false);
   expect(addressOf(page)).toBe("/docs/");
 });
@@ -196,9 +226,11 @@ it("puts the app of a link into commands and says so, and nothing that a shell w
 it("leads from the addresses that the guide had to where the text stands now", async () => {
   for (const [old, now] of [
     ["/docs/#sign", "/docs/integrating/"],
+    ["/docs/#examples", "/docs/integrating/"],
     ["/docs/#retry", "/docs/retrying/"],
+    ["/docs/#events", "/docs/receiving/"],
     ["/docs/#refusals", "/docs/errors/"],
-    ["/docs/#token_invalid", "/docs/errors/#token_invalid"],
+    ...Object.keys(WIRE_ERRORS).map((code) => [`/docs/#${code}`, `/docs/errors/#${code}`] as const),
   ] as const) {
     const { page } = await open(old);
     await page.waitForURL(`**${now}`);

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { SOURCES } from "../../src/docs/markdown-page.ts";
 import { plainText } from "../../src/docs/page.ts";
 import { PROGRAMS } from "../../src/docs/programs.ts";
+import { answersOf, callsOf } from "../../src/docs/reference/openapi.ts";
+import { fieldsOf, formsOf, resolve } from "../../src/docs/schema.ts";
 import { withTables } from "../../src/docs/tables.ts";
 import { textsOf } from "../../src/docs/texts.ts";
 import docsChinese from "../../src/docs/zh.json";
@@ -105,6 +107,29 @@ describe("the pages of /docs", () => {
 });
 
 describe("the reference", () => {
+  it("names on the page of each call every value that one of its fields may have", () => {
+    for (const call of callsOf(openapi)) {
+      const { schemas } = openapi.components;
+      const bodies = [
+        ...Object.values(call.requestBody?.content ?? {}),
+        ...answersOf(call, openapi).flatMap(({ answer }) => Object.values(answer.content ?? {})),
+      ];
+      const fields = bodies
+        .flatMap(({ schema }) => formsOf(schema, schemas))
+        .flatMap((form) => fieldsOf(form.schema, schemas));
+      const html = page(`/docs/${call.page}/`);
+      for (const { name, schema } of fields) {
+        const values = [schema, resolve((schema.items ?? {}) as typeof schema, schemas)].flatMap((each) =>
+          Array.isArray(each.enum) ? each.enum.map(String) : [],
+        );
+        expect([call.page, name, values.filter((value) => !html.includes(`<code>${value}</code>`))]).toEqual([
+          ...[call.page, name, []],
+        ]);
+        expect(html).toContain(`<code>${name}</code>`);
+      }
+    }
+  });
+
   it.each(LANGUAGES)(
     "has for each signed call its fields, its answer, and each refusal with cause and cure, in %s",
     (language) => {
@@ -131,7 +156,7 @@ describe("the reference", () => {
     expect(plainText(page("/docs/reference/add_kf/"))).toContain("None of the agents in kefu_ids");
   });
 
-  it("gives an example body that the call's schema describes, with the reader's own fields in it", () => {
+  it("shows a call as it goes over the wire, with a sample for each part of its path", () => {
     const html = page("/docs/reference/createSite/");
     expect(plainText(html)).toContain(
       'POST /admin/sites Authorization: Bearer … Content-Type: application/json { "name": "Shop"',

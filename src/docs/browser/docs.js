@@ -4,17 +4,32 @@
 const OWN = { appid: /^[\w.-]{1,64}$/, agent: /^[1-9]\d{0,15}$/ };
 
 const all = (selector) => document.querySelectorAll(selector);
-const kept = (name) => {
-  const asked = new URLSearchParams(location.search).get(name);
-  if (asked !== null && OWN[name].test(asked)) sessionStorage.setItem(`docs.${name}`, asked);
-  return sessionStorage.getItem(`docs.${name}`);
-};
+const asked = new URLSearchParams(location.search);
+/** A store that stays empty where the browser forbids one. */
+const store = (() => {
+  try {
+    return sessionStorage;
+  } catch {
+    return { getItem: () => null, setItem() {}, removeItem() {} };
+  }
+})();
+/** The values of a link hold for this tab; an agent is one of the app's site. */
+function ownValues() {
+  if (OWN.appid.test(asked.get("appid") ?? "")) {
+    for (const [name, rule] of Object.entries(OWN)) {
+      const value = asked.get(name) ?? "";
+      if (rule.test(value)) store.setItem(`docs.${name}`, value);
+      else store.removeItem(`docs.${name}`);
+    }
+  }
+  return Object.keys(OWN).map((name) => [name, store.getItem(`docs.${name}`)]);
+}
 
 // Commands get the address of this deployment, so that they can be pasted unchanged.
 for (const place of all("[data-origin]")) place.textContent = location.origin;
 
-const own = Object.fromEntries(Object.keys(OWN).map((name) => [name, kept(name)]));
-for (const [name, value] of Object.entries(own)) {
+const own = ownValues();
+for (const [name, value] of own) {
   if (value === null) continue;
   for (const place of all(`[data-${name}]`)) {
     place.dataset.placeholder = place.textContent;
@@ -22,14 +37,18 @@ for (const [name, value] of Object.entries(own)) {
   }
 }
 const note = document.querySelector("[data-own]");
-if (note && own.appid !== null && document.querySelector("pre [data-appid]")) note.hidden = false;
+if (note && own.some(([, value]) => value !== null) && document.querySelector("pre [data-appid]")) note.hidden = false;
 document.querySelector("[data-forget]")?.addEventListener("click", () => {
-  for (const name of Object.keys(OWN)) sessionStorage.removeItem(`docs.${name}`);
+  for (const name of Object.keys(OWN)) store.removeItem(`docs.${name}`);
   for (const place of all("[data-placeholder]")) place.textContent = place.dataset.placeholder;
   note.hidden = true;
 });
-// The values are kept for this tab: the address is for everybody.
-if (location.search !== "") history.replaceState(null, "", location.pathname + location.hash);
+// The values are kept for this tab: the address is for everybody. A search that was written by hand goes behind the "#".
+if (location.search !== "") {
+  const words = asked.get("q");
+  const hash = words === null ? location.hash : `#q=${encodeURIComponent(words)}`;
+  history.replaceState(null, "", location.pathname + hash);
+}
 
 const { copy, copied } = document.body.dataset;
 for (const block of all("pre")) {
@@ -53,11 +72,13 @@ for (const block of all("pre")) {
 
 // The other language opens at the section that is being read. Its headings have the same ids.
 const headings = [...all("main [id]")].filter((element) => /^H[1-3]$/.test(element.tagName));
-const current = () => headings.findLast((heading) => heading.getBoundingClientRect().top < innerHeight / 3)?.id;
+const isRead = (heading) => heading.offsetParent !== null && heading.getBoundingClientRect().top < innerHeight / 3;
+const current = () => headings.findLast(isRead)?.id;
 for (const link of all("[data-language]")) {
   link.addEventListener("click", () => {
     const id = current();
-    link.hash = id === undefined || id === "top" ? location.hash : id;
+    const isSearch = location.hash.startsWith("#q=");
+    link.hash = isSearch || id === undefined || id === "top" ? location.hash : id;
   });
 }
 
@@ -77,13 +98,13 @@ if (marks.size > 0) {
 }
 
 // What is looked for stands behind the "#": browsers send that to no server.
+const find = document.getElementById("find");
 const search = document.querySelector("[data-search]");
 search?.addEventListener("submit", (event) => {
   event.preventDefault();
-  const words = new FormData(search).get("q").trim();
+  const words = find.value.trim();
   if (words !== "") location.assign(`${search.action}#q=${encodeURIComponent(words)}`);
 });
-const find = document.getElementById("find");
 const typesIn = (element) => element.matches("input, textarea, select");
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || !find || typesIn(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;

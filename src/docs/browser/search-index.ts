@@ -1,6 +1,8 @@
 import MiniSearch from "minisearch";
 import type { SearchRecord } from "../search-records.ts";
 
+const HAN = /\p{Script=Han}/u;
+
 /**
  * The words of a text: those between blanks and signs, `kefu_id` also as `kefu` and `id`; Chinese, which has no blanks, in pairs of
  * characters.
@@ -8,7 +10,7 @@ import type { SearchRecord } from "../search-records.ts";
 export function wordsOf(text: string): string[] {
   const runs = text.toLowerCase().match(/\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\p{N}_$])+/gu) ?? [];
   return runs.flatMap((run) => {
-    if (!/\p{Script=Han}/u.test(run)) {
+    if (!HAN.test(run)) {
       const parts = run.split("_").filter((part) => part !== "");
       return parts.length > 1 ? [run, ...parts] : [run];
     }
@@ -21,15 +23,16 @@ export function wordsOf(text: string): string[] {
 /** The index of the places of the docs; a search gives the best first. */
 export function searchIndex(records: SearchRecord[]) {
   const index = new MiniSearch<SearchRecord & { id: number }>({
-    fields: ["title", "page", "text"],
-    storeFields: ["url", "page", "title", "text", "weight"],
+    fields: ["title", "page", "text", "words"],
+    storeFields: ["url", "page", "title", "text", "weight", "lang"],
     tokenize: wordsOf,
     processTerm: (term) => term,
     searchOptions: {
-      boost: { title: 4, page: 2 },
-      prefix: (term) => term.length > 2,
-      // "idempotent" finds "idempotency". Numbers are exact.
-      fuzzy: (term) => /^[a-z]{6,}$/.test(term) && 0.2,
+      boost: { title: 4, page: 2, words: 3 },
+      // One Chinese character is a word, and begins the pairs that it stands in.
+      prefix: (term) => term.length > 2 || HAN.test(term),
+      // A slip in a long word; numbers and Chinese have none.
+      fuzzy: (term) => (/^[a-z]{5,}$/.test(term) ? 0.2 : false),
       combineWith: "OR",
       boostDocument: (_id, _term, stored) => Number(stored?.weight ?? 1),
     },

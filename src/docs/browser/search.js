@@ -1,37 +1,49 @@
 import { searchIndex, wordsOf } from "./search-index.ts";
 
 const results = document.getElementById("results");
+const count = document.getElementById("count");
 const everything = document.getElementById("all");
 const find = document.getElementById("find");
 
 let index;
 async function loaded() {
-  if (index !== undefined) return index;
-  const records = await (await fetch(results.dataset.index)).json();
-  index = searchIndex(records);
+  index ??= searchIndex(await (await fetch(results.dataset.index)).json());
   return index;
 }
 
-const wanted = () => decodeURIComponent(/^#q=(.*)$/s.exec(location.hash)?.[1] ?? "");
+/** What is looked for: it stands behind the "#". */
+function wanted() {
+  const [, words = ""] = /^#q=(.*)$/s.exec(location.hash) ?? [];
+  try {
+    return decodeURIComponent(words);
+  } catch {
+    // Somebody wrote the address by hand.
+    return words;
+  }
+}
+
 const MOST = 20;
 
 async function show() {
-  const words = wanted();
-  find.value = words;
+  const words = wanted().trim();
   everything.hidden = words !== "";
-  if (words === "") return results.replaceChildren();
+  if (words === "") {
+    count.textContent = "";
+    return results.replaceChildren();
+  }
   let found;
   try {
     found = (await loaded()).search(words);
   } catch {
-    return results.replaceChildren(element("p", results.dataset.failed));
+    count.textContent = results.dataset.failed;
+    return results.replaceChildren();
   }
-  if (words !== wanted()) return;
-  const { none, found: count } = results.dataset;
-  const text = found.length === 0 ? none.replace("{0}", words) : count.replace("{0}", Math.min(found.length, MOST));
+  if (words !== wanted().trim()) return;
+  const { none, found: some } = results.dataset;
+  count.textContent = found.length === 0 ? none.replace("{0}", () => words) : some.replace("{0}", found.length);
   const list = element("ol");
   list.append(...found.slice(0, MOST).map((place) => item(place, words)));
-  results.replaceChildren(element("p", text), list, elsewhere(words));
+  results.replaceChildren(list, elsewhere(words));
 }
 
 /** A way to look for the same in the pages of the other language. */
@@ -41,10 +53,11 @@ function elsewhere(words) {
   return link;
 }
 
-function item({ url, page, title, text }, words) {
+function item({ url, page, title, text, lang }, words) {
   const link = element("a", title || page);
   link.href = url;
   const made = element("li");
+  if (lang !== undefined) made.lang = lang;
   made.append(link, title === "" || title === page ? "" : element("small", page), element("p", excerpt(text, words)));
   return made;
 }
@@ -55,8 +68,7 @@ function excerpt(text, words) {
   const places = wordsOf(words)
     .map((word) => lower.indexOf(word))
     .filter((at) => at !== -1);
-  const at = Math.max(0, Math.min(...places, text.length) - 60);
-  const from = places.length === 0 ? 0 : at;
+  const from = places.length === 0 ? 0 : Math.max(0, Math.min(...places) - 60);
   return `${from > 0 ? "… " : ""}${text.slice(from, from + 220)}${text.length > from + 220 ? " …" : ""}`;
 }
 
@@ -66,13 +78,21 @@ function element(name, text = "") {
   return made;
 }
 
-addEventListener("hashchange", show);
+addEventListener("hashchange", () => {
+  find.value = wanted();
+  void show();
+});
 let waiting;
-find.addEventListener("input", () => {
+const typed = (event) => {
+  // An input method shows drafts of what is being written.
+  if (event.isComposing) return;
   clearTimeout(waiting);
   waiting = setTimeout(() => {
-    history.replaceState(null, "", `#q=${encodeURIComponent(find.value.trim())}`);
+    history.replaceState(null, "", `#q=${encodeURIComponent(find.value)}`);
     void show();
   }, 150);
-});
+};
+find.addEventListener("input", typed);
+find.addEventListener("compositionend", typed);
+find.value = wanted();
 void show();

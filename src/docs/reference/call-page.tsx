@@ -82,7 +82,10 @@ function Request({ call, openapi, texts }: Props) {
           ([name, fields]) =>
             fields.length > 0 && (
               <>
-                <h3>{t(name)}</h3>
+                <h3>
+                  {t(name)}
+                  {name === "Body" && call.requestBody?.required === false && <small> {t("optional")}</small>}
+                </h3>
                 {name === "Body" && <Described texts={texts} text={call.requestBody?.description} />}
                 <FieldTable texts={texts} fields={[...fields]} components={schemas} />
               </>
@@ -94,6 +97,7 @@ function Request({ call, openapi, texts }: Props) {
           <CodeExample
             title={example && caption(texts, example.summary)}
             text={requestText(call, media, example?.value)}
+            own={call.kind === "signed"}
             language="http"
           />
         ))}
@@ -163,10 +167,11 @@ function Answers({ call, openapi, texts }: Props) {
         <>
           <h2 id="refusals">{t("Refusals")}</h2>
           {call.kind === "signed" ? (
-            <SignedRefusals call={call} openapi={openapi} texts={texts} answers={refusals} />
+            <SignedRefusals call={call} texts={texts} answers={refusals} />
           ) : (
             <Rows texts={texts} answers={refusals} />
           )}
+          <RefusalParts texts={texts} openapi={openapi} answers={refusals} />
         </>
       )}
     </>
@@ -222,7 +227,30 @@ function Success(props: { texts: Texts; openapi: OpenApi; status: string; answer
   );
 }
 
-function SignedRefusals({ call, openapi, texts, answers }: Props & { answers: Answers }) {
+/** What all refusals of a call have in common: their headers, and the fields of their bodies. */
+function RefusalParts({ texts, openapi, answers }: { texts: Texts; openapi: OpenApi; answers: Answers }) {
+  const { t } = texts;
+  const { schemas } = openapi.components;
+  const bodies = answers.flatMap(({ answer }) => Object.values(answer.content ?? {}));
+  const fields = bodies.flatMap(({ schema }) => fieldsOf(schema, schemas));
+  // Each answer fixes the values of its own: what they have in common is the field.
+  const each = new Map(
+    fields.map(({ name, schema }) => [
+      `${name} ${String(schema.description)}`,
+      { name, required: false, schema: { ...schema, const: undefined } },
+    ]),
+  );
+  return (
+    <>
+      <h3>{t("Headers of the answer")}</h3>
+      <FieldTable texts={texts} fields={headersOf(answers, openapi)} components={schemas} answer />
+      <h3>{t("Body")}</h3>
+      <FieldTable texts={texts} fields={[...each.values()]} components={schemas} answer />
+    </>
+  );
+}
+
+function SignedRefusals({ call, texts, answers }: { call: ShownCall; texts: Texts; answers: Answers }) {
   const { t } = texts;
   const documented = DOCUMENTED.filter(({ operation }) => operation.path === call.path);
   const codes = answers.map(({ component }) => component as SignedErrorCode).filter(isSignedErrorCode);
@@ -232,8 +260,6 @@ function SignedRefusals({ call, openapi, texts, answers }: Props & { answers: An
         <Inline text={t("The body of each is `{0}` with its own `msg`.", '{"code":-1,"msg":"…","data":""}')} />{" "}
         <a href={texts.link("errors#details")}>{t("What x-error-detail says")}</a>
       </p>
-      <h3>{t("Headers of the answer")}</h3>
-      <FieldTable texts={texts} fields={headersOf(answers, openapi)} components={openapi.components.schemas} answer />
       <div class="scroll" tabindex={0}>
         <table class="refusals">
           <thead>
