@@ -42,7 +42,7 @@ it.each([
   ["en", "wrong signature", "/docs/errors/#token_invalid"],
   ["en", "newline", "/docs/errors/#token_invalid"],
   ["en", "milliseconds", "/docs/errors/#timestamp-must-be-within-300-s-of-1795319350-unix-seconds"],
-  ["en", "idempotent", "/docs/retrying/#with-an-idempotency-key"],
+  ["en", "idempotent", "/docs/integrating/#retry"],
   ["en", "signatrue", "/docs/integrating/#check-a-signature"],
   ["en", "java", "/docs/integrating/#programs-in-six-languages"],
   ["zh", "python", "/docs/zh/integrating/#programs-in-six-languages"],
