@@ -100,9 +100,9 @@ describe("a detail in the reader's language", () => {
     const detail =
       "sbs: is required; kefu_id: item 2 must be an integer from 1 to 9007199254740991, not a string; title: must be a string of 1 to 120 characters, or left out";
     expect(detailTexts(CHINESE, detail)).toEqual([
-      "sbs：缺少。",
+      "sbs：必填，但没有发送。",
       "kefu_id 第 2 项：须为 1 到 9007199254740991 的整数。发送的是字符串。",
-      "title：须为 1 到 120 个字符的字符串。没有时请不要发送该字段。",
+      "title：须为 1 到 120 个字符的字符串。不填时请省略该字段。",
     ]);
     expect(detailTexts(ENGLISH, detail)[1]).toBe(
       "kefu_id, item 2, must be a whole number from 1 to 9007199254740991. It was sent as a string.",
@@ -119,7 +119,7 @@ describe("a detail in the reader's language", () => {
     const said = describeLeftOut(leftOut);
     expect(leftOutText(ENGLISH, said)).toBe("Unknown on this site: 99, 98. Disabled: 4. On the session already: 1.");
     expect(detailTexts(CHINESE, `kefu_ids: nobody to add: ${said}`)).toEqual([
-      "kefu_ids：没有可添加的客服。不属于本站点：99，98。已停用：4。已在会话中：1。",
+      "kefu_ids：没有可添加的客服。本站点没有的客服：99、98。已停用的客服：4。已在会话中的客服：1。",
     ]);
     const many = describeLeftOut(Array.from({ length: 500 }, (_, i) => ({ id: 100_000 + i, why: "unknown" })));
     expect(leftOutText(ENGLISH, many)).toMatch(/ And \d+ more agents\.$/);

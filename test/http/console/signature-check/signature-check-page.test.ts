@@ -201,7 +201,7 @@ describe("the Chinese page of the signature check", () => {
     const body = JSON.stringify(world.createBody({ sbs: undefined }));
     const fields = { operation: "create_gd", body, signature: await hmac(world.secret, body) };
     const page = await (await visitor.post("/console/signature-check", fields)).text();
-    expect(page).toContain('<p class="found">sbs：缺少。</p>');
+    expect(page).toContain('<p class="found">sbs：必填，但没有发送。</p>');
     expect(page).toContain("<code>x-error-detail: sbs: is required</code>");
   });
 });
