@@ -157,6 +157,7 @@ describe("a newcomer", () => {
     await page.keyboard.type("state ");
     await page.waitForTimeout(400);
     await page.keyboard.type("forbids");
+    await page.waitForURL(({ hash }) => hash === "#q=state%20forbids");
     await page.locator("#results li").first().waitFor();
     expect(await page.locator("#find").inputValue()).toBe("state forbids");
     await page.locator("[data-language]").click();
