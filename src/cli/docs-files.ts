@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { type BuildOptions, buildSync } from "esbuild";
 import { ALL_TEXTS } from "../diagnosis/all-texts.ts";
 import { SCRIPT_TEXTS } from "../docs/check-texts.ts";
+import { detailWords } from "../docs/details.ts";
 import { PROGRAMS } from "../docs/programs.ts";
 import { LANGUAGES, type Language } from "../docs/texts.ts";
 import { asFiles, hashedFile } from "./hashed-file.ts";
@@ -85,8 +86,9 @@ export const chineseTexts = (): Record<string, string> => ({
 
 /** One file with all that the check needs, since its page may load no more. */
 function checkScript(language: Language, chinese: Record<string, string>): string {
+  const texts = [...ALL_TEXTS, ...detailWords()];
   const translations =
-    language === "en" ? {} : Object.fromEntries(ALL_TEXTS.map((english) => [english, chinese[english] ?? english]));
+    language === "en" ? {} : Object.fromEntries(texts.map((english) => [english, chinese[english] ?? english]));
   const given = JSON.stringify({ language: LANGUAGES[language].tag, texts: SCRIPT_TEXTS[language], translations });
   return script({ stdin: { contents: `import { start } from "./check.js"; start(${given});`, resolveDir: BROWSER } });
 }

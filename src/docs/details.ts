@@ -79,3 +79,16 @@ export const DETAIL_EXAMPLES: { about: string; details: string[] }[] = [
     ],
   },
 ];
+
+/** The English of all that the meanings of the examples consist of. */
+export function detailWords(): string[] {
+  const words = new Set<string>();
+  const t = (english: string, ...values: (string | number)[]) => {
+    words.add(english);
+    return english.replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? ""));
+  };
+  const details = DETAIL_EXAMPLES.flatMap((each) => each.details);
+  for (const detail of details)
+    for (const said of [detail, detail.replace(/key \d+/, "one key")]) meaningOf({ t }, said);
+  return [...words];
+}

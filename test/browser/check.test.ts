@@ -82,7 +82,7 @@ const PAGES = [
     "The server refuses this request: 401 token验证失败!",
     "Cause: Signature",
     /LF \(\\n\), that was not sent/,
-    /^Also: Fields/m,
+    /^Also: Fields\n+kefu_id: must be an array of 1 to 100 agent ids/m,
   ],
   [
     "zh",
@@ -90,7 +90,7 @@ const PAGES = [
     "服务器会拒绝此请求：401 token验证失败!",
     "原因：签名",
     /被签名的内容末尾有换行 LF/,
-    /^此外：字段/m,
+    /^此外：字段\n+kefu_id：须为包含 1 到 100 个客服 ID 的数组。发送的是字符串。\n+x-error-detail: kefu_id: must be/m,
   ],
 ] as const;
 

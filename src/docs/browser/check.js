@@ -1,5 +1,6 @@
 import { checkAsCaller } from "../../diagnosis/check-as-caller.ts";
 import { say } from "../../diagnosis/words.ts";
+import { detailTexts } from "../../http/console/details.ts";
 import { OPERATIONS } from "../../operations/index.ts";
 
 const field = (id) => document.getElementById(id);
@@ -90,9 +91,16 @@ export function start({ language, texts, translations }) {
     const part = document.createElement("div");
     const heading = element("h3", label === undefined ? texts.steps[step.step] : `${label}${texts.steps[step.step]}`);
     if (label === texts.cause) heading.className = "cause";
-    const sentences = [step, ...(step.more ?? [])].map((finding) => element("p", say(voice, finding)));
+    const sentences = [step, ...(step.more ?? [])].flatMap(sentencesOf).map((sentence) => element("p", sentence));
     part.append(heading, ...sentences);
     return part;
+  }
+
+  /** What a finding says. One that only quotes `x-error-detail`, which is in English, says first what it means. */
+  function sentencesOf(finding) {
+    const said = say(voice, finding);
+    if (language === "en" || finding.words !== "{0}") return [said];
+    return [...detailTexts(voice, said), `x-error-detail: ${said}`];
   }
 }
 
