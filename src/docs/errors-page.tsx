@@ -17,12 +17,14 @@ export function errorsPage(texts: Texts): Page {
         )}
       </p>
       <p>
-        {t("Where statuses share a message, the status tells them apart.")}{" "}
+        {t("Where statuses share a message, the status tells them apart.")}
+        {t(" ")}
         <Inline
           text={t(
             'A deployment with `ERROR_STATUS = "always-200"` answers 200 to everything: then the header `x-error-detail` tells them apart.',
           )}
-        />{" "}
+        />
+        {t(" ")}
         <Inline
           text={t("Each answer has an `x-request-id`: quote it to the operator, who finds the reason under it.")}
         />

@@ -40,11 +40,16 @@ export function frontPage(texts: Texts, readme: string): Page {
         <Inline text={t("The answer has the number of the new session in `chat_id`.")} />
       </p>
       <p>
-        {t("Something else came back?")} <a href={link("errors")}>{t("Find the error")}</a>
+        {t("Something else came back?")}
+        {t(" ")}
+        <a href={link("errors")}>{t("Find the error")}</a>
         {t(".")}
         {t(" ")}
-        {t("For your own code, take the program in your language:")}{" "}
-        <a href={link("integrating#programs-in-six-languages")}>{CALLERS.map(({ language }) => language).join(", ")}</a>
+        {t("For your own code, take the program in your language:")}
+        {t(" ")}
+        <a href={link("integrating#programs-in-six-languages")}>
+          {CALLERS.map(({ language }) => language).join(t(", "))}
+        </a>
         {t(".")}
       </p>
       <h2 id="doors">{t("What do you want to do?")}</h2>
