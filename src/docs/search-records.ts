@@ -24,6 +24,7 @@ const REPEATED = /^(?:details.*|causes-and-cures|what-x-error-detail-says)$/;
 
 /** Words that readers have for a place and that it does not use itself, by its address after `/docs/`. */
 const OTHER_WORDS: Record<string, string> = {
+  "errors#token_invalid": "invalid signature 签名无效 签名不对 签名错误 密钥换行",
   "integrating#sign": "signature hmac sha256 验签 加签 乱码 编码 encoding charset utf8",
   "integrating#programs-in-six-languages":
     "java python php go golang node javascript shell curl sdk example sample 示例 代码",
