@@ -104,7 +104,7 @@ export const BODY_ROWS: readonly Row[] = [
   {
     name: "blanks_removed",
     words: "The signature is over the body without any blanks, those inside values too. Sign the body as it is sent.",
-    makes: [({ text }) => text.replace(/\s+/g, "")],
+    makes: [withoutBlanks],
   },
   {
     name: "quoted",
@@ -316,6 +316,12 @@ export const BODY_AND_SECRET_ROWS: readonly {
 ];
 
 export const COMPACT: Layout = { comma: ",", colon: ":" };
+
+/** Undefined where no value has a blank: then it is what a library writes, and is found among the rewritings. */
+function withoutBlanks({ text, tree }: Given): Made {
+  const bare = text.replace(/\s+/g, "");
+  return tree !== undefined && bare === writeTree(tree, COMPACT, ({ raw }) => raw) ? undefined : bare;
+}
 
 /** What the rows are made from. */
 export function givenOf(body: PastedBody): Given {

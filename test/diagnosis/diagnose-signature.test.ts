@@ -150,6 +150,7 @@ const { timestamp, appid, ranstr, ...others } = FIELDS;
 describe("the same JSON, serialised anew", () => {
   it.each<[string, string, string, string]>([
     ["JSON.stringify", BODY, JSON.stringify(FIELDS, null, 3), "compact"],
+    ["JSON.stringify of texts without blanks", '{"a":"b","c":[1,2]}', '{"a": "b", "c": [1, 2]}', "compact"],
     ["sorted keys", sorted, BODY, "keys_sorted"],
     ["sorted keys without the line end that was sent", sorted, `${BODY}\n`, "keys_sorted"],
     ["sorted keys without spaces", sorted, JSON.stringify(FIELDS, null, 3), "keys_sorted+compact"],
