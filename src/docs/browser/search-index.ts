@@ -32,7 +32,7 @@ export function searchIndex(records: SearchRecord[]) {
       // One Chinese character is a word, and begins the pairs that it stands in.
       prefix: (term) => term.length > 2 || HAN.test(term),
       // A slip in a long word; numbers and Chinese have none.
-      fuzzy: (term) => (/^[a-z]{5,}$/.test(term) ? 0.2 : false),
+      fuzzy: (term) => (/^[a-z]{6,}$/.test(term) ? 0.2 : false),
       combineWith: "OR",
       boostDocument: (_id, _term, stored) => Number(stored?.weight ?? 1),
     },

@@ -36,6 +36,9 @@ function Content({ call, openapi, texts }: Props) {
       <p class="route">
         <span class="method">{call.method.toUpperCase()}</span> <code>{call.path}</code>
       </p>
+      {texts.language === "zh" && texts.find(call.description ?? "") === undefined && (
+        <p class="note">{t("The descriptions on this page are in English.")}</p>
+      )}
       <Described texts={texts} text={call.description} />
       {call.kind === "signed" && (
         <p>
