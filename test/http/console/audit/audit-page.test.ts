@@ -76,7 +76,7 @@ describe("the page of the audit log", () => {
       "app.imported",
       { name: "Shop", imported: ["appid", "secret"] },
       "Shop · brought along: appid, secret",
-      "Shop · 自带：appid，密钥",
+      "Shop · 自带：appid、密钥",
     ],
     ["webhook.disabled", { reason: "gone" }, "reason: the receiver answered 410", "原因：接收方应答 410"],
     ["webhook.redelivered", { seq: 7 }, "event 7", "事件 7"],
@@ -92,7 +92,7 @@ describe("the page of the audit log", () => {
         call: "x",
       },
       "status Failed, Missed · from 15 Jan 2027, 08:00 · up to 15 Jan 2027, 08:00 · queued 1,234",
-      "状态 失败，错过的 · 自 2027年1月15日 08:00 · 至 2027年1月15日 08:00 · 已排队 1,234",
+      "状态 失败、错过的 · 自 2027年1月15日 08:00 · 至 2027年1月15日 08:00 · 已排队 1,234",
     ],
     [
       "customer.erased",
@@ -141,7 +141,7 @@ describe("the page of the audit log", () => {
         },
       },
       "origin https://a.example · events x → x, y · another path or query",
-      "来源 https://a.example · 事件 x → x，y · 路径或查询参数已更改",
+      "来源 https://a.example · 事件 x → x、y · 路径或查询参数已更改",
     ],
     ["token.created", { name: "Nightly", role: "viewer" }, "Nightly · role viewer", "Nightly · 角色 查看者"],
     [
@@ -150,7 +150,7 @@ describe("the page of the audit log", () => {
       "reason: a slip in the token · times 12",
       "原因：令牌有误 · 次数 12",
     ],
-    ["agent.added", { ids: [1, 2], names: ["Ana", "Bo"] }, "1 Ana, 2 Bo", "1 Ana，2 Bo"],
+    ["agent.added", { ids: [1, 2], names: ["Ana", "Bo"] }, "1 Ana, 2 Bo", "1 Ana、2 Bo"],
   ])("tells the details in the reader's language: %s %j", async (action, details, english, chinese) => {
     expect(await shown(action, details)).toBe(english);
     expect(await shown(action, details, "zh-CN")).toBe(chinese);
