@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../openapi/json-schema.ts";
-import type { Texts } from "./texts.ts";
+import { type Texts, textsOf } from "./texts.ts";
 
 type T = Texts["t"];
 
@@ -27,30 +27,16 @@ const alternatives = (schema: JsonSchema): JsonSchema[] => [
 export function typeText(t: T, given: JsonSchema, components: Components): string {
   const schema = resolve(given, components);
   const { type, items } = schema;
-  if (Array.isArray(type)) return [...new Set(type.map((each) => typeName(t, String(each))))].join(t(" or "));
+  if (Array.isArray(type)) return [...new Set(type.map((each) => t(String(each))))].join(t(" or "));
   if (type === "array") {
     const inner = typeText(t, (items as JsonSchema) ?? {}, components);
     return t("array of {0}", inner);
   }
-  if (typeof type === "string") return typeName(t, type);
+  if (typeof type === "string") return t(type);
   const types = alternatives(schema).map((each) => typeText(t, each, components));
   if (types.length > 0) return [...new Set(types)].join(t(" or "));
-  return schema.const === undefined
-    ? ""
-    : typeName(t, typeof schema.const === "number" ? "integer" : typeof schema.const);
+  return schema.const === undefined ? "" : t(typeof schema.const === "number" ? "integer" : typeof schema.const);
 }
-
-const TYPES: Record<string, string> = {
-  string: "string",
-  integer: "integer",
-  number: "number",
-  boolean: "boolean",
-  object: "object",
-  array: "array",
-  null: "null",
-};
-
-const typeName = (t: T, type: string) => t(TYPES[type] ?? type);
 
 const grouped = (number: number) => (number > 9_999 ? number.toLocaleString("en") : String(number));
 
@@ -179,14 +165,13 @@ export function exampleOf(given: JsonSchema, components: Components): unknown {
   return type === "null" ? null : UNKNOWN;
 }
 
+const ENGLISH = textsOf("en", {});
+
 /** The rules of a field that its description does not say already: `1 to 100` is not said twice. */
 export function rulesBeside(texts: Texts, { schema }: Field, components: Components): string[] {
   const { t } = texts;
   const english = String(schema.description ?? "").toLowerCase();
   const said = (rule: string) => english.includes(rule.replace(/ (?:characters|items|pairs)$/, ""));
-  const inEnglish = ruleTexts((text, ...values) => fill(text, values), schema, components);
+  const inEnglish = ruleTexts(ENGLISH.t, schema, components);
   return ruleTexts(t, schema, components).filter((_, index) => !said(inEnglish[index] ?? ""));
 }
-
-const fill = (text: string, values: (string | number)[]) =>
-  text.replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? ""));

@@ -111,3 +111,13 @@ export function answersOf(
     return { status, component, answer };
   });
 }
+
+export type Answers = ReturnType<typeof answersOf>;
+
+/** The headers of answers, each once. */
+export function headersOf(answers: { answer: Answer }[], { components }: OpenApi) {
+  const names = new Set(answers.flatMap(({ answer }) => Object.keys(answer.headers ?? {})));
+  return Object.entries(components.headers)
+    .filter(([name]) => names.has(name))
+    .map(([name, { schema, description }]) => ({ name, required: false, schema: { ...schema, description } }));
+}
