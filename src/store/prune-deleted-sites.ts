@@ -28,8 +28,8 @@ export async function* pruneDeletedSites(
   for (const deletion of await counted(run, 1, () => selectUnderWay(home, db))) {
     try {
       if (deletion.keptAt === null && !(await goOn(run, db, directory, deletion))) continue;
-      const isEmpty = yield* empty(run, db, deletion);
-      if (isEmpty && directory !== undefined) await end(run, db, directory, deletion);
+      yield* empty(run, db, deletion);
+      if (directory !== undefined) await end(run, db, directory, deletion);
     } catch (error) {
       if (isOutOfCalls(error)) throw error;
       // One site must not stop the others.
@@ -64,10 +64,10 @@ async function goOn(run: Run, db: D1Database, directory: D1Database | undefined,
 const workerAt = ({ now }: Run) => ({ actor: "worker" as const, now, requestId: null, who: null, address: null });
 
 /**
- * The tables without rows are passed over at once: a run of Workers Free must come to the others before it is cut off. @returns false when
- * another run is at the same site: what is left goes with the next run
+ * The tables without rows are passed over at once: a run of Workers Free must come to the others before it is cut off. Ends early when
+ * another run is at the same site: what is left goes with the next run.
  */
-async function* empty(run: Run, db: D1Database, { siteId, home }: SiteDeletion): AsyncGenerator<number, boolean> {
+async function* empty(run: Run, db: D1Database, { siteId, home }: SiteDeletion): AsyncGenerator<number, void> {
   const left = await counted(run, 1, () => selectTablesLeft(db, siteId));
   let areSessionsGone = false;
   for (const [name, { isOfSessions, ...each }] of Object.entries(SITE_TABLES)) {
@@ -78,14 +78,12 @@ async function* empty(run: Run, db: D1Database, { siteId, home }: SiteDeletion):
       for (let hasMore = true; hasMore; ) {
         const removal = await removeOldest(run, db, old);
         yield removal.removed;
-        if (removal.hasMore && removal.removed === 0) return false;
+        if (removal.hasMore && removal.removed === 0) return;
         hasMore = removal.hasMore;
       }
       areSessionsGone = true;
     }
   }
-  // Another run may have counted calls of the site meanwhile.
-  return (await counted(run, 1, () => selectTablesLeft(db, siteId))).size === 0;
 }
 
 function deleteSome(db: D1Database, siteId: number, { table, key }: SiteTable): Promise<D1Result> {

@@ -185,7 +185,11 @@ export async function selectTablesLeft(db: D1Database, siteId: number): Promise<
   return new Set(Object.entries(row ?? {}).flatMap(([name, isThere]) => (isThere === 1 ? [name] : [])));
 }
 
-/** Deletes the row of a site of which nothing else is left. @returns whether the home has the site no more */
+/**
+ * Deletes the row of a site, unless the home has more of the site: another run may have counted its calls or events meanwhile.
+ *
+ * @returns whether the home has the site no more
+ */
 export async function deleteHomeSite(db: D1Database, key: SiteKey, author: Author): Promise<boolean> {
   const store = drizzle(db);
   const { siteId } = key;
@@ -194,6 +198,9 @@ export async function deleteHomeSite(db: D1Database, key: SiteKey, author: Autho
     .select({ id: siteDeletions.id })
     .from(siteDeletions)
     .where(and(isOf(key), isNotNull(siteDeletions.keptAt)));
+  const isEmpty = Object.values(SITE_TABLES).map(({ table }) =>
+    notExists(store.select({ siteId: table.siteId }).from(table).where(eq(table.siteId, siteId))),
+  );
   const audited = {
     siteId: siteDeletions.siteId,
     action: "site.deleted" as const,
@@ -201,7 +208,7 @@ export async function deleteHomeSite(db: D1Database, key: SiteKey, author: Autho
     details: sql`json_object('deletion_id', ${siteDeletions.id})`,
   };
   const [, , [left]] = await store.batch([
-    store.delete(homeSites).where(and(isHere, exists(ends))),
+    store.delete(homeSites).where(and(isHere, exists(ends), ...isEmpty)),
     auditOf(db, author, audited, siteDeletions, and(isOf(key), CHANGED)),
     store.select({ sites: count() }).from(homeSites).where(isHere),
   ]);

@@ -1,8 +1,10 @@
 import { env } from "cloudflare:workers";
+import { drizzle } from "drizzle-orm/d1";
 import { describe, expect, it } from "vitest";
 import { issueApp } from "../../../src/services/apps.ts";
 import { addWebhook } from "../../../src/services/webhooks.ts";
 import { selectSite } from "../../../src/store/directory/sites.ts";
+import { countEvents, selectUncounted } from "../../../src/store/home/count-events.ts";
 import { STATEMENTS_PER_BATCH } from "../../../src/store/home/old-sessions.ts";
 import { HOMES, seedCustomer } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
@@ -114,6 +116,37 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
     expect((await world.stored()).sessions).toHaveLength(250);
     await pruneAll(NOW);
     expect(await tablesLeft(world)).toEqual([]);
+  });
+
+  it("keeps its row while another run, which was slow, has counted its events again", async () => {
+    const world = await World.create({}, home);
+    await patchSite(world, { events: true });
+    await world.chatId();
+    await endSite(world);
+    const db = databaseOf(home);
+    const slow = (await selectUncounted(db, 0, 1_000)).filter(({ siteId }) => siteId === world.siteId);
+    expect(slow).toHaveLength(1);
+    const homes = new Map([
+      ["main", env.DB],
+      ["apac", env.HOME_APAC],
+    ]);
+    let isLate = false;
+    // The last batch of a home for a site: by then its events are gone, and this run has found nothing left.
+    const batch = async <T>(statements: D1PreparedStatement[]) => {
+      if (!isLate && (await tablesLeft(world)).join() === `${home}.home_sites`) {
+        isLate = true;
+        await drizzle(db).batch(countEvents(db, slow));
+      }
+      return db.batch<T>(statements);
+    };
+    homes.set(home, replacing(db, { batch }));
+    expect((await pruneAt(NOW, {}, homes)).faults).toEqual({});
+    expect(isLate).toBe(true);
+    expect(await tablesLeft(world)).toEqual([`${home}.counted_events`, `${home}.home_sites`]);
+    expect((await readSite(world)).status).toBe("deleting");
+    await pruneAll(NOW);
+    expect(await tablesLeft(world)).toEqual([]);
+    expect((await readSite(world)).status).toBe("deleted");
   });
 
   it("ends although the cron loses the answer of any batch", async () => {

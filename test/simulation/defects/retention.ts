@@ -230,6 +230,11 @@ export const RETENTION_DEFECTS: Defect[] = [
     ],
   },
   {
+    name: "end-leaves-what-was-written-late",
+    what: "The row of a site goes while the home still has rows of the site.",
+    edits: [{ file: ENDS, find: "exists(ends), ...isEmpty)),", replace: "exists(ends), ...isEmpty.slice(99)))," }],
+  },
+  {
     name: "end-of-another-home",
     what: "The directory takes the ends of other homes' sites for its own, and notes that nothing is left of them.",
     edits: [
