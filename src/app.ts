@@ -1,6 +1,7 @@
 import { getPath } from "hono/utils/url";
 import type { Bindings } from "./config.ts";
 import { CredentialResolver } from "./credentials/resolve-credentials.ts";
+import { docsNotFound } from "./http/docs-not-found.ts";
 import { health } from "./http/health.ts";
 import type { SendsSigned } from "./http/in-process-call.ts";
 import { newHono, type Routes } from "./http/new-hono.ts";
@@ -11,14 +12,11 @@ import { journalRefusals } from "./http/signed/journal-refusals.ts";
 import { answerSignedError } from "./http/signed/on-error.ts";
 import { signedRoute } from "./http/signed/route.ts";
 import { Journal } from "./journal/journal.ts";
-import { OPERATIONS } from "./operations/index.ts";
+import { CALLS_DETAIL, OPERATIONS } from "./operations/index.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { NonceMemory } from "./signed/nonce-memory.ts";
 import { ExceededLimits } from "./signed/rate-limit.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
-
-/** The detail of a 404: which calls there are. */
-const CALLS = `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}`;
 
 /** The paths of the admin API and the console. All other paths are for callers. */
 const OF_OPERATORS = /^\/(?:admin|console)(?:\/|$)/;
@@ -56,6 +54,7 @@ function callersApp(isolate: Isolate): Routes {
   for (const operation of OPERATIONS) app.post(operation.path, signedRoute(operation));
   app.get("/healthz", health());
   refuseOtherMethods(app);
+  app.get("/docs/*", docsNotFound());
   return app;
 }
 
@@ -95,7 +94,7 @@ function sendsSigned(isolate: Isolate): SendsSigned {
 function rootApp(isolate: Isolate): Routes {
   const app = newHono();
   app.onError(answerSignedError);
-  app.notFound((c) => answerSignedError(routeNotFound(CALLS), c));
+  app.notFound((c) => answerSignedError(routeNotFound(CALLS_DETAIL), c));
   app.use(requestLog(isolate));
   return app;
 }

@@ -1,4 +1,5 @@
 import { detailTexts } from "../http/console/details.ts";
+import { CALLS_DETAIL } from "../operations/index.ts";
 import type { Texts } from "./texts.ts";
 
 /** What a text of `x-error-detail` means, in the words that the console has for it. */
@@ -15,8 +16,9 @@ export function meaningOf({ t }: Pick<Texts, "t">, detail: string): string {
  */
 export const DETAIL_EXAMPLES: { about: string; details: string[] }[] = [
   {
-    about: "Headers and body",
+    about: "Path, headers and body",
     details: [
+      CALLS_DETAIL,
       "x-chat-signature: is required",
       "x-chat-signature: must be 64 hex digits, without a prefix such as sha256=",
       "x-chat-signature: must be 64 hex digits, not 40",

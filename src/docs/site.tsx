@@ -3,6 +3,7 @@ import { errorsPage } from "./errors-page.tsx";
 import { type Assets, framed } from "./frame.tsx";
 import { frontPage } from "./front-page.tsx";
 import { type Files, markdownPage, SOURCES } from "./markdown-page.ts";
+import { notFoundPage } from "./not-found-page.tsx";
 import type { Page } from "./page.ts";
 import { ProgramTabs } from "./program-tabs.tsx";
 import { CALLERS, PROGRAMS, RECEIVERS } from "./programs.ts";
@@ -50,7 +51,7 @@ export function sitePages(language: Language, input: SiteInput, assets: Omit<Sit
     ...calls.map((call) => callPage(call, input.openapi, texts)),
   ];
   const records: SearchRecord[] = pages.flatMap((page) => recordsOf(page, texts));
-  pages.push(searchPage(texts, pages, assets.search, assets.index));
+  pages.push(searchPage(texts, pages, assets.search, assets.index), notFoundPage(texts));
   return { pages, records, texts };
 }
 

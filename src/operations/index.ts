@@ -8,6 +8,9 @@ export const OPERATIONS: readonly Operation[] = [createSession, addAgents];
 /** The types of the events that sessions have. */
 export const SESSION_EVENT_TYPES: readonly string[] = OPERATIONS.map(({ eventType }) => eventType);
 
+/** `x-error-detail` of the 404 to a path that is no route: which calls there are. */
+export const CALLS_DETAIL = `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}`;
+
 /** Every signed operation with its documentation. The Worker does not use this list, so its bundle leaves it out. */
 export const DOCUMENTED: readonly { operation: Operation; documentation: Documentation }[] = [
   { operation: createSession, documentation: createSessionDocumentation },

@@ -18,6 +18,11 @@ afterAll(() => worker.close());
 
 const get = (path: string) => fetch(new URL(path, worker.url), { redirect: "manual" });
 
+const page = async (path: string) => {
+  const answer = await get(path);
+  return { status: answer.status, headers: answer.headers, text: await answer.text() };
+};
+
 describe("building", () => {
   const contents = () =>
     readdirSync(join(assets, "docs"), { recursive: true, withFileTypes: true })
@@ -141,9 +146,37 @@ describe("serving", () => {
     expect((await get("/docs/")).headers.get("cache-control")).not.toContain("immutable");
   });
 
+  test.each([
+    ["/docs/nothing", "en", "Page not found", "/docs/"],
+    ["/docs/reference/create_gd/more/?q=1", "en", "Page not found", "/docs/"],
+    ["/docs/zh/nothing/", "zh-CN", "找不到页面", "/docs/zh/"],
+    ["/docs/zhnothing", "en", "Page not found", "/docs/"],
+  ])(
+    "%s is a page that says in the reader's language that there is none, under the same policy",
+    async (path, tag, title, home) => {
+      const { status, headers, text } = await page(path);
+      expect([status, headers.get("content-type"), headers.get("etag")]).toEqual([
+        404,
+        "text/html; charset=utf-8",
+        null,
+      ]);
+      expect(headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'self'");
+      expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+      expect(text).toContain(`<html lang="${tag}">`);
+      expect(text).toMatch(new RegExp(`<h1[^>]*>${title}</h1>`));
+      expect(text).toContain(`<a href="${home}">`);
+    },
+  );
+
   test("the Worker still answers paths that are not files", async () => {
-    const nothing = await get("/docs/nothing");
-    expect([nothing.status, await nothing.json()]).toEqual([404, { code: -1, msg: "接口不存在", data: "" }]);
+    for (const [path, method] of [
+      ["/nothing", "GET"],
+      ["/docsnothing", "GET"],
+      ["/docs/nothing", "POST"],
+    ] as const) {
+      const nothing = await fetch(new URL(path, worker.url), { method });
+      expect([nothing.status, await nothing.json()]).toEqual([404, { code: -1, msg: "接口不存在", data: "" }]);
+    }
     expect((await get("/openapi/chat/create_gd")).status).toBe(405);
   });
 });

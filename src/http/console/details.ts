@@ -99,6 +99,10 @@ const RULES: Words[] = [
 /** Details that name no field. */
 const SENTENCES: Words[] = [
   [/^the site is closed for now$/, (t) => t("The site is closed.")],
+  [
+    /^the calls are (POST \S+) and (POST \S+)$/,
+    (t, ...calls) => t("There is no such path. The calls are {0} and {1}.", ...calls),
+  ],
   [/^The home (\S+) is closed\.$/, (t, home) => t("The home {0} is closed.", home)],
   [
     /^The home (\S+) has no database: bind it as (\S+)\.$/,
