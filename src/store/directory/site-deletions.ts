@@ -74,8 +74,28 @@ export async function keepDeletions(
       .set({ status: "deleted", name: "" })
       .where(and(isOfHome, ne(sites.status, "deleted"), ends(true))),
     deleteTokens(directory, isOfHome, now),
+    ...forgetEnded(directory, home),
   ]);
 }
+
+/** Forgets what the directory has of a home's ended sites, or of one of them, but for the sites themselves and their tokens. */
+const forgetEnded = (directory: D1Database, home: string, siteId?: number) => {
+  const store = drizzle(directory);
+  const ended = store
+    .select({ siteId: siteDeletions.siteId })
+    .from(siteDeletions)
+    .where(
+      and(
+        eq(siteDeletions.home, home),
+        siteId === undefined ? undefined : eq(siteDeletions.siteId, siteId),
+        isNotNull(siteDeletions.doneAt),
+      ),
+    );
+  return [
+    store.delete(erasureReceipts).where(and(eq(erasureReceipts.home, home), inArray(erasureReceipts.siteId, ended))),
+    store.delete(siteMetrics).where(inArray(siteMetrics.siteId, ended)),
+  ] as const;
+};
 
 /** Deletes the tokens of deleted sites. */
 const deleteTokens = (directory: D1Database, which: SQL | undefined, now: number) => {
@@ -106,10 +126,9 @@ export async function noteSiteGone(
         set: { doneAt: sql`coalesce(${siteDeletions.doneAt}, ${now})` },
         setWhere: sql`${siteDeletions.home} = excluded.home`,
       }),
-    store.delete(erasureReceipts).where(and(eq(erasureReceipts.home, home), eq(erasureReceipts.siteId, siteId))),
-    store.delete(siteMetrics).where(eq(siteMetrics.siteId, siteId)),
     store.update(sites).set({ status: "deleted", name: "" }).where(isIt),
     deleteTokens(directory, isIt, now),
+    ...forgetEnded(directory, home, siteId),
   ]);
 }
 

@@ -101,6 +101,25 @@ describe("the directory, restored to before the end of a site of another home", 
     expect(take.status).toBe(409);
   });
 
+  it("forgets its metrics and the receipts of its erasures again", async () => {
+    const { world, text } = await lived("apac");
+    const erased = personText();
+    await world.chatId(fieldsOf(erased));
+    await eraseWhole(world, fieldsOf(erased).sbs);
+    await pruneAll(NOW);
+    const travelBack = await bookmark(env.DB);
+    await endSite(world);
+    await pruneAll(NOW);
+    for (let i = 0; i < 2; i++) {
+      await travelBack();
+      const left = await tablesLeft(world);
+      expect(left).toContain("main.erasure_receipts");
+      expect(left).toContain("main.site_metrics");
+      await settle(world, "main");
+      await expectGone(world, text);
+    }
+  });
+
   it("lets a deletion that is under way go on", async () => {
     const { world, text } = await lived("apac");
     const travelBack = await bookmark(env.DB);

@@ -2,6 +2,7 @@ import { sessionDetail } from "../../operations/create-session.ts";
 import { summaryOf } from "../../operations/shared/shown-session.ts";
 import type { Row } from "../../platform/database.ts";
 import type { HomeModel } from "../home-model.ts";
+import { timeOf } from "../journal/request-time.ts";
 import { hasEnded, type Model } from "../model.ts";
 import { isMalformedUsage, usageNow } from "../usage/usage-reads.ts";
 import { type Asked, callNow, isMalformed, refusalNow, refusalsNow } from "./journal-reads.ts";
@@ -48,8 +49,7 @@ export function readNow(model: Model, { path, ...asked }: Read): object | undefi
   if (site === undefined) return NOT_FOUND;
   if (third === undefined) return siteNow(model, siteId, site, asked.clock);
   if (hasEnded(site) && !hadSite) return NOT_FOUND;
-  const isBad = third === "usage" ? isMalformedUsage(query) : isMalformed(query);
-  if (site.status === "creating") return { status: isBad ? 400 : 409 };
+  if (site.status === "creating") return { status: isBad(third, fourth, query) ? 400 : 409 };
   const home = model.home(site.home);
   switch (third) {
     case "apps":
@@ -76,6 +76,12 @@ export function readNow(model: Model, { path, ...asked }: Read): object | undefi
     default:
       throw new Error(`the checker does not know what GET /admin/sites/:site_id/${third} shows: say it here`);
   }
+}
+
+/** Whether a read of a site is refused for itself, whatever is stored. */
+function isBad(what: string, which: string | undefined, query: URLSearchParams): boolean {
+  if (what === "requests") return timeOf(which ?? "") === undefined;
+  return what === "usage" ? isMalformedUsage(query) : isMalformed(query);
 }
 
 export interface Shown {

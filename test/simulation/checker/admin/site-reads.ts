@@ -41,7 +41,9 @@ export function siteNow(
   const ends = home.deletions.get(id) ?? model.home("main").deletions.get(id);
   const deletion = ends && { deletion_id: ends.id, begun_at: ends.begun_at, done_at: ends.done_at };
   const shown = { ...site, deletion: deletion ? { ...deletion, remaining: remainingOf(home, id) } : null };
-  if (status !== "open" && status !== "closed") return { ...shown, ...NO_SETTINGS };
+  // A restored directory may not know yet that the site has ended.
+  const isThere = (status === "open" || status === "closed") && ends?.done_at == null;
+  if (!isThere) return { ...shown, ...NO_SETTINGS };
   const row = home.sites.get(id)?.row;
   if (row === undefined) return { status: 404 };
   const sessions = sessionsOf(home, id);

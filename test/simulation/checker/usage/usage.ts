@@ -84,8 +84,11 @@ export class UsageRules {
       wrongNumbers(home, changes);
     if (wrong !== undefined) this.#violate(RULES[kind], `${about} at ${home.name}: ${wrong}`, about);
     const isClosed = call?.settings.closedHomes.includes(home.name) === true;
-    const isOurs = changes.some((change) => isCount(change.table) || isMark(change));
-    if (isOurs && isClosed) this.#violate("a closed home counts nothing", `${about} at ${home.name}`, about);
+    const ours = changes.filter((change) => isCount(change.table) || isMark(change));
+    const isOurs = ours.length > 0;
+    // While its home is closed, a restored directory forgets the metrics of ended sites again.
+    const hasCounted = ours.some(({ table, after }) => table !== "site_metrics" || after !== null);
+    if (hasCounted && isClosed) this.#violate("a closed home counts nothing", `${about} at ${home.name}`, about);
     const gone = isOurs ? wrongGone(home, call?.role === "cron" ? call.clock : 0, changes) : undefined;
     if (gone !== undefined) this.#violate("counts stay as long as they are kept", `${home.name}: ${gone}`, about);
   }

@@ -58,7 +58,7 @@ function watchRecords(world: World): void {
   const { records } = checker.operators;
   records.kv = credentials;
   records.isKept = kvBound && kv.failed === 0 && kv.silent === 0 && kv.putLost === 0;
-  checker.model.hashKeys = () => homes.get("main")?.database.rows("customer_hash_keys") ?? [];
+  checker.model.hashKeys = hashKeysOf(world);
   checker.model.receipts = kvBound && kv.putLost === 0 ? receiptsOf(world) : undefined;
   checker.model.isEndInKv =
     kvBound && kv.putLost === 0
@@ -66,6 +66,18 @@ function watchRecords(world: World): void {
       : undefined;
   checker.model.mayKvLose = kvBound && kv.putLost > 0;
   credentials.onPut = (value, key) => key.startsWith("app:") && records.put(value, scheduler.now);
+}
+
+/** The keys of the customers' hashes. A directory that a restore has left without any gets those of KV back at the next use. */
+function hashKeysOf({ cloud: { credentials, homes }, weather: { kvBound } }: World) {
+  const prefix = "customer-hash-key:";
+  return () => {
+    const stored = homes.get("main")?.database.rows("customer_hash_keys") ?? [];
+    if (stored.length > 0 || !kvBound) return stored;
+    return [...credentials].flatMap(([key, { value }]) =>
+      key.startsWith(prefix) ? [{ id: key.slice(prefix.length), sealed: value }] : [],
+    );
+  };
 }
 
 /** Which chat ids of a site the receipts of erasures name, in KV and in the directory. */
