@@ -64,7 +64,8 @@ const isMine = (v: V) =>
 
 const moveOn: Statement<Step> = statement(
   (v) => sql`UPDATE ${erasures} SET step = step + 1, made_by = ${v.madeBy}
-    WHERE ${isErasure(v)} AND ${erasures.step} = ${v.step} AND ${erasures.doneAt} IS NULL AND ${erasures.listedTo} >= ${erasures.until}`,
+    WHERE ${isErasure(v)} AND ${erasures.step} = ${v.step} AND ${erasures.doneAt} IS NULL
+      AND ${erasures.until} = ${v.until} AND ${erasures.listedTo} >= ${erasures.until}`,
 );
 
 const withData = (v: V) => sql`${inItsEvents(v)} AND ${events.data} IS NOT NULL`;

@@ -111,6 +111,34 @@ describe("a step that was prepared", () => {
     expect((await eraseWhole(world, "x")).at(-1)).toMatchObject({ customer_is_back: false });
     expect((await world.stored()).sessions).toEqual([]);
   });
+
+  it("does nothing when another call has let it begin anew and made the receipts of it meanwhile", async () => {
+    const world = await World.create({ CREDENTIALS: undefined }, "apac");
+    await world.chatId({ sbs: "x" });
+    // Without KV the operator gets the receipts before anything is erased.
+    expect((await erase(world, { sbs: "x" })).body).toMatchObject({ erased: { sessions: 0 }, remaining: 1 });
+    let raised = false;
+    const isolate = world.anotherIsolate({
+      HOME_APAC: replacing(env.HOME_APAC, {
+        batch: async (list: D1PreparedStatement[]) => {
+          if (list.length > 10 && !raised) {
+            raised = true;
+            await world.chatId({ sbs: "x" });
+            const { body } = await erase(world.anotherIsolate(), { sbs: "x" });
+            expect(body).toMatchObject({ erased: { sessions: 0 }, remaining: 2 });
+          }
+          return env.HOME_APAC.batch(list);
+        },
+      }),
+    });
+    const { body } = await erase(isolate, { sbs: "x" });
+    expect(raised).toBe(true);
+    expect(body).toMatchObject({ erased: { sessions: 0 }, remaining: 2 });
+    expect(await eraseWhole(world, "x")).toMatchObject([{ erased: { sessions: 2 }, customer_is_back: false }]);
+    expect((await world.stored()).sessions).toEqual([]);
+    const ends = (await auditOfErasures(world)).filter(({ action }) => action === "customer.erased");
+    expect(ends.map(({ details }) => details)).toMatchObject([{ sessions: 2 }]);
+  });
 });
 
 describe("a beginning that commits late, after another call has erased the customer", () => {
