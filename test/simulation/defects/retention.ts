@@ -262,8 +262,8 @@ export const RETENTION_DEFECTS: Defect[] = [
     edits: [
       {
         file: DIRECTORY,
-        find: "and(eq(erasureReceipts.home, home), eq(erasureReceipts.siteId, siteId))",
-        replace: "and(eq(erasureReceipts.home, home), eq(erasureReceipts.siteId, -siteId))",
+        find: "and(eq(erasureReceipts.home, home), inArray(erasureReceipts.siteId, ended))",
+        replace: "and(eq(erasureReceipts.home, home), eq(erasureReceipts.siteId, -1))",
       },
     ],
   },

@@ -195,11 +195,11 @@ export class Operators {
       this.#reads.ends(call);
       const { changes } = operation;
       const what = `${call.name} was answered ${answer.status} and changed ${JSON.stringify(changes)}`;
-      // A try whose answer was lost may have been before the end of the site.
+      // A try whose answer was lost may have been before the end of the site, or before the app lost its route.
       const siteId =
         "siteId" in intent ? intent.siteId : "appid" in intent && this.#model.routes.get(intent.appid ?? "");
-      const hasEndedSince = answer.status === 404 && hasEnded(this.#model.directory.get(Number(siteId)));
-      if (changes.length > 0 && !hasEndedSince) {
+      const isGone = siteId === undefined || hasEnded(this.#model.directory.get(Number(siteId)));
+      if (changes.length > 0 && !(answer.status === 404 && isGone)) {
         this.#violate("who is refused at the door changes nothing", what, [call.name]);
       }
     } else if (intent.kind === "read") this.#reads.check({ ...operation, intent }, this.door.onlySite(call));

@@ -35,8 +35,8 @@ export function siteNow(
   { name, home: at, status, createdAt }: Listed,
   clock: number,
 ): object {
+  if (status === "creating") return { status: 409 };
   const site = { id, name, home: at, status, created_at: createdAt };
-  if (status === "creating") return { ...site, ...NO_SETTINGS, deletion: null };
   const home = model.home(at);
   const ends = home.deletions.get(id) ?? model.home("main").deletions.get(id);
   const deletion = ends && { deletion_id: ends.id, begun_at: ends.begun_at, done_at: ends.done_at };

@@ -7,6 +7,9 @@ import { mayBegin, messagesOf, PLACES } from "./turns.ts";
 
 type Broken = [rule: string, what: string] | undefined;
 
+/** From the key of an attempt to that of its webhook. */
+const webhookOf = (key: string): string => key.split("/").slice(0, 2).join("/");
+
 /**
  * @param own     all attempts of the run in one home, the new ones last
  * @param begun   how many of them are new
@@ -25,7 +28,10 @@ export function wrongPlaces(
   const held = own.filter(
     ({ post, endedAt }, i) => i >= own.length - begun || (post !== undefined && endedAt === undefined),
   );
-  const ofFailing = held.filter((each) => each.webhooks[0]?.failing_since !== null && !isPing(each));
+  // One that was leased while its webhook failed counts no more when another attempt has succeeded since.
+  const failed = ({ key, webhooks }: Attempt) =>
+    webhooks[0]?.failing_since !== null && outbox.webhooks.get(webhookOf(key))?.failing_since !== null;
+  const ofFailing = held.filter((each) => failed(each) && !isPing(each));
   const isNew = ofFailing.some((each) => own.indexOf(each) >= own.length - begun);
   const most = Math.max(1, Math.floor(places / 3));
   // When an answer of D1 is lost, the run posts seconds later what it has leased, and does not know which webhooks fail since.

@@ -10,6 +10,12 @@ type Broken = [rule: string, what: string] | undefined;
 /** The attempts that one run may have in flight. */
 export const PLACES = 6;
 
+/** The places that the failing webhooks of one home share. */
+function placesOfFailing(call: Call): number {
+  const homes = new Set(messagesOf(call).map(({ home }) => home));
+  return Math.max(1, Math.floor(PLACES / homes.size / 3));
+}
+
 interface Message {
   home: string;
   site: number;
@@ -41,10 +47,12 @@ export function wrongTurn(
   if (waiting === undefined || greedy === undefined || call.faults.length > 0) return undefined;
   const now = nowOf(leases);
   const told = messagesOf(call).filter((each) => each.home === home);
-  // Failing webhooks share a third of the places, which may be one. With a place for each webhook, the first batch does not know yet
-  // which of them fail, and may leave a failing one to the next.
+  // Failing webhooks share a third of the places, which may be one. Some may have got them that have the most in flight already. With a
+  // place for each webhook, the first batch does not know yet which of them fail, and may leave a failing one to the next.
   const webhooks = new Set(told.map(({ site, webhook }) => `${site}/${webhook}`));
-  const mayFailingWait = webhooks.size <= PLACES || [...begun.keys()].some((key) => isFailing(outbox, key));
+  const failing = [...webhooks].filter((key) => isFailing(outbox, key));
+  const mayFailingWait =
+    webhooks.size <= PLACES || failing.length > placesOfFailing(call) || failing.some((key) => begun.has(key));
   const starved = told.find(
     ({ site, webhook }) =>
       !begun.has(`${site}/${webhook}`) &&
