@@ -42,8 +42,17 @@ export class AppLimits {
   }
 
   /** A request of an app has used up its ranstr. */
-  charge(call: Call, { appid, siteId, ranstr }: { appid: string; siteId: number | undefined; ranstr: string }): void {
-    const once = `${call.edge} ${appid} ${ranstr}`;
+  charge(
+    call: Call,
+    {
+      appid,
+      siteId,
+      ranstr,
+      timestamp,
+    }: { appid: string; siteId: number | undefined; ranstr: string; timestamp: number },
+  ): void {
+    // With a new timestamp, a ranstr that is forgotten is good again.
+    const once = `${call.edge} ${appid} ${ranstr} ${timestamp}`;
     const isOwn = !this.#charged.has(once);
     this.#charged.add(once);
     this.#count(call, `app ${appid}`, LIMITS.APP_LIMIT, isOwn);

@@ -200,7 +200,7 @@ export class SignedCalls {
     const done = committed !== undefined && !isUnsigned && formMismatch(call, answer, NO_ANSWER) !== undefined;
     if (done) this.usedRanstrs.uses(call);
     if (done) this.#appLimits.letThrough(call, appid, siteId, committed.at);
-    if (done && freshness !== undefined) this.#appLimits.charge(call, { appid, siteId, ranstr: freshness.ranstr });
+    if (done && freshness !== undefined) this.#appLimits.charge(call, { appid, siteId, ...freshness });
     if (isMalformed(reading)) {
       if (mismatch(call, answer, { kind: "fields_malformed" }) === undefined)
         this.#appLimits.chargeMalformed(call, appid);

@@ -25,20 +25,18 @@ export class Ledger {
       if (after !== null) this.#addNonce(after, 1);
     } else if (table === "refusals" && before === null && after !== null && isCountedByRow(after)) {
       // The nonce of a row that comes very late is gone: nobody can say any more that the call was done.
-      const isDone = this.#nonceOf(after) !== undefined;
-      this.#add(nameOf(after, after.reason), callsOf({ ...after, done: isDone ? 1 : null }));
+      this.#addRefusal(after, 1);
     } else if (table === "refusals" && before !== null && after === null && isCountedByRow(before)) {
       const until = this.#home.counts.refusalsUntil;
       // Before counting has begun, rows go uncounted.
-      if (until === undefined) this.#add(nameOf(before, before.reason), -callsOf(before));
+      if (until === undefined) this.#addRefusal(before, -1);
     } else if (table === "usage_days" && before !== null && after === null) {
       this.#add(nameOf(before, before.outcome), -Number(before.count));
     } else if (table === "folds" && after !== null && (before?.refusals_until ?? null) === null) {
       // Counting begins: what was refused until then is not counted.
       for (const row of this.#home.refusals.values()) {
         if (Number(row.at) > Number(after.refusals_until ?? 0) || !isCountedByRow(row)) continue;
-        const isDone = row.done !== null || this.#nonceOf(row) !== undefined;
-        this.#add(nameOf(row, row.reason), -callsOf({ ...row, done: isDone ? 1 : null }));
+        this.#addRefusal(row, -1);
       }
     }
   }
@@ -50,6 +48,11 @@ export class Ledger {
     const row = this.#home.refusals.get(String(nonce.owner));
     const isOpen = row !== undefined && isCountedByRow(row) && row.done === null && row.site_id === nonce.site_id;
     if (isOpen) this.#add(nameOf(row, row.reason), -count);
+  }
+
+  #addRefusal(row: Row, count: 1 | -1): void {
+    const isDone = row.done !== null || this.#nonceOf(row) !== undefined;
+    this.#add(nameOf(row, row.reason), count * callsOf({ ...row, done: isDone ? 1 : null }));
   }
 
   #nonceOf({ site_id, request_id }: Row): Row | undefined {
