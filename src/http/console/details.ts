@@ -100,8 +100,8 @@ const RULES: Words[] = [
 const SENTENCES: Words[] = [
   [/^the site is closed for now$/, (t) => t("The site is closed.")],
   [
-    /^the calls are (POST \S+) and (POST \S+)$/,
-    (t, ...calls) => t("There is no such path. The calls are {0} and {1}.", ...calls),
+    /^the calls are (POST \S+(?: and POST \S+)*)$/,
+    (t, calls = "") => t("There is no such path. The calls are {0}.", calls.split(" and ").join(t(", "))),
   ],
   [/^The home (\S+) is closed\.$/, (t, home) => t("The home {0} is closed.", home)],
   [
