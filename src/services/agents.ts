@@ -11,7 +11,7 @@ import {
   updateAgent,
 } from "../store/home/agents.ts";
 import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
-import { agentTaken, agentUnknown } from "./refusals.ts";
+import { agentTaken, agentUnknown, siteUnknown } from "./refusals.ts";
 import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
 
 export type { Agent } from "../store/home/agents.ts";
@@ -25,13 +25,14 @@ export type NewAgent = z.infer<typeof newAgentSchema>;
  * Adds enabled agents: all of them, or none when the site already has one of them.
  *
  * @param input `agents` have distinct ids
- * @throws ServiceError `conflict`, reason `agent_taken`
+ * @throws ServiceError `conflict`, reason `agent_taken`; `not_found` when the home does not have the site
  */
 export async function createAgents(
   ctx: ServiceContext,
   { site, agents }: { site: Site; agents: NewAgent[] },
 ): Promise<Agent[]> {
   const taken = await insertAgents(homeOf(ctx, site), site.id, agents, authorOf(ctx));
+  if (taken === undefined) throw siteUnknown();
   if (taken.length > 0) throw agentTaken();
   return agents.map((agent) => ({ ...agent, status: "normal" }));
 }

@@ -160,6 +160,18 @@ describe("apac, restored to an earlier time", () => {
     expect(await eventStore(late)).toMatchObject({ site: { events: 0, event_seq_floor: SKIPPED }, webhooks: [] });
   });
 
+  it("takes no agents for a site that it does not have before it is reconciled", async () => {
+    const travelBack = await bookmark(env.HOME_APAC);
+    const world = await World.create({}, "apac");
+    await travelBack();
+    const add = () => call(world, "POST", `/admin/sites/${world.siteId}/agents`, { id: 9, name: "Nine" });
+    expect(await add()).toMatchObject(problem(404, "Not found"));
+    const { audit } = await world.operated();
+    expect(audit.filter(({ action }) => action === "agent.added")).toEqual([]);
+    await reconcile(closed(world, "apac"), "apac");
+    expect((await add()).status).toBe(201);
+  });
+
   it("would accept an earlier request while its timestamp is fresh: that is why reopen_after waits", async () => {
     const world = await World.create({}, "apac");
     const travelBack = await bookmark(env.HOME_APAC);

@@ -1,11 +1,11 @@
-import { and, asc, type Column, eq, gt, ne, notExists, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, type Column, eq, exists, gt, ne, notExists, or, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changeRow, hasAll } from "../change-row.ts";
 import { each, field, place } from "../json-rows.ts";
 import { inOneTry } from "../run-batch.ts";
-import { agents } from "../schema.ts";
+import { agents, homeSites } from "../schema.ts";
 
 const AGENT = { id: agents.id, name: agents.name, status: agents.status };
 
@@ -35,15 +35,17 @@ export async function selectTakenAgents(
  * ids.
  *
  * @param newcomers with distinct ids
- * @returns the ids that the site already has; empty when all were inserted
+ * @returns the ids that the site already has; empty when all were inserted; undefined when the home does not have the site: it was
+ *   restored to a time before the site was made
  */
 export async function insertAgents(
   db: D1Database,
   siteId: number,
   newcomers: { id: number; name: string }[],
   author: Author,
-): Promise<number[]> {
+): Promise<number[] | undefined> {
   const store = drizzle(db);
+  const here = store.select({ siteId: homeSites.siteId }).from(homeSites).where(eq(homeSites.siteId, siteId));
   const [first] = newcomers;
   const isOne = newcomers.length === 1;
   const all = { ids: newcomers.map(({ id }) => id), names: newcomers.map(({ name }) => name) };
@@ -53,7 +55,8 @@ export async function insertAgents(
     subject: sql`${isOne ? String(first?.id) : ""}`,
     details: sql`${JSON.stringify(isOne ? { name: first?.name } : all)}`,
   };
-  const [before] = await store.batch([
+  const [[site], before] = await store.batch([
+    here,
     taken(db, siteId, newcomers),
     store.insert(agents).select((query) =>
       query
@@ -65,11 +68,11 @@ export async function insertAgents(
           revision: sql`0`.as("revision"),
         })
         .from(each(newcomers))
-        .where(notExists(taken(db, siteId, newcomers))),
+        .where(and(exists(here), notExists(taken(db, siteId, newcomers)))),
     ),
     auditOf(db, author, audited, ONE_ROW, CHANGED),
   ]);
-  return before.map(({ id }) => id);
+  return site && before.map(({ id }) => id);
 }
 
 /**

@@ -56,6 +56,7 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
       return home.deletions.has(intent.siteId) ? 404 : 201;
     }
     case "addAgent":
+      if (!home.sites.has(intent.siteId)) return 404;
       return home.agents.has(`${intent.siteId}/${intent.id}`) ? 409 : 201;
     case "changeAgent":
       return home.agents.has(`${intent.siteId}/${intent.id}`) ? 200 : 404;
