@@ -41,7 +41,7 @@ export const AGENT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/agents.ts",
-        find: `        .where(notExists(taken(db, siteId, newcomers))),
+        find: `        .where(and(exists(here), notExists(taken(db, siteId, newcomers)))),
     ),`,
         replace:
           "        .where(sql`true`),\n    ).onConflictDoUpdate({ target: [agents.siteId, agents.id], set: { name: sql`excluded.name` } }),",
