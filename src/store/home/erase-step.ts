@@ -89,7 +89,7 @@ const count: Statement<Step> = statement(
           UNION ALL
           SELECT webhook_id, status = 'delivered', status <> 'delivered' AND last_attempt_at IS NOT NULL, 0 FROM (${itsDeliveries(v)})
           UNION ALL
-          SELECT ${webhooks.id}, 0, 0, json_array_length(${v.chatIds})
+          SELECT ${webhooks.id}, 0, 0, (SELECT count(*) FROM ${sessions} WHERE ${theSessions(v)})
           FROM ${webhooks} JOIN ${homeSites} ON ${homeSites.siteId} = ${webhooks.siteId} AND ${homeSites.events}
           WHERE ${takesErased(v)})
         GROUP BY id))

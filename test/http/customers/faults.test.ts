@@ -10,6 +10,7 @@ import {
   seedCustomer,
 } from "../../support/customers.ts";
 import { lateDb } from "../../support/late-db.ts";
+import { newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { type Replacements, World } from "../../support/world.ts";
@@ -138,6 +139,28 @@ describe("a step that was prepared", () => {
     expect((await world.stored()).sessions).toEqual([]);
     const ends = (await auditOfErasures(world)).filter(({ action }) => action === "customer.erased");
     expect(ends.map(({ details }) => details)).toMatchObject([{ sessions: 2 }]);
+  });
+});
+
+describe("a session that goes between the look for a step and the step", () => {
+  it("does not let the answer say that receivers were not told of all", async () => {
+    const world = await World.create({}, "apac");
+    await newWebhook(world, { events: JSON.stringify(["session.erased"]) });
+    const [, gone] = [await world.chatId({ sbs: "x" }), await world.chatId({ sbs: "x" })];
+    const batch = async (list: D1PreparedStatement[]) => {
+      const remove = ["participants", "messages"]
+        .map((table) => `${table} WHERE session_id`)
+        .concat("sessions WHERE id");
+      const removals = remove.map((from) =>
+        env.HOME_APAC.prepare(`DELETE FROM ${from} = ? AND site_id = ?`).bind(gone, world.siteId),
+      );
+      if (list.length > 10) await env.HOME_APAC.batch(removals);
+      return env.HOME_APAC.batch(list);
+    };
+    const { body } = await erase(world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { batch }) }), {
+      sbs: "x",
+    });
+    expect(body).toMatchObject({ erased: { sessions: 1 }, remaining: 0, webhooks: [{ told: true }] });
   });
 });
 
