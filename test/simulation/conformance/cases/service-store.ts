@@ -228,8 +228,10 @@ export const storeCases: Cases<Store> = {
     (db) => selectAuditEntries(db, { siteId: 7 }, Number.MAX_SAFE_INTEGER, 3),
     (db) => selectAuditEntries(db, {}, 3, 10),
   ),
-  "an agent of a site that the home does not have is refused by its foreign key": onHome((db) =>
-    errorOf(() => agents.insertAgents(db, 99, [{ id: 5, name: "Five" }], author)),
+  "an agent of a site that the home does not have is not added": onHome(
+    (db) => agents.insertAgents(db, 99, [{ id: 5, name: "Five" }], author),
+    (db) => agents.selectAgents(db, 99, 0, 10),
+    (db) => selectAuditEntries(db, { siteId: 99 }, Number.MAX_SAFE_INTEGER, 10),
   ),
   "apps are issued, found, rotated and revoked": onHome(
     (db) =>
