@@ -49,11 +49,13 @@ interface Target extends Claimant {
   unrecorded: number;
   /** Whether the queue may need a notice of the next attempt: true after an attempt that failed or was not the first. */
   retries: boolean;
+  /** The earliest next attempt after a failure that was recorded here, in Unix seconds. */
+  retryAt: number | null;
   /** Whether more is due than this invocation can begin. */
   hasMore: boolean;
   /** Whether another invocation was asked to help. */
   isHelped: boolean;
-  /** The time of the next attempt that the queue was notified of while others were in flight, in Unix seconds. */
+  /** The time of the next attempt that the queue was notified of before this invocation left the webhook, in Unix seconds. */
   notifiedOf: number | null;
 }
 
@@ -99,6 +101,7 @@ export class HomeRun {
       isFailing: undefined,
       hasPing: false,
       retries: false,
+      retryAt: null,
       hasMore: false,
       isHelped: false,
       notifiedOf: null,
@@ -215,7 +218,10 @@ export class HomeRun {
       target.unrecorded -= 1;
     }
     const notices: DelayedNotice[] = this.#told(rows);
-    for (const { target, result } of ended) notices.push(...this.#noticeBeside(target, result.nextAttemptAt, now));
+    for (const { target, result } of ended) {
+      target.retryAt = earlier(target.retryAt, result.nextAttemptAt);
+      notices.push(...this.#noticeBeside(target, result.nextAttemptAt, now));
+    }
     for (const { target, share } of asked) {
       const own = rows.filter((row): row is LeasedRow => "webhookId" in row).filter(isOf(target));
       const nextDue = own[0]?.nextDue ?? null;
@@ -322,18 +328,22 @@ export class HomeRun {
 
   /**
    * Removes a webhook that has nothing in flight here and nothing more to begin here. The queue is notified of its next attempt,
-   * except when it was before, or when other invocations have the most in flight: those go on with the webhook themselves.
+   * except when it was before, or when other invocations have the most in flight: those go on with the webhook themselves. But
+   * they may know of no failure, and then they notify of no retry.
    *
    * @param isStopped whether the budget is used up or the database failed
-   * @returns the notice for the queue, or none
+   * @returns the notices for the queue
    */
   #leave(target: Target, nextDue: number | null, isStopped: boolean, now: number): DelayedNotice[] {
     this.#targets.delete(target);
     if (nextDue === null) return [];
     const wait = nextDue - now;
-    if (wait > 0 && nextDue === target.notifiedOf) return [];
-    if (!(wait <= 0 ? isStopped : target.retries || wait <= CLOCK_SECONDS)) return [];
-    return [this.#noticeOf(target, Math.min(Math.max(0, wait), LONGEST_DELAY_SECONDS))];
+    if (wait <= 0) {
+      const rest = isStopped ? [this.#noticeOf(target, 0)] : [];
+      return [...rest, ...this.#noticeOnce(target, target.retryAt, now)];
+    }
+    if (nextDue === target.notifiedOf || !(target.retries || wait <= CLOCK_SECONDS)) return [];
+    return [this.#noticeOf(target, Math.min(wait, LONGEST_DELAY_SECONDS))];
   }
 
   /**
@@ -342,7 +352,12 @@ export class HomeRun {
    * @returns the notice of that next attempt, unless the queue was notified of it or an earlier one
    */
   #noticeBeside(target: Target, nextDue: number | null, now: number): DelayedNotice[] {
-    if (target.inFlight === 0 || nextDue === null || nextDue <= now) return [];
+    return target.inFlight === 0 ? [] : this.#noticeOnce(target, nextDue, now);
+  }
+
+  /** @returns the notice of a coming attempt, unless the queue was notified of it or an earlier one */
+  #noticeOnce(target: Target, nextDue: number | null, now: number): DelayedNotice[] {
+    if (nextDue === null || nextDue <= now) return [];
     if (target.notifiedOf !== null && target.notifiedOf > now && target.notifiedOf <= nextDue) return [];
     target.notifiedOf = nextDue;
     return [this.#noticeOf(target, Math.min(nextDue - now, LONGEST_DELAY_SECONDS))];
@@ -355,6 +370,8 @@ export class HomeRun {
 
 const namesOf = (targets: Iterable<Target>): string =>
   JSON.stringify([...targets].map(({ siteId, id }) => ({ siteId, id })));
+
+const earlier = (a: number | null, b: number | null): number | null => (a === null || (b !== null && b < a) ? b : a);
 
 const isOf =
   ({ siteId, id }: Target) =>

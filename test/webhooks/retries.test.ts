@@ -166,6 +166,30 @@ describe("the next attempt of a delivery", () => {
     expect(worker.notices).toHaveLength(1);
   });
 
+  it("is notified of also when its invocation leaves what is due now to another one", async () => {
+    const { webhook, worker } = await failing(503);
+    await fillMore(webhook, NOW + 1);
+    worker.receiver = () => {
+      worker.clock.now = NOW + 1;
+      worker.elapsedMore = 60_000;
+      return new Response(null, { status: 503 });
+    };
+    await worker.deliver(webhook);
+    expect(worker.posted).toHaveLength(1);
+    expect(worker.notices).toMatchObject([{ delay: 0 }, { delay: 5 }]);
+    // The other one knows only of what it delivers itself.
+    await setWebhook(webhook, "failing_since = NULL");
+    worker.notices.length = 0;
+    worker.receiver = () => new Response();
+    await env.DB.prepare("UPDATE deliveries SET attempts = 0 WHERE site_id = ? AND seq = 2").bind(webhook.siteId).run();
+    await worker.deliver(webhook);
+    expect(worker.notices).toEqual([]);
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "pending", attempts: 1, next_attempt_at: NOW + 6 },
+      { status: "delivered", attempts: 1 },
+    ]);
+  });
+
   it("begins when it is due, also while another attempt of the webhook hangs", async () => {
     const { webhook, worker, end } = await besideOneThatHangs();
     const hanging = worker.deliver(webhook);

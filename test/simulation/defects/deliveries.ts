@@ -206,8 +206,8 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [
       {
         file: HOME_RUN,
-        find: "(wait <= 0 ? isStopped : target.retries ||",
-        replace: "(wait <= 0 ? isStopped : (target.retries && false) ||",
+        find: "!(target.retries || wait",
+        replace: "!((target.retries && false) || wait",
       },
     ],
   },
