@@ -42,7 +42,7 @@ export type SessionAgentsAdded = EventOf<
 export type SessionErased = EventOf<"session.erased", { chat_ids: number[] }>;
 
 /**
- * Another webhook of the site has failed for five minutes: once, until it is well again. `failing_since` is Unix seconds; `last_status`
+ * Another webhook of the site has failed for five minutes; comes once for each outage. `failing_since` is Unix seconds; `last_status`
  * is null when the last attempt had no answer.
  */
 export type WebhookFailing = EventOf<

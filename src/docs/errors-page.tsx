@@ -26,7 +26,7 @@ export function errorsPage(texts: Texts): Page {
         />
         {t(" ")}
         <Inline
-          text={t("Each answer has an `x-request-id`: quote it to the operator, who finds the reason under it.")}
+          text={t("Each answer has an `x-request-id`: quote it to the operator, who finds the reason with it.")}
         />
       </p>
       <p>
@@ -43,7 +43,7 @@ export function errorsPage(texts: Texts): Page {
       <p>
         <Inline
           text={t(
-            "The header `x-error-detail` is in English. It comes only when the signature is right, except for faults that depend on no secret. Several faults stand on one line, separated by `; `. Numbers and ids in it are those of your call.",
+            "The header `x-error-detail` is in English. It comes only when the signature is right, except for faults that depend on no secret. Several faults are on one line, separated by `; `. Numbers and ids in it are those of your call.",
           )}
         />
       </p>

@@ -80,7 +80,7 @@ export const adminWords = {
     description200: "A page of sessions, newest first.",
   },
   readSession: {
-    summary: "Read everything stored of a session",
+    summary: "Read everything stored about a session",
     answer: { status: 200, schema: "Session" },
     description200: "The session.",
   },

@@ -70,10 +70,10 @@ export const pageSchema = (entry: string, more: Record<string, JsonSchema> = {})
 
 const EXPECTED_VERSION = { examples: ["9f2c4e6a8b0d1f3e5a7c9b1d3f5e7a90"] };
 
-/** The words for the body of a rotation. @param goesOn what the secret before does during the overlap */
+/** The words for the body of a rotation. @param goesOn what the previous secret does during the overlap */
 export const ROTATION_WORDS = (goesOn: string): Words => ({
   overlap_seconds: {
-    description: `How long the secret before ${goesOn}. With 0, every old secret ends at once, also one of a running overlap.`,
+    description: `How long the previous secret ${goesOn}. With 0, every old secret ends at once, also one of a running overlap.`,
     examples: [3600],
   },
   expected_version: {
@@ -151,7 +151,7 @@ export const adminSchemas = {
     appid,
     name: name("What the app is called", "Shop back end"),
     version,
-    previous_expires_at: orNull(time("Until when the secret before verifies; null when there is none.", TIME)),
+    previous_expires_at: orNull(time("Until when the previous secret verifies; null when there is none.", TIME)),
     revoked_at: orNull(time("When it was revoked; null while it is in use.", TIME)),
     created_at: created,
   }),
@@ -160,7 +160,7 @@ export const adminSchemas = {
     appid,
     secret,
     version,
-    previous_expires_at: orNull(time("Until when the secret before verifies too; null when none does.", TIME)),
+    previous_expires_at: orNull(time("Until when the previous secret verifies too; null when none does.", TIME)),
   }),
   EndedOverlap: exactly({
     version,

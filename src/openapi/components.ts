@@ -28,7 +28,7 @@ export const exactly = (properties: Record<string, JsonSchema>, more: JsonSchema
 });
 
 const requestId = {
-  description: "An id made here for this answer. Quote it to the operator: the log has a line under it.",
+  description: "An id made here for this answer. Quote it to the operator, who finds the call in the log with it.",
   required: true,
   schema: { type: "string", format: "uuid", examples: ["019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12"] },
 };
@@ -37,7 +37,7 @@ export const headers = {
   "x-request-id": requestId,
   "x-error-detail": {
     description:
-      "Which field, which rule, in English: an item of a list by its position from 1, an agent by its id with why. Comes once the signature was valid, and before it for what depends on no secret: media type, size, encoding, not JSON, no appid, a signature that is not 64 hex digits.",
+      "Which field broke which rule, in English. It names an item of a list by its position from 1, and an agent by its id with the reason. It comes only when the signature is right, except for faults that depend on no secret: media type, size, encoding, not JSON, no appid, a signature that is not 64 hex digits.",
     schema: { type: "string", examples: ["fzr_uid: must be one of kefu_id"] },
   },
   "x-ignored-agents": {

@@ -4,7 +4,7 @@ import type { CallWords } from "./admin-call.ts";
 /** The words for the calls about one customer's data, by operationId. */
 export const customerWords = {
   exportCustomer: {
-    summary: "Hand over everything stored of a customer",
+    summary: "Hand over everything stored about a customer",
     description:
       "The customer, their sessions with all that was said, and the events of these sessions that are kept, 50 sessions at a time, the oldest first. The body names the customer, because paths reach logs.",
     body: "CustomerExport",

@@ -42,7 +42,7 @@ export const exportedSession = exactly({
   ),
   participants: {
     type: "array",
-    description: "Agents on the session beside the responsible one.",
+    description: "Agents on the session other than the responsible one.",
     items: exactly({
       agent_id: integer("The agent.", { examples: [10427] }),
       added_by: integer("The agent who acted.", { examples: [10411] }),

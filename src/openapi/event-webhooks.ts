@@ -50,7 +50,7 @@ const EVENTS: Event[] = [
   {
     type: SESSION_ERASED,
     summary: "A customer's sessions were erased",
-    description: "An operator erased a customer with these sessions and all that belongs to them: do likewise.",
+    description: "An operator erased a customer with these sessions and all that belongs to them: do the same.",
     properties: {
       chat_ids: { type: "array", description: "The sessions.", items: { type: "integer" }, examples: [[900220]] },
     },
@@ -59,14 +59,14 @@ const EVENTS: Event[] = [
   aboutWebhook(
     WEBHOOK_DISABLED,
     "The service disabled another webhook of the site",
-    "Its receiver answered 410, or nothing succeeded for 5 days. It gets no more events until an operator enables it.",
+    "Its receiver answered 410, or nothing succeeded for 5 days and it is behind. It gets no more events until an operator enables it.",
     ["gone", 410],
     ["gone", "failing"],
   ),
   aboutWebhook(
     WEBHOOK_FAILING,
     "Another webhook of the site fails",
-    "Comes 5 minutes after its first failure, once until it is well again.",
+    "Comes once for each outage, 5 minutes after the first failure.",
     ["failing", 503],
     ["failing"],
   ),
@@ -117,7 +117,7 @@ const HEADERS = [
   ),
   inHeader(
     "webhook-signature",
-    "`v1,` and the base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the bytes that the secret holds in base64 after `whsec_`. Two of them with a blank between while the secret before is valid: accept when one fits.",
+    "`v1,` and the base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the bytes that the secret holds in base64 after `whsec_`. While the previous secret is valid there are two, separated by a space: accept when one matches.",
     "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
     { pattern: "^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)?$" },
   ),

@@ -20,7 +20,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
     causes: [
       {
         cause:
-          "A field is missing, has another type or passes its limit, `fzr_uid` is not in `kefu_id`, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters.",
+          "A field is missing, has the wrong type or is over its limit, `fzr_uid` is not in `kefu_id`, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters.",
         cure: 'Read `x-error-detail`: it names the field, an item by its position from 1, and the rule. An optional field that you do not want to set is left out, not sent as `null` or `""`.',
       },
       {
@@ -82,8 +82,8 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
     causes: [
       {
         cause:
-          "The `Idempotency-Key` was used within 24 hours for a request of this app and operation that meant something else.",
-        cure: "Use one key for one intended session. To retry, change only `timestamp` and `ranstr`.",
+          "The `Idempotency-Key` was used in the last 24 hours for a request of this app and operation that meant something else.",
+        cure: "Use one key for one intended call. To retry, change only `timestamp` and `ranstr`.",
       },
     ],
   },
@@ -104,7 +104,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
     causes: [
       {
         cause:
-          "Too many requests of this app (more than 1,000 in 10 s), of all apps of its site (3,000 in 10 s) or, from one address, too many failed verifications (300 a minute), unless the operator set other limits. Nothing was done and the `ranstr` is not used up.",
+          "Too many requests: of this app (more than 1,000 in 10 s, or as many malformed ones), of all apps of its site (3,000 in 10 s) or, from one address, with wrong signatures or with unknown appids (300 of each in a minute). The operator may have set other limits. Nothing was done and the `ranstr` is not used up.",
         cure: "Wait as many seconds as `Retry-After` says, then try again.",
       },
     ],
@@ -115,7 +115,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
       {
         cause:
           "A fault of the deployment: a setting is missing, or something unforeseen happened. It is unknown whether the request was done: it was done as a whole, or not at all.",
-        cure: "Tell the operator and quote `x-request-id`: the log has a line with the reason under it. Then send it again, freshly signed, with the same `Idempotency-Key`.",
+        cure: "Tell the operator and quote `x-request-id`: with it the operator finds the reason in the log. Then send it again, freshly signed, with the same `Idempotency-Key`.",
       },
     ],
   },

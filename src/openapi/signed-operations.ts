@@ -21,7 +21,7 @@ const APPID = string("The application identifier that the operator issued.", {
 const FRESHNESS_WORDS: Words = {
   timestamp: {
     description:
-      "When the request was made, in Unix seconds; at most 300 s off unless the operator set another tolerance, else 401. Any integer has the right form.",
+      "When the request was made, in Unix seconds; at most 300 s off, unless the operator set another tolerance. Otherwise the answer is 401. What is not an integer is 400.",
     examples: [SIGNED_EXAMPLE.timestamp],
   },
   ranstr: {

@@ -62,7 +62,7 @@ const webhook = {
     time("When the event of the oldest pending delivery happened, among those counted; null without one.", TIME),
   ),
   version,
-  previous_expires_at: orNull(time("Until when the secret before signs too; null when there is none.", TIME)),
+  previous_expires_at: orNull(time("Until when the previous secret signs too; null when there is none.", TIME)),
   created_at: time("When it was added.", TIME),
 };
 
@@ -90,7 +90,7 @@ export const webhookSchemas = {
   RotatedWebhook: exactly({
     secret,
     version,
-    previous_expires_at: orNull(time("Until when the secret before signs too; null when none does.", TIME)),
+    previous_expires_at: orNull(time("Until when the previous secret signs too; null when none does.", TIME)),
   }),
   SentPing: exactly({ event_id: eventId }),
   Redelivery: exactly({ event_id: eventId, seq }),

@@ -171,10 +171,11 @@ const longIds = (count: number) => Array.from({ length: count }, (_, i) => 999_9
 export const documentation: Documentation = {
   summary: "Add agents to a session",
   description:
-    "Adds agents to a ticket session as participants; its responsible agent acts as the operating user. The session must belong to this app's site.",
+    "Adds agents to a ticket session as participants; its responsible agent counts as the agent who adds them. The session must belong to this app's site.",
   fields: {
     chat_id: {
-      description: "The session, as `create_gd` answered it. One that this site does not have is 404.",
+      description:
+        "The session: the `chat_id` that `create_gd` gave. When this site does not have it, the answer is 404.",
       examples: [900220],
     },
     kefu_ids: {

@@ -203,7 +203,7 @@ export const documentation: Documentation = {
   fields: {
     sbs: {
       description:
-        'Your identifier of the customer. A new one makes a new customer. A string, or an integer: digits without fraction or exponent, as many as the string may have characters, the sign included, and kept digit for digit. 1001 and "1001" are the same customer.',
+        'Your identifier of the customer. A new one makes a new customer. A string, or an integer without a fraction or an exponent. An integer has at most 64 digits, the sign included, and every digit is kept. 1001 and "1001" are the same customer.',
       // The Zod schema sees only text, because a numeric sbs becomes its digits before.
       type: undefined,
       minLength: undefined,
@@ -218,12 +218,13 @@ export const documentation: Documentation = {
     sbs_mc: { description: "The customer's name. The latest request sets it.", examples: ["Customer Name"] },
     content: { description: "The first message of the session.", examples: ["Initial message"] },
     title: {
-      description: "The remark title of the session, on the visitor's side and on the agents'.",
+      description:
+        "The title of the session, for the customer and for the agents. Events have it as `visitor_title` and `agent_title`.",
       examples: ["Order Consultation"],
     },
     kefu_id: {
       description:
-        "Agents of this site in normal status: 1 to 100, one named twice counts once. Those beside `fzr_uid` become participants.",
+        "Agents of this site in normal status: 1 to 100, one named twice counts once. Those other than `fzr_uid` become participants.",
       examples: [[10411, 10427]],
     },
     fzr_uid: { description: "The responsible agent. Must be one of `kefu_id`, else 400.", examples: [10411] },
@@ -296,7 +297,8 @@ export const documentation: Documentation = {
   },
   event: {
     summary: "A session was created",
-    description: "Everything stored of the new session, as `GET /admin/sites/{site_id}/sessions/{chat_id}` answers it.",
+    description:
+      "Everything stored about the new session, as `GET /admin/sites/{site_id}/sessions/{chat_id}` gives it.",
     properties: SESSION_PROPERTIES,
     example: {
       chat_id: 900220,

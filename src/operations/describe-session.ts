@@ -71,7 +71,7 @@ export const SESSION_PROPERTIES = {
   },
   participants: {
     type: "array",
-    description: "Agents on the session beside the responsible one.",
+    description: "Agents on the session other than the responsible one.",
     items: { $ref: "#/components/schemas/Participant" },
   },
   messages: {

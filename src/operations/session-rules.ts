@@ -30,5 +30,5 @@ export const sessionNotFound: RefusalRule<{ chatId: number }> = {
 /** The documentation of that refusal. */
 export const SESSION_NOT_FOUND = {
   cause: "No session of this app's site has this `chat_id`. Another site's session is not found either.",
-  cure: "Use the `chat_id` that `create_gd` answered to an app of the same site.",
+  cure: "Use the `chat_id` that `create_gd` gave to an app of the same site.",
 };

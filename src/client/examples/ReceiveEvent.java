@@ -7,7 +7,7 @@
 // - The key is the decoded base64 after whsec_, not the text.
 // - equals and Arrays.equals compare in a time that tells how much is right; MessageDigest.isEqual does not.
 // - System.currentTimeMillis() is milliseconds; webhook-timestamp is seconds.
-// - A controller of Spring answers when it returns: end your answer before you work, and hand the work to another thread.
+// - A controller of Spring answers when it returns: hand the work to another thread, and return at once.
 
 import com.sun.net.httpserver.Headers;
 import com.sun.net.httpserver.HttpExchange;
@@ -70,7 +70,7 @@ public class ReceiveEvent {
                 answer(exchange, 503, "not stored");
                 return;
             }
-            // End your answer before you work: after 15 s without one the event is sent again. A duplicate and an unknown type get a
+            // Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an unknown type get a
             // 2xx too.
             exchange.sendResponseHeaders(204, -1);
             exchange.close();

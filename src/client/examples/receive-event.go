@@ -7,7 +7,7 @@
 //   - The key is the decoded base64 after whsec_, not the text.
 //   - == and bytes.Equal compare in a time that tells how much is right; hmac.Equal does not.
 //   - Numbers in an interface{} are float64: decode into a struct.
-//   - The answer waits in a buffer until the handler returns: end your answer before you work, so work in a goroutine.
+//   - The answer waits in a buffer until the handler returns: work in a goroutine, and return at once.
 package main
 
 import (
@@ -68,7 +68,7 @@ func main() {
 			http.Error(w, "not stored", http.StatusServiceUnavailable)
 			return
 		}
-		// End your answer before you work: after 15 s without one the event is sent again. A duplicate and an unknown type get a 2xx
+		// Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an unknown type get a 2xx
 		// too. The answer ends when this function returns.
 		w.WriteHeader(http.StatusNoContent)
 		if isNew {

@@ -8,7 +8,7 @@ Pitfalls of Python:
 - The key is the decoded base64 after whsec_, not the text.
 - == compares in a time that tells how much is right; hmac.compare_digest does not, and wants ASCII text or bytes.
 - print() of a process without a terminal waits in a buffer: flush it.
-- A framework sends its answer when the view returns: end your answer before you work, and hand the work to a thread or a queue.
+- A framework sends its answer when the view returns: hand the work to a thread or a queue, and return at once.
 """
 import base64
 import hashlib
@@ -79,7 +79,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         except OSError as error:
             print("not stored:", error, file=sys.stderr, flush=True)
             return self.answer(503, "not stored")
-        # End your answer before you work: after 15 s without one the event is sent again. A duplicate and an unknown type get a 2xx
+        # Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an unknown type get a 2xx
         # too. This answer has ended when it is flushed, because a 204 has no body.
         self.answer(204)
         if is_new:

@@ -8,7 +8,7 @@
 # - Arguments are visible to other users of the machine in `ps`, the key too.
 # - [ = ] compares in a time that tells how much is right. So both sides go through the HMAC once more before they are compared.
 # - A process ends with its request, so what has arrived is remembered outside it.
-# - The answer ends when stdout is closed. End your answer before you work: after 15 s without one the event is sent again.
+# - The answer ends when stdout is closed. Finish your answer before you start the work: without one in 15 s, the event is sent again.
 set -eu
 umask 077
 

@@ -59,7 +59,7 @@ export function read({ method, path, headers, body }: Wire): Unreadable | Readin
     freshness:
       Number.isSafeInteger(timestamp) && isText(ranstr, 128) ? { timestamp: timestamp as number, ranstr } : undefined,
     asked,
-    // docs/retrying.md, "What means the same".
+    // docs/retrying.md, "When two requests mean the same".
     fingerprint: asked === undefined ? "" : JSON.stringify(asked),
     key: key === undefined ? null : /^[\x21-\x7e]{1,255}$/.test(key) ? key : undefined,
     signature: headers["x-chat-signature"] ?? "",

@@ -71,7 +71,7 @@ export interface OperationModel<Asked extends object = object> {
   extreme: readonly Fields[];
   /**
    * The meaning of a body. Bodies with the same meaning are the same request under one Idempotency-Key:
-   * docs/retrying.md, "What means the same".
+   * docs/retrying.md, "When two requests mean the same".
    *
    * @param numbers the numbers of the body as they were written, by the name of the field
    * @returns undefined when the form is wrong

@@ -255,7 +255,7 @@ export class Caller {
 }
 
 /**
- * docs/retrying.md, "What means the same": the order of a list or of metadata does not matter, nor does an agent named
+ * docs/retrying.md, "When two requests mean the same": the order of a list or of metadata does not matter, nor does an agent named
  * twice.
  */
 function inOtherWords({ agentIds, metadata, ...session }: NewSession): NewSession {
