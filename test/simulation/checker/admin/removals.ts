@@ -1,5 +1,6 @@
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
+import { keptUntil } from "../events/retention.ts";
 import type { HomeModel, Session } from "../home-model.ts";
 import { hasEnded, type Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
@@ -56,7 +57,8 @@ export class Removals {
     const siteId = rowOf(changes[0] as Change).site_id;
     const isOfEnd = (change: Change) =>
       change.after === null && rowOf(change).site_id === siteId && isEnding(home, Number(siteId));
-    if (!changes.some(({ table }) => OURS.includes(table)) && !changes.every(isOfEnd)) return false;
+    const isOurs = changes.some(({ table }) => OURS.includes(table)) || changes.every(isOfEnd);
+    if (!isOurs && !isLeftOfErased(home, call, changes)) return false;
     const broken = this.#wrong(home, call, changes);
     if (broken !== undefined) this.#violate(broken[0], `${call.name} at ${name}: ${broken[1]}`, [call.name]);
     const sessions = goneOf(changes, "sessions");
@@ -80,6 +82,7 @@ export class Removals {
     }
     if (goneOf(changes, "home_sites").length > 0) return wrongLast(home, siteId, call, changes);
     if (has("sessions")) return wrongSessions(home, siteId, call, changes);
+    if (isLeftOfErased(home, call, changes)) return wrongLeftOfErased(home, siteId, changes);
     const kept = changes.find(({ after }) => after !== null);
     if (!isEnding(home, siteId) || kept !== undefined) {
       return [
@@ -227,6 +230,24 @@ function wrongSessions(home: HomeModel, siteId: number, call: Call, changes: rea
     wrongCustomers(left, gone, changes) ??
     wrongFloors(home, siteId, left, ids, changes)
   );
+}
+
+/** Whether events go that an erasure left of sessions, which it took after they were found to be older than their site keeps them. */
+function isLeftOfErased(home: HomeModel, call: Call, changes: readonly Change[]): boolean {
+  const events = goneOf(changes, "events");
+  const isOld = ({ site_id, created_at }: Row) => {
+    const days = home.sites.get(Number(site_id))?.row.retention_days ?? null;
+    return days !== null && Number(created_at) <= call.clock - Number(days) * RETENTION_DAY;
+  };
+  const isKept = (row: Row) => keptUntil(row, call.settings) > call.clock;
+  const isPart = ({ table, after }: Change) =>
+    (["events", "deliveries"].includes(table) && after === null) || (table === "home_sites" && after !== null);
+  return events.some(isKept) && events.every((row) => row.data === null && isOld(row)) && changes.every(isPart);
+}
+
+function wrongLeftOfErased(home: HomeModel, siteId: number, changes: readonly Change[]): Broken {
+  const left = [...home.sessions.values()].filter(({ row }) => row.site_id === siteId);
+  return wrongParts(home, siteId, new Set(), changes) ?? wrongFloors(home, siteId, left, new Set(), changes);
 }
 
 /** Messages, participants, events and deliveries. */
