@@ -1,5 +1,5 @@
 import type { Row } from "../../platform/database.ts";
-import type { Model } from "../model.ts";
+import { hasEnded, type Model } from "../model.ts";
 import { hasKeyOf, keyId, sealedWith } from "../seals.ts";
 import { wrongErasureAnswer, wrongExport } from "./customer-answers.ts";
 import type { Operation, OperationOf } from "./intents.ts";
@@ -113,6 +113,8 @@ function wrongChangeSite(model: Model, operation: OperationOf<"changeSite">, bod
   if (rows.length === 0 || listed === undefined) return "it changed nothing";
   const said = rows.filter((each) => unlike(body, shown(each)) === undefined);
   if (said.length === 0) return unlikeAll(body, rows.map(shown));
+  // A site whose end came between the two writes gets no copy any more.
+  if (hasEnded(listed)) return undefined;
   if (said.every((each) => listed.revision < Number(each.revision))) return "the directory has an older copy";
   const { row } = model.home(listed.home).sites.get(siteId) ?? {};
   const agree =
@@ -129,7 +131,9 @@ function wrongIssueApp(model: Model, operation: OperationOf<"issueApp">, body: B
   if (row === undefined) return "it made no app";
   const { appid = "", version = "" } = row;
   if (model.routes.get(String(appid)) !== siteId) return "no route leads to it";
-  if (model.listedApp(String(appid)) === undefined) return "its home does not have it";
+  // The site's end may have taken it since.
+  const isGone = hasEnded(model.directory.get(siteId));
+  if (!isGone && model.listedApp(String(appid)) === undefined) return "its home does not have it";
   return unlike(body, { appid, secret: secret ?? model.secrets.get(String(version)), name, version });
 }
 
@@ -137,7 +141,9 @@ function wrongRevoke(model: Model, { intent, changes, possible }: OperationOf<"r
   const { appid } = intent;
   if (model.listedApp(appid)?.revoked === false && !possible.has("409")) return "the app is not revoked";
   const isReleased = !model.routes.has(appid) || changes.some(({ table }) => table === "app_routes");
-  const isQuiet = model.listedApp(appid) === undefined && !possible.has("409");
+  const siteId = model.routes.get(appid);
+  const hasGone = siteId !== undefined && hasEnded(model.directory.get(siteId));
+  const isQuiet = model.listedApp(appid) === undefined && !hasGone && !possible.has("409");
   return isQuiet && !isReleased ? "the appid is not released" : undefined;
 }
 
