@@ -5,7 +5,7 @@ import type { Language } from "./texts.ts";
 export const PAGE_TEXTS = {
   en: {
     title: "Check a refused request",
-    lead: "Paste a request as it was sent. This page says what the service answers to it, and why.",
+    lead: "Paste a request as it was sent. This page says what the server answers to it, and why.",
     promise:
       "Nothing leaves this page. The check runs in your browser, and the page's policy lets it open no connection and send no form: see connect-src 'none' in its headers.",
     noscript: "The check needs JavaScript. Without it, use npm run call -- check in the service's repository.",
@@ -77,8 +77,8 @@ export const SCRIPT_TEXTS: Record<Language, ScriptTexts> = {
   en: {
     show: "Show",
     hide: "Hide",
-    accepted: "The service accepts this request, as far as a caller can know.",
-    refused: "The service refuses this request: {0} {1}",
+    accepted: "The server accepts this request, as far as a caller can know.",
+    refused: "The server refuses this request: {0} {1}",
     freshAccepted: "With a fresh timestamp it accepts it.",
     freshRefused: "With a fresh timestamp it refuses it too: {0} {1}",
     cause: "Cause: ",

@@ -104,7 +104,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
     causes: [
       {
         cause:
-          "Too many requests: of this app (more than 1,000 in 10 s, or as many malformed ones), of all apps of its site (3,000 in 10 s) or, from one address, with wrong signatures or with unknown appids (300 of each in a minute). The operator may have set other limits. Nothing was done and the `ranstr` is not used up.",
+          "Too many requests: of this app (more than 1,000 in 10 s, or as many malformed ones), of all apps of its site (3,000 in 10 s) or, from one address, with wrong signatures or with unknown appids (300 of each in a minute), unless the operator set other limits. Nothing was done and the `ranstr` is not used up.",
         cure: "Wait as many seconds as `Retry-After` says, then try again.",
       },
     ],
