@@ -1,6 +1,13 @@
 import { applyD1Migrations, reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 
+const homes = [env.DB, env.HOME_APAC];
+
 // Test files share a worker and so its storage, and each file must begin with an empty one.
+// `reset` passes over storage that workerd has put to sleep after ten idle seconds, so all of it is woken before.
+await Promise.all([
+  ...homes.map((db) => db.prepare("SELECT 1").run()),
+  ...[env.NONCES, env.CREDENTIALS].map((kv) => kv.get("any")),
+]);
 await reset();
-await Promise.all([env.DB, env.HOME_APAC].map((db) => applyD1Migrations(db, env.MIGRATIONS)));
+await Promise.all(homes.map((db) => applyD1Migrations(db, env.MIGRATIONS)));
