@@ -328,8 +328,8 @@ export class HomeRun {
 
   /**
    * Removes a webhook that has nothing in flight here and nothing more to begin here. The queue is notified of its next attempt,
-   * except when it was before, or when other invocations have the most in flight: those go on with the webhook themselves. But
-   * they may know of no failure, and then they notify of no retry.
+   * except when it was before, or when other invocations have the most in flight: those go on with the webhook themselves. They
+   * may know of no failure, so the queue is also notified of the retry after a failure here.
    *
    * @param isStopped whether the budget is used up or the database failed
    * @returns the notices for the queue

@@ -70,8 +70,8 @@ public class ReceiveEvent {
                 answer(exchange, 503, "not stored");
                 return;
             }
-            // Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an unknown type get a
-            // 2xx too.
+            // Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate
+            // and an unknown type get a 2xx too.
             exchange.sendResponseHeaders(204, -1);
             exchange.close();
             Matcher event = EVENT.matcher(new String(body, UTF_8));

@@ -68,8 +68,8 @@ func main() {
 			http.Error(w, "not stored", http.StatusServiceUnavailable)
 			return
 		}
-		// Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an unknown type get a 2xx
-		// too. The answer ends when this function returns.
+		// Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an
+		// unknown type get a 2xx too. The answer ends when this function returns.
 		w.WriteHeader(http.StatusNoContent)
 		if isNew {
 			go work(id, body)

@@ -79,7 +79,8 @@ async function receive(request, response) {
     console.error(`not stored: ${error.message}`);
     return response.writeHead(503).end("not stored");
   }
-  // Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an unknown type get a 2xx too.
+  // Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an unknown type get a
+  // 2xx too.
   response.writeHead(204).end();
   if (!isNew) return;
   const { type, data } = JSON.parse(body);

@@ -9,9 +9,9 @@
 // - The key is the decoded base64 after whsec_, not the text.
 // - == compares in a time that tells how much is right, and takes "1e3" for "1000"; hash_equals does neither.
 // - A process ends with its request, so what has arrived is remembered outside it.
-// - Finish your answer before you start the work: without one in 15 s, the event is sent again. But a 2xx that is flushed before the work makes the service
-//   hang up soon, and PHP aborts a script that writes to a connection that is gone: call ignore_user_abort(true) first. Under FPM
-//   fastcgi_finish_request() ends the answer.
+// - Finish your answer before you start the work: without one in 15 s, the event is sent again. But a 2xx that is flushed before the
+//   work makes the service hang up soon, and PHP aborts a script that writes to a connection that is gone: call
+//   ignore_user_abort(true) first. Under FPM fastcgi_finish_request() ends the answer.
 // - A script that dies answers 200 where display_errors is on, and the event would be lost. So the status is 503 until it is known.
 
 http_response_code(503);

@@ -79,8 +79,8 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         except OSError as error:
             print("not stored:", error, file=sys.stderr, flush=True)
             return self.answer(503, "not stored")
-        # Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an unknown type get a 2xx
-        # too. This answer has ended when it is flushed, because a 204 has no body.
+        # Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an unknown
+        # type get a 2xx too. This answer has ended when it is flushed, because a 204 has no body.
         self.answer(204)
         if is_new:
             event = json.loads(body)
