@@ -10,4 +10,8 @@ await Promise.all([
   ...[env.NONCES, env.CREDENTIALS].map((kv) => kv.get("any")),
 ]);
 await reset();
+for (const db of homes) {
+  const left = await db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'd1_migrations'").first();
+  if (left !== null) throw new Error("the storage of the test file before is still there");
+}
 await Promise.all(homes.map((db) => applyD1Migrations(db, env.MIGRATIONS)));
