@@ -248,8 +248,11 @@ describe("the sign-in by Cloudflare Access", () => {
   ])("stops nothing else when a setting is wrong, and the log says so once: %j", (change, signIn, accessFault) => {
     const given = bindings(change);
     expect(readConfig(given, consoleTelemetry)).toMatchObject({
-      ...{ signIn, access: undefined, accessFault },
-      ...{ adminToken: TOKEN, timestampToleranceSeconds: 300 },
+      signIn,
+      access: undefined,
+      accessFault,
+      adminToken: TOKEN,
+      timestampToleranceSeconds: 300,
     });
     readConfig(given, consoleTelemetry);
     expect(warnings()).toEqual([`${accessFault}: nobody can sign in to the console by Cloudflare Access`]);

@@ -22,8 +22,16 @@ const tableAfter = (head: string) => rowsOf(operating.split(`| ${head} |`)[1]?.s
 
 /** A home that has said everything that a home can say. */
 const gauges: Gauges = {
-  ...{ size: 1, openSites: 1, closedSites: 1, pending: 1, failed: 1, oldestPendingAt: 1, failing: 1, disabled: 1 },
-  ...{ pruneLag: 1, completeUntil: 1 },
+  size: 1,
+  openSites: 1,
+  closedSites: 1,
+  pending: 1,
+  failed: 1,
+  oldestPendingAt: 1,
+  failing: 1,
+  disabled: 1,
+  pruneLag: 1,
+  completeUntil: 1,
 };
 const counters: Counter[] = [
   { name: "calls", appid: "shop", kind: "create_session", outcome: "accepted", count: 1 },

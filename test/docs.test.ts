@@ -156,11 +156,18 @@ describe("links of the pages", () => {
       "docs/b.md": "## Two\n```\n[in code](no)\n# Three\n```\n`[in code](no)` [in code](#three) ![up](../no.png)",
     };
     expect(brokenLinks(pages, Object.keys(pages))).toEqual([
-      ...["a.md → docs/c.md", "a.md → lib/", "a.md → docs/b.md#2"],
-      ...["docs/b.md → #three", "docs/b.md → ../no.png"],
+      "a.md → docs/c.md",
+      "a.md → lib/",
+      "a.md → docs/b.md#2",
+      "docs/b.md → #three",
+      "docs/b.md → ../no.png",
     ]);
     expect([...anchorsOf("# 4.1 A `b_c` *d*\n# [X](y) & Z\n# 中文：一\n# A-b\n# A-b")]).toEqual([
-      ...["41-a-b_c-d", "x--z", "中文一", "a-b", "a-b-1"],
+      "41-a-b_c-d",
+      "x--z",
+      "中文一",
+      "a-b",
+      "a-b-1",
     ]);
   });
 

@@ -14,7 +14,15 @@ describe("a home's binding", () => {
   });
 
   it.each([
-    ...["HOME_", "HOME_1A", "HOME__A", "HOME_MAIN", "HOME_apac", "HOME_Apac_", "HOME_EU-WEST", "HOME_É", "HOME_\u212A"],
+    "HOME_",
+    "HOME_1A",
+    "HOME__A",
+    "HOME_MAIN",
+    "HOME_apac",
+    "HOME_Apac_",
+    "HOME_EU-WEST",
+    "HOME_É",
+    "HOME_\u212A",
     `HOME_A${"B".repeat(31)}`,
   ])("is not %j, which only begins like one", (binding) => {
     expect([homeOfBinding(binding), isMisnamed(binding)]).toEqual([undefined, true]);

@@ -12,7 +12,9 @@ const TESTS = import.meta.glob(["./**/*.ts", "!./generated-clients/**"], {
 /** The rows of the tables: what somebody can do, and which test shows it. */
 const ROWS = [...page.matchAll(/^\| (can|stopped|open) \| (.+) \| (.+) \|$/gm)].map(
   ([, kind, what = "", shown = ""]) => ({
-    ...{ kind, what, shown },
+    kind,
+    what,
+    shown,
   }),
 );
 

@@ -9,8 +9,12 @@ export async function runHomes(world: DemoWorld, report: DemoReport): Promise<vo
   const tokyo = await world.provision("Tokyo", agents, "apac");
   const opening = (site: DemoSite, content: string) =>
     world.signed(site, "create_gd", {
-      ...{ sbs: "customer_001", ip: "203.0.113.7", sbs_mc: "Wang Wei", content },
-      ...{ kefu_id: agents, fzr_uid: 30001 },
+      sbs: "customer_001",
+      ip: "203.0.113.7",
+      sbs_mc: "Wang Wei",
+      content,
+      kefu_id: agents,
+      fzr_uid: 30001,
     });
 
   const inBerlin = await world.creates("the first session in main", berlin, await opening(berlin, "Guten Tag"));

@@ -20,7 +20,8 @@ interface AccountOptions {
 export function sharedOptions(env: string, given: AccountOptions): string[] {
   const { config, cwd, profile, "env-file": envFiles = [] } = given;
   return [
-    ...["--env", env],
+    "--env",
+    env,
     ...Object.entries({ "--config": config, "--cwd": cwd, "--profile": profile }).flatMap(([name, value]) =>
       value === undefined ? [] : [name, value],
     ),

@@ -66,7 +66,12 @@ const FIELDS_ADDED =
 export const BODY_TEXTS: readonly string[] = [
   ...REWRITING_TEXTS,
   ...[...BODY_ROWS, ...BODY_AND_SECRET_ROWS].map(({ words }) => words),
-  ...[END_ADDED, END_REMOVED, END_REMOVED_IF_SENT, END_CHANGED, LINE_ENDS_CHANGED, FIELDS_ADDED],
+  END_ADDED,
+  END_REMOVED,
+  END_REMOVED_IF_SENT,
+  END_CHANGED,
+  LINE_ENDS_CHANGED,
+  FIELDS_ADDED,
 ];
 
 export const LF = "LF (\\n)";

@@ -15,8 +15,15 @@ export interface Source {
 /** Read by callers and receivers, so they are in both languages. */
 const TRANSLATED = ["integrating", "receiving", "retrying"];
 const ENGLISH = [
-  ...["deploying", "operating", "scale", "threat-model"],
-  ...["contract", "architecture", "decisions", "numbers", "simulation"],
+  "deploying",
+  "operating",
+  "scale",
+  "threat-model",
+  "contract",
+  "architecture",
+  "decisions",
+  "numbers",
+  "simulation",
 ];
 
 /** Every page of docs/ and the client's README. test/docs/pages.test.ts names a file of docs/ that is missing here. */

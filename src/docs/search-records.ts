@@ -60,7 +60,11 @@ export function recordsOf(page: Page, { link }: Texts): SearchRecord[] {
     };
   });
   const places = (page.places ?? []).map(({ id, title, text }) => ({
-    ...{ url: link(`${page.path}#${id}`), page: page.title, title, text, weight },
+    url: link(`${page.path}#${id}`),
+    page: page.title,
+    title,
+    text,
+    weight,
   }));
   return [...sections, ...places];
 }

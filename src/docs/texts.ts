@@ -28,7 +28,10 @@ export function textsOf(language: Language, chinese: Record<string, string>): Te
     return language === "en" ? english : chinese[english];
   };
   return {
-    ...{ language, asked, missing, find },
+    language,
+    asked,
+    missing,
+    find,
     t: (english, ...values) => {
       const text = find(english);
       if (text === undefined) missing.add(english);

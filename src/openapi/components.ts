@@ -237,7 +237,10 @@ function problem(status: ProblemStatus) {
           ...(status === 503 && { properties: { ...fields, homes_down: homesDown } }),
         },
         example: {
-          ...{ type: "about:blank", title, status, detail },
+          type: "about:blank",
+          title,
+          status,
+          detail,
           ...(status === 400 && { errors }),
           ...([403, 409].includes(status) && { reason: status === 403 ? "role_too_low" : "appid_taken" }),
         },

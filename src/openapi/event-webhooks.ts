@@ -25,7 +25,9 @@ const aboutWebhook = (
   [reason, lastStatus]: [string, number | null],
   reasons: string[],
 ): Event => ({
-  ...{ type, summary, description },
+  type,
+  summary,
+  description,
   properties: {
     webhook_id: WEBHOOK_ID,
     reason: string("Why: `gone` after a 410, or `failing`.", { enum: reasons, examples: [reason] }),
@@ -35,8 +37,10 @@ const aboutWebhook = (
     last_status: orNull(integer("The HTTP status of the last failure; null without an answer.", { examples: [503] })),
   },
   example: {
-    ...{ webhook_id: "wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42", reason },
-    ...{ failing_since: 1_781_683_145, last_status: lastStatus },
+    webhook_id: "wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42",
+    reason,
+    failing_since: 1_781_683_145,
+    last_status: lastStatus,
   },
 });
 
@@ -99,7 +103,12 @@ export const eventSchemas: Record<string, JsonSchema> = Object.fromEntries(
 );
 
 const inHeader = (name: string, description: string, example: string, more: JsonSchema = {}) => ({
-  ...{ name, in: "header", required: true, description, schema: { type: "string", ...more }, example },
+  name,
+  in: "header",
+  required: true,
+  description,
+  schema: { type: "string", ...more },
+  example,
 });
 
 const HEADERS = [
@@ -142,7 +151,8 @@ export const eventWebhooks = Object.fromEntries(
         tags: ["Events"],
         security: [],
         operationId: `on${nameOf(event)}`,
-        ...{ summary: event.summary, description: event.description },
+        summary: event.summary,
+        description: event.description,
         parameters: HEADERS,
         requestBody: {
           required: true,

@@ -110,7 +110,8 @@ const pathOf = (operation: Operation, documentation: Documentation) => {
       security: [{ signature: [] }],
       parameters: [idempotencyKey],
       operationId: id.charAt(0).toLowerCase() + id.slice(1),
-      ...{ summary, description },
+      summary,
+      description,
       requestBody: body(operation, documentation),
       responses: {
         200: answered(answer.schema, answer.example, ...(operation.leavesOut ? (["x-ignored-agents"] as const) : [])),

@@ -18,7 +18,7 @@ const expires_at = orNull(time("When it stops; null for never.", TIME));
 
 /** The schemas of tokens for programs. */
 export const tokenSchemas = {
-  RestoredToken: exactly({ ...{ id, name, role, site_id }, created_at }),
+  RestoredToken: exactly({ id, name, role, site_id, created_at }),
   NewToken: jsonSchemaOf(newTokenSchema, {
     name: NAME("What the token is called", "Nightly export"),
     role: {
@@ -29,7 +29,10 @@ export const tokenSchemas = {
     expires_in_days: { description: "Leave it out for a token that does not expire.", examples: [90] },
   }),
   IssuedToken: exactly({
-    ...{ id, name, role, site_id },
+    id,
+    name,
+    role,
+    site_id,
     token: string("The token. Shown in this answer and never again.", {
       examples: ["ast_0Eoh211G4c8wtVWM00my5rsNSFlKgaWqQ4mb8gdEqno4Fukel"],
       pattern: "^ast_[0-9A-Za-z]{49}$",
@@ -37,7 +40,10 @@ export const tokenSchemas = {
     expires_at,
   }),
   Token: exactly({
-    ...{ id, name, role, site_id },
+    id,
+    name,
+    role,
+    site_id,
     created_at,
     expires_at,
     last_used_at: orNull(time("The start of the hour in which it was last used; null before its first use.", TIME)),

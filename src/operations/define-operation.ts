@@ -63,7 +63,10 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
   };
 
   return {
-    ...{ name, wireName, fields, refusals },
+    name,
+    wireName,
+    fields,
+    refusals,
     fieldNames: Object.keys(fields.shape),
     path: `/openapi/chat/${wireName}`,
     digitsOf: definition.digitsOf,

@@ -30,8 +30,17 @@ export interface AgentList {
 
 /** What the first line of a list calls the column of the ids, in small letters and without spaces and signs. */
 const ID_HEADERS: ReadonlySet<string> = new Set([
-  ...["id", "agentid", "kefuid", "number", "no", "uid"],
-  ...["编号", "客服id", "客服编号", "工号", "序号"],
+  "id",
+  "agentid",
+  "kefuid",
+  "number",
+  "no",
+  "uid",
+  "编号",
+  "客服id",
+  "客服编号",
+  "工号",
+  "序号",
 ]);
 
 /**

@@ -87,7 +87,10 @@ function described(a: string[], b: string[], steps: Step[]): AppidDifference {
   const difference: AppidDifference = {
     given: [],
     existing: [],
-    ...{ foreign: false, letterCase: false, lookalikes: false, slips: 0 },
+    foreign: false,
+    letterCase: false,
+    lookalikes: false,
+    slips: 0,
   };
   const take = (from: string[], to: Stretch[], at: number, count: number, differs: boolean) => {
     const text = from.slice(at, at + count).join("");

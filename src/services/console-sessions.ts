@@ -72,8 +72,16 @@ export const newSession = (
   expiresAt: number,
   browser: string | null,
 ): ConsoleSessionRow => ({
-  ...{ id, createdAt: now, expiresAt, browser, address, lastUsedAt: now, endedAt: null },
-  ...{ whoKind: who.kind, whoId: who.id, whoName: who.name },
+  id,
+  createdAt: now,
+  expiresAt,
+  browser,
+  address,
+  lastUsedAt: now,
+  endedAt: null,
+  whoKind: who.kind,
+  whoId: who.id,
+  whoName: who.name,
 });
 
 /**

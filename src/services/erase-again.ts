@@ -95,8 +95,13 @@ async function keepInDirectory(
   );
   const receipts = kept.map((each) => ({
     home: homes.get(each.site_id) ?? home,
-    ...{ siteId: each.site_id, erasureId: each.erasure_id, hash: each.hash, until: each.highest_chat_id },
-    ...{ listedAt: 0, firstChatId: each.chat_ids[0] ?? 0, chatIds: each.chat_ids },
+    siteId: each.site_id,
+    erasureId: each.erasure_id,
+    hash: each.hash,
+    until: each.highest_chat_id,
+    listedAt: 0,
+    firstChatId: each.chat_ids[0] ?? 0,
+    chatIds: each.chat_ids,
   }));
   await insertReceipts(runtime, config.directory, receipts, now, answerBy);
 }

@@ -181,8 +181,17 @@ function refusalOf(
 ): Refusal {
   const status = config.alwaysStatus200 ? 200 : STATUS_OF[codeOfReason(outcome)];
   return {
-    ...{ siteId, requestId, at: timeOfRequest(requestId), appid, operation, status },
-    ...{ reason: outcome, detail: null, secret, client: null, skipped: 0 },
+    siteId,
+    requestId,
+    at: timeOfRequest(requestId),
+    appid,
+    operation,
+    status,
+    reason: outcome,
+    detail: null,
+    secret,
+    client: null,
+    skipped: 0,
   };
 }
 

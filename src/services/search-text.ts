@@ -49,7 +49,10 @@ export function readSearchText(typed: string): SearchText {
   const isId = (requestId ?? webhookId ?? eventId) !== undefined;
   const words = isId ? [] : [...new Set(text.split(/\s+/).filter((word) => word !== ""))];
   return {
-    ...{ text, requestId, webhookId, eventId },
+    text,
+    requestId,
+    webhookId,
+    eventId,
     number: isNumber ? Number(digits) : undefined,
     sbs: isText(text, 1, 64) ? text : undefined,
     // "~" comes after every character of an appid.

@@ -106,7 +106,8 @@ function changeDetails(before: WebhookState, next: WebhookState): { changed: str
   const changed = {
     ...now,
     ...(isSameHost && { path: "changed" }),
-    ...{ from: differing(before), to: differing(next) },
+    from: differing(before),
+    to: differing(next),
   };
   return {
     changed: JSON.stringify(changed),

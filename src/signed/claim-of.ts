@@ -21,7 +21,12 @@ export async function claimOf(
   now: number,
 ): Promise<ClaimRequest> {
   return {
-    ...{ appid, siteId, secretVersion, ranstr, owner, now },
+    appid,
+    siteId,
+    secretVersion,
+    ranstr,
+    owner,
+    now,
     eventId: newEventId(runtime),
     nonceExpiresAt: now + NONCE_SECONDS,
     key: idempotencyKey,

@@ -19,7 +19,9 @@ export function healthOf(ended: Ended[], now: number): { health: Health; known: 
     const usedUp = attempts.filter(({ result, gone }) => result.status === "failed" && !gone);
     return {
       health: {
-        ...{ siteId, webhookId, url },
+        siteId,
+        webhookId,
+        url,
         failedAt: succeeded ? null : now,
         lastStatus: last.lastStatus,
         lastError: last.lastError,

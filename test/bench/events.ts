@@ -108,7 +108,12 @@ export async function measureEvents(bundle: ProductionBundle): Promise<Measureme
 
 function countTable(counts: EventCounts) {
   const row = (what: string, { trips, statements, bytes, rowsRead, rowsWritten }: Counted) => [
-    ...[what, rowsWritten, rowsRead, trips, statements, Math.round(bytes)],
+    what,
+    rowsWritten,
+    rowsRead,
+    trips,
+    statements,
+    Math.round(bytes),
   ];
   return {
     head: ["on average", "rows written", "rows read", "D1 trips", "statements", "bytes sent to D1"],
@@ -131,11 +136,19 @@ function dollars({ without, webhook, alone }: EventCounts): string {
 }
 
 const rows = (what: string, { rowsWritten }: Counted, most: number): Goal => ({
-  ...{ what, goal: `≤ ${most}`, result: String(rowsWritten), met: rowsWritten <= most, enforced: true },
+  what,
+  goal: `≤ ${most}`,
+  result: String(rowsWritten),
+  met: rowsWritten <= most,
+  enforced: true,
 });
 
 const reported = (what: string, result: string): Goal => ({
-  ...{ what, goal: "reported", result, met: true, enforced: false },
+  what,
+  goal: "reported",
+  result,
+  met: true,
+  enforced: false,
 });
 
 async function measureRounds(bundle: ProductionBundle): Promise<Record<Side, Round>[]> {

@@ -36,7 +36,10 @@ export async function measureModuleLoad(bundle: ProductionBundle): Promise<Measu
     tables: [
       {
         head: [
-          ...["side", "CPU until its first answer, ms", "above an empty Worker, ms", "÷ the last release"],
+          "side",
+          "CPU until its first answer, ms",
+          "above an empty Worker, ms",
+          "÷ the last release",
           "CPU of the first request of an operator after it, ms",
         ],
         rows: SIDES.map((side) => [

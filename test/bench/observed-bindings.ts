@@ -59,7 +59,12 @@ export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording
   ): Promise<T> {
     const into = recording();
     const call: Call = {
-      ...{ binding, method, rowsRead: 0, rowsWritten: 0, ms: 0, done: false },
+      binding,
+      method,
+      rowsRead: 0,
+      rowsWritten: 0,
+      ms: 0,
+      done: false,
       statements: statements ?? [],
     };
     const place = into === undefined ? -1 : into.calls.push(call) - 1;

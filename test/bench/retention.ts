@@ -76,7 +76,11 @@ export async function measureRetention(bundle: ProductionBundle): Promise<Measur
   }
   const age = KEPT_DAYS * DAY_S + CRON_S;
   const steady = await startSite(bundle, {
-    ...{ sessions: STEADY_SESSIONS, everySeconds: 1 / PER_SECOND, eventDays: KEPT_DAYS, age, webhooks: 1 },
+    sessions: STEADY_SESSIONS,
+    everySeconds: 1 / PER_SECOND,
+    eventDays: KEPT_DAYS,
+    age,
+    webhooks: 1,
   });
   const atRest = await runOnce(steady);
   const older = { sessions: STEADY_SESSIONS, ...withEvents, age: 2 * KEPT_DAYS * DAY_S, webhooks: MANY_WEBHOOKS };
@@ -118,8 +122,11 @@ function report(of: {
   ];
   const goals: Goal[] = [
     ...counted.map(([what, goal, result]) => ({
-      ...{ what, goal: `at most ${goal}`, result: result.toFixed(1) },
-      ...{ met: result <= goal, enforced: true },
+      what,
+      goal: `at most ${goal}`,
+      result: result.toFixed(1),
+      met: result <= goal,
+      enforced: true,
     })),
     {
       what: `Sessions that go with one run of the cron, every ${CRON_S / 60} minutes`,
@@ -174,8 +181,15 @@ function report(of: {
       },
       {
         head: [
-          ...["the cron, nothing beside it", "runs", "sessions a run", "ms a run", "rows read a session"],
-          ...["rows written a session", "statements a session", "longest other call, ms", "CPU a batch, ms"],
+          "the cron, nothing beside it",
+          "runs",
+          "sessions a run",
+          "ms a run",
+          "rows read a session",
+          "rows written a session",
+          "statements a session",
+          "longest other call, ms",
+          "CPU a batch, ms",
         ],
         rows: [
           ["a site with a million sessions", alone],
@@ -195,8 +209,12 @@ function report(of: {
   function columnsOf(runs: Ran[]): (string | number)[] {
     const mean = (column: "gone" | "ms") => Math.round(sum(runs.map((ran) => ran[column])) / runs.length);
     return [
-      ...[runs.length, mean("gone"), mean("ms"), each(runs, "rowsRead").toFixed(1)],
-      ...[each(runs, "rowsWritten").toFixed(2), each(runs, "statements").toFixed(3)],
+      runs.length,
+      mean("gone"),
+      mean("ms"),
+      each(runs, "rowsRead").toFixed(1),
+      each(runs, "rowsWritten").toFixed(2),
+      each(runs, "statements").toFixed(3),
       Math.max(...runs.map(({ longestOther }) => longestOther)),
       (sum(runs.map((ran) => ran.cpuMs)) / runs.flatMap((ran) => ran.batches).length).toFixed(1),
     ];

@@ -128,7 +128,12 @@ describe.each([
     await openMenu(page, "Jonas Lindqvist");
     await press(page, "Disable Jonas Lindqvist");
     const refused = await client.send("create_gd", {
-      ...{ sbs: "1", sbs_mc: "A", ip: "127.0.0.1", content: "x", kefu_id: [10411, 10427], fzr_uid: 10411 },
+      sbs: "1",
+      sbs_mc: "A",
+      ip: "127.0.0.1",
+      content: "x",
+      kefu_id: [10411, 10427],
+      fzr_uid: 10411,
     });
     expect([refused.status, refused.envelope.msg]).toEqual([400, "参数错误"]);
 
@@ -142,8 +147,14 @@ describe.each([
     await page.getByRole("navigation", { name: "Site" }).getByRole("link", { name: "Audit log" }).click();
     const actions = await page.locator("tbody td:nth-child(2) .pair > span").allInnerTexts();
     expect(actions).toEqual([
-      ...["App revoked", "Agent disabled", "Secret rotated", "App issued", "Appid kept for the site"],
-      ...["Agent added", "Site created", "Site begun"],
+      "App revoked",
+      "Agent disabled",
+      "Secret rotated",
+      "App issued",
+      "Appid kept for the site",
+      "Agent added",
+      "Site created",
+      "Site begun",
     ]);
     expect(await page.content()).not.toContain(secret);
 

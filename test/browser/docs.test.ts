@@ -45,8 +45,17 @@ const addressOf = (page: Page) => page.url().replace(worker.url, "");
 /** One page of each kind. */
 const KINDS = [
   "/",
-  ...["integrating/", "receiving/", "retrying/", "errors/", "search/#q=kefu_id", "reference/", "operating/", "client/"],
-  ...["reference/create_gd/", "reference/session.created/", "reference/changeWebhook/"],
+  "integrating/",
+  "receiving/",
+  "retrying/",
+  "errors/",
+  "search/#q=kefu_id",
+  "reference/",
+  "operating/",
+  "client/",
+  "reference/create_gd/",
+  "reference/session.created/",
+  "reference/changeWebhook/",
 ];
 
 describe.each([

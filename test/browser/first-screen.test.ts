@@ -10,8 +10,18 @@ let browser: Browser;
 
 /** The pages whose matter is their list. */
 const LISTS = [
-  ...["sites", "homes", "tokens", "audit", "audit-all", "sessions", "sessions-filtered", "apps", "agents", "webhooks"],
-  ...["refusals", "refusals-filtered"],
+  "sites",
+  "homes",
+  "tokens",
+  "audit",
+  "audit-all",
+  "sessions",
+  "sessions-filtered",
+  "apps",
+  "agents",
+  "webhooks",
+  "refusals",
+  "refusals-filtered",
 ];
 
 /** The few rows of this list have a bar of their size, and so three lines on a phone. */

@@ -68,8 +68,15 @@ export async function seedReadmeWorld(worker: BuiltWorker) {
   for (const [index, [sbs, sbs_mc, content, title, sender_type]] of SESSIONS.entries()) {
     const kefu_id = [10411, 10427, 10428].slice(index % 2);
     const { envelope } = await client.send("create_gd", {
-      ...{ timestamp: SHOWN, sbs, sbs_mc, ip: `203.0.113.${10 + index}` },
-      ...{ content, title, sender_type, kefu_id, fzr_uid: kefu_id[0] },
+      timestamp: SHOWN,
+      sbs,
+      sbs_mc,
+      ip: `203.0.113.${10 + index}`,
+      content,
+      title,
+      sender_type,
+      kefu_id,
+      fzr_uid: kefu_id[0],
     });
     if (envelope.code !== 1) throw new Error(`session ${index + 1} was refused: ${envelope.msg}`);
   }

@@ -98,7 +98,8 @@ async function shootBigWorld(browser: Browser): Promise<void> {
         for (const width of only(["390", "1280"], values.width)) {
           const isPhone = Number(width) < 700;
           const page = await signedInPage(browser, world.worker, {
-            ...{ timezoneId: "UTC", locale: lang === "zh" ? "zh-CN" : "en-GB" },
+            timezoneId: "UTC",
+            locale: lang === "zh" ? "zh-CN" : "en-GB",
             colorScheme: theme === "dark" ? "dark" : "light",
             viewport: { width: Number(width), height: isPhone ? 664 : DESKTOP.height },
             deviceScaleFactor: isPhone ? 2 : 1,

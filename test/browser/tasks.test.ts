@@ -67,7 +67,12 @@ describe.each([
   };
   const send = (app: { appid: string; secret: string }) =>
     new AgentSessionClient({ baseUrl: world.worker.url, ...app }).send("create_gd", {
-      ...{ timestamp: SHOWN, sbs: "task", sbs_mc: "Task", ip: "127.0.0.1", content: "Hello", kefu_id: [10401] },
+      timestamp: SHOWN,
+      sbs: "task",
+      sbs_mc: "Task",
+      ip: "127.0.0.1",
+      content: "Hello",
+      kefu_id: [10401],
       fzr_uid: 10401,
     });
   const statusOf = async (app: { appid: string; secret: string }) => (await send(app)).status;

@@ -161,7 +161,8 @@ describe("the pages of webhooks", () => {
     const [one] = ids.map((id) => `${site}/webhooks/${id}`);
     return [
       `${site}/webhooks`,
-      ...["/console", site],
+      "/console",
+      site,
       ...ids.map((id) => `${site}/webhooks/${id}`),
       ...["settings", "send-again", "send-again?time=day&delivered=on", "deliveries/2", "deliveries/4"].map(
         (end) => `${one}/${end}`,

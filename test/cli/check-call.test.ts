@@ -9,8 +9,16 @@ const SECRET = "keep-this-on-your-server";
 const sign = (text: string, secret = SECRET) => createHmac("sha256", secret).update(text).digest("hex");
 const bodyOf = (change: object = {}) =>
   JSON.stringify({
-    ...{ appid: "my-shop", timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID(), sbs: "customer_001" },
-    ...{ ip: "127.0.0.1", sbs_mc: "王伟", content: "Hello", kefu_id: [10411], fzr_uid: 10411, ...change },
+    appid: "my-shop",
+    timestamp: Math.floor(Date.now() / 1000),
+    ranstr: randomUUID(),
+    sbs: "customer_001",
+    ip: "127.0.0.1",
+    sbs_mc: "王伟",
+    content: "Hello",
+    kefu_id: [10411],
+    fzr_uid: 10411,
+    ...change,
   });
 
 let folder: string;

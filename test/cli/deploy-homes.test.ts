@@ -95,7 +95,7 @@ const closing = (bindings: readonly { name: string; type: string }[], homes: str
 
 describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
   const SETTINGS = `/workers/scripts/${WORKER}/settings`;
-  let bindings: { name: string; type: string; text?: string }[];
+  let bindings: { name: string; type: string; text?: string; queue_name?: string }[];
 
   /** What serves after a deployment: three homes, two of them out of order. */
   function serve(closed: string): void {
@@ -104,7 +104,7 @@ describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
       { name: "ADMIN_TOKEN", type: "secret_text" },
       { name: "ERROR_STATUS", type: "plain_text", text: "always-200" },
       { name: "CLOSED_HOMES", type: "plain_text", text: closed },
-      { name: "EVENTS", type: "queue", ...{ queue_name: "events" } },
+      { name: "EVENTS", type: "queue", queue_name: "events" },
       ...[...fake.databases.values()].map(({ uuid }, n) => ({ name: `DB${n}`, type: "d1", id: uuid })),
     ];
     fake.workers.get(WORKER)?.versions.push(bindings);

@@ -9,7 +9,9 @@ import { run } from "../support/run-cli.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const DOCS = [
-  ...["README.md", "README.zh-CN.md", "CONTRIBUTING.md"],
+  "README.md",
+  "README.zh-CN.md",
+  "CONTRIBUTING.md",
   ...readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => join("docs", name)),
@@ -85,7 +87,11 @@ describe("a copy outside the platform", { timeout: 240_000 }, () => {
     const section = DEPLOYING.split("\n## A copy outside the platform\n")[1]?.split("\n## ")[0] ?? "";
     const commands = commandsIn(section);
     expect(commands.map((command) => command.split(" ").slice(0, 2).join(" "))).toEqual([
-      ...["d1 export", "d1 export", "d1 create", "d1 execute", "d1 execute"],
+      "d1 export",
+      "d1 export",
+      "d1 create",
+      "d1 execute",
+      "d1 execute",
     ]);
     await wrangler('d1 migrations apply DB --local --env ""');
     // The table agents sorts before home_sites, to which its rows refer.

@@ -33,6 +33,14 @@ const ALLOWED = [
   "(runtime: { now: () => number }) => runtime.now()",
 ];
 
+const SPREADS = ["[...[1, 2]]", "({ ...{ a: 1 } })", "Math.max(...[1, 2])", "<div {...{ id: 1 }} />"];
+
+const OTHER_SPREADS = [
+  "[...[1, 2].map(String), ...(isDark ? [3] : [])]",
+  "({ ...(isDark && { a: 1 }) })",
+  "<div {...props} />",
+];
+
 /** Files where time, chance and the console come from, and files that do not run in the Worker. */
 const FREE = ["src/runtime.ts", "src/telemetry/a.ts", "src/client/a.ts", "src/cli/a.ts", "src/docs/browser/a.js"];
 
@@ -40,6 +48,8 @@ const FREE = ["src/runtime.ts", "src/telemetry/a.ts", "src/client/a.ts", "src/cl
 const BOUND = ["src/app.ts", "src/http/console/a.tsx", "src/openapi/a.ts"];
 
 const lines = (expressions: string[]) => expressions.map((each, i) => `export const v${i} = ${each};\n`).join("");
+
+const ANYWHERE = ["src/spreads.tsx", "src/cli/spreads.tsx", "test/spreads.tsx"];
 
 /** The lines that biome reports, by the path of the file. */
 const named: Record<string, number[]> = {};
@@ -50,13 +60,17 @@ beforeAll(async () => {
   await Promise.all(
     ["biome.json", "lint"].map((name) => cp(join(ROOT, name), join(folder, name), { recursive: true })),
   );
-  const files = { ...texts([...FREE, ...BOUND], lines(BARE)), "src/allowed.ts": lines(ALLOWED) };
+  const files = {
+    ...texts([...FREE, ...BOUND], lines(BARE)),
+    ...texts(ANYWHERE, lines([...SPREADS, ...OTHER_SPREADS])),
+    "src/allowed.ts": lines(ALLOWED),
+  };
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), text);
   }
   // --vcs-enabled=false is needed, because the folder is no repository. Biome exits 1 when it finds something.
-  const args = ["lint", "--vcs-enabled=false", "--reporter=json", "--max-diagnostics=none", "src"];
+  const args = ["lint", "--vcs-enabled=false", "--reporter=json", "--max-diagnostics=none", "src", "test"];
   const { stdout } = await promisify(execFile)(process.execPath, [BIOME, ...args], { cwd: folder }).catch(
     (error: { stdout: string }) => error,
   );
@@ -89,5 +103,11 @@ describe("the lint rule on time, chance and the console", () => {
 
   it("finds nothing in a file that reads no clock and draws no random number", () => {
     expect(named["src/allowed.ts"]).toBeUndefined();
+  });
+});
+
+describe("the lint rule on spreads of literals", () => {
+  it.each(ANYWHERE)("finds each in %s, and no other spread", (path) => {
+    expect(named[path]?.sort((a, b) => a - b)).toEqual(SPREADS.map((_, i) => i + 1));
   });
 });

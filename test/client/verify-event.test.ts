@@ -100,8 +100,18 @@ describe("verifyEvent", () => {
   /** A body whose bytes fill every kind of view: blanks at its end make their number a multiple of eight. */
   const PADDED = BODY.padEnd(BODY.length + 8 - (new TextEncoder().encode(BODY).length % 8));
   const VIEWS = [
-    ...["Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array", "Uint32Array"],
-    ...["Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array", "DataView"],
+    "Int8Array",
+    "Uint8Array",
+    "Uint8ClampedArray",
+    "Int16Array",
+    "Uint16Array",
+    "Int32Array",
+    "Uint32Array",
+    "Float32Array",
+    "Float64Array",
+    "BigInt64Array",
+    "BigUint64Array",
+    "DataView",
   ] as const;
 
   it.each(["this realm", "another realm"])(
@@ -228,8 +238,18 @@ describe("verifyEvent refuses", () => {
   it("a signature that is cut, longer, of another version, or missing", async () => {
     const right = signature(BODY);
     const texts = [
-      ...[right.slice(0, -1), `${right}=`, right.slice(3), `v2,${right.slice(3)}`, `v1a,${right.slice(3)}`],
-      ...[right.toLowerCase(), right.replace(",", ""), "v1,", "v1", ",", " ", `v1,${btoa("\0".repeat(32))}`],
+      right.slice(0, -1),
+      `${right}=`,
+      right.slice(3),
+      `v2,${right.slice(3)}`,
+      `v1a,${right.slice(3)}`,
+      right.toLowerCase(),
+      right.replace(",", ""),
+      "v1,",
+      "v1",
+      ",",
+      " ",
+      `v1,${btoa("\0".repeat(32))}`,
     ];
     for (const text of texts) {
       expect([text, await codeOf(verify(headersOf({ "webhook-signature": text })))]).toEqual([text, "signature_wrong"]);
@@ -238,8 +258,22 @@ describe("verifyEvent refuses", () => {
 
   it.each(
     [
-      ...["", "whsec_", "secret", SECRET.slice(6), "whsec_*", `${SECRET}*`, ` ${SECRET}`, `${SECRET}\n`, "whsec_A"],
-      ...[undefined, null, 7, {}, [], [""], [SECRET, ""]],
+      "",
+      "whsec_",
+      "secret",
+      SECRET.slice(6),
+      "whsec_*",
+      `${SECRET}*`,
+      ` ${SECRET}`,
+      `${SECRET}\n`,
+      "whsec_A",
+      undefined,
+      null,
+      7,
+      {},
+      [],
+      [""],
+      [SECRET, ""],
     ].map((secret) => ({ secret })),
   )("the secret $secret, and does not repeat it", async ({ secret }) => {
     expect(await refusalOf(verifyEvent(headersOf(), BODY, secret as string, { now: NOW }))).toEqual({

@@ -5,8 +5,15 @@ import { readRecords } from "../../src/credentials/kv-records.ts";
 import { replacing } from "../support/replacing.ts";
 
 const recordFor = (appid: string): AppRecord => ({
-  ...{ appid, siteId: 1, home: "apac", version: "a", secret: "v2.00000000.x.y", revokedAt: null },
-  ...{ previousVersion: null, previousSecret: null, previousExpiresAt: null },
+  appid,
+  siteId: 1,
+  home: "apac",
+  version: "a",
+  secret: "v2.00000000.x.y",
+  revokedAt: null,
+  previousVersion: null,
+  previousSecret: null,
+  previousExpiresAt: null,
 });
 const put = (appid: string, value: unknown) => env.CREDENTIALS.put(`app:${appid}`, JSON.stringify(value));
 

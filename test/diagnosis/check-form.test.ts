@@ -142,7 +142,11 @@ describe("a caller's check without the operation", () => {
   it("judges no fields, and takes the appid of the body", async () => {
     const body = JSON.stringify({ appid: "a", timestamp: NOW, ranstr: "r" });
     const { answer, steps } = await checkAsCaller({
-      ...{ body: encode(body), secret: "s", signature: await hmac("s", body), now: NOW, tolerance: 300 },
+      body: encode(body),
+      secret: "s",
+      signature: await hmac("s", body),
+      now: NOW,
+      tolerance: 300,
     });
     expect(answer).toEqual({ status: 200, message: "ok" });
     expect(steps.map(({ step, name }) => `${step} ${name}`)).toEqual([

@@ -123,7 +123,9 @@ describe("the reference", () => {
           Array.isArray(each.enum) ? each.enum.map(String) : [],
         );
         expect([call.page, name, values.filter((value) => !html.includes(`<code>${value}</code>`))]).toEqual([
-          ...[call.page, name, []],
+          call.page,
+          name,
+          [],
         ]);
         expect(html).toContain(`<code>${name}</code>`);
       }

@@ -43,7 +43,12 @@ describe("what the reference says of a schema", () => {
 
   it("tells the forms of a body apart", () => {
     expect(formsOf(schemas.ExportLine, schemas).map(({ name }) => name)).toEqual([
-      ...["kind: site", "kind: agent", "kind: app", "kind: customer", "kind: session", "kind: end"],
+      "kind: site",
+      "kind: agent",
+      "kind: app",
+      "kind: customer",
+      "kind: session",
+      "kind: end",
     ]);
     expect(formsOf(schemas.FoundCall, schemas).map(({ name }) => name)).toEqual(["RefusedCall", "AcceptedCall"]);
   });

@@ -277,7 +277,15 @@ describe("the installed package", () => {
     expect([exitCode, stderr]).toEqual([0, ""]);
     writeFileSync(join(place, "your-project/main.ts"), USE);
     tool("typescript/bin/tsc", [
-      ...["--ignoreConfig", "--strict", "--noEmit", "--module", "NodeNext", "--target", "ES2022", "--types", ""],
+      "--ignoreConfig",
+      "--strict",
+      "--noEmit",
+      "--module",
+      "NodeNext",
+      "--target",
+      "ES2022",
+      "--types",
+      "",
       join(place, "your-project/main.ts"),
     ]);
     // No page may tell readers to install the package from a registry, where it is not.

@@ -32,15 +32,16 @@ afterAll(async () => {
 
 async function create({ appid, secret }: SignedApp, n: number): Promise<{ status: number; body: unknown }> {
   const body = JSON.stringify({
-    ...{ appid, timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID() },
-    ...{
-      sbs: `customer ${n}`,
-      sbs_mc: "Somebody",
-      ip: "127.0.0.1",
-      content: `Hello ${n}`,
-      kefu_id: [1, 2],
-      fzr_uid: 1,
-    },
+    appid,
+    timestamp: Math.floor(Date.now() / 1000),
+    ranstr: randomUUID(),
+
+    sbs: `customer ${n}`,
+    sbs_mc: "Somebody",
+    ip: "127.0.0.1",
+    content: `Hello ${n}`,
+    kefu_id: [1, 2],
+    fzr_uid: 1,
   });
   const answer = await fetch(`${worker.url}/openapi/chat/create_gd`, {
     method: "POST",

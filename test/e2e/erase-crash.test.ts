@@ -57,7 +57,10 @@ const create = (app: SignedApp, fields: object, key?: string) =>
   call(app, "create_gd", { ip: "127.0.0.1", kefu_id: [1, 2], fzr_uid: 1, ...fields }, key);
 
 const theirs = (n: number) => ({
-  ...{ sbs: `id of ${PERSON}`, sbs_mc: PERSON, content: `${PERSON} asks ${n}`, title: `${PERSON}'s order` },
+  sbs: `id of ${PERSON}`,
+  sbs_mc: PERSON,
+  content: `${PERSON} asks ${n}`,
+  title: `${PERSON}'s order`,
   metadata: { who: PERSON },
 });
 const another = (n: number) => ({ sbs: `other ${n % 9}`, sbs_mc: "Somebody", content: `Hello ${n}` });

@@ -78,7 +78,10 @@ describe("the first call", () => {
     const answers = await shell(blocks.join("\n"));
     expect([answers.exitCode, answers.stderr]).toEqual([0, ""]);
     expect([...answers.stdout.matchAll(/^(?:\{"code":1,.*"chat_id":)?(\d+)(?:\}\})?$/gm)].map(([, id]) => id)).toEqual([
-      ...["3", "4", "5", "5"],
+      "3",
+      "4",
+      "5",
+      "5",
     ]);
     expect(answers.stdout).toContain("\ncurl -sS -i ");
     expect(answers.stdout).toMatch(/^idempotency-replayed +true$/m);

@@ -95,8 +95,14 @@ async function send({ appid, secret }: App, operation: string, fields: object) {
 }
 
 const OPENING = {
-  ...{ sbs: "customer_001", ip: "2001:db8::1", sbs_mc: "王伟", content: "Where is my order?", title: "Order" },
-  ...{ kefu_id: [10411, 10427], fzr_uid: 10411, metadata: { order_no: "20418" } },
+  sbs: "customer_001",
+  ip: "2001:db8::1",
+  sbs_mc: "王伟",
+  content: "Where is my order?",
+  title: "Order",
+  kefu_id: [10411, 10427],
+  fzr_uid: 10411,
+  metadata: { order_no: "20418" },
 };
 
 describe.each(["main", "apac"] as const)("the last release on the schema of this checkout, in %s", (home) => {
@@ -106,8 +112,13 @@ describe.each(["main", "apac"] as const)("the last release on the schema of this
     expect(created).toEqual({ status: 200, envelope: { code: 1, msg: "ok", data: { chat_id: 1 } } });
     expect(await send(app, "add_kf", { chat_id: 1, kefu_ids: "10428" })).toMatchObject({ status: 200 });
     expect(await admin("GET", `sites/${app.siteId}/sessions/1`)).toMatchObject({
-      ...{ kind: "ticket", status: "replied", responsible_agent_id: 10411, metadata: { order_no: "20418" } },
-      ...{ visitor_title: "Order", agent_title: "Order", customer: { sbs: "customer_001", name: "王伟" } },
+      kind: "ticket",
+      status: "replied",
+      responsible_agent_id: 10411,
+      metadata: { order_no: "20418" },
+      visitor_title: "Order",
+      agent_title: "Order",
+      customer: { sbs: "customer_001", name: "王伟" },
       participants: [10427, 10428].map((agent_id) => ({ agent_id, added_by: 10411 })),
       messages: [{ sender: "agent", sender_uid: 10411, content: "Where is my order?" }],
     });

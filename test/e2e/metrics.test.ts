@@ -146,14 +146,21 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
 
   const stamp = () => ({ appid: app.appid, timestamp: Math.floor(Date.now() / 1_000), ranstr: randomUUID() });
   const create = (change: Record<string, unknown> = {}) => ({
-    ...{ ...stamp(), sbs: "customer_001", ip: "192.0.2.1", sbs_mc: "客户", content: "Hello" },
-    ...{ kefu_id: [AGENT], fzr_uid: AGENT, ...change },
+    ...stamp(),
+    sbs: "customer_001",
+    ip: "192.0.2.1",
+    sbs_mc: "客户",
+    content: "Hello",
+    kefu_id: [AGENT],
+    fzr_uid: AGENT,
+    ...change,
   });
 
   async function scrape(query = "", bearer = token): Promise<string> {
     const answer = await api(`metrics${query}`, {}, bearer);
     expect([answer.status, answer.headers.get("content-type")]).toEqual([
-      ...[200, "application/openmetrics-text; version=1.0.0; charset=utf-8"],
+      200,
+      "application/openmetrics-text; version=1.0.0; charset=utf-8",
     ]);
     return answer.text();
   }

@@ -364,7 +364,10 @@ describe("the admin API answers as documented", () => {
     // What the cron counts after half an hour.
     await DB.batch([
       DB.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', 'accepted', 'v', 3, ?, ?)").bind(
-        ...[site.siteId, site.appid, now, now - (now % 3_600)],
+        site.siteId,
+        site.appid,
+        now,
+        now - (now % 3_600),
       ),
       DB.prepare("INSERT INTO folds (id, nonces_until, refusals_until) VALUES (1, ?1, ?1)").bind(now),
     ]);
@@ -417,8 +420,16 @@ describe("the admin API answers as documented", () => {
     expect(await call("POST", `${at}/agents`, admin({ id: 1, name: "x" }))).toBe(409);
     expect(await call("PATCH", `${at}/agents/1`, admin({ name: "x" }))).toBe(409);
     for (const list of [
-      ...["apps", "agents", "sessions", "sessions/1", "events", "webhooks", "webhooks/wh_0/deliveries"],
-      ...["refusals", "requests/019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12", "usage"],
+      "apps",
+      "agents",
+      "sessions",
+      "sessions/1",
+      "events",
+      "webhooks",
+      "webhooks/wh_0/deliveries",
+      "refusals",
+      "requests/019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12",
+      "usage",
     ]) {
       expect(await call("GET", `${at}/${list}`, admin())).toBe(409);
     }
@@ -486,8 +497,14 @@ test("every documented answer was seen", () => {
 /** Every operation, with its path on this site, and the statuses that it is documented to answer. */
 function operations(): { method: string; path: string; responses: string[] }[] {
   const values = {
-    ...{ site_id: site.siteId, id: 10411, chat_id: 1, appid: site.appid, name: "main" },
-    ...{ webhook_id: `wh_${"0".repeat(32)}`, seq: 1, token_id: `tok_${"0".repeat(32)}` },
+    site_id: site.siteId,
+    id: 10411,
+    chat_id: 1,
+    appid: site.appid,
+    name: "main",
+    webhook_id: `wh_${"0".repeat(32)}`,
+    seq: 1,
+    token_id: `tok_${"0".repeat(32)}`,
   };
   return Object.entries(openApi.paths).flatMap(([template, item]) => {
     const path = template.replace(/\{(\w+)\}/g, (_, name) => String(values[name as keyof typeof values]));

@@ -12,9 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** The trace of a seed, from a process of its own. */
 async function traceOf(seed: number): Promise<string> {
   const file = join(folder, `${seed}.trace`);
-  const { exitCode, stdout, stderr } = await runSimulate(
-    ...["--seed", `${seed}`, "--steps", `${STEPS}`, "--trace", file],
-  );
+  const { exitCode, stdout, stderr } = await runSimulate("--seed", `${seed}`, "--steps", `${STEPS}`, "--trace", file);
   expect(exitCode, stdout + stderr).toBe(0);
   return readFileSync(file, "utf8");
 }
@@ -31,7 +29,12 @@ it("gives the same result on one thread as on two, so that no run leaves anythin
   const [one, two] = await Promise.all(
     ["1", "2"].map(async (threads) => {
       const { exitCode, stdout, stderr } = await runSimulate(
-        ...["--seeds", "4", "--steps", `${STEPS}`, "--threads", threads],
+        "--seeds",
+        "4",
+        "--steps",
+        `${STEPS}`,
+        "--threads",
+        threads,
       );
       expect(exitCode, stdout + stderr).toBe(0);
       return stdout.replace(/^real seconds .*$/m, "");

@@ -66,7 +66,8 @@ describe("an entry of GET /admin/audit", () => {
         new Request(`http://worker/admin/sites/${world.siteId}`, {
           method: "PATCH",
           headers: {
-            ...{ authorization: `Bearer ${by}`, "content-type": "application/json" },
+            authorization: `Bearer ${by}`,
+            "content-type": "application/json",
             "cf-connecting-ip": "2001:db8:7:8::9",
           },
           body: JSON.stringify({ name }),
@@ -76,8 +77,14 @@ describe("an entry of GET /admin/audit", () => {
     expect(answer.status).toBe(200);
     const [entry] = await listed(world, { site_id: world.siteId, action: "site.renamed" });
     expect(entry).toEqual({
-      ...{ home: "main", id: expect.any(Number), site_id: world.siteId, at: NOW, actor: "admin-api" },
-      ...{ action: "site.renamed", subject: String(world.siteId), details: { from: "Site", to: "New" } },
+      home: "main",
+      id: expect.any(Number),
+      site_id: world.siteId,
+      at: NOW,
+      actor: "admin-api",
+      action: "site.renamed",
+      subject: String(world.siteId),
+      details: { from: "Site", to: "New" },
       request_id: answer.headers.get("x-request-id"),
       who: { kind: "token", id, name: "Nightly export" },
       address: "2001:db8:7::/48",
@@ -106,24 +113,21 @@ describe("the filters of GET /admin/audit", () => {
     for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
     await put(
       "main",
-      ...[
-        { ...ROOT, at: NOW },
-        { ...ADA, at: NOW + 2, action: "agent.added" as const, subject: "10411" },
-      ],
-      ...[
-        { ...NIGHTLY, at: NOW + 4, subject: "10411" },
-        { actor: "worker" as const, at: NOW + 6 },
-      ],
-      ...[{ at: NOW + 8, action: "operator.refused" as const, subject: "ada@example.com" }],
+
+      { ...ROOT, at: NOW },
+      { ...ADA, at: NOW + 2, action: "agent.added" as const, subject: "10411" },
+
+      { ...NIGHTLY, at: NOW + 4, subject: "10411" },
+      { actor: "worker" as const, at: NOW + 6 },
+      { at: NOW + 8, action: "operator.refused" as const, subject: "ada@example.com" },
       { ...NIGHTLY, whoId: "tok_2", at: NOW + 10, subject: "%" },
     );
     const pasted = { ids: [10411, 10412], names: ["77", "worker"] };
     await put(
       "apac",
-      ...[
-        { ...ADA, at: NOW + 1 },
-        { ...ROOT, at: NOW + 3, siteId: world.siteId },
-      ],
+
+      { ...ADA, at: NOW + 1 },
+      { ...ROOT, at: NOW + 3, siteId: world.siteId },
       { ...ADA, at: NOW + 5, action: "agent.added", subject: "", details: JSON.stringify(pasted) },
     );
     return world;

@@ -382,7 +382,10 @@ describe("POST /admin/sites/:site_id/agents", () => {
       body: { id, name: "Ana", status: "normal" },
     });
     expect((await agentsOf(world)).at(-1)).toEqual({
-      ...{ site_id: world.siteId, id, name: "Ana", status: "normal" },
+      site_id: world.siteId,
+      id,
+      name: "Ana",
+      status: "normal",
       revision: 0,
     });
     expect((await world.create({ kefu_id: [id], fzr_uid: id })).status).toBe(200);

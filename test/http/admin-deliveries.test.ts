@@ -47,9 +47,18 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
       expect(events).toEqual([event]);
       expect(deliveries).toEqual([
         {
-          ...{ site_id: world.siteId, webhook_id: id, seq: 1, status: "pending", attempts: 0, next_attempt_at: 0 },
-          ...{ claim: null, last_status: null, last_error: null, created_at: NOW },
-          ...{ last_attempt_at: null, duration_ms: null },
+          site_id: world.siteId,
+          webhook_id: id,
+          seq: 1,
+          status: "pending",
+          attempts: 0,
+          next_attempt_at: 0,
+          claim: null,
+          last_status: null,
+          last_error: null,
+          created_at: NOW,
+          last_attempt_at: null,
+          duration_ms: null,
         },
       ]);
       expect(sent).toEqual([notice]);
@@ -113,15 +122,33 @@ describe("GET …/webhooks/:webhook_id/deliveries", () => {
     expect(body).toEqual({
       items: [
         {
-          ...{ event_id: second, seq: 2, type: "ping", chat_id: null, status: "pending", attempts: 0 },
+          event_id: second,
+          seq: 2,
+          type: "ping",
+          chat_id: null,
+          status: "pending",
+          attempts: 0,
           // A ping is first in line, and waits since it was made.
-          ...{ last_status: null, last_error: null, next_attempt_at: NOW },
-          ...{ created_at: NOW, last_attempt_at: null, duration_ms: null },
+          last_status: null,
+          last_error: null,
+          next_attempt_at: NOW,
+          created_at: NOW,
+          last_attempt_at: null,
+          duration_ms: null,
         },
         {
-          ...{ event_id: first, seq: 1, type: "session.created", chat_id: chatId, status: "failed", attempts: 8 },
-          ...{ last_status: 500, last_error: "HTTP 500: oops", next_attempt_at: null },
-          ...{ created_at: NOW, last_attempt_at: 7, duration_ms: 212 },
+          event_id: first,
+          seq: 1,
+          type: "session.created",
+          chat_id: chatId,
+          status: "failed",
+          attempts: 8,
+          last_status: 500,
+          last_error: "HTTP 500: oops",
+          next_attempt_at: null,
+          created_at: NOW,
+          last_attempt_at: 7,
+          duration_ms: 212,
         },
       ],
       next_cursor: null,
@@ -289,11 +316,17 @@ describe("GET /admin/sites/:site_id/events", () => {
     expect((await events(world)).body).toEqual({
       items: [
         {
-          ...{ id: EVENT_ID, seq: 1, type: "session.created", created_at: NOW },
+          id: EVENT_ID,
+          seq: 1,
+          type: "session.created",
+          created_at: NOW,
           data: { seq: 1, appid, ...session, participants: [] },
         },
         {
-          ...{ id: EVENT_ID, seq: 2, type: "session.agents_added", created_at: NOW + 1 },
+          id: EVENT_ID,
+          seq: 2,
+          type: "session.agents_added",
+          created_at: NOW + 1,
           data: { seq: 2, appid, chat_id: chatId, agent_ids: [2, 3], added_by: 1 },
         },
         { id: EVENT_ID, seq: 3, type: "ping", created_at: NOW + 1, data: { seq: 3, webhook_id: id } },

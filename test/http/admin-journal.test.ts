@@ -40,8 +40,15 @@ describe("a refused call of a known app", () => {
     const { version } = (await world.operated()).apps[0] as { version: string };
     expect(await items()).toEqual([
       {
-        ...{ request_id: answer.headers.get("x-request-id"), at: NOW, appid: world.appid, operation: "create_gd" },
-        ...{ status: 401, reason: "timestamp_stale", secret: version, client: "192.0.2.0/24", skipped: 0 },
+        request_id: answer.headers.get("x-request-id"),
+        at: NOW,
+        appid: world.appid,
+        operation: "create_gd",
+        status: 401,
+        reason: "timestamp_stale",
+        secret: version,
+        client: "192.0.2.0/24",
+        skipped: 0,
         detail: `timestamp: must be within 300 s of ${NOW}, Unix seconds`,
       },
     ]);

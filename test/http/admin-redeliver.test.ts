@@ -104,7 +104,10 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
       const details = { status: ["failed", "pending"], until: NOW, queued: 2, next_after_seq: null };
       expect(await told(world)).toEqual([
         {
-          ...{ action: "webhook.redelivered", actor: "admin-api", at: NOW, subject: webhook.id },
+          action: "webhook.redelivered",
+          actor: "admin-api",
+          at: NOW,
+          subject: webhook.id,
           details: { ...details, call: expect.any(String) },
         },
       ]);
@@ -287,8 +290,15 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     const { deliveries } = await eventStore(world);
     expect(deliveries).toMatchObject([
       {
-        ...{ seq: 1, status: "pending", attempts: 0, claim: "theirs", next_attempt_at: NOW + 1 },
-        ...{ last_status: 500, last_error: "HTTP 500: no", last_attempt_at: NOW - 30, duration_ms: 12 },
+        seq: 1,
+        status: "pending",
+        attempts: 0,
+        claim: "theirs",
+        next_attempt_at: NOW + 1,
+        last_status: 500,
+        last_error: "HTTP 500: no",
+        last_attempt_at: NOW - 30,
+        duration_ms: 12,
       },
       { seq: 2, status: "pending", attempts: 0, claim: null, last_status: null, last_attempt_at: NOW - 30 },
     ]);

@@ -46,15 +46,26 @@ describe("making a token", () => {
     expect([status, body]).toEqual([
       201,
       {
-        ...{ id: expect.stringMatching(/^tok_[0-9a-f]{32}$/), name: "Nightly", role: "operator", site_id: null },
-        ...{ token: expect.stringMatching(/^ast_[0-9A-Za-z]{49}$/), expires_at: null },
+        id: expect.stringMatching(/^tok_[0-9a-f]{32}$/),
+        name: "Nightly",
+        role: "operator",
+        site_id: null,
+        token: expect.stringMatching(/^ast_[0-9A-Za-z]{49}$/),
+        expires_at: null,
       },
     ]);
     const { id, token } = body as Made;
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
     expect(await rowOf(id)).toEqual({
-      ...{ id, hash: new Uint8Array(digest).toHex(), name: "Nightly", role: "operator", site_id: null },
-      ...{ created_at: NOW, expires_at: null, last_used_at: null, deleted_at: null },
+      id,
+      hash: new Uint8Array(digest).toHex(),
+      name: "Nightly",
+      role: "operator",
+      site_id: null,
+      created_at: NOW,
+      expires_at: null,
+      last_used_at: null,
+      deleted_at: null,
     });
     const audited = await auditOf(id);
     expect(audited).toMatchObject([
@@ -121,7 +132,10 @@ describe("a token", () => {
       .bind(world.siteId)
       .first();
     expect(row).toMatchObject({
-      ...{ actor: "admin-api", who_kind: "token", who_id: id, who_name: "Deploy bot" },
+      actor: "admin-api",
+      who_kind: "token",
+      who_id: id,
+      who_name: "Deploy bot",
       address: "2001:db8:7::/48",
     });
   });

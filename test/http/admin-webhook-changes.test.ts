@@ -168,8 +168,13 @@ describe("disabling a webhook", () => {
     await setWebhook(webhook, "failing_since = 5, last_status = 500, last_error = 'HTTP 500: no'");
     world.clock.now += 9;
     expect((await patch({ status: "disabled" })).body).toMatchObject({
-      ...{ status: "disabled", disabled_reason: null, disabled_at: NOW + 9, failing_since: 5, last_status: 500 },
-      ...{ pending: 0, failed: 2 },
+      status: "disabled",
+      disabled_reason: null,
+      disabled_at: NOW + 9,
+      failing_since: 5,
+      last_status: 500,
+      pending: 0,
+      failed: 2,
     });
     expect(await deliveriesOf(webhook)).toMatchObject([
       { status: "failed", last_error: "HTTP 500: no", last_status: 500 },

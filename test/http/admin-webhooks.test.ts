@@ -38,7 +38,11 @@ const shown = (change: object = {}) => ({
 const DETAILS = { origin: "https://hooks.example.com", events: ALL_TYPES };
 const DISABLED = { from: "enabled", to: "disabled" };
 const entry = (action: string, subject: string, details: object = DETAILS) => ({
-  ...{ action, actor: "admin-api", at: NOW, subject, details },
+  action,
+  actor: "admin-api",
+  at: NOW,
+  subject,
+  details,
 });
 
 /** Stores deliveries of a webhook with these statuses. */
@@ -67,11 +71,24 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect(site).toMatchObject({ events: 1, revision });
     expect(webhooks).toEqual([
       {
-        ...{ site_id: world.siteId, id, url: "https://hooks.example.com/in?token=t", created_at: NOW },
-        ...{ events: JSON.stringify(ALL_TYPES), status: "enabled", disabled_reason: null, failing_since: null },
-        ...{ version: expect.stringMatching(/^[0-9a-f]{32}$/), secret: expect.stringMatching(/^v2\./) },
-        ...{ previous_version: null, previous_secret: null, previous_expires_at: null, revision: 0 },
-        ...{ disabled_at: null, last_status: null, last_error: null, failing_told_at: null },
+        site_id: world.siteId,
+        id,
+        url: "https://hooks.example.com/in?token=t",
+        created_at: NOW,
+        events: JSON.stringify(ALL_TYPES),
+        status: "enabled",
+        disabled_reason: null,
+        failing_since: null,
+        version: expect.stringMatching(/^[0-9a-f]{32}$/),
+        secret: expect.stringMatching(/^v2\./),
+        previous_version: null,
+        previous_secret: null,
+        previous_expires_at: null,
+        revision: 0,
+        disabled_at: null,
+        last_status: null,
+        last_error: null,
+        failing_told_at: null,
       },
     ]);
     expect(audit).toEqual([
@@ -116,7 +133,10 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     const { site, audit } = await eventStore(world);
     expect(site).toMatchObject({ events: 0 });
     expect(audit.map(({ action }) => action)).toEqual([
-      ...["webhook.added", "site.events_on", "site.events_off", "webhook.added"],
+      "webhook.added",
+      "site.events_on",
+      "site.events_off",
+      "webhook.added",
     ]);
   });
 
@@ -244,7 +264,10 @@ describe("GET /admin/sites/:site_id/webhooks", () => {
       items: [
         shown({ id: first.id }),
         shown({
-          ...{ id: second.id, url: "https://second.example.com/", events: ["session.created"], created_at: NOW + 1 },
+          id: second.id,
+          url: "https://second.example.com/",
+          events: ["session.created"],
+          created_at: NOW + 1,
         }),
       ],
       next_cursor: null,

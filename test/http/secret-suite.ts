@@ -199,8 +199,10 @@ export function secretSuite(route: SignedRoute): void {
     const forgeries = [
       { secret: before?.secret, previousVersion: null, previousSecret: null, previousExpiresAt: null },
       {
-        ...{ secret: after?.secret, previousVersion: after?.version },
-        ...{ previousSecret: after?.previous_secret, previousExpiresAt: NOW + 10_000 },
+        secret: after?.secret,
+        previousVersion: after?.version,
+        previousSecret: after?.previous_secret,
+        previousExpiresAt: NOW + 10_000,
       },
     ];
     for (const forgery of forgeries) {

@@ -35,7 +35,13 @@ describe("POST /admin/sites", () => {
       const { id } = answer.body as { id: number };
       expect(await storedSite(id, home)).toEqual({
         directory: {
-          ...{ id, name: "Shop", home, first_chat_id: 5_001, status: "open", revision: 0, created_at: NOW },
+          id,
+          name: "Shop",
+          home,
+          first_chat_id: 5_001,
+          status: "open",
+          revision: 0,
+          created_at: NOW,
           event_seq_floor: 0,
           retention_days: null,
         },

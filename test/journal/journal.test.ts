@@ -29,8 +29,16 @@ function started() {
     if (given !== null) {
       state.calls += 1;
       journal.note(home, {
-        ...{ requestId: `call ${state.calls}`, siteId: 1, appid: "shop", at: NOW, operation: "create_session" },
-        ...{ status: 401, reason: "timestamp_stale", detail: null, secret: "v1", client: null },
+        requestId: `call ${state.calls}`,
+        siteId: 1,
+        appid: "shop",
+        at: NOW,
+        operation: "create_session",
+        status: 401,
+        reason: "timestamp_stale",
+        detail: null,
+        secret: "v1",
+        client: null,
         ...given,
       });
     }
@@ -57,9 +65,17 @@ describe("an isolate's journal", () => {
           home: "main",
           refusals: [
             {
-              ...{ requestId: "call 1", siteId: 1, appid: "shop", at: NOW, operation: "create_session", status: 401 },
-              ...{ reason: "timestamp_stale", detail: "timestamp: must be within 300 s of 1800000000, Unix seconds" },
-              ...{ secret: "v1", client: null, skipped: 0 },
+              requestId: "call 1",
+              siteId: 1,
+              appid: "shop",
+              at: NOW,
+              operation: "create_session",
+              status: 401,
+              reason: "timestamp_stale",
+              detail: "timestamp: must be within 300 s of 1800000000, Unix seconds",
+              secret: "v1",
+              client: null,
+              skipped: 0,
             },
           ],
         },

@@ -10,9 +10,18 @@ import { NOW } from "../support/test-runtime.ts";
 const id = (n: number) => `01a3185c-5000-7000-8000-${String(n).padStart(12, "0")}`;
 
 const refusalOf = ({ siteId, appid }: Site, n = 1, given: Partial<Refusal> = {}): Refusal => ({
-  ...{ siteId, appid, requestId: id(n), at: NOW, operation: "create_session", status: 401 },
-  ...{ reason: "timestamp_stale", detail: "timestamp: must be fresh", secret: "v1", client: "192.0.2.0/24" },
-  ...{ skipped: 0, ...given },
+  siteId,
+  appid,
+  requestId: id(n),
+  at: NOW,
+  operation: "create_session",
+  status: 401,
+  reason: "timestamp_stale",
+  detail: "timestamp: must be fresh",
+  secret: "v1",
+  client: "192.0.2.0/24",
+  skipped: 0,
+  ...given,
 });
 
 const message = (home: string, ...refusals: Refusal[]) => ({ home, refusals });

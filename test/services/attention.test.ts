@@ -51,8 +51,13 @@ describe("webhooks", () => {
     expect(webhooks).toEqual([
       { ...found, id: gone.id, url: gone.url, disabledReason: "gone", since: NOW - 60 },
       {
-        ...{ ...found, id: failing.id, url: failing.url, disabledReason: null, since: NOW - 300 },
-        ...{ lastStatus: 500, lastError: "HTTP 500" },
+        ...found,
+        id: failing.id,
+        url: failing.url,
+        disabledReason: null,
+        since: NOW - 300,
+        lastStatus: 500,
+        lastError: "HTTP 500",
       },
     ]);
   });

@@ -52,8 +52,17 @@ describe("the audit log of all homes", () => {
       const { items, cursors } = await walk(limit);
       expect(idsOf(items)).toEqual(["main:4", "main:3", "apac:2", "main:2", "apac:1", "main:1"]);
       expect(items[0]).toEqual({
-        ...{ id: 4, home: "main", siteId: null, at: NOW + 7, actor: "console", action: "agent.added", subject: "s" },
-        ...{ requestId: null, details: { name: "N" }, who: null, address: null },
+        id: 4,
+        home: "main",
+        siteId: null,
+        at: NOW + 7,
+        actor: "console",
+        action: "agent.added",
+        subject: "s",
+        requestId: null,
+        details: { name: "N" },
+        who: null,
+        address: null,
       });
       expect(cursors).toHaveLength(Math.ceil(6 / limit));
     },
@@ -146,7 +155,8 @@ describe("the audit log of a site", () => {
   it("asks only the home of the site", async () => {
     const world = await World.create({}, "main");
     const log = await listAuditLog(contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) }), {
-      ...{ siteId: world.siteId, limit: 5 },
+      siteId: world.siteId,
+      limit: 5,
     });
     expect(log.homesDown).toEqual([]);
     expect(log.items.map(({ action }) => action).sort()).toEqual([

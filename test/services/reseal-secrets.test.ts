@@ -286,7 +286,8 @@ describe("re-sealing", () => {
     const [down, other] = isMain ? [env.DB, env.HOME_APAC] : [env.HOME_APAC, env.DB];
     const ctx = contextAt(NOW, {
       ...(isMain ? { DB: downDb(env.DB) } : { HOME_APAC: downDb(env.HOME_APAC) }),
-      ...{ MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT },
+      MASTER_KEY: NEW_TEXT,
+      MASTER_KEY_PREVIOUS: OLD_TEXT,
     });
     expect(await resealSecrets(ctx)).toEqual({ ...result(1, 0), homesDown: [home] });
     expect((await rows(other)).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL]);
@@ -305,7 +306,8 @@ describe("re-sealing", () => {
     const ctx = contextAt(NOW, {
       ...bindings,
       ...silence.bindings,
-      ...{ MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT },
+      MASTER_KEY: NEW_TEXT,
+      MASTER_KEY_PREVIOUS: OLD_TEXT,
     });
     const began = Date.now();
     expect(await withoutWaiting(resealSecrets(ctx), faults)).toEqual({ ...result(2, 0), homesDown: silence.names });
@@ -346,15 +348,16 @@ describe("re-sealing", () => {
         return counts[home] === 1 ? Promise.resolve([[5]]) : new Promise(() => {});
       });
     const ctx = contextAt(NOW, {
-      ...{ HOME_A: silentAfterwards("a"), HOME_B: silentAfterwards("b") },
-      ...{ HOME_C: silentAfterwards("c"), HOME_D: silentAfterwards("d") },
-      ...{
-        // One count, and then no key of customers' hashes.
-        DB: answeringBy(async () => (counted++ === 0 ? [[0]] : [])),
-        HOME_APAC: undefined,
-        MASTER_KEY: NEW_TEXT,
-        MASTER_KEY_PREVIOUS: OLD_TEXT,
-      },
+      HOME_A: silentAfterwards("a"),
+      HOME_B: silentAfterwards("b"),
+      HOME_C: silentAfterwards("c"),
+      HOME_D: silentAfterwards("d"),
+
+      // One count, and then no key of customers' hashes.
+      DB: answeringBy(async () => (counted++ === 0 ? [[0]] : [])),
+      HOME_APAC: undefined,
+      MASTER_KEY: NEW_TEXT,
+      MASTER_KEY_PREVIOUS: OLD_TEXT,
     });
     const began = Date.now();
     const { homesDown, remaining } = await withoutWaiting(resealSecrets(ctx), { isSilent: true } as Faults);
@@ -375,7 +378,9 @@ describe("re-sealing", () => {
       const isMain = home === "main";
       const ctx = contextAt(NOW, {
         ...(isMain ? { DB: watched(env.DB) } : { HOME_APAC: watched(env.HOME_APAC) }),
-        ...{ CLOSED_HOMES: home, MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT },
+        CLOSED_HOMES: home,
+        MASTER_KEY: NEW_TEXT,
+        MASTER_KEY_PREVIOUS: OLD_TEXT,
       });
       expect(await resealSecrets(ctx)).toEqual({ ...result(1, 0), homesDown: [home] });
       expect(asked).not.toHaveBeenCalled();

@@ -57,7 +57,9 @@ describe("a service whose database loses an answer", () => {
     const { webhooks, audit } = await eventStore(world);
     expect(webhooks).toEqual([]);
     expect(audit.slice(2).map(({ action }) => action)).toEqual([
-      ...["webhook.changed", "webhook.disabled", "webhook.deleted"],
+      "webhook.changed",
+      "webhook.disabled",
+      "webhook.deleted",
     ]);
   });
 

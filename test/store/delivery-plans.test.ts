@@ -161,7 +161,12 @@ describe("a step of sending again", () => {
     return webhook;
   }
   const step = (status: RedeliveredStatus[], more: Partial<Redelivering> = {}) => ({
-    ...{ status, since: undefined, until: NOW, afterSeq: undefined, keptUntil: 0, ...more },
+    status,
+    since: undefined,
+    until: NOW,
+    afterSeq: undefined,
+    keptUntil: 0,
+    ...more,
   });
   const author = { actor: "admin-api", now: NOW, requestId: "a call", who: null, address: null } as const;
   const runtime = runtimeAt(() => NOW * 1000);

@@ -38,7 +38,11 @@ const putEvents = ({ siteId }: World, count: number, old: number) =>
   sql(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
      INSERT INTO events SELECT ?, i, 'evt_' || i, 'session.created', 1, iif(i <= ?, ?, ?), '{}' FROM n`,
-    ...[count, siteId, old, OLD, OLD + 1],
+    count,
+    siteId,
+    old,
+    OLD,
+    OLD + 1,
   ).run();
 
 const seqsOf = async ({ siteId }: World) =>
@@ -48,14 +52,20 @@ async function putWebhook({ siteId }: World, id: string): Promise<void> {
   await sql(
     `INSERT INTO webhooks (site_id, id, url, events, status, version, secret, created_at)
      VALUES (?, ?, 'https://hooks.example.com/', '[]', 'enabled', ?, 'sealed', 1)`,
-    ...[siteId, id, id],
+    siteId,
+    id,
+    id,
   ).run();
 }
 
 const putDelivery = ({ siteId }: World, webhook: string, seq: number, status: string, createdAt: number) =>
   sql(
     "INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, created_at) VALUES (?, ?, ?, ?, 1, ?)",
-    ...[siteId, webhook, seq, status, createdAt],
+    siteId,
+    webhook,
+    seq,
+    status,
+    createdAt,
   ).run();
 
 const deliveriesOf = async ({ siteId }: World) =>

@@ -15,8 +15,13 @@ const runAt = (now: number, journalDays: number) =>
   prune(
     systemRuntime,
     {
-      ...{ directory: env.DB, homes: new Map([["main", env.DB]]), closedHomes: new Set<string>() },
-      ...{ eventRetentionDays: 30, journalDays, sessionEventTypes: [], callRules: CALL_RULES },
+      directory: env.DB,
+      homes: new Map([["main", env.DB]]),
+      closedHomes: new Set<string>(),
+      eventRetentionDays: 30,
+      journalDays,
+      sessionEventTypes: [],
+      callRules: CALL_RULES,
     },
     now,
     { chunkRows: 3, statements: 900 },

@@ -54,7 +54,13 @@ const NONE = {
 };
 /** Without the console's tables, which are used in main only. */
 const NONE_APAC = {
-  ...{ nonces: 0, idempotency_keys: 0, events: 0, deliveries: 0, refusals: 0, sessions: 0, deleted_sites: 0 },
+  nonces: 0,
+  idempotency_keys: 0,
+  events: 0,
+  deliveries: 0,
+  refusals: 0,
+  sessions: 0,
+  deleted_sites: 0,
   usage: 0,
 };
 

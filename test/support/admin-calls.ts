@@ -158,8 +158,15 @@ export function pathOf(
 ): string {
   const { siteId, appid } = world;
   const ours: Record<string, string | number> = {
-    ...{ site_id: siteId, appid, id: 1, chat_id: 1, webhook_id: webhookId(world), seq: 1, name: "main" },
-    ...{ request_id: requestId(world), token_id: tokenId(world) },
+    site_id: siteId,
+    appid,
+    id: 1,
+    chat_id: 1,
+    webhook_id: webhookId(world),
+    seq: 1,
+    name: "main",
+    request_id: requestId(world),
+    token_id: tokenId(world),
     ...parameters,
   };
   return `/admin${path.replaceAll(/:(\w+)/g, (_, name: string) => String(ours[name]))}`;
@@ -179,8 +186,12 @@ export const CALLS = ADMIN_CALLS.map((call) => {
  */
 export const MAIN_DOWN: Record<string, Record<string, unknown>> = {
   "POST /admin/reseal": {
-    ...{ resealed: 0, remaining: 0, unopened: 0 },
-    ...{ unopened_apps: [], unopened_webhooks: [], homes_down: ["main"] },
+    resealed: 0,
+    remaining: 0,
+    unopened: 0,
+    unopened_apps: [],
+    unopened_webhooks: [],
+    homes_down: ["main"],
   },
   // Tests of another file may have left rows in the other homes.
   "GET /admin/audit": {

@@ -10,7 +10,9 @@ export async function auditOf(subject: string) {
       .all<{ site_id: number; action: string; details: string }>();
     entries.push(
       ...results.map(({ site_id: siteId, action, details }) => ({
-        ...{ home, siteId, action },
+        home,
+        siteId,
+        action,
         details: JSON.parse(details) as Record<string, unknown>,
       })),
     );

@@ -47,7 +47,11 @@ export const personText = () => `p-${crypto.randomUUID().slice(0, 20)}`;
 
 /** The fields of a create_gd that hold a person's text. */
 export const fieldsOf = (text: string) => ({
-  ...{ sbs: text, sbs_mc: text, content: `${text} asks`, title: text, metadata: { who: text } },
+  sbs: text,
+  sbs_mc: text,
+  content: `${text} asks`,
+  title: text,
+  metadata: { who: text },
 });
 
 /** The tables of all databases, and keys of KV, where a text is found. */
@@ -81,14 +85,19 @@ export async function seedCustomer(
     run(
       `INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
        SELECT i, ?, ?, 'ticket', ?, 1, 'waiting', ?, 1000 + i * 120 FROM n`,
-      ...[siteId, appid, sbs, sbs],
+      siteId,
+      appid,
+      sbs,
+      sbs,
     ),
     run("INSERT INTO messages SELECT ?, i, 1, 'visitor', NULL, ?, 1000 + i * 120 FROM n", siteId, sbs),
     run("INSERT INTO participants SELECT ?, i, 2, 1, 1000 + i * 120 FROM n", siteId),
     run(
       `INSERT INTO events SELECT ?, i, 'evt_' || ? || i, 'session.created', i, 1000 + i * 120,
        json_object('seq', i, 'participants', json('[{}]'), 'who', ?) FROM n`,
-      ...[siteId, siteId, sbs],
+      siteId,
+      siteId,
+      sbs,
     ),
   ]);
 }

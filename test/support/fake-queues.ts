@@ -64,7 +64,11 @@ function consume({ method, body }: Call, name: string, queue: FakeQueue, consume
 
 const consumersOf = (queue_name: string, { consumers }: FakeQueue) =>
   [...consumers].map(([script, { id, settings }]) => ({
-    ...{ consumer_id: id, queue_name, type: "worker", script, settings },
+    consumer_id: id,
+    queue_name,
+    type: "worker",
+    script,
+    settings,
   }));
 
 const publicQueue = (name: string, queue: FakeQueue) => ({

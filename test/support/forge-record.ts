@@ -9,9 +9,15 @@ export async function forgeRecord(world: World, change: Record<string, unknown>)
     .bind(world.appid)
     .first<Record<string, unknown>>();
   const record = {
-    ...{ appid: world.appid, siteId: world.siteId, home: world.home, version: row?.version, secret: row?.secret },
-    ...{ previousVersion: row?.previous_version, previousSecret: row?.previous_secret },
-    ...{ previousExpiresAt: row?.previous_expires_at, revokedAt: row?.revoked_at },
+    appid: world.appid,
+    siteId: world.siteId,
+    home: world.home,
+    version: row?.version,
+    secret: row?.secret,
+    previousVersion: row?.previous_version,
+    previousSecret: row?.previous_secret,
+    previousExpiresAt: row?.previous_expires_at,
+    revokedAt: row?.revoked_at,
   };
   await env.CREDENTIALS.put(`app:${world.appid}`, JSON.stringify({ ...record, ...change }));
 }

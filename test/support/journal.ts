@@ -35,7 +35,8 @@ export class JournalConsumer {
   async write(bodies: readonly unknown[], attempts = 1): Promise<Record<number, number>> {
     const again: Record<number, number> = {};
     const messages = bodies.map((body, i) => ({
-      ...{ body, attempts },
+      body,
+      attempts,
       retry({ delaySeconds = 0 }: QueueRetryOptions = {}) {
         again[i] = delaySeconds;
       },

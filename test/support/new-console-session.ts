@@ -8,9 +8,16 @@ import { NOW } from "./test-runtime.ts";
 /** Stores a console session that nobody has the cookie of, by default one of the ADMIN_TOKEN. @returns its name */
 export async function newConsoleSession(change: Partial<ConsoleSessionRow> = {}): Promise<string> {
   const row: ConsoleSessionRow = {
-    ...{ id: systemRuntime.bytes(32).toHex(), createdAt: NOW, expiresAt: NOW + 3600 },
-    ...{ whoKind: "root", whoId: "root", whoName: "ADMIN_TOKEN" },
-    ...{ browser: "Firefox, Linux", address: "192.0.2.0/24", lastUsedAt: NOW, endedAt: null },
+    id: systemRuntime.bytes(32).toHex(),
+    createdAt: NOW,
+    expiresAt: NOW + 3600,
+    whoKind: "root",
+    whoId: "root",
+    whoName: "ADMIN_TOKEN",
+    browser: "Firefox, Linux",
+    address: "192.0.2.0/24",
+    lastUsedAt: NOW,
+    endedAt: null,
     ...change,
   };
   await drizzle(env.DB).insert(consoleSessions).values(row);

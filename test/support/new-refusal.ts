@@ -8,8 +8,17 @@ import { NOW } from "./test-runtime.ts";
 export async function newRefusal(site: Site, given: Partial<Refusal> = {}): Promise<Refusal> {
   const { siteId, appid, home } = site;
   const refusal: Refusal = {
-    ...{ siteId, appid, requestId: crypto.randomUUID(), at: NOW, operation: "create_session", status: 401 },
-    ...{ reason: "timestamp_stale", detail: null, secret: null, client: "192.0.2.0/24", skipped: 0 },
+    siteId,
+    appid,
+    requestId: crypto.randomUUID(),
+    at: NOW,
+    operation: "create_session",
+    status: 401,
+    reason: "timestamp_stale",
+    detail: null,
+    secret: null,
+    client: "192.0.2.0/24",
+    skipped: 0,
     ...given,
   };
   const db = databaseOf(home);

@@ -14,8 +14,15 @@ export async function newToken(change: Partial<TokenRow> = {}): Promise<{ token:
   const token = newTokenText(systemRuntime);
   const hash = await sha256(token);
   const row: TokenRow = {
-    ...{ id: tokenIdOf(hash), hash, name: "Nightly", role: "operator", siteId: null },
-    ...{ createdAt: NOW, expiresAt: null, lastUsedAt: null, deletedAt: null },
+    id: tokenIdOf(hash),
+    hash,
+    name: "Nightly",
+    role: "operator",
+    siteId: null,
+    createdAt: NOW,
+    expiresAt: null,
+    lastUsedAt: null,
+    deletedAt: null,
     ...change,
   };
   await drizzle(env.DB).insert(adminTokens).values(row);

@@ -42,7 +42,9 @@ const NO_SUCH_SESSION = Number.MAX_SAFE_INTEGER;
 function routeOf({ operation, documentation }: { operation: Operation; documentation: Documentation }): SignedRoute {
   const { wireName } = operation;
   const body = (world: World, chatId: number, agent: number, change: Body = {}): Body => ({
-    ...{ appid: world.appid, timestamp: world.clock.now, ranstr: crypto.randomUUID() },
+    appid: world.appid,
+    timestamp: world.clock.now,
+    ranstr: crypto.randomUUID(),
     ...exampleBody(documentation, { chatId, agent }),
     ...change,
   });

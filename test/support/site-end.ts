@@ -17,8 +17,13 @@ const HOMES = new Map([
 /** Runs the cron's pruning once over all homes. */
 export async function pruneAt(now: number, limits: Partial<Parameters<typeof prune>[3]> = {}, homes = HOMES) {
   const deployment = {
-    ...{ directory: homes.get("main") ?? env.DB, homes, closedHomes: new Set<string>() },
-    ...{ eventRetentionDays: 3_650, journalDays: 30, sessionEventTypes: SESSION_EVENT_TYPES, callRules: CALL_RULES },
+    directory: homes.get("main") ?? env.DB,
+    homes,
+    closedHomes: new Set<string>(),
+    eventRetentionDays: 3_650,
+    journalDays: 30,
+    sessionEventTypes: SESSION_EVENT_TYPES,
+    callRules: CALL_RULES,
   };
   return prune(systemRuntime, deployment, now, { chunkRows: 1_000, statements: 900, ...limits });
 }

@@ -384,7 +384,9 @@ describe("a ping", () => {
       expect(worker.posted).toHaveLength(1);
       expect((await deliveriesOf(webhook)).at(-1)).toMatchObject({
         status: status === 200 ? "delivered" : "failed",
-        ...{ attempts: 1, next_attempt_at: null, last_status: status },
+        attempts: 1,
+        next_attempt_at: null,
+        last_status: status,
       });
       expect(await readWebhook(webhook)).toEqual(before);
       expect(before).toMatchObject({ status: "enabled", failing_since: NOW - 60 });

@@ -39,7 +39,10 @@ const eventsAbout = async (world: World, { id }: TestWebhook) => {
   return events
     .filter(({ data }) => JSON.parse(String(data)).webhook_id === id)
     .map(({ seq, type, created_at, session_id, data }) => ({
-      ...{ type, created_at, session_id, data: JSON.parse(String(data)) as object },
+      type,
+      created_at,
+      session_id,
+      data: JSON.parse(String(data)) as object,
       to: deliveries.filter((each) => each.seq === seq).map(({ webhook_id }) => webhook_id),
     }));
 };
@@ -69,8 +72,13 @@ describe("when the Worker disables a webhook", () => {
     await worker.deliver(failing);
     const { webhooks } = await eventStore(world);
     expect(webhooks.find(({ id }) => id === failing.id)).toMatchObject({
-      ...{ status: "disabled", disabled_reason: "gone", disabled_at: NOW, failing_since: NOW, revision: 1 },
-      ...{ last_status: 410, last_error: `HTTP 410: ${NO_TEXT}` },
+      status: "disabled",
+      disabled_reason: "gone",
+      disabled_at: NOW,
+      failing_since: NOW,
+      revision: 1,
+      last_status: 410,
+      last_error: `HTTP 410: ${NO_TEXT}`,
     });
   });
 

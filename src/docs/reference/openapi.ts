@@ -91,7 +91,11 @@ export function callsOf({ paths, webhooks }: OpenApi): ShownCall[] {
   const events = Object.entries(webhooks).map(
     ([type, { post }]): ShownCall => ({
       ...post,
-      ...{ page: `reference/${type}`, name: type, kind: "event", method: "post", path: "/your/path" },
+      page: `reference/${type}`,
+      name: type,
+      kind: "event",
+      method: "post",
+      path: "/your/path",
       parameters: post.parameters ?? [],
     }),
   );

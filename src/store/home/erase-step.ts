@@ -109,8 +109,13 @@ const tell: Statement<Step> = statement(
 const tellWebhooks: Statement<Step> = statement(
   (v) => sql`${insertInto(
     deliveries,
-    ...[deliveries.siteId, deliveries.webhookId, deliveries.seq, deliveries.status, deliveries.attempts],
-    ...[deliveries.nextAttemptAt, deliveries.createdAt],
+    deliveries.siteId,
+    deliveries.webhookId,
+    deliveries.seq,
+    deliveries.status,
+    deliveries.attempts,
+    deliveries.nextAttemptAt,
+    deliveries.createdAt,
   )}
     SELECT ${webhooks.siteId}, ${webhooks.id}, (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), 'pending', 0, ${v.now}, ${v.now}
     FROM ${webhooks} WHERE ${takesErased(v)} AND ${CHANGED}
@@ -246,8 +251,18 @@ export async function eraseStep(
   const { siteId, hash, id, step, externalId, until } = erasure;
   const isLast = chatIds.length < SESSIONS_PER_STEP || erasure.sessions + chatIds.length >= erasure.total;
   const values = {
-    ...{ siteId, hash, id, step, externalId, until, newestSeq, eventId, now: author.now },
-    ...{ chatIds: JSON.stringify(chatIds), lastChatId: chatIds.at(-1) ?? 0, seqs: JSON.stringify(seqs) },
+    siteId,
+    hash,
+    id,
+    step,
+    externalId,
+    until,
+    newestSeq,
+    eventId,
+    now: author.now,
+    chatIds: JSON.stringify(chatIds),
+    lastChatId: chatIds.at(-1) ?? 0,
+    seqs: JSON.stringify(seqs),
   };
   const results = await withRetries(
     runtime,

@@ -43,8 +43,17 @@ export type ListPlace = { before: number } | { after: number };
 const { seq, attempts, lastStatus, lastError, createdAt, lastAttemptAt, durationMs } = deliveries;
 
 const COLUMNS = {
-  ...{ eventId: events.id, seq, type: events.type, chatId: events.sessionId },
-  ...{ status: deliveries.status, attempts, lastStatus, lastError, createdAt, lastAttemptAt, durationMs },
+  eventId: events.id,
+  seq,
+  type: events.type,
+  chatId: events.sessionId,
+  status: deliveries.status,
+  attempts,
+  lastStatus,
+  lastError,
+  createdAt,
+  lastAttemptAt,
+  durationMs,
   nextAttemptAt: shownNextAttempt,
   /** Whether `nextAttemptAt` is the end of an attempt's lease. */
   isLeased: sql<boolean>`${deliveries.lease} IS NOT NULL`.mapWith(Boolean),

@@ -31,8 +31,13 @@ const MOST_PENDING_READ = 10_000;
 /** The columns of a delivery that starts again. */
 const DUE = insertInto(
   deliveries,
-  ...[deliveries.siteId, deliveries.webhookId, deliveries.seq, deliveries.status, deliveries.attempts],
-  ...[deliveries.nextAttemptAt, deliveries.createdAt],
+  deliveries.siteId,
+  deliveries.webhookId,
+  deliveries.seq,
+  deliveries.status,
+  deliveries.attempts,
+  deliveries.nextAttemptAt,
+  deliveries.createdAt,
 );
 
 /**

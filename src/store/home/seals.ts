@@ -80,8 +80,13 @@ export async function replaceSeals(
   const replacing = (owners: Owners) => {
     const { table, name } = OWNERS[owners];
     const rows = renewed[owners].map((owner) => [
-      ...[owner.siteId, owner.name, owner.version, owner.secret, owner.previousSecret],
-      ...[owner.before.secret, owner.before.previousSecret],
+      owner.siteId,
+      owner.name,
+      owner.version,
+      owner.secret,
+      owner.previousSecret,
+      owner.before.secret,
+      owner.before.previousSecret,
     ]);
     const part = (at: number) => sql<string>`renewed.value ->> ${sql.raw(`${at}`)}`;
     const isSealedSo = and(eq(table.secret, part(5)), sql`${table.previousSecret} IS ${part(6)}`);

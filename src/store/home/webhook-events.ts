@@ -42,8 +42,13 @@ const insertOwnEvent: Statement<About> = statement(
 const insertOwnDeliveries: Statement<Omit<About, "reason">> = statement(
   (v) => sql`${insertInto(
     deliveries,
-    ...[deliveries.siteId, deliveries.webhookId, deliveries.seq, deliveries.status, deliveries.attempts],
-    ...[deliveries.nextAttemptAt, deliveries.createdAt],
+    deliveries.siteId,
+    deliveries.webhookId,
+    deliveries.seq,
+    deliveries.status,
+    deliveries.attempts,
+    deliveries.nextAttemptAt,
+    deliveries.createdAt,
   )}
     SELECT ${webhooks.siteId}, ${webhooks.id}, (SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), 'pending', 0, ${v.now}, ${v.now}
     FROM ${webhooks} WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} <> ${v.webhookId} AND ${webhooks.status} = 'enabled'

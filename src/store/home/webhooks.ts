@@ -233,7 +233,10 @@ export async function updateWebhook(
       store
         .update(webhooks)
         .set({
-          ...{ url, events, status, revision: before.revision + 1 },
+          url,
+          events,
+          status,
+          revision: before.revision + 1,
           ...(isSwitched && { disabledAt: isEnabling ? null : author.now, disabledReason: null }),
           // A new URL, or enabling the webhook again, starts without failures.
           ...((isMoved || isEnabling) && {

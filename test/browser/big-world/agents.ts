@@ -19,7 +19,9 @@ const OTHERS = [
 /** 150 agents of a site, each eighth of them disabled. @returns those in normal status */
 export async function seedAgents(db: D1Database, siteId: number): Promise<SeededAgent[]> {
   const agents = range(150).map((index) => ({
-    ...{ site_id: siteId, id: 10_401 + index, status: index % 8 === 7 ? "disabled" : "normal" },
+    site_id: siteId,
+    id: 10_401 + index,
+    status: index % 8 === 7 ? "disabled" : "normal",
     name:
       index % 9 === 4
         ? pick(OTHERS, Math.floor(index / 9))

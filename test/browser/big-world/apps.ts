@@ -51,8 +51,14 @@ export async function seedApps(admin: Admin, db: D1Database, siteId: number) {
   });
   return {
     active,
-    ...{ till, overlappingApp, mobileApp },
-    ...{ shop: shop.appid, overlapping: warehouse.appid, overlapEnded: mobile.appid, long: long.appid },
-    ...{ revoked: digits("Old CRM"), missing: "begun-and-never-issued" },
+    till,
+    overlappingApp,
+    mobileApp,
+    shop: shop.appid,
+    overlapping: warehouse.appid,
+    overlapEnded: mobile.appid,
+    long: long.appid,
+    revoked: digits("Old CRM"),
+    missing: "begun-and-never-issued",
   };
 }

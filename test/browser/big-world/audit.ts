@@ -8,7 +8,8 @@ const WHO = [
   { who_kind: "root", who_id: "root", who_name: "ADMIN_TOKEN" },
   { who_kind: "token", who_id: `tok_${digits("deployments")}`, who_name: "Deployments" },
   {
-    ...{ who_kind: "person", who_id: "bartholomew.montgomery-featherstonehaugh@northwind-customer-care.example" },
+    who_kind: "person",
+    who_id: "bartholomew.montgomery-featherstonehaugh@northwind-customer-care.example",
     who_name: "bartholomew.montgomery-featherstonehaugh@northwind-customer-care.example",
   },
   { who_kind: "person", who_id: "linxiaowen@northwind.example", who_name: "linxiaowen@northwind.example" },
@@ -57,9 +58,14 @@ export async function seedAudit(
     const [action, subject, details] = pick(kinds, index)(index);
     const byWorker = action === "webhook.disabled";
     return {
-      ...{ id: 1_000 - index, site_id: /^(operator|root)/.test(action) ? null : siteId, at },
-      ...{ actor: byWorker ? "worker" : index % 5 === 2 ? "admin-api" : "console", action, subject },
-      ...{ details: JSON.stringify(details), request_id: byWorker ? null : requestIdAt(at, `audit ${index}`) },
+      id: 1_000 - index,
+      site_id: /^(operator|root)/.test(action) ? null : siteId,
+      at,
+      actor: byWorker ? "worker" : index % 5 === 2 ? "admin-api" : "console",
+      action,
+      subject,
+      details: JSON.stringify(details),
+      request_id: byWorker ? null : requestIdAt(at, `audit ${index}`),
       ...(byWorker ? { who_kind: null, who_id: null, who_name: null } : pick(WHO, index)),
       address: byWorker ? null : `198.51.100.${(index % 2) * 128}/24`,
     };

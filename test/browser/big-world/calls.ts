@@ -33,11 +33,16 @@ export async function seedJournal(db: D1Database, siteId: number, appids: readon
     const reason = index % 3 === 0 ? pick(REFUSAL_REASONS, Math.floor(index / 3)) : pick(FREQUENT, index);
     const at = SHOWN - 45 - Math.round(index ** 1.4 * 32);
     return {
-      ...{ site_id: siteId, request_id: requestIdAt(at, `refusal ${index}`), at },
+      site_id: siteId,
+      request_id: requestIdAt(at, `refusal ${index}`),
+      at,
       appid: reason === "signature_mismatch" ? (appids[1] ?? "") : pick(appids, index),
-      ...{ operation: index % 4 === 0 ? "add_agents" : "create_session", reason },
-      ...{ status: STATUS_OF[codeOfReason(reason)], detail: DETAILS[reason] ? pick(DETAILS[reason], index) : null },
-      ...{ secret: null, client: index % 6 === 0 ? "2001:db8:4f::/48" : `192.0.2.${(index % 2) * 128}/24` },
+      operation: index % 4 === 0 ? "add_agents" : "create_session",
+      reason,
+      status: STATUS_OF[codeOfReason(reason)],
+      detail: DETAILS[reason] ? pick(DETAILS[reason], index) : null,
+      secret: null,
+      client: index % 6 === 0 ? "2001:db8:4f::/48" : `192.0.2.${(index % 2) * 128}/24`,
       skipped: index % 11 === 0 ? 12 + index : 0,
     };
   });
@@ -63,7 +68,14 @@ export async function seedUsage(
     return apps.flatMap(({ appid, version, previous }, index) => {
       const calls = Math.round((42 / (index + 1)) * day * weekend) + ((hour / HOUR + index) % 3);
       const of = (outcome: string, count: number, operation = "create_session", secret = version) => ({
-        ...{ site_id: siteId, appid, operation, outcome, secret, count, last_at: hour + 2_400, hour },
+        site_id: siteId,
+        appid,
+        operation,
+        outcome,
+        secret,
+        count,
+        last_at: hour + 2_400,
+        hour,
       });
       const wrong = index === 1 ? (back < 20 ? 31 : 2) : 0;
       return [

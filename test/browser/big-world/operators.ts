@@ -28,10 +28,16 @@ export async function seedOperators(admin: Admin, db: D1Database, siteId: number
     .bind(SHOWN - 5_400)
     .run();
   const sessions = range(4).map((index) => ({
-    ...{ id: digits(`console session ${index}`, 64), created_at: SHOWN - (index + 1) * 7_200 },
-    ...{ expires_at: SHOWN + 36_000 - index * 7_200, who_kind: "root", who_id: "root", who_name: "ADMIN_TOKEN" },
+    id: digits(`console session ${index}`, 64),
+    created_at: SHOWN - (index + 1) * 7_200,
+    expires_at: SHOWN + 36_000 - index * 7_200,
+    who_kind: "root",
+    who_id: "root",
+    who_name: "ADMIN_TOKEN",
     browser: pick(["Firefox on Windows", "Safari on iOS", null, "Chrome on macOS"], index),
-    ...{ address: `198.51.100.${index}/24`, last_used_at: SHOWN - index * 3_600, ended_at: null },
+    address: `198.51.100.${index}/24`,
+    last_used_at: SHOWN - index * 3_600,
+    ended_at: null,
   }));
   await insertRows(db, "console_sessions", sessions);
   return first.id;

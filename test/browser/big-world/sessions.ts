@@ -4,17 +4,20 @@ import { insertRows, pick, range, requestIdAt } from "./rows.ts";
 
 /** Names of customers, with some that break a careless page. */
 const CUSTOMERS = [
-  ...[
-    "Mei Tanaka",
-    "Luca Moretti",
-    "周明",
-    "Nadia Haddad",
-    "Tom Becker",
-    "Zoë Åkesson",
-    "Íñigo Álvarez",
-    "أمينة الزهراني",
-  ],
-  ...["<script>alert(1)</script>", "Wolfeschlegelsteinhausenberger", "O'Connor & Söhne", "רחל לוי", "🦊 Fox", "李"],
+  "Mei Tanaka",
+  "Luca Moretti",
+  "周明",
+  "Nadia Haddad",
+  "Tom Becker",
+  "Zoë Åkesson",
+  "Íñigo Álvarez",
+  "أمينة الزهراني",
+  "<script>alert(1)</script>",
+  "Wolfeschlegelsteinhausenberger",
+  "O'Connor & Söhne",
+  "רחל לוי",
+  "🦊 Fox",
+  "李",
 ];
 
 /** Titles that visitors or agents gave. Undefined: the session has only its automatic one. */
@@ -65,20 +68,29 @@ export async function seedSessions(
   const ofSite = { site_id: siteId };
   const customers = range(120).map((index) => ({
     ...ofSite,
-    ...{ external_id: customerOf(index), name: pick(CUSTOMERS, index), ip: `203.0.113.${index + 1}` },
-    ...{ created_at: SHOWN - 20 * 86_400, updated_at: SHOWN - 86_400 },
+    external_id: customerOf(index),
+    name: pick(CUSTOMERS, index),
+    ip: `203.0.113.${index + 1}`,
+    created_at: SHOWN - 20 * 86_400,
+    updated_at: SHOWN - 86_400,
   }));
   await insertRows(db, "customers", customers);
   await insertRows(
     db,
     "sessions",
     ids.map((id) => ({
-      ...{ ...ofSite, id, appid: pick(appids, Math.floor(((id * 7) % 10) / 4)), kind: "ticket" },
-      ...{ customer_external_id: customerOf(id % 120), responsible_agent_id: pick(agents, id).id },
-      ...{ status: id % 3 === 0 ? "replied" : "waiting" },
-      ...{ visitor_title: id % 4 === 1 ? (pick(TITLES, id) ?? null) : null },
-      ...{ agent_title: id % 4 === 1 ? null : (pick(TITLES, id) ?? null), auto_title: autoTitleOf(id) },
-      ...{ created_at: openedAt(id), request_id: id < 20 ? null : requestIdAt(openedAt(id), `session ${id}`) },
+      ...ofSite,
+      id,
+      appid: pick(appids, Math.floor(((id * 7) % 10) / 4)),
+      kind: "ticket",
+      customer_external_id: customerOf(id % 120),
+      responsible_agent_id: pick(agents, id).id,
+      status: id % 3 === 0 ? "replied" : "waiting",
+      visitor_title: id % 4 === 1 ? (pick(TITLES, id) ?? null) : null,
+      agent_title: id % 4 === 1 ? null : (pick(TITLES, id) ?? null),
+      auto_title: autoTitleOf(id),
+      created_at: openedAt(id),
+      request_id: id < 20 ? null : requestIdAt(openedAt(id), `session ${id}`),
       metadata: id === OF_NOTE.metadata ? JSON.stringify(METADATA) : null,
     })),
   );
@@ -87,7 +99,10 @@ export async function seedSessions(
     "participants",
     ids.flatMap((id) =>
       range(id === OF_NOTE.crowded ? 80 : 1 + (id % 3)).map((index) => ({
-        ...{ ...ofSite, session_id: id, agent_id: pick(agents, id + index).id, added_by: pick(agents, id).id },
+        ...ofSite,
+        session_id: id,
+        agent_id: pick(agents, id + index).id,
+        added_by: pick(agents, id).id,
         added_at: openedAt(id) + (index > 1 ? 60 : 0),
       })),
     ),
@@ -100,8 +115,12 @@ export async function seedSessions(
       return said.map((index) => {
         const isVisitor = (id + index) % 2 === 0;
         return {
-          ...{ ...ofSite, session_id: id, seq: index + 1, sender: isVisitor ? "visitor" : "agent" },
-          ...{ sender_uid: isVisitor ? null : pick(agents, id).id, content: pick(CONTENTS, id + index) },
+          ...ofSite,
+          session_id: id,
+          seq: index + 1,
+          sender: isVisitor ? "visitor" : "agent",
+          sender_uid: isVisitor ? null : pick(agents, id).id,
+          content: pick(CONTENTS, id + index),
           created_at: openedAt(id) + index * 20,
         };
       });

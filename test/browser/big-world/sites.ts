@@ -35,16 +35,15 @@ const MEGABYTE = 1_000_000;
 /** What the homes said of themselves for a month. `apac` will be full in 31 days: D1 takes 10 GB. */
 export async function seedHomes(db: D1Database): Promise<void> {
   const gauges = {
-    ...{
-      openSites: 1,
-      closedSites: 0,
-      pending: 90,
-      failed: 52,
-      oldestPendingAt: SHOWN - 4_000,
-      failing: 2,
-      disabled: 3,
-    },
-    ...{ pruneLag: 12, completeUntil: SHOWN - 1_920 },
+    openSites: 1,
+    closedSites: 0,
+    pending: 90,
+    failed: 52,
+    oldestPendingAt: SHOWN - 4_000,
+    failing: 2,
+    disabled: 3,
+    pruneLag: 12,
+    completeUntil: SHOWN - 1_920,
   };
   for (const [home, megabytes, daily] of [
     ["main", 2_140, 4],

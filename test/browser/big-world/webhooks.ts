@@ -88,15 +88,22 @@ function eventsOf(siteId: number) {
   const made = range(220).map((index) => ({ sessionId: SESSIONS - 219 + index, type: "session.created", later: 0 }));
   const more = range(12).flatMap((index) =>
     [OF_NOTE.metadata, OF_NOTE.crowded].map((sessionId) => ({
-      ...{ sessionId, type: "session.agents_added", later: index * 5 + 2 },
+      sessionId,
+      type: "session.agents_added",
+      later: index * 5 + 2,
     })),
   );
   return [...made, ...more]
     .map(({ sessionId, type, later }) => ({ sessionId, type, at: openedAt(sessionId) + later }))
     .sort((a, b) => a.at - b.at)
     .map(({ sessionId, type, at }, index) => ({
-      ...{ site_id: siteId, seq: index + 1, id: `evt_${digits(`event ${index}`)}`, type, session_id: sessionId },
-      ...{ created_at: at, data: JSON.stringify({ chat_id: sessionId }) },
+      site_id: siteId,
+      seq: index + 1,
+      id: `evt_${digits(`event ${index}`)}`,
+      type,
+      session_id: sessionId,
+      created_at: at,
+      data: JSON.stringify({ chat_id: sessionId }),
     }));
 }
 
@@ -123,8 +130,16 @@ function delivery({ site_id, seq, created_at }: SeededEvent, webhook_id: string,
   )[state];
   const [last_status, last_error, duration_ms] = outcome;
   return {
-    ...{ site_id, webhook_id, seq, status, attempts, created_at },
-    ...{ next_attempt_at: wait === null ? null : SHOWN + wait, last_status, last_error, duration_ms },
+    site_id,
+    webhook_id,
+    seq,
+    status,
+    attempts,
+    created_at,
+    next_attempt_at: wait === null ? null : SHOWN + wait,
+    last_status,
+    last_error,
+    duration_ms,
     last_attempt_at: attempts === 0 ? null : Math.min(SHOWN - 20, created_at + attempts * 40),
   };
 }

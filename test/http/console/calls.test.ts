@@ -18,7 +18,8 @@ type Path = Pick<Declaration, "path">;
 
 const pathOf = (call: Path, world: World, parameters: Record<string, string> = {}) =>
   adminPathOf(call, world, {
-    ...{ session: sessionsToEnd.get(world) ?? "", erasure_id: erasures.get(world.siteId) ?? "none" },
+    session: sessionsToEnd.get(world) ?? "",
+    erasure_id: erasures.get(world.siteId) ?? "none",
     ...parameters,
   })
     .replace("/admin", "/console")
@@ -230,7 +231,10 @@ describe("the calls of the console", { timeout: 30_000 }, () => {
 
   it("are open without a sign-in only for signing in and out and for the language", () => {
     expect(CONSOLE_CALLS.filter(({ role }) => role === "anyone").map(titleOf)).toEqual([
-      ...["GET /sign-in", "POST /sign-in", "POST /sign-out", "POST /language"],
+      "GET /sign-in",
+      "POST /sign-in",
+      "POST /sign-out",
+      "POST /language",
     ]);
   });
 

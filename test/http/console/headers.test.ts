@@ -119,7 +119,10 @@ describe("a form from another site", () => {
     expect((await visitor.submit(agents, "Disable Agent 1", {}, { "sec-fetch-site": "" })).status).toBe(303);
     expect((await visitor.submit(agents, "Disable Agent 2", {}, { origin: "" })).status).toBe(303);
     expect((await world.operated()).agents.map(({ status }) => status)).toEqual([
-      ...["disabled", "disabled", "normal", "disabled"],
+      "disabled",
+      "disabled",
+      "normal",
+      "disabled",
     ]);
   });
 

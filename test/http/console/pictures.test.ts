@@ -4,8 +4,11 @@ import { PAGES } from "../../browser/pages.ts";
 
 /** What needs no picture: a page that leads on, one for strangers, one that only a form leads to, and files. */
 const WITHOUT = [
-  ...["/sites", "/sign-in", "/sites/:site_id/apps/:appid/test/result"],
-  ...["/audit.csv", "/sites/:site_id/audit.csv"],
+  "/sites",
+  "/sign-in",
+  "/sites/:site_id/apps/:appid/test/result",
+  "/audit.csv",
+  "/sites/:site_id/audit.csv",
 ];
 
 it("every page of the console is looked at: by people in pictures, and by the rules for all pages", () => {

@@ -38,9 +38,17 @@ describe.each(HOMES)("the export of a customer in %s", (home) => {
         customer: { sbs: "theirs", name: "Customer Name", ip: "127.0.0.1", created_at: NOW, updated_at: NOW },
         sessions: [
           {
-            ...{ chat_id: id, kind: "ticket", status: "waiting", responsible_agent_id: 1 },
-            ...{ visitor_title: "T", agent_title: "T", auto_title: "Initial message" },
-            ...{ metadata: { order: "7" }, created_at: NOW, appid: world.appid, request_id },
+            chat_id: id,
+            kind: "ticket",
+            status: "waiting",
+            responsible_agent_id: 1,
+            visitor_title: "T",
+            agent_title: "T",
+            auto_title: "Initial message",
+            metadata: { order: "7" },
+            created_at: NOW,
+            appid: world.appid,
+            request_id,
             participants: [
               { agent_id: 2, added_by: 1, added_at: NOW },
               { agent_id: 3, added_by: 1, added_at: NOW },

@@ -103,7 +103,10 @@ it("a token of one site gets no secret of an app that becomes another site's bet
       };
     return replacing(statement, {
       bind: (...values: unknown[]) => after(statement.bind(...values)),
-      ...{ raw: late("raw"), all: late("all"), first: late("first"), run: late("run") },
+      raw: late("raw"),
+      all: late("all"),
+      first: late("first"),
+      run: late("run"),
     });
   };
   const db = replacing(env.DB, {

@@ -50,7 +50,9 @@ describe.each(HOMES)("a site in %s that is deleted", (home) => {
     expect((await neighbour.add(id)).envelope).toMatchObject({ code: 1 });
     const { deletion_id } = answer.body as { deletion_id: string };
     expect(await readSite(world)).toMatchObject({
-      ...{ id: world.siteId, name: "", status: "deleted" },
+      id: world.siteId,
+      name: "",
+      status: "deleted",
       deletion: { deletion_id, begun_at: NOW, done_at: NOW },
     });
     const { audit } = await world.operated();

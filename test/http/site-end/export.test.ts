@@ -69,13 +69,23 @@ describe.each(HOMES)("the export of a site in %s", (home) => {
     const { sessions, participants, messages } = await world.stored();
     expect(of(lines, "session")).toEqual([
       expect.objectContaining({
-        ...{ kind: "session", chat_id: id, sbs: "a", appid: world.appid, metadata: { order: "A-17" } },
-        ...{ request_id: sessions[0]?.request_id, created_at: sessions[0]?.created_at },
+        kind: "session",
+        chat_id: id,
+        sbs: "a",
+        appid: world.appid,
+        metadata: { order: "A-17" },
+        request_id: sessions[0]?.request_id,
+        created_at: sessions[0]?.created_at,
         participants: participants.map((row) => ({
-          ...{ agent_id: row.agent_id, added_by: row.added_by, added_at: row.added_at },
+          agent_id: row.agent_id,
+          added_by: row.added_by,
+          added_at: row.added_at,
         })),
         messages: messages.map((row) => ({
-          ...{ sender: row.sender, sender_uid: row.sender_uid, content: row.content, created_at: row.created_at },
+          sender: row.sender,
+          sender_uid: row.sender_uid,
+          content: row.content,
+          created_at: row.created_at,
         })),
       }),
     ]);

@@ -258,7 +258,11 @@ describe("a scrape", () => {
       Array.from({ length: 300 }, (_, i) => [
         i === 299 ? world.siteId : 1_000_000 + i,
         Array.from({ length: 40 }, (_, n) => ({
-          ...{ name: "calls" as const, appid: world.appid, kind: "create_session", outcome: `reason ${n}`, count: n },
+          name: "calls" as const,
+          appid: world.appid,
+          kind: "create_session",
+          outcome: `reason ${n}`,
+          count: n,
         })),
       ]),
     );

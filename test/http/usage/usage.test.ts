@@ -160,14 +160,17 @@ describe.each(["main", "apac"])("the calls of a site in %s", (home) => {
     await pruneAt(COUNTED + 3_600);
     const message = (refusals: unknown[]) => ({ home, refusals });
     const row = {
-      ...{
-        siteId: world.siteId,
-        appid: world.appid,
-        requestId: requestIdAt(NOW),
-        at: NOW,
-        operation: "create_session",
-      },
-      ...{ status: 401, reason: "timestamp_stale", detail: null, secret: "v", client: null, skipped: 4 },
+      siteId: world.siteId,
+      appid: world.appid,
+      requestId: requestIdAt(NOW),
+      at: NOW,
+      operation: "create_session",
+      status: 401,
+      reason: "timestamp_stale",
+      detail: null,
+      secret: "v",
+      client: null,
+      skipped: 4,
     };
     const consumer = new JournalConsumer();
     consumer.clock.now = COUNTED + 3_600;

@@ -108,7 +108,11 @@ class CleanRuns {
     const program = { code: await this.#code, runModule: this.#parts.runModule };
     let rule: string | undefined;
     await runSeeds(program, {
-      ...{ seeds: [seed], steps, threads: 1, stop: this.#stop, mayStart: () => true },
+      seeds: [seed],
+      steps,
+      threads: 1,
+      stop: this.#stop,
+      mayStart: () => true,
       onResult: ({ violation }) => {
         rule = violation?.rule;
       },

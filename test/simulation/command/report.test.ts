@@ -24,7 +24,11 @@ describe("seeds that a text gives", () => {
 
 describe("Totals", () => {
   const result = (elapsed: number, seen: Record<string, number>) => ({
-    ...{ seed: 1, steps: 10, elapsed, seen, violation: undefined },
+    seed: 1,
+    steps: 10,
+    elapsed,
+    seen,
+    violation: undefined,
   });
 
   it("are the same in any order, and count what was answered or cut off as requests", () => {

@@ -83,7 +83,7 @@ export const WEBHOOK_DEFECTS: Defect[] = [
       },
       {
         file: "src/store/home/webhooks.ts",
-        find: "...{ url, events, status, revision: before.revision + 1 },",
+        find: "url,\n          events,\n          status,\n          revision: before.revision + 1,",
         replace: "...{ ...wanted, revision: sql`${webhooks.revision} + 1` },",
       },
     ],

@@ -19,8 +19,20 @@ export async function auditFile(c: PageContext, site?: Site): Promise<Response> 
   if (Object.keys(asked.errors).length > 0) return auditPage(c, site);
   const { items, sites, hasMore, homesDown } = await readAuditFile(ctx, { siteId: site?.id, ...asked.filter });
   const head = [
-    ...[t("When ({0})", view.timeZone), t("Who"), t("Kind of who"), t("What"), t("Subject"), t("Site"), t("Site's id")],
-    ...[t("Details"), t("Through"), t("Network"), t("Request id"), t("Home"), "action", "details"],
+    t("When ({0})", view.timeZone),
+    t("Who"),
+    t("Kind of who"),
+    t("What"),
+    t("Subject"),
+    t("Site"),
+    t("Site's id"),
+    t("Details"),
+    t("Through"),
+    t("Network"),
+    t("Request id"),
+    t("Home"),
+    "action",
+    "details",
   ];
   const { atText, rowOf } = rowsOf(view, sites);
   const last = items.at(-1);
@@ -29,7 +41,8 @@ export async function auditFile(c: PageContext, site?: Site): Promise<Response> 
       ? [
           t(
             "Not all: a file has {0} entries at most. Older ones: the same filter up to {1}.",
-            ...[new Intl.NumberFormat(view.language).format(Math.min(items.length, MOST_IN_FILE)), atText(last.at)],
+            new Intl.NumberFormat(view.language).format(Math.min(items.length, MOST_IN_FILE)),
+            atText(last.at),
           ),
         ]
       : []),
@@ -57,9 +70,20 @@ function rowsOf(view: View, sites: ReadonlyMap<number, Site>) {
     const { at, who, action, subject, siteId, details, actor, address, requestId, home } = entry;
     const name = siteId === null ? "" : (sites.get(siteId)?.name ?? "");
     return [
-      ...[atText(at), who?.name ?? "", who?.kind ?? "", textOf(action), subject],
-      ...[isVisible(name) ? name : "", siteId === null ? "" : String(siteId), detailText(view, entry)],
-      ...[throughText(view, actor), address ?? "", requestId ?? "", home, action, JSON.stringify(details)],
+      atText(at),
+      who?.name ?? "",
+      who?.kind ?? "",
+      textOf(action),
+      subject,
+      isVisible(name) ? name : "",
+      siteId === null ? "" : String(siteId),
+      detailText(view, entry),
+      throughText(view, actor),
+      address ?? "",
+      requestId ?? "",
+      home,
+      action,
+      JSON.stringify(details),
     ];
   };
   return { atText, rowOf };

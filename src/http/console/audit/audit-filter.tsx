@@ -28,8 +28,11 @@ export function readFilter(c: PageContext): AskedFilter {
   // The browser sends empty fields too. An empty field does not filter.
   const textOf = (name: string) => (c.req.query(name) ?? "").trim();
   const fields = {
-    ...{ who: textOf("who"), action: textOf("action"), subject: textOf("subject") },
-    ...{ since: textOf("since"), until: textOf("until") },
+    who: textOf("who"),
+    action: textOf("action"),
+    subject: textOf("subject"),
+    since: textOf("since"),
+    until: textOf("until"),
   };
   const wordOf = (name: "who" | "subject") => {
     const text = fields[name] || undefined;

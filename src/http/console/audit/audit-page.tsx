@@ -41,7 +41,12 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
       </div>
       <AuditFilter view={view} path={path} asked={asked} />
       <AuditTable
-        {...{ view, path, sites, entries: log.items, fields: asked.fields, ofSite: site !== undefined }}
+        view={view}
+        path={path}
+        sites={sites}
+        entries={log.items}
+        fields={asked.fields}
+        ofSite={site !== undefined}
         empty={<EmptyState title={empty} />}
       />
       <More view={view} path={path} query={asked.fields} cursor={log.nextCursor} />

@@ -111,10 +111,21 @@ function valueText(view: View, value: unknown): string {
   const { t } = view;
   if (Array.isArray(value)) return value.map((each) => valueText(view, each)).join(t(", "));
   const texts: Record<string, string> = {
-    ...{ open: t("Open"), closed: t("Closed"), normal: t("Normal"), enabled: t("Enabled"), disabled: t("Disabled") },
-    ...{ true: t("On"), false: t("Off"), secret: t("secret") },
-    ...{ viewer: t("viewer"), operator: t("operator"), owner: t("owner") },
-    ...{ pending: t("Pending"), failed: t("Failed"), missed: t("Missed"), delivered: t("Delivered") },
+    open: t("Open"),
+    closed: t("Closed"),
+    normal: t("Normal"),
+    enabled: t("Enabled"),
+    disabled: t("Disabled"),
+    true: t("On"),
+    false: t("Off"),
+    secret: t("secret"),
+    viewer: t("viewer"),
+    operator: t("operator"),
+    owner: t("owner"),
+    pending: t("Pending"),
+    failed: t("Failed"),
+    missed: t("Missed"),
+    delivered: t("Delivered"),
   };
   const text = String(value ?? "–");
   return Object.hasOwn(texts, text) ? (texts[text] ?? text) : text;

@@ -33,8 +33,11 @@ export function readRefusalFilter(c: PageContext): RefusalFilter {
   // The browser sends empty fields too. An empty field does not filter.
   const sent = (name: keyof AskedRefusals) => c.req.query(name)?.trim() ?? "";
   const asked = {
-    ...{ appid: sent("appid"), reason: sent("reason"), operation: sent("operation") },
-    ...{ from: sent("from"), to: sent("to") },
+    appid: sent("appid"),
+    reason: sent("reason"),
+    operation: sent("operation"),
+    from: sent("from"),
+    to: sent("to"),
   };
   const errors: Record<string, string> = {};
   const time = (name: "from" | "to"): number | undefined => {

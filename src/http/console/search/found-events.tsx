@@ -9,7 +9,8 @@ export function foundEvents(finding: Finding): FoundKind {
   const { t } = view;
   const events = Map.groupBy(result.events, ({ siteId, seq }) => `${siteId} ${seq}`);
   return {
-    ...{ title: t("Events"), label: t("Events") },
+    title: t("Events"),
+    label: t("Events"),
     head: [t("Event"), t("Session"), t("Webhooks"), ...siteHead(finding), { label: t("Created"), phone: "top" }],
     rows: [...events.values()].flatMap((told) => {
       const [event] = told;

@@ -40,7 +40,9 @@ export function FoundThings(finding: Finding) {
 function foundCalls(finding: Finding): FoundKind {
   const { t } = finding.view;
   return {
-    ...{ title: t("Calls"), label: t("Calls"), head: [t("Request id"), ...siteHead(finding)] },
+    title: t("Calls"),
+    label: t("Calls"),
+    head: [t("Request id"), ...siteHead(finding)],
     rows: finding.result.calls.map(({ siteId, requestId }) => [
       <a href={callPath(siteId, requestId)}>
         <code>{requestId}</code>
@@ -52,7 +54,9 @@ function foundCalls(finding: Finding): FoundKind {
 
 function foundSites({ view: { t }, result }: Finding): FoundKind {
   return {
-    ...{ title: t("Sites"), label: t("Sites"), head: [t("Name"), "ID"] },
+    title: t("Sites"),
+    label: t("Sites"),
+    head: [t("Name"), "ID"],
     rows: result.namedSites.map(({ id }) => [<SiteLink result={result} siteId={id} />, id]),
   };
 }
@@ -63,7 +67,8 @@ function sessionRows(finding: Finding, sessions: SessionHit[], of: "all" | "oneC
   const { t } = view;
   const isOfAll = of === "all";
   const head: FoundKind["head"] = [
-    ...[t("Title"), "chat_id"],
+    t("Title"),
+    "chat_id",
     ...(isOfAll ? [t("Customer"), ...siteHead(finding)] : []),
     { label: t("Created"), phone: "top" },
   ];
@@ -138,7 +143,9 @@ function foundApps(finding: Finding): FoundKind {
   const { view, result } = finding;
   const { t } = view;
   return {
-    ...{ title: t("Apps"), label: t("Apps"), hasMore: result.more.has("apps") },
+    title: t("Apps"),
+    label: t("Apps"),
+    hasMore: result.more.has("apps"),
     head: [t("Name"), "appid", ...siteHead(finding), { label: t("Status"), phone: "top" }],
     rows: result.apps.map(({ siteId, appid, name, revokedAt }) => [
       <Named href={`/console/sites/${siteId}/apps/${appid}`} name={name} otherwise={appid} />,
@@ -157,7 +164,9 @@ function foundAgents(finding: Finding): FoundKind {
     return view.may(`${path}/${id}`, "GET") ? `${path}/${id}` : `${path}?q=${id}`;
   };
   return {
-    ...{ title: t("Agents"), label: t("Agents"), hasMore: result.more.has("agents") },
+    title: t("Agents"),
+    label: t("Agents"),
+    hasMore: result.more.has("agents"),
     head: [t("Name"), "ID", ...siteHead(finding), { label: t("Status"), phone: "top" }],
     rows: result.agents.map(({ siteId, id, name, status }) => [
       <Named href={pathOf(siteId, id)} name={name} otherwise={id} />,
@@ -171,7 +180,9 @@ function foundAgents(finding: Finding): FoundKind {
 function foundWebhooks(finding: Finding): FoundKind {
   const title = finding.view.t("Webhooks");
   return {
-    ...{ title, label: title, head: ["URL", ...siteHead(finding)] },
+    title,
+    label: title,
+    head: ["URL", ...siteHead(finding)],
     rows: finding.result.webhooks.map(({ siteId, id, url }) => [
       <WebhookLink siteId={siteId} id={id} url={url} />,
       ...siteCell(finding, siteId),

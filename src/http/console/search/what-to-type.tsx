@@ -71,7 +71,8 @@ function limitsOf(view: View, { asked }: SearchResult, journalDays: number): str
     texts.push(
       t(
         "Words were looked for in the titles of the newest {0} sessions of each site, and in the names of sites and of {1} apps and agents of each. Every word must occur, also within a longer one.",
-        ...[number(TITLES_SEARCHED), number(NAMES_SEARCHED)],
+        number(TITLES_SEARCHED),
+        number(NAMES_SEARCHED),
       ),
       t("What was written in sessions, and the names of customers, were not searched."),
     );
@@ -93,7 +94,8 @@ function sitesLeft(view: View, { asked, left }: SearchResult): string[] {
     texts.push(
       t(
         "Words and events were looked for on {0} sites of each home, and not on {1} more: open a page of the right site and search there.",
-        ...[MOST_SITES_FOR_WORDS, number(left.words)],
+        MOST_SITES_FOR_WORDS,
+        number(left.words),
       ),
     );
   }

@@ -38,7 +38,9 @@ export async function sessionPage(c: PageContext, site: Site): Promise<Response>
   const title = t("Session {0}", session.id);
   const heading = titleOf(stored);
   return showPage(c, {
-    ...{ title, heading: heading && <bdi>{heading}</bdi>, body },
+    title,
+    heading: heading && <bdi>{heading}</bdi>,
+    body,
     site: { ...site, tab: "sessions" },
   });
 }

@@ -42,10 +42,22 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
   const body = (
     <>
       {chatId && <NoticeBox kind="bad" title={t("This site has no session {0}", chatId)} />}
-      {others?.site !== false && <SessionFilter {...{ view, path, asked, chatId, choices }} />}
+      {others?.site !== false && (
+        <SessionFilter view={view} path={path} asked={asked} chatId={chatId} choices={choices} />
+      )}
       {items.length > 0 && <SessionTable view={view} siteId={site.id} sessions={items} />}
       {isEnd && others === undefined && <EmptyState title={t("No further session")}>{null}</EmptyState>}
-      {others && <NoSession {...{ view, site, asked, choices, path, others }} origin={new URL(c.req.url).origin} />}
+      {others && (
+        <NoSession
+          view={view}
+          site={site}
+          asked={asked}
+          choices={choices}
+          path={path}
+          others={others}
+          origin={new URL(c.req.url).origin}
+        />
+      )}
       {lookedTo !== null && (
         <p class="hint">
           {t(

@@ -55,7 +55,7 @@ export function DeliveryTable(
         ),
         <Ago view={view} at={delivery.createdAt} />,
         ...(mayChange
-          ? [delivery.status === "skipped" ? "–" : <Redeliver {...{ view, path, back }} seq={delivery.seq} />]
+          ? [delivery.status === "skipped" ? "–" : <Redeliver view={view} path={path} back={back} seq={delivery.seq} />]
           : []),
       ])}
       empty={t("No deliveries here.")}

@@ -53,7 +53,10 @@ describe.each(["main", "apac"])("a test call of an app in %s", (home) => {
     expect(nonces).toEqual([{ appid: world.appid, operation: "create_session", outcome: "accepted" }]);
     const { audit } = await world.operated();
     expect(audit.at(-1)).toMatchObject({
-      ...{ action: "app.tested", actor: "console", subject: world.appid, who_id: "root" },
+      action: "app.tested",
+      actor: "console",
+      subject: world.appid,
+      who_id: "root",
       details: JSON.stringify({ agent_id: 1 }),
     });
   });

@@ -134,11 +134,12 @@ describe("the page of the audit log", () => {
     [
       "webhook.changed",
       {
-        ...{ origin: "https://a.example", events: ["x", "y"], path: "changed" },
-        ...{
-          from: { origin: "https://a.example", events: ["x"] },
-          to: { origin: "https://a.example", events: ["x", "y"] },
-        },
+        origin: "https://a.example",
+        events: ["x", "y"],
+        path: "changed",
+
+        from: { origin: "https://a.example", events: ["x"] },
+        to: { origin: "https://a.example", events: ["x", "y"] },
       },
       "origin https://a.example · events x → x, y · another path or query",
       "来源 https://a.example · 事件 x → x、y · 路径或查询参数已更改",

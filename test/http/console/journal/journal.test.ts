@@ -170,7 +170,11 @@ describe("the page of a call", () => {
     expect(page.heading).toBe("A refused call");
     expect(page.notices).toEqual(["The timestamp was too old."]);
     for (const text of [
-      ...[idOf(answer), "401 token验证失败!", "timestamp_stale", "The secret in use", "192.0.2.0/24"],
+      idOf(answer),
+      "401 token验证失败!",
+      "timestamp_stale",
+      "The secret in use",
+      "192.0.2.0/24",
       `timestamp: must be within 300 s of ${NOW}, Unix seconds`,
     ]) {
       expect(page.text).toContain(text);

@@ -198,7 +198,14 @@ describe("the search", () => {
     for (const page of [await searched(visitor, " "), await visitor.open("/console/search")]) {
       expect([page.status, page.heading, page.path]).toEqual([200, "Search", "/console/search"]);
       expect(page.rows.map(([what]) => what)).toEqual([
-        ...["A session", "A customer", "A call", "An app", "An agent", "A webhook", "An event", "A site"],
+        "A session",
+        "A customer",
+        "A call",
+        "An app",
+        "An agent",
+        "A webhook",
+        "An event",
+        "A site",
       ]);
     }
   });

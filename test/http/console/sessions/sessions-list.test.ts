@@ -108,7 +108,11 @@ describe("the filters of sessions", () => {
     const page = await fresh.press(await fresh.open(path), "Find", filters);
     expect(idsIn(page)).toEqual([all.fits]);
     expect(chipsOf(page)).toEqual([
-      ...["Status: Waiting", "Customer: mei", "App: Second", "Agent: Agent 2 (2)", "Opened: until 15 Jan 2027"],
+      "Status: Waiting",
+      "Customer: mei",
+      "App: Second",
+      "Agent: Agent 2 (2)",
+      "Opened: until 15 Jan 2027",
     ]);
     for (const [label, more] of [
       ["Status", all.status],
@@ -208,7 +212,9 @@ describe("a later page", () => {
     for (const query of [`cursor=${id}`, `cursor=${id}&sbs=mei`, `cursor=${id}&agent=2`]) {
       const page = await visitor.open(`${path}?${query}`);
       expect([idsIn(page), page.text.includes("No further session"), page.text.includes("No session fits")]).toEqual([
-        ...[[], true, false],
+        [],
+        true,
+        false,
       ]);
     }
   });

@@ -44,8 +44,13 @@ describe("a form of a session by Access", () => {
     await prune(
       runtimeAt(() => world.clock.now * 1000),
       {
-        ...{ directory: env.DB, homes: new Map([["main", env.DB]]), closedHomes: new Set<string>() },
-        ...{ eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [], callRules: CALL_RULES },
+        directory: env.DB,
+        homes: new Map([["main", env.DB]]),
+        closedHomes: new Set<string>(),
+        eventRetentionDays: 30,
+        journalDays: 30,
+        sessionEventTypes: [],
+        callRules: CALL_RULES,
       },
       world.clock.now,
     );

@@ -49,8 +49,12 @@ describe("a person whom Access vouches for", () => {
     );
     const stored = (await sessions.all()).results.at(-1);
     expect(stored).toMatchObject({
-      ...{ who_kind: "person", who_name: PEOPLE.operator, browser: "Firefox, Linux" },
-      ...{ created_at: NOW, expires_at: NOW + 86_400, ended_at: null },
+      who_kind: "person",
+      who_name: PEOPLE.operator,
+      browser: "Firefox, Linux",
+      created_at: NOW,
+      expires_at: NOW + 86_400,
+      ended_at: null,
     });
   });
 
@@ -99,7 +103,9 @@ describe("a person whom Access vouches for", () => {
     });
     expect(rows).toMatchObject([
       {
-        ...{ action: "operator.refused", who_kind: null, subject: "eve@elsewhere.example" },
+        action: "operator.refused",
+        who_kind: null,
+        subject: "eve@elsewhere.example",
         details: '{"reason":"access_no_role","count":1}',
       },
     ]);

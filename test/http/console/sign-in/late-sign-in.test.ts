@@ -17,8 +17,13 @@ it("a late try of a sign-in does not bring an ended session back, though it was 
   await prune(
     runtimeAt(() => world.clock.now * 1000),
     {
-      ...{ directory: env.DB, homes: new Map([["main", env.DB]]), closedHomes: new Set<string>() },
-      ...{ eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [], callRules: CALL_RULES },
+      directory: env.DB,
+      homes: new Map([["main", env.DB]]),
+      closedHomes: new Set<string>(),
+      eventRetentionDays: 30,
+      journalDays: 30,
+      sessionEventTypes: [],
+      callRules: CALL_RULES,
     },
     world.clock.now,
   );

@@ -32,9 +32,16 @@ describe("signing in", () => {
     const [row, ...others] = (await rows("SELECT * FROM console_sessions")).filter(({ id }) => !before.includes(id));
     expect(others).toEqual([]);
     expect(row).toEqual({
-      ...{ id: expect.stringMatching(/^[0-9a-f]{64}$/), created_at: NOW, expires_at: NOW + HOURS_12 },
-      ...{ who_kind: "root", who_id: "root", who_name: "ADMIN_TOKEN", last_used_at: NOW, ended_at: null },
-      ...{ browser: null, address: null },
+      id: expect.stringMatching(/^[0-9a-f]{64}$/),
+      created_at: NOW,
+      expires_at: NOW + HOURS_12,
+      who_kind: "root",
+      who_id: "root",
+      who_name: "ADMIN_TOKEN",
+      last_used_at: NOW,
+      ended_at: null,
+      browser: null,
+      address: null,
     });
     expect([...visitor.cookies.values()].join()).not.toContain(row?.id);
   });

@@ -86,7 +86,8 @@ describe("a request without a Content-Type", () => {
     const visitor = await ConsoleVisitor.signedIn(world);
     const body = JSON.stringify(world.createBody());
     const filled = {
-      ...{ "Which call is it?": "create_gd", "Body, as it was sent": body },
+      "Which call is it?": "create_gd",
+      "Body, as it was sent": body,
       "Signature (x-chat-signature)": await hmac(world.secret, body),
     };
     const form = await visitor.open("/console/signature-check");

@@ -48,9 +48,15 @@ async function causeOf({ operation, body, signature = "", headers = {} }: Sent) 
     operation: OPERATIONS.find(({ wireName }) => wireName === (operation ?? "create_gd")),
     operations: OPERATIONS,
     body: Uint8Array.from(new TextEncoder().encode(String(body))),
-    ...{ signature, secret: right.secret, appid: right.appid, now: world.clock.now, tolerance: 300 },
-    ...{ contentType: headers["content-type"] ?? "application/json", lineEndsKept: false },
-    ...{ contentEncoding: headers["content-encoding"] ?? null, idempotencyKey: headers["idempotency-key"] ?? null },
+    signature,
+    secret: right.secret,
+    appid: right.appid,
+    now: world.clock.now,
+    tolerance: 300,
+    contentType: headers["content-type"] ?? "application/json",
+    lineEndsKept: false,
+    contentEncoding: headers["content-encoding"] ?? null,
+    idempotencyKey: headers["idempotency-key"] ?? null,
   });
   const [first] = steps;
   return first?.refusal === undefined ? undefined : { step: first.step, name: first.name, text: say(english, first) };
@@ -65,7 +71,9 @@ describe("what an operator is told of a caller's request", () => {
     tried++;
     const { operation = "create_gd", body, signature = "", headers = {} } = sent;
     const { answer, lines } = await check(visitor, {
-      ...{ operation, body: String(body), signature },
+      operation,
+      body: String(body),
+      signature,
       contentType: headers["content-type"] ?? "application/json",
       contentEncoding: headers["content-encoding"] ?? "",
       idempotencyKey: headers["idempotency-key"] ?? "",

@@ -49,8 +49,11 @@ describe("the signature check", () => {
       });
     const world = await World.create(
       {
-        ...{ CREDENTIALS: recording(env.CREDENTIALS), NONCES: recording(env.NONCES) },
-        ...{ APP_LIMIT: limit, SITE_LIMIT: limit, CLIENT_LIMIT: limit },
+        CREDENTIALS: recording(env.CREDENTIALS),
+        NONCES: recording(env.NONCES),
+        APP_LIMIT: limit,
+        SITE_LIMIT: limit,
+        CLIENT_LIMIT: limit,
       },
       "apac",
     );

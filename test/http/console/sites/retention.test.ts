@@ -110,7 +110,10 @@ describe("the days that sessions are kept", () => {
     const { world, visitor, site } = await start();
     const page = await visitor.press(await visitor.open(`${site}/settings`), "Go on…", { Days: days });
     expect([page.status, page.heading, page.link("Days"), page.value("Days")]).toEqual([
-      ...[400, "Settings", "#days", days],
+      400,
+      "Settings",
+      "#days",
+      days,
     ]);
     expect(/id="days-error">([^<]*)</.exec(page.html)?.[1]).toBe(
       "Must be a whole number from 1 to 3650. Leave it empty to keep sessions for ever.",

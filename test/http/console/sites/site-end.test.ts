@@ -80,12 +80,17 @@ describe.each(HOMES)("an owner of a closed site in %s", (home) => {
 
     const begun = await visitor.press(asked, "Delete this site now", { [NAME]: name });
     expect([begun.status, begun.path, begun.heading, begun.notices]).toEqual([
-      ...[200, site, name, ["This site is being deleted"]],
+      200,
+      site,
+      name,
+      ["This site is being deleted"],
     ]);
     const id = textOf(begun, "deletion-id");
     expect(await deletionOf(world)).toEqual({ directory: "deleting", ofHome: id, ofDirectory: id });
     expect([factOf(begun, "Sessions"), factOf(begun, "Messages"), factOf(begun, "All gone")]).toEqual([
-      ...["1", "1", "Not yet"],
+      "1",
+      "1",
+      "Not yet",
     ]);
     expect(begun.text).not.toContain("Receipt to keep");
     const { audit } = await world.operated();

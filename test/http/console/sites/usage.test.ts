@@ -119,7 +119,8 @@ describe("the overview of a site without counted calls", () => {
     await env.DB.prepare(secret).bind(world.siteId, world.appid, at, at).run();
     const page = await visitor.open(site);
     expect([page.text.includes("No calls in the last 14 days."), page.text.includes("No calls yet")]).toEqual([
-      ...[true, false],
+      true,
+      false,
     ]);
   });
 

@@ -53,12 +53,22 @@ describe("the list of tokens", () => {
     const { rows, links } = await visitor.open(PATH);
     expect(rows.slice(0, 2)).toEqual([
       [
-        ...[`${used} ${first.id}`, "viewer", String(world.siteId)],
-        ...["14 Jan, 08:00", "1 hr ago", "15 Jan 2027, 08:00", `Actions for ${used} Delete… ${used}`],
+        `${used} ${first.id}`,
+        "viewer",
+        String(world.siteId),
+        "14 Jan, 08:00",
+        "1 hr ago",
+        "15 Jan 2027, 08:00",
+        `Actions for ${used} Delete… ${used}`,
       ],
       [
-        ...[`${expired} tok_${"0".repeat(31)}2`, "operator", "all"],
-        ...["14 Jan, 08:00", "Never", "15 Jan 2027, 08:00 Expired", `Actions for ${expired} Delete… ${expired}`],
+        `${expired} tok_${"0".repeat(31)}2`,
+        "operator",
+        "all",
+        "14 Jan, 08:00",
+        "Never",
+        "15 Jan 2027, 08:00 Expired",
+        `Actions for ${expired} Delete… ${expired}`,
       ],
     ]);
     expect(links).toContain(`/console/sites/${world.siteId}`);
@@ -90,7 +100,10 @@ describe("making a token", () => {
     expect(JSON.stringify(row)).not.toContain(token);
     expect(await auditOf(row?.id ?? "")).toEqual([
       {
-        ...{ action: "token.created", actor: "console", site_id: null, who_name: "ADMIN_TOKEN" },
+        action: "token.created",
+        actor: "console",
+        site_id: null,
+        who_name: "ADMIN_TOKEN",
         details: JSON.stringify({ name, role: "operator", site_id: world.siteId }),
       },
     ]);
@@ -165,11 +178,14 @@ describe("deleting a token", () => {
     expect(await statusWith(world, token)).toBe(200);
     const question = await visitor.open(`${PATH}/${id}/delete`);
     expect([question.heading, question.text.includes(name), question.link("Keep it")]).toEqual([
-      ...["Delete this token?", true, PATH],
+      "Delete this token?",
+      true,
+      PATH,
     ]);
     const page = await visitor.press(question, "Delete");
     expect([page.path.split("?")[0], page.notices]).toEqual([
-      ...[PATH, ["The token was deleted: it opens nothing any more."]],
+      PATH,
+      ["The token was deleted: it opens nothing any more."],
     ]);
     expect(await statusWith(world, token)).toBe(401);
     expect(await auditOf(id)).toMatchObject([{ action: "token.deleted", who_name: "ADMIN_TOKEN" }]);

@@ -107,7 +107,12 @@ function wrongChangeSite(model: Model, operation: OperationOf<"changeSite">, bod
     ...(retentionDays !== undefined && { retention_days: retentionDays }),
   };
   const shown = ({ name, status, events, retention_days }: Row) => ({
-    ...{ id: siteId, name, home: listed?.home, status, events: events === 1, retention_days },
+    id: siteId,
+    name,
+    home: listed?.home,
+    status,
+    events: events === 1,
+    retention_days,
   });
   const rows = answerable(operation, "home_sites", wanted);
   if (rows.length === 0 || listed === undefined) return "it changed nothing";

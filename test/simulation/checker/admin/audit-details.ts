@@ -69,11 +69,9 @@ export function detailsOf({ intent, rows }: Operation, action: string, { before,
     case "webhook.rotated":
       return [
         {
-          ...{
-            version: row.version,
-            ...fromTo(({ version }) => version),
-            previous_expires_at: row.previous_expires_at,
-          },
+          version: row.version,
+          ...fromTo(({ version }) => version),
+          previous_expires_at: row.previous_expires_at,
           ...("ends" in intent && intent.ends !== undefined && { ends: intent.ends }),
         },
       ];

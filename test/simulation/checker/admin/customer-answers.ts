@@ -108,16 +108,26 @@ export function exportNow(model: Model, intent: OperationOf<"exportCustomer">["i
     customer: { sbs, name: called, ip, created_at, updated_at },
     sessions: page.map(({ row, participants, messages }) => ({
       ...(sessionDetail(row, customer, [...participants.values()], messages) as object),
-      ...{ customer: undefined, appid: row.appid, request_id: row.request_id },
+      customer: undefined,
+      appid: row.appid,
+      request_id: row.request_id,
       participants: [...participants.values()]
         .sort((a, b) => Number(a.agent_id) - Number(b.agent_id))
         .map(({ agent_id, added_by, added_at }) => ({ agent_id, added_by, added_at })),
       messages: messages.map((each) => ({
-        ...{ sender: each.sender, sender_uid: each.sender_uid, content: each.content, created_at: each.created_at },
+        sender: each.sender,
+        sender_uid: each.sender_uid,
+        content: each.content,
+        created_at: each.created_at,
       })),
     })),
     events: events.map(({ id, seq, type, session_id, created_at: at, data }) => ({
-      ...{ id, seq, type, chat_id: session_id, created_at: at, data: JSON.parse(String(data)) as unknown },
+      id,
+      seq,
+      type,
+      chat_id: session_id,
+      created_at: at,
+      data: JSON.parse(String(data)) as unknown,
     })),
     next_cursor: after.length > page.length ? String(page.at(-1)?.row.id) : null,
   };

@@ -105,8 +105,16 @@ function refusedByDatabase(
   const byCause = outcome === "key_reused" ? 422 : model?.refusals[String(outcome)]?.status;
   const status = errorStatus === "always-200" ? 200 : byCause;
   return {
-    ...{ request_id: requestId, at: secondOf(requestId), appid, operation: wireNameOf(operation), status },
-    ...{ reason: outcome, detail: null, secret, client: null, skipped: 0 },
+    request_id: requestId,
+    at: secondOf(requestId),
+    appid,
+    operation: wireNameOf(operation),
+    status,
+    reason: outcome,
+    detail: null,
+    secret,
+    client: null,
+    skipped: 0,
   };
 }
 

@@ -16,8 +16,16 @@ type Broken = [rule: string, what: string] | undefined;
 
 /** Tables of which the cron job removes rows for these reasons only. */
 const OURS = [
-  ...["home_sites", "apps", "agents", "customers", "sessions", "participants", "messages"],
-  ...["site_deletions", "sites", "app_routes"],
+  "home_sites",
+  "apps",
+  "agents",
+  "customers",
+  "sessions",
+  "participants",
+  "messages",
+  "site_deletions",
+  "sites",
+  "app_routes",
 ];
 
 /** How long the appids of a site that ended are kept. */

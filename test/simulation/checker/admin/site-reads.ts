@@ -181,8 +181,12 @@ function sessionLine(home: HomeModel, row: Row): object {
   const { participants = new Map<number, Row>(), messages = [] } = home.sessions.get(`${row.site_id}/${row.id}`) ?? {};
   return {
     ...(sessionDetail(row, {}, [], []) as object),
-    ...{ kind: "session", session_kind: row.kind, customer: undefined, sbs: row.customer_external_id },
-    ...{ appid: row.appid, request_id: row.request_id },
+    kind: "session",
+    session_kind: row.kind,
+    customer: undefined,
+    sbs: row.customer_external_id,
+    appid: row.appid,
+    request_id: row.request_id,
     participants: [...participants.values()]
       .sort((a, b) => Number(a.agent_id) - Number(b.agent_id))
       .map(({ agent_id, added_by, added_at }) => ({ agent_id, added_by, added_at })),

@@ -23,7 +23,12 @@ export function statusOfTokens(model: Model, intent: (Made | Deleted)["intent"])
 }
 
 const rowAsked = ({ call, intent: { name, role, ofSite, days } }: Made): Row => ({
-  ...{ name, role, site_id: ofSite, created_at: call.clock, last_used_at: null, deleted_at: null },
+  name,
+  role,
+  site_id: ofSite,
+  created_at: call.clock,
+  last_used_at: null,
+  deleted_at: null,
   expires_at: days === undefined ? null : call.clock + days * DAY,
 });
 

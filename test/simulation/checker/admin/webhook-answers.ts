@@ -62,8 +62,23 @@ const areTypes = (events: string[] | undefined): boolean =>
 
 /** Suffixes of private networks' names: docs/operating.md, "Where events may be posted". */
 const PRIVATE_NAMES = [
-  ...["localhost", "local", "localdomain", "internal", "intranet", "private", "corp", "home", "lan"],
-  ...["svc", "consul", "alt", "arpa", "test", "invalid", "example", "onion"],
+  "localhost",
+  "local",
+  "localdomain",
+  "internal",
+  "intranet",
+  "private",
+  "corp",
+  "home",
+  "lan",
+  "svc",
+  "consul",
+  "alt",
+  "arpa",
+  "test",
+  "invalid",
+  "example",
+  "onion",
 ];
 
 /**

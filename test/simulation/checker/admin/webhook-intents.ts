@@ -68,7 +68,12 @@ export function webhookIntentOf(method: string, parts: string[], fields: object)
     case "POST redeliver": {
       const { since, until, after_seq: afterSeq, status: statuses, dry_run: isDry = false } = fields as SendAgain;
       return {
-        ...{ kind: "redeliverMany", ...about, since, until, afterSeq, isDry },
+        kind: "redeliverMany",
+        ...about,
+        since,
+        until,
+        afterSeq,
+        isDry,
         statuses: statuses ?? DEFAULT_STATUSES,
       };
     }

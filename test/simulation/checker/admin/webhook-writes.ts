@@ -77,16 +77,18 @@ function wrongAdd(model: Model, { call, intent, changes }: OperationOf<"addWebho
   if (secret === undefined || !SECRET.test(secret)) return "its seal does not hold a secret";
   model.secrets.set(version, secret);
   return inserts(change, {
-    ...{
-      site_id,
-      url,
-      events:
-        events === undefined && isAll(after?.events) ? String(after?.events) : JSON.stringify([...new Set(events)]),
-      status: "enabled",
-      disabled_reason: null,
-    },
-    ...{ previous_version: null, previous_secret: null, previous_expires_at: null, ...WELL },
-    ...{ created_at: call.clock, revision: 0, disabled_at: null },
+    site_id,
+    url,
+    events: events === undefined && isAll(after?.events) ? String(after?.events) : JSON.stringify([...new Set(events)]),
+    status: "enabled",
+    disabled_reason: null,
+    previous_version: null,
+    previous_secret: null,
+    previous_expires_at: null,
+    ...WELL,
+    created_at: call.clock,
+    revision: 0,
+    disabled_at: null,
   });
 }
 

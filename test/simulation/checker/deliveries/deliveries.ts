@@ -179,9 +179,18 @@ export class Deliveries {
     const all = this.#attempts.get(call) ?? [];
     this.#attempts.set(call, all);
     all.push({
-      ...{ call, home, key: keyOf("deliveries", after), lease, number: Number(after.attempts) },
-      ...{ leasedAt: Number(after.next_attempt_at) - 60, webhooks: [outbox.webhookOf(after) as Row] },
-      ...{ event: outbox.eventOf(after), post: undefined, endedAt: undefined, tookMs: undefined, isWritten: false },
+      call,
+      home,
+      key: keyOf("deliveries", after),
+      lease,
+      number: Number(after.attempts),
+      leasedAt: Number(after.next_attempt_at) - 60,
+      webhooks: [outbox.webhookOf(after) as Row],
+      event: outbox.eventOf(after),
+      post: undefined,
+      endedAt: undefined,
+      tookMs: undefined,
+      isWritten: false,
     });
     return undefined;
   }

@@ -186,5 +186,8 @@ export function wrongLeftover({ before, after }: Change, webhook: Row | undefine
 /** The row of a delivery whose webhook was disabled: its last error stays. */
 export const leftover = (before: Row): Row => ({
   ...before,
-  ...{ status: "failed", next_attempt_at: null, claim: null, last_error: before.last_error ?? DISABLED },
+  status: "failed",
+  next_attempt_at: null,
+  claim: null,
+  last_error: before.last_error ?? DISABLED,
 });

@@ -46,7 +46,17 @@ export function eventRow(home: HomeModel, { siteId, type, sessionId, clock, data
 export const deliveryRow = ({ site_id = 0, seq = 0 }: Row, webhook_id: string, clock: number): ExpectedRow => ({
   table: "deliveries",
   after: {
-    ...{ site_id, webhook_id, seq, status: "pending", attempts: 0, next_attempt_at: clock, claim: null },
-    ...{ last_status: null, last_error: null, created_at: clock, last_attempt_at: null, duration_ms: null },
+    site_id,
+    webhook_id,
+    seq,
+    status: "pending",
+    attempts: 0,
+    next_attempt_at: clock,
+    claim: null,
+    last_status: null,
+    last_error: null,
+    created_at: clock,
+    last_attempt_at: null,
+    duration_ms: null,
   },
 });

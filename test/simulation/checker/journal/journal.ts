@@ -80,8 +80,16 @@ export class Journal {
     const reading = read(call.wire);
     if (outcome !== "refused" || reason === undefined || typeof reading === "number") return;
     this.#refused.set(requestId, {
-      ...{ call, isolate, at: now, requestId, appid: reading.appid, operation: operation.name },
-      ...{ reason, detail, status, isKnown: appid !== undefined },
+      call,
+      isolate,
+      at: now,
+      requestId,
+      appid: reading.appid,
+      operation: operation.name,
+      reason,
+      detail,
+      status,
+      isKnown: appid !== undefined,
     });
   }
 

@@ -27,14 +27,25 @@ const LONGEST_DETAIL = 500;
 
 /** Reasons for which no secret of the app has verified the signature. */
 export const UNVERIFIED: readonly string[] = [
-  ...["signature_missing", "signature_malformed", "signature_mismatch", "app_revoked", "client_limit"],
+  "signature_missing",
+  "signature_malformed",
+  "signature_mismatch",
+  "app_revoked",
+  "client_limit",
   "credentials_stale",
 ];
 
 /** Reasons that a call may get before its signature is verified, and after. */
 export const EITHER: readonly string[] = [
-  ...["home_closed", "home_unbound", "d1_unavailable", "d1_answer_incomplete", "d1_not_migrated"],
-  ...["d1_statement_refused", "app_unfinished", "master_key_wrong", "unexpected"],
+  "home_closed",
+  "home_unbound",
+  "d1_unavailable",
+  "d1_answer_incomplete",
+  "d1_not_migrated",
+  "d1_statement_refused",
+  "app_unfinished",
+  "master_key_wrong",
+  "unexpected",
 ];
 
 /** @returns how a row of the journal is not what its call was answered; undefined when it is */
@@ -43,17 +54,19 @@ export function wrongRow(model: Model, homeName: string, row: Row, refused: Refu
   const home = model.home(homeName);
   const { secret } = row;
   const expected = {
-    ...{ site_id: row.site_id, request_id: requestId, at: secondOf(requestId), appid },
+    site_id: row.site_id,
+    request_id: requestId,
+    at: secondOf(requestId),
+    appid,
     operation: modelAt(call.wire.path)?.name,
     status: call.answer?.status ?? refused.status,
-    ...{
-      reason,
-      detail: detail?.slice(0, LONGEST_DETAIL) ?? null,
-      secret,
-      client: networkOf(call),
-      skipped: row.skipped,
-      done: null,
-    },
+
+    reason,
+    detail: detail?.slice(0, LONGEST_DETAIL) ?? null,
+    secret,
+    client: networkOf(call),
+    skipped: row.skipped,
+    done: null,
   };
   if (JSON.stringify(sorted(row)) !== JSON.stringify(sorted(expected))) return `expected ${JSON.stringify(expected)}`;
   if (!home.apps.has(`${row.site_id}/${appid}`)) return "this home has no such app on this site";

@@ -19,7 +19,11 @@ export function expectedRows(home: HomeModel, app: App, { call, reading }: Reada
     {
       table: "nonces",
       after: {
-        ...{ site_id, appid, ranstr: freshness.ranstr, expires_at: clock + NONCE_SECONDS, session_id },
+        site_id,
+        appid,
+        ranstr: freshness.ranstr,
+        expires_at: clock + NONCE_SECONDS,
+        session_id,
         operation: operation.name,
       },
     },

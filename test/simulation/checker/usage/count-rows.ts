@@ -42,8 +42,13 @@ export const NONCE_REASONS: ReadonlySet<string> = new Set([
 /** The rows of usage and metrics of one database. */
 export class CountRows {
   readonly #rows: Record<CountTable, Map<string, Row>> = {
-    ...{ usage: new Map(), usage_days: new Map(), counters: new Map(), counted_events: new Map() },
-    ...{ folds: new Map(), home_metrics: new Map(), site_metrics: new Map() },
+    usage: new Map(),
+    usage_days: new Map(),
+    counters: new Map(),
+    counted_events: new Map(),
+    folds: new Map(),
+    home_metrics: new Map(),
+    site_metrics: new Map(),
   };
 
   of(table: CountTable): ReadonlyMap<string, Row> {

@@ -79,7 +79,13 @@ const author = {
   address: "192.0.2.0/24",
 } as const;
 const SESSION = {
-  ...{ id: "s", createdAt: NOW, expiresAt: NOW + 9, browser: null, address: null, lastUsedAt: NOW, endedAt: null },
+  id: "s",
+  createdAt: NOW,
+  expiresAt: NOW + 9,
+  browser: null,
+  address: null,
+  lastUsedAt: NOW,
+  endedAt: null,
   ...({ whoKind: "root", whoId: "root", whoName: "ADMIN_TOKEN" } as const),
 };
 const PERSONS = {
@@ -91,16 +97,25 @@ const PERSONS = {
 } as const;
 const TOKEN = {
   ...({ id: "tok_1", hash: "1", name: "Nightly", role: "operator", siteId: 7 } as const),
-  ...{ createdAt: NOW, expiresAt: null, lastUsedAt: null, deletedAt: null },
+  createdAt: NOW,
+  expiresAt: null,
+  lastUsedAt: null,
+  deletedAt: null,
 } as const;
 const AUDIT_FILTER = {
   ...({ siteId: 7, who: "Nightly", action: "token.created", subject: "tok_1" } as const),
-  ...{ since: NOW + 9, until: NOW + 9 },
+  since: NOW + 9,
+  until: NOW + 9,
 };
 /** The directory's row of the site. */
 const KNOWN: KnownSite = {
-  ...{ siteId: APP.siteId, home: "main", name: "Site", chatIdFloor: 0, revision: 0 },
-  ...{ status: "open", retentionDays: null },
+  siteId: APP.siteId,
+  home: "main",
+  name: "Site",
+  chatIdFloor: 0,
+  revision: 0,
+  status: "open",
+  retentionDays: null,
 };
 const NEWER: KnownSite = { ...KNOWN, name: "Newer", status: "closed", chatIdFloor: 50, revision: 9 };
 const ROOT_READ = { siteId: null, action: "root.read", subject: "" } as const;

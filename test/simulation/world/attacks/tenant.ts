@@ -8,8 +8,14 @@ import { type Attacker, newSession, secretOf } from "./attacker.ts";
 
 /** The acts of a tenant, by their weights. */
 export const TENANT_ACTS = {
-  ...{ borrow: 6, foreign: 4, timestamp: 4, pair: 4, keys: 3 },
-  ...{ later: 0.3, flood: 0.5, siteFlood: 0.8 },
+  borrow: 6,
+  foreign: 4,
+  timestamp: 4,
+  pair: 4,
+  keys: 3,
+  later: 0.3,
+  flood: 0.5,
+  siteFlood: 0.8,
 };
 
 /** A tenant has a site, signs correctly, and tries to reach other sites or to get more than his share. */

@@ -23,7 +23,9 @@ function queueOf(binding: string) {
   const consumer = sections("queues.consumers").find((section) => textIn(section, "queue") === name) ?? "";
   const number = (setting: string) => Number(textIn(consumer, setting));
   return {
-    ...{ name, maxBatchSize: number("max_batch_size"), maxRetries: number("max_retries") },
+    name,
+    maxBatchSize: number("max_batch_size"),
+    maxRetries: number("max_retries"),
     concurrency: number("max_concurrency"),
   };
 }

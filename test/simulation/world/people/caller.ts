@@ -13,8 +13,13 @@ import { oneValueChanged } from "./other-words.ts";
 
 /** Fields that break a rule of every operation. */
 const MALFORMED_FRESHNESS: readonly Fields[] = [
-  ...[{ ranstr: "" }, { ranstr: text(129) }, { ranstr: 17 }, { ranstr: LONE_SURROGATE }],
-  ...[{ timestamp: "1767772879" }, { timestamp: 1_767_772_879.5 }, { timestamp: null }],
+  { ranstr: "" },
+  { ranstr: text(129) },
+  { ranstr: 17 },
+  { ranstr: LONE_SURROGATE },
+  { timestamp: "1767772879" },
+  { timestamp: 1_767_772_879.5 },
+  { timestamp: null },
 ];
 
 /** The acts of a caller, by their weights. */

@@ -37,7 +37,13 @@ export interface KnownSite {
 }
 
 const NO_SITE: KnownSite = {
-  ...{ siteId: 1_000_000, home: "main", apps: [], agentIds: [1], chatIds: [], webhooks: [], pulled: 0 },
+  siteId: 1_000_000,
+  home: "main",
+  apps: [],
+  agentIds: [1],
+  chatIds: [],
+  webhooks: [],
+  pulled: 0,
   refusedSessions: new Map(),
 };
 

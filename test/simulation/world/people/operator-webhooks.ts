@@ -6,18 +6,23 @@ import { endOverlapAt, rotateAt } from "./rotations.ts";
 
 /** Names that no public name server knows. */
 const PRIVATE_HOSTS = [
-  ...["localhost", "LOCALHOST.", "a.localhost", "printer.local", "db.localdomain", "intra.internal", "wiki.intranet"],
-  ...[
-    "db.private",
-    "mail.corp",
-    "nas.home",
-    "tv.lan",
-    "router.home.arpa",
-    "a.test",
-    "a.invalid",
-    "a.example",
-    "a.onion",
-  ],
+  "localhost",
+  "LOCALHOST.",
+  "a.localhost",
+  "printer.local",
+  "db.localdomain",
+  "intra.internal",
+  "wiki.intranet",
+
+  "db.private",
+  "mail.corp",
+  "nas.home",
+  "tv.lan",
+  "router.home.arpa",
+  "a.test",
+  "a.invalid",
+  "a.example",
+  "a.onion",
   "intranet",
 ];
 

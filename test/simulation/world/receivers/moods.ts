@@ -121,10 +121,18 @@ function retryAfter(chance: Chance, now: number): string {
   const [, day, month, year, time] = at.toUTCString().split(" ") as [string, string, string, string, string];
   const weekday = WEEKDAYS[at.getUTCDay()] ?? "";
   return chance.one([
-    ...[`${seconds}`, `${seconds}`, at.toUTCString()],
+    `${seconds}`,
+    `${seconds}`,
+    at.toUTCString(),
     `${weekday}, ${day}-${month}-${year.slice(2)} ${time} GMT`,
     `${weekday.slice(0, 3)} ${month} ${day.replace(/^0/, " ")} ${time} ${year}`,
-    ...["soon", "-1", "1.5", "99999999999999999999"],
-    ...["Jan 2030 GMT", "Fri, 15 Foo 2027 08:02:00 GMT", "Fri, 15 Jan 2027 08:99:00 GMT", at.toISOString()],
+    "soon",
+    "-1",
+    "1.5",
+    "99999999999999999999",
+    "Jan 2030 GMT",
+    "Fri, 15 Foo 2027 08:02:00 GMT",
+    "Fri, 15 Jan 2027 08:99:00 GMT",
+    at.toISOString(),
   ]);
 }
