@@ -2,8 +2,10 @@
 import { sign } from "../client/sign.ts";
 import { OPERATIONS } from "../operations/index.ts";
 import { checkCall } from "./check-call.ts";
+import { command } from "./command.ts";
 import { curlCommand } from "./curl-command.ts";
-import { BodyError, fillFields, parseObject } from "./fill-fields.ts";
+import { fillFields, parseObject } from "./fill-fields.ts";
+import type { Io } from "./io.ts";
 import { readOptions, UsageError } from "./known-options.ts";
 import { postSigned, type SignedAnswer, signedHeaders } from "./post-signed.ts";
 import { readBody } from "./read-body.ts";
@@ -45,28 +47,20 @@ const OPTIONS = {
 /** Names of fields. People give them as options, but they belong in BODY. */
 const FIELDS = [...new Set([...OPERATIONS.flatMap(({ fieldNames }) => fieldNames), "timestamp", "ranstr"])];
 
-process.exitCode = await main(process.argv.slice(2));
+export const main = command(
+  import.meta,
+  (args, io) => (args[0] === "check" ? checkCall(args.slice(1), io) : call(args, io)),
+  "npm run call -- --help tells how.",
+);
 
-async function main(args: string[]): Promise<number> {
-  try {
-    return await (args[0] === "check" ? checkCall(args.slice(1)) : call(args));
-  } catch (error) {
-    if (!(error instanceof UsageError || error instanceof BodyError)) {
-      console.error((error as Error).message);
-      return 1;
-    }
-    console.error(`${error.message}\n\nnpm run call -- --help tells how.`);
-    return 2;
-  }
-}
-
-async function call(args: string[]): Promise<number> {
+async function call(args: string[], io: Io): Promise<number> {
   const { values, positionals } = readOptions("npm run call -- create_gd …", args, OPTIONS, {
     allowPositionals: true,
     mistaken: FIELDS,
+    env: io.env,
   });
   if (values.help === true) {
-    console.log(USAGE);
+    io.out(USAGE);
     return 0;
   }
   const [name, given, ...rest] = positionals;
@@ -77,22 +71,22 @@ async function call(args: string[]): Promise<number> {
   if (rest.length > 0)
     throw new UsageError(`One body, please; in quotes, so that the shell leaves it whole. Left over: ${rest[0]}`);
 
-  const url = `${baseUrl(values.url ?? process.env.BASE_URL ?? "http://localhost:8787")}${operation.path}`;
-  const secret = values.secret ?? process.env.SECRET;
+  const url = `${baseUrl(values.url ?? io.env.BASE_URL ?? "http://localhost:8787")}${operation.path}`;
+  const secret = values.secret ?? io.env.SECRET;
   if (!secret) throw new UsageError("The secret is missing: --secret SECRET, or SECRET in the environment.");
   const key = values["idempotency-key"];
   if (key !== undefined && !/^[\x20-\x7e]*$/.test(key)) throw new UsageError("--idempotency-key is not ASCII.");
 
-  const bytes = readBody(given);
-  const body = values.raw === true ? bytes : filled(bytes, values.appid ?? process.env.APPID);
+  const bytes = readBody(given, io.stdin);
+  const body = values.raw === true ? bytes : filled(bytes, values.appid ?? io.env.APPID);
   const headers = signedHeaders(await sign(secret, body), key);
   if (values["print-curl"] === true) {
-    console.log(curlCommand(url, headers, body));
+    io.out(curlCommand(url, headers, body));
     return 0;
   }
-  console.log(`POST ${url}\n${new TextDecoder().decode(body)}\n`);
+  io.out(`POST ${url}\n${new TextDecoder().decode(body)}\n`);
   const answer = await postSigned(url, headers, body);
-  show(answer);
+  show(answer, io);
   return answer.envelope?.code === 1 ? 0 : 1;
 }
 
@@ -113,7 +107,7 @@ function filled(bytes: Uint8Array, appid: string | undefined): Uint8Array<ArrayB
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new BodyError("The body is not UTF-8. To send it just so, signed, add --raw.");
+    throw new UsageError("The body is not UTF-8. To send it just so, signed, add --raw.");
   }
   const fresh = { timestamp: Math.floor(Date.now() / 1000), ranstr: crypto.randomUUID() };
   if (!appid && !Object.hasOwn(parseObject(text), "appid")) {
@@ -123,17 +117,15 @@ function filled(bytes: Uint8Array, appid: string | undefined): Uint8Array<ArrayB
 }
 
 /** Prints an answer. The last line is the envelope alone, as received, so that programs can read it. */
-function show({ status, headers, text, envelope }: SignedAnswer): void {
-  console.log(`${"status".padEnd(20)} ${status}`);
+function show({ status, headers, text, envelope }: SignedAnswer, io: Io): void {
+  io.out(`${"status".padEnd(20)} ${status}`);
   for (const name of ["x-request-id", "x-error-detail", "x-ignored-agents", "idempotency-replayed", "retry-after"]) {
     const value = headers.get(name);
-    if (value !== null) console.log(`${name.padEnd(20)} ${value}`);
+    if (value !== null) io.out(`${name.padEnd(20)} ${value}`);
   }
-  console.log(text);
-  if (envelope === undefined) console.error("This is not an answer of this service: is the URL right?");
+  io.out(text);
+  if (envelope === undefined) io.err("This is not an answer of this service: is the URL right?");
   else if (status === 401 && !headers.has("x-error-detail")) {
-    console.error(
-      "No x-error-detail: the signature was not valid. Wrong secret, or an appid that is unknown or revoked.",
-    );
+    io.err("No x-error-detail: the signature was not valid. Wrong secret, or an appid that is unknown or revoked.");
   }
 }

@@ -3,6 +3,7 @@ import type { Step } from "../diagnosis/check-form.ts";
 import { english, say } from "../diagnosis/words.ts";
 import { SCRIPT_TEXTS } from "../docs/check-texts.ts";
 import { OPERATIONS } from "../operations/index.ts";
+import type { Io } from "./io.ts";
 import { readOptions, UsageError } from "./known-options.ts";
 import { readBody } from "./read-body.ts";
 
@@ -49,10 +50,13 @@ const TEXTS = SCRIPT_TEXTS.en;
  * @returns the exit code
  * @throws UsageError
  */
-export async function checkCall(args: string[]): Promise<number> {
-  const { values, positionals } = readOptions("npm run call -- check …", args, OPTIONS, { allowPositionals: true });
+export async function checkCall(args: string[], io: Io): Promise<number> {
+  const { values, positionals } = readOptions("npm run call -- check …", args, OPTIONS, {
+    allowPositionals: true,
+    env: io.env,
+  });
   if (values.help === true) {
-    console.log(USAGE);
+    io.out(USAGE);
     return 0;
   }
   if (positionals.length > 0)
@@ -66,7 +70,7 @@ export async function checkCall(args: string[]): Promise<number> {
   if (values.body === undefined) throw new UsageError("The body is missing: --body @FILE, - or the text itself.");
   if (values.signature === undefined)
     throw new UsageError("The signature is missing: --signature, empty if none was sent.");
-  const secret = values.secret ?? process.env.SECRET;
+  const secret = values.secret ?? io.env.SECRET;
   if (!secret) throw new UsageError("The secret is missing: --secret SECRET, or SECRET in the environment.");
   const tolerance = Number(values.tolerance || 300);
   if (!Number.isInteger(tolerance) || tolerance < 0)
@@ -74,10 +78,10 @@ export async function checkCall(args: string[]): Promise<number> {
   const check = await checkAsCaller({
     operation,
     operations: OPERATIONS,
-    body: readBody(values.body),
+    body: readBody(values.body, io.stdin),
     signature: values.signature,
     secret,
-    appid: values.appid ?? process.env.APPID,
+    appid: values.appid ?? io.env.APPID,
     contentType: values["content-type"],
     contentEncoding: values["content-encoding"],
     idempotencyKey: values["idempotency-key"],
@@ -85,7 +89,7 @@ export async function checkCall(args: string[]): Promise<number> {
     tolerance,
   });
   // A body may hold the secret in a wrong place, and a finding may quote it.
-  for (const line of linesOf(check)) console.log(line.replaceAll(secret, "…"));
+  for (const line of linesOf(check)) io.out(line.replaceAll(secret, "…"));
   return check.answer.status === 200 ? 0 : 1;
 }
 

@@ -3,6 +3,7 @@ import { namesIn } from "../homes.ts";
 import { NotDeployed } from "./create-databases.ts";
 import { type ConfigPart, prepareVar } from "./edit-config.ts";
 import { type Closing, closedAfter } from "./home-options.ts";
+import type { Io } from "./io.ts";
 import type { LiveWorker } from "./live-worker.ts";
 
 const VAR = "CLOSED_HOMES";
@@ -19,6 +20,7 @@ export async function closeHomes(
   live: LiveWorker,
   asked: Closing,
   { before, homes, target }: { before: readonly string[]; homes: readonly string[]; target: ConfigPart },
+  io: Io,
 ): Promise<void> {
   // The deployed value decides, not the file's: a colleague may have closed a home from another checkout.
   const serving = namesIn(await live.textOf(VAR));
@@ -27,7 +29,7 @@ export async function closeHomes(
   const file = basename(target.file);
   if (!isSame(written, before)) {
     (await prepareVar(target, VAR, written.join(",")))();
-    console.log(`Wrote ${VAR} = "${written.join(",")}" in ${file}. Commit it.`);
+    io.out(`Wrote ${VAR} = "${written.join(",")}" in ${file}. Commit it.`);
   }
   if (!isSame(after, serving)) {
     try {
@@ -37,10 +39,10 @@ export async function closeHomes(
       throw new NotDeployed(`${error.message}\n\n${byDeployment(file, target.env)}`);
     }
   }
-  for (const home of asked.open) console.log(`Home ${home} is open${serving.includes(home) ? "" : ", as it was"}.`);
+  for (const home of asked.open) io.out(`Home ${home} is open${serving.includes(home) ? "" : ", as it was"}.`);
   for (const home of after) {
     const was = serving.includes(home) ? ", as it was" : "";
-    console.log(`Home ${home} is closed${was}: its sites answer 503 until npm run deploy -- --open ${home}.`);
+    io.out(`Home ${home} is closed${was}: its sites answer 503 until npm run deploy -- --open ${home}.`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { homeOfBinding, MAIN_HOME } from "../homes.ts";
+import type { Io } from "./io.ts";
 import type { Database } from "./migrate.ts";
-import { runWrangler } from "./run-wrangler.ts";
 
 /** Stops the deployment. The message says what to do. */
 export class NotDeployed extends Error {}
@@ -29,8 +29,9 @@ export async function createDatabases(
   databases: readonly Database[],
   asked: Place,
   shared: readonly string[],
+  io: Io,
 ): Promise<void> {
-  const { exitCode, stdout, output } = await runWrangler(["d1", "list", "--json", ...shared]);
+  const { exitCode, stdout, output } = await io.wrangler(["d1", "list", "--json", ...shared]);
   if (exitCode !== 0) throw new NotDeployed(`The account could not be asked for its databases:\n${output}`);
   const there = new Set((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name));
   for (const { binding, database_name: name, database_id: id } of databases) {
@@ -38,14 +39,14 @@ export async function createDatabases(
     if (name === undefined) throw new NotDeployed(`Binding ${binding} has no database_name in the configuration.`);
     if (there.has(name)) {
       const [given] = isSaidOf(binding, asked) ? placeOptions(asked) : [];
-      if (given !== undefined) console.log(`Database ${name} is there already: ${given} has no effect on it.`);
+      if (given !== undefined) io.out(`Database ${name} is there already: ${given} has no effect on it.`);
       continue;
     }
     const place = placeOf(binding, asked);
-    const created = await runWrangler(["d1", "create", name, ...placeOptions(place), ...shared]);
+    const created = await io.wrangler(["d1", "create", name, ...placeOptions(place), ...shared]);
     if (created.exitCode !== 0) throw new NotDeployed(`Database ${name} could not be created:\n${created.output}`);
     there.add(name);
-    console.log(`Created database ${name}${inWords(place)}.`);
+    io.out(`Created database ${name}${inWords(place)}.`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { NotDeployed } from "./create-databases.ts";
-import { runWrangler } from "./run-wrangler.ts";
+import type { Io } from "./io.ts";
 
 /** The queues of a configuration, as wrangler reads them. */
 interface Queues {
@@ -27,12 +27,13 @@ export async function createQueues(
   { producers = [], consumers = [] }: Queues,
   worker: string,
   shared: readonly string[],
+  io: Io,
 ): Promise<void> {
   const names = new Set([...producers, ...consumers].flatMap(({ queue }) => queue ?? []));
   for (const queue of names) {
-    const there = await consumersOf(queue, shared);
+    const there = await consumersOf(queue, shared, io);
     if (there === undefined) {
-      await create(queue, shared);
+      await create(queue, shared, io);
       continue;
     }
     const other = there.find(({ type, script, service }) => type !== "worker" || (script ?? service) !== worker);
@@ -41,8 +42,8 @@ export async function createQueues(
 }
 
 /** @returns undefined when there is no such queue */
-async function consumersOf(queue: string, shared: readonly string[]): Promise<Consumer[] | undefined> {
-  const listed = await runWrangler(["queues", "consumer", "list", queue, "--json", ...shared]);
+async function consumersOf(queue: string, shared: readonly string[], io: Io): Promise<Consumer[] | undefined> {
+  const listed = await io.wrangler(["queues", "consumer", "list", queue, "--json", ...shared]);
   if (listed.exitCode === 0) return JSON.parse(listed.stdout) as Consumer[];
   if (listed.output.includes(`Queue "${queue}" does not exist`)) return undefined;
   throw new NotDeployed(
@@ -50,10 +51,10 @@ async function consumersOf(queue: string, shared: readonly string[]): Promise<Co
   );
 }
 
-async function create(queue: string, shared: readonly string[]): Promise<void> {
-  const { exitCode, output } = await runWrangler(["queues", "create", queue, ...shared]);
+async function create(queue: string, shared: readonly string[], io: Io): Promise<void> {
+  const { exitCode, output } = await io.wrangler(["queues", "create", queue, ...shared]);
   if (exitCode !== 0) throw new NotDeployed(`Queue ${queue} could not be created:\n${output}${howToBeAllowed(output)}`);
-  console.log(`Created queue ${queue}.`);
+  io.out(`Created queue ${queue}.`);
 }
 
 function howToBeAllowed(output: string): string {

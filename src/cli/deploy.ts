@@ -2,16 +2,17 @@
 import { basename, resolve } from "node:path";
 import { homeOfBinding, MAIN_HOME, namesIn } from "../homes.ts";
 import { closeHomes } from "./close-homes.ts";
+import { command } from "./command.ts";
 import { createDatabases, NotDeployed } from "./create-databases.ts";
 import { createQueues } from "./create-queues.ts";
 import { type ConfigPart, prepareDatabase } from "./edit-config.ts";
 import { checkClosing, checkPlace, newHome } from "./home-options.ts";
 import { closedByConfig, closedByOption, homesOf, labelOf, Misconfigured, requireHomes } from "./homes.ts";
+import type { Io } from "./io.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
 import { LiveWorker } from "./live-worker.ts";
 import { type Database, migrate } from "./migrate.ts";
 import { requireSecrets } from "./require-secrets.ts";
-import { handOverToWrangler, PROJECT_ROOT } from "./run-wrangler.ts";
 import { ACCOUNT_OPTIONS, secretOptions, sharedOptions, typedOptions } from "./wrangler-options.ts";
 
 /** Vars for addresses of the machine itself, and what a deployment does instead. */
@@ -65,29 +66,22 @@ const OPTIONS = {
 /** The options that --close and --open allow beside them. */
 const BESIDE_CLOSING = ["name", "config", "cwd", "profile", "env-file", "dry-run"];
 
-try {
-  process.exitCode = await deploy(process.argv.slice(2));
-} catch (error) {
-  const { message } = error as Error;
-  const calledWrongly = error instanceof UsageError;
-  console.error(calledWrongly ? `${message}\n\nnpm run deploy -- --help tells more.` : message);
-  process.exitCode = calledWrongly ? 2 : 1;
-}
+export const main = command(import.meta, deploy, "npm run deploy -- --help tells more.");
 
-async function deploy(args: string[]): Promise<number> {
+async function deploy(args: string[], io: Io): Promise<number> {
   // `env` goes to wrangler even when it is empty: without --env, wrangler warns about a file with several environments.
   const {
     help,
-    env = process.env.CLOUDFLARE_ENV ?? "",
+    env = io.env.CLOUDFLARE_ENV ?? "",
     home,
     location,
     jurisdiction,
     close = [],
     open = [],
     ...options
-  } = readOptions("npm run deploy -- …", args, OPTIONS).values;
+  } = readOptions("npm run deploy -- …", args, OPTIONS, { env: io.env }).values;
   if (help === true) {
-    console.log(USAGE);
+    io.out(USAGE);
     return 0;
   }
   const place = { home, location, jurisdiction };
@@ -100,7 +94,7 @@ async function deploy(args: string[]): Promise<number> {
   const closing = close.length + open.length > 0;
   if (closing) checkAlone({ ...place, ...options });
   const { config: file = "wrangler.toml", cwd = "." } = options;
-  const target = { file: resolve(PROJECT_ROOT, cwd, file), env };
+  const target = { file: resolve(io.root, cwd, file), env };
   // wrangler takes a second to load. It is loaded here, so that --help and a wrong option are answered at once.
   const { unstable_readConfig } = await import("wrangler");
   const config = unstable_readConfig({ config: target.file, env }, { hideWarnings: true });
@@ -114,9 +108,9 @@ async function deploy(args: string[]): Promise<number> {
   const shared = sharedOptions(env, options);
   if (closing) {
     checkClosing(asked, homes);
-    if (options["dry-run"] === true) return nothingChanged(target);
-    const live = await LiveWorker.find(options.name ?? config.name ?? "", config.account_id, shared);
-    await closeHomes(live, asked, { before: closedByConfig(config.vars, homes), homes, target });
+    if (options["dry-run"] === true) return nothingChanged(target, io);
+    const live = await LiveWorker.find(options.name ?? config.name ?? "", config.account_id, shared, io);
+    await closeHomes(live, asked, { before: closedByConfig(config.vars, homes), homes, target }, io);
     return 0;
   }
   const byOption = closedByOption(options.var);
@@ -124,24 +118,23 @@ async function deploy(args: string[]): Promise<number> {
   requireHomes(closed, homes);
 
   if (options["dry-run"] === true) {
-    if (added !== undefined) nothingChanged(target);
+    if (added !== undefined) nothingChanged(target, io);
   } else {
     // With a file of secrets, wrangler itself checks that none is missing.
     if (options["secrets-file"] === undefined) {
-      await requireSecrets(config.secrets?.required ?? [], secretOptions(env, options), typedOptions(env, options));
+      await requireSecrets(config.secrets?.required ?? [], secretOptions(env, options), typedOptions(env, options), io);
     }
     const addHome = added === undefined ? undefined : await prepareDatabase(target, added);
-    await createQueues(config.queues, options.name ?? config.name ?? "", shared);
-    await createDatabases(databases, place, shared);
+    await createQueues(config.queues, options.name ?? config.name ?? "", shared, io);
+    await createDatabases(databases, place, shared, io);
     addHome?.();
-    if (added !== undefined)
-      console.log(`Bound home ${home} as ${added.binding} in ${basename(target.file)}. Commit it.`);
-    for (const database of databases) await migrateHome(database, closed, target, shared);
+    if (added !== undefined) io.out(`Bound home ${home} as ${added.binding} in ${basename(target.file)}. Commit it.`);
+    for (const database of databases) await migrateHome(database, closed, target, shared, io);
     for (const name of closed) {
-      console.log(`Home ${name} is closed: its sites answer 503 until npm run deploy -- --open ${name}.`);
+      io.out(`Home ${name} is closed: its sites answer 503 until npm run deploy -- --open ${name}.`);
     }
   }
-  return handOverToWrangler(["deploy", ...asArguments({ env, ...options })]);
+  return io.handOver(["deploy", ...asArguments({ env, ...options })]);
 }
 
 /** @throws UsageError for an option that would need a deployment */
@@ -153,8 +146,8 @@ function checkAlone(options: Readonly<Record<string, unknown>>): void {
   );
 }
 
-function nothingChanged({ file }: ConfigPart): number {
-  console.log(`${basename(file)} stays as it is: --dry-run.`);
+function nothingChanged({ file }: ConfigPart, io: Io): number {
+  io.out(`${basename(file)} stays as it is: --dry-run.`);
   return 0;
 }
 
@@ -164,19 +157,20 @@ async function migrateHome(
   closed: readonly string[],
   target: ConfigPart,
   shared: readonly string[],
+  io: Io,
 ) {
   const { binding } = database;
-  const migration = await migrate(database, { file: target.file, where: "--remote", shared });
-  if (migration.result === "up-to-date") return console.log(`${labelOf(binding)} is up to date.`);
-  if (migration.result === "migrated") return console.log(`${labelOf(binding)} migrated.`);
+  const migration = await migrate(database, { file: target.file, where: "--remote", shared }, io);
+  if (migration.result === "up-to-date") return io.out(`${labelOf(binding)} is up to date.`);
+  if (migration.result === "migrated") return io.out(`${labelOf(binding)} migrated.`);
   if (migration.result === "ahead") {
-    return console.log(`${labelOf(binding)} is of a later version: ${migration.foreign.join(", ")} is applied there.`);
+    return io.out(`${labelOf(binding)} is of a later version: ${migration.foreign.join(", ")} is applied there.`);
   }
   const home = homeOfBinding(binding);
   const named = home === undefined ? `Binding ${binding}` : `Home ${home} (${binding})`;
   const why = migration.result === "failed" ? migration.output : howToReplace(database, migration.foreign);
   if (home !== undefined && home !== MAIN_HOME && closed.includes(home)) {
-    console.error(`${named} could not be migrated. It is closed, so the others are deployed without it:\n${why}`);
+    io.err(`${named} could not be migrated. It is closed, so the others are deployed without it:\n${why}`);
     return;
   }
   throw new NotDeployed(`${named} could not be migrated, so nothing was deployed:\n${why}`);

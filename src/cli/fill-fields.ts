@@ -1,13 +1,10 @@
-/** The body is not one JSON object. The message is for the person who typed it. */
-export class BodyError extends Error {
-  override readonly name = "BodyError";
-}
+import { UsageError } from "./known-options.ts";
 
 /**
  * Adds missing `fields` at the front of a JSON object. Its own text stays as it is: 12345678901234567890, 1.0 and \u00e9 are sent as
  * they were typed.
  *
- * @throws BodyError when the text is not one JSON object
+ * @throws UsageError when the text is not one JSON object
  */
 export function fillFields(text: string, fields: Readonly<Record<string, string | number>>): string {
   const own = parseObject(text);
@@ -18,14 +15,14 @@ export function fillFields(text: string, fields: Readonly<Record<string, string 
   return `{${added}${Object.keys(own).length === 0 ? "" : ","}${body.slice(1)}`;
 }
 
-/** @throws BodyError */
+/** @throws UsageError */
 export function parseObject(text: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new BodyError(`The body is not JSON: ${(error as Error).message}. To send it just so, signed, add --raw.`);
+    throw new UsageError(`The body is not JSON: ${(error as Error).message}. To send it just so, signed, add --raw.`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new BodyError("The body is not a JSON object. To send it just so, signed, add --raw.");
+  throw new UsageError("The body is not a JSON object. To send it just so, signed, add --raw.");
 }

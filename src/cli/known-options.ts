@@ -1,4 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import type { Io } from "./io.ts";
 
 /** A command was called wrongly. The message is for the person who typed it. */
 export class UsageError extends Error {
@@ -8,12 +9,19 @@ export class UsageError extends Error {
 /** npm has settings with these names. When they are set, an .npmrc may have set them: it does not mean that somebody typed them. */
 const SETTINGS_OF_NPM = ["access", "location", "message", "tag"];
 
+interface Reading {
+  allowPositionals?: boolean;
+  /** Names that are no options, although people may give them as options. */
+  mistaken?: readonly string[];
+  /** The variables in which npm says what it kept; by default those of this process. */
+  env?: Io["env"];
+}
+
 /**
  * Reads the options of a command that npm runs. An unknown option is an error: a typing error must stop the command before it does
  * anything.
  *
  * @param example  a right call of the command: "npm start -- …"
- * @param mistaken names that are no options, although people may give them as options
  * @throws UsageError naming the options that npm kept for itself, an unknown option or argument, or an option that stands twice and may
  *   have one value only
  */
@@ -21,10 +29,10 @@ export function readOptions<Options extends ParseArgsOptionsConfig>(
   example: string,
   args: string[],
   options: Options,
-  { allowPositionals = false, mistaken = [] }: { allowPositionals?: boolean; mistaken?: readonly string[] } = {},
+  { allowPositionals = false, mistaken = [], env = process.env }: Reading = {},
 ) {
   const names = Object.keys(options);
-  const kept = keptByNpm([...names, ...mistaken]);
+  const kept = keptByNpm([...names, ...mistaken], env);
   if (kept.length > 0) {
     throw new UsageError(`npm kept ${listed(kept)} for itself. Options stand after "--": ${example}`);
   }
@@ -57,8 +65,7 @@ export function asArguments(values: Readonly<Record<string, unknown>>): string[]
 }
 
 /** The options that were typed before "--". npm takes them for its own settings: this program finds them in its environment only. */
-function keptByNpm(names: readonly string[]): string[] {
-  const { env } = process;
+function keptByNpm(names: readonly string[], env: Io["env"]): string[] {
   return names.filter(
     (name) => !SETTINGS_OF_NPM.includes(name) && env[`npm_config_${name.replaceAll("-", "_")}`] !== undefined,
   );

@@ -1,6 +1,6 @@
 /** The deployed Worker, through Cloudflare's API: wrangler has no command that changes a var and keeps the code. */
 import { NotDeployed } from "./create-databases.ts";
-import { runWrangler } from "./run-wrangler.ts";
+import type { Io } from "./io.ts";
 
 /** A binding, as the API returns it. A secret comes without its value. */
 type Binding = { name: string; type: string; text?: string } & Record<string, unknown>;
@@ -30,10 +30,15 @@ export class LiveWorker {
    * @param shared    options that choose the account
    * @throws NotDeployed
    */
-  static async find(name: string, accountId: string | undefined, shared: readonly string[]): Promise<LiveWorker> {
-    const headers = await credentials(shared);
-    const api = process.env.CLOUDFLARE_API_BASE_URL ?? API;
-    const account = accountId ?? process.env.CLOUDFLARE_ACCOUNT_ID ?? (await onlyAccount(api, headers));
+  static async find(
+    name: string,
+    accountId: string | undefined,
+    shared: readonly string[],
+    io: Io,
+  ): Promise<LiveWorker> {
+    const headers = await credentials(shared, io);
+    const api = io.env.CLOUDFLARE_API_BASE_URL ?? API;
+    const account = accountId ?? io.env.CLOUDFLARE_ACCOUNT_ID ?? (await onlyAccount(api, headers));
     return new LiveWorker(name, `${api}/accounts/${account}/workers/scripts/${name}/settings`, headers);
   }
 
@@ -77,8 +82,8 @@ export class LiveWorker {
   }
 }
 
-async function credentials(shared: readonly string[]): Promise<Record<string, string>> {
-  const { exitCode, stdout, output } = await runWrangler(["auth", "token", "--json", ...shared]);
+async function credentials(shared: readonly string[], io: Io): Promise<Record<string, string>> {
+  const { exitCode, stdout, output } = await io.wrangler(["auth", "token", "--json", ...shared]);
   if (exitCode !== 0) throw new NotDeployed(`There are no credentials for the account:\n${output}`);
   const { token, key, email } = JSON.parse(stdout) as { token?: string; key?: string; email?: string };
   if (token !== undefined) return { authorization: `Bearer ${token}` };

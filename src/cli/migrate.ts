@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { runWrangler } from "./run-wrangler.ts";
+import type { Io } from "./io.ts";
 
 /** A D1 binding, as wrangler reads it. */
 export interface Database {
@@ -34,10 +34,11 @@ type Migration =
 export async function migrate(
   { binding, migrations_dir = "migrations", migrations_table = "d1_migrations" }: Database,
   { file, where, shared }: { file: string; where: Where; shared: readonly string[] },
+  io: Io,
 ): Promise<Migration> {
   const ours = readdirSync(resolve(dirname(file), migrations_dir)).filter((name) => name.endsWith(".sql"));
   const select = `SELECT name FROM ${migrations_table} ORDER BY id`;
-  const asked = await runWrangler(["d1", "execute", binding, where, "--json", "--command", select, ...shared]);
+  const asked = await io.wrangler(["d1", "execute", binding, where, "--json", "--command", select, ...shared]);
   const isNew = asked.exitCode !== 0 && asked.output.includes(`no such table: ${migrations_table}`);
   if (asked.exitCode !== 0 && !isNew) return { result: "failed", output: asked.output };
   const theirs = isNew ? [] : namesIn(asked.stdout);
@@ -45,7 +46,7 @@ export async function migrate(
   const complete = ours.every((name) => theirs.includes(name));
   if (complete) return foreign.length === 0 ? { result: "up-to-date" } : { result: "ahead", foreign };
   if (foreign.length > 0) return { result: "diverged", foreign };
-  const { exitCode, output } = await runWrangler(["d1", "migrations", "apply", binding, where, ...shared]);
+  const { exitCode, output } = await io.wrangler(["d1", "migrations", "apply", binding, where, ...shared]);
   return exitCode === 0 ? { result: "migrated" } : { result: "failed", output };
 }
 

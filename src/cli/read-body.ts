@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { Io } from "./io.ts";
 import { UsageError } from "./known-options.ts";
 
 /**
@@ -6,11 +7,10 @@ import { UsageError } from "./known-options.ts";
  *
  * @throws UsageError when it cannot be read
  */
-export function readBody(given: string): Uint8Array<ArrayBuffer> {
-  const source = given === "-" ? 0 : given.startsWith("@") ? given.slice(1) : undefined;
-  if (source === undefined) return Uint8Array.from(Buffer.from(given));
+export function readBody(given: string, stdin: Io["stdin"]): Uint8Array<ArrayBuffer> {
+  if (given !== "-" && !given.startsWith("@")) return Uint8Array.from(Buffer.from(given));
   try {
-    return Uint8Array.from(readFileSync(source));
+    return Uint8Array.from(given === "-" ? stdin() : readFileSync(given.slice(1)));
   } catch (error) {
     throw new UsageError(`The body could not be read: ${(error as Error).message}`);
   }

@@ -1,5 +1,5 @@
 import { NotDeployed } from "./create-databases.ts";
-import { runWrangler } from "./run-wrangler.ts";
+import type { Io } from "./io.ts";
 
 const LOGIN =
   "Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN, and CLOUDFLARE_ACCOUNT_ID where there is more than one account.";
@@ -10,8 +10,8 @@ const LOGIN =
  * @param worker options that find the Worker: secretOptions
  * @throws NotDeployed
  */
-export async function secretsOf(worker: readonly string[]): Promise<string[]> {
-  const { exitCode, stdout, output } = await runWrangler(["secret", "list", ...worker]);
+export async function secretsOf(worker: readonly string[], io: Io): Promise<string[]> {
+  const { exitCode, stdout, output } = await io.wrangler(["secret", "list", ...worker]);
   if (exitCode === 0) return (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name);
   if (/Worker ".*"( \(env: .*\))? not found/.test(output)) return [];
   throw new NotDeployed(`The account could not be asked for its secrets:\n${output}\n${LOGIN}`);
@@ -28,8 +28,9 @@ export async function requireSecrets(
   required: readonly string[],
   worker: readonly string[],
   typed: readonly string[],
+  io: Io,
 ): Promise<void> {
-  const set = await secretsOf(worker);
+  const set = await secretsOf(worker, io);
   const missing = required.filter((name) => !set.includes(name));
   if (missing.length === 0) return;
   const words = typed.map((word) => (/^[\w./=-]+$/.test(word) ? word : `'${word}'`)).join(" ");

@@ -6,10 +6,13 @@ import { dirname, join } from "node:path";
 export const PROJECT_ROOT = join(import.meta.dirname, "../..");
 
 /** wrangler's CLI itself: its launcher loses the exit code when a signal ends wrangler. */
-const WRANGLER = join(dirname(createRequire(import.meta.url).resolve("wrangler/package.json")), "wrangler-dist/cli.js");
+export const WRANGLER = join(
+  dirname(createRequire(import.meta.url).resolve("wrangler/package.json")),
+  "wrangler-dist/cli.js",
+);
 
 /** Turns off the banner with its check for updates, telemetry, the look-up of this machine's location, and hints about other tools. */
-const QUIET = {
+export const QUIET = {
   WRANGLER_HIDE_BANNER: "true",
   WRANGLER_SEND_METRICS: "false",
   WRANGLER_NO_SKILLS_UPDATE_PROMPTS: "true",
@@ -18,7 +21,7 @@ const QUIET = {
 
 const env = () => ({ ...QUIET, ...process.env });
 
-interface WranglerResult {
+export interface WranglerResult {
   /** As in a shell: 128 + the number of the signal, when a signal ended wrangler. */
   exitCode: number;
   stdout: string;

@@ -2,11 +2,12 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { command } from "./command.ts";
 import { NotDeployed } from "./create-databases.ts";
 import { lastValue, linesOf, SECRET_NAMES, type SecretName } from "./dev-secrets.ts";
-import { readOptions, UsageError } from "./known-options.ts";
+import type { Io } from "./io.ts";
+import { readOptions } from "./known-options.ts";
 import { secretsOf } from "./require-secrets.ts";
-import { PROJECT_ROOT, runWrangler } from "./run-wrangler.ts";
 import { ACCOUNT_OPTIONS, secretOptions, sharedOptions } from "./wrangler-options.ts";
 
 const USAGE = `npm run secrets -- [options]
@@ -35,34 +36,27 @@ const USABLE: Readonly<Record<SecretName, RegExp>> = {
   ADMIN_TOKEN: /^[\x21-\x7e]{32,}$/,
 };
 
-try {
-  process.exitCode = await makeSecrets(process.argv.slice(2));
-} catch (error) {
-  const { message } = error as Error;
-  const calledWrongly = error instanceof UsageError;
-  console.error(calledWrongly ? `${message}\n\nnpm run secrets -- --help tells more.` : message);
-  process.exitCode = calledWrongly ? 2 : 1;
-}
+export const main = command(import.meta, makeSecrets, "npm run secrets -- --help tells more.");
 
-async function makeSecrets(args: string[]): Promise<number> {
+async function makeSecrets(args: string[], io: Io): Promise<number> {
   const {
     help,
-    env = process.env.CLOUDFLARE_ENV ?? "",
+    env = io.env.CLOUDFLARE_ENV ?? "",
     ...options
-  } = readOptions("npm run secrets -- …", args, OPTIONS).values;
+  } = readOptions("npm run secrets -- …", args, OPTIONS, { env: io.env }).values;
   if (help === true) {
-    console.log(USAGE);
+    io.out(USAGE);
     return 0;
   }
   const { config: configFile = "wrangler.toml", cwd = "." } = options;
   // wrangler takes a second to load. It is loaded here, so that --help and a wrong option are answered at once.
   const { unstable_readConfig } = await import("wrangler");
-  const config = unstable_readConfig({ config: resolve(PROJECT_ROOT, cwd, configFile), env }, { hideWarnings: true });
+  const config = unstable_readConfig({ config: resolve(io.root, cwd, configFile), env }, { hideWarnings: true });
   const worker = options.name ?? config.name ?? "";
   const file = join(homedir(), `${worker}.secrets`);
   const wrangler = secretOptions(env, options);
 
-  const set = await secretsOf(wrangler);
+  const set = await secretsOf(wrangler, io);
   const missing = SECRET_NAMES.filter((name) => !set.includes(name));
   if (missing.length === 0) throw new NotDeployed(nothingToMake(worker, file));
   const kept = valuesIn(file);
@@ -72,27 +66,27 @@ async function makeSecrets(args: string[]): Promise<number> {
     new Map(missing.filter((name) => !made.includes(name)).map((name) => [name, kept.get(name) ?? ""])),
   );
   if (made.includes("MASTER_KEY"))
-    await refuseDatabases(worker, file, config.d1_databases, sharedOptions(env, options));
+    await refuseDatabases(worker, file, config.d1_databases, sharedOptions(env, options), io);
 
   if (made.length > 0) {
     // The file is on the disk before anything is sealed with its key. "wx" fails when another process made the file meanwhile.
     const lines = linesOf(made);
     if (existsSync(file)) writeFileSync(file, ownLines(file) + lines, { flag: "a", flush: true });
     else writeFileSync(file, lines, { flag: "wx", mode: 0o600, flush: true });
-    console.log(`Wrote ${made.join(" and ")} into ${file}.`);
+    io.out(`Wrote ${made.join(" and ")} into ${file}.`);
   }
   const values = valuesIn(file);
   const input = JSON.stringify(Object.fromEntries(missing.map((name) => [name, values.get(name)])));
-  const { exitCode, output } = await runWrangler(["secret", "bulk", ...wrangler], input);
+  const { exitCode, output } = await io.wrangler(["secret", "bulk", ...wrangler], input);
   if (exitCode !== 0) {
     throw new NotDeployed(
       `${missing.join(" and ")} could not be set:\n${output}\nThe values are kept in ${file}. Run this again.`,
     );
   }
   for (const name of SECRET_NAMES) {
-    if (!missing.includes(name)) console.log(`Worker ${worker} has a ${name} already. It stays.`);
+    if (!missing.includes(name)) io.out(`Worker ${worker} has a ${name} already. It stays.`);
   }
-  console.log(`Worker ${worker} has ${missing.join(" and ")} of ${file}.
+  io.out(`Worker ${worker} has ${missing.join(" and ")} of ${file}.
 Keep that file somewhere safe, and remove it here. Without its MASTER_KEY, nothing that is sealed with it can be opened again.`);
   return 0;
 }
@@ -124,8 +118,9 @@ async function refuseDatabases(
   file: string,
   databases: readonly { database_name?: string }[],
   shared: readonly string[],
+  io: Io,
 ): Promise<void> {
-  const { exitCode, stdout, output } = await runWrangler(["d1", "list", "--json", ...shared]);
+  const { exitCode, stdout, output } = await io.wrangler(["d1", "list", "--json", ...shared]);
   if (exitCode !== 0) throw new NotDeployed(`The account could not be asked for its databases:\n${output}`);
   const names = (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name);
   const there = databases.flatMap(({ database_name: name }) =>

@@ -4,14 +4,15 @@ import { dirname, join, relative, resolve } from "node:path";
 import { plainEmail } from "../access/person-role.ts";
 import { namesIn } from "../homes.ts";
 import { AccessFront } from "./access-front.ts";
+import { command } from "./command.ts";
 import { ensureDevSecrets } from "./dev-secrets.ts";
 import { minutesOf } from "./drive-crons.ts";
 import { endWithNpm } from "./end-with-npm.ts";
 import { closedByConfig, closedByOption, homesOf, labelOf, requireHomes } from "./homes.ts";
+import type { Io } from "./io.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
 import { freePort, isInUse, reachable } from "./local-address.ts";
 import { type Database, migrate } from "./migrate.ts";
-import { PROJECT_ROOT } from "./run-wrangler.ts";
 import { serveLocally } from "./serve-locally.ts";
 
 const USAGE = `npm start -- [options]
@@ -53,41 +54,30 @@ const OPTIONS = {
 
 const DEFAULT_PORT = 8787;
 
-endWithNpm();
-process.exitCode = await main(process.argv.slice(2));
+if (import.meta.main) endWithNpm();
+export const main = command(import.meta, start, "npm start -- --help tells more.");
 
-async function main(args: string[]): Promise<number> {
-  try {
-    return await start(args);
-  } catch (error) {
-    const { message } = error as Error;
-    const calledWrongly = error instanceof UsageError;
-    console.error(calledWrongly ? `${message}\n\nnpm start -- --help tells more.` : message);
-    return calledWrongly ? 2 : 1;
-  }
-}
-
-async function start(args: string[]): Promise<number> {
+async function start(args: string[], io: Io): Promise<number> {
   const {
     help,
-    env = process.env.CLOUDFLARE_ENV ?? "",
+    env = io.env.CLOUDFLARE_ENV ?? "",
     ...options
-  } = readOptions("npm start -- …", args, OPTIONS).values;
+  } = readOptions("npm start -- …", args, OPTIONS, { env: io.env }).values;
   if (help === true) {
-    console.log(USAGE);
+    io.out(USAGE);
     return 0;
   }
   const port = portOf(options.port);
   const person = personOf(options.access);
   // A busy port is found here: wrangler would report it after the text below, or without --port silently take the next port.
   if (await isInUse(options.ip ?? "localhost", port)) {
-    console.error(
+    io.err(
       `Port ${port} is in use, perhaps by another npm start. For another port: npm start -- --port PORT (0 for any that is free)`,
     );
     return 1;
   }
   const { config, cwd = ".", "persist-to": persistTo } = options;
-  const configFile = resolve(PROJECT_ROOT, cwd, config ?? "wrangler.toml");
+  const configFile = resolve(io.root, cwd, config ?? "wrangler.toml");
   // wrangler takes a second to load. It is loaded here, so that --help and a wrong option are answered at once.
   const { unstable_readConfig } = await import("wrangler");
   const {
@@ -104,12 +94,12 @@ async function start(args: string[]): Promise<number> {
   if (closed === undefined) closedByConfig(vars, homes);
   // wrangler reads .dev.vars only when there is no file for the environment.
   const ofEnvironment = `.dev.vars.${env}`;
-  const file = env !== "" && existsSync(join(PROJECT_ROOT, ofEnvironment)) ? ofEnvironment : ".dev.vars";
+  const file = env !== "" && existsSync(join(io.root, ofEnvironment)) ? ofEnvironment : ".dev.vars";
   const ownSecrets = options["env-file"] !== undefined;
-  if (!ownSecrets && !prepareSecrets(file)) return 1;
+  if (!ownSecrets && !prepareSecrets(file, io)) return 1;
   // The folder of wrangler's local state. By default it is beside the configuration.
   const state =
-    persistTo === undefined ? join(dirname(configFile), ".wrangler/state") : resolve(PROJECT_ROOT, cwd, persistTo);
+    persistTo === undefined ? join(dirname(configFile), ".wrangler/state") : resolve(io.root, cwd, persistTo);
   const applied = await applyMigrations(
     databases,
     configFile,
@@ -120,11 +110,12 @@ async function start(args: string[]): Promise<number> {
       ...(options.cwd !== undefined && { cwd }),
       ...(persistTo !== undefined && { "persist-to": persistTo }),
     }),
+    io,
   );
   if (applied !== 0) return applied;
   if (!ownSecrets) {
     const url = port === DEFAULT_PORT ? "" : ` --url http://localhost:${port === 0 ? "…" : port}`;
-    console.log(`
+    io.out(`
 The admin API's token is ADMIN_TOKEN in ${file}. Issue an app and an agent with it (README, "First call"), then, in another terminal:
 
   npm run call -- create_gd${url} --appid … --secret … '{"sbs":"customer_001","ip":"127.0.0.1","sbs_mc":"Wang Wei","content":"Hello","kefu_id":[10411],"fzr_uid":10411}'
@@ -135,7 +126,7 @@ The admin API's token is ADMIN_TOKEN in ${file}. Issue an app and an agent with 
   const loopback = given.some((each) => each.startsWith("WEBHOOK_LOOPBACK:")) ? [] : ["WEBHOOK_LOOPBACK:allow"];
   const crons: string[] = triggers.crons ?? [];
   for (const cron of crons.filter((each) => minutesOf(each) === undefined))
-    console.log(`The cron ${cron} does not run here: npm start runs those of every few minutes only.`);
+    io.out(`The cron ${cron} does not run here: npm start runs those of every few minutes only.`);
   const host = options.ip ?? dev.ip;
   const address = { protocol, host, port: port === 0 ? await freePort(host) : port } as const;
   const forWrangler = (vars: readonly string[]) =>
@@ -145,7 +136,7 @@ The admin API's token is ADMIN_TOKEN in ${file}. Issue an app and an agent with 
   const front = await AccessFront.start(person, address, worker);
   const url = `http://${reachable(address).host}:${address.port}`;
   const ready = () =>
-    console.log(`
+    io.out(`
 The console, with ${person} signed in by Access: ${url}/console
 Use ${url} for all calls. The address that Wrangler names goes past Access.
 `);
@@ -169,13 +160,12 @@ function portOf(given: string | undefined): number {
 }
 
 /** Makes missing secrets. @returns false when the Worker would refuse the secrets in the file */
-function prepareSecrets(file: string): boolean {
-  const { made, added, placeholders } = ensureDevSecrets(join(PROJECT_ROOT, file));
-  if (made)
-    console.log(`Made ${file} with a random ${added.join(" and ")}. Keep it: what is stored is sealed with it.`);
-  else if (added.length > 0) console.log(`Added a random ${added.join(" and ")} to ${file}, which had none.`);
+function prepareSecrets(file: string, io: Io): boolean {
+  const { made, added, placeholders } = ensureDevSecrets(join(io.root, file));
+  if (made) io.out(`Made ${file} with a random ${added.join(" and ")}. Keep it: what is stored is sealed with it.`);
+  else if (added.length > 0) io.out(`Added a random ${added.join(" and ")} to ${file}, which had none.`);
   if (placeholders.length === 0) return true;
-  console.error(
+  io.err(
     `${placeholders.join(" and ")} in ${file} is a placeholder. Delete the line; the next npm start makes a random one.`,
   );
   return false;
@@ -187,29 +177,30 @@ async function applyMigrations(
   file: string,
   state: string,
   shared: readonly string[],
+  io: Io,
 ): Promise<number> {
   for (const database of databases) {
     const label = labelOf(database.binding);
-    const migration = await migrate(database, { file, where: "--local", shared });
+    const migration = await migrate(database, { file, where: "--local", shared }, io);
     if (migration.result === "failed") {
-      console.error(`${label} (${database.binding}) could not be migrated:\n${migration.output}`);
+      io.err(`${label} (${database.binding}) could not be migrated:\n${migration.output}`);
       return 1;
     }
     if (migration.result === "diverged") {
-      console.error(`The local state was made by another version: ${label} (${database.binding}) has ${migration.foreign.join(", ")}.
+      io.err(`The local state was made by another version: ${label} (${database.binding}) has ${migration.foreign.join(", ")}.
 It must be reset. That removes all sites, apps and sessions on this machine:
 
-  rm -r ${shellWord(fromHere(state))}`);
+  rm -r ${shellWord(fromHere(state, io))}`);
       return 1;
     }
-    console.log(migration.result === "migrated" ? `${label} migrated.` : `${label} is up to date.`);
+    io.out(migration.result === "migrated" ? `${label} migrated.` : `${label} is up to date.`);
   }
   return 0;
 }
 
 /** The path relative to the folder where the user called npm. */
-function fromHere(path: string): string {
-  const near = relative(process.env.INIT_CWD ?? process.cwd(), path);
+function fromHere(path: string, io: Io): string {
+  const near = relative(io.env.INIT_CWD ?? process.cwd(), path);
   return near.startsWith("..") ? path : near;
 }
 

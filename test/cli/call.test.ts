@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { main } from "../../src/cli/call.ts";
 import { hmacOf, Listener } from "../support/listener.ts";
 import { run, runCli } from "../support/run-cli.ts";
+import { runMain } from "../support/run-main.ts";
 
 const SECRET = "keep-this-on-your-server";
 const APP = ["--appid", "my-shop", "--secret", SECRET];
@@ -21,7 +23,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const call = (...args: string[]) => runCli("call", [...args, "--url", listener.url]);
+const call = (...args: string[]) => runMain(main, [...args, "--url", listener.url]);
 
 describe("npm run call", () => {
   it("fills in, signs the bytes it sends and prints the answer, the envelope last", async () => {
@@ -73,7 +75,7 @@ describe("npm run call", () => {
     const file = join(folder, "body.json");
     writeFileSync(file, '{"content":"it\'s"}\n');
     const env = { APPID: "from-env", SECRET: "env-secret", BASE_URL: `${listener.url}/` };
-    expect((await runCli("call", ["create_gd", `@${file}`], { env })).exitCode).toBe(0);
+    expect((await runMain(main, ["create_gd", `@${file}`], { env })).exitCode).toBe(0);
     const { body, headers, path } = listener.only();
     expect(path).toBe("/openapi/chat/create_gd");
     expect(JSON.parse(body.toString())).toMatchObject({ appid: "from-env", content: "it's" });
@@ -90,14 +92,24 @@ describe("npm run call", () => {
     expect(headers["idempotency-key"]).toBe("order 7");
   });
 
-  it.each([
-    [["create_gd", "--appid", "my-shop", "--secret", SECRET, "{}"], "--appid, --secret"],
-    [["create_gd", "--sbs=customer_001", "--sbs_mc=Wang Wei", "--print-curl"], "--print-curl, --sbs, --sbs_mc"],
-    [["add_kf", "--raw", "{}"], "--raw"],
-  ])("exits 2 and explains -- when npm kept options for itself: %j", async (args, kept) => {
-    const env = { BASE_URL: listener.url, APPID: "my-shop", SECRET };
+  it("exits 2 and explains -- when npm kept options for itself", async () => {
+    const args = ["create_gd", "--secret", SECRET, "--sbs=customer_001", "--sbs_mc=Wang Wei", "--print-curl", "{}"];
+    const env = { BASE_URL: listener.url, APPID: "my-shop" };
     const { exitCode, stdout, stderr } = await run("npm", ["run", "--silent", "call", ...args], { env });
+    const kept = "--secret, --print-curl, --sbs, --sbs_mc";
     expect(stderr).toContain(`npm kept ${kept} for itself. Options stand after "--": npm run call -- create_gd …`);
+    expect(stderr).not.toContain(SECRET);
+    expect([exitCode, stdout, listener.received]).toEqual([2, "", []]);
+  });
+
+  it.each([
+    [{ npm_config_appid: "my-shop", npm_config_secret: SECRET }, "--appid, --secret"],
+    [{ npm_config_raw: "true" }, "--raw"],
+    [{ npm_config_idempotency_key: "order 7" }, "--idempotency-key"],
+  ])("sends nothing when npm kept %j", async (variables, kept) => {
+    const env = { BASE_URL: listener.url, APPID: "my-shop", SECRET, ...variables };
+    const { exitCode, stdout, stderr } = await runMain(main, ["create_gd", "{}"], { env });
+    expect(stderr).toContain(`npm kept ${kept} for itself.`);
     expect(stderr).not.toContain(SECRET);
     expect([exitCode, stdout, listener.received]).toEqual([2, "", []]);
   });
@@ -116,7 +128,7 @@ describe("npm run call", () => {
     { args: ["create_gd", "{}", ...APP, "--url", "localhost:8787"], says: '"localhost:8787"' },
   ])("exits 2 and sends nothing when called wrongly: $says", async ({ args, says }) => {
     const env = { BASE_URL: listener.url };
-    const { exitCode, stderr } = await runCli("call", args, { env });
+    const { exitCode, stderr } = await runMain(main, args, { env });
     expect(stderr).toContain(says);
     expect(exitCode).toBe(2);
     expect(listener.received).toEqual([]);
@@ -125,7 +137,7 @@ describe("npm run call", () => {
   it("names the address when nothing answers there", async () => {
     const { url } = listener;
     await listener.close();
-    const { exitCode, stderr } = await runCli("call", ["create_gd", "{}", ...APP, "--url", url]);
+    const { exitCode, stderr } = await runMain(main, ["create_gd", "{}", ...APP, "--url", url]);
     expect(stderr).toContain(`No answer from ${url}: `);
     expect(stderr).toContain("ECONNREFUSED");
     expect(exitCode).toBe(1);

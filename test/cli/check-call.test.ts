@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { main } from "../../src/cli/call.ts";
 import { runCli } from "../support/run-cli.ts";
+import { runMain } from "../support/run-main.ts";
 
 const SECRET = "keep-this-on-your-server";
 const sign = (text: string, secret = SECRET) => createHmac("sha256", secret).update(text).digest("hex");
@@ -27,7 +29,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const check = (...args: string[]) => runCli("call", ["check", ...args], { env: { SECRET } });
+const check = (...args: string[]) => runMain(main, ["check", ...args], { env: { SECRET } });
 
 describe("npm run call -- check", () => {
   it("says that the server accepts a right request, what it could not know, and exits 0", async () => {
@@ -154,6 +156,6 @@ describe("npm run call -- check", () => {
 
   it("explains itself, and npm run call mentions it", async () => {
     expect((await check("--help")).stdout).toContain("--content-encoding");
-    expect((await runCli("call", ["--help"])).stdout).toContain("npm run call -- check --help");
+    expect((await runMain(main, ["--help"])).stdout).toContain("npm run call -- check --help");
   });
 });

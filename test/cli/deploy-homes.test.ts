@@ -1,18 +1,23 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createDatabases } from "../../src/cli/create-databases.ts";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createDatabases, type Place } from "../../src/cli/create-databases.ts";
+import { main } from "../../src/cli/deploy.ts";
+import type { Io } from "../../src/cli/io.ts";
+import type { Database } from "../../src/cli/migrate.ts";
 import { withDatabase } from "../../src/cli/wrangler-toml.ts";
 import { bindingOfHome } from "../../src/homes.ts";
 import { makeCheckout } from "../support/checkout.ts";
 import { failure } from "../support/fake-api.ts";
 import { FakeCloudflare } from "../support/fake-cloudflare.ts";
-import { run } from "../support/run-cli.ts";
+import { runMain } from "../support/run-main.ts";
+import { warmWrangler } from "../support/warm-wrangler.ts";
 
 const WORKER = "agent-session-staging";
 const MIGRATIONS = readdirSync(join(import.meta.dirname, "../../migrations")).filter((name) => name.endsWith(".sql"));
 
+const wrangler = warmWrangler();
 let fake: FakeCloudflare;
 let folder: string;
 
@@ -32,7 +37,7 @@ afterEach(async () => {
 const deploy = (...args: string[]) => deployAs(fake.environment, ...args);
 
 const deployAs = (env: Record<string, string>, ...args: string[]) =>
-  run(process.execPath, [join(folder, "checkout/src/cli/deploy.ts"), "--env", "staging", ...args], { env });
+  runMain(main, ["--env", "staging", ...args], { env, root: join(folder, "checkout"), wrangler });
 
 const toml = () => readFileSync(join(folder, "checkout/wrangler.toml"), "utf8");
 
@@ -45,8 +50,7 @@ function serving() {
   return { apac: find("HOME_APAC")?.id, closed: find("CLOSED_HOMES")?.text };
 }
 
-describe("npm run deploy with homes", { timeout: 280_000 }, () => {
-  // One long test, because each deployment takes ten seconds of a core.
+describe("npm run deploy with homes", () => {
   it("adds a home to one stage, finishes after a failure, closes the home, and keeps it closed, also while it is out of order", async () => {
     const before = toml();
     fake.addDatabase(`${WORKER}-apac`, []).fault = "The home is out of order.";
@@ -93,7 +97,7 @@ const closing = (bindings: readonly { name: string; type: string }[], homes: str
   { name: "CLOSED_HOMES", type: "plain_text", text: homes },
 ];
 
-describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
+describe("npm run deploy -- --close and --open", () => {
   const SETTINGS = `/workers/scripts/${WORKER}/settings`;
   let bindings: { name: string; type: string; text?: string; queue_name?: string }[];
 
@@ -219,16 +223,21 @@ describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
   });
 });
 
-describe("databases that do not exist yet", { timeout: 120_000 }, () => {
+describe("databases that do not exist yet", () => {
   const home = (name: string) => ({ binding: bindingOfHome(name), database_name: `db-${name}` });
 
   it("are made in the place that the options say, or in the place that a home is named after, and no other home is made", async () => {
-    for (const [name, value] of Object.entries(fake.environment)) vi.stubEnv(name, value);
-    await createDatabases([home("main"), home("eu-west")], { home: "eu-west", jurisdiction: "eu" }, ["--env", ""]);
-    await createDatabases([home("oc")], { location: "weur" }, ["--env", ""]);
-    const unplaced = createDatabases([home("main"), home("tokyo")], {}, ["--env", ""]);
+    const create = (databases: Database[], place: Place) => {
+      const creating = async (_: string[], io: Io) => {
+        await createDatabases(databases, place, ["--env", ""], io);
+        return 0;
+      };
+      return runMain(creating, [], { env: fake.environment, wrangler });
+    };
+    await create([home("main"), home("eu-west")], { home: "eu-west", jurisdiction: "eu" });
+    await create([home("oc")], { location: "weur" });
+    const unplaced = create([home("main"), home("tokyo")], {});
     await expect(unplaced).rejects.toThrow("npm run deploy -- --home tokyo --location HINT");
-    vi.unstubAllEnvs();
     const made = [...fake.databases.values()].filter(({ name }) => name.startsWith("db-"));
     expect(made.map(({ name, location, jurisdiction }) => [name, location, jurisdiction])).toEqual([
       ["db-main", undefined, undefined],

@@ -2,19 +2,22 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { runWrangler } from "../../src/cli/run-wrangler.ts";
+import { main } from "../../src/cli/deploy.ts";
 import { withDatabase, withVar } from "../../src/cli/wrangler-toml.ts";
 import { BINDING_RULE } from "../../src/homes.ts";
 import { DOCUMENTED } from "../../src/operations/index.ts";
 import { makeCheckout } from "../support/checkout.ts";
 import { FakeCloudflare } from "../support/fake-cloudflare.ts";
 import { run } from "../support/run-cli.ts";
+import { runMain } from "../support/run-main.ts";
+import { warmWrangler } from "../support/warm-wrangler.ts";
 
 const SECRETS = ["MASTER_KEY", "ADMIN_TOKEN"];
 
 const folder = mkdtempSync(join(tmpdir(), "deploy-test-"));
 const checkout = join(folder, "checkout");
 const TOML = join(checkout, "wrangler.toml");
+const wrangler = warmWrangler();
 let fake: FakeCloudflare;
 
 beforeAll(() => makeCheckout(checkout));
@@ -28,8 +31,7 @@ afterEach(async () => {
   await fake.close();
 });
 
-const deploy = (...args: string[]) =>
-  run(process.execPath, [join(checkout, "src/cli/deploy.ts"), ...args], { env: fake.environment });
+const deploy = (...args: string[]) => runMain(main, args, { env: fake.environment, root: checkout, wrangler });
 
 /** What the serving version of a Worker is bound to: from the binding to the name of its resource. */
 function boundTo(worker: string): Record<string, string | undefined> {
@@ -60,8 +62,7 @@ function migrationsOf(database: string): unknown[] {
   );
 }
 
-describe("npm run deploy", { timeout: 240_000 }, () => {
-  // One long test, because each deployment takes ten seconds of a core: first with a stage, then without one.
+describe("npm run deploy", () => {
   it("makes nothing while a stage has no secrets; after the command that it prints, it makes what is missing, migrates and deploys; the second time it only deploys", async () => {
     const stopped = await deploy("--env", "staging");
     expect(stopped.exitCode).toBe(1);
@@ -111,7 +112,10 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     fake.rename((name) => name.replace("agent-session-staging", "agent-session"));
     fake.calls.length = 0;
     const versions = fake.workers.get("agent-session")?.versions.length ?? 0;
-    const second = await deploy("--location", "weur");
+    // As a process of its own, which starts wrangler six times.
+    const second = await run(process.execPath, [join(checkout, "src/cli/deploy.ts"), "--location", "weur"], {
+      env: fake.environment,
+    });
     expect(second).toMatchObject({ exitCode: 0, stderr: "" });
     expect(second.stdout).toContain("agent-session is there already: --location has no effect");
     expect(second.stdout).toContain("https://agent-session.fake.workers.dev");
@@ -248,15 +252,17 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     [["--dry-run"], "--dry-run"],
     [["--env", "staging", "--var", "REPLAY_LOOK_MS:7"], "--env, --var"],
   ])("does nothing when npm kept %j for itself, and says so", async (args, kept) => {
-    const { exitCode, stderr } = await run("npm", ["run", "--silent", "deploy", ...args], { env: fake.environment });
+    const { exitCode, stdout, stderr } = await run("npm", ["run", "--silent", "deploy", ...args], {
+      env: fake.environment,
+    });
     expect(stderr).toContain(`npm kept ${kept} for itself. Options stand after "--": npm run deploy -- …`);
-    expect([exitCode, fake.calls]).toEqual([2, []]);
+    expect([exitCode, stdout, fake.calls]).toEqual([2, "", []]);
   });
 
   it("lists its options with --help; wrangler deploy has all of them, except those for homes and places", async () => {
     const { exitCode, stdout } = await deploy("--help");
     expect([exitCode, fake.calls]).toEqual([0, []]);
-    const { stdout: known } = await runWrangler(["deploy", "--help"]);
+    const { stdout: known } = await wrangler(["deploy", "--help"], { env: {}, root: checkout, input: "" });
     const ours = ["--home", "--location", "--jurisdiction", "--close", "--open"];
     const options = (stdout.match(/--[a-z][a-z-]+/g) ?? []).filter((option) => !ours.includes(option));
     expect(options.length).toBeGreaterThan(10);

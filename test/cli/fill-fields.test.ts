@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BodyError, fillFields } from "../../src/cli/fill-fields.ts";
+import { fillFields } from "../../src/cli/fill-fields.ts";
+import { UsageError } from "../../src/cli/known-options.ts";
 
 const STAMP = { appid: "my-shop", timestamp: 1_800_000_000, ranstr: "r1" };
 
@@ -38,6 +39,6 @@ describe("filling in fields", () => {
   });
 
   it.each(["[]", "null", "1", '"{}"', "", "{", "{'sbs':1}", '{"sbs":01}', "{} {}"])("refuses %j", (given) => {
-    expect(() => fillFields(given, STAMP)).toThrow(BodyError);
+    expect(() => fillFields(given, STAMP)).toThrow(UsageError);
   });
 });

@@ -1,31 +1,37 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { main } from "../../src/cli/secrets.ts";
 import { failure } from "../support/fake-api.ts";
 import { FakeCloudflare } from "../support/fake-cloudflare.ts";
 import { runCli } from "../support/run-cli.ts";
+import { runMain } from "../support/run-main.ts";
+import { warmWrangler } from "../support/warm-wrangler.ts";
 
 const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const TOKEN = "0123456789abcdef0123456789abcdef";
 
+const wrangler = warmWrangler();
 let fake: FakeCloudflare;
 let home: string;
 let file: string;
 
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), "secrets-test-"));
+  vi.stubEnv("HOME", home);
   file = join(home, "agent-session.secrets");
   fake = await FakeCloudflare.start();
 });
 
 afterEach(async () => {
   await fake.close();
+  vi.unstubAllEnvs();
   rmSync(home, { recursive: true, force: true, maxRetries: 3 });
 });
 
 /** Runs on a machine with this home folder. */
-const secrets = (...args: string[]) => runCli("secrets", args, { env: { ...fake.environment, HOME: home } });
+const secrets = (...args: string[]) => runMain(main, args, { env: fake.environment, wrangler });
 
 /** The secrets that the Worker was given. */
 const given = (worker = "agent-session") => Object.fromEntries(fake.workers.get(worker)?.secretValues ?? []);
@@ -150,10 +156,9 @@ describe("npm run secrets", { timeout: 120_000 }, () => {
 
   it("lists its options with --help, and refuses others, before any request to Cloudflare", async () => {
     expect(await secrets("--help")).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("--env, -e NAME") });
-    expect(await secrets("--force")).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining("Unknown option '--force'"),
-    });
+    const refused = { exitCode: 2, stdout: "", stderr: expect.stringContaining("Unknown option '--force'") };
+    expect(await secrets("--force")).toMatchObject(refused);
+    expect(await runCli("secrets", ["--force"], { env: fake.environment })).toMatchObject(refused);
     expect(fake.calls).toEqual([]);
   });
 });

@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import type { Main } from "../../src/cli/command.ts";
+import type { Io } from "../../src/cli/io.ts";
+import type { CliResult } from "./run-cli.ts";
+
+/** Runs a command in this process: `npm run …` without npm, node and the settings of this process. */
+export async function runMain(
+  main: Main,
+  args: readonly string[],
+  { input = "", wrangler, ...outside }: { input?: string | Uint8Array; wrangler?: RunWrangler } & Partial<Outside> = {},
+): Promise<CliResult> {
+  const { env = {}, root = join(import.meta.dirname, "../..") } = outside;
+  const run = (given: readonly string[], text?: string) => {
+    if (wrangler === undefined) throw new Error(`This test gives no wrangler, and the command runs ${given.join(" ")}`);
+    return wrangler(given, { env, root, input: text ?? "" });
+  };
+  const said = { stdout: "", stderr: "" };
+  const say = (stream: keyof typeof said) => (line: string) => {
+    said[stream] += `${line}\n`;
+  };
+  const exitCode = await main([...args], {
+    out: say("stdout"),
+    err: say("stderr"),
+    env,
+    stdin: () => Buffer.from(input),
+    root,
+    wrangler: run,
+    async handOver(given) {
+      const result = await run(given);
+      said.stdout += result.stdout;
+      said.stderr += result.stderr;
+      return result.exitCode;
+    },
+  });
+  return { exitCode, ...said };
+}
+
+/** What a test may set of the outside of a command: its variables, and the folder of its configuration. */
+type Outside = Pick<Io, "env" | "root">;
+
+/** Runs wrangler in a folder with these variables. */
+export type RunWrangler = (
+  args: readonly string[],
+  outside: Outside & { input: string },
+) => Promise<{ exitCode: number; stdout: string; stderr: string; output: string }>;

@@ -1,0 +1,55 @@
+/** The process of warm-wrangler.ts: loads wrangler once, and runs a command for each message. */
+import { createRequire, registerHooks } from "node:module";
+import { Readable } from "node:stream";
+import { WRANGLER } from "../../src/cli/run-wrangler.ts";
+
+interface Asked {
+  args: string[];
+  root: string;
+  env: NodeJS.ProcessEnv;
+  input: string;
+}
+
+/** What a command came to. */
+export interface Ran {
+  exitCode: number;
+  said: { stream: "stdout" | "stderr"; text: string }[];
+}
+
+// wrangler calls main() only when it is the program, and exports neither.
+registerHooks({
+  load(url, context, next) {
+    const loaded = next(url, context);
+    return url.endsWith("/wrangler-dist/cli.js")
+      ? { ...loaded, source: `${loaded.source}\nObject.assign(exports, { main, FatalError });` }
+      : loaded;
+  },
+});
+const { main, FatalError } = createRequire(import.meta.url)(WRANGLER) as {
+  main: (args: string[]) => Promise<void>;
+  FatalError: new () => Error & { code?: number };
+};
+
+// wrangler closes the channel to its parent after a command.
+const { send } = process;
+process.disconnect = () => {};
+process.on("disconnect", () => process.exit());
+process.on("message", (asked) => void run(asked as Asked).then((ran) => send?.call(process, ran)));
+
+async function run({ args, root, env, input }: Asked): Promise<Ran> {
+  const said: Ran["said"] = [];
+  for (const stream of ["stdout", "stderr"] as const) {
+    process[stream].write = (chunk: string | Uint8Array) =>
+      said.push({ stream, text: Buffer.from(chunk).toString() }) > 0;
+  }
+  Object.defineProperty(process, "stdin", { value: Readable.from([input]), configurable: true });
+  process.env = env;
+  process.chdir(root);
+  process.exitCode = undefined;
+  try {
+    await main(args);
+    return { exitCode: Number(process.exitCode ?? 0), said };
+  } catch (error) {
+    return { exitCode: (error instanceof FatalError && error.code) || 1, said };
+  }
+}

@@ -1,0 +1,35 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import { QUIET } from "../../src/cli/run-wrangler.ts";
+import type { RunWrangler } from "./run-main.ts";
+import type { Ran } from "./warm-wrangler-process.ts";
+
+/**
+ * The real wrangler for the commands of a test file. One process runs them all, one after the other: to load wrangler takes longer than
+ * most of its commands. For the top of a test file.
+ */
+export function warmWrangler(): RunWrangler {
+  let child: ChildProcess | undefined;
+  let died: Promise<never>;
+  let before: Promise<unknown> = Promise.resolve();
+  afterAll(() => child?.kill());
+  return (args, { env, root, input }) => {
+    const ran = before.then(async () => {
+      if (child === undefined) {
+        child = fork(join(import.meta.dirname, "warm-wrangler-process.ts"), { execArgv: ["--no-warnings"] });
+        died = once(child, "exit").then(() => Promise.reject(new Error("The process of wrangler ended.")));
+        died.catch(() => {});
+      }
+      const { CLOUDFLARE_ENV, NODE_ENV, ...own } = process.env;
+      child.send({ args, root, input, env: { ...QUIET, ...own, ...env } });
+      const [{ exitCode, said }] = (await Promise.race([once(child, "message"), died])) as [Ran];
+      const textOf = (streams: readonly string[]) =>
+        said.flatMap(({ stream, text }) => (streams.includes(stream) ? text : [])).join("");
+      return { exitCode, stdout: textOf(["stdout"]), stderr: textOf(["stderr"]), output: textOf(["stdout", "stderr"]) };
+    });
+    before = ran.catch(() => {});
+    return ran;
+  };
+}
