@@ -1,8 +1,10 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { AccessFront } from "../../src/cli/access-front.ts";
+import { main } from "../../src/cli/start.ts";
 import { Listener, type Received } from "../support/listener.ts";
-import { isAlive, start, toItsEnd, useCheckout } from "../support/npm-start.ts";
+import { isAlive, place, start, useCheckout } from "../support/npm-start.ts";
+import { runMain } from "../support/run-main.ts";
 
 useCheckout();
 
@@ -134,7 +136,7 @@ describe("npm start --access", { timeout: 240_000 }, () => {
     [["--access", "*@example.com"], "--access *@example.com is no e-mail address."],
     [["--access", "ada@example.com", "--local-protocol", "https"], "--access serves http only."],
   ])("refuses %j", async (args, says) => {
-    const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, ["src/cli/start.ts", "--port", "0", ...args]);
+    const { exitCode, stdout, stderr } = await runMain(main, ["--port", "0", ...args], { root: place.checkout });
     expect(stderr).toContain(says);
     expect([exitCode, stdout]).toEqual([2, ""]);
   });

@@ -3,14 +3,20 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { prepareDatabase } from "../../src/cli/edit-config.ts";
-import { runWrangler } from "../../src/cli/run-wrangler.ts";
+import { main } from "../../src/cli/start.ts";
 import { withDatabase, withVar } from "../../src/cli/wrangler-toml.ts";
 import { BINDING_RULE } from "../../src/homes.ts";
 import { place, start, toItsEnd, useCheckout } from "../support/npm-start.ts";
+import { runMain } from "../support/run-main.ts";
+import { warmWrangler } from "../support/warm-wrangler.ts";
 
 useCheckout();
+const wrangler = warmWrangler();
 
-describe("npm start that makes nothing", { timeout: 120_000 }, () => {
+/** Starts it in this process, where it ends before it serves. */
+const refused = (...args: string[]) => runMain(main, args, { root: place.checkout, wrangler });
+
+describe("npm start that makes nothing", () => {
   afterEach(() => {
     for (const made of [".dev.vars", ".wrangler"]) expect(existsSync(join(place.checkout, made)), made).toBe(false);
   });
@@ -26,7 +32,7 @@ describe("npm start that makes nothing", { timeout: 120_000 }, () => {
       other.on("error", resolve).listen(asked ? 0 : 8787, "localhost", () => resolve(undefined)),
     );
     const port = asked ? (other.address() as AddressInfo).port : 8787;
-    const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, ["src/cli/start.ts", ...args(port)]);
+    const { exitCode, stdout, stderr } = await refused(...args(port));
     other.close();
     expect(stderr).toContain(`Port ${port} is in use`);
     expect(stderr).toContain("npm start -- --port PORT");
@@ -43,15 +49,14 @@ describe("npm start that makes nothing", { timeout: 120_000 }, () => {
     [["--port", "65536"], "--port 65536 is no number"],
     [["--port", "0", "--env", "staging", "-e", "other"], "--env may be given once"],
   ])("refuses %j by name, and makes nothing", async (args, says) => {
-    const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, ["src/cli/start.ts", ...args]);
+    const { exitCode, stdout, stderr } = await refused(...args);
     expect(stderr).toContain(says);
     if (says.includes("'")) expect(stderr).toContain("The options are --port, --ip, --var,");
     expect([exitCode, stdout]).toEqual([2, ""]);
   });
 
   it("refuses to close a home that does not exist, and lists the homes", async () => {
-    const args = ["src/cli/start.ts", "--port", "0", "--var", "CLOSED_HOMES:main, apca"];
-    const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, args);
+    const { exitCode, stdout, stderr } = await refused("--port", "0", "--var", "CLOSED_HOMES:main, apca");
     expect(stderr).toContain("There is no home apca. The homes are: main.");
     expect([exitCode, stdout]).toEqual([2, ""]);
   });
@@ -64,20 +69,13 @@ describe("npm start that makes nothing", { timeout: 120_000 }, () => {
     const block = { binding, database_name: "by-hand", migrations_dir: "migrations" };
     const before = readFileSync(join(place.checkout, "wrangler.toml"), "utf8");
     writeFileSync(config, withVar(withDatabase(before, "", block), "", "CLOSED_HOMES", closed));
-    const args = ["src/cli/start.ts", "--port", "0", "--config", "wrangler.faulty.toml"];
-    const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, args);
+    const { exitCode, stdout, stderr } = await refused("--port", "0", "--config", "wrangler.faulty.toml");
     expect(stderr).toContain(says);
     expect([exitCode, stdout]).toEqual([1, ""]);
   });
 
   it("refuses a stage that is not in wrangler.toml", async () => {
-    const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, [
-      "src/cli/start.ts",
-      "--port",
-      "0",
-      "--env",
-      "nowhere",
-    ]);
+    const { exitCode, stdout, stderr } = await refused("--port", "0", "--env", "nowhere");
     expect(stderr).toContain('No environment found in configuration with name "nowhere"');
     expect([exitCode, stdout]).toEqual([1, ""]);
   });
@@ -89,16 +87,16 @@ describe("npm start that makes nothing", { timeout: 120_000 }, () => {
   });
 
   it("lists its options with --help; wrangler dev has all of them but --access", async () => {
-    const { exitCode, stdout } = await toItsEnd(process.execPath, ["src/cli/start.ts", "--help"]);
+    const { exitCode, stdout } = await refused("--help");
     expect(exitCode).toBe(0);
-    const { stdout: known } = await runWrangler(["dev", "--help"]);
+    const { stdout: known } = await wrangler(["dev", "--help"], { env: {}, root: place.checkout, input: "" });
     const options = (stdout.match(/--[a-z][a-z-]+/g) ?? []).filter((option) => option !== "--access");
     expect(options.length).toBeGreaterThan(10);
     for (const option of options) expect(known).toMatch(new RegExp(`${option}\\b`));
   });
 });
 
-describe("npm start", { timeout: 120_000 }, () => {
+describe("npm start", () => {
   let running: Awaited<ReturnType<typeof start>>;
   let secrets: string;
   beforeAll(async () => {
@@ -163,15 +161,14 @@ describe("npm start", { timeout: 120_000 }, () => {
   });
 });
 
-describe("npm start on the state of an older version", { timeout: 120_000 }, () => {
+describe("npm start on the state of an older version", () => {
   it("says that the state must be reset, and prints the command; after that it starts anew", async () => {
     const state = join(place.folder, "older state");
     const options = ["DB", "--local", "--env", "", "--persist-to", state];
     const older = `CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE);
       INSERT INTO d1_migrations (name) VALUES ('0000_older.sql')`;
-    await runWrangler(["d1", "execute", ...options, "--command", older]);
-    const args = ["src/cli/start.ts", "--port", "0", "--persist-to", state];
-    const { exitCode, stderr } = await toItsEnd(process.execPath, args);
+    await wrangler(["d1", "execute", ...options, "--command", older], { env: {}, root: place.checkout, input: "" });
+    const { exitCode, stderr } = await refused("--port", "0", "--persist-to", state);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("The local state was made by another version: Database (DB) has 0000_older.sql.");
     const [command = ""] = stderr.split("\n").filter((line) => line.startsWith("  rm -r "));
