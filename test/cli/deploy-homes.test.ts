@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createDatabases, type Place } from "../../src/cli/create-databases.ts";
 import { main } from "../../src/cli/deploy.ts";
 import type { Io } from "../../src/cli/io.ts";
@@ -18,28 +18,32 @@ const WORKER = "agent-session-staging";
 const MIGRATIONS = readdirSync(join(import.meta.dirname, "../../migrations")).filter((name) => name.endsWith(".sql"));
 
 const wrangler = warmWrangler();
+const folder = mkdtempSync(join(tmpdir(), "deploy-homes-"));
+const TOML = join(folder, "wrangler.toml");
+let original: string;
 let fake: FakeCloudflare;
-let folder: string;
+
+beforeAll(() => {
+  makeCheckout(folder);
+  original = toml();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "deploy-homes-"));
-  makeCheckout(join(folder, "checkout"));
+  writeFileSync(TOML, original);
   fake = await FakeCloudflare.start();
   fake.addWorker(WORKER, ["MASTER_KEY", "ADMIN_TOKEN"]);
   fake.addDatabase(WORKER, MIGRATIONS);
 });
 
-afterEach(async () => {
-  await fake.close();
-  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
-});
+afterEach(() => fake.close());
 
 const deploy = (...args: string[]) => deployAs(fake.environment, ...args);
 
 const deployAs = (env: Record<string, string>, ...args: string[]) =>
-  runMain(main, ["--env", "staging", ...args], { env, root: join(folder, "checkout"), wrangler });
+  runMain(main, ["--env", "staging", ...args], { env, root: folder, wrangler });
 
-const toml = () => readFileSync(join(folder, "checkout/wrangler.toml"), "utf8");
+const toml = () => readFileSync(TOML, "utf8");
 
 const apac = () => fake.databases.get(`${WORKER}-apac`);
 
@@ -124,7 +128,7 @@ describe("npm run deploy -- --close and --open", () => {
       text = withDatabase(text, "staging", block);
       fake.addDatabase(block.database_name, []).fault = "The home is out of order.";
     }
-    writeFileSync(join(folder, "checkout/wrangler.toml"), text);
+    writeFileSync(TOML, text);
     serve("");
   });
 

@@ -20,7 +20,7 @@ const TOML = join(checkout, "wrangler.toml");
 const wrangler = warmWrangler();
 let fake: FakeCloudflare;
 
-beforeAll(() => makeCheckout(checkout));
+beforeAll(() => makeCheckout(checkout, true));
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
 beforeEach(async () => {

@@ -10,7 +10,7 @@ import { place, start, toItsEnd, useCheckout } from "../support/npm-start.ts";
 import { runMain } from "../support/run-main.ts";
 import { warmWrangler } from "../support/warm-wrangler.ts";
 
-useCheckout();
+useCheckout(true);
 const wrangler = warmWrangler();
 
 /** Starts it in this process, where it ends before it serves. */

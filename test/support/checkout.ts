@@ -6,19 +6,23 @@ const ROOT = join(import.meta.dirname, "../..");
 /** Folders that a checkout does not need, or must not share. */
 const LEFT_OUT = ["node_modules", "coverage", "dist", "test", ".git", ".wrangler", ".dev.vars"];
 
-/** Copies the project, for commands that change its files. The copy has one open home, whichever homes this deployment has. */
-export function makeCheckout(folder: string): void {
+/**
+ * Copies the project, for commands that change its files. The copy has one open home, whichever homes this deployment has.
+ *
+ * @param builds whether wrangler builds the docs anew each time, which takes longer than all else that it does
+ */
+export function makeCheckout(folder: string, builds = false): void {
   cpSync(ROOT, folder, { recursive: true, filter: (path) => !LEFT_OUT.includes(basename(path)) });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   const config = join(folder, "wrangler.toml");
-  writeFileSync(config, withOneHome(readFileSync(config, "utf8")));
+  writeFileSync(config, withOneHome(readFileSync(config, "utf8"), builds));
 }
 
-function withOneHome(toml: string): string {
+function withOneHome(toml: string, builds: boolean): string {
   const tables = toml.split(/^(?=\[)/m);
   const isHome = (table: string) => /^\[\[.*d1_databases\]\]/.test(table) && /^binding\s*=\s*"HOME_/m.test(table);
   return tables
-    .filter((table) => !isHome(table))
+    .filter((table) => !isHome(table) && (builds || !table.startsWith("[build]")))
     .join("")
     .replaceAll(/^CLOSED_HOMES\s*=.*$/gm, 'CLOSED_HOMES = ""');
 }

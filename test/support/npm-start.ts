@@ -10,12 +10,12 @@ export const place = { folder: "", checkout: "" };
 
 const children: ChildProcess[] = [];
 
-/** For the top of a test file. */
-export function useCheckout(): void {
+/** For the top of a test file. @param builds as makeCheckout() has it */
+export function useCheckout(builds = false): void {
   beforeAll(() => {
     place.folder = mkdtempSync(join(tmpdir(), "start-test-"));
     place.checkout = join(place.folder, "checkout");
-    makeCheckout(place.checkout);
+    makeCheckout(place.checkout, builds);
   });
 
   afterAll(() => {
