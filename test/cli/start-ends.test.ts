@@ -34,7 +34,6 @@ describe("npm start that is ended from outside", { timeout: 240_000 }, () => {
   const TARGETS = { npm: /^$/, wrangler: /end-with-parent\.ts/ };
 
   it.each([
-    ["npm", "SIGTERM"],
     ["npm", "SIGINT"],
     ["npm", "SIGHUP"],
     ["npm", "SIGKILL"],
@@ -64,35 +63,39 @@ describe("npm start in the background of a shell that ends", { timeout: 240_000 
     ["npm start", "nohup npm start --", {}],
     // As in a shell that an npm script opened: npm's variables are set, and belong to another program.
     ["node", `nohup '${process.execPath}' src/cli/start.ts`, { npm_lifecycle_script: "vitest run" }],
-  ])("%s goes on until it is ended itself", async (_, command, variables) => {
-    const log = join(place.folder, "background.log");
-    const output = openSync(log, "w");
-    const { NODE_ENV, CLOUDFLARE_ENV, npm_lifecycle_script: __, ...env } = process.env;
-    const where = `--port 0 --inspector-port 0 --persist-to '${join(place.folder, "state")}'`;
-    const shell = spawn("sh", ["-c", `${command} ${where} & echo $!`], {
-      cwd: place.checkout,
-      env: { ...env, ...variables },
-      stdio: ["ignore", "pipe", output],
-      detached: true,
-    });
-    let said = "";
-    shell.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-    });
-    await new Promise((resolve) => shell.on("exit", resolve));
-    closeSync(output);
-    const pid = Number(said.split("\n")[0]);
-    left.push(pid);
-    await vi.waitFor(() => expect(`${said}${readFileSync(log, "utf8")}`).toMatch(/Ready on http/), SOON);
-    const before = all(pid);
-    const [, url = ""] = /Ready on (http:\S+)/.exec(`${said}${readFileSync(log, "utf8")}`) ?? [];
-    // Longer than the command needs to notice that its parent has ended.
-    await sleep(2_000);
-    expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    expect(before.filter((each) => !isAlive(each.pid))).toEqual([]);
-    process.kill(pid, "SIGTERM");
-    await vi.waitFor(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]), SOON);
-  });
+  ])(
+    "%s goes on until it is ended itself by SIGTERM, which leaves no process and a free port",
+    async (_, command, variables) => {
+      const log = join(place.folder, "background.log");
+      const output = openSync(log, "w");
+      const { NODE_ENV, CLOUDFLARE_ENV, npm_lifecycle_script: __, ...env } = process.env;
+      const where = `--port 0 --inspector-port 0 --persist-to '${join(place.folder, "state")}'`;
+      const shell = spawn("sh", ["-c", `${command} ${where} & echo $!`], {
+        cwd: place.checkout,
+        env: { ...env, ...variables },
+        stdio: ["ignore", "pipe", output],
+        detached: true,
+      });
+      let said = "";
+      shell.stdout?.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+      });
+      await new Promise((resolve) => shell.on("exit", resolve));
+      closeSync(output);
+      const pid = Number(said.split("\n")[0]);
+      left.push(pid);
+      await vi.waitFor(() => expect(`${said}${readFileSync(log, "utf8")}`).toMatch(/Ready on http/), SOON);
+      const before = all(pid);
+      const [, url = ""] = /Ready on (http:\S+)/.exec(`${said}${readFileSync(log, "utf8")}`) ?? [];
+      // Longer than the command needs to notice that its parent has ended.
+      await sleep(2_000);
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+      expect(before.filter((each) => !isAlive(each.pid))).toEqual([]);
+      process.kill(pid, "SIGTERM");
+      await vi.waitFor(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]), SOON);
+      expect(await isFree(Number(new URL(url).port))).toBe(true);
+    },
+  );
 });
 
 describe("npm run demo that is ended from outside", { timeout: 240_000 }, () => {
