@@ -35,12 +35,13 @@ export async function docsFiles(openApi: string): Promise<Record<string, string>
   const check = { en: "/docs/check/check.js", zh: "/docs/zh/check/check.js" };
   const files = asFiles(css, js, search);
   for (const language of Object.keys(LANGUAGES) as Language[]) {
-    const build = (index: string) => sitePages(language, input, { search: search.address, check, index });
-    // The page of the search names its index, whose name depends on all pages.
-    const { records } = build("");
-    const index = hashedFile(`docs/assets/search-${language}.json`, JSON.stringify(records));
-    const { pages, texts } = build(index.address);
-    Object.assign(files, asFiles(index), framedPages(pages, texts, { css: css.address, js: js.address }));
+    const index = (records: unknown) => {
+      const file = hashedFile(`docs/assets/search-${language}.json`, JSON.stringify(records));
+      Object.assign(files, asFiles(file));
+      return file.address;
+    };
+    const { pages, texts } = sitePages(language, input, { search: search.address, check, index });
+    Object.assign(files, framedPages(pages, texts, { css: css.address, js: js.address }));
     files[`${LANGUAGES[language].folder}/check/check.js`] = checkScript(language, consoleTexts());
   }
   for (const { file } of PROGRAMS) files[`docs/examples/${file}`] = readText(`src/client/examples/${file}`);

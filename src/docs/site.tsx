@@ -24,7 +24,8 @@ export interface SiteInput extends Files {
 export interface SiteAssets extends Assets {
   search: string;
   check: Record<Language, string>;
-  index: string;
+  /** Where the search loads the places that it finds. */
+  index: (records: SearchRecord[]) => string;
 }
 
 const EXAMPLES = "src/client/examples/";
@@ -51,7 +52,7 @@ export function sitePages(language: Language, input: SiteInput, assets: Omit<Sit
     ...calls.map((call) => callPage(call, input.openapi, texts)),
   ];
   const records: SearchRecord[] = pages.flatMap((page) => recordsOf(page, texts));
-  pages.push(searchPage(texts, pages, assets.search, assets.index), notFoundPage(texts));
+  pages.push(searchPage(texts, pages, assets.search, assets.index(records)), notFoundPage(texts));
   return { pages, records, texts };
 }
 

@@ -34,7 +34,7 @@ export const CHINESE: Record<string, string> = { ...consoleChinese, ...docsChine
 export function site(language: Language, chinese = CHINESE) {
   const check = { en: "/docs/check/check.js", zh: "/docs/zh/check/check.js" };
   const input = { read, openapi, chinese, repository: "https://example.com/repository" };
-  const made = sitePages(language, input, { search: "/docs/assets/search.js", check, index: "/index.json" });
+  const made = sitePages(language, input, { search: "/docs/assets/search.js", check, index: () => "/index.json" });
   return {
     ...made,
     files: framedPages(made.pages, made.texts, { css: "/docs/assets/docs.css", js: "/docs/assets/docs.js" }),
