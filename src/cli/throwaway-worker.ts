@@ -25,9 +25,10 @@ const HOMES = ["DB", "HOME_APAC"] as const;
  *
  * @param folder of this run. In the project's folder, wrangler would compare the homes with the generated types
  * @param main the module to serve; by default the Worker's own
+ * @param builds whether the harness builds the docs anew, which takes longer than the rest of its start
  * @returns the file's path
  */
-export function writeConfig(folder: string, bindings: readonly string[], main?: string): string {
+export function writeConfig(folder: string, bindings: readonly string[], main?: string, builds = false): string {
   const toml = join(PROJECT_ROOT, "wrangler.toml");
   const { env: _, ...config }: RawConfig = experimental_readRawConfig({ config: toml }).rawConfig;
   const from = (path = "") => resolve(PROJECT_ROOT, path);
@@ -38,7 +39,7 @@ export function writeConfig(folder: string, bindings: readonly string[], main?: 
     ...config,
     main: from(main ?? config.main),
     assets: { ...config.assets, directory: from(config.assets?.directory) },
-    build: { command: config.build?.command, cwd: PROJECT_ROOT },
+    build: { ...(builds && { command: config.build?.command }), cwd: PROJECT_ROOT },
     d1_databases: [...homes, ...others],
   };
   writeFileSync(file, JSON.stringify(moved));
@@ -63,7 +64,7 @@ export async function startThrowawayWorker(): Promise<ThrowawayWorker> {
 
   const adminToken = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("hex");
   const masterKey = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
-  const configPath = writeConfig(folder, HOMES);
+  const configPath = writeConfig(folder, HOMES, undefined, true);
   const options = (closedHomes: readonly string[]) => ({
     root: PROJECT_ROOT,
     workers: [
