@@ -1,4 +1,5 @@
 import { isDeepStrictEqual, styleText } from "node:util";
+import type { Io } from "./io.ts";
 import type { SignedAnswer } from "./post-signed.ts";
 
 /** Prints requests and answers, and counts the checks that passed and failed. */
@@ -6,25 +7,30 @@ export class DemoReport {
   passed = 0;
   failed = 0;
   #steps = 0;
+  readonly #out: Io["out"];
+
+  constructor(out: Io["out"]) {
+    this.#out = out;
+  }
 
   section(title: string): void {
-    console.log(`\n${bold(title)}`);
+    this.#out(`\n${bold(title)}`);
   }
 
   step(title: string): void {
     this.#steps++;
-    console.log(`\n${String(this.#steps).padStart(2)}. ${title}`);
+    this.#out(`\n${String(this.#steps).padStart(2)}. ${title}`);
   }
 
   line(label: string, text: string): void {
-    console.log(`    ${label.padEnd(9)} ${text}`);
+    this.#out(`    ${label.padEnd(9)} ${text}`);
   }
 
   /** Prints the fields of an object, one on each line. */
   fields(object: Readonly<Record<string, unknown>>): void {
     const width = Math.max(...Object.keys(object).map((name) => name.length));
     for (const [name, value] of Object.entries(object)) {
-      console.log(`    ${name.padEnd(width)} ${JSON.stringify(value)}`);
+      this.#out(`    ${name.padEnd(width)} ${JSON.stringify(value)}`);
     }
   }
 
@@ -49,17 +55,17 @@ export class DemoReport {
   check(rule: string, actual: unknown, expected: unknown): void {
     if (isDeepStrictEqual(actual, expected)) {
       this.passed++;
-      console.log(`    ${green("✓")} ${rule}`);
+      this.#out(`    ${green("✓")} ${rule}`);
       return;
     }
     this.failed++;
-    console.log(`    ${red("✗")} ${rule}`);
+    this.#out(`    ${red("✗")} ${rule}`);
     this.line("  expected", JSON.stringify(expected));
     this.line("  was", JSON.stringify(actual));
   }
 
   summary(): void {
-    console.log(`\n${this.passed} passed, ${this.failed} failed`);
+    this.#out(`\n${this.passed} passed, ${this.failed} failed`);
   }
 }
 

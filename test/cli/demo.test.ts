@@ -2,7 +2,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { main } from "../../src/cli/demo.ts";
 import { runCli } from "../support/run-cli.ts";
+import { runMain } from "../support/run-main.ts";
 
 // A temporary folder of its own: other test files start and stop Workers in the machine's at the same time.
 let temporary: string;
@@ -16,7 +18,7 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 it("npm run demo refuses an option that it does not know, and prints its help with --help", async () => {
   const unknown = await runCli("demo", ["--quick"]);
   expect(unknown).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringContaining("--quick") });
-  expect(await runCli("demo", ["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("Exit code") });
+  expect(await runMain(main, ["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("Exit code") });
 });
 
 it("npm run demo finds every answer and the store as the contract says, and leaves no file behind", {

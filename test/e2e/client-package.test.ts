@@ -15,8 +15,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestHarness } from "wrangler";
+import { main } from "../../src/cli/build-client.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { run } from "../support/run-cli.ts";
+import { runMain } from "../support/run-main.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -256,11 +258,11 @@ describe("the installed package", () => {
   });
 
   it("is not built into a folder that is named like an option", async () => {
-    const build = (...args: string[]) =>
-      spawnSync(process.execPath, [join(ROOT, "src/cli/build-client.ts"), ...args], { cwd: folder, encoding: "utf8" });
-    expect(build("--help")).toMatchObject({ status: 0, stdout: expect.stringContaining("FOLDER") });
-    expect(build("--out")).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("--out") });
-    expect(build("a", "b")).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("Left over: b") });
+    expect(await runMain(main, ["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("FOLDER") });
+    const refused = (part: string) => ({ exitCode: 2, stdout: "", stderr: expect.stringContaining(part) });
+    expect(await runMain(main, ["a", "b"])).toMatchObject(refused("Left over: b"));
+    const build = [join(ROOT, "src/cli/build-client.ts"), "--out"];
+    expect(await run(process.execPath, build, { cwd: folder })).toMatchObject(refused("--out"));
     expect(readdirSync(folder).sort()).toEqual(["built", "elsewhere"]);
   });
 
