@@ -6,7 +6,9 @@ import { experimental_getWranglerCommands } from "wrangler";
 import { withDatabase } from "../../src/cli/wrangler-toml.ts";
 import { makeCheckout } from "../support/checkout.ts";
 import { run } from "../support/run-cli.ts";
+import { warmWrangler } from "../support/warm-wrangler.ts";
 
+const wrangler = warmWrangler();
 const ROOT = join(import.meta.dirname, "../..");
 const DOCS = [
   "README.md",
@@ -60,7 +62,7 @@ describe("the wrangler commands in the pages", () => {
   });
 });
 
-describe("a copy outside the platform", { timeout: 240_000 }, () => {
+describe("a copy outside the platform", () => {
   const folder = mkdtempSync(join(tmpdir(), "copy-test-"));
   const checkout = join(folder, "checkout");
 
@@ -77,10 +79,12 @@ describe("a copy outside the platform", { timeout: 240_000 }, () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
   /** Runs in the checkout, with the databases of this machine. */
-  async function wrangler(command: string): Promise<void> {
-    const local = `cd '${checkout}' && node_modules/.bin/wrangler ${command.replace("--remote", "--local")}`;
-    const { exitCode, stdout, stderr } = await run("sh", ["-c", local], { env: { WRANGLER_SEND_METRICS: "false" } });
-    expect([command, exitCode, exitCode === 0 ? "" : stdout + stderr]).toEqual([command, 0, ""]);
+  async function runs(command: string): Promise<void> {
+    // The shell divides it into words.
+    const { stdout: words } = await run("sh", ["-c", `printf '%s\\0' ${command.replace("--remote", "--local")}`]);
+    const outside = { env: {}, root: checkout, input: "" };
+    const { exitCode, output } = await wrangler(words.split("\0").slice(0, -1), outside);
+    expect([command, exitCode, exitCode === 0 ? "" : output]).toEqual([command, 0, ""]);
   }
 
   it("is restored by the commands of the page, row by row, whichever table refers to which", async () => {
@@ -93,16 +97,16 @@ describe("a copy outside the platform", { timeout: 240_000 }, () => {
       "d1 execute",
       "d1 execute",
     ]);
-    await wrangler('d1 migrations apply DB --local --env ""');
+    await runs('d1 migrations apply DB --local --env ""');
     // The table agents sorts before home_sites, to which its rows refer.
     const rows = `INSERT INTO home_sites (site_id, name, status, chat_id_floor, revision, created_at) VALUES (7, 'Shop', 'open', 0, 0, 1);
       INSERT INTO agents (site_id, id, name, status) VALUES (7, 10411, '李娜', 'normal');`;
-    await wrangler(`d1 execute DB --local --env "" --command "${rows}"`);
-    for (const command of commands.filter((each) => !each.startsWith("d1 create"))) await wrangler(command);
+    await runs(`d1 execute DB --local --env "" --command "${rows}"`);
+    for (const command of commands.filter((each) => !each.startsWith("d1 create"))) await runs(command);
 
     const copied = readFileSync(join(checkout, "data.sql"), "utf8");
     expect(copied).toContain("李娜");
-    await wrangler('d1 export agent-session-restored --local --no-schema --output again.sql --env ""');
+    await runs('d1 export agent-session-restored --local --no-schema --output again.sql --env ""');
     // The counter of the migrations' own table is there twice then, which is harmless.
     const again = readFileSync(join(checkout, "again.sql"), "utf8");
     expect([...new Set(again.split("\n"))]).toEqual(

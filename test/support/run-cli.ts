@@ -34,6 +34,7 @@ export function run(
     });
     child.on("error", reject);
     child.on("close", (exitCode) => resolve({ exitCode, stdout, stderr }));
-    child.stdin.end(input);
+    // A program may end without reading its input, which is an error of stdin.
+    child.stdin.on("error", () => {}).end(input);
   });
 }
