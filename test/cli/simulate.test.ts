@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { UsageError } from "../../src/cli/known-options.ts";
 import { FAKE_RULES, FAKE_SEEDS } from "../simulation/command/fake-run.ts";
+import { readCommand } from "../simulation/command/options.ts";
 import type { Report } from "../simulation/gates/report.ts";
 import { run } from "../support/run-cli.ts";
 import { runFakeSimulate as simulate, simulateArguments } from "../support/run-simulate.ts";
@@ -168,7 +170,6 @@ describe("--defects", () => {
 
 describe("wrong use", () => {
   it.each([
-    [["--sed", "7"], "Unknown option '--sed'"],
     [["7"], "Unexpected argument '7'"],
     [["--seed"], "argument missing"],
     [["--seed", "7", "--seed", "8"], "--seed may be given once"],
@@ -185,13 +186,21 @@ describe("wrong use", () => {
     [["--defects", "--seconds", "2"], "--seconds"],
     [["--trace", "x"], "--seed"],
     [["--seed", "7", "--trace", ""], "name of a file"],
-    [["--seed", "7", "--trace", "/no/such/folder/x"], "could not be written"],
     [["--defects", "--seed", "7", "--trace", "x"], "--defect"],
     [["--defect", "no-such"], "found-at-once, found-late"],
     [["--from", ""], "--from"],
     [["--report", ""], "name of a file"],
-    [["--report", "/no/such/folder/x"], "could not be written"],
     [["--report", "x", "--defects"], "--report"],
+  ])("%j is refused", (args, reason) => {
+    const read = () => readCommand(args, ["found-at-once", "found-late"]);
+    expect(read).toThrow(UsageError);
+    expect(read).toThrow(reason);
+  });
+
+  it.each([
+    [["--sed", "7"], "Unknown option '--sed'"],
+    [["--seed", "7", "--trace", "/no/such/folder/x"], "could not be written"],
+    [["--report", "/no/such/folder/x"], "could not be written"],
   ])("%j exits 2 with a hint at --help", async (args, reason) => {
     const { exitCode, stdout, stderr } = await simulate(...args);
     expect(exitCode).toBe(2);

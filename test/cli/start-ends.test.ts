@@ -36,7 +36,6 @@ describe("npm start that is ended from outside", { timeout: 240_000 }, () => {
   it.each([
     ["npm", "SIGINT"],
     ["npm", "SIGHUP"],
-    ["npm", "SIGKILL"],
     ["wrangler", "SIGKILL"],
   ] as const)("by a signal to %s, %s, leaves no process and a free port", async (target, signal) => {
     const running = await start([], "npm");

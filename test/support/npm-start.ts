@@ -63,6 +63,11 @@ export function descendants(pid: number): { pid: number; name: string }[] {
 
 /** Whether a process runs. A process that ended and whose parent has not waited for it does not run. */
 export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
   const { status, stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
   return status === 0 && !stdout.trim().startsWith("Z");
 }
