@@ -6,7 +6,7 @@ import { unstable_readConfig } from "wrangler";
 import { driveCrons, dueIn, minutesOf } from "../../src/cli/drive-crons.ts";
 
 const MINUTE_MS = 100;
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 30_000 };
 
 const CRONS = ["* * * * *", "*/5 * * * *", "0 3 * * *"];
 

@@ -16,7 +16,7 @@ const wrangler = warmWrangler();
 /** Starts it in this process, where it ends before it serves. */
 const refused = (...args: string[]) => runMain(main, args, { root: place.checkout, wrangler });
 
-describe("npm start that makes nothing", () => {
+describe("npm start that makes nothing", { timeout: 120_000 }, () => {
   afterEach(() => {
     for (const made of [".dev.vars", ".wrangler"]) expect(existsSync(join(place.checkout, made)), made).toBe(false);
   });
@@ -96,7 +96,7 @@ describe("npm start that makes nothing", () => {
   });
 });
 
-describe("npm start", () => {
+describe("npm start", { timeout: 240_000 }, () => {
   let running: Awaited<ReturnType<typeof start>>;
   let secrets: string;
   beforeAll(async () => {
@@ -105,7 +105,7 @@ describe("npm start", () => {
     running = await start();
     secrets = readFileSync(join(place.checkout, ".dev.vars"), "utf8");
     expect((await running.admin("POST", { name: "Kept" })).status).toBe(201);
-  }, 120_000);
+  }, 240_000);
 
   it("makes secrets, migrates and serves", async () => {
     expect(running.output()).toContain("Made .dev.vars with a random MASTER_KEY and ADMIN_TOKEN");
@@ -161,7 +161,7 @@ describe("npm start", () => {
   });
 });
 
-describe("npm start on the state of an older version", () => {
+describe("npm start on the state of an older version", { timeout: 120_000 }, () => {
   it("says that the state must be reset, and prints the command; after that it starts anew", async () => {
     const state = join(place.folder, "older state");
     const options = ["DB", "--local", "--env", "", "--persist-to", state];

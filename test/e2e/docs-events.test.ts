@@ -64,7 +64,7 @@ async function shell(blocks: string[]) {
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  for (const end = Date.now() + 20_000; !condition() && Date.now() < end; ) {
+  for (const end = Date.now() + 30_000; !condition() && Date.now() < end; ) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -54,11 +54,13 @@ export function toItsEnd(program: string, args: string[]) {
 /** The descendants of a process, as pid and command line. */
 export function descendants(pid: number): { pid: number; name: string }[] {
   const table = execFileSync("ps", ["-A", "-o", "ppid=,pid=,args="], { encoding: "utf8" });
-  const children = table
+  const all = table
     .split("\n")
     .map((line) => /^ *(\d+) +(\d+) (.*)$/.exec(line) ?? [])
-    .flatMap(([, parent, child, name = ""]) => (Number(parent) === pid ? [{ pid: Number(child), name }] : []));
-  return [...children, ...children.flatMap((child) => descendants(child.pid))];
+    .map(([, parent, child, name = ""]) => ({ parent: Number(parent), pid: Number(child), name }));
+  const below = (ancestor: number): typeof all =>
+    all.filter(({ parent }) => parent === ancestor).flatMap((child) => [child, ...below(child.pid)]);
+  return below(pid);
 }
 
 /** Whether a process runs. A process that ended and whose parent has not waited for it does not run. */
