@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -58,43 +58,59 @@ describe("npm start that is ended from outside", { timeout: 240_000 }, () => {
 });
 
 describe("npm start in the background of a shell that ends", { timeout: 240_000 }, () => {
+  /** Starts a command in the background of a shell, and ends the shell once the command has said `ready`. @returns its process id */
+  async function inBackground(command: string, ready: RegExp, variables: Record<string, string>) {
+    const log = join(place.folder, "background.log");
+    const output = openSync(log, "w");
+    const { NODE_ENV, CLOUDFLARE_ENV, npm_lifecycle_script: _, ...env } = process.env;
+    const shell = spawn("sh", ["-c", `${command} & echo $!; read _`], {
+      cwd: place.checkout,
+      env: { ...env, ...variables },
+      stdio: ["pipe", "pipe", output],
+      detached: true,
+    });
+    let said = "";
+    shell.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+    });
+    const ended = new Promise((resolve) => shell.on("exit", resolve));
+    const everything = () => `${said}${readFileSync(log, "utf8")}`;
+    await vi.waitFor(() => expect(everything()).toMatch(ready), SOON);
+    const pid = Number(said.split("\n")[0]);
+    left.push(pid);
+    shell.stdin?.end();
+    await ended;
+    closeSync(output);
+    return { pid, said: everything() };
+  }
+
+  it("goes on until it is ended itself by SIGTERM, which leaves no process and a free port", async () => {
+    const where = `--port 0 --inspector-port 0 --persist-to '${join(place.folder, "state")}'`;
+    const { pid, said } = await inBackground(`nohup npm start -- ${where}`, /Ready on http/, {});
+    const before = all(pid);
+    const [, url = ""] = /Ready on (http:\S+)/.exec(said) ?? [];
+    // Longer than the command needs to notice that its parent has ended.
+    await sleep(2_000);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect(before.filter((each) => !isAlive(each.pid))).toEqual([]);
+    process.kill(pid, "SIGTERM");
+    await vi.waitFor(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]), SOON);
+    expect(await isFree(Number(new URL(url).port))).toBe(true);
+  });
+
   it.each([
-    ["npm start", "nohup npm start --", {}],
     // As in a shell that an npm script opened: npm's variables are set, and belong to another program.
-    ["node", `nohup '${process.execPath}' src/cli/start.ts`, { npm_lifecycle_script: "vitest run" }],
-  ])(
-    "%s goes on until it is ended itself by SIGTERM, which leaves no process and a free port",
-    async (_, command, variables) => {
-      const log = join(place.folder, "background.log");
-      const output = openSync(log, "w");
-      const { NODE_ENV, CLOUDFLARE_ENV, npm_lifecycle_script: __, ...env } = process.env;
-      const where = `--port 0 --inspector-port 0 --persist-to '${join(place.folder, "state")}'`;
-      const shell = spawn("sh", ["-c", `${command} ${where} & echo $!`], {
-        cwd: place.checkout,
-        env: { ...env, ...variables },
-        stdio: ["ignore", "pipe", output],
-        detached: true,
-      });
-      let said = "";
-      shell.stdout?.setEncoding("utf8").on("data", (text: string) => {
-        said += text;
-      });
-      await new Promise((resolve) => shell.on("exit", resolve));
-      closeSync(output);
-      const pid = Number(said.split("\n")[0]);
-      left.push(pid);
-      await vi.waitFor(() => expect(`${said}${readFileSync(log, "utf8")}`).toMatch(/Ready on http/), SOON);
-      const before = all(pid);
-      const [, url = ""] = /Ready on (http:\S+)/.exec(`${said}${readFileSync(log, "utf8")}`) ?? [];
-      // Longer than the command needs to notice that its parent has ended.
-      await sleep(2_000);
-      expect((await fetch(`${url}/healthz`)).status).toBe(200);
-      expect(before.filter((each) => !isAlive(each.pid))).toEqual([]);
-      process.kill(pid, "SIGTERM");
-      await vi.waitFor(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]), SOON);
-      expect(await isFree(Number(new URL(url).port))).toBe(true);
-    },
-  );
+    ["goes on", "the script of another program", "vitest run", true],
+    ["ends", "its own script", "exec node waits.ts", false],
+  ])("%s when npm's variables hold %s", async (_, __, script, goesOn) => {
+    const program = `import { endWithNpm } from "./src/cli/end-with-npm.ts"; endWithNpm(); setTimeout(() => {}, 240_000); console.log("waits");`;
+    writeFileSync(join(place.checkout, "waits.ts"), program);
+    const command = `nohup '${process.execPath}' "$PWD/waits.ts"`;
+    const { pid } = await inBackground(command, /waits/, { npm_lifecycle_script: script });
+    if (!goesOn) return vi.waitFor(() => expect(isAlive(pid)).toBe(false), SOON);
+    await sleep(2_000);
+    expect(isAlive(pid)).toBe(true);
+  });
 });
 
 describe("npm run demo that is ended from outside", { timeout: 240_000 }, () => {
