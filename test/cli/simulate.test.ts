@@ -38,7 +38,7 @@ describe("npm run simulate", () => {
   it("runs the seeds that a text gives, for the given number of seconds", async () => {
     const { exitCode, stdout } = await simulate("--from", "a commit", "--seconds", "1", "--steps", "10");
     expect(stdout).toMatch(/^\d+ seeds derived from "a commit" with 10 steps: no promise was broken\.$/m);
-    expect(stdout).toMatch(/^real seconds +1\.\d /m);
+    expect(stdout).toMatch(/^real seconds +[1-9]\d*\.\d /m);
     expect(exitCode).toBe(0);
   });
 
