@@ -11,7 +11,10 @@ const assets = join(root, "src/assets");
 const EXAMPLES = readdirSync(join(root, "src/client/examples"));
 
 let worker: BuiltWorker;
+const build = () => execFileSync(process.execPath, ["src/cli/build-docs.ts"], { cwd: root });
+
 beforeAll(async () => {
+  build();
   worker = await startBuiltWorker();
 });
 afterAll(() => worker.close());
@@ -33,8 +36,6 @@ describe("building", () => {
       .map((path) => [path, readFileSync(path, "utf8")]);
 
   test("the same sources give the same files", () => {
-    const build = () => execFileSync(process.execPath, ["src/cli/build-docs.ts"], { cwd: root });
-    build();
     const first = contents();
     build();
     expect(contents()).toEqual(first);
