@@ -2,8 +2,6 @@
  * Changes wrangler.toml as text, because wrangler would lose its comments. Nothing here parses TOML, and a file may have a form that this
  * code does not know. So edit-config.ts lets wrangler read each result before it is written.
  */
-import type { Unstable_RawConfig as RawConfig } from "wrangler";
-import { homeOfBinding, MAIN_HOME } from "../homes.ts";
 
 /** A D1 binding, in the file's own names. */
 export interface D1Block {
@@ -40,22 +38,6 @@ export function withVar(text: string, env: string, name: string, value: string):
   if (at === -1) lines.splice(header + 1, 0, line);
   else lines[at] = (lines[at] as string).replace(old, () => line);
   return lines.join(eol);
-}
-
-/** The configuration with `main` as its only home. */
-export function withoutFurtherHomes(config: RawConfig): RawConfig {
-  const onlyMain = <Part extends Pick<RawConfig, "d1_databases">>(part: Part): Part =>
-    part.d1_databases === undefined
-      ? part
-      : {
-          ...part,
-          d1_databases: part.d1_databases.filter(({ binding }) =>
-            [MAIN_HOME, undefined].includes(homeOfBinding(binding)),
-          ),
-        };
-  const { env = {} } = config;
-  const stages = Object.entries(env).map(([name, stage]) => [name, onlyMain(stage)] as const);
-  return { ...onlyMain(config), ...(stages.length > 0 && { env: Object.fromEntries(stages) }) };
 }
 
 /** The header of a table, without its blanks and its comment; undefined for any other line. */
