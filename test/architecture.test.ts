@@ -131,6 +131,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "homes.ts",
     "node:",
     "esbuild",
+    "@babel/parser",
     "standardwebhooks",
     "wrangler",
   ],

@@ -1,0 +1,95 @@
+import type { Weight } from "./count-weight.ts";
+
+/** A row of WEIGHT.md. */
+export interface Row extends Weight {
+  folder: string;
+  /** The least that the folder has weighed since it stands in the table. */
+  least: Weight;
+  /** Why it weighs more than its least: sentences, or "". */
+  why: string;
+}
+
+const COUNTED = /(?<=<!-- counted -->\n).*?(?=<!-- \/counted -->)/s;
+
+const HEAD = `| folder | tokens | lines | least tokens | least lines | more than its least, and why |
+|---|---:|---:|---:|---:|---|
+`;
+
+/** The rows of folders in the page, without the sums. */
+export function committedRows(page: string): Row[] {
+  const rows = (COUNTED.exec(page)?.[0] ?? "").matchAll(
+    /^\| (\w\S*) \| (\S+) \| (\S+) \| (\S+) \| (\S+) \|(?: \+\S+, \+\S+: (.*))? \|$/gm,
+  );
+  const read = (text = "") => Number(text.replaceAll(",", ""));
+  return [...rows].map(([, folder = "", tokens, lines, leastTokens, leastLines, why = ""]) => ({
+    folder,
+    tokens: read(tokens),
+    lines: read(lines),
+    least: { tokens: read(leastTokens), lines: read(leastLines) },
+    why,
+  }));
+}
+
+/**
+ * The rows that the page must have: a number that fell is taken over, and one that rose too when there is a reason.
+ *
+ * @param reasons sentences of today, by folder
+ * @returns also a line for each row that has risen and does not say why. A folder that is new has risen from nothing.
+ */
+export function settle(
+  committed: Row[],
+  counted: ReadonlyMap<string, Weight>,
+  reasons: ReadonlyMap<string, string>,
+): { rows: Row[]; faults: string[] } {
+  const before = new Map(committed.map((row) => [row.folder, row]));
+  const faults: string[] = [];
+  const rows = [...counted].map(([folder, now]) => {
+    const old = before.get(folder) ?? { tokens: 0, lines: 0, least: { tokens: 0, lines: 0 }, why: "" };
+    const least = { tokens: Math.min(now.tokens, old.least.tokens), lines: Math.min(now.lines, old.least.lines) };
+    const isMore = now.tokens > least.tokens || now.lines > least.lines;
+    const rose = now.tokens > old.tokens || now.lines > old.lines;
+    const reason = reasons.get(folder) ?? "";
+    if (isMore && (rose ? reason : old.why) === "") {
+      const [from, to] = [rose ? old : least, now].map(({ tokens, lines }) => `${tokens} tokens, ${lines} lines`);
+      faults.push(
+        `${folder} rose from ${from} to ${to}. Make it less, or say why: npm run weight -- --write --why "${folder}=The …."`,
+      );
+    }
+    return { folder, ...now, least, why: isMore ? `${old.why} ${rose ? reason : ""}`.trim() : "" };
+  });
+  return { rows, faults };
+}
+
+/**
+ * A line for each row whose least is higher than in an older table: somebody has raised it by hand, so that the row need not say why.
+ *
+ * @param older the rows of a table that was committed before
+ */
+export function raisedLeasts(older: Row[], rows: Row[]): string[] {
+  const before = new Map(older.map(({ folder, least }) => [folder, least]));
+  return rows.flatMap(({ folder, least }) => {
+    const old = before.get(folder) ?? least;
+    const isRaised = least.tokens > old.tokens || least.lines > old.lines;
+    return isRaised ? `The least of ${folder} may only fall: it was ${old.tokens} tokens, ${old.lines} lines.` : [];
+  });
+}
+
+/** The table as Markdown, with the sums of src and test above the folders. */
+export function tableOf(rows: Row[]): string {
+  const sums = ["src", "test"].map((top) => {
+    const own = rows.filter(({ folder }) => folder.split("/")[0] === top);
+    const sum = (key: keyof Weight) => shown(own.reduce((total, row) => total + row[key], 0));
+    return `| **all of ${top}** | ${sum("tokens")} | ${sum("lines")} | | | |\n`;
+  });
+  const folders = rows.map(({ folder, tokens, lines, least, why }) => {
+    const more = why && ` +${shown(tokens - least.tokens)}, +${shown(lines - least.lines)}: ${why}`;
+    const numbers = [tokens, lines, least.tokens, least.lines].map(shown).join(" | ");
+    return `| ${folder} | ${numbers} |${more} |\n`;
+  });
+  return [HEAD, ...sums, ...folders].join("");
+}
+
+const shown = (n: number) => n.toLocaleString("en");
+
+/** The page with the table of these rows between its markers. */
+export const withTable = (page: string, rows: Row[]) => page.replace(COUNTED, () => tableOf(rows));
