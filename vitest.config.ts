@@ -30,6 +30,12 @@ const pure = [
   "test/webhooks/{budget,url,schedule,health-of,post,failure-text}.test.ts",
 ];
 const processes = ["test/{e2e,cli}/**/*.test.ts", "test/simulation/conformance/**/*.test.ts"];
+/** Parts of the gate that `npm test` and `npm run test:e2e` leave out, because they take long. */
+const seeds = "test/simulation/seeds.test.ts";
+const recipes = "test/e2e/recipes.test.ts";
+
+/** No limit may fail a test on a busy machine, so none is below 30 s: lint/short-time-limit.grit. */
+const limits = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 45_000 } } };
 
 export default defineConfig(async () => {
   const { bindings, ...worker } = await workerOptions();
@@ -54,6 +60,7 @@ export default defineConfig(async () => {
           ],
           oxc: { jsx: { development: false } },
           test: {
+            ...limits,
             name: "workerd",
             include: ["test/**/*.test.ts"],
             exclude: ["**/node_modules/**", "test/bench/**", "test/browser/**", ...pure, ...processes],
@@ -87,22 +94,29 @@ export default defineConfig(async () => {
         {
           // Node needs a flag for Uint8Array's toHex and fromBase64, which workerd has.
           test: {
+            ...limits,
             name: "pure",
             include: pure,
-            exclude: ["**/node_modules/**", ...processes],
+            exclude: ["**/node_modules/**", seeds, ...processes],
             isolate: false,
             pool: "forks" as const,
             execArgv: ["--js-base-64"],
           },
         },
         {
+          test: { ...limits, name: "seeds", include: [seeds], pool: "forks" as const, execArgv: ["--js-base-64"] },
+        },
+        {
+          test: { ...limits, name: "recipes", include: [recipes] },
+        },
+        {
           test: {
+            ...limits,
             name: "node",
             include: processes,
+            exclude: ["**/node_modules/**", recipes],
             // The commands under test read wrangler's log. Each process loads ten megabytes of wrangler; the cache holds them compiled.
             env: { WRANGLER_LOG: "log", TMPDIR: disk, NODE_COMPILE_CACHE: resolve("node_modules/.cache/compiled") },
-            testTimeout: 60_000,
-            hookTimeout: 60_000,
           },
         },
       ],

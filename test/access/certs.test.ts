@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessTeam, assertionOf, newTeamKey, showing, type TeamKey } from "../support/access-team.ts";
+import { eventually } from "../support/eventually.ts";
 
 const [MINUTE, HOUR] = [60_000, 3_600_000];
 const CERTS = "https://shop.cloudflareaccess.com/cdn-cgi/access/certs";
@@ -41,7 +42,7 @@ describe("the keys of a team", () => {
     let answer: (response: Response) => void = () => {};
     team.answer = () => new Promise((resolve) => (answer = resolve));
     const asked = [team.reasonOf(known), team.reasonOf(fresh), team.reasonOf(known)];
-    await vi.waitFor(() => expect(team.fetched).toHaveLength(1));
+    await eventually(() => expect(team.fetched).toHaveLength(1));
     answer(showing(key, rotated));
     expect(await Promise.all(asked)).toEqual([undefined, undefined, undefined]);
     expect(team.fetched).toEqual([CERTS]);
@@ -52,7 +53,7 @@ describe("the keys of a team", () => {
     team.answer = () => new Promise((resolve) => (answer = resolve));
     const left: Promise<unknown>[] = [];
     const abandoned = team.verifyLeaving(known, (work) => void left.push(work));
-    await vi.waitFor(() => expect(left).toHaveLength(1));
+    await eventually(() => expect(left).toHaveLength(1));
     answer(showing(key));
     await left[0];
     team.answer = down;
@@ -80,7 +81,7 @@ describe("the keys of a team", () => {
     // Its timer never fires, and its fetch never ends.
     team.haste = 1e-9;
     void team.verifyLeaving(known, () => {});
-    await vi.waitFor(() => expect(team.fetched).toHaveLength(1));
+    await eventually(() => expect(team.fetched).toHaveLength(1));
     team.haste = 1;
     const waiting = team.reasonOf(known);
     team.clock.now += 3_000;

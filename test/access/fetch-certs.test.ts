@@ -1,7 +1,8 @@
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { fetchCerts } from "../../src/access/fetch-certs.ts";
 import { systemRuntime } from "../../src/runtime.ts";
+import { eventually } from "../support/eventually.ts";
 import { Receiver } from "../support/receiver.ts";
 
 let endpoint: Receiver;
@@ -75,7 +76,7 @@ describe("the certs endpoint", () => {
       more();
     };
     await expect(fetched(endless)).rejects.toThrow("more than 64 KiB");
-    await vi.waitFor(() => expect(endpoint.cut["/certs"]).toBeGreaterThan(0));
+    await eventually(() => expect(endpoint.cut["/certs"]).toBeGreaterThan(0));
   });
 
   it.each<[string, (response: ServerResponse) => void]>([

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { AppRecord } from "../../src/credentials/find-app.ts";
 import { downDb } from "../support/down-db.ts";
 import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
+import { firedTimers } from "../support/fired-timers.ts";
 import { replacing } from "../support/replacing.ts";
 import { kvKey, ResolvingIsolate, recordOf, refusalOf, unpublished } from "../support/resolving-isolate.ts";
 import { staleKv } from "../support/stale-kv.ts";
@@ -37,8 +38,7 @@ function downD1() {
 }
 
 const until = async (condition: () => boolean) => {
-  for (let i = 0; i < 400 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
-  expect(condition()).toBe(true);
+  await expect.poll(condition).toBe(true);
 };
 
 const cold = (isolate: ResolvingIsolate, appid: string, more?: number) =>
@@ -113,17 +113,17 @@ describe("a cold look-up", () => {
   it("does not wait for KV when the directory names a closed home", async () => {
     const { appid } = await World.create({}, "apac");
     const isolate = new ResolvingIsolate({ credentials: heldKv().kv, closedHomes: ["apac"], hedged: true });
-    const since = Date.now();
-    expect(await refusalOf(cold(isolate, appid))).toMatchObject({ context: { reason: "home_closed" } });
-    expect(Date.now() - since).toBeLessThan(2_000);
+    const longerThanTheTest = 3_600_000;
+    const refused = await refusalOf(cold(isolate, appid, longerThanTheTest));
+    expect(refused).toMatchObject({ context: { reason: "home_closed" } });
   });
 
   it("waits for neither longer than the request's time", async () => {
     const { appid } = await World.create();
     const isolate = new ResolvingIsolate({ credentials: heldKv().kv, directory: downDb(env.DB), hedged: true });
-    const since = Date.now();
-    const { code } = await refusalOf(cold(isolate, appid, 200));
-    expect([code, Date.now() - since < 2_000]).toEqual(["unavailable", true]);
+    const fired = firedTimers();
+    expect(await refusalOf(cold(isolate, appid, 200))).toMatchObject({ code: "unavailable" });
+    expect(Math.max(...fired)).toBeLessThanOrEqual(200);
   });
 
   it("puts nothing into a KV that hangs for ever: it is slow, not empty", async () => {

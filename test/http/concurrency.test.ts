@@ -1,11 +1,9 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { countingDb } from "../support/counting-db.ts";
 import { type Answer, World } from "../support/world.ts";
 
 // Each of these tests sends many requests, which takes longer than usual on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
-
 const chatIdOf = (answer: Answer) => (answer.envelope.data as { chat_id: number }).chat_id;
 
 /** Three isolates of one deployment; requests go to each in turn. */

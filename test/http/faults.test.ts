@@ -7,8 +7,6 @@ import { World } from "../support/world.ts";
 import { isolateWith, PromiseKeeper, SUBJECTS } from "./promise-under-faults.ts";
 
 // Each of these tests sends many requests, which takes longer than usual on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
-
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 

@@ -1,12 +1,10 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Fault, Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { addBody, createBody } from "../support/signed-bodies.ts";
 import { hmac, NOW, World } from "../support/world.ts";
 
 // Each of these tests sends hundreds of requests, which takes longer than usual on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
-
 const HOMES = ["main", "apac"] as const;
 const REQUESTS = 200;
 const OVERLOADED = "D1_ERROR: D1 DB is overloaded. Requests queued for too long.";

@@ -6,8 +6,6 @@ import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
 import { World } from "../support/world.ts";
 
-vi.setConfig({ testTimeout: 30_000 });
-
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
   vi.spyOn(console, "error").mockImplementation(() => {});

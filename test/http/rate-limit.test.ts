@@ -12,8 +12,6 @@ import { runtimeAt } from "../support/test-runtime.ts";
 import { type Answer, hmac, NOW, type Replacements, World } from "../support/world.ts";
 
 // Each of these tests sends many requests, which takes longer than usual on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
-
 afterEach(() => void vi.useRealTimers());
 
 const files = import.meta.glob("../../wrangler.toml", { query: "?raw", import: "default", eager: true });

@@ -54,8 +54,6 @@ async function keep(site: Site, appid: string): Promise<void> {
   });
 }
 
-vi.setConfig({ testTimeout: 30_000 });
-
 describe("an appid reserved for a site without an app", () => {
   it.each(["main", "apac"])("is released: any site can get it, and the audit log has every step: %s", async (home) => {
     const [site, other] = [await newSite(home), await newSite("main")];

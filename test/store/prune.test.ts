@@ -10,8 +10,6 @@ import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
 
 // Many small statements take longer than usual on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
-
 const LIVE = NOW + 1;
 
 /** Small, so that a few rows make many chunks. */

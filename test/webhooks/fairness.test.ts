@@ -8,13 +8,12 @@ import {
   setDeliveries,
   setWebhook,
 } from "../support/deliveries.ts";
+import { eventually } from "../support/eventually.ts";
 import { newWebhook, type TestWebhook } from "../support/new-webhook.ts";
 import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
-vi.setConfig({ testTimeout: 20_000 });
-
 /** Receivers that hang until the test lets them answer, and others that answer at once. */
 class Receivers {
   readonly #hanging: { url: string; end: (status: number) => void }[] = [];
@@ -38,11 +37,11 @@ class Receivers {
 }
 
 const areDelivered = (webhooks: TestWebhook[]) =>
-  vi.waitFor(async () => {
+  eventually(async () => {
     for (const webhook of webhooks) {
       expect((await deliveriesOf(webhook)).filter(({ status }) => status !== "delivered")).toEqual([]);
     }
-  }, 10_000);
+  });
 
 async function webhooksOf(count: number, due: number, columns = ""): Promise<TestWebhook[]> {
   const world = await World.create();
@@ -85,7 +84,7 @@ describe("the places of an invocation", () => {
     const worker = new DeliveringWorker();
     const receivers = new Receivers(worker, () => true);
     const delivering = worker.deliver(...greedy, ...hanging);
-    await vi.waitFor(() => expect(receivers.inFlight(...greedy, ...hanging)).toBe(6));
+    await eventually(() => expect(receivers.inFlight(...greedy, ...hanging)).toBe(6));
     expect([receivers.inFlight(...greedy), receivers.inFlight(...hanging)]).toEqual([3, 3]);
     await finish(delivering, receivers, 200);
   });
@@ -101,7 +100,7 @@ describe("the places of an invocation", () => {
       const worker = new DeliveringWorker();
       const receivers = new Receivers(worker, () => true);
       const delivering = worker.deliver(...failing);
-      await vi.waitFor(() => expect(receivers.inFlight(...failing)).toBe(2));
+      await eventually(() => expect(receivers.inFlight(...failing)).toBe(2));
       await new Promise((resolve) => setTimeout(resolve, 100));
       expect(receivers.inFlight(...failing)).toBe(2);
       worker.elapsedMore = 9_000;
@@ -121,7 +120,7 @@ describe("the places of an invocation", () => {
         return new Response(null, { status: 503 });
       };
       const delivering = worker.deliver(...failing);
-      await vi.waitFor(() => expect(receivers.inFlight(...failing)).toBe(2));
+      await eventually(() => expect(receivers.inFlight(...failing)).toBe(2));
       await new Promise((resolve) => setTimeout(resolve, 200));
       expect(receivers.inFlight(...failing)).toBe(2);
       worker.elapsedMore = 9_000;
@@ -169,7 +168,7 @@ describe("the places of an invocation", () => {
     const worker = new DeliveringWorker({ DB: replacing(env.DB, { batch }) });
     const receivers = new Receivers(worker, () => true);
     const delivering = worker.deliver(...idle, ...busy);
-    await vi.waitFor(() => expect(receivers.inFlight(...busy)).toBe(6));
+    await eventually(() => expect(receivers.inFlight(...busy)).toBe(6));
     // One lease, and what it leased.
     expect(statements).toEqual([2]);
     await finish(delivering, receivers, 200);
@@ -192,7 +191,7 @@ describe("the places of an invocation", () => {
     const worker = new DeliveringWorker({ DB });
     const receivers = new Receivers(worker, () => true);
     const delivering = worker.deliver(...webhooks);
-    await vi.waitFor(() => expect(receivers.inFlight(...webhooks)).toBe(6));
+    await eventually(() => expect(receivers.inFlight(...webhooks)).toBe(6));
     expect(asked.batches).toBe(1);
     expect(asked.inBatches).toBe(asked.prepared);
     await finish(delivering, receivers, 200);
@@ -209,7 +208,7 @@ describe("the places of an invocation", () => {
     const worker = new DeliveringWorker({ DB: replacing(env.DB, { batch }) });
     const receivers = new Receivers(worker, () => true);
     const delivering = worker.deliver(...failing, ...healthy);
-    await vi.waitFor(() => expect(receivers.inFlight(...failing, ...healthy)).toBe(3));
+    await eventually(() => expect(receivers.inFlight(...failing, ...healthy)).toBe(3));
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(batches).toBe(1);
     worker.elapsedMore = 9_000;
@@ -225,10 +224,10 @@ describe("a backlog", () => {
     const receivers = new Receivers(worker, () => true);
     const delivering = [worker.deliver(backlog)];
     for (const inFlight of [6, 12, 18, 20]) {
-      await vi.waitFor(() => expect(receivers.inFlight(backlog)).toBe(inFlight));
+      await eventually(() => expect(receivers.inFlight(backlog)).toBe(inFlight));
       if (inFlight === 20) break;
       worker.elapsedMore += 1_000;
-      await vi.waitFor(() => expect(worker.notices).toHaveLength(delivering.length), 5_000);
+      await eventually(() => expect(worker.notices).toHaveLength(delivering.length));
       delivering.push(worker.deliver(backlog));
     }
     worker.elapsedMore += 2_000;
@@ -251,11 +250,11 @@ describe("a backlog", () => {
     const worker = new DeliveringWorker();
     const receivers = new Receivers(worker, () => true);
     const delivering = [worker.deliver(backlog)];
-    await vi.waitFor(() => expect(receivers.inFlight(backlog)).toBe(2));
+    await eventually(() => expect(receivers.inFlight(backlog)).toBe(2));
     worker.elapsedMore = 1_000;
-    await vi.waitFor(() => expect(worker.notices).toMatchObject([{ webhook: backlog.id, delay: 0 }]), 5_000);
+    await eventually(() => expect(worker.notices).toMatchObject([{ webhook: backlog.id, delay: 0 }]));
     delivering.push(worker.deliver(backlog));
-    await vi.waitFor(() => expect(receivers.inFlight(backlog)).toBe(3));
+    await eventually(() => expect(receivers.inFlight(backlog)).toBe(3));
     worker.elapsedMore = 9_000;
     await finish(Promise.all(delivering), receivers, 503);
   });
@@ -268,12 +267,12 @@ describe("of the three places of a failing webhook", () => {
     const worker = new DeliveringWorker();
     const receivers = new Receivers(worker, () => true);
     const delivering = [worker.deliver(webhook), worker.deliver(webhook)];
-    await vi.waitFor(() => expect(receivers.inFlight(webhook)).toBe(2));
+    await eventually(() => expect(receivers.inFlight(webhook)).toBe(2));
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(receivers.inFlight(webhook)).toBe(2);
     worker.clock.now = NOW + 9;
     delivering.push(worker.deliver(webhook));
-    await vi.waitFor(() => expect(receivers.inFlight(webhook)).toBe(3));
+    await eventually(() => expect(receivers.inFlight(webhook)).toBe(3));
     expect(worker.posted.at(-1)?.headers.get("webhook-id")).toContain("6");
     worker.elapsedMore = 9_000;
     await finish(Promise.all(delivering), receivers, 503);
@@ -352,7 +351,7 @@ describe("a ping", () => {
     const worker = new DeliveringWorker();
     const receivers = new Receivers(worker, () => true);
     const delivering = worker.deliver(...failing, ...healthy, webhook);
-    await vi.waitFor(() => expect(receivers.inFlight(...failing, ...healthy, webhook)).toBe(6));
+    await eventually(() => expect(receivers.inFlight(...failing, ...healthy, webhook)).toBe(6));
     expect(receivers.inFlight(webhook)).toBe(1);
     expect(receivers.inFlight(...failing)).toBeLessThanOrEqual(2);
     worker.elapsedMore = 9_000;
@@ -405,7 +404,7 @@ describe("of the three attempts of a failing webhook", () => {
     const worker = new DeliveringWorker();
     const receivers = new Receivers(worker, () => true);
     const delivering = [worker.deliver(webhook), worker.deliver(webhook)];
-    await vi.waitFor(() => expect(receivers.inFlight(webhook)).toBe(3));
+    await eventually(() => expect(receivers.inFlight(webhook)).toBe(3));
     expect(worker.posted.map(({ headers }) => headers.get("webhook-id")).toSorted()).toEqual([
       "evt_1",
       "evt_2",

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { DeliveringWorker, deliveriesOf, fillDeliveries } from "../support/deliveries.ts";
+import { eventually } from "../support/eventually.ts";
 import { FAULTS, type Fault, Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { newWebhook } from "../support/new-webhook.ts";
 import { World } from "../support/world.ts";
@@ -63,7 +64,7 @@ describe("when the database stops answering", () => {
     const other = await newWebhook(await World.create({}, "apac"));
     await fillDeliveries(other, COUNT);
     const delivered = worker.deliver(webhook, other);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await deliveriesOf(other)).map(({ status }) => status)).toEqual(
         Array.from({ length: COUNT }, () => "delivered"),
       );

@@ -2,13 +2,12 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { countingDb } from "../support/counting-db.ts";
 import { DeliveringWorker, deliveriesOf, fillDeliveries, setDeliveries, setWebhook } from "../support/deliveries.ts";
+import { eventually } from "../support/eventually.ts";
 import { newWebhook, type TestWebhook } from "../support/new-webhook.ts";
 import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
-vi.setConfig({ testTimeout: 20_000 });
-
 /** A receiver that answers only when the test says so, and counts the waiting requests by URL. */
 function patientReceiver(worker: DeliveringWorker) {
   const waiting: { url: string; answer: () => void }[] = [];
@@ -42,7 +41,7 @@ function oneAfterTheOther(status: number) {
   };
 }
 
-const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 5_000 });
+const until = (condition: () => boolean) => eventually(() => expect(condition()).toBe(true));
 
 const statusesOf = async (webhook: Parameters<typeof deliveriesOf>[0]) =>
   Object.entries(Object.groupBy(await deliveriesOf(webhook), ({ status }) => status)).map(
@@ -145,9 +144,9 @@ describe("an invocation", () => {
     const patient = worker.receiver;
     worker.receiver = (posted) => (posted.url === hanging?.url ? patient(posted) : new Response());
     const delivered = worker.deliver(...[hanging, ...others].map((each) => each as (typeof others)[0]));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       for (const other of others) expect(await statusesOf(other)).toEqual(["4 delivered"]);
-    }, 10_000);
+    });
     // Two homes have three places each, and two webhooks share those of main.
     expect(receiver.waiting()).toBe(1);
     worker.receiver = () => new Response();
@@ -176,9 +175,9 @@ describe("an invocation", () => {
       return answer;
     };
     const delivered = worker.deliver(...webhooks);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       for (const other of others) expect(await statusesOf(other)).toEqual(["2 delivered"]);
-    }, 10_000);
+    });
     expect(receiver.waiting()).toBeGreaterThan(0);
     const answering = setInterval(() => receiver.answer(), 5);
     await delivered;
@@ -254,12 +253,12 @@ describe("an invocation", () => {
     const worker = new DeliveringWorker({ EVENTS: { sendBatch } as never });
     worker.receiver = async ({ url }) => {
       if (url === failing.url) return new Response(null, { status: 500 });
-      await vi.waitFor(() => expect(asked).toBe(1), 5_000);
+      await eventually(() => expect(asked).toBe(1));
       return new Response();
     };
     const messages = [failing, other].map(({ home, siteId, id }) => ({ home, site: siteId, webhook: id }));
     await worker.handle(messages, () => {});
-    await vi.waitFor(async () => expect(await statusesOf(other)).toEqual(["2 delivered"]), 5_000);
+    await eventually(async () => expect(await statusesOf(other)).toEqual(["2 delivered"]));
     expect(await deliveriesOf(failing)).toMatchObject([{ last_status: 500 }, { last_status: 500 }]);
   });
 

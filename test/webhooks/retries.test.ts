@@ -8,6 +8,7 @@ import {
   setDeliveries,
   setWebhook,
 } from "../support/deliveries.ts";
+import { eventually } from "../support/eventually.ts";
 import { newWebhook } from "../support/new-webhook.ts";
 import { NOW, World } from "../support/world.ts";
 
@@ -159,7 +160,7 @@ describe("the next attempt of a delivery", () => {
   it("is notified of at once, also while another attempt of the webhook hangs", async () => {
     const { webhook, worker, end } = await besideOneThatHangs();
     const delivering = worker.deliver(webhook);
-    await vi.waitFor(() => expect(worker.notices).toMatchObject([{ webhook: webhook.id, delay: 5 }]));
+    await eventually(() => expect(worker.notices).toMatchObject([{ webhook: webhook.id, delay: 5 }]));
     end();
     await delivering;
     // And once.
@@ -193,7 +194,7 @@ describe("the next attempt of a delivery", () => {
   it("begins when it is due, also while another attempt of the webhook hangs", async () => {
     const { webhook, worker, end } = await besideOneThatHangs();
     const hanging = worker.deliver(webhook);
-    await vi.waitFor(() => expect(worker.notices).toHaveLength(1));
+    await eventually(() => expect(worker.notices).toHaveLength(1));
     worker.clock.now = NOW + 5;
     worker.receiver = () => new Response();
     await worker.deliver(webhook);

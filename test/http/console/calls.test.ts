@@ -222,7 +222,7 @@ walk("the console", {
 });
 
 // Each walks all calls: longer than a test of one rule.
-describe("the calls of the console", { timeout: 30_000 }, () => {
+describe("the calls of the console", () => {
   it("are each there once, and every sample belongs to one", () => {
     const titles = CONSOLE_CALLS.map(titleOf);
     expect(titles.filter((title, at) => titles.indexOf(title) !== at)).toEqual([]);

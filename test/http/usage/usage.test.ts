@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { firstRequestIdAt, newRequestId } from "../../../src/request-id.ts";
 import { call, problem } from "../../support/admin-calls.ts";
 import { databaseOf } from "../../support/homes.ts";
@@ -13,8 +13,6 @@ import { beginCounting, COUNTED, countsOf, readUsage, scrape, storedUsage } from
 import { NOW, World } from "../../support/world.ts";
 
 // The work of the journal goes on for seconds after a refused call.
-vi.setConfig({ testTimeout: 30_000 });
-
 beforeEach(beginCounting);
 
 const HOUR = NOW - (NOW % 3_600);

@@ -78,7 +78,7 @@ async function pagesOf(role: Role): Promise<ConsolePage[]> {
   return pages;
 }
 
-describe("the pages of each role", { timeout: 60_000 }, () => {
+describe("the pages of each role", () => {
   it.each(ROLES)("lead a reader with the role %s to no page and no form that they may not use", async (role) => {
     for (const page of await pagesOf(role)) {
       expect([page.path, page.status]).toEqual([page.path, 200]);

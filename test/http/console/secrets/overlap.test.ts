@@ -16,7 +16,7 @@ async function start(home = "main") {
 
 const rotate = (world: World) => world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 86_400 });
 
-describe.each(["main", "apac"])("a secret of an app in %s", { timeout: 15_000 }, (home) => {
+describe.each(["main", "apac"])("a secret of an app in %s", (home) => {
   it("is changed on four pages: rotate, hand over the new one, look at the last use of the old one, stop it", async () => {
     const { world, visitor, app } = await start(home);
     const before = await visitor.open(app);

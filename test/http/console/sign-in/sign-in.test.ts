@@ -295,7 +295,7 @@ describe("a form sent after the sign-in has ended", () => {
     expect((await world.operated()).apps).toHaveLength(1);
   });
 
-  it("leaves the admin token on no page, whichever form was sent", { timeout: 30_000 }, async () => {
+  it("leaves the admin token on no page, whichever form was sent", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;

@@ -155,7 +155,7 @@ const proseOf = (html: string): string =>
     .replaceAll(/<[^>]*>/g, "\n");
 
 describe("the Chinese page of the signature check", () => {
-  it("has no English sentence outside code, whatever is pasted", { timeout: 30_000 }, async () => {
+  it("has no English sentence outside code, whatever is pasted", async () => {
     const { world, visitor } = await start();
     await visitor.press(await visitor.open("/console/signature-check"), "中文");
     const id = await world.chatId({ kefu_id: [1, 2] });

@@ -164,7 +164,7 @@ describe("the deliveries of a webhook", () => {
   it.each([
     ["", 45],
     ["?status=failed", 43],
-  ])("are turned page by page to the oldest and back: %s", { timeout: 20_000 }, async (query, count) => {
+  ])("are turned page by page to the oldest and back: %s", async (query, count) => {
     const started = await start();
     const { visitor, path } = started;
     await fillDeliveries(started.webhook, 45);

@@ -267,7 +267,7 @@ describe("sending events again", () => {
     expect([await deliveriesOf(started.webhook), await auditOf(started)]).toEqual([before, []]);
   });
 
-  it("goes on with the rest, in the same time, until nothing is left", { timeout: 60_000 }, async () => {
+  it("goes on with the rest, in the same time, until nothing is left", async () => {
     const started = await start();
     const { visitor, form, world, webhook } = started;
     await fillDeliveries(webhook, 20_002);
@@ -301,9 +301,7 @@ describe("sending events again", () => {
     expect((await other.press(draft, "Send 2 events again")).notices).toEqual([SENT(2)]);
   });
 
-  it("tells what is on its way when the database fails after the first step, and goes on", {
-    timeout: 30_000,
-  }, async () => {
+  it("tells what is on its way when the database fails after the first step, and goes on", async () => {
     const started = await start("apac");
     const { visitor, form, world, webhook } = started;
     await fillDeliveries(webhook, 5_003);

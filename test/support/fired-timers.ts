@@ -1,0 +1,17 @@
+import { onTestFinished, vi } from "vitest";
+
+/**
+ * The milliseconds of each timer that fires from now on, until the test ends. A test of a time limit looks at these, because how long
+ * something took depends on the machine.
+ */
+export function firedTimers(): number[] {
+  const fired: number[] = [];
+  const original = globalThis.setTimeout;
+  const timers = vi.spyOn(globalThis, "setTimeout").mockImplementation(((callback: () => void, milliseconds = 0) =>
+    original(() => {
+      fired.push(milliseconds);
+      callback();
+    }, milliseconds)) as typeof setTimeout);
+  onTestFinished(() => timers.mockRestore());
+  return fired;
+}
