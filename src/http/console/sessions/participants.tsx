@@ -40,12 +40,15 @@ export function Participants({ view, siteId, stored }: { view: View; siteId: num
         {rest}
       </ul>
     );
+  const label = first ? t("{0} more agents", count) : t("{0} agents", count);
   return (
     <>
       {first && <ul>{first}</ul>}
       <details class="people">
-        <summary>{first ? t("{0} more agents", count) : t("{0} agents", count)}</summary>
-        <ul>{rest}</ul>
+        <summary>{label}</summary>
+        <ul tabindex={0} aria-label={label}>
+          {rest}
+        </ul>
       </details>
     </>
   );

@@ -101,7 +101,9 @@ function Added(props: { view: View; stored: StoredSession; happening: Extract<Ha
       ) : (
         <details class="people">
           <summary>{t("{0} agents", count)}</summary>
-          <ul>{names}</ul>
+          <ul tabindex={0} aria-label={t("{0} agents", count)}>
+            {names}
+          </ul>
         </details>
       )}
     </>
