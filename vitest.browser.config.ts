@@ -5,7 +5,11 @@ export default defineConfig({
   test: {
     name: "browser",
     include: ["test/browser/**/*.test.ts"],
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // One process runs all files, so that they share one browser and one Worker: test/browser/it.ts.
+    isolate: false,
+    maxWorkers: 1,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 90_000 } },
   },
 });

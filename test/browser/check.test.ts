@@ -1,12 +1,11 @@
 import { createHmac } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
-import { DESKTOP, openBrowser, PHONE } from "../support/open-browser.ts";
+import type { Page } from "playwright-core";
+import { describe, expect } from "vitest";
+import { DESKTOP, PHONE } from "../support/open-browser.ts";
+import { violations } from "../support/violations.ts";
+import { it } from "./it.ts";
+import { unfoldAll } from "./steps.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const SECRET = "keep-this-on-your-server";
 const sign = (text: string) => createHmac("sha256", SECRET).update(text).digest("hex");
 const bodyOf = (change: object = {}) =>
@@ -22,34 +21,6 @@ const bodyOf = (change: object = {}) =>
     fzr_uid: 10411,
     ...change,
   });
-
-let worker: BuiltWorker;
-let browser: Browser;
-beforeAll(async () => {
-  [worker, browser] = await Promise.all([startBuiltWorker(), openBrowser()]);
-});
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
-});
-afterAll(async () => {
-  await browser?.close();
-  await worker?.close();
-});
-
-/** The page, what it complained of, and what it asked for since it was drawn. */
-async function open(path: string, options: { viewport?: typeof DESKTOP; colorScheme?: "light" | "dark" } = {}) {
-  const context = await browser.newContext({ baseURL: worker.url, viewport: DESKTOP, ...options });
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  const asked: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  const answer = await page.goto(path, { waitUntil: "networkidle" });
-  page.on("request", (request) => asked.push(request.url()));
-  return { page, complaints, asked, headers: (await answer?.allHeaders()) ?? {} };
-}
 
 /** Fills the form by its labels, and presses its button. */
 async function check(
@@ -100,10 +71,11 @@ describe.each([
   ["a desk, light", { viewport: DESKTOP, colorScheme: "light" }],
   ["a phone, dark", { viewport: PHONE, colorScheme: "dark" }],
 ] as const)("on %s", (_, options) => {
-  it.each(PAGES)(
+  it.for(PAGES)(
     "names the cause first, in %s, and sends nothing",
-    async (language, path, verdict, cause, text, also) => {
-      const { page, complaints, asked, headers } = await open(path, options);
+    async ([language, path, verdict, cause, text, also], { openDocs }) => {
+      const { page, complaints, asked, headers } = await openDocs(path, options);
+      const drawn = asked.length;
       expect(headers["content-security-policy"]?.match(/connect-src/g)).toHaveLength(1);
       expect(headers["content-security-policy"]).toMatch(
         /^default-src 'none';.* connect-src 'none';.* form-action 'none';[^,]*$/,
@@ -115,20 +87,16 @@ describe.each([
       expect(said).toMatch(also);
       expect(said).not.toContain(SECRET);
       expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
-      await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
-      await page.evaluate(AXE);
-      const found = await page.evaluate(
-        "axe.run({ runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag22aa'] } })",
-      );
-      const { violations } = found as { violations: { id: string; nodes: { html: string }[] }[] };
-      expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
-      expect([complaints, asked, new URL(page.url()).search]).toEqual([[], [], ""]);
+      await unfoldAll(page);
+      expect(await violations(page)).toEqual([]);
+      expect([complaints, asked.slice(drawn), new URL(page.url()).search]).toEqual([[], [], ""]);
     },
   );
 });
 
-it("accepts a right request, and takes the exact bytes of a file", async () => {
-  const { page, asked } = await open("/docs/check/");
+it("accepts a right request, and takes the exact bytes of a file", async ({ openDocs }) => {
+  const { page, asked } = await openDocs("/docs/check/");
+  const drawn = asked.length;
   const body = bodyOf();
   expect(await check(page, "en", { body, signature: sign(body) })).toContain("The server accepts this request");
   const buffer = Buffer.from(`${body}\r\n`);
@@ -137,11 +105,11 @@ it("accepts a right request, and takes the exact bytes of a file", async () => {
     .setInputFiles({ name: "body.json", mimeType: "application/json", buffer });
   await page.getByRole("button", { name: "Check", exact: true }).click();
   await page.getByText("What was sent ends with a line end, CRLF (\\r\\n)").waitFor();
-  expect(asked).toEqual([]);
+  expect(asked.slice(drawn)).toEqual([]);
 });
 
-it("is used by keyboard alone, and shows the secret on demand", async () => {
-  const { page } = await open("/docs/check/");
+it("is used by keyboard alone, and shows the secret on demand", async ({ openDocs }) => {
+  const { page } = await openDocs("/docs/check/");
   const secret = page.getByLabel("Secret of the app", { exact: true });
   await secret.focus();
   await page.keyboard.type(SECRET);
@@ -153,8 +121,8 @@ it("is used by keyboard alone, and shows the secret on demand", async () => {
   await page.getByText("The body is empty.").waitFor();
 });
 
-it("takes headers too, and cannot reach any address", async () => {
-  const { page, complaints } = await open("/docs/check/");
+it("takes headers too, and cannot reach any address", async ({ openDocs }) => {
+  const { page, complaints } = await openDocs("/docs/check/");
   await page.getByText("Headers and tolerance").click();
   await page.getByLabel("It was not sent").check();
   await page.getByLabel("Idempotency-Key, if it was sent").fill("a b");

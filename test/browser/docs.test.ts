@@ -1,46 +1,13 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect } from "vitest";
 import { WIRE_ERRORS } from "../../src/errors.ts";
-import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
-import { DESKTOP, openBrowser, PHONE, signedInPage } from "../support/open-browser.ts";
+import { DESKTOP, PHONE } from "../support/open-browser.ts";
 import { run } from "../support/run-cli.ts";
+import { violations } from "../support/violations.ts";
+import { it } from "./it.ts";
+import { unfoldAll } from "./steps.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-let worker: BuiltWorker;
-let browser: Browser;
-beforeAll(async () => {
-  [worker, browser] = await Promise.all([startBuiltWorker(), openBrowser()]);
-});
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
-});
-afterAll(async () => {
-  await browser?.close();
-  await worker?.close();
-});
-
-/** A page that collects what its policy refused, its errors, and every address that it asked for. */
-async function open(path: string, options: BrowserContextOptions = {}) {
-  const context = await browser.newContext({ baseURL: worker.url, viewport: DESKTOP, ...options });
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  const asked: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("request", (request) => {
-    asked.push(request.url());
-    if (!request.url().startsWith(worker.url)) complaints.push(`asked for ${request.url()}`);
-  });
-  await page.goto(path, { waitUntil: "networkidle" });
-  return { page, complaints, asked };
-}
-
-const addressOf = (page: Page) => page.url().replace(worker.url, "");
+const addressOf = (page: Page) => page.url().replace(new URL(page.url()).origin, "");
 
 /** One page of each kind. */
 const KINDS = [
@@ -62,35 +29,30 @@ describe.each([
   ["a desk, light, English", { viewport: DESKTOP, colorScheme: "light" }, "/docs/"],
   ["a phone, dark, Chinese", { viewport: PHONE, colorScheme: "dark" }, "/docs/zh/"],
 ] as const)("on %s", (_, options, folder) => {
-  it.each(KINDS)(
+  it.for(KINDS)(
     "%s is drawn within its policy and its width, is fit for all readers, and asks nobody else",
-    async (kind) => {
+    async (kind, { openDocs }) => {
       const path = kind === "/" ? folder : folder + kind;
-      const { page, complaints } = await open(path, options);
+      const { page, complaints } = await openDocs(path, options);
       expect(await page.locator("h1").count()).toBe(1);
       if (kind.includes("#q=")) await page.locator("#results li").first().waitFor();
       expect([path, await page.evaluate("document.documentElement.scrollWidth - innerWidth")]).toEqual([path, 0]);
-      await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
-      await page.evaluate(AXE);
-      const found = await page.evaluate(
-        "axe.run({ runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag22aa'] } })",
-      );
-      const { violations } = found as { violations: { id: string; nodes: { html: string }[] }[] };
-      expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
+      await unfoldAll(page);
+      expect(await violations(page)).toEqual([]);
       expect(complaints).toEqual([]);
     },
   );
 });
 
 describe("a newcomer", () => {
-  it.each([
+  it.for([
     ["English", "en-GB", "Docs", "The guide for callers", "/docs/", "Show placeholders"],
     ["Chinese", "zh-CN", "文档", "调用方指南", "/docs/zh/", "改回占位符"],
   ] as const)(
     "comes from the console in %s to a first accepted call with commands that hold his own app",
-    async (_, locale, docs, guide, folder, forget) => {
+    async ([, locale, docs, guide, folder, forget], { worker, signedIn }) => {
       const { siteId, appid, secret } = await worker.provision([10411]);
-      const page = await signedInPage(browser, worker, { locale });
+      const page = await signedIn(worker, { locale });
       await page.goto(`/console/sites/${siteId}/apps/${appid}`);
       const [address = ""] = await page
         .getByRole("link", { name: guide })
@@ -120,7 +82,7 @@ describe("a newcomer", () => {
     },
   );
 
-  it.each([
+  it.for([
     ["en", "token验证失败!", "401 token验证失败! Wrong signature, timestamp or ranstr", "/docs/errors/#token_invalid"],
     [
       "en",
@@ -143,10 +105,9 @@ describe("a newcomer", () => {
     ],
   ] as const)(
     "pastes in %s the error %s into the search, and is led to its cure; nothing of it is sent",
-    async (language, error, title, target) => {
-      const { page, complaints, asked } = await open(
-        language === "en" ? "/docs/integrating/" : "/docs/zh/integrating/",
-      );
+    async ([language, error, title, target], { openDocs }) => {
+      const path = language === "en" ? "/docs/integrating/" : "/docs/zh/integrating/";
+      const { page, complaints, asked } = await openDocs(path);
       await page.keyboard.press("/");
       await page.keyboard.type(error);
       await page.keyboard.press("Enter");
@@ -160,11 +121,14 @@ describe("a newcomer", () => {
     },
   );
 
-  it("may pause while typing, write an address by hand, and change the language with what was found", async () => {
-    const { page } = await open("/docs/search/");
+  it("may pause while typing, write an address by hand, and change the language with what was found", async ({
+    openDocs,
+  }) => {
+    const { page } = await openDocs("/docs/search/");
     await page.locator("#find").focus();
     await page.keyboard.type("state ");
-    await page.waitForTimeout(400);
+    // The address follows what is typed after a pause.
+    await page.waitForURL(({ hash }) => hash.startsWith("#q=state"));
     await page.keyboard.type("forbids");
     await page.waitForURL(({ hash }) => hash === "#q=state%20forbids");
     await page.locator("#results li").first().waitFor();
@@ -173,40 +137,43 @@ describe("a newcomer", () => {
     await page.waitForURL(({ pathname, hash }) => pathname === "/docs/zh/search/" && hash === "#q=state%20forbids");
     await page.locator("#results li").first().waitFor();
 
-    const byHand = await open("/docs/search/#q=100%");
+    const byHand = await openDocs("/docs/search/#q=100%");
     await byHand.page.locator("#count:not(:empty)").waitFor();
-    const asked = await open("/docs/search/?q=kefu_id");
+    const asked = await openDocs("/docs/search/?q=kefu_id");
     await asked.page.locator("#results li").first().waitFor();
     expect(addressOf(asked.page)).toBe("/docs/search/#q=kefu_id");
     expect([...byHand.complaints, ...asked.complaints]).toEqual([]);
   });
 
-  it("finds nothing, is told so, and may look in the other language", async () => {
-    const { page } = await open("/docs/search/#q=吊销");
+  it("finds nothing, is told so, and may look in the other language", async ({ openDocs }) => {
+    const { page } = await openDocs("/docs/search/#q=吊销");
     await page.getByText("Nothing was found for “吊销”.").waitFor();
     await page.getByText("Search the pages in 中文").click();
     await page.locator("#results li a").first().waitFor();
     expect(addressOf(page)).toBe(`/docs/zh/search/#q=${encodeURIComponent("吊销")}`);
   });
 
-  it.each([
+  it.for([
     ["/docs/integrating/", "#retry", "/docs/zh/integrating/#retry"],
     ["/docs/zh/receiving/", "#when-an-attempt-fails", "/docs/receiving/#when-an-attempt-fails"],
     ["/docs/errors/", "#too_many_requests", "/docs/zh/errors/#too_many_requests"],
     ["/docs/zh/reference/add_kf/", "#refusals", "/docs/reference/add_kf/#refusals"],
     ["/docs/zh/operating/", "#pruning", "/docs/operating/#pruning"],
-  ])("changes the language on %s at %s, and reads on at the same place", async (path, anchor, target) => {
-    const { page } = await open(path);
-    await page.locator(anchor).evaluate((heading) => heading.scrollIntoView());
-    await page.locator("[data-language]").click();
-    await page.waitForURL(`**${target}`);
-    const top = await page.locator(anchor).evaluate((heading) => heading.getBoundingClientRect().top);
-    expect(top).toBeGreaterThanOrEqual(0);
-    expect(top).toBeLessThan(DESKTOP.height / 2);
-  });
+  ])(
+    "changes the language on %s at %s, and reads on at the same place",
+    async ([path = "", anchor = "", target = ""], { openDocs }) => {
+      const { page } = await openDocs(path);
+      await page.locator(anchor).evaluate((heading) => heading.scrollIntoView());
+      await page.locator("[data-language]").click();
+      await page.waitForURL(`**${target}`);
+      const top = await page.locator(anchor).evaluate((heading) => heading.getBoundingClientRect().top);
+      expect(top).toBeGreaterThanOrEqual(0);
+      expect(top).toBeLessThan(DESKTOP.height / 2);
+    },
+  );
 
-  it("copies commands whole with a button, the address of this deployment in them", async () => {
-    const { page } = await open("/docs/", { permissions: ["clipboard-read", "clipboard-write"] });
+  it("copies commands whole with a button, the address of this deployment in them", async ({ worker, openDocs }) => {
+    const { page } = await openDocs("/docs/", { permissions: ["clipboard-read", "clipboard-write"] });
     await page.locator(".frame").first().hover();
     await page.getByRole("button", { name: "Copy" }).first().click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
@@ -218,19 +185,20 @@ describe("a newcomer", () => {
   });
 });
 
-it("puts the app of a link into commands and says so, and nothing that a shell would run", async () => {
-  const known = await open("/docs/?appid=another-shop&agent=7");
+it("puts the app of a link into commands and says so, and nothing that a shell would run", async ({ openDocs }) => {
+  const known = await openDocs("/docs/?appid=another-shop&agent=7");
   expect(await known.page.locator("main pre").first().textContent()).toContain("APPID=another-shop SECRET=YOUR_SECRET");
   expect(await known.page.locator("[data-own]").textContent()).toContain("another-shop");
   const bad = encodeURIComponent("$(touch pwned)");
-  const { page } = await open(`/docs/?appid=${bad}&agent=${encodeURIComponent("1; ls")}`);
+  const { page } = await openDocs(`/docs/?appid=${bad}&agent=${encodeURIComponent("1; ls")}`);
   expect(await page.locator("main").textContent()).not.toContain("pwned");
   expect(new Set(await page.locator("[data-agent]").allTextContents())).toEqual(new Set(["10411"]));
   expect(await page.locator("[data-own]").isVisible()).toBe(false);
   expect(addressOf(page)).toBe("/docs/");
 });
 
-it("leads from the addresses that the guide had to where the text stands now", async () => {
+it("leads from the addresses that the guide had to where the text stands now", async ({ openDocs }) => {
+  const { page } = await openDocs("/docs/");
   for (const [old, now] of [
     ["/docs/#sign", "/docs/integrating/"],
     ["/docs/#examples", "/docs/integrating/"],
@@ -239,20 +207,20 @@ it("leads from the addresses that the guide had to where the text stands now", a
     ["/docs/#refusals", "/docs/errors/"],
     ...Object.keys(WIRE_ERRORS).map((code) => [`/docs/#${code}`, `/docs/errors/#${code}`] as const),
   ] as const) {
-    const { page } = await open(old);
+    // A page of its own: from an address to the same one with another "#", no page is loaded.
+    await page.goto("about:blank");
+    await page.goto(old);
     await page.waitForURL(`**${now}`);
   }
 });
 
 describe("without a script", () => {
-  const still = () => open("/docs/integrating/", { javaScriptEnabled: false });
-
-  it("the programs show the chosen language", async () => {
+  it("the programs show the chosen language", async ({ openDocs }) => {
     for (const [path, kind] of [
       ["/docs/integrating/", "opens a session"],
       ["/docs/receiving/", "receives events"],
     ] as const) {
-      const { page } = await open(path, { javaScriptEnabled: false });
+      const { page } = await openDocs(path, { javaScriptEnabled: false });
       const shown = () => page.locator(".panels section:visible").getAttribute("aria-label");
       expect(await shown()).toBe(`Shell, ${kind}`);
       for (const language of ["Java", "Go", "PHP", "Python", "Node"]) {
@@ -262,8 +230,10 @@ describe("without a script", () => {
     }
   });
 
-  it("the reference, the errors and the other language are a link away, and the search lists all pages", async () => {
-    const { page } = await still();
+  it("the reference, the errors and the other language are a link away, and the search lists all pages", async ({
+    openDocs,
+  }) => {
+    const { page } = await openDocs("/docs/integrating/", { javaScriptEnabled: false });
     await page.locator("[data-language]").click();
     await page.waitForURL("**/docs/zh/integrating/");
     await page.locator("header nav").getByText("接口参考").click();

@@ -1,70 +1,23 @@
 /* biome-ignore-all lint/performance/useDomNodeTextContent: the tests compare the text that a reader sees. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
-import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
-import { openBrowser, PHONE, signedInPage } from "../support/open-browser.ts";
-import { violations } from "../support/violations.ts";
+import { it } from "./it.ts";
+import { SCRIPT_MODES } from "./script-modes.ts";
+import { faultsOf, follow, heading, press, secretOn, status } from "./steps.ts";
 
-let worker: BuiltWorker;
-let browser: Browser;
-
-beforeAll(async () => {
-  [worker, browser] = await Promise.all([startBuiltWorker({ homes: ["DB", "HOME_APAC"] }), openBrowser()]);
-});
-
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await worker?.close();
-});
-
-const heading = (page: Page) => page.locator("h1").innerText();
-const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
-const follow = (page: Page, name: string) => page.getByRole("link", { name, exact: true }).click();
-
-/** A site in `apac`, closed or not, and a site that is in the directory only. */
-async function provision() {
-  const open = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Tokyo", home: "apac" });
-  const closed = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Osaka", home: "apac" });
-  await worker.admin("PATCH", `/admin/sites/${closed.id}`, { status: "closed" });
-  const begun = await worker.env.DB?.prepare(
-    "INSERT INTO sites (name, home, first_chat_id, status, revision, created_at) VALUES ('Kyoto', 'apac', 1, 'creating', 0, 1) RETURNING id",
-  ).first<{ id: number }>();
-  const siteOf = ({ id }: { id: number }) => `/console/sites/${id}`;
-  return { open: siteOf(open), closed: siteOf(closed), begun: siteOf(begun ?? { id: 0 }) };
-}
-
-const everyPage = ({ open, closed, begun }: Awaited<ReturnType<typeof provision>>) => [
-  "/console",
-  open,
-  closed,
-  begun,
-  `${begun}/apps`,
-  `${open}/settings`,
-  `${closed}/settings`,
-  `${open}/close`,
-  `${open}/audit`,
-  "/console/audit",
-  "/console/homes",
-  "/console/homes/apac/restored",
-  "/console/homes/apac/restored?lift=x",
-  "/console/homes/apac/restored?lift=1000",
-];
-
-describe.each([
-  ["with script", true],
-  ["without script", false],
-])("an operator's walk through homes, %s", (_, javaScriptEnabled) => {
-  it("creates a site in a home, closes and opens it, sets its chat_id, finishes another, and refuses to reconcile an open home", async () => {
-    const { begun } = await provision();
-    const page = await signedInPage(browser, worker, { javaScriptEnabled });
-    const faults: string[] = [];
-    page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
-    page.on("pageerror", (error) => faults.push(error.message));
+describe.each(SCRIPT_MODES)("an operator's walk through homes, %s", (_, javaScriptEnabled) => {
+  it("creates a site in a home, closes and opens it, sets its chat_id, finishes another, and refuses to reconcile an open home", async ({
+    worker,
+    signedIn,
+  }) => {
+    const begun = await (worker.env.DB as D1Database)
+      .prepare(
+        `INSERT INTO sites (name, home, first_chat_id, status, revision, created_at)
+         VALUES ('Kyoto', 'apac', 1, 'creating', 0, 1) RETURNING id`,
+      )
+      .first<number>("id");
+    const page = await signedIn(worker, { javaScriptEnabled });
+    const faults = faultsOf(page);
 
     await page.locator("details.fold > summary").click();
     await page.getByLabel("Name").fill("Northwind Asia");
@@ -78,7 +31,7 @@ describe.each([
     await follow(page, "Apps");
     await page.getByLabel("Name").fill("Shop");
     await press(page, "Issue app");
-    const [appid, secret] = [await page.locator("#appid").innerText(), await page.locator("#secret").innerText()];
+    const [appid, secret] = [await page.locator("#appid").innerText(), await secretOn(page)];
     const client = new AgentSessionClient({ baseUrl: worker.url, appid, secret });
     await follow(page, "Agents");
     await page.getByLabel("ID", { exact: true }).fill("1");
@@ -91,7 +44,7 @@ describe.each([
     await follow(page, "Settings");
     await page.getByLabel("Next chat_id").fill("6000");
     await press(page, "Set the chat_id");
-    expect(await page.getByRole("status").innerText()).toBe("The next chat_id was set.");
+    expect(await status(page)).toBe("The next chat_id was set.");
     expect((await create()).envelope.data).toEqual({ chat_id: 6000 });
     await page.getByLabel("Next chat_id").fill("10");
     await page.getByLabel("Next chat_id").press("Enter");
@@ -107,9 +60,9 @@ describe.each([
     await press(page, "Open this site");
     expect((await create()).status).toBe(200);
 
-    await page.goto(begun);
+    await page.goto(`/console/sites/${begun}`);
     await press(page, "Finish this site");
-    expect(await page.getByRole("status").innerText()).toBe("The site was created.");
+    expect(await status(page)).toBe("The site was created.");
 
     await follow(page, "Homes");
     await follow(page, "It was restored… apac");
@@ -123,69 +76,25 @@ describe.each([
   });
 });
 
-describe.each([
-  ["with script", true],
-  ["without script", false],
-])("an operator's walk after the restore of a home, %s", (_, javaScriptEnabled) => {
-  it("reconciles the closed home, and shows the skipped ids in both languages", async () => {
-    const shut = await startBuiltWorker({ homes: ["DB", "HOME_APAC"], vars: { CLOSED_HOMES: "apac" } });
-    try {
-      await shut.admin("POST", "/admin/sites", { name: "Tokyo", home: "apac" });
-      const page = await signedInPage(browser, shut, { javaScriptEnabled });
-      await page.goto("/console/homes");
-      await follow(page, "It was restored… apac");
-      await page.getByLabel("Session numbers to skip (chat_id)").fill("300");
-      await press(page, "Go on…");
-      await press(page, "It was restored: skip now");
-      expect(await page.locator("main").innerText()).toContain(
-        "The sites of the home apac have skipped session numbers (chat_id)",
-      );
-      await page.reload();
-      await press(page, "中文");
-      expect(await page.locator(".notice").innerText()).toBe("数据库（home）apac 的站点已跳号（chat_id）");
-      const row = await (shut.env as unknown as Record<string, D1Database>).HOME_APAC?.prepare(
-        "SELECT chat_id_floor FROM home_sites",
-      ).first();
-      expect(row).toEqual({ chat_id_floor: 300 });
-    } finally {
-      await shut.close();
-    }
-  });
-});
-
-describe("the pages of homes", () => {
-  it("fit windows of any width without scrolling sideways", async () => {
-    const sites = await provision();
-    const page = await signedInPage(browser, worker);
-    for (const width of [1280, 900, 700, 390, 320]) {
-      await page.setViewportSize({ width, height: 800 });
-      for (const path of everyPage(sites)) {
-        await page.goto(path);
-        const beyond = await page.evaluate(
-          "document.documentElement.scrollWidth - document.documentElement.clientWidth",
-        );
-        expect([width, path, beyond]).toEqual([width, path, 0]);
-      }
-    }
-  });
-
-  it.each([
-    ["light", { colorScheme: "light" }],
-    ["dark", { colorScheme: "dark" }],
-    ["on a phone", { viewport: PHONE }],
-    ["Chinese", { locale: "zh-CN" }],
-  ] as const)("has no accessibility violation: %s", async (_, options) => {
-    const sites = await provision();
-    const page = await signedInPage(browser, worker, { ...options, bypassCSP: true } as never);
-    for (const path of everyPage(sites)) {
-      await page.goto(path);
-      expect([path, await violations(page)]).toEqual([path, []]);
-    }
-    await page.goto("/console/homes/apac/restored?lift=1000");
-    await page.locator("main form button").click();
-    expect(["settled", await violations(page)]).toEqual(["settled", []]);
-    await page.goto("/console");
-    for (const summary of await page.locator("summary").all()) await summary.click();
-    expect(["form", await violations(page)]).toEqual(["form", []]);
-  });
-});
+it.for(SCRIPT_MODES)(
+  "the sites of a closed home skip ids after its restore, which the page shows in both languages, %s",
+  async ([, javaScriptEnabled], { worker, signedIn }) => {
+    const { id } = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Tokyo", home: "shut" });
+    const page = await signedIn(worker, { javaScriptEnabled });
+    await page.goto("/console/homes");
+    await follow(page, "It was restored… shut");
+    await page.getByLabel("Session numbers to skip (chat_id)").fill("300");
+    await press(page, "Go on…");
+    await press(page, "It was restored: skip now");
+    expect(await page.locator("main").innerText()).toContain(
+      "The sites of the home shut have skipped session numbers (chat_id)",
+    );
+    await page.reload();
+    await press(page, "中文");
+    expect(await page.locator(".notice").innerText()).toBe("数据库（home）shut 的站点已跳号（chat_id）");
+    const floor = (worker.env as unknown as Record<string, D1Database>).HOME_SHUT?.prepare(
+      "SELECT chat_id_floor FROM home_sites WHERE site_id = ?",
+    );
+    expect(await floor?.bind(id).first("chat_id_floor")).toBe(300);
+  },
+);

@@ -1,23 +1,8 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, signedInPage } from "../support/open-browser.ts";
-import { type BigWorld, startBigWorld } from "./big-world.ts";
-
-let world: BigWorld;
-let browser: Browser;
-
-beforeAll(async () => {
-  [world, browser] = await Promise.all([startBigWorld(), openBrowser()]);
-});
-
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await world?.close();
-});
+import type { Page } from "playwright-core";
+import { describe, expect } from "vitest";
+import { it } from "./it.ts";
+import { PAGES } from "./pages.ts";
+import { SCRIPT_MODES } from "./script-modes.ts";
 
 /** What has the focus, and whether a ring around it is drawn. */
 const focused = (page: Page) =>
@@ -37,25 +22,14 @@ const press = async (page: Page, ...keys: string[]) => {
   for (const key of keys) await page.keyboard.press(key);
 };
 
-/** The lists, with the address of each. */
-const LISTS: [name: string, at: (world: BigWorld) => string][] = [
-  ["sites", () => "/console"],
-  ["sessions", ({ sites }) => `${sites.busy}/sessions`],
-  ["apps", ({ sites }) => `${sites.busy}/apps`],
-  ["agents", ({ sites }) => `${sites.busy}/agents`],
-  ["webhooks", ({ sites }) => `${sites.busy}/webhooks`],
-  ["refused calls", ({ sites }) => `${sites.busy}/refusals`],
-  ["audit log", () => "/console/audit"],
-  ["tokens", () => "/console/tokens"],
-];
+const LISTS = PAGES.filter(({ name }) =>
+  ["sites", "sessions", "apps", "agents", "webhooks", "refusals", "audit-all", "tokens"].includes(name),
+);
 
-describe.each([
-  ["with script", true],
-  ["without script", false],
-])("by keys alone, %s", (_, javaScriptEnabled) => {
-  it("the first Tab of a page is the way to its heading", async () => {
-    const page = await signedInPage(browser, world.worker, { javaScriptEnabled });
-    for (const [name, at] of LISTS) {
+describe.each(SCRIPT_MODES)("by keys alone, %s", (_, javaScriptEnabled) => {
+  it("the first Tab of a page is the way to its heading", async ({ world, signedIn }) => {
+    const page = await signedIn(world.worker, { javaScriptEnabled });
+    for (const { name, at } of LISTS) {
       await page.goto(at(world));
       await press(page, "Tab");
       expect([name, await focused(page)]).toEqual([name, expect.objectContaining({ tag: "a", hasRing: true })]);
@@ -64,9 +38,9 @@ describe.each([
     }
   });
 
-  it("three Tabs lead to the first row of a list", async () => {
-    const page = await signedInPage(browser, world.worker, { javaScriptEnabled });
-    for (const [name, at] of LISTS) {
+  it("three Tabs lead to the first row of a list", async ({ world, signedIn }) => {
+    const page = await signedIn(world.worker, { javaScriptEnabled });
+    for (const { name, at } of LISTS) {
       await page.goto(at(world));
       await press(page, "Tab", "Tab", "Enter");
       expect([name, await focused(page)]).toEqual([name, expect.objectContaining({ id: "list" })]);
@@ -75,8 +49,8 @@ describe.each([
     }
   });
 
-  it("the actions of a row open, and lead to the next row when they are closed", async () => {
-    const page = await signedInPage(browser, world.worker, { javaScriptEnabled });
+  it("the actions of a row open, and lead to the next row when they are closed", async ({ world, signedIn }) => {
+    const page = await signedIn(world.worker, { javaScriptEnabled });
     await page.goto(`${world.sites.busy}/agents`);
     const menu = page.locator("details.menu").first();
     await menu.locator("summary").focus();
@@ -93,9 +67,9 @@ describe.each([
 });
 
 describe("the key /", () => {
-  it("leads to the search from any page, and is a letter where one types", async () => {
-    const page = await signedInPage(browser, world.worker);
-    for (const [name, at] of LISTS) {
+  it("leads to the search from any page, and is a letter where one types", async ({ world, signedIn }) => {
+    const page = await signedIn(world.worker);
+    for (const { name, at } of LISTS) {
       await page.goto(at(world), { waitUntil: "load" });
       await press(page, "/");
       expect([name, await focused(page)]).toEqual([name, expect.objectContaining({ id: "find", hasRing: true })]);

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { startBuiltWorker } from "../support/built-worker.ts";
-import { DESKTOP, openBrowser, PHONE, signedInPage } from "../support/open-browser.ts";
+import { DESKTOP, newPage, openBrowser, PHONE, signIn } from "../support/open-browser.ts";
 import { settled } from "../support/settled.ts";
 import { startBigWorld } from "./big-world.ts";
 import { PAGES } from "./pages.ts";
@@ -57,7 +57,8 @@ async function shootReadme(browser: Browser): Promise<void> {
       phone: { viewport: PHONE, deviceScaleFactor: 2 },
     } as const;
     for (const [theme, options] of Object.entries(themes)) {
-      const page = await signedInPage(browser, worker, { timezoneId: "UTC", ...options });
+      const page = await newPage(browser, worker, { timezoneId: "UTC", ...options });
+      await signIn(page, worker.adminToken);
       await page.clock.setFixedTime(SHOWN * 1000);
       const shoot = async (name: string) => {
         await settled(page);
@@ -97,13 +98,14 @@ async function shootBigWorld(browser: Browser): Promise<void> {
       for (const theme of only(["light", "dark"], values.theme)) {
         for (const width of only(["390", "1280"], values.width)) {
           const isPhone = Number(width) < 700;
-          const page = await signedInPage(browser, world.worker, {
+          const page = await newPage(browser, world.worker, {
             timezoneId: "UTC",
             locale: lang === "zh" ? "zh-CN" : "en-GB",
             colorScheme: theme === "dark" ? "dark" : "light",
             viewport: { width: Number(width), height: isPhone ? 664 : DESKTOP.height },
             deviceScaleFactor: isPhone ? 2 : 1,
           });
+          await signIn(page, world.worker.adminToken);
           await page.clock.setFixedTime(SHOWN * 1000);
           for (const { name, open } of pages) {
             // One page that is not as expected does not keep the others from their pictures.

@@ -1,47 +1,32 @@
 /* biome-ignore-all lint/performance/useDomNodeTextContent: the tests compare the text that a reader sees. */
-import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
-import { openBrowser, PHONE, signedInPage } from "../support/open-browser.ts";
-import { violations } from "../support/violations.ts";
-
-let worker: BuiltWorker;
-let browser: Browser;
-
-beforeAll(async () => {
-  [worker, browser] = await Promise.all([startBuiltWorker(), openBrowser()]);
-});
-
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await worker?.close();
-});
+import { describe, expect } from "vitest";
+import type { BuiltWorker } from "../support/built-worker.ts";
+import { PHONE } from "../support/open-browser.ts";
+import { it } from "./it.ts";
+import { SCRIPT_MODES } from "./script-modes.ts";
+import { press, unfold } from "./steps.ts";
 
 const PATH = "/console/tokens";
 
-const namesOf = async () =>
+const namesOf = async (worker: BuiltWorker) =>
   (await worker.admin<{ items: { name: string }[] }>("GET", "/admin/tokens?limit=100")).items.map(({ name }) => name);
 
-const statusWith = async (token: string) =>
+const statusWith = async (worker: BuiltWorker, token: string) =>
   (await fetch(new URL("/admin/sites", worker.url), { headers: { authorization: `Bearer ${token}` } })).status;
 
 describe("a new token", () => {
-  it("is copied by a press of its button, works, and is not shown again by a reload", async () => {
-    const page = await signedInPage(browser, worker, { permissions: ["clipboard-read", "clipboard-write"] });
+  it("is copied by a press of its button, works, and is not shown again by a reload", async ({ worker, signedIn }) => {
+    const page = await signedIn(worker, { permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(PATH);
+    await unfold(page, "Make a token");
     await page.getByLabel("Name").fill("Copied");
-    await page.getByRole("button", { name: "Make the token" }).click();
+    await press(page, "Make the token");
     await page.locator("#token").waitFor();
-    expect(await violations(page)).toEqual([]);
-    await page.getByRole("button", { name: "Copy Token" }).click();
+    await press(page, "Copy Token");
     await page.getByRole("button", { name: "Copied" }).waitFor();
     const token = await page.evaluate<string>("navigator.clipboard.readText()");
     expect(token).toBe(await page.locator("#token").innerText());
-    expect(await statusWith(token)).toBe(200);
+    expect(await statusWith(worker, token)).toBe(200);
 
     await page.reload();
     expect(new URL(page.url()).pathname).toBe(PATH);
@@ -51,23 +36,19 @@ describe("a new token", () => {
     const row = page.locator("tr", { hasText: "Copied" });
     await row.locator("details.menu > summary").click();
     await row.getByRole("link", { name: "Delete" }).click();
-    expect(await violations(page)).toEqual([]);
-    await page.getByRole("button", { name: "Delete" }).click();
+    await press(page, "Delete");
     await page.getByText("The token was deleted").waitFor();
-    expect(await statusWith(token)).toBe(401);
-    expect(await namesOf()).not.toContain("Copied");
+    expect(await statusWith(worker, token)).toBe(401);
+    expect(await namesOf(worker)).not.toContain("Copied");
   });
 
-  it.each([
-    ["with script", true],
-    ["without script", false],
-  ])("is one after a double click, %s", async (name, javaScriptEnabled) => {
-    const page = await signedInPage(browser, worker, { javaScriptEnabled, viewport: PHONE });
+  it.for(SCRIPT_MODES)("is one after a double click, %s", async ([name, javaScriptEnabled], { worker, signedIn }) => {
+    const page = await signedIn(worker, { javaScriptEnabled, viewport: PHONE });
     await page.goto(PATH);
-    if ((await page.locator("details.fold[open]").count()) === 0) await page.locator("details.fold > summary").click();
+    await unfold(page, "Make a token");
     await page.getByLabel("Name").fill(name);
     await page.getByRole("button", { name: "Make the token" }).dblclick();
     await page.locator("#token, .notice.bad").first().waitFor();
-    expect((await namesOf()).filter((each) => each === name)).toHaveLength(1);
+    expect((await namesOf(worker)).filter((each) => each === name)).toHaveLength(1);
   });
 });

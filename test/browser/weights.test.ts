@@ -1,23 +1,7 @@
 import { gzipSync } from "node:zlib";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, signedInPage } from "../support/open-browser.ts";
-import { type BigWorld, startBigWorld } from "./big-world.ts";
+import { describe, expect } from "vitest";
+import { it } from "./it.ts";
 import { PAGES } from "./pages.ts";
-
-let world: BigWorld;
-let browser: Browser;
-let page: Page;
-
-beforeAll(async () => {
-  [world, browser] = await Promise.all([startBigWorld(), openBrowser()]);
-  page = await signedInPage(browser, world.worker);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await world?.close();
-});
 
 /** The most bytes over the wire, by what they are. */
 const MOST = { html: 10_000, css: 10_000, js: 3_000 };
@@ -32,7 +16,11 @@ const loadedBy = (html: string) =>
   [...html.matchAll(/<(?:link|script|img|iframe)[^>]* (?:src|href)="([^"]+)"/g)].map(([, address = ""]) => address);
 
 describe("what a page weighs", () => {
-  it("is under 10 kB of HTML, with 50 rows too, beside one style, one script and one icon", async () => {
+  it("is under 10 kB of HTML, with 50 rows too, beside one style, one script and one icon", async ({
+    world,
+    signedIn,
+  }) => {
+    const page = await signedIn(world.worker);
     const weights: [name: string, bytes: number][] = [];
     for (const { name, at } of PAGES) {
       const body = await (await page.request.get(at(world))).body();
@@ -44,7 +32,8 @@ describe("what a page weighs", () => {
     expect(weights.filter(([, bytes]) => bytes >= MOST.html)).toEqual([]);
   });
 
-  it("is little more for the style and the script, which the browser keeps for good", async () => {
+  it("is little more for the style and the script, which the browser keeps for good", async ({ world, signedIn }) => {
+    const page = await signedIn(world.worker);
     const asked: URL[] = [];
     page.on("request", (request) => asked.push(new URL(request.url())));
     await page.goto(`${world.sites.busy}/sessions`, { waitUntil: "networkidle" });

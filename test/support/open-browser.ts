@@ -19,17 +19,22 @@ export function openBrowser(): Promise<Browser> {
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
-/** A page of a new profile, signed in to the console. */
-export async function signedInPage(
+/** A page of a new profile, and of that Worker's addresses. */
+export async function newPage(
   browser: Browser,
-  worker: { url: string; adminToken: string },
+  { url }: { url: string },
   options: BrowserContextOptions = {},
 ): Promise<Page> {
-  const context = await browser.newContext({ baseURL: worker.url, locale: "en-GB", viewport: DESKTOP, ...options });
-  const page = await context.newPage();
+  const context = await browser.newContext({ baseURL: url, locale: "en-GB", viewport: DESKTOP, ...options });
+  // A machine that has more to do may need longer than Playwright's half a minute.
+  context.setDefaultTimeout(90_000);
+  return context.newPage();
+}
+
+/** Fills in the form of the sign-in page, and waits for the console's first page. */
+export async function signIn(page: Page, adminToken: string): Promise<void> {
   await page.goto("/console/sign-in");
-  await page.locator("input[name=token]").fill(worker.adminToken);
+  await page.locator("input[name=token]").fill(adminToken);
   await page.locator("main button").click();
   await page.waitForURL("**/console");
-  return page;
 }

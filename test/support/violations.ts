@@ -7,13 +7,20 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 type Violation = { id: string; nodes: { html: string; failureSummary: string }[] };
 
-const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+const OPTIONS = {
+  runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] },
+  resultTypes: ["violations"],
+};
 
 /** axe-core's findings against WCAG 2.2 A and AA and its own best practices, once the page has its style. */
 export async function violations(page: Page): Promise<string[]> {
   await settled(page);
+  return violationsNow(page);
+}
+
+/** What axe-core finds on the page as it stands. */
+export async function violationsNow(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
-  const options = { runOnly: { type: "tag", values: TAGS } };
-  const found = await page.evaluate<{ violations: Violation[] }>(`axe.run(${JSON.stringify(options)})`);
+  const found = await page.evaluate<{ violations: Violation[] }>(`axe.run(${JSON.stringify(OPTIONS)})`);
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
 }

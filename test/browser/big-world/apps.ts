@@ -13,8 +13,8 @@ type Admin = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
 /** Eight apps: four that call, of which one has an overlap that runs and one an overlap that ended; two revoked; two with long names. */
 export async function seedApps(admin: Admin, db: D1Database, siteId: number) {
-  const issue = async (name: string) => {
-    const appid = digits(name);
+  const issue = async (name: string, length = 32) => {
+    const appid = digits(name, length);
     const given = { name, appid, secret: `secret of ${appid}, for pictures only` };
     return admin<{ appid: string; secret: string }>("POST", `/admin/sites/${siteId}/apps`, given);
   };
@@ -23,12 +23,12 @@ export async function seedApps(admin: Admin, db: D1Database, siteId: number) {
   const mobile = await issue("Mobile app");
   const till = await issue("门店收银系统");
   const long = await issue("Integration of the customer relationship management system with the ticket desk, night");
-  await issue("Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamten");
+  await issue("Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamten".padEnd(100, "W"), 64);
   for (const name of ["Old CRM", "Trial of 2024"]) await admin("DELETE", `/admin/apps/${(await issue(name)).appid}`);
   const rotate = ({ appid }: { appid: string }) =>
     admin<{ secret: string }>("POST", `/admin/apps/${appid}/rotate`, { overlap_seconds: 86_400 });
   const overlappingApp = { ...warehouse, previousSecret: warehouse.secret, secret: (await rotate(warehouse)).secret };
-  const mobileApp = { ...mobile, secret: (await rotate(mobile)).secret };
+  await rotate(mobile);
   const set = (changes: string, ...values: unknown[]) =>
     db
       .prepare(`UPDATE apps SET ${changes}`)
@@ -51,9 +51,9 @@ export async function seedApps(admin: Admin, db: D1Database, siteId: number) {
   });
   return {
     active,
+    shopApp: shop,
     till,
     overlappingApp,
-    mobileApp,
     shop: shop.appid,
     overlapping: warehouse.appid,
     overlapEnded: mobile.appid,

@@ -13,7 +13,7 @@ const CUSTOMERS = [
   "Íñigo Álvarez",
   "أمينة الزهراني",
   "<script>alert(1)</script>",
-  "Wolfeschlegelsteinhausenberger",
+  "W".repeat(30),
   "O'Connor & Söhne",
   "רחל לוי",
   "🦊 Fox",
@@ -28,7 +28,7 @@ const TITLES = [
   undefined,
   `A title of 120 letters, such as people write who put the whole story of their order into the one line they are given, ok`,
   "Charger does not charge",
-  "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunter",
+  "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunter".padEnd(120, "W"),
   "لم يصل الطرد بعد، أين هو؟",
   undefined,
   `<script>document.title = "ran"</script>`,
@@ -129,7 +129,11 @@ export async function seedSessions(
 }
 
 /** The id that the caller's own system has for a customer. */
-export const customerOf = (index: number): string => `customer_${String(index + 1).padStart(3, "0")}`;
+export const customerOf = (index: number): string =>
+  index === LONG_ID ? "a".repeat(64) : `customer_${String(index + 1).padStart(3, "0")}`;
+
+/** The customer whose id is as long as an id may be. */
+const LONG_ID = 55;
 
 const autoTitleOf = (id: number) => {
   const [line = ""] = pick(CONTENTS, id).split("\n");

@@ -1,12 +1,11 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, signedInPage } from "../support/open-browser.ts";
+import { describe, expect } from "vitest";
+import { newPage, signIn } from "../support/open-browser.ts";
 import { settled } from "../support/settled.ts";
-import { type BigWorld, startBigWorld } from "./big-world.ts";
+import { violations } from "../support/violations.ts";
+import { it } from "./it.ts";
 import { PAGES } from "./pages.ts";
-
-let world: BigWorld;
-let browser: Browser;
+import { POSTED_PAGES } from "./posted-pages.ts";
+import { unfoldAll } from "./steps.ts";
 
 /** The pages whose matter is their list. */
 const LISTS = [
@@ -30,7 +29,18 @@ const WITH_BARS = "homes";
 const PHONE = { width: 390, height: 664 };
 const DESKTOP = { width: 1280, height: 800 };
 const WINDOWS = [DESKTOP, { width: 768, height: 1024 }, PHONE, { width: 320, height: 568 }];
-const LOCALES = ["en-GB", "zh-CN"];
+/** Those in which an unfolded page has the least room for what is beside each other. */
+const TIGHT_WINDOWS = [
+  { width: 900, height: 800 },
+  { width: 700, height: 800 },
+  { width: 320, height: 568 },
+];
+
+/** Together they have each language, each theme and each size. */
+const VIEWS = [
+  { locale: "en-GB", colorScheme: "light", viewport: DESKTOP },
+  { locale: "zh-CN", colorScheme: "dark", viewport: PHONE },
+] as const;
 
 interface Row {
   height: number;
@@ -77,27 +87,38 @@ const MEASURE = `(() => {
 
 /** Every page, in every window and language: measured once, because to open them all takes a while. */
 const measured: Measured[] = [];
+/** How far each unfolded page goes beyond a window. */
+const unfolded: Pick<Measured, "name" | "locale" | "width" | "beyond" | "widest">[] = [];
+/** What axe finds on each page, unfolded. */
+const found: [name: string, locale: string, violations: string[]][] = [];
 
-beforeAll(async () => {
-  [world, browser] = await Promise.all([startBigWorld(), openBrowser()]);
-  for (const locale of LOCALES) {
-    const page = await signedInPage(browser, world.worker, { locale });
+it.beforeAll(async ({ browser, world }) => {
+  for (const { viewport, ...view } of VIEWS) {
+    const page = await newPage(browser, world.worker, { ...view, viewport });
+    await signIn(page, world.worker.adminToken);
+    const { locale } = view;
+    const measure = async (list: object[], name: string, windows: typeof WINDOWS) => {
+      for (const window of windows) {
+        await page.setViewportSize(window);
+        list.push({ name, locale, width: window.width, ...(await page.evaluate<object>(MEASURE)) });
+      }
+      await page.setViewportSize(viewport);
+    };
     for (const { name, at } of PAGES) {
       await page.goto(at(world));
       await settled(page);
-      for (const viewport of WINDOWS) {
-        await page.setViewportSize(viewport);
-        const found = await page.evaluate<Omit<Measured, "name" | "locale" | "width">>(MEASURE);
-        measured.push({ name, locale, width: viewport.width, ...found });
-      }
+      await measure(measured, name, WINDOWS);
+      await unfoldAll(page);
+      await measure(unfolded, name, TIGHT_WINDOWS);
+      found.push([name, locale, await violations(page)]);
     }
+    for (const { name, open } of POSTED_PAGES) {
+      await open(page, world);
+      found.push([name, locale, await violations(page)]);
+    }
+    await page.context().close();
   }
-}, 300_000);
-
-afterAll(async () => {
-  await browser?.close();
-  await world?.close();
-});
+}, 900_000);
 
 const inWindow = ({ width }: { width: number }) => measured.filter((each) => each.width === width);
 
@@ -132,9 +153,16 @@ it("every navigation is one line, in any window", () => {
   expect(high.map(({ name, locale, width, navigations }) => `${name} ${locale} ${width} ${navigations}`)).toEqual([]);
 });
 
-it("no page scrolls sideways, in any window", () => {
-  const wide = measured.filter(({ beyond }) => beyond > 0);
+it("no page scrolls sideways, folded or unfolded, in any window", () => {
+  const wide = [measured, unfolded].flat().filter(({ beyond }) => beyond > 0);
   expect(
     wide.map(({ name, locale, width, beyond, widest }) => `${name} ${locale} ${width} +${beyond} ${widest}`),
   ).toEqual([]);
+});
+
+it("no page has an accessibility violation, and none that a form leads to", () => {
+  expect(found.map(([name]) => name)).toEqual(
+    VIEWS.flatMap(() => [PAGES, POSTED_PAGES].flat().map(({ name }) => name)),
+  );
+  expect(found.filter(([, , violations]) => violations.length > 0)).toEqual([]);
 });

@@ -1,0 +1,59 @@
+import type { BrowserContext, BrowserContextOptions } from "playwright-core";
+import { it as plain } from "vitest";
+import { startBuiltWorker } from "../support/built-worker.ts";
+import { newPage, openBrowser, signIn } from "../support/open-browser.ts";
+import { startBigWorld } from "./big-world.ts";
+import { docsPage } from "./docs-page.ts";
+
+/** Who answers a page. */
+type Served = Parameters<typeof newPage>[1];
+
+/**
+ * A test in a real browser. The first test that asks for `browser`, `worker` or `world` starts it, and all files of a run share it: a
+ * test makes its own site, and looks at that site's rows alone. What a test has opened is closed when it ends.
+ *
+ * - `worker` is the Worker as it is deployed. It has the homes `main` and `apac`, and the home `shut` that is closed.
+ * - `world` is a Worker of its own, because its clock stands still. Only what may be there twice is added to it.
+ * - `open` makes a page of a new profile, `signedIn` signs it in, and `openDocs` opens a page of the docs in it.
+ */
+export const it = plain
+  // biome-ignore-start lint/correctness/noEmptyPattern: vitest reads here which other parts a part needs
+  .extend("browser", { scope: "worker" }, async ({}, { onCleanup }) => {
+    const browser = await openBrowser();
+    onCleanup(() => browser.close());
+    return browser;
+  })
+  .extend("worker", { scope: "worker" }, async ({}, { onCleanup }) => {
+    const vars = { CLOSED_HOMES: "shut", WEBHOOK_LOOPBACK: "allow" };
+    const worker = await startBuiltWorker({ homes: ["DB", "HOME_APAC", "HOME_SHUT"], vars });
+    onCleanup(worker.close);
+    return worker;
+  })
+  .extend("world", { scope: "worker" }, async ({}, { onCleanup }) => {
+    const world = await startBigWorld();
+    onCleanup(world.close);
+    return world;
+  })
+  // biome-ignore-end lint/correctness/noEmptyPattern: as above
+  .extend("open", async ({ browser }, { onCleanup }) => {
+    const contexts: BrowserContext[] = [];
+    onCleanup(async () => {
+      for (const context of contexts) await context.close();
+    });
+    return async (by: Served, options: BrowserContextOptions = {}) => {
+      const page = await newPage(browser, by, options);
+      contexts.push(page.context());
+      return page;
+    };
+  })
+  .extend("signedIn", ({ open }) => {
+    return async (by: Served & { adminToken: string }, options: BrowserContextOptions = {}) => {
+      const page = await open(by, options);
+      await signIn(page, by.adminToken);
+      return page;
+    };
+  })
+  .extend("openDocs", ({ worker, open }) => {
+    return async (path: string, options: BrowserContextOptions = {}) =>
+      docsPage(await open(worker, options), worker.url, path);
+  });
