@@ -134,6 +134,7 @@ async function countLeft(): Promise<number | null> {
 interface Seen {
   statements: number;
   rowsRead: number;
+  rowsWritten: number;
 }
 
 /** A database that counts each statement, alone or in a batch, and fails the statements that contain a given text. */
@@ -141,14 +142,17 @@ function watched(
   failing?: { naming: string; times: number; error: string },
   real = env.DB,
 ): { db: D1Database; seen: Seen } {
-  const seen: Seen = { statements: 0, rowsRead: 0 };
+  const seen: Seen = { statements: 0, rowsRead: 0, rowsWritten: 0 };
   const texts = new WeakMap<object, string>();
   const send = async (statements: D1PreparedStatement[]) => {
     seen.statements += statements.length;
     const named = statements.some((each) => texts.get(each)?.includes(failing?.naming ?? ""));
     if (failing !== undefined && named && failing.times-- > 0) throw new Error(failing.error);
     const results = await real.batch<Record<string, unknown>>(statements);
-    for (const { meta } of results) seen.rowsRead += meta.rows_read;
+    for (const { meta } of results) {
+      seen.rowsRead += meta.rows_read;
+      seen.rowsWritten += meta.rows_written;
+    }
     return results;
   };
   const prepare = (text: string) => ({
@@ -274,6 +278,15 @@ describe("prune", () => {
     // when it is removed.
     expect(rowsRead).toBeLessThanOrEqual(6 * 2 * chunks * CHUNK_ROWS + 100);
     expect(rowsRead).toBeGreaterThanOrEqual(2 * chunks * CHUNK_ROWS);
+  });
+
+  it("writes at most a tenth of a row for each nonce to count it, besides the nonce that it removes", async () => {
+    const { db, seen } = watched();
+    const expired = 2_000;
+    await putManyNonces("a", expired, expired + 1);
+    expect((await pruned(NOW, { chunkRows: 10_000 }, db)).nonces).toBe(expired);
+    expect(seen.rowsWritten).toBeGreaterThan(expired);
+    expect(seen.rowsWritten).toBeLessThanOrEqual(1.1 * expired);
   });
 });
 

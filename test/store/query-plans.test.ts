@@ -163,6 +163,19 @@ describe("the query plans of the signed path", () => {
     ]);
     expect(await rowsRead(world)).toEqual(small);
   });
+
+  it("read the same without the planner's statistics", async () => {
+    const world = await World.create();
+    await world.chatId();
+    const before = await rowsRead(world);
+    const { results } = await env.DB.prepare("SELECT tbl, idx, stat FROM sqlite_stat1").all<Record<string, string>>();
+    expect(results).not.toEqual([]);
+    const plan = (...sql: D1PreparedStatement[]) => env.DB.batch([...sql, env.DB.prepare("ANALYZE sqlite_schema")]);
+    await plan(env.DB.prepare("DELETE FROM sqlite_stat1"));
+    expect(await rowsRead(world)).toEqual(before);
+    const insert = env.DB.prepare("INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (?, ?, ?)");
+    await plan(...results.map(({ tbl, idx, stat }) => insert.bind(tbl, idx, stat)));
+  });
 });
 
 /** Runs an operators' call on both homes, and returns the statements that reached either. */

@@ -6,7 +6,9 @@ import * as erasureTables from "../../src/store/erasure-schema.ts";
 import * as operatorTables from "../../src/store/operator-schema.ts";
 import * as tables from "../../src/store/schema.ts";
 import * as usageTables from "../../src/store/usage-schema.ts";
+import { eventsOn } from "../support/customers.ts";
 import { databaseOf } from "../support/homes.ts";
+import { newWebhook } from "../support/new-webhook.ts";
 import { replacing } from "../support/replacing.ts";
 import { World } from "../support/world.ts";
 
@@ -201,23 +203,28 @@ describe("the migrated database", () => {
 });
 
 describe("the rows that a create with two agents writes", () => {
-  it("are seven at most, for a new and for a known customer, in any home", async () => {
-    for (const home of ["main", "apac"]) {
-      const written: number[] = [];
-      const db = databaseOf(home);
-      const batch = async (statements: D1PreparedStatement[]) => {
-        const results = await db.batch(statements);
-        written.push(results.reduce((sum, { meta }) => sum + meta.rows_written, 0));
-        return results;
-      };
-      const binding = home === "main" ? "DB" : "HOME_APAC";
-      const world = await World.create({ [binding]: replacing(db, { batch }) }, home);
-      await world.chatId();
-      await world.chatId();
-      const { customers, sessions, participants } = await world.stored();
-      expect([customers.length, sessions.length, participants.length]).toEqual([1, 2, 2]);
-      expect(written).toHaveLength(2);
-      expect(Math.max(...written)).toBeLessThanOrEqual(ROWS_PER_CREATE);
-    }
+  it.each<[string, string, number, ((world: World) => Promise<unknown>) | undefined, string?]>([
+    ["main", "no events", ROWS_PER_CREATE, undefined],
+    ["apac", "no events", ROWS_PER_CREATE, undefined],
+    ["main", "no events, under Idempotency-Keys", ROWS_PER_CREATE + 1, undefined, "key"],
+    ["main", "events", ROWS_PER_CREATE + 1, eventsOn],
+    ["apac", "events and a webhook", ROWS_PER_CREATE + 3, newWebhook],
+  ])("in %s with %s are %i at most, in one batch, for a new and for a known customer", async (...given) => {
+    const [home, , most, prepare = async () => {}, key] = given;
+    const written: number[] = [];
+    const db = databaseOf(home);
+    const batch = async (statements: D1PreparedStatement[]) => {
+      const results = await db.batch(statements);
+      written.push(results.reduce((sum, { meta }) => sum + meta.rows_written, 0));
+      return results;
+    };
+    const binding = home === "main" ? "DB" : "HOME_APAC";
+    const world = await World.create({ [binding]: replacing(db, { batch }) }, home);
+    await prepare(world);
+    for (const call of [1, 2]) await world.create({}, key === undefined ? {} : { "idempotency-key": `${key}-${call}` });
+    const { customers, sessions, participants } = await world.stored();
+    expect([customers.length, sessions.length, participants.length]).toEqual([1, 2, 2]);
+    expect(written).toHaveLength(2);
+    expect(Math.max(...written)).toBeLessThanOrEqual(most);
   });
 });

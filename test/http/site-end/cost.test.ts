@@ -36,14 +36,15 @@ const deliver = ({ siteId }: World, webhookId: string) =>
     .run();
 
 /** What one run costs in which the first so many sessions of a site are older than a day. Sessions of no other site are. */
-async function costOf(world: World, gone: number): Promise<{ removed: number; read: number; statements: number }> {
-  let [removed, read, statements] = [0, 0, 0];
+async function costOf(world: World, gone: number) {
+  let [removed, read, written, statements] = [0, 0, 0, 0];
   const { db } = countingDb(databaseOf(HOME), {
     before: (count) => {
       statements += count;
     },
     after: ({ meta }) => {
       read += meta.rows_read;
+      written += meta.rows_written;
     },
   });
   await patchSite(world, { retention_days: 1 });
@@ -53,14 +54,16 @@ async function costOf(world: World, gone: number): Promise<{ removed: number; re
   for await (const count of pruneSessions(run, db, { home: HOME })) removed += count;
   expect(900 - run.left).toBe(statements);
   await patchSite(world, { retention_days: null });
-  return { removed, read, statements };
+  return { removed, read, written, statements };
 }
 
 describe("when 400 sessions go", () => {
-  it("reads at most 60 rows for each, and no more on a site with six times the sessions", async () => {
+  it("reads at most 60 rows and writes at most 6 for each, and no more on a site with six times the sessions", async () => {
     const [few, many] = [await costOf(await siteWith(600), GONE), await costOf(await siteWith(3_600), GONE)];
     expect([few.removed, many.removed]).toEqual([GONE, GONE]);
     expect(few.read).toBeLessThan(60 * GONE);
+    expect(few.written).toBeLessThan(6 * GONE);
+    expect(many.written).toBe(few.written);
     expect(many.read).toBeLessThan(1.05 * few.read);
   });
 
