@@ -10,14 +10,6 @@ import { IDEMPOTENCY_SECONDS } from "../src/signed/idempotency-key.ts";
 import { NONCE_SECONDS } from "../src/signed/kv-nonces.ts";
 import { TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS } from "../src/store/run-batch.ts";
 import { MOST_ATTEMPTS, nextAttemptAt } from "../src/webhooks/schedule.ts";
-import {
-  dollarsAMonth,
-  dollarsPerMillion,
-  OPERATIONS_A_MESSAGE,
-  PRICES,
-  QUEUE_OPERATIONS_PER_MILLION,
-  RATES,
-} from "./bench/prices.ts";
 import { anchorsOf, brokenLinks, linksOf, rowsOf } from "./support/markdown.ts";
 
 /** The pages, by their paths from the project's folder. */
@@ -73,7 +65,6 @@ const README = textOf("README.md");
 const CONTRACT = textOf("docs/contract.md");
 const INTEGRATING = textOf("docs/integrating.md");
 const RETRYING = textOf("docs/retrying.md");
-const SCALE = textOf("docs/scale.md");
 const OPERATING = textOf("docs/operating.md");
 const DEPLOYING = textOf("docs/deploying.md");
 const WRANGLER = textOf("wrangler.toml", SETTINGS);
@@ -207,15 +198,6 @@ describe("the page on architecture", () => {
     const [layout = ""] = rest.split(/^ {4}migrations\/ /m);
     const named = [...layout.matchAll(/^ {6}([\w.-]+(?:\/|\.ts)) /gm)].map(([, part]) => part);
     expect(named.sort()).toEqual([...parts].sort());
-  });
-});
-
-describe("the numbers of the README", () => {
-  it("are those of the page on numbers", () => {
-    const [, table = ""] = README.split("\n## Numbers\n");
-    const results = rowsOf(table.split("\n## ")[0] ?? "").flatMap(([, result = ""]) => result.split(", "));
-    expect(results.length).toBeGreaterThan(7);
-    expect(results.filter((result) => !textOf("docs/numbers.md").includes(result))).toEqual([]);
   });
 });
 
@@ -408,113 +390,6 @@ describe("how long events are tried", () => {
     const steps = pauses.map(inWords);
     expect(JSON.stringify(document)).toContain(`after ${steps.slice(0, -1).join(", ")} and ${steps.at(-1)}`);
     expect(textOf("docs/decisions.md")).toContain(`| after ${steps.join(", ")}, each ± 10 %`);
-  });
-});
-
-describe("a month's bill", () => {
-  it("is what the prices make of the rows that the page says", () => {
-    const said = "writes 7 rows and reads 24, and pruning its `ranstr` writes one more";
-    expect(inOneLine(SCALE)).toContain(said);
-    expect(SCALE).toContain("0.5 ms of CPU each");
-    expect(textOf("docs/numbers.md")).toContain("| a create of a site without events | 7 | 24 | 1 |");
-    const bills = (nonces: number) => {
-      const used = { requests: 1, cpuMs: 0.5, rowsWritten: 7 + 1, rowsRead: 24, kvReads: nonces, kvWrites: nonces };
-      return RATES.map((rate) => dollarsAMonth(used, rate));
-    };
-    const sum = (bill: Record<string, number>) => Object.values(bill).reduce((total, part) => total + part, 0);
-    const row = (name: string, dollars: number[], bold = "") =>
-      `| ${bold}${name}${bold} | ${dollars.map((each) => `${bold}${grouped(Math.round(each))}${bold}`).join(" | ")} |`;
-    const bill = bills(1);
-    expect(SCALE).toContain(
-      [
-        row(
-          "Workers Paid",
-          bill.map(({ subscription }) => subscription),
-        ),
-        row(
-          "requests",
-          bill.map(({ requests }) => requests),
-        ),
-        row(
-          "CPU",
-          bill.map(({ cpuMs }) => cpuMs),
-        ),
-        row(
-          "D1 rows written",
-          bill.map(({ rowsWritten }) => rowsWritten),
-        ),
-        row(
-          "D1 rows read",
-          bill.map(({ rowsRead }) => rowsRead),
-        ),
-        row(
-          "KV reads",
-          bill.map(({ kvReads }) => kvReads),
-        ),
-        row(
-          "KV writes",
-          bill.map(({ kvWrites }) => kvWrites),
-        ),
-        row("together", bill.map(sum), "**"),
-        row("with `NONCES` not bound", bills(0).map(sum)),
-      ].join("\n"),
-    );
-  });
-});
-
-describe("what a webhook costs", () => {
-  const rows = rowsOf(SCALE);
-  const dollars = (first: string) =>
-    Number(
-      rows
-        .find(([cell]) => cell?.startsWith(first))
-        ?.at(-1)
-        ?.replaceAll("*", ""),
-    );
-
-  it("is the sum of its parts, at the prices that the bench has", () => {
-    const [, create, delivery, pruning, together] = (rows.find(([cell]) => cell === "one webhook") ?? []).map(Number);
-    expect(together).toBe(Number(create) + Number(delivery) + Number(pruning));
-    expect(dollars("D1 rows: eight an event")).toBe(dollarsPerMillion({ rowsWritten: together ?? 0 }));
-    expect(together).toBe(8);
-    expect(dollars("queue operations: three a message")).toBeCloseTo(
-      OPERATIONS_A_MESSAGE * QUEUE_OPERATIONS_PER_MILLION,
-    );
-    expect([OPERATIONS_A_MESSAGE, QUEUE_OPERATIONS_PER_MILLION]).toEqual([3, 0.4]);
-    expect(DEPLOYING).toContain(`then $${QUEUE_OPERATIONS_PER_MILLION.toFixed(2)} a million`);
-    expect(dollars("invocations of the consumer")).toBe(PRICES.requests.perMillion);
-    const parts = ["D1 rows: eight", "queue operations: three", "invocations of the consumer", "their CPU"].map(
-      dollars,
-    );
-    const sum = parts.reduce((total, part) => total + part, 0).toFixed(2);
-    expect(SCALE).toContain(`| **together** | **${sum}** |`);
-    for (const path of ["docs/scale.md", "docs/numbers.md"]) {
-      expect(textOf(path)).toContain(`a million events to one webhook cost $${sum} at most`);
-    }
-    const elsewhere = Object.entries(PAGES).flatMap(([path, text]) =>
-      [...inOneLine(text).matchAll(/million events[^|]{0,40}?\$([\d.]*\d)/g)].map(([, price]) => [path, price]),
-    );
-    expect(elsewhere.filter(([, price]) => price !== sum)).toEqual([]);
-  });
-
-  it("is priced as the tables of prices and of a million creates say", () => {
-    const price = (first: string) => Number(rows.find(([cell]) => cell === first)?.[1]);
-    expect([
-      ...["a million requests", "a million ms of CPU", "a million D1 rows written", "a million D1 rows read"].map(
-        price,
-      ),
-      ...["a million KV reads", "a million KV writes"].map(price),
-    ]).toEqual(Object.values(PRICES).map(({ perMillion }) => perMillion));
-    const [, bill = ""] = textOf("docs/numbers.md").split("\n## What a million creates cost\n");
-    const parts = rowsOf(bill).flatMap(([what, cost = ""]) =>
-      cost.startsWith("$") ? [[what, Number(cost.slice(1))]] : [],
-    );
-    const together = Number(parts.find(([what]) => what === "together")?.[1]);
-    const sum = parts.reduce((total, [what, cost]) => (what === "together" ? total : total + Number(cost)), 0);
-    expect(sum).toBeCloseTo(together);
-    expect(README).toContain(`| a million creates at list price | $${together} |`);
-    const withoutNonces = together - dollarsPerMillion({ kvReads: 1, kvWrites: 1 });
-    expect(bill).toContain(`costs $${withoutNonces.toFixed(2)}`);
   });
 });
 

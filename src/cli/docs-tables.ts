@@ -1,37 +1,32 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { withTables } from "../docs/tables.ts";
-import { textsOf } from "../docs/texts.ts";
-import { openApiDocument } from "../openapi/document.ts";
-import { chineseTexts } from "./docs-files.ts";
 import { ROOT, readText } from "./layered-styles.ts";
+import { madePages } from "./made-pages.ts";
 
-/** Writes the tables of docs/ that come from the code. With `--check` it writes nothing, and fails when one is out of date. */
-
-const isCheck = process.argv.includes("--check");
-const openapi = JSON.parse(JSON.stringify(openApiDocument("0.0.0")));
-
-const stale: string[] = [];
-for (const [folder, language] of [
-  ["docs", "en"],
-  ["docs/zh", "zh"],
-] as const) {
-  const texts = textsOf(language, chineseTexts());
-  for (const name of readdirSync(join(ROOT, folder)).filter((file) => file.endsWith(".md"))) {
-    const file = `${folder}/${name}`;
-    const before = readText(file);
-    const after = withTables(before, { texts, openapi, read: readText, up: "../".repeat(folder.split("/").length) });
-    if (after === before) continue;
-    stale.push(file);
-    if (!isCheck) writeFileSync(join(ROOT, file), after);
-  }
-  if (texts.missing.size > 0) {
-    throw new Error(
-      `src/docs/zh.json has no Chinese for\n${[...texts.missing].map((text) => `  ${JSON.stringify(text)}`).join("\n")}`,
-    );
-  }
+interface Io {
+  read: (path: string) => string;
+  write: (path: string, text: string) => void;
+  tell: (line: string) => void;
 }
-if (isCheck && stale.length > 0) {
-  console.error(`The tables of ${stale.join(" and ")} are not those of the code: run npm run tables.`);
-  process.exitCode = 1;
+
+/**
+ * `npm run tables` writes into the pages what comes from the code and from the bench. With `--check` it writes nothing, and names the pages
+ * that are out of date.
+ *
+ * @returns the exit code
+ * @throws Error before anything is written, when a page cannot be made
+ */
+export function docsTables(args: string[], { read, write, tell }: Io): number {
+  const stale = Object.entries(madePages(read)).filter(([path, page]) => page !== read(path));
+  const isCheck = args.includes("--check");
+  for (const [path, page] of stale) {
+    if (isCheck) tell(`${path} is not what the code and the bench say: run npm run tables`);
+    else write(path, page);
+  }
+  return isCheck && stale.length > 0 ? 1 : 0;
+}
+
+if (import.meta.main) {
+  const write = (path: string, text: string) => writeFileSync(join(ROOT, path), text);
+  process.exitCode = docsTables(process.argv.slice(2), { read: readText, write, tell: console.error });
 }

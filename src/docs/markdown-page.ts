@@ -89,9 +89,10 @@ function prepared(markdown: string, parts: Record<string, string>): string {
   return markdown
     .replace(/^(?:English \| \[|\[English\]\().*\n/m, "")
     .replace(/(?:^(?:\d+\.|-) \[[^\]]+\]\(#[^)]+\).*\n){4,}/m, "")
-    .replaceAll(/<!-- made: (.*?) -->\n(.*?)<!-- \/made -->/gs, (_, name: string, written: string) =>
+    .replaceAll(/<!-- made: ([\w. -]+?) -->\n(.*?)<!-- \/made -->/gs, (_, name: string, written: string) =>
       name in parts ? `\n@@${name}@@\n` : `<div class="made">\n\n${written}\n</div>\n`,
-    );
+    )
+    .replaceAll(/<!-- (?:made: [\w. -]+?|\/made) -->/g, "");
 }
 
 /** Where a link of a file leads on the site. */

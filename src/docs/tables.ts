@@ -1,33 +1,44 @@
 import { type SignedErrorCode, WIRE_ERRORS } from "../errors.ts";
 import { FAILURES } from "../openapi/failures.ts";
 import { DETAIL_EXAMPLES, meaningOf } from "./details.ts";
+import { markdownTable } from "./markdown-table.ts";
 import { CALLERS, codeOf, type Program, RECEIVERS } from "./programs.ts";
 import { callsOf, type OpenApi } from "./reference/openapi.ts";
 import { type Field, fieldsOf, rulesBeside, typeText } from "./schema.ts";
 import type { Texts } from "./texts.ts";
 
-/** Tables of the pages in docs/ that come from the code. A page has `<!-- made: NAME -->` and `<!-- /made -->` around each of them. */
-
+/**
+ * What comes from the code in the pages: a page has `<!-- made: NAME -->` and `<!-- /made -->` around it, on lines of their own around a
+ * table, and in one line around a number.
+ */
 export interface TableInput {
   texts: Texts;
   openapi: OpenApi;
+  /** What the pages say of the bench's results: number-tables.ts. */
+  numbers: Record<string, string>;
   /** The text of a file of the repository, by its path from the project's folder. */
   read: (path: string) => string;
   /** The way from the page to the project's folder: `../`. */
   up: string;
 }
 
-const MADE = /(<!-- made: (.*?) -->\n).*?(<!-- \/made -->)/gs;
+const MADE = /(<!-- made: ([\w. -]+?) -->)(\n?).*?(<!-- \/made -->)/gs;
 
 /**
- * A page with its tables as the code has them now.
+ * A page with its tables and numbers as they are now.
  *
- * @throws Error when the page names a table that there is none of
+ * @throws Error when the page names a table or a number that there is none of
  */
 export const withTables = (page: string, input: TableInput): string =>
-  page.replaceAll(MADE, (_, start: string, name: string, end: string) => `${start}\n${tableOf(name, input)}\n${end}`);
+  page.replaceAll(MADE, (_, start: string, name: string, line: string, end: string) => {
+    const made = madeBy(name, input);
+    return line === "" ? `${start}${made}${end}` : `${start}\n\n${made}\n${end}`;
+  });
 
-function tableOf(name: string, input: TableInput): string {
+/** A page without what the markers are around. */
+export const withoutMade = (page: string): string => page.replaceAll(MADE, "");
+
+function madeBy(name: string, input: TableInput): string {
   const [kind, which = ""] = name.split(" ");
   switch (kind) {
     case "fields":
@@ -40,14 +51,12 @@ function tableOf(name: string, input: TableInput): string {
       return `${programsTable(CALLERS, input)}\n${["create-session.sh", "create-session.py"].map((file) => codeBlock(file, input)).join("\n")}`;
     case "receivers":
       return programsTable(RECEIVERS, input);
-    default:
-      throw new Error(`there is no table ${name}`);
+    default: {
+      const number = input.numbers[name];
+      if (number === undefined) throw new Error(`there is no table or number ${name}`);
+      return number;
+    }
   }
-}
-
-function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return `${[line(head), `|${head.map(() => "---").join("|")}|`, ...rows.map(line)].join("\n")}\n`;
 }
 
 function fieldsTable(name: string, { texts, openapi }: TableInput): string {
@@ -61,7 +70,7 @@ function fieldsTable(name: string, { texts, openapi }: TableInput): string {
     t(field.required ? "required" : "optional"),
     ruleOf(field, texts, schemas),
   ]);
-  return table([t("field"), t("type"), "", t("rule")], rows);
+  return markdownTable([t("field"), t("type"), "", t("rule")], rows);
 }
 
 /** What a field is and what it may hold, in one line. */
@@ -90,7 +99,7 @@ function refusalsTable({ texts }: TableInput): string {
       t(cure),
     ]);
   });
-  return table([t("answer"), t("cause"), t("cure")], rows).replaceAll("](/docs/", "](../docs/");
+  return markdownTable([t("answer"), t("cause"), t("cure")], rows).replaceAll("](/docs/", "](../docs/");
 }
 
 function detailsTable({ texts }: TableInput): string {
@@ -98,7 +107,7 @@ function detailsTable({ texts }: TableInput): string {
   const rows = DETAIL_EXAMPLES.flatMap(({ details }) =>
     details.map((detail) => [`\`${detail}\``, meaningOf(texts, detail)]),
   );
-  return table(["`x-error-detail`", t("meaning")], rows);
+  return markdownTable(["`x-error-detail`", t("meaning")], rows);
 }
 
 function programsTable(programs: readonly Program[], { texts, up }: TableInput): string {
@@ -108,7 +117,7 @@ function programsTable(programs: readonly Program[], { texts, up }: TableInput):
     `[${file}](${up}src/client/examples/${file})`,
     /\d/.test(needs) ? t("{0} or later", needs) : needs.replaceAll(", ", t(", ")),
   ]);
-  return table([t("language"), t("file"), t("needs")], rows);
+  return markdownTable([t("language"), t("file"), t("needs")], rows);
 }
 
 const LANGUAGE: Record<string, string> = { sh: "sh", py: "python" };

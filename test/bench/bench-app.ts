@@ -30,11 +30,6 @@ export function createFields(change: Fields = {}): Fields {
   };
 }
 
-/** Fields of an add_kf request. */
-export function addFields(chatId: number, agentIds: readonly number[], change: Fields = {}): Fields {
-  return { ...stamp(), chat_id: chatId, kefu_ids: agentIds.join(","), ...change };
-}
-
 export function signed(fields: Fields): { body: string; signature: string } {
   const body = JSON.stringify(fields);
   return { body, signature: createHmac("sha256", APP.secret).update(body).digest("hex") };

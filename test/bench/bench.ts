@@ -1,144 +1,86 @@
 /**
- * `npm run bench` measures the Worker that `wrangler deploy` would upload, in workerd on this machine: trips,
- * geography, distance, load, capacity, the KV look, throughput, CPU, cost, events, fairness, backlog, retries, the journal,
- * erasing, retention, growth, usage, loading and size. Its peers are measured beside it in the same run. check-sides.ts first proves that the peers do the same work.
+ * `npm run bench` measures the Worker that `wrangler deploy` would upload, in workerd on this machine, beside its peers, and writes
+ * docs/numbers.json. `npm run tables` then makes the pages from it.
  *
- *   npm run bench                          tables, then one summary in Markdown, as it stands in the README
- *   npm run bench -- --only trips,size     some parts only
- *   npm run bench -- --markdown            the summary alone
- *   npm run bench -- --json                everything, for a machine
+ *   npm run bench                          everything, in less than six minutes
+ *   npm run bench -- --only trips,size     prints some parts, and writes nothing
  *
- * The exit code is 1 when a count (trips, rows, bytes) misses its goal, when a measurement breaks, or after 20 minutes.
- * Ratios depend on the machine: they are reported beside their goals and never fail the run. Compared sides take turns,
- * so noise hits all of them alike. A ratio from a busy machine is still worth little.
+ * Compared sides take turns, in several starts of workerd each: one start differs from the next by a few percent. A number is the median
+ * of the starts, with the lowest and the highest of them in brackets.
  */
+import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { measureBacklog } from "./backlog.ts";
-import { measureCapacity } from "./capacity.ts";
+import { goalOf, isMet, NUMBERS, type NumberName, type Result, shownResult } from "../../src/docs/numbers.ts";
 import { checkSides } from "./check-sides.ts";
-import { measureCost } from "./cost.ts";
 import { measureCpu } from "./cpu.ts";
+import { measureDatabase } from "./database.ts";
 import { measureDistance } from "./distance.ts";
-import { measureErase } from "./erase.ts";
 import { measureEvents } from "./events.ts";
-import { measureFairness } from "./fairness.ts";
-import { measureGeography } from "./geography.ts";
-import { measureGrowth } from "./growth.ts";
-import { measureJournal } from "./journal.ts";
-import { measureLook } from "./look.ts";
-import type { Goal, Measure, Measurement, Table } from "./measurement.ts";
 import { measureModuleLoad } from "./module-load.ts";
-import { buildProductionBundle } from "./production-bundle.ts";
-import { measureRetention } from "./retention.ts";
-import { measureRetries } from "./retries.ts";
+import type { Part, ResultsOf } from "./part.ts";
+import { buildProductionBundle, type ProductionBundle, ROOT } from "./production-bundle.ts";
+import { countRows } from "./rows.ts";
 import { measureSize } from "./size.ts";
 import { closeAll } from "./start-worker.ts";
 import { measureThroughput } from "./throughput.ts";
-import { measureTrips } from "./trips.ts";
-import { measureUnderLoad } from "./under-load.ts";
-import { measureUsage } from "./usage.ts";
+import { countTrips } from "./trips.ts";
 
-const LIMIT_MS = 1_200_000;
-
-const MEASURES: Record<string, Measure> = {
-  trips: measureTrips,
-  geography: measureGeography,
+/** The parts, in the order of NUMBERS, which says what each of them gives. */
+const PARTS: { [Name in Part]: (bundle: ProductionBundle) => Promise<ResultsOf<Name>> } = {
+  trips: countTrips,
   distance: measureDistance,
-  load: measureUnderLoad,
-  capacity: measureCapacity,
-  look: measureLook,
+  database: measureDatabase,
   throughput: measureThroughput,
   cpu: measureCpu,
-  cost: measureCost,
+  rows: countRows,
   events: measureEvents,
-  fairness: measureFairness,
-  backlog: measureBacklog,
-  retries: measureRetries,
-  journal: measureJournal,
-  erase: measureErase,
-  retention: measureRetention,
-  growth: measureGrowth,
-  usage: measureUsage,
   module: measureModuleLoad,
   size: measureSize,
 };
 
-const { values: flags } = parseArgs({
-  options: {
-    json: { type: "boolean" },
-    markdown: { type: "boolean" },
-    only: { type: "string" },
-    help: { type: "boolean" },
-  },
-});
-if (flags.help === true) {
-  console.log(`npm run bench -- [--only ${Object.keys(MEASURES).join(",")}] [--markdown] [--json]`);
-  process.exit(0);
-}
-const wanted = flags.only?.split(",") ?? Object.keys(MEASURES);
-for (const name of wanted) {
-  if (MEASURES[name] !== undefined) continue;
-  console.error(`--only knows ${Object.keys(MEASURES).join(", ")}, not ${name}`);
+const { values: flags } = parseArgs({ options: { only: { type: "string" } } });
+const parts = (flags.only?.split(",") ?? Object.keys(PARTS)) as Part[];
+const unknown = parts.filter((part) => !(part in PARTS));
+if (unknown.length > 0) {
+  console.error(`--only knows ${Object.keys(PARTS).join(", ")}, not ${unknown.join(", ")}`);
   process.exit(2);
 }
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => void closeAll().finally(() => process.exit(1)));
+}
 
-const loadBefore = loadavg()[0] ?? 0;
-const overtime = setTimeout(() => void stop(new Error(`not done after ${LIMIT_MS / 60_000} minutes`)), LIMIT_MS);
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void stop(new Error(signal)));
-
-const quiet = flags.json === true || flags.markdown === true;
-const measured: Record<string, Measurement> = {};
+const [began, load] = [performance.now(), loadavg()[0] ?? 0];
+const seconds = () => `${Math.round((performance.now() - began) / 1000)} s`;
+const results: Partial<Record<NumberName, Result>> = {};
 try {
   const bundle = buildProductionBundle();
-  process.stderr.write("checking that all sides do the same work …\n");
+  console.log(`${seconds()}: checking that all sides do the same work`);
   await checkSides(bundle);
-  for (const name of wanted) {
-    process.stderr.write(`measuring ${name} …\n`);
-    const measurement = await (MEASURES[name] as Measure)(bundle);
-    measured[name] = measurement;
-    if (!quiet) print(measurement);
+  for (const part of parts) {
+    console.log(`${seconds()}: ${part}`);
+    for (const [name, result] of Object.entries(await PARTS[part](bundle)) as [NumberName, Result][]) {
+      results[name] = result;
+      const goal = goalOf(name);
+      const beside = goal === "" ? "" : `, goal ${goal}${isMet(name, result) ? "" : ": missed"}`;
+      console.log(`  ${NUMBERS[name].what}: ${shownResult(name, result)}${beside}`);
+    }
   }
-} catch (error) {
-  await stop(error);
-}
-clearTimeout(overtime);
-
-const goals = Object.values(measured).flatMap((measurement) => measurement.goals);
-const failed = goals.some((goal) => goal.enforced && !goal.met);
-const machine = `${cpus().length} × ${cpus()[0]?.model ?? "unknown CPU"}, load ${loadBefore.toFixed(1)} before the run`;
-if (flags.json === true) console.log(JSON.stringify({ machine, failed, measured }, null, 2));
-else
-  console.log(
-    `${quiet ? "" : "## Summary\n\n"}${summary(goals)}\n\nMeasured on ${machine}. Ratios vary with the machine; counts do not.`,
-  );
-process.exitCode = failed ? 1 : 0;
-
-async function stop(error: unknown): Promise<never> {
-  console.error(error);
+} finally {
   await closeAll();
-  process.exit(1);
 }
+console.log(`${seconds()}: done`);
 
-function print({ title, tables, goals, notes }: Measurement): void {
-  console.log(`## ${title}\n`);
-  for (const table of tables) console.log(`${markdown(table)}\n`);
-  for (const goal of goals)
-    console.log(`${goal.met ? "met   " : "MISSED"} ${goal.what}: ${goal.result}, goal ${goal.goal}`);
-  for (const note of notes) console.log(note);
-  console.log();
-}
-
-function summary(all: Goal[]): string {
-  const rows = all.map(({ what, goal, result, met }) => [what, goal, result, met ? "yes" : "**no**"]);
-  return markdown({ head: ["measurement", "goal", "result", "met"], rows });
-}
-
-/** A Markdown table with aligned columns, which can also be read as plain text. */
-function markdown({ head, rows }: Table): string {
-  const lines = [head, head.map(() => "---"), ...rows.map((row) => row.map(String))];
-  const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines
-    .map((line) => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`)
-    .join("\n");
+if (flags.only === undefined) {
+  const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "long" }).format();
+  const model = cpus()[0]?.model.replace(/ \d+-Core Processor.*/, "") ?? "an unknown processor";
+  const measured = `${day}, ${cpus().length} cores of ${model}, load ${load.toFixed(1)} before the run`;
+  const lines = (Object.keys(NUMBERS) as NumberName[]).map((name) => {
+    const told = Object.entries(results[name] ?? {}).map(([key, value]) => `"${key}": ${value}`);
+    return `    "${name}": { ${told.join(", ")} }`;
+  });
+  const text = `{\n  "measured": ${JSON.stringify(measured)},\n  "results": {\n${lines.join(",\n")}\n  }\n}\n`;
+  writeFileSync(join(ROOT, "docs/numbers.json"), text);
+  console.log("docs/numbers.json is written. npm run tables makes the pages from it.");
 }

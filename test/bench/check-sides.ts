@@ -22,7 +22,7 @@ interface Sent {
 
 /**
  * Proves before the measurement that every side gives the same answers as production and leaves the same rows: a peer
- * that did less would be no fair peer. The careful side must give all refusals, the other sides only those of a replay
+ * that did less would be no fair peer. The careful side must give all refusals, the floor only those of a replay
  * and of a wrong signature.
  *
  * @throws Error that names the side and the difference
@@ -33,7 +33,7 @@ export async function checkSides(bundle: ProductionBundle): Promise<void> {
   for (const side of SIDES) {
     const worker = await startSide(bundle, side);
     const all = await seen(worker, requests.all, { titles: false });
-    const careful = side === "floor" || side === "usual" ? "" : await seen(worker, requests.careful, { titles: true });
+    const careful = side === "floor" ? "" : await seen(worker, requests.careful, { titles: true });
     found[side] = { all, careful };
     await onceAtMost(worker, side);
     await worker.close();
@@ -49,7 +49,7 @@ export async function checkSides(bundle: ProductionBundle): Promise<void> {
 /**
  * All answers and all stored rows, as one text to compare.
  *
- * @param titles whether automatic titles are compared: the floor and the usual way cut the message off instead
+ * @param titles whether automatic titles are compared: the floor cuts the message off instead
  */
 async function seen(worker: RunningWorker, requests: Sent[], { titles }: { titles: boolean }): Promise<string> {
   const answers: string[] = [];

@@ -6,25 +6,14 @@ export interface Call {
   method: string;
   rowsRead: number;
   rowsWritten: number;
-  /** From the call to its answer, in whole milliseconds, which is all that workerd's clock has. */
-  ms: number;
   done: boolean;
   /** The statements that this one call sent to D1. */
   statements: { sql: string; values: (string | number | null)[] }[];
 }
 
-/** The calls of one request. It holds plain data, so that a later request may read it. */
-export interface Recording {
-  calls: Call[];
-  /** Delays one call by so many milliseconds; `call` is its index in `calls`. */
-  stall: { call: number; ms: number } | undefined;
-}
-
 /** Round trips in milliseconds. */
 export interface Trips {
-  /** Trips to databases that `d1By` does not name. */
   d1: number;
-  d1By: Record<string, number>;
   kv: number;
 }
 
@@ -44,34 +33,21 @@ export interface Bound {
 interface Observing {
   trips: Trips;
   kvFault: KvFault | undefined;
-  /** The recording to add a call to. It is read when each call starts. */
-  recording: () => Recording | undefined;
-  /** How long a call that arrives now stays in a database's queue, its own service time included. */
-  queueMs: (binding: string) => number;
+  /** The calls that a call is added to. It is read when each call starts. */
+  recording: () => Call[];
 }
 
-export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording, queueMs }: Observing): Env {
+export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording }: Observing): Env {
   async function trip<T>(
     binding: string,
     method: string,
     run: () => Promise<T>,
-    statements: Call["statements"] | undefined = undefined,
+    statements?: Call["statements"],
   ): Promise<T> {
-    const into = recording();
-    const call: Call = {
-      binding,
-      method,
-      rowsRead: 0,
-      rowsWritten: 0,
-      ms: 0,
-      done: false,
-      statements: statements ?? [],
-    };
-    const place = into === undefined ? -1 : into.calls.push(call) - 1;
-    const way = statements === undefined ? trips.kv : (trips.d1By[binding] ?? trips.d1) + queueMs(binding);
-    const ms = way + (into?.stall?.call === place ? into.stall.ms : 0);
+    const call: Call = { binding, method, rowsRead: 0, rowsWritten: 0, done: false, statements: statements ?? [] };
+    recording().push(call);
+    const ms = statements === undefined ? trips.kv : trips.d1;
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
-    const began = Date.now();
     try {
       const answer = await run();
       for (const result of [answer].flat() as ({ meta?: D1Meta } | null | undefined)[]) {
@@ -80,7 +56,6 @@ export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording
       }
       return answer;
     } finally {
-      call.ms = Date.now() - began;
       call.done = true;
     }
   }

@@ -1,32 +1,23 @@
 import type { Call } from "./observed-bindings.ts";
 import type { Orders } from "./observed-worker.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
-import { carefulCode, lastRelease, tellPeers } from "./sides.ts";
+import { carefulCode, tellCareful } from "./sides.ts";
 import { benchModule, issueApp, type RunningWorker, startWorker } from "./start-worker.ts";
 
 /** The Workers that production is compared with, by the names of their modules. */
-export const PEERS = {
-  floor: "./one-trip-worker.ts",
-  careful: "./careful-worker.js",
-  usual: "./usual-worker.ts",
-} as const;
+export const PEERS = { bare: "./one-trip-worker.ts", careful: "./careful-worker.js" } as const;
 
 /** The production bundle and its peers, behind bindings that add simulated trips and record calls. */
 interface ObservedWorker {
   running: RunningWorker;
-  /** Sends a signed request. @throws when it is not accepted */
-  call: (
-    path: string,
-    request: { body: string; signature: string },
-    orders?: Orders,
-    headers?: Record<string, string>,
-  ) => Promise<{ data: Record<string, unknown> }>;
-  /** The calls of the last recorded request, once all of them have ended. */
-  calls: () => Promise<Call[]>;
-  /** The calls that the queue's deliveries have made since that recording began. */
-  delivering: () => Promise<Call[]>;
-  /** Runs the cron handler and returns its calls. Without `cron` it prunes. */
-  scheduled: (time: number, cron?: string, orders?: Orders) => Promise<Call[]>;
+  /** Sends a signed create_gd. @throws when it is not accepted */
+  create: (request: { body: string; signature: string }, orders?: Orders, key?: string) => Promise<void>;
+  /** Forgets the calls of before. */
+  forget: () => Promise<void>;
+  /** The calls since, once all of them have ended: of requests and crons, and of the queue's deliveries. */
+  calls: () => Promise<Record<"asked" | "delivering", Call[]>>;
+  /** Runs the cron that prunes. */
+  prune: (time: number) => Promise<void>;
   /**
    * The production bundle under a module name that has served nothing yet: as cold as a new isolate, with its code
    * already loaded.
@@ -36,76 +27,58 @@ interface ObservedWorker {
 
 /**
  * @param copies number of fresh modules
- * @param vars   replace the vars of wrangler.toml
  * @param homes  homes in addition to `main`, each with a site and an app; the first has site 2
  */
 export async function observedWorker(
   bundle: ProductionBundle,
-  {
-    copies = 0,
-    vars = {},
-    homes = [],
-  }: { copies?: number; vars?: Record<string, unknown>; homes?: readonly string[] } = {},
+  { copies = 0, homes = [] }: { copies?: number; homes?: readonly string[] } = {},
 ): Promise<ObservedWorker> {
   const cold = Array.from({ length: copies }, (_, i) => `production-${i}.js`);
-  const own = [
-    "observed-worker.ts",
-    "observed-bindings.ts",
-    "counter-limit.ts",
-    "usual-worker.ts",
-    "one-trip-worker.ts",
-  ];
+  const own = ["observed-worker.ts", "observed-bindings.ts", "counter-limit.ts", "one-trip-worker.ts"];
   const modules = [
     ...own.map(benchModule),
     { name: "careful-worker.js", code: carefulCode() },
-    { name: "last-release.js", code: lastRelease() },
     ...["production.js", ...cold].map((name) => ({ name, code: bundle.code })),
   ];
-  const running = await startWorker(bundle, modules, vars, homes);
+  const running = await startWorker(bundle, modules, { bindings: { WEBHOOK_LOOPBACK: "allow" }, homes });
   for (let siteId = 1; siteId <= homes.length + 1; siteId++) await issueApp(running.url, siteId);
-  await tellPeers(running.credentials);
-  const recorded = async (path: string) => {
-    for (let tries = 0; tries < 100; tries++) {
-      const answer = await fetch(`${running.url}/bench/${path}`);
-      const calls = (await answer.json()) as Call[];
-      if (calls.every((call) => call.done)) return calls;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    throw new Error("a call did not end");
-  };
-  const calls = () => recorded("calls");
+  await tellCareful(running.credentials);
+  const get = (path: string, orders: Orders = {}) =>
+    fetch(`${running.url}${path}`, { headers: { "x-bench": JSON.stringify(orders) } });
   return {
     running,
-    calls,
-    delivering: () => recorded("delivering"),
-    async call(path, { body, signature }, orders = {}, headers = {}) {
-      const answer = await fetch(`${running.url}/openapi/chat/${path}`, {
+    async create({ body, signature }, orders = {}, key = undefined) {
+      const answer = await fetch(`${running.url}/openapi/chat/create_gd`, {
         method: "POST",
         headers: {
           "content-type": "application/json",
           "x-chat-signature": signature,
           "x-bench": JSON.stringify(orders),
-          ...headers,
+          ...(key !== undefined && { "idempotency-key": key }),
         },
         body,
       });
-      const envelope = (await answer.json()) as { code: number; data: Record<string, unknown> };
-      if (envelope.code !== 1) throw new Error(`${path}: ${answer.status} ${JSON.stringify(envelope)}`);
-      return envelope;
+      const text = await answer.text();
+      if (!text.startsWith('{"code":1,')) throw new Error(`create_gd: ${answer.status} ${text}`);
     },
-    async scheduled(time, cron = "*/5 * * * *", own = {}) {
-      const orders: Orders = { record: true, ...own };
-      await fetch(`${running.url}/bench/scheduled?time=${time}&cron=${encodeURIComponent(cron)}`, {
-        headers: { "x-bench": JSON.stringify(orders) },
-      });
-      return calls();
+    async forget() {
+      await get("/bench/forget");
+    },
+    async calls() {
+      for (;;) {
+        const calls = (await (await get("/bench/calls")).json()) as Record<"asked" | "delivering", Call[]>;
+        if (Object.values(calls).every((each) => each.every(({ done }) => done))) return calls;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+    async prune(time) {
+      await get(`/bench/prune?time=${time}`);
     },
     async freshModule() {
       const name = cold.shift();
       if (name === undefined) throw new Error("no fresh copy of the bundle is left");
-      const orders: Orders = { module: `./${name}` };
       // A request for an unknown path starts the isolate, so that the start does not count as a wait for KV or D1.
-      await (await fetch(`${running.url}/none`, { headers: { "x-bench": JSON.stringify(orders) } })).arrayBuffer();
+      await (await get("/none", { module: `./${name}` })).arrayBuffer();
       return `./${name}`;
     },
   };

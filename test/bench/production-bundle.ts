@@ -17,53 +17,31 @@ export interface ProductionBundle {
   vars: Record<string, string>;
   bytes: number;
   gzipBytes: number;
-  /** Minified bytes by part: a folder of src/, a single file in src/, or a package. */
-  parts: Record<string, number>;
 }
 
 /** Bundles and minifies the Worker as `wrangler deploy` does, without deploying it. */
 export function buildProductionBundle(): ProductionBundle {
-  const { code, parts } = bundled();
-  return { code, parts, ...settings(), bytes: Buffer.byteLength(code), gzipBytes: gzipSync(code, { level: 9 }).length };
+  const code = bundled();
+  return { code, ...settings(), bytes: Buffer.byteLength(code), gzipBytes: gzipSync(code, { level: 9 }).length };
 }
 
 /** A Worker of this folder that imports from src/, bundled and minified the same way. */
-export function bundleBenchWorker(name: string): string {
-  return bundled(join(import.meta.dirname, name)).code;
-}
+export const bundleBenchWorker = (name: string): string => bundled(join(import.meta.dirname, name));
 
-function bundled(...script: string[]): Pick<ProductionBundle, "code" | "parts"> {
+function bundled(...script: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), "agent-session-bench-"));
   try {
     const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
-    const args = [wrangler, "deploy", ...script, "--dry-run", "--env", "", "--outdir", folder, "--metafile"];
+    const args = [wrangler, "deploy", ...script, "--dry-run", "--env", "", "--outdir", folder];
     const run = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8" });
     if (run.status !== 0) throw new Error(`wrangler deploy --dry-run failed:\n${run.stdout}${run.stderr}`);
-    const [module, ...others] = readdirSync(folder).filter(
-      (name) => !/\.map$|^README\.md$|^bundle-meta\.json$/.test(name),
-    );
+    const [module, ...others] = readdirSync(folder).filter((name) => !/\.map$|^README\.md$/.test(name));
     if (module === undefined || others.length > 0)
       throw new Error(`the bench knows only a Worker of one module, not ${others.join(", ")}`);
-    const meta = JSON.parse(readFileSync(join(folder, "bundle-meta.json"), "utf8")) as Metafile;
-    return { code: readFileSync(join(folder, module), "utf8"), parts: partsOf(meta) };
+    return readFileSync(join(folder, module), "utf8");
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** The fields of esbuild's metafile that are read here. */
-interface Metafile {
-  outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }>;
-}
-
-function partsOf({ outputs }: Metafile): Record<string, number> {
-  const parts: Record<string, number> = {};
-  for (const [path, { bytesInOutput }] of Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs))) {
-    const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path) ?? /(src\/(?:http\/)?[^/]+)/.exec(path) ?? [];
-    const part = name ?? "other";
-    parts[part] = (parts[part] ?? 0) + bytesInOutput;
-  }
-  return parts;
 }
 
 /**

@@ -16,30 +16,33 @@ import {
  * The Workers that are compared, each in its own workerd:
  * - production: the bundle that would be deployed;
  * - careful: what a good engineer writes without the claim in a single batch;
- * - usual: one awaited query after another;
  * - floor: the production batch and nothing around it.
  */
-export const SIDES = ["production", "careful", "usual", "floor"] as const;
+export const SIDES = ["production", "careful", "floor"] as const;
 export type Side = (typeof SIDES)[number];
+
+/** Binds the rate limits in front of the module `worker.js`. */
+export const limited = (): WorkerModule[] => [benchModule("limited-worker.ts"), benchModule("counter-limit.ts")];
 
 /** Starts one side with its rate limits bound and the bench's app stored. */
 export async function startSide(
   bundle: ProductionBundle,
   side: Side,
-  front: WorkerModule[] = [benchModule("limited-worker.ts"), benchModule("counter-limit.ts")],
+  front: WorkerModule[] = limited(),
 ): Promise<RunningWorker> {
   const modules = [...front, { name: "worker.js", code: codeOf(bundle, side) }];
-  const running = await startWorker(bundle, modules, side === "floor" ? { BATCH: createBatchText(), APP } : {});
+  const bindings = side === "floor" ? { BATCH: createBatchText(), APP } : {};
+  const running = await startWorker(bundle, modules, { bindings });
   if (side === "production") await issueApp(running.url);
   else {
     await insertApp(running.db);
-    await tellPeers(running.credentials);
+    await tellCareful(running.credentials);
   }
   return running;
 }
 
-/** Stores the app for the careful and the usual side, in their form. */
-export async function tellPeers(credentials: KVNamespace): Promise<void> {
+/** Stores the app for the careful side, in its form. */
+export async function tellCareful(credentials: KVNamespace): Promise<void> {
   await credentials.put(`peer:${APP.appid}`, JSON.stringify({ secret: APP.secret, siteId: APP.siteId }));
 }
 
@@ -55,5 +58,5 @@ export function carefulCode(): string {
 
 function codeOf(bundle: ProductionBundle, side: Side): string {
   if (side === "production") return bundle.code;
-  return side === "careful" ? carefulCode() : benchModule(`${side}-worker.ts`).code;
+  return side === "careful" ? carefulCode() : benchModule("floor-worker.ts").code;
 }

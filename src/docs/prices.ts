@@ -3,17 +3,17 @@
  * https://developers.cloudflare.com/workers/platform/pricing/, /d1/platform/pricing/, /kv/platform/pricing/ and /queues/platform/pricing/.
  */
 export const PRICES = {
-  requests: { perMillion: 0.3, included: 10e6 },
-  cpuMs: { perMillion: 0.02, included: 30e6 },
-  rowsWritten: { perMillion: 1, included: 50e6 },
-  rowsRead: { perMillion: 0.001, included: 25e9 },
-  kvReads: { perMillion: 0.5, included: 10e6 },
-  kvWrites: { perMillion: 5, included: 1e6 },
+  requests: { name: "requests", perMillion: 0.3, included: 10e6 },
+  cpuMs: { name: "ms of CPU", perMillion: 0.02, included: 30e6 },
+  rowsWritten: { name: "D1 rows written", perMillion: 1, included: 50e6 },
+  rowsRead: { name: "D1 rows read", perMillion: 0.001, included: 25e9 },
+  kvReads: { name: "KV reads", perMillion: 0.5, included: 10e6 },
+  kvWrites: { name: "KV writes", perMillion: 5, included: 1e6 },
 } as const;
 
 export type Used = Record<keyof typeof PRICES, number>;
 
-const KINDS = Object.keys(PRICES) as (keyof typeof PRICES)[];
+export const KINDS = Object.keys(PRICES) as (keyof typeof PRICES)[];
 
 /** Price of a million queue operations. A message takes three: write, read and delete. */
 export const QUEUE_OPERATIONS_PER_MILLION = 0.4;
@@ -35,7 +35,9 @@ export const dollarsPerMillion = (used: Partial<Used>): number =>
 /** The price of a month of 30 days, split by what is used, for so many requests per second with this usage each. */
 export function dollarsAMonth(used: Used, perSecond: number): Used & { subscription: number } {
   const requests = perSecond * SECONDS_A_MONTH;
-  const bill = ([kind, { perMillion, included }]: [string, (typeof PRICES)[keyof typeof PRICES]]) =>
-    [kind, (Math.max(0, used[kind as keyof Used] * requests - included) / 1e6) * perMillion] as const;
-  return { ...(Object.fromEntries(Object.entries(PRICES).map(bill)) as Used), subscription: DOLLARS_A_MONTH };
+  const bill = KINDS.map((kind) => {
+    const { perMillion, included } = PRICES[kind];
+    return [kind, (Math.max(0, used[kind] * requests - included) / 1e6) * perMillion] as const;
+  });
+  return { ...(Object.fromEntries(bill) as Used), subscription: DOLLARS_A_MONTH };
 }

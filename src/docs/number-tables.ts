@@ -1,0 +1,148 @@
+import { markdownTable } from "./markdown-table.ts";
+import { goalOf, type Measured, NUMBERS, type NumberName, shown, shownResult } from "./numbers.ts";
+import {
+  DOLLARS_PER_GB,
+  dollarsAMonth,
+  dollarsPerMillion,
+  INCLUDED_GB,
+  KINDS,
+  OPERATIONS_A_MESSAGE,
+  PRICES,
+  QUEUE_OPERATIONS_PER_MILLION,
+  RATES,
+  type Used,
+} from "./prices.ts";
+
+/** The largest database that D1 allows. */
+const GIGABYTES = 10;
+const DAY_S = 86_400;
+/** Days for which sessions are kept. */
+const KEPT = [30, 365];
+/** A part of what a database takes, for which one would plan, in round numbers: docs/scale.md says why. */
+const PLANNED = { share: 0.25, step: 10 };
+/** What the CPU of a delivery and the rows that it reads cost at most, for a million events. */
+const DOLLARS_BESIDES = 0.3;
+
+const NAMES = Object.keys(NUMBERS) as NumberName[];
+const grouped = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 0 });
+const dollars = (value: number) => `$${value.toFixed(2)}`;
+const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+
+/**
+ * What the pages say of the bench's results: the tables, and the texts that stand in sentences, each by the name in its marker.
+ *
+ * @throws Error when the results are not those that the bench measures now
+ */
+export function numberTexts({ measured, results }: Measured): Record<string, string> {
+  const known = Object.keys(results).sort();
+  if (known.join() !== NAMES.toSorted().join())
+    throw new Error("docs/numbers.json has other numbers than the bench: run npm run bench");
+  const value = (name: NumberName) => results[name].value;
+
+  const used: Used = {
+    requests: 1,
+    cpuMs: value("cpu.create"),
+    rowsWritten: value("rows.written") + value("rows.pruned"),
+    rowsRead: value("rows.read"),
+    kvReads: value("rows.kv-reads"),
+    kvWrites: value("rows.kv-writes"),
+  };
+  const withoutNonces = { ...used, kvReads: 0, kvWrites: 0 };
+  const planned = Math.floor((value("database.creates") * PLANNED.share) / PLANNED.step) * PLANNED.step;
+  const bytes = value("database.bytes");
+
+  const rowsOf = (create: number, deliveries: number, events: number) => {
+    const parts = [create, deliveries * value("rows.delivery"), events + deliveries];
+    return [...parts, sum(parts)];
+  };
+  const withEvents = value("rows.event") - value("rows.written");
+  const withWebhook = value("rows.webhook") - value("rows.written");
+  const oneWebhook = rowsOf(withWebhook, 1, 1);
+  const eventRows = oneWebhook.at(-1) ?? 0;
+  const eventParts: [string, number][] = [
+    [`D1 rows: ${eventRows} an event, with those that pruning deletes`, dollarsPerMillion({ rowsWritten: eventRows })],
+    [
+      `queue operations: three a message, at $${QUEUE_OPERATIONS_PER_MILLION.toFixed(2)} a million`,
+      OPERATIONS_A_MESSAGE * QUEUE_OPERATIONS_PER_MILLION,
+    ],
+    ["invocations of the consumer: one a message", dollarsPerMillion({ requests: 1 })],
+    ["their CPU, and the rows that are read", DOLLARS_BESIDES],
+  ];
+  const eventDollars = sum(eventParts.map(([, cost]) => cost));
+
+  const months = RATES.map((rate) => dollarsAMonth(used, rate));
+  const together = (month: ReturnType<typeof dollarsAMonth>) => grouped(sum(Object.values(month)));
+  const storage = (gigabytes: number) =>
+    `${grouped(gigabytes)} GB, ${grouped(Math.ceil(gigabytes / GIGABYTES))}, $${grouped(Math.max(0, gigabytes - INCLUDED_GB) * DOLLARS_PER_GB)} a month`;
+
+  return {
+    ...Object.fromEntries(NAMES.map((name) => [name, shown(name, value(name))])),
+    measured,
+    planned: String(planned),
+    "sessions-in-a-home": `${((GIGABYTES * 1e9) / bytes / 1e6).toFixed(0)} million`,
+    million: dollars(dollarsPerMillion(used)),
+    "million-without-nonces": dollars(dollarsPerMillion(withoutNonces)),
+    "million-events": dollars(eventDollars),
+    "queue-price": dollars(QUEUE_OPERATIONS_PER_MILLION),
+    "free-creates": grouped(100_000 / used.rowsWritten),
+    numbers: markdownTable(
+      ["part", "measurement", "goal", "result"],
+      NAMES.map((name) => [
+        `\`${name.split(".")[0]}\``,
+        NUMBERS[name].what,
+        goalOf(name),
+        shownResult(name, results[name]),
+      ]),
+    ),
+    "million-parts": markdownTable(
+      ["a million creates", ""],
+      [
+        ...KINDS.map((kind) => [PRICES[kind].name, dollars(dollarsPerMillion({ [kind]: used[kind] }))]),
+        ["**together**", `**${dollars(dollarsPerMillion(used))}**`],
+      ],
+    ),
+    month: markdownTable(
+      ["$ a month, at so many creates a second", ...RATES.map(grouped)],
+      [
+        ["Workers Paid", ...months.map(({ subscription }) => grouped(subscription))],
+        ...KINDS.map((kind) => [PRICES[kind].name, ...months.map((month) => grouped(month[kind]))]),
+        ["**together**", ...months.map((month) => `**${together(month)}**`)],
+        ["with `NONCES` not bound", ...RATES.map((rate) => together(dollarsAMonth(withoutNonces, rate)))],
+      ],
+    ),
+    prices: markdownTable(
+      ["price, beyond what a month includes", "$", "included"],
+      [
+        ...Object.values(PRICES).map(({ name, perMillion, included }) => [
+          `a million ${name}`,
+          perMillion < 0.01 ? String(perMillion) : perMillion.toFixed(2),
+          `${grouped(included / 1e6)} million`,
+        ]),
+        ["a GB of D1, a month", DOLLARS_PER_GB.toFixed(2), `${INCLUDED_GB} GB`],
+      ],
+    ),
+    storage: markdownTable(
+      ["creates/s", "homes for the creates", ...KEPT.map((days) => `${days} days kept: GB, homes, storage`)],
+      RATES.map((rate) => [
+        grouped(rate),
+        grouped(Math.ceil(rate / planned)),
+        ...KEPT.map((days) => storage((rate * days * DAY_S * bytes) / 1e9)),
+      ]),
+    ),
+    "event-rows": markdownTable(
+      ["rows written", "by the create", "by the delivery", "by pruning, after 30 days", "together"],
+      [
+        ["events on, no webhook", ...rowsOf(withEvents, 0, 1).map(String)],
+        ["one webhook", ...oneWebhook.map(String)],
+        ["each further webhook", ...rowsOf(withWebhook - withEvents, 1, 0).map(String)],
+      ],
+    ),
+    "event-parts": markdownTable(
+      ["a million events", "$ at most"],
+      [
+        ...eventParts.map(([part, cost]) => [part, cost.toFixed(2)]),
+        ["**together**", `**${eventDollars.toFixed(2)}**`],
+      ],
+    ),
+  };
+}

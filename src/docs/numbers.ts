@@ -1,0 +1,95 @@
+/** A number that `npm run bench` measures. */
+interface Described {
+  what: string;
+  unit: keyof typeof UNITS | "";
+  /** The goal. Without one the number is reported. */
+  least?: number;
+  most?: number;
+}
+
+/** How a number with a unit is written. */
+const UNITS = {
+  "×": (value: number) => `${value.toFixed(2)} ×`,
+  ms: (value: number) => `${value.toFixed(value < 10 ? 2 : 0)} ms`,
+  KiB: (value: number) => `${value.toFixed(1)} KiB`,
+  bytes: (value: number) => `${value.toFixed(0)} bytes`,
+  "creates/s": (value: number) => `${value.toFixed(0)} creates/s`,
+};
+
+/** All that the bench measures, by part and name: the words of docs/numbers.md. The bench must give each, and no other. */
+export const NUMBERS = {
+  "trips.warm": { what: "D1 trips that a create waits for, warm isolate", unit: "", most: 1 },
+  "trips.cold": { what: "the same, cold isolate, KV has the app", unit: "", most: 1 },
+  "trips.main": { what: "the same, KV has it not or is down, home `main`", unit: "", most: 2 },
+  "trips.home": { what: "the same, another home", unit: "", most: 3 },
+  "distance.bare": { what: "p50 of a create, beside a bare D1 trip", unit: "×", most: 1.25 },
+  "distance.more": { what: "what it takes more than that bare trip", unit: "ms" },
+  "distance.careful": { what: "faster than the careful peer, p50", unit: "×", least: 1.5 },
+  "database.creates": { what: "creates that one database takes, by D1's work on this machine", unit: "creates/s" },
+  "database.careful": { what: "the same, beside the careful peer", unit: "×", least: 1.2 },
+  "database.bytes": { what: "what a session adds to a database, indexes included", unit: "bytes" },
+  "throughput.floor": { what: "creates a second, beside the floor", unit: "×", least: 0.95 },
+  "throughput.cpu": { what: "CPU of a create with D1 and KV, beside the floor", unit: "×", most: 1.08 },
+  "cpu.create": { what: "CPU of a create with HTTP, without D1 and KV", unit: "ms", most: 1 },
+  "cpu.floor": { what: "the same, beside the floor", unit: "×" },
+  "cpu.careful": { what: "the same, beside the careful peer", unit: "×" },
+  "rows.written": { what: "rows that a create writes, for a new customer with two agents", unit: "", most: 7 },
+  "rows.read": { what: "rows that it reads", unit: "" },
+  "rows.kv-reads": { what: "keys of KV that it reads", unit: "" },
+  "rows.kv-writes": { what: "keys of KV that it writes", unit: "" },
+  "rows.pruned": { what: "rows that pruning writes for it later", unit: "" },
+  "rows.keyed": { what: "rows that it writes with an Idempotency-Key", unit: "", most: 8 },
+  "rows.event": { what: "rows that it writes with events on", unit: "", most: 8 },
+  "rows.webhook": { what: "rows that it writes with one webhook", unit: "", most: 10 },
+  "rows.delivery": { what: "rows that the delivery of its event writes, alone", unit: "" },
+  "events.stored": { what: "CPU of a create with one webhook, beside none", unit: "×" },
+  "events.delivered": { what: "the same with the delivery in the same isolate", unit: "×" },
+  "module.load": { what: "CPU of loading the module", unit: "ms" },
+  "module.release": { what: "the same, beside the last release", unit: "×", most: 1 },
+  "module.least": { what: "the same of hono and the tables' schema alone", unit: "ms" },
+  "module.operator": { what: "CPU of an operator's first request after it", unit: "ms" },
+  "size.minified": { what: "the whole Worker, minified", unit: "KiB" },
+  "size.gzipped": { what: "the same, gzipped", unit: "KiB" },
+} as const satisfies Record<string, Described>;
+
+export type NumberName = keyof typeof NUMBERS;
+
+/** A median. `low` and `high` are the lowest and the highest of the starts that it is the median of. */
+export interface Result {
+  value: number;
+  low?: number;
+  high?: number;
+}
+
+/** docs/numbers.json: what one whole run of the bench measured. */
+export interface Measured {
+  /** When and where. */
+  measured: string;
+  results: Record<NumberName, Result>;
+}
+
+const described = (name: NumberName): Described => NUMBERS[name];
+
+/** A value as the pages write it, with its unit. */
+export function shown(name: NumberName, value: number): string {
+  const { unit } = described(name);
+  return unit === "" ? String(value) : UNITS[unit](value);
+}
+
+/** A result with its range. */
+export function shownResult(name: NumberName, { value, low, high }: Result): string {
+  if (low === undefined || high === undefined) return shown(name, value);
+  const bare = (end: number) => shown(name, end).split(" ")[0];
+  return `${shown(name, value)} (${bare(low)} to ${bare(high)})`;
+}
+
+export function goalOf(name: NumberName): string {
+  const { least, most } = described(name);
+  if (least !== undefined) return `≥ ${shown(name, least)}`;
+  return most === undefined ? "" : `≤ ${shown(name, most)}`;
+}
+
+export function isMet(name: NumberName, { value }: Result): boolean {
+  const { least = -Infinity, most = Infinity } = described(name);
+  return value >= least && value <= most;
+}

@@ -1,0 +1,111 @@
+import { AGENTS, APP, createFields, signed } from "./bench-app.ts";
+import { load, postBytes } from "./keep-alive-load.ts";
+import { type Call, PRODUCTION } from "./observed-bindings.ts";
+import { observedWorker, PEERS } from "./observed-production.ts";
+import type { ResultsOf } from "./part.ts";
+import type { ProductionBundle } from "./production-bundle.ts";
+import { benchModule, cpuMs, startWorker } from "./start-worker.ts";
+import { median, spread } from "./statistics.ts";
+
+const WAYS = { production: PRODUCTION, careful: PEERS.careful } as const;
+type Way = keyof typeof WAYS;
+
+const STARTS = 4;
+const CREATES = 150;
+const WARMING = 30;
+/** Rows that exist before the first request, so that the indexes are as deep as in real use. */
+const OLD_ROWS = 20_000;
+/** Unix seconds of these rows. */
+const NOW = 1_795_000_000;
+
+/** The calls of creates, with statements and values, and the app's row that they need. */
+interface Recorded {
+  creates: { way: Way; calls: Call["statements"][] }[];
+  app: Record<string, string | number | null>;
+  bytesPerSession: number;
+}
+
+/**
+ * How long the local D1 works on a create. A database works on one call at a time, so this is also how many creates it takes. The calls are
+ * recorded first. Then they are sent one by one to another D1 with the same rows. D1's work is the CPU of that workerd, minus that of the
+ * same call without D1; its files are in memory, so it waits for nothing.
+ */
+export async function measureDatabase(bundle: ProductionBundle): Promise<ResultsOf<"database">> {
+  const recorded = await record(bundle);
+  const starts: Record<Way, number>[] = [];
+  for (let i = 0; i < STARTS; i++) starts.push(await replay(bundle, recorded));
+  return {
+    "database.creates": spread(starts.map(({ production }) => 1000 / production)),
+    "database.careful": spread(starts.map(({ production, careful }) => careful / production)),
+    "database.bytes": { value: Math.round(recorded.bytesPerSession) },
+  };
+}
+
+async function record(bundle: ProductionBundle): Promise<Recorded> {
+  const worker = await observedWorker(bundle);
+  const { db } = worker.running;
+  const size = async () => (await db.prepare("SELECT 1").all()).meta.size_after;
+  const empty = await size();
+  await db.batch(oldRows().map((sql) => db.prepare(sql)));
+  const bytesPerSession = ((await size()) - empty) / OLD_ROWS;
+  const app = (await db.prepare("SELECT * FROM apps").first<Recorded["app"]>()) ?? {};
+  const creates: Recorded["creates"] = [];
+  for (let i = 0; i < WARMING + CREATES; i++) {
+    for (const way of Object.keys(WAYS) as Way[]) {
+      await worker.forget();
+      // Every other request has the customer of the request before.
+      await worker.create(signed(createFields({ sbs: `${way}_${i >> 1}` })), { module: WAYS[way] });
+      const calls = (await worker.calls()).asked.filter(({ binding }) => binding === "DB");
+      creates.push({ way, calls: calls.map(({ statements }) => statements) });
+    }
+  }
+  await worker.running.close();
+  return { creates, app, bytesPerSession };
+}
+
+/** Milliseconds of D1's work on a create, of each way. */
+async function replay(bundle: ProductionBundle, { creates, app }: Recorded): Promise<Record<Way, number>> {
+  const { url, pid, db, close } = await startWorker(bundle, [benchModule("replaying-worker.ts")]);
+  const columns = Object.keys(app);
+  const insertApp = `INSERT INTO apps (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
+  await db.batch([...oldRows().map((sql) => db.prepare(sql)), db.prepare(insertApp).bind(...Object.values(app))]);
+  const sessions = async () => Number(await db.prepare("SELECT count(*) AS n FROM sessions").first("n"));
+  const before = await sessions();
+  const took: Record<Way, number[]> = { production: [], careful: [] };
+  for (const [place, { way, calls }] of creates.entries()) {
+    let ms = 0;
+    const cpuOf = async (path: string, body: string) => {
+      const used = cpuMs(pid);
+      await load(url, [postBytes(path, body, {})], 1);
+      return cpuMs(pid) - used;
+    };
+    for (const body of calls.map((call) => JSON.stringify(call))) {
+      ms -= await cpuOf("/?skip", body);
+      ms += await cpuOf("/", body);
+    }
+    if (place >= WARMING * 2) took[way].push(ms);
+  }
+  const written = (await sessions()) - before;
+  await close();
+  if (written !== creates.length) throw new Error(`asked again, the calls wrote ${written} sessions`);
+  return { production: median(took.production), careful: median(took.careful) };
+}
+
+function oldRows(): string[] {
+  const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${OLD_ROWS})`;
+  // Customers' ids are scattered, so pages fill as in real use.
+  const customer = "printf('customer_%08x', (i * 2654435761) & 4294967295)";
+  const { title, content } = createFields();
+  return [
+    `INSERT INTO customers (site_id, external_id, name, ip, created_at, updated_at)
+      ${numbers} SELECT 1, ${customer}, 'Old Customer', '203.0.113.9', ${NOW}, ${NOW} FROM n`,
+    `INSERT INTO sessions (site_id, id, appid, kind, customer_external_id, responsible_agent_id, status, visitor_title,
+        agent_title, auto_title, created_at)
+      ${numbers} SELECT 1, i, '${APP.appid}', 'ticket', ${customer}, ${AGENTS[0]}, 'replied', '${title}', '${title}',
+        'The parcel has not arrived.', ${NOW} FROM n`,
+    `INSERT INTO participants (site_id, session_id, agent_id, added_by, added_at)
+      ${numbers} SELECT 1, i, ${AGENTS[1]}, ${AGENTS[0]}, ${NOW} FROM n`,
+    `INSERT INTO messages (site_id, session_id, seq, sender, sender_uid, content, created_at)
+      ${numbers} SELECT 1, i, 1, 'agent', ${AGENTS[0]}, '${content}', ${NOW} FROM n`,
+  ];
+}
