@@ -2,7 +2,7 @@ import type { ResultsOf } from "./part.ts";
 import { bundleBenchWorker, type ProductionBundle } from "./production-bundle.ts";
 import { lastRelease } from "./sides.ts";
 import { benchModule, cpuMs, launch } from "./start-worker.ts";
-import { spread } from "./statistics.ts";
+import { median, spread } from "./statistics.ts";
 
 /** Starts of each Worker, in turns. */
 const STARTS = 21;
@@ -21,19 +21,23 @@ export async function measureModuleLoad(bundle: ProductionBundle): Promise<Resul
     least: bundleBenchWorker("schema-worker.ts"),
     empty: benchModule("empty-worker.ts").code,
   };
-  const starts: Record<Side, Start>[] = [];
+  const starts: Record<Side, Start[]> = { production: [], release: [], least: [], empty: [] };
   for (let i = 0; i < STARTS; i++) {
-    const took = {} as Record<Side, Start>;
     // The order is reversed every other round, so that no side always runs after the same other side.
-    for (const side of i % 2 === 0 ? SIDES : SIDES.toReversed()) took[side] = await start(bundle, codes[side]);
-    starts.push(took);
+    for (const side of i % 2 === 0 ? SIDES : SIDES.toReversed()) starts[side].push(await start(bundle, codes[side]));
   }
-  const own = (side: Side) => (took: Record<Side, Start>) => took[side].loading - took.empty.loading;
+  /** What a side took more than the empty Worker usually does, start by start. */
+  const own = (side: Side, what: keyof Start) => {
+    const empty = median(starts.empty.map((start) => start[what]));
+    return starts[side].map((start) => start[what] - empty);
+  };
+  const load = own("production", "loading");
+  const release = own("release", "loading");
   return {
-    "module.load": spread(starts.map(own("production"))),
-    "module.release": spread(starts.map((took) => own("production")(took) / own("release")(took))),
-    "module.least": spread(starts.map(own("least"))),
-    "module.operator": spread(starts.map((took) => took.production.firstPage - took.empty.firstPage)),
+    "module.load": spread(load),
+    "module.release": spread(load.map((ms, i) => ms / (release[i] ?? 0))),
+    "module.least": spread(own("least", "loading")),
+    "module.operator": spread(own("production", "firstPage")),
   };
 }
 
