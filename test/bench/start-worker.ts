@@ -28,15 +28,11 @@ export function benchModule(name: string): WorkerModule {
   return { name, code: stripTypeScriptTypes(readFileSync(join(import.meta.dirname, name), "utf8")) };
 }
 
-const running = new Set<Miniflare>();
-const storages: string[] = [];
-process.on("exit", () => {
-  for (const storage of storages) rmSync(storage, { recursive: true, force: true });
-});
+const running = new Set<() => Promise<void>>();
 
 /** Stops all workers that still run. */
 export async function closeAll(): Promise<void> {
-  await Promise.all([...running].map((miniflare) => miniflare.dispose()));
+  await Promise.all([...running].map((close) => close()));
 }
 
 /**
@@ -68,7 +64,6 @@ export async function startWorker(
           journal: { maxBatchSize: bundle.messagesAtOnce, maxBatchTimeout: 1 },
         }
       : {},
-    resourcePersistencePath: temporaryFolder(),
   });
   const database = async (binding: string) => (await miniflare.getD1Database(binding)) as unknown as D1Database;
   const db = await database("DB");
@@ -87,6 +82,8 @@ export async function launch(
   options: object = {},
 ): Promise<Pick<RunningWorker, "url" | "pid" | "close"> & { miniflare: Miniflare }> {
   const before = childrenNamedWorkerd();
+  // In memory if the system has /dev/shm: disk flushes would dominate every measurement.
+  const storage = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "agent-session-bench-"));
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       modules: modules.map(({ name, code }) => ({ type: "ESModule", path: name, contents: code })),
@@ -95,28 +92,20 @@ export async function launch(
       compatibilityFlags,
       unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
       cf: false,
+      resourcePersistencePath: storage,
       handleStructuredLogs: logged,
       ...options,
     }),
   );
-  running.add(miniflare);
+  const close = async () => {
+    running.delete(close);
+    await miniflare.dispose();
+    rmSync(storage, { recursive: true, force: true });
+  };
+  running.add(close);
   await miniflare.ready;
   const pid = childrenNamedWorkerd().find((each) => !before.includes(each)) ?? 0;
-  const close = async () => {
-    running.delete(miniflare);
-    await miniflare.dispose();
-  };
   return { miniflare, pid, close, url: (await miniflare.unsafeGetDirectURL()).origin };
-}
-
-/**
- * A folder that is deleted when the bench ends. It is in memory if the system has /dev/shm: disk flushes would dominate
- * every measurement.
- */
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "agent-session-bench-"));
-  storages.push(folder);
-  return folder;
 }
 
 const ADMIN_TOKEN = "bench-admin-token-0123456789abcdef-xyz";
