@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { unstable_readConfig } from "wrangler";
 import { driveCrons, dueIn, minutesOf } from "../../src/cli/drive-crons.ts";
+import { eventually } from "../support/eventually.ts";
 
 const MINUTE_MS = 100;
-const PATIENCE = { timeout: 30_000 };
 
 const CRONS = ["* * * * *", "*/5 * * * *", "0 3 * * *"];
 
@@ -64,7 +64,7 @@ describe("the driver of the crons", () => {
 
   it("asks for the crons of each minute at once, for others when they are due, and ends when it is stopped", async () => {
     const { asked, said, end } = await drive([]);
-    await vi.waitFor(() => expect(asked.length).toBeGreaterThan(6), PATIENCE);
+    await eventually(() => expect(asked.length).toBeGreaterThan(6));
     await end();
     const number = asked.length;
     const each = "localhost /cdn-cgi/handler/scheduled?cron=*%20*%20*%20*%20*";
@@ -77,9 +77,9 @@ describe("the driver of the crons", () => {
 
   it("is silent about two failures in a row, and reports the third once", async () => {
     const { asked, said, end } = await drive([500, 500, 200, 500, 500, 500, 500, 500]);
-    await vi.waitFor(() => expect(asked.length).toBeGreaterThan(3), PATIENCE);
+    await eventually(() => expect(asked.length).toBeGreaterThan(3));
     expect(said).not.toHaveBeenCalled();
-    await vi.waitFor(() => expect(asked.length).toBeGreaterThan(9), PATIENCE);
+    await eventually(() => expect(asked.length).toBeGreaterThan(9));
     await end();
     expect(said.mock.calls).toEqual([
       [expect.stringMatching(/^The crons have failed 3 times in a row: .* status 500/)],

@@ -1,7 +1,8 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AccessFront } from "../../src/cli/access-front.ts";
 import { main } from "../../src/cli/start.ts";
+import { eventually } from "../support/eventually.ts";
 import { Listener, type Received } from "../support/listener.ts";
 import { isAlive, place, start, useCheckout } from "../support/npm-start.ts";
 import { runMain } from "../support/run-main.ts";
@@ -144,21 +145,21 @@ describe("npm start --access", { timeout: 240_000 }, () => {
   it("serves the Worker through the front, runs its crons, starts it again after a crash, and ends with all of it", async () => {
     const running = await start(["--access", "Ada@example.com", "--var", "CONSOLE_SIGN_IN:both"]);
     const said = () => /with ada@example\.com signed in by Access: (\S+)\/console/.exec(running.output())?.[1];
-    await vi.waitFor(() => expect(said()).toBeDefined(), { timeout: 30_000 });
+    await eventually(() => expect(said()).toBeDefined());
     const front = String(said());
     expect(front).not.toBe(running.url);
     expect((await fetch(`${front}/healthz`)).status).toBe(200);
     expect((await fetch(`${front}/console`)).status).toBeLessThan(500);
-    await vi.waitFor(() => expect(running.output()).toContain('"job":"sweep"'), { timeout: 30_000 });
+    await eventually(() => expect(running.output()).toContain('"job":"sweep"'));
 
     const before = running.workerds();
     for (const pid of before) process.kill(pid, "SIGKILL");
-    const isServed = async () => (await fetch(`${front}/healthz`, { signal: AbortSignal.timeout(2_000) })).status;
-    await vi.waitFor(async () => expect(await isServed()).toBe(200), { timeout: 90_000, interval: 500 });
+    const isServed = async () => (await fetch(`${front}/healthz`, { signal: AbortSignal.timeout(30_000) })).status;
+    await eventually(async () => expect(await isServed()).toBe(200), 90_000);
 
     const after = running.workerds();
     expect(await running.stop("SIGTERM")).toBe(143);
     await expect(fetch(`${front}/healthz`)).rejects.toThrow("fetch failed");
-    await vi.waitFor(() => expect(after.filter(isAlive)).toEqual([]), { timeout: 30_000 });
+    await eventually(() => expect(after.filter(isAlive)).toEqual([]));
   });
 });

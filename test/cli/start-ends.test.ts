@@ -3,12 +3,12 @@ import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { descendants, isAlive, place, start, useCheckout } from "../support/npm-start.ts";
 
 useCheckout();
 
-const SOON = { timeout: 90_000, interval: 200 };
 const left: number[] = [];
 
 afterEach(() => {
@@ -44,7 +44,7 @@ describe("npm start that is ended from outside", { timeout: 240_000 }, () => {
     expect(before.filter(({ name }) => /\/workerd serve /.test(name))).toHaveLength(2);
     const [{ pid } = expect.unreachable(target)] = before.filter(({ name }) => TARGETS[target].test(name));
     process.kill(pid, signal);
-    await vi.waitFor(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]), SOON);
+    await eventually(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]));
     expect(await isFree(Number(new URL(running.url).port))).toBe(true);
   });
 
@@ -52,7 +52,7 @@ describe("npm start that is ended from outside", { timeout: 240_000 }, () => {
     const running = await start([], "npm");
     const before = all(running.pid);
     process.kill(-running.pid, "SIGINT");
-    await vi.waitFor(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]), SOON);
+    await eventually(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]));
     expect(await isFree(Number(new URL(running.url).port))).toBe(true);
   });
 });
@@ -75,7 +75,7 @@ describe("npm start in the background of a shell that ends", { timeout: 240_000 
     });
     const ended = new Promise((resolve) => shell.on("exit", resolve));
     const everything = () => `${said}${readFileSync(log, "utf8")}`;
-    await vi.waitFor(() => expect(everything()).toMatch(ready), SOON);
+    await eventually(() => expect(everything()).toMatch(ready), 90_000);
     const pid = Number(said.split("\n")[0]);
     left.push(pid);
     shell.stdin?.end();
@@ -94,7 +94,7 @@ describe("npm start in the background of a shell that ends", { timeout: 240_000 
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect(before.filter((each) => !isAlive(each.pid))).toEqual([]);
     process.kill(pid, "SIGTERM");
-    await vi.waitFor(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]), SOON);
+    await eventually(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]));
     expect(await isFree(Number(new URL(url).port))).toBe(true);
   });
 
@@ -107,7 +107,7 @@ describe("npm start in the background of a shell that ends", { timeout: 240_000 
     writeFileSync(join(place.checkout, "waits.ts"), program);
     const command = `nohup '${process.execPath}' "$PWD/waits.ts"`;
     const { pid } = await inBackground(command, /waits/, { npm_lifecycle_script: script });
-    if (!goesOn) return vi.waitFor(() => expect(isAlive(pid)).toBe(false), SOON);
+    if (!goesOn) return eventually(() => expect(isAlive(pid)).toBe(false));
     await sleep(2_000);
     expect(isAlive(pid)).toBe(true);
   });
@@ -128,13 +128,13 @@ describe("npm run demo that is ended from outside", { timeout: 240_000 }, () => 
       npm.stdout.setEncoding("utf8").on("data", (text: string) => {
         said += text;
       });
-      await vi.waitFor(() => expect(said).toContain("Starting the Worker"), SOON);
-      await vi.waitFor(() => {
+      await eventually(() => expect(said).toContain("Starting the Worker"), 90_000);
+      await eventually(() => {
         expect(descendants(npm.pid as number).filter(({ name }) => /\/workerd serve /.test(name))).not.toEqual([]);
-      }, SOON);
+      });
       const before = all(npm.pid as number);
       process.kill(npm.pid as number, signal);
-      await vi.waitFor(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]), SOON);
+      await eventually(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]));
       expect(said).not.toMatch(/\d+ passed, \d+ failed/);
     },
   );

@@ -1,6 +1,7 @@
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { prepare } from "../../src/client/sign.ts";
+import { eventually } from "../support/eventually.ts";
 import { Listener } from "../support/listener.ts";
 import { isAlive, start, useCheckout } from "../support/npm-start.ts";
 
@@ -45,33 +46,30 @@ describe("the webhooks of npm start", { timeout: 240_000 }, () => {
   }
 
   it("run the crons from the start, deliver to this machine, and after a kill deliver what was left", async () => {
-    await vi.waitFor(() => expect(running.output()).toContain('"job":"sweep"'), { timeout: 30_000 });
+    await eventually(() => expect(running.output()).toContain('"job":"sweep"'));
     const { open, secret } = await listeningSite();
     const first = await open();
-    await vi.waitFor(() => expect([...arrived(secret).values()]).toEqual([first]), { timeout: 30_000, interval: 200 });
+    await eventually(() => expect([...arrived(secret).values()]).toEqual([first]));
 
     receiver.answer = { status: 503, headers: {}, body: "" };
     const second = await open();
-    await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(1), { timeout: 30_000, interval: 200 });
+    await eventually(() => expect(receiver.received.length).toBeGreaterThan(1));
     await running.kill();
     receiver.received.length = 0;
     receiver.answer = { status: 204, headers: {}, body: "" };
 
     running = await start();
     // The second attempt is due 5 s after the first. The new process makes it, after a cron found it.
-    await vi.waitFor(() => expect([...arrived(secret).values()]).toEqual([second]), {
-      timeout: 150_000,
-      interval: 500,
-    });
+    await eventually(() => expect([...arrived(secret).values()]).toEqual([second]), 150_000);
   });
 
   it("go on by themselves when any process of workerd was killed", async () => {
     const { open, secret } = await listeningSite();
     receiver.received.length = 0;
     for (const pid of running.workerds()) process.kill(pid, "SIGKILL");
-    await vi.waitFor(async () => expect((await running.get("/healthz", 2_000)).status).toBe(200), { timeout: 90_000 });
+    await eventually(async () => expect((await running.get("/healthz")).status).toBe(200), 90_000);
     const after = await open();
-    await vi.waitFor(() => expect([...arrived(secret).values()]).toEqual([after]), { timeout: 30_000, interval: 200 });
+    await eventually(() => expect([...arrived(secret).values()]).toEqual([after]));
     expect(running.output()).toContain("It is started again.");
   });
 
@@ -79,6 +77,6 @@ describe("the webhooks of npm start", { timeout: 240_000 }, () => {
     const before = running.workerds();
     expect(before.length).toBeGreaterThan(0);
     await running.stop("SIGKILL");
-    await vi.waitFor(() => expect(before.filter(isAlive)).toEqual([]), { timeout: 30_000, interval: 200 });
+    await eventually(() => expect(before.filter(isAlive)).toEqual([]));
   });
 });

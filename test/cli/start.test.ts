@@ -1,11 +1,12 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { prepareDatabase } from "../../src/cli/edit-config.ts";
 import { main } from "../../src/cli/start.ts";
 import { withDatabase, withVar } from "../../src/cli/wrangler-toml.ts";
 import { BINDING_RULE } from "../../src/homes.ts";
+import { eventually } from "../support/eventually.ts";
 import { place, start, toItsEnd, useCheckout } from "../support/npm-start.ts";
 import { runMain } from "../support/run-main.ts";
 import { warmWrangler } from "../support/warm-wrangler.ts";
@@ -115,21 +116,20 @@ describe("npm start", { timeout: 240_000 }, () => {
   });
 
   it("picks up edits of the Worker, of a file beside its folders and of the docs, and keeps state and secrets", async () => {
-    const soon = { timeout: 40_000, interval: 200 };
     // One edit after the other: of edits at the same time wrangler reports only one.
     edit("src/services/refusals.ts", "There is no such", "Nowhere is there a");
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const problem = await (await running.admin("GET", undefined, "/99/apps")).json();
       expect(problem).toMatchObject({ status: 404, detail: "Nowhere is there a site." });
-    }, soon);
+    });
     edit("docs/retrying.md", "Networks lose answers.", "Answers get lost.");
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await (await running.get("/docs/retrying/")).text()).toContain("Answers get lost.");
-    }, soon);
+    });
     edit("src/errors.ts", "接口不存在", "此路不通");
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await (await running.get("/openapi/nowhere")).json()).toMatchObject({ msg: "此路不通" });
-    }, soon);
+    });
 
     expect(await (await running.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
     expect(readFileSync(join(place.checkout, ".dev.vars"), "utf8")).toBe(secrets);

@@ -1,8 +1,9 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** What the certs endpoint does with each request. */
 let answer: (response: ServerResponse) => void = () => {};
@@ -66,7 +67,7 @@ describe("the keys of Access in the built Worker", () => {
     expect(await Promise.all([verified(), verified()])).toEqual([refused, refused]);
     expect(await verified()).toEqual(refused);
     expect(asked).toBe(1);
-    await vi.waitFor(() => expect(worker.logs().join("\n")).toContain('"fault":"no answer in 3 s"'));
+    await eventually(() => expect(worker.logs().join("\n")).toContain('"fault":"no answer in 3 s"'));
     expect(worker.logs().join("\n")).not.toContain(assertion.slice(0, 20));
   });
 });

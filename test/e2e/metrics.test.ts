@@ -2,7 +2,7 @@ import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { createHmac, randomUUID } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { place, start, useCheckout } from "../support/npm-start.ts";
 import { Receiver } from "../support/receiver.ts";
 
@@ -25,6 +25,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 print(json.dumps([[f.name, f.type, f.unit, [[s.name, s.labels, str(s.value)] for s in f.samples]]
                   for f in text_string_to_metric_families(sys.stdin.read())]))
 `;
+
+import { eventually } from "../support/eventually.ts";
 
 type Family = [name: string, type: string, unit: string, samples: [string, Record<string, string>, string][]];
 
@@ -234,15 +236,12 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     await send("add_kf", "session_not_found", { ...stamp(), chat_id: 999_999, kefu_ids: [AGENT] });
 
     // The journal comes by its queue; the event by another.
-    await vi.waitFor(
-      async () => {
-        const { items } = await admin<{ items: { reason: string }[] }>("GET", `sites/${site.id}/refusals?limit=100`);
-        const refused = [...sent].filter(([key]) => !/ (ok|repeated)$/.test(key));
-        expect(items).toHaveLength(refused.reduce((all, [, count]) => all + count, 0));
-        expect(receiver.arrived).toHaveLength(4);
-      },
-      { timeout: 20_000, interval: 250 },
-    );
+    await eventually(async () => {
+      const { items } = await admin<{ items: { reason: string }[] }>("GET", `sites/${site.id}/refusals?limit=100`);
+      const refused = [...sent].filter(([key]) => !/ (ok|repeated)$/.test(key));
+      expect(items).toHaveLength(refused.reduce((all, [, count]) => all + count, 0));
+      expect(receiver.arrived).toHaveLength(4);
+    });
     await prune(60);
     expect(countersOf(await scrape(), "agent_session_calls", "operation", "outcome")).toEqual({});
     await prune(LATER);

@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { createSession } from "../support/create-session.ts";
+import { eventually } from "../support/eventually.ts";
 import { Receiver, verified } from "../support/receiver.ts";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 
@@ -79,12 +80,8 @@ function expectAllArrived(all: { webhook: Webhook }[], path: string, since: numb
 }
 
 const deliveredIn = (all: { webhook: Webhook }[]) =>
-  vi.waitFor(
-    () =>
-      expect(deliveriesOf(all).map(({ status }) => status)).toEqual(
-        Array.from({ length: SESSIONS }, () => "delivered"),
-      ),
-    { timeout: 30_000, interval: 200 },
+  eventually(() =>
+    expect(deliveriesOf(all).map(({ status }) => status)).toEqual(Array.from({ length: SESSIONS }, () => "delivered")),
   );
 
 it("delivers what was committed when workerd was killed before the queue's messages were handed out", async () => {
@@ -114,7 +111,7 @@ it("delivers again what was posted and not yet recorded when workerd was killed"
   // The receiver has the event, and the Worker never learns of it.
   receiver.answer = () => {};
   await createAll(all);
-  await vi.waitFor(() => expect(receiver.at("/unwritten").length).toBeGreaterThanOrEqual(6), { timeout: 20_000 });
+  await eventually(() => expect(receiver.at("/unwritten").length).toBeGreaterThanOrEqual(6));
   expect(await worker.kill()).toHaveLength(1);
   const begun = receiver.at("/unwritten").length;
   const left = deliveriesOf(all);

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { createSession } from "../support/create-session.ts";
+import { eventually } from "../support/eventually.ts";
 import { Receiver, verified } from "../support/receiver.ts";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 
@@ -156,7 +157,7 @@ it("records how each receiver behaves, and holds up none for another", { timeout
     return Object.fromEntries(all);
   };
   const expected = Object.fromEntries(Object.entries(RECEIVERS).map(([path, each]) => [path, each.noted]));
-  await vi.waitFor(() => expect(noted()).toEqual(expected), { timeout: 60_000, interval: 250 });
+  await eventually(() => expect(noted()).toEqual(expected));
 
   for (const { path, webhook } of webhooks) {
     const arrived = receiver.at(path);
@@ -166,7 +167,7 @@ it("records how each receiver behaves, and holds up none for another", { timeout
   expect(receiver.at("/elsewhere")).toEqual([]);
   // A streamed answer is not read to its end.
   for (const path of ["/pours-200", "/pours-500", "/trickles-200", "/trickles-500", "/hangs"]) {
-    await vi.waitFor(() => expect(receiver.cut[path], path).toBe(receiver.at(path).length), { timeout: 30_000 });
+    await eventually(() => expect(receiver.cut[path], path).toBe(receiver.at(path).length));
   }
   // One that ends soon is.
   expect(receiver.cut["/ends-later-200"]).toBeUndefined();
@@ -208,7 +209,7 @@ it("delivers 2,000 sessions that were created under load, while another webhook 
   const sweeping = setInterval(() => void worker.scheduled(SWEEP), 5_000);
   const delivered = (to: Webhook) => deliveriesOf(to).filter(({ status }) => status === "delivered").length;
   try {
-    await vi.waitFor(() => expect(delivered(webhook)).toBe(2_000), { timeout: 200_000, interval: 500 });
+    await eventually(() => expect(delivered(webhook)).toBe(2_000), 200_000);
   } finally {
     clearInterval(sweeping);
   }

@@ -121,7 +121,7 @@ export class CrashableWorker {
     return files.map((name) => {
       const file = join(databases, name);
       // A killed Worker may still hold the database for a moment.
-      const db = new DatabaseSync(file, { readOnly, timeout: 10_000 });
+      const db = new DatabaseSync(file, { readOnly, timeout: 30_000 });
       try {
         return look(db, file);
       } finally {
