@@ -112,6 +112,8 @@ export default defineConfig(async () => {
         {
           test: {
             ...limits,
+            testTimeout: 240_000,
+            hookTimeout: 240_000,
             name: "node",
             include: processes,
             exclude: ["**/node_modules/**", recipes],

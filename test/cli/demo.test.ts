@@ -21,9 +21,7 @@ it("npm run demo refuses an option that it does not know, and prints its help wi
   expect(await runMain(main, ["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("Exit code") });
 });
 
-it("npm run demo finds every answer and the store as the contract says, and leaves no file behind", {
-  timeout: 150_000,
-}, async () => {
+it("npm run demo finds every answer and the store as the contract says, and leaves no file behind", async () => {
   const secrets = join(import.meta.dirname, "../../.dev.vars");
   const before = existsSync(secrets);
   const { exitCode, stdout, stderr } = await runCli("demo", [], { env: { TMPDIR: temporary } });

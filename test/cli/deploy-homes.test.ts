@@ -54,7 +54,7 @@ function serving() {
   return { apac: find("HOME_APAC")?.id, closed: find("CLOSED_HOMES")?.text };
 }
 
-describe("npm run deploy with homes", { timeout: 240_000 }, () => {
+describe("npm run deploy with homes", () => {
   it("adds a home to one stage, finishes after a failure, closes the home, and keeps it closed, also while it is out of order", async () => {
     const before = toml();
     fake.addDatabase(`${WORKER}-apac`, []).fault = "The home is out of order.";

@@ -62,7 +62,7 @@ function migrationsOf(database: string): unknown[] {
   );
 }
 
-describe("npm run deploy", { timeout: 240_000 }, () => {
+describe("npm run deploy", () => {
   it("makes nothing while a stage has no secrets; after the command that it prints, it makes what is missing, migrates and deploys; the second time it only deploys", async () => {
     const stopped = await deploy("--env", "staging");
     expect(stopped.exitCode).toBe(1);

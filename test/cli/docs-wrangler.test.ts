@@ -62,7 +62,7 @@ describe("the wrangler commands in the pages", () => {
   });
 });
 
-describe("a copy outside the platform", { timeout: 240_000 }, () => {
+describe("a copy outside the platform", () => {
   const folder = mkdtempSync(join(tmpdir(), "copy-test-"));
   const checkout = join(folder, "checkout");
 

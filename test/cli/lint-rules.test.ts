@@ -33,12 +33,39 @@ const ALLOWED = [
   "(runtime: { now: () => number }) => runtime.now()",
 ];
 
-const SPREADS = ["[...[1, 2]]", "({ ...{ a: 1 } })", "Math.max(...[1, 2])", "<div {...{ id: 1 }} />"];
+const SPREADS = [
+  "[...[1, 2]]",
+  "({ ...{ a: 1 } })",
+  "Math.max(...[1, 2])",
+  "<div {...{ id: 1 }} />",
+  "[...([1] as number[])]",
+  "({ ...({ a: 1 } satisfies object) })",
+];
 
 const OTHER_SPREADS = [
   "[...[1, 2].map(String), ...(isDark ? [3] : [])]",
   "({ ...(isDark && { a: 1 }) })",
   "<div {...props} />",
+];
+
+const SHORT_LIMITS = [
+  'it("waits", { timeout: 5_000 }, run)',
+  'it("waits", { "timeout": 29999 }, run)',
+  'it("waits", { timeout: 5 * 1000 }, run)',
+  'it("waits", { timeout: 5e3 }, run)',
+  'it("waits", run, 20_000)',
+  "beforeAll(run, 10_000)",
+  "vi.setConfig({ testTimeout: 15_000 })",
+  "page.setDefaultTimeout(15_000)",
+  "AbortSignal.timeout(2_000)",
+  "vi.waitFor(run)",
+  "vi.waitUntil(run)",
+];
+
+const LONG_LIMITS = [
+  'it("waits", { timeout: 30_000 }, run)',
+  'it("waits", run, 120_000)',
+  "AbortSignal.timeout(60_000)",
 ];
 
 /** Files where time, chance and the console come from, and files that do not run in the Worker. */
@@ -63,6 +90,7 @@ beforeAll(async () => {
   const files = {
     ...texts([...FREE, ...BOUND], lines(BARE)),
     ...texts(ANYWHERE, lines([...SPREADS, ...OTHER_SPREADS])),
+    "test/limits.ts": lines([...SHORT_LIMITS, ...LONG_LIMITS]),
     "src/allowed.ts": lines(ALLOWED),
   };
   for (const [path, text] of Object.entries(files)) {
@@ -109,5 +137,11 @@ describe("the lint rule on time, chance and the console", () => {
 describe("the lint rule on spreads of literals", () => {
   it.each(ANYWHERE)("finds each in %s, and no other spread", (path) => {
     expect(named[path]?.sort((a, b) => a - b)).toEqual(SPREADS.map((_, i) => i + 1));
+  });
+});
+
+describe("the lint rule on limits of time in tests", () => {
+  it("finds each that is below 30 s", () => {
+    expect(named["test/limits.ts"]?.sort((a, b) => a - b)).toEqual(SHORT_LIMITS.map((_, i) => i + 1));
   });
 });

@@ -48,7 +48,7 @@ function serve(values: Record<string, string>, name = "agent-session"): void {
   for (const [secret, value] of Object.entries(values)) fake.workers.get(name)?.secretValues.set(secret, value);
 }
 
-describe("npm run secrets", { timeout: 120_000 }, () => {
+describe("npm run secrets", () => {
   it("makes both, in a file that only the owner can read; called again, it refuses and changes neither", async () => {
     const first = await secrets();
     expect(first).toMatchObject({ exitCode: 0, stderr: "" });

@@ -131,7 +131,7 @@ describe("the front of npm start --access", () => {
   });
 });
 
-describe("npm start --access", { timeout: 240_000 }, () => {
+describe("npm start --access", () => {
   it.each([
     [["--access", "ada"], "--access ada is no e-mail address."],
     [["--access", "*@example.com"], "--access *@example.com is no e-mail address."],

@@ -29,7 +29,7 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-describe("npm start that is ended from outside", { timeout: 240_000 }, () => {
+describe("npm start that is ended from outside", () => {
   /** The process that gets the signal, found by its command line. */
   const TARGETS = { npm: /^$/, wrangler: /end-with-parent\.ts/ };
 
@@ -57,7 +57,7 @@ describe("npm start that is ended from outside", { timeout: 240_000 }, () => {
   });
 });
 
-describe("npm start in the background of a shell that ends", { timeout: 240_000 }, () => {
+describe("npm start in the background of a shell that ends", () => {
   /** Starts a command in the background of a shell, and ends the shell once the command has said `ready`. @returns its process id */
   async function inBackground(command: string, ready: RegExp, variables: Record<string, string>) {
     const log = join(place.folder, "background.log");
@@ -113,7 +113,7 @@ describe("npm start in the background of a shell that ends", { timeout: 240_000 
   });
 });
 
-describe("npm run demo that is ended from outside", { timeout: 240_000 }, () => {
+describe("npm run demo that is ended from outside", () => {
   it.each(["SIGTERM", "SIGKILL"] as const)(
     "by the signal %s to npm, leaves no process, also before it is done",
     async (signal) => {

@@ -7,7 +7,7 @@ import { isAlive, start, useCheckout } from "../support/npm-start.ts";
 
 useCheckout();
 
-describe("the webhooks of npm start", { timeout: 240_000 }, () => {
+describe("the webhooks of npm start", () => {
   let receiver: Listener;
   let running: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {

@@ -17,7 +17,7 @@ const wrangler = warmWrangler();
 /** Starts it in this process, where it ends before it serves. */
 const refused = (...args: string[]) => runMain(main, args, { root: place.checkout, wrangler });
 
-describe("npm start that makes nothing", { timeout: 120_000 }, () => {
+describe("npm start that makes nothing", () => {
   afterEach(() => {
     for (const made of [".dev.vars", ".wrangler"]) expect(existsSync(join(place.checkout, made)), made).toBe(false);
   });
@@ -97,7 +97,7 @@ describe("npm start that makes nothing", { timeout: 120_000 }, () => {
   });
 });
 
-describe("npm start", { timeout: 240_000 }, () => {
+describe("npm start", () => {
   let running: Awaited<ReturnType<typeof start>>;
   let secrets: string;
   beforeAll(async () => {
@@ -161,7 +161,7 @@ describe("npm start", { timeout: 240_000 }, () => {
   });
 });
 
-describe("npm start on the state of an older version", { timeout: 120_000 }, () => {
+describe("npm start on the state of an older version", () => {
   it("says that the state must be reset, and prints the command; after that it starts anew", async () => {
     const state = join(place.folder, "older state");
     const options = ["DB", "--local", "--env", "", "--persist-to", state];

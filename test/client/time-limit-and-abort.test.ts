@@ -102,7 +102,7 @@ describe("an AbortSignal", () => {
     const reason = new Error("changed my mind");
     const { client, sent } = await service(["never"]);
     const outcome = expect(call(client, controller.signal)).rejects.toBe(reason);
-    await vi.waitUntil(() => sent.length === 1);
+    await expect.poll(() => sent.length).toBe(1);
     controller.abort(reason);
     await outcome;
     expect(sent).toHaveLength(1);
@@ -162,7 +162,7 @@ describe("an AbortSignal", () => {
     };
     const { client } = await service([], { fetch });
     const outcome = expect(client.createSession(newSession(), { signal: controller.signal })).rejects.toThrow("stop");
-    await vi.waitUntil(() => seen !== undefined);
+    await expect.poll(() => seen).toBeDefined();
     expect(seen?.aborted).toBe(false);
     controller.abort(new Error("stop"));
     await outcome;

@@ -138,7 +138,7 @@ const RECEIVERS: Record<
   },
 };
 
-it("records how each receiver behaves, and holds up none for another", { timeout: 90_000 }, async () => {
+it("records how each receiver behaves, and holds up none for another", async () => {
   receiver.answer = (response, path) => RECEIVERS[path]?.answer(response);
   // A site has at most 10 webhooks.
   const apps = await Promise.all(["main", "apac"].map((home) => worker.provision(home, AGENTS)));

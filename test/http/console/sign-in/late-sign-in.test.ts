@@ -29,4 +29,4 @@ it("a late try of a sign-in does not bring an ended session back, though it was 
   );
   await faults.end();
   expect((await thief.get("/console")).status).not.toBe(200);
-}, 20_000);
+});
