@@ -57,7 +57,7 @@ const RECIPES = { "Add a field": FIELD, "Add an operation": OPERATION };
 const CONTRIBUTING = readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8");
 const recipeOf = (title: string) => CONTRIBUTING.split(`\n## ${title}\n`)[1]?.split("\n## ")[0] ?? "";
 
-/** The inputs of the last trial that passed, as a hash. With the same inputs there is no trial, but in the night. */
+/** A hash of the last trial's inputs: what the recipes edit, and the files beside it. With the same inputs there is no trial, but in the night. */
 const TRIED = join(NEW_FILES, "tried.txt");
 const inputs = createHash("sha256")
   .update(JSON.stringify(Object.keys(RECIPES).map(recipeOf)))
@@ -129,8 +129,13 @@ function newFiles(): string[] {
 
 function inputFiles(): string[] {
   const own = [import.meta.filename, join(NEW_FILES, "edits.ts"), ...newFiles().map((file) => join(NEW_FILES, file))];
-  const edited = Object.values(RECIPES).flatMap((edits) => edits.map(([file]) => file));
-  return [...new Set([...own.map((file) => relative(ROOT, file)), ...edited, ...TESTS])];
+  const edited = Object.values(RECIPES).flatMap((edits) => edits.map(([file]) => dirname(file)));
+  const beside = [...new Set(edited)].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => join(folder, name)),
+  );
+  return [...new Set([...own.map((file) => relative(ROOT, file)), ...beside, ...TESTS])].sort();
 }
 
 /** The text of a new file, with its imports as they must be in the copy. */
