@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** The console in a real browser: `npm run test:browser`. Needs Debian's chromium, or CHROMIUM names another one. */
@@ -5,11 +6,13 @@ export default defineConfig({
   test: {
     name: "browser",
     include: ["test/browser/**/*.test.ts"],
-    // One process runs all files, so that they share one browser and one Worker: test/browser/it.ts.
+    // One process runs all files, so that they share one browser and one Worker: test/browser/it.ts. The tests of a file run side by side.
     isolate: false,
     maxWorkers: 1,
+    sequence: { concurrent: true },
+    maxConcurrency: availableParallelism(),
+    env: { WRANGLER_LOG: "warn" },
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    expect: { poll: { timeout: 90_000 } },
   },
 });

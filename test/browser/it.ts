@@ -7,6 +7,7 @@ import { docsPage } from "./docs-page.ts";
 
 /** Who answers a page. */
 type Served = Parameters<typeof newPage>[1];
+type Cookies = Awaited<ReturnType<BrowserContext["cookies"]>>;
 
 /**
  * A test in a real browser. The first test that asks for `browser`, `worker` or `world` starts it, and all files of a run share it: a
@@ -14,7 +15,8 @@ type Served = Parameters<typeof newPage>[1];
  *
  * - `worker` is the Worker as it is deployed. It has the homes `main` and `apac`, and the home `shut` that is closed.
  * - `world` is a Worker of its own, because its clock stands still. Only what may be there twice is added to it.
- * - `open` makes a page of a new profile, `signedIn` signs it in, and `openDocs` opens a page of the docs in it.
+ * - `open` makes a page of a profile without cookies, `signedIn` signs it in, and `openDocs` opens a page of the docs in it. A profile goes
+ *   from test to test: to make one takes longer than all else.
  */
 export const it = plain
   // biome-ignore-start lint/correctness/noEmptyPattern: vitest reads here which other parts a part needs
@@ -34,22 +36,40 @@ export const it = plain
     onCleanup(world.close);
     return world;
   })
+  .extend("profiles", { scope: "worker" }, async ({}) => ({
+    idle: new Map<string, BrowserContext[]>(),
+    /** Those of a sign-in. No two profiles share one, because a test may sign out. */
+    cookies: new Map<BrowserContext, Cookies>(),
+  }))
   // biome-ignore-end lint/correctness/noEmptyPattern: as above
-  .extend("open", async ({ browser }, { onCleanup }) => {
-    const contexts: BrowserContext[] = [];
+  .extend("open", async ({ browser, profiles }, { onCleanup }) => {
+    const lent: [idle: BrowserContext[], context: BrowserContext][] = [];
     onCleanup(async () => {
-      for (const context of contexts) await context.close();
+      for (const [idle, context] of lent) {
+        for (const page of context.pages()) await page.close();
+        await context.clearCookies();
+        idle.push(context);
+      }
     });
     return async (by: Served, options: BrowserContextOptions = {}) => {
-      const page = await newPage(browser, by, options);
-      contexts.push(page.context());
+      const key = JSON.stringify([by.url, options]);
+      const idle = profiles.idle.get(key) ?? [];
+      profiles.idle.set(key, idle);
+      const page = (await idle.pop()?.newPage()) ?? (await newPage(browser, by, options));
+      lent.push([idle, page.context()]);
       return page;
     };
   })
-  .extend("signedIn", ({ open }) => {
+  .extend("signedIn", ({ open, profiles }) => {
     return async (by: Served & { adminToken: string }, options: BrowserContextOptions = {}) => {
       const page = await open(by, options);
+      const context = page.context();
+      await context.addCookies(profiles.cookies.get(context) ?? []);
+      await page.goto("/console");
+      if ((await page.locator("input[name=token]").count()) === 0) return page;
+      // The first time, and after a test that has signed out.
       await signIn(page, by.adminToken);
+      profiles.cookies.set(context, await context.cookies());
       return page;
     };
   })

@@ -93,7 +93,7 @@ const unfolded: Pick<Measured, "name" | "locale" | "width" | "beyond" | "widest"
 const found: [name: string, locale: string, violations: string[]][] = [];
 
 it.beforeAll(async ({ browser, world }) => {
-  for (const { viewport, ...view } of VIEWS) {
+  const look = async ({ viewport, ...view }: (typeof VIEWS)[number]) => {
     const page = await newPage(browser, world.worker, { ...view, viewport });
     await signIn(page, world.worker.adminToken);
     const { locale } = view;
@@ -112,6 +112,10 @@ it.beforeAll(async ({ browser, world }) => {
       await measure(unfolded, name, TIGHT_WINDOWS);
       found.push([name, locale, await violations(page)]);
     }
+    return { page, locale };
+  };
+  // What forms lead to is looked at in one view after the other: it changes the world.
+  for (const { page, locale } of await Promise.all(VIEWS.map(look))) {
     for (const { name, open } of POSTED_PAGES) {
       await open(page, world);
       found.push([name, locale, await violations(page)]);
@@ -161,8 +165,6 @@ it("no page scrolls sideways, folded or unfolded, in any window", () => {
 });
 
 it("no page has an accessibility violation, and none that a form leads to", () => {
-  expect(found.map(([name]) => name)).toEqual(
-    VIEWS.flatMap(() => [PAGES, POSTED_PAGES].flat().map(({ name }) => name)),
-  );
+  expect(found).toHaveLength(VIEWS.length * (PAGES.length + POSTED_PAGES.length));
   expect(found.filter(([, , violations]) => violations.length > 0)).toEqual([]);
 });

@@ -15,7 +15,8 @@ async function provision(worker: BuiltWorker) {
   return { ...shop, read };
 }
 
-describe.each(SCRIPT_MODES)("a site, %s", (_, javaScriptEnabled) => {
+// One after the other: what one deletes with the cron, it deletes for all.
+describe.sequential.each(SCRIPT_MODES)("a site, %s", (_, javaScriptEnabled) => {
   it("keeps its sessions for 30 days after the number was typed twice", async ({ worker, signedIn }) => {
     const { site, read } = await provision(worker);
     const page = await signedIn(worker, { javaScriptEnabled, viewport: PHONE });

@@ -50,7 +50,8 @@ function task(name: string, act: (choose: Choose) => Promise<void>): void {
   });
 }
 
-describe("an operator who begins at the front page", () => {
+// One after the other: they share their pages.
+describe.sequential("an operator who begins at the front page", () => {
   const main = () => page.locator("main");
   const textOf = async () => (await main().innerText()).replaceAll(/\s+/g, " ");
 

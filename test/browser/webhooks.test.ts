@@ -6,7 +6,7 @@ import { Listener, type Received } from "../support/listener.ts";
 import { it } from "./it.ts";
 import { newShop } from "./new-shop.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
-import { faultsOf, press, secretOn, status } from "./steps.ts";
+import { eventually, faultsOf, press, secretOn, status } from "./steps.ts";
 
 /** The rows of the page's table at this moment. */
 async function rowsNow(page: Page): Promise<string[]> {
@@ -24,7 +24,7 @@ function verified({ headers, body }: Received, secret: string) {
 
 /** The delivery of this number, once the receiver has it. */
 async function delivery(receiver: Listener, count: number): Promise<Received> {
-  await expect.poll(() => receiver.received.length).toBeGreaterThanOrEqual(count);
+  await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(count));
   return receiver.received[count - 1] as Received;
 }
 
@@ -58,7 +58,7 @@ describe.each(SCRIPT_MODES)("an operator's walk along a webhook, %s", (_, javaSc
       type: "session.created",
       data: { chat_id: chatId },
     });
-    await expect.poll(async () => (await rowsNow(page)).length).toBe(2);
+    await eventually(async () => expect(await rowsNow(page)).toHaveLength(2));
     expect(receiver.received).toHaveLength(2);
     await page.getByRole("link", { name: `Session ${chatId}` }).click();
     expect(new URL(page.url()).pathname).toBe(`${site}/sessions/${chatId}`);
@@ -67,7 +67,7 @@ describe.each(SCRIPT_MODES)("an operator's walk along a webhook, %s", (_, javaSc
     receiver.answer = { status: 500, headers: {}, body: "<script>alert(1)</script>" };
     await createSession();
     await delivery(receiver, 3);
-    await expect.poll(async () => (await rowsNow(page))[0]).toContain("The receiver answered 500");
+    await eventually(async () => expect((await rowsNow(page))[0]).toContain("The receiver answered 500"));
     expect(await page.locator(".health .badge").innerText()).toMatch(/^Failing for /);
     expect(await page.locator(".health q").innerText()).toBe("<script>alert(1)</script>");
     await page.locator("tbody a").first().click();
@@ -86,7 +86,7 @@ describe.each(SCRIPT_MODES)("an operator's walk along a webhook, %s", (_, javaSc
     const before = receiver.received.length;
     await press(page, "Redeliver 3");
     expect(await page.locator("#event-3").innerText()).toMatch(/On its way|Delivered/);
-    await expect.poll(() => receiver.received.length).toBeGreaterThan(before);
+    await eventually(() => expect(receiver.received.length).toBeGreaterThan(before));
     const again = receiver.received.at(-1) as Received;
     for (const each of [secret, next]) expect(verified(again, each).type).toBe("session.created");
     expect(again.headers["webhook-id"]).toBe(receiver.received[2]?.headers["webhook-id"]);
@@ -106,15 +106,16 @@ describe.each(SCRIPT_MODES)("an operator's walk along a webhook, %s", (_, javaSc
     const sent = receiver.received.length;
     await press(page, "Send 2 events again");
     expect(await status(page)).toBe("Events sent again: 2. The deliveries below tell what comes of them.");
-    await expect.poll(() => receiver.received.length).toBe(sent + 2);
+    await eventually(() => expect(receiver.received.length).toBe(sent + 2));
     const types = receiver.received.slice(sent).map((each) => verified(each, next).type);
     expect(types).toEqual(["session.created", "session.created"]);
     await page.getByRole("link", { name: "Delivered", exact: true }).click();
-    await expect.poll(async () => (await rowsNow(page)).length).toBe(3);
+    await eventually(async () => expect(await rowsNow(page)).toHaveLength(3));
 
     await page.locator(".actions summary").click();
     await page.getByRole("link", { name: "Disable…" }).click();
     await press(page, "Disable");
+    await page.getByRole("button", { name: "Enable", exact: true }).waitFor();
     expect(await page.getByRole("button", { name: "Send a ping" }).count()).toBe(0);
     await press(page, "Enable");
     await page.getByRole("link", { name: "Send what it missed…" }).click();
