@@ -3,11 +3,12 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
 import { prepare, sign } from "../../src/client/sign.ts";
+import { eventually } from "../support/eventually.ts";
 import { signIn } from "../support/open-browser.ts";
 import { it } from "./it.ts";
 import { newShop } from "./new-shop.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
-import { eventually, faultsOf, heading, press, secretOn, status, unfold } from "./steps.ts";
+import { faultsOf, heading, press, secretOn, status, unfold } from "./steps.ts";
 
 /** Opens the menu of a row. */
 const openMenu = (page: Page, name: string) =>

@@ -1,7 +1,8 @@
+import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { newPage, signIn } from "../support/open-browser.ts";
 import { settled } from "../support/settled.ts";
-import { violations } from "../support/violations.ts";
+import { violationsNow } from "../support/violations.ts";
 import { it } from "./it.ts";
 import { PAGES } from "./pages.ts";
 import { POSTED_PAGES } from "./posted-pages.ts";
@@ -36,7 +37,9 @@ const TIGHT_WINDOWS = [
   { width: 320, height: 568 },
 ];
 
-/** Together they have each language, each theme and each size. */
+const AXE_WINDOWS = [DESKTOP, PHONE];
+
+/** Together they have each language and each theme; each is looked at in all windows. */
 const VIEWS = [
   { locale: "en-GB", colorScheme: "light", viewport: DESKTOP },
   { locale: "zh-CN", colorScheme: "dark", viewport: PHONE },
@@ -89,14 +92,23 @@ const MEASURE = `(() => {
 const measured: Measured[] = [];
 /** How far each unfolded page goes beyond a window. */
 const unfolded: Pick<Measured, "name" | "locale" | "width" | "beyond" | "widest">[] = [];
-/** What axe finds on each page, unfolded. */
-const found: [name: string, locale: string, violations: string[]][] = [];
+/** What axe finds on each page, unfolded, on a desk and on a phone. */
+const found: [name: string, locale: string, width: number, violations: string[]][] = [];
+
+async function lookFor(page: Page, name: string, { locale, viewport }: (typeof VIEWS)[number]): Promise<void> {
+  await settled(page);
+  for (const window of AXE_WINDOWS) {
+    await page.setViewportSize(window);
+    found.push([name, locale, window.width, await violationsNow(page)]);
+  }
+  await page.setViewportSize(viewport);
+}
 
 it.beforeAll(async ({ browser, world }) => {
-  const look = async ({ viewport, ...view }: (typeof VIEWS)[number]) => {
-    const page = await newPage(browser, world.worker, { ...view, viewport });
+  const look = async (view: (typeof VIEWS)[number]) => {
+    const page = await newPage(browser, world.worker, view);
     await signIn(page, world.worker.adminToken);
-    const { locale } = view;
+    const { locale, viewport } = view;
     const measure = async (list: object[], name: string, windows: typeof WINDOWS) => {
       for (const window of windows) {
         await page.setViewportSize(window);
@@ -110,15 +122,15 @@ it.beforeAll(async ({ browser, world }) => {
       await measure(measured, name, WINDOWS);
       await unfoldAll(page);
       await measure(unfolded, name, TIGHT_WINDOWS);
-      found.push([name, locale, await violations(page)]);
+      await lookFor(page, name, view);
     }
-    return { page, locale };
+    return { page, view };
   };
   // What forms lead to is looked at in one view after the other: it changes the world.
-  for (const { page, locale } of await Promise.all(VIEWS.map(look))) {
+  for (const { page, view } of await Promise.all(VIEWS.map(look))) {
     for (const { name, open } of POSTED_PAGES) {
       await open(page, world);
-      found.push([name, locale, await violations(page)]);
+      await lookFor(page, name, view);
     }
     await page.context().close();
   }
@@ -165,6 +177,6 @@ it("no page scrolls sideways, folded or unfolded, in any window", () => {
 });
 
 it("no page has an accessibility violation, and none that a form leads to", () => {
-  expect(found).toHaveLength(VIEWS.length * (PAGES.length + POSTED_PAGES.length));
-  expect(found.filter(([, , violations]) => violations.length > 0)).toEqual([]);
+  expect(found).toHaveLength(VIEWS.length * AXE_WINDOWS.length * (PAGES.length + POSTED_PAGES.length));
+  expect(found.filter(([, , , violations]) => violations.length > 0)).toEqual([]);
 });

@@ -1,6 +1,5 @@
 /* biome-ignore-all lint/performance/useDomNodeTextContent: the tests compare the text that a reader sees. */
 import type { Page } from "playwright-core";
-import { vi } from "vitest";
 
 /** What people do on a page, and read on it. */
 
@@ -21,9 +20,6 @@ export async function unfold(page: Page, label: string): Promise<void> {
 export async function unfoldAll(page: Page): Promise<void> {
   await page.evaluate("for (const each of document.querySelectorAll('details:not(.menu)')) each.open = true");
 }
-
-/** Waits until what is expected holds. */
-export const eventually = (expected: () => unknown) => vi.waitFor(expected, { timeout: 90_000 });
 
 /** The errors that the page and the browser report from now on. */
 export function faultsOf(page: Page): string[] {

@@ -2,11 +2,12 @@
 import type { Page } from "playwright-core";
 import { Webhook } from "standardwebhooks";
 import { describe, expect } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { Listener, type Received } from "../support/listener.ts";
 import { it } from "./it.ts";
 import { newShop } from "./new-shop.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
-import { eventually, faultsOf, press, secretOn, status } from "./steps.ts";
+import { faultsOf, press, secretOn, status } from "./steps.ts";
 
 /** The rows of the page's table at this moment. */
 async function rowsNow(page: Page): Promise<string[]> {

@@ -86,7 +86,9 @@ const SESSION = {
   address: null,
   lastUsedAt: NOW,
   endedAt: null,
-  ...({ whoKind: "root", whoId: "root", whoName: "ADMIN_TOKEN" } as const),
+  whoKind: "root" as const,
+  whoId: "root",
+  whoName: "ADMIN_TOKEN",
 };
 const PERSONS = {
   ...SESSION,
@@ -96,14 +98,21 @@ const PERSONS = {
   whoName: "ada@example.com",
 } as const;
 const TOKEN = {
-  ...({ id: "tok_1", hash: "1", name: "Nightly", role: "operator", siteId: 7 } as const),
+  id: "tok_1",
+  hash: "1",
+  name: "Nightly",
+  role: "operator",
+  siteId: 7,
   createdAt: NOW,
   expiresAt: null,
   lastUsedAt: null,
   deletedAt: null,
 } as const;
 const AUDIT_FILTER = {
-  ...({ siteId: 7, who: "Nightly", action: "token.created", subject: "tok_1" } as const),
+  siteId: 7,
+  who: "Nightly",
+  action: "token.created" as const,
+  subject: "tok_1",
   since: NOW + 9,
   until: NOW + 9,
 };
