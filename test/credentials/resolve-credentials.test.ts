@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import numbers from "../../docs/numbers.json";
 import type { AppRecord } from "../../src/credentials/find-app.ts";
 import type { Credentials } from "../../src/credentials/open-secrets.ts";
 import { APPID } from "../../src/credentials/resolve-credentials.ts";
@@ -23,6 +24,9 @@ import { NOW, World } from "../support/world.ts";
 
 const OTHER_KEY = MASTER_KEY.toReversed();
 
+/** The trips of a look-up that docs/numbers.json states: those of a create but its batch. */
+const statedTrips = (name: "trips.cold" | "trips.main" | "trips.home") => numbers.results[name].value - 1;
+
 async function rotate(world: World, overlapSeconds: number, ends?: "previous"): Promise<void> {
   const body = { overlap_seconds: overlapSeconds, ...(ends && { ends }) };
   const answer = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, body);
@@ -41,6 +45,7 @@ describe("resolving", () => {
     const expected = { appid, siteId, home: "main", revoked: false, keys: [{ version: await versionOf(world) }] };
     expect(await first.resolve(appid)).toMatchObject({ source: "d1", credentials: expected });
     expect([first.kvGets, first.trips.single]).toEqual([[kvKey(appid)], 1]);
+    expect(statedTrips("trips.main")).toBe(1);
 
     expect(await first.resolve(appid)).toMatchObject({ source: "isolate", credentials: expected });
     expect([first.kvGets.length, first.trips.single]).toEqual([1, 1]);
@@ -49,6 +54,7 @@ describe("resolving", () => {
     expect(await second.resolve(appid)).toMatchObject({ source: "kv", credentials: expected });
     expect(await second.resolve(appid)).toMatchObject({ source: "isolate" });
     expect([second.kvGets.length, second.trips.single]).toEqual([1, 0]);
+    expect(statedTrips("trips.cold")).toBe(0);
   });
 
   it("believes the isolate for 300 s", async () => {
@@ -70,6 +76,7 @@ describe("resolving", () => {
       { single: 1, batches: 0 },
       { single: 1, batches: 0 },
     ]);
+    expect(statedTrips("trips.home")).toBe(2);
     const second = new ResolvingIsolate();
     expect(await second.resolve(appid)).toMatchObject({ source: "kv", credentials: expected });
     expect([second.trips.single, second.tripsToApac.single]).toEqual([0, 0]);

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import numbers from "../../docs/numbers.json";
 import { selectDeliveries } from "../../src/store/home/events.ts";
 import { selectRecents } from "../../src/store/home/recent-deliveries.ts";
 import { type RedeliveredStatus, type Redelivering, renewDeliveries } from "../../src/store/home/redeliveries.ts";
@@ -94,6 +95,7 @@ describe("the statements of the delivery", () => {
     const { db, ran } = watched();
     await new DeliveringWorker({ DB: db }).deliver(webhook);
     expect(ran.reduce((sum, { written }) => sum + written, 0)).toBe(3 * (2 + 1) + 1);
+    expect(numbers.results["rows.delivery"].value).toBe(2 + 1 + 1);
   });
 
   it("write two rows for a lease, two for a failure, one when the webhook begins to fail, and one for each batch of results", async () => {

@@ -1,6 +1,7 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import numbers from "../../docs/numbers.json";
 import type { Bindings } from "../../src/config.ts";
 import worker from "../../src/index.ts";
 import { systemRuntime } from "../../src/runtime.ts";
@@ -287,6 +288,7 @@ describe("prune", () => {
     expect((await pruned(NOW, { chunkRows: 10_000 }, db)).nonces).toBe(expired);
     expect(seen.rowsWritten).toBeGreaterThan(expired);
     expect(seen.rowsWritten).toBeLessThanOrEqual(1.1 * expired);
+    expect(numbers.results["rows.pruned"].value).toBe(Math.round(seen.rowsWritten / expired));
   });
 });
 
