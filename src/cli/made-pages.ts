@@ -14,6 +14,9 @@ const FOLDERS = [
   { folder: "docs/zh/", language: "zh" },
 ] as const;
 
+/** Pages that say what was true at a time. */
+const HISTORY = ["CHANGELOG.md", "docs/decisions.md"];
+
 /**
  * The pages as the code and the bench's results make them, by their paths.
  *
@@ -32,7 +35,7 @@ export function madePages(read: (path: string) => string): Record<string, string
       const path = `${folder}${name}`;
       const page = withTables(read(path), { texts, openapi, numbers, read, up });
       pages[path] = page;
-      const strays = strayNumbers(page, numbers);
+      const strays = HISTORY.includes(path) ? [] : strayNumbers(page, numbers);
       faults.push(...strays.map((stray) => `${path} says ${stray}, which the bench measures, without a marker`));
     }
     faults.push(...[...texts.missing].map((text) => `src/docs/zh.json has no Chinese for ${JSON.stringify(text)}`));

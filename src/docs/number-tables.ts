@@ -2,6 +2,7 @@ import { markdownTable } from "./markdown-table.ts";
 import { goalOf, type Measured, NUMBERS, type NumberName, shown, shownResult } from "./numbers.ts";
 import {
   DOLLARS_PER_GB,
+  DOLLARS_PER_MILLION_LINES,
   dollarsAMonth,
   dollarsPerMillion,
   INCLUDED_GB,
@@ -84,6 +85,7 @@ export function numberTexts({ measured, results }: Measured): Record<string, str
     "million-without-nonces": dollars(dollarsPerMillion(withoutNonces)),
     "million-events": dollars(eventDollars),
     "queue-price": dollars(QUEUE_OPERATIONS_PER_MILLION),
+    "log-price": dollars(DOLLARS_PER_MILLION_LINES),
     "free-creates": grouped(100_000 / used.rowsWritten),
     numbers: markdownTable(
       ["part", "measurement", "goal", "result"],

@@ -18,6 +18,8 @@ export const KINDS = Object.keys(PRICES) as (keyof typeof PRICES)[];
 /** Price of a million queue operations. A message takes three: write, read and delete. */
 export const QUEUE_OPERATIONS_PER_MILLION = 0.4;
 export const OPERATIONS_A_MESSAGE = 3;
+/** Price of a million lines of the log. */
+export const DOLLARS_PER_MILLION_LINES = 0.6;
 
 /** The price of the Workers Paid subscription. */
 const DOLLARS_A_MONTH = 5;

@@ -62,6 +62,15 @@ describe("npm run tables", () => {
     ["docs/operating.md", `\nThe Worker has ${TEXTS["size.gzipped"]}.\n`, TEXTS["size.gzipped"]],
     ["docs/zh/integrating.md", `\n${TEXTS.million}\n`, TEXTS.million],
     ["README.zh-CN.md", "\n快 1.5 ×\n", "1.5 ×"],
+    ["README.zh-CN.md", "\n一百万次 $9.17\n", "$9.17"],
+    ["README.md", "\nIt is 1.4 x faster.\n", "1.4 x"],
+    ["docs/architecture.md", "\nThe Worker is 3 times\nfaster.\n", "3 times\nfaster"],
+    ["docs/architecture.md", "\nThe console adds 7.5 KiB.\n", "7.5 KiB"],
+    ["docs/deploying.md", "\nA home bears 150 creates a\nsecond.\n", "150 creates a\nsecond"],
+    ["docs/deploying.md", "\n| a million lines | $0.50 |\n", "$0.50"],
+    ["docs/operating.md", "\nYou pay $12 for a million.\n", "$12"],
+    ["docs/contract.md", "\nA body has 128 KiB.\n", "128 KiB"],
+    ["docs/zh/receiving.md", "\n5,000 creates/s\n", "5,000 creates/s"],
   ])("refuses, in %s and without a marker, %j", (path, added, stray) => {
     const written: string[] = [];
     const read = (file: string) => (file === path ? readText(file) + added : readText(file));
