@@ -155,14 +155,22 @@ describe("bills", () => {
     expect(texts["million-events"]).toBe("$9.80");
   });
 
-  it("of storage count homes by gigabytes and by a quarter of the creates that one takes", () => {
+  it("of storage count homes by gigabytes and by the creates that one plans for a home, however many are measured", () => {
     expect([texts.planned, texts["sessions-in-a-home"], texts["free-creates"]]).toEqual([
-      "150",
+      "150 creates/s",
       "23 million",
       "12,500",
     ]);
     expect(texts.storage).toContain("| 100 | 1 | 112 GB, 12, $80 a month | 1,362 GB, 137, $1,018 a month |");
     expect(texts.storage).toContain("| 10,000 | 67 | ");
+    expect(numberTexts(measuring({ ...plain, "database.creates": 6_000 })).storage).toBe(texts.storage);
+  });
+
+  it("are not made where a database takes less than four times what one plans for it", () => {
+    expect(() => numberTexts(measuring({ "database.creates": 600 }))).not.toThrow();
+    expect(() => numberTexts(measuring({ "database.creates": 599 }))).toThrow(
+      "one database takes less than 4 times the 150 creates/s that docs/scale.md advises",
+    );
   });
 });
 
