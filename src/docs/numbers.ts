@@ -44,10 +44,13 @@ export const NUMBERS = {
   "rows.delivery": { what: "rows that the delivery of its event writes, alone", unit: "" },
   "events.stored": { what: "CPU of a create with one webhook, beside none", unit: "×" },
   "events.delivered": { what: "the same with the delivery in the same isolate", unit: "×" },
-  "module.load": { what: "CPU of loading the module", unit: "ms" },
+  "module.load": { what: "CPU of loading the module, beyond that of an empty Worker", unit: "ms" },
   "module.release": { what: "the same, beside the last release", unit: "×", most: 1 },
   "module.least": { what: "the same of hono and the tables' schema alone", unit: "ms" },
-  "module.operator": { what: "CPU of an operator's first request after it", unit: "ms" },
+  "module.operator": {
+    what: "CPU of an operator's first request after it, beyond that of an empty Worker",
+    unit: "ms",
+  },
   "size.minified": { what: "the whole Worker, minified", unit: "KiB" },
   "size.gzipped": { what: "the same, gzipped", unit: "KiB" },
 } as const satisfies Record<string, Described>;
