@@ -32,10 +32,12 @@ export async function measureModuleLoad(bundle: ProductionBundle): Promise<Resul
     return starts[side].map((start) => start[what] - empty);
   };
   const load = own("production", "loading");
-  const release = own("release", "loading");
+  const release = median(own("release", "loading"));
+  // Also when there is no median of it.
+  if (!(release > 0)) throw new Error(`the last release's module loaded in ${release} ms of CPU`);
   return {
     "module.load": spread(load),
-    "module.release": spread(load.map((ms, i) => ms / (release[i] ?? 0))),
+    "module.release": spread(load.map((ms) => ms / release)),
     "module.least": spread(own("least", "loading")),
     "module.operator": spread(own("production", "firstPage")),
   };
