@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { numberTexts } from "../docs/number-tables.ts";
 import { strayNumbers } from "../docs/stray-numbers.ts";
@@ -6,7 +6,6 @@ import { withTables } from "../docs/tables.ts";
 import { textsOf } from "../docs/texts.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { chineseTexts } from "./docs-files.ts";
-import { ROOT } from "./layered-styles.ts";
 
 const FOLDERS = [
   { folder: "", language: "en" },
@@ -20,10 +19,11 @@ const HISTORY = ["CHANGELOG.md", "docs/decisions.md"];
 /**
  * The pages as the code and the bench's results make them, by their paths.
  *
- * @param read the text of a file of the repository, by its path
+ * @param root the folder of package.json
  * @throws Error that names Chinese texts that are missing, and numbers of the bench outside of a page's markers
  */
-export function madePages(read: (path: string) => string): Record<string, string> {
+export function madePages(root: string): Record<string, string> {
+  const read = (path: string) => readFileSync(join(root, path), "utf8");
   const openapi = JSON.parse(JSON.stringify(openApiDocument("0.0.0")));
   const numbers = numberTexts(JSON.parse(read("docs/numbers.json")));
   const pages: Record<string, string> = {};
@@ -31,7 +31,7 @@ export function madePages(read: (path: string) => string): Record<string, string
   for (const { folder, language } of FOLDERS) {
     const texts = textsOf(language, chineseTexts());
     const up = "../".repeat(folder.split("/").length - 1);
-    for (const name of readdirSync(join(ROOT, folder)).filter((file) => file.endsWith(".md"))) {
+    for (const name of readdirSync(join(root, folder)).filter((file) => file.endsWith(".md"))) {
       const path = `${folder}${name}`;
       const page = withTables(read(path), { texts, openapi, numbers, read, up });
       pages[path] = page;

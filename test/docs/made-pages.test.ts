@@ -1,9 +1,13 @@
-import { describe, expect, it } from "vitest";
-import { docsTables } from "../../src/cli/docs-tables.ts";
-import { readText } from "../../src/cli/layered-styles.ts";
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { main } from "../../src/cli/docs-tables.ts";
+import { ROOT, readText } from "../../src/cli/layered-styles.ts";
 import { numberTexts } from "../../src/docs/number-tables.ts";
 import { isMet, type Measured, NUMBERS, type NumberName } from "../../src/docs/numbers.ts";
 import { withoutMade } from "../../src/docs/tables.ts";
+import { runMain } from "../support/run-main.ts";
 
 const FILE = "docs/numbers.json";
 const MEASURED = JSON.parse(readText(FILE)) as Measured;
@@ -11,18 +15,27 @@ const TEXTS = numberTexts(MEASURED);
 /** The pages that quote a result. */
 const QUOTING = ["README.md", "docs/numbers.md", "docs/scale.md", "docs/deploying.md", "docs/architecture.md"];
 
-/** Runs the command on the repository, with some of its files changed. */
-function run(args: string[], changed: Record<string, string> = {}) {
-  const [written, told]: [Record<string, string>, string[]] = [{}, []];
-  const code = docsTables(args, {
-    read: (path) => changed[path] ?? readText(path),
-    write: (path, text) => {
-      written[path] = text;
-    },
-    tell: (line) => told.push(line),
-  });
-  return { code, written, told };
+/** A copy of the pages, and of what they are made from. */
+const root = mkdtempSync(join(tmpdir(), "made-pages-test-"));
+const PAGES = globSync(["*.md", "docs/*.md", "docs/zh/*.md"], { cwd: ROOT });
+for (const path of [...PAGES, FILE, "src/client/examples"])
+  cpSync(join(ROOT, path), join(root, path), { recursive: true });
+afterAll(() => rmSync(root, { recursive: true }));
+
+/** Runs the command on the copy with some files changed, and puts the copy in order again. */
+async function run(args: string[], changed: Record<string, string> = {}) {
+  for (const [path, text] of Object.entries(changed)) writeFileSync(join(root, path), text);
+  const { exitCode, stdout, stderr } = await runMain(main, args, { root });
+  const written: Record<string, string> = {};
+  for (const path of PAGES) {
+    const text = readFileSync(join(root, path), "utf8");
+    if (text !== (changed[path] ?? readText(path))) written[path] = text;
+  }
+  for (const path of Object.keys({ ...changed, ...written })) writeFileSync(join(root, path), readText(path));
+  return { exitCode, written, stdout, stderr };
 }
+
+const NOTHING = { exitCode: 0, written: {}, stdout: "", stderr: "" };
 
 /** The results, with others for some names. */
 const measuring = (values: Partial<Record<NumberName, number>>): Measured => ({
@@ -34,22 +47,29 @@ const measuring = (values: Partial<Record<NumberName, number>>): Measured => ({
 });
 
 describe("npm run tables", () => {
-  it("has nothing to write into the pages as they are", () => {
-    expect(run([])).toEqual({ code: 0, written: {}, told: [] });
-    expect(run(["--check"])).toEqual({ code: 0, written: {}, told: [] });
+  it("has nothing to write into the pages as they are", async () => {
+    expect(await run([])).toEqual(NOTHING);
+    expect(await run(["--check"])).toEqual(NOTHING);
+  });
+
+  it("says how it is called, and writes nothing when it is called wrongly", async () => {
+    const page = readText("docs/scale.md").replaceAll("creates/s<!--", "<!--");
+    expect(await run(["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("--check ") });
+    const wrong = await run(["--chek"], { "docs/scale.md": page });
+    expect(wrong).toMatchObject({ exitCode: 2, written: {}, stderr: expect.stringContaining("'--chek'") });
   });
 
   it.each(QUOTING)(
     "undoes each number of %s that was changed by hand, and its check fails and names the page",
-    (path) => {
+    async (path) => {
       const page = readText(path);
       const byHand = page.replaceAll(/(?<=<!-- made: [\w. -]+ -->)[^<]*\d[^<]*/g, (made) =>
         made.replaceAll(/\d/g, "0"),
       );
       expect(byHand).not.toBe(page);
-      expect(run([], { [path]: byHand })).toEqual({ code: 0, written: { [path]: page }, told: [] });
-      const told = [expect.stringContaining(path)];
-      expect(run(["--check"], { [path]: byHand })).toEqual({ code: 1, written: {}, told });
+      expect(await run([], { [path]: byHand })).toEqual({ ...NOTHING, written: { [path]: page } });
+      const stderr = `${path} is not what the code and the bench say: run npm run tables\n`;
+      expect(await run(["--check"], { [path]: byHand })).toEqual({ ...NOTHING, exitCode: 1, stderr });
     },
   );
 
@@ -71,30 +91,29 @@ describe("npm run tables", () => {
     ["docs/operating.md", "\nYou pay $12 for a million.\n", "$12"],
     ["docs/contract.md", "\nA body has 128 KiB.\n", "128 KiB"],
     ["docs/zh/receiving.md", "\n5,000 creates/s\n", "5,000 creates/s"],
-  ])("refuses, in %s and without a marker, %j", (path, added, stray) => {
-    const written: string[] = [];
-    const read = (file: string) => (file === path ? readText(file) + added : readText(file));
-    const io = { read, write: (file: string) => written.push(file), tell: () => {} };
-    expect(() => docsTables([], io)).toThrow(`${path} says ${stray}, which the bench measures, without a marker`);
-    expect(written).toEqual([]);
+  ])("refuses, in %s and without a marker, %j", async (path, added, stray) => {
+    const stderr = `${path} says ${stray}, which the bench measures, without a marker\n`;
+    expect(await run([], { [path]: readText(path) + added })).toEqual({ ...NOTHING, exitCode: 1, stderr });
   });
 
-  it("refuses a file of results that has not all numbers of the bench, and no other", () => {
+  it("refuses a file of results that has not all numbers of the bench, and no other", async () => {
     const { "trips.warm": _, ...fewer } = MEASURED.results;
     for (const results of [fewer, { ...MEASURED.results, "trips.old": { value: 1 } }]) {
       const changed = { [FILE]: JSON.stringify({ ...MEASURED, results }) };
-      expect(() => run([], changed)).toThrow("docs/numbers.json has other numbers than the bench");
+      const stderr = "docs/numbers.json has other numbers than the bench: run npm run bench\n";
+      expect(await run([], changed)).toEqual({ ...NOTHING, exitCode: 1, stderr });
     }
   });
 
-  it("refuses a marker of what there is none of", () => {
+  it("refuses a marker of what there is none of", async () => {
     const page = `${readText("docs/scale.md")}\n<!-- made: nothing -->1<!-- /made -->\n`;
-    expect(() => run([], { "docs/scale.md": page })).toThrow("there is no table or number nothing");
+    const stderr = "there is no table or number nothing\n";
+    expect(await run([], { "docs/scale.md": page })).toEqual({ ...NOTHING, exitCode: 1, stderr });
   });
 
-  it("writes a new result into each page that quotes it", () => {
+  it("writes a new result into each page that quotes it", async () => {
     const changed = { [FILE]: JSON.stringify(measuring({ "rows.written": 61, "cpu.create": 77, "size.gzipped": 1 })) };
-    const { written } = run([], changed);
+    const { written } = await run([], changed);
     expect(Object.keys(written).sort()).toEqual(["README.md", "docs/deploying.md", "docs/numbers.md", "docs/scale.md"]);
     expect(written["README.md"]).toContain("-->1.0 KiB<!--");
     expect(written["docs/scale.md"]).toContain("-->61<!-- /made --> rows");
