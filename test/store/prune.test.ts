@@ -399,6 +399,15 @@ describe("the receipts of erasures", () => {
 
 describe("a run over several homes", () => {
   const limits = { chunkRows: CHUNK_ROWS, statements: 900 };
+
+  it("takes at most 20 statements for a home with nothing to delete, so that 45 such homes fit into it", async () => {
+    const { db, seen } = watched(undefined, env.HOME_APAC);
+    const { removed } = await prune(systemRuntime, deployment(env.DB, db), NOW, limits);
+    expect(removed.apac).toEqual(NONE_APAC);
+    expect(seen.statements).toBeLessThanOrEqual(900 / 45);
+    expect(seen.statements).toBeGreaterThan(0);
+  });
+
   const boom = () => {
     throw new Error("D1_ERROR: D1 DB is overloaded.");
   };
