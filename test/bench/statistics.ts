@@ -14,4 +14,7 @@ export const spread = (starts: readonly number[]): Result => ({
 });
 
 /** Four digits are more than any machine repeats. */
-const rounded = (value: number) => Number(value.toPrecision(4));
+function rounded(value: number): number {
+  if (!Number.isFinite(value)) throw new Error("a start was not measured, or was compared with nothing");
+  return Number(value.toPrecision(4));
+}
