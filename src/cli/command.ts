@@ -5,11 +5,11 @@ import { UsageError } from "./known-options.ts";
 export type Main = (args: string[], io: Io) => Promise<number>;
 
 /**
- * Makes a command of a function, and runs it when its file is the program that node runs. An error is printed and becomes the exit code
- * 1, or 2 when the command was called wrongly.
+ * Turns a function into a command. When node was started with this file, the command runs at once. An error is printed: exit code 2 when
+ * the command was called wrongly, and 1 otherwise.
  *
- * @param meta `import.meta` of the command's file. Its consts stand before this call, which may already run the command
- * @param hint what somebody reads below the message who called it wrongly
+ * @param meta `import.meta` of the command's file. Call this below the consts that the command uses, because it may run at once
+ * @param hint the line below the message of a wrong call
  */
 export function command(meta: ImportMeta, run: Main, hint: string): Main {
   const main: Main = async (args, io) => {

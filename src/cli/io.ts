@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { handOverToWrangler, PROJECT_ROOT, runWrangler } from "./run-wrangler.ts";
 
-/** What a command needs of the outside. A test gives it another outside, and runs the command in its own process. */
+/** What a command uses of its surroundings. A test gives it others, and runs the command inside the process of the test. */
 export interface Io {
   /** Prints a line on standard output. */
   out: (line: string) => void;

@@ -57,7 +57,7 @@ export const NUMBERS = {
 
 export type NumberName = keyof typeof NUMBERS;
 
-/** A median. `low` and `high` are the lowest and the highest of the starts that it is the median of. */
+/** A result. When it is a median, `low` and `high` are the lowest and the highest start. */
 export interface Result {
   value: number;
   low?: number;

@@ -11,7 +11,7 @@
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { readOptions } from "../../src/cli/known-options.ts";
 import { goalOf, isMet, NUMBERS, type NumberName, type Result, shownResult } from "../../src/docs/numbers.ts";
 import { checkSides } from "./check-sides.ts";
 import { measureCpu } from "./cpu.ts";
@@ -40,7 +40,7 @@ const PARTS: { [Name in Part]: (bundle: ProductionBundle) => Promise<ResultsOf<N
   size: measureSize,
 };
 
-const { values: flags } = parseArgs({ options: { only: { type: "string" } } });
+const flags = readFlags();
 const parts = (flags.only?.split(",") ?? Object.keys(PARTS)) as Part[];
 const unknown = parts.filter((part) => !(part in PARTS));
 if (unknown.length > 0) {
@@ -83,4 +83,13 @@ if (flags.only === undefined) {
   const text = `{\n  "measured": ${JSON.stringify(measured)},\n  "results": {\n${lines.join(",\n")}\n  }\n}\n`;
   writeFileSync(join(ROOT, "docs/numbers.json"), text);
   console.log("docs/numbers.json is written. npm run tables makes the pages from it.");
+}
+
+function readFlags(): { only?: string } {
+  try {
+    return readOptions("npm run bench -- --only trips", process.argv.slice(2), { only: { type: "string" } }).values;
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(2);
+  }
 }

@@ -58,6 +58,7 @@ const SHORT_LIMITS = [
   "vi.setConfig({ testTimeout: 15_000 })",
   "page.setDefaultTimeout(15_000)",
   "AbortSignal.timeout(2_000)",
+  "eventually(run, 500)",
   "vi.waitFor(run)",
   "vi.waitUntil(run)",
 ];

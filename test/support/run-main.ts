@@ -3,7 +3,7 @@ import type { Main } from "../../src/cli/command.ts";
 import type { Io } from "../../src/cli/io.ts";
 import type { CliResult } from "./run-cli.ts";
 
-/** Runs a command in this process: `npm run …` without npm, node and the settings of this process. */
+/** Runs a command inside this process. It sees only the variables that the test gives. */
 export async function runMain(
   main: Main,
   args: readonly string[],
@@ -35,7 +35,7 @@ export async function runMain(
   return { exitCode, ...said };
 }
 
-/** What a test may set of the outside of a command: its variables, and the folder of its configuration. */
+/** What a test may set: the variables, and the folder of package.json and wrangler.toml. */
 type Outside = Pick<Io, "env" | "root">;
 
 /** Runs wrangler in a folder with these variables. */

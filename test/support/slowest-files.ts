@@ -4,7 +4,7 @@ import type { Reporter, TestModule } from "vitest/node";
 
 const MOST = 10;
 
-/** Writes the slowest files of a run to the end of the file that SLOWEST_FILES names, with what each took of the wall's time. */
+/** Appends the slowest files of a run, with their wall times, to the file that SLOWEST_FILES names. */
 export default class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const taken = modules.map((module) => {

@@ -16,7 +16,7 @@ export interface Ran {
   said: { stream: "stdout" | "stderr"; text: string }[];
 }
 
-// wrangler calls main() only when it is the program, and exports neither.
+// wrangler runs main() only as a program, and exports neither main nor FatalError. This hook exports both.
 registerHooks({
   load(url, context, next) {
     const loaded = next(url, context);

@@ -7,8 +7,8 @@ import type { RunWrangler } from "./run-main.ts";
 import type { Ran } from "./warm-wrangler-process.ts";
 
 /**
- * The real wrangler for the commands of a test file. One process runs them all, one after the other: to load wrangler takes longer than
- * most of its commands. For the top of a test file.
+ * The real wrangler for the commands of a test file. One process runs them one after the other, because loading wrangler takes longer than
+ * most commands. Call this at the top of a test file.
  */
 export function warmWrangler(): RunWrangler {
   let child: ChildProcess | undefined;
