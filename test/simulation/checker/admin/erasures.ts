@@ -126,10 +126,17 @@ export function wrongErasing(model: Model, operation: Operation, changes: Change
   const events = [...home.outbox.events.values()].filter(
     (row) => row.site_id === siteId && row.session_id !== null && taken.has(Number(row.session_id)),
   );
+  // A hand may have taken a session after it was found, and left its events. The erasure still names it.
+  const told = changes.find(({ table, before }) => table === "events" && before === null)?.after;
+  const { chat_ids: named = [] } = JSON.parse(String(told?.data ?? "{}")) as { chat_ids?: number[] };
+  const left = named.filter((id) => !home.sessions.has(`${siteId}/${id}`));
+  const leftEvents = [...home.outbox.events.values()].filter(
+    (row) => row.site_id === siteId && left.includes(Number(row.session_id)),
+  );
   for (const change of changes) {
     const wrong = wrongChange(model, change, {
       taken,
-      events,
+      events: [...events, ...leftEvents],
       siteId,
       sbs,
       until,
