@@ -11,26 +11,33 @@ export type AppRecord = apps.AppRow & { home: string };
 
 type Databases = Pick<Config, "directory" | "homes">;
 
+/** How an app is looked for. */
+interface Search {
+  /** Deadline in milliseconds of the runtime's `elapsed`. */
+  answerBy?: number | undefined;
+  /** Homes that must not be asked. */
+  closed?: ReadonlySet<string> | undefined;
+  /** Called as soon as the directory has said where the appid belongs: also when its home then fails, or has no such app. */
+  onRoute?: ((place: KnownPlace) => void) | undefined;
+}
+
 /** The site and the home where an app was found the last time. */
 export type KnownPlace = Pick<AppRecord, "appid" | "siteId" | "home">;
 
 /**
  * Finds an app: the directory says where it is. One trip when the app's home is the directory's own database, two otherwise.
  *
- * @param answerBy deadline in milliseconds of the runtime's `elapsed`
- * @param closed   homes that must not be asked
  * @throws ServiceError `unavailable` when the directory or the home does not answer, or the home is unbound or closed
  */
 export async function findApp(
   runtime: Runtime,
   databases: Databases,
   appid: string,
-  answerBy?: number,
-  closed?: ReadonlySet<string>,
+  search: Search = {},
 ): Promise<AppRecord | null> {
-  const route = await selectRoute(runtime, databases.directory, appid, answerBy);
+  const route = await selectRoute(runtime, databases.directory, appid, search.answerBy);
   if (route === undefined) return null;
-  return follow(runtime, databases, appid, route, answerBy, closed);
+  return follow(runtime, databases, appid, route, search);
 }
 
 /**
@@ -46,20 +53,19 @@ export async function findKnownApp(
   databases: Databases,
   known: KnownPlace,
   trust: "home" | "directory",
-  answerBy?: number,
-  closed?: ReadonlySet<string>,
+  search: Search,
 ): Promise<AppRecord | null> {
   const { appid, home } = known;
-  const elsewhere = () => findRouteElsewhere(runtime, databases, known, answerBy);
-  const followed = (route: Route) => follow(runtime, databases, appid, route, answerBy, closed);
+  const elsewhere = () => findRouteElsewhere(runtime, databases, known, search);
+  const followed = (route: Route) => follow(runtime, databases, appid, route, search);
   if (trust === "directory") {
     // The home that is closed or does not answer is the directory itself, so there is no other database to ask.
     const route = home === MAIN_HOME ? undefined : await elsewhere();
     return route === undefined ? null : followed(route);
   }
   const db = databases.homes.get(home);
-  if (home === MAIN_HOME || db === undefined) return findApp(runtime, databases, appid, answerBy, closed);
-  const found = await hereOrElsewhere((watch) => apps.selectApp(runtime, db, known, answerBy, watch), elsewhere);
+  if (home === MAIN_HOME || db === undefined) return findApp(runtime, databases, appid, search);
+  const found = await hereOrElsewhere((watch) => apps.selectApp(runtime, db, known, search.answerBy, watch), elsewhere);
   if ("elsewhere" in found) return followed(found.elsewhere);
   const app = found.answer ?? null;
   if (app !== null && app.revokedAt === null) return { ...app, home };
@@ -72,10 +78,13 @@ async function findRouteElsewhere(
   runtime: Runtime,
   { directory }: Databases,
   known: KnownPlace,
-  answerBy: number | undefined,
+  { answerBy, onRoute }: Search,
 ): Promise<Route | undefined> {
   const route = await selectRoute(runtime, directory, known.appid, answerBy);
-  return route === undefined || isAt(route, known) ? undefined : route;
+  if (route === undefined) return undefined;
+  if (!isAt(route, known)) return route;
+  onRoute?.(known);
+  return undefined;
 }
 
 const isAt = (route: Route, { siteId, home }: KnownPlace): boolean => route.siteId === siteId && route.home === home;
@@ -85,9 +94,9 @@ async function follow(
   databases: Databases,
   appid: string,
   { siteId, home, app }: Route,
-  answerBy: number | undefined,
-  closed: ReadonlySet<string> | undefined,
+  { answerBy, closed, onRoute }: Search,
 ): Promise<AppRecord | null> {
+  onRoute?.({ appid, siteId, home });
   if (closed?.has(home)) throw new ServiceError("unavailable", homeClosed(home));
   const found =
     home === MAIN_HOME

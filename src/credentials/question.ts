@@ -1,3 +1,4 @@
+import type { KnownPlace } from "./find-app.ts";
 import type { Credentials } from "./open-secrets.ts";
 
 /**
@@ -28,4 +29,6 @@ export interface Lifetime {
   waitUntil: (work: Promise<unknown>) => void;
   /** Deadline for D1's answer, in milliseconds of the runtime's `elapsed`. */
   answerBy: number;
+  /** Called as soon as the directory has said where the appid belongs: also when the look-up then fails or finds no app. */
+  onRoute?: (place: KnownPlace) => void;
 }

@@ -115,15 +115,15 @@ export class CredentialResolver {
       this.#cache.fresh(appid) ?? { credentials: this.#cache.keep(found), source: "kv" };
     const fromKv = held.then((found) => found && keep(found));
     return firstOfKvAndD1(this.#runtime, lifetime, fromKv, async () => {
-      const record = await findApp(this.#runtime, bindings, appid, lifetime.answerBy, bindings.closedHomes);
+      const record = await findApp(this.#runtime, bindings, appid, { ...lifetime, closed: bindings.closedHomes });
       return this.#takeOrDrop(bindings, appid, record, held, lifetime);
     });
   }
 
   async #askHome(bindings: CredentialBindings, cached: Credentials, lifetime: Lifetime): Promise<Found | undefined> {
-    const { answerBy } = lifetime;
     const held = this.#believedOfKv(cached);
-    const record = await findKnownApp(this.#runtime, bindings, cached, "home", answerBy, bindings.closedHomes);
+    const search = { ...lifetime, closed: bindings.closedHomes };
+    const record = await findKnownApp(this.#runtime, bindings, cached, "home", search);
     return this.#takeOrDrop(bindings, cached.appid, record, held, lifetime);
   }
 
@@ -132,8 +132,8 @@ export class CredentialResolver {
     cached: Credentials,
     lifetime: Lifetime,
   ): Promise<Found | undefined> {
-    const { answerBy } = lifetime;
-    const record = await findKnownApp(this.#runtime, bindings, cached, "directory", answerBy, bindings.closedHomes);
+    const search = { ...lifetime, closed: bindings.closedHomes };
+    const record = await findKnownApp(this.#runtime, bindings, cached, "directory", search);
     return record === null ? undefined : this.#take(bindings, record, this.#believedOfKv(cached), lifetime);
   }
 

@@ -6,8 +6,17 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 /** A message of the queue JOURNAL: refused calls for the journal of one home. */
 export interface JournalMessage {
   home: string;
-  refusals: Refusal[];
+  refusals: SentRefusal[];
 }
+
+/** A row on its way. `isRouted`: the directory has said that the appid is this site's, so the row counts also without the app. */
+type SentRefusal = Refusal & { isRouted?: true };
+
+/** Where an app is, as the request has found out. */
+type Place = Pick<SentRefusal, "siteId" | "isRouted"> & { home: string };
+
+/** A refused call of an app that nobody could look up. */
+type Unplaced = Omit<Refusal, "siteId">;
 
 /** How many rows an app may leave in an isolate: `burst` at once, and then one in `seconds`. */
 const ALLOWANCE = {
@@ -43,7 +52,7 @@ interface Waiting {
   left: number;
   at: number;
   /** The last call of each operation and reason, with the number of calls before it that have no row. */
-  calls: Map<string, Refusal>;
+  calls: Map<string, SentRefusal>;
 }
 
 /**
@@ -55,7 +64,9 @@ export class Journal {
   readonly #telemetry: Telemetry;
   /** By kind and appid. */
   readonly #apps = new Map<string, Waiting>();
-  readonly #unsent = new Map<string, Refusal[]>();
+  /** Calls like those of an app in `#apps`, by appid: the home is not known, because the directory did not answer or was not asked. */
+  readonly #unplaced = new Map<string, Map<string, Unplaced>>();
+  readonly #unsent = new Map<string, SentRefusal[]>();
   /** When each home got its last message, by `elapsed`. */
   readonly #sentAt = new Map<string, number>();
   /** When the next waiting call may get a row. */
@@ -69,10 +80,29 @@ export class Journal {
   }
 
   /**
-   * Notes a refused call of a known app. It gets a row when the app's allowance has one left; else it is counted in the next row of
-   * the same app, operation and reason.
+   * Notes a refused call. It gets a row when the app's allowance has one left; else it is counted in the next row of the same app,
+   * operation and reason. Without a place it waits for {@link find}.
    */
-  note(home: string, refusal: Omit<Refusal, "skipped">): void {
+  note(place: Place | undefined, refusal: Omit<Unplaced, "skipped">): void {
+    const call = { ...refusal, skipped: 0 };
+    if (place !== undefined) {
+      this.#note(place, call);
+      return;
+    }
+    const calls = this.#unplaced.get(call.appid) ?? new Map<string, Unplaced>();
+    keepNewest(this.#unplaced, call.appid, calls);
+    waitIn(calls, call);
+  }
+
+  /** Tells where an app is. Its calls that waited for that get rows like others. Cheap: each request of a known app tells. */
+  find({ appid, ...place }: Place & { appid: string }): void {
+    const calls = this.#unplaced.get(appid);
+    if (calls === undefined) return;
+    this.#unplaced.delete(appid);
+    for (const refusal of calls.values()) this.#note(place, refusal);
+  }
+
+  #note({ home, ...place }: Place, refusal: Unplaced): void {
     const kind = refusal.secret === null ? "unverified" : "verified";
     const key = `${kind} ${refusal.appid}`;
     const unused = {
@@ -84,16 +114,8 @@ export class Journal {
     } satisfies Waiting;
     const app: Waiting = this.#apps.get(key) ?? unused;
     app.home = home;
-    // The app that was noted longest ago comes first.
-    this.#apps.delete(key);
-    this.#apps.set(key, app);
-    for (const oldest of this.#apps.keys()) {
-      if (this.#apps.size <= MOST_APPS) break;
-      this.#apps.delete(oldest);
-    }
-    const which = `${refusal.operation} ${refusal.reason}`;
-    const before = app.calls.get(which);
-    app.calls.set(which, { ...refusal, skipped: before === undefined ? 0 : before.skipped + 1 });
+    keepNewest(this.#apps, key, app);
+    waitIn(app.calls, { ...refusal, ...place });
     this.#nextRowAt = Math.min(this.#nextRowAt, this.#giveRows(app, key));
   }
 
@@ -159,6 +181,24 @@ export class Journal {
     if (app.left >= burst) this.#apps.delete(key);
     return Number.POSITIVE_INFINITY;
   }
+}
+
+/** The app that was noted longest ago comes first, and is forgotten first. */
+function keepNewest<T>(apps: Map<string, T>, key: string, app: T): void {
+  apps.delete(key);
+  apps.set(key, app);
+  for (const oldest of apps.keys()) {
+    if (apps.size <= MOST_APPS) break;
+    apps.delete(oldest);
+  }
+}
+
+/** A call waits for its row in the place of the call before it, and counts it. */
+function waitIn<T extends Unplaced>(calls: Map<string, T>, refusal: T): void {
+  const which = `${refusal.operation} ${refusal.reason}`;
+  const before = calls.get(which);
+  const skipped = refusal.skipped + (before === undefined ? 0 : before.skipped + 1);
+  calls.set(which, { ...refusal, skipped });
 }
 
 /** Whether a message of a queue is one of the journal's. Both queues have one consumer, and their names can be changed. */

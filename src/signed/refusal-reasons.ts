@@ -2,13 +2,15 @@ import type { SignedErrorCode } from "../errors.ts";
 import { OPERATIONS } from "../operations/index.ts";
 
 /**
- * Every reason that a signed call of a known app can be refused with, besides those of the operations' own rules, and the code of its
- * answer. A test compares this list with the code. Reasons from before the app is known, such as `body_not_json`, are in the log only.
+ * Every reason that a signed call can be refused with when its appid is a site's, besides those of the operations' own rules, and the
+ * code of its answer. `app_unknown` is here because a home may have lost the app, by a restore. A test compares this list with the
+ * code. Reasons from before the appid is read, such as `body_not_json`, are in the log only.
  */
 export const COMMON_REASONS = {
   signature_missing: "token_invalid",
   signature_malformed: "token_invalid",
   signature_mismatch: "token_invalid",
+  app_unknown: "token_invalid",
   app_revoked: "token_invalid",
   credentials_stale: "token_invalid",
   timestamp_stale: "token_invalid",

@@ -1,4 +1,5 @@
 import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../config.ts";
+import type { Lifetime } from "../credentials/question.ts";
 import type { LeftOutAgent, Operation, Outcome } from "../operations/operation.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import { unixSeconds } from "../runtime.ts";
@@ -12,7 +13,7 @@ import { rememberNonce } from "./kv-nonces.ts";
 import { failureKey, LIMIT_PERIOD } from "./rate-limit.ts";
 import { type Fields, readFields } from "./read-fields.ts";
 import type { Tools } from "./tools.ts";
-import { type Claimant, confirmCaller, verifyCaller } from "./verify-caller.ts";
+import { type Claimant, confirmCaller, noteApp, verifyCaller } from "./verify-caller.ts";
 
 /** A signed request as received. */
 export interface SignedRequest {
@@ -64,7 +65,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const { appid } = fields.value;
   const now = unixSeconds(runtime);
   const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
-  const claimant: Claimant = { appid, client, signed: { signature, body, now }, lifetime: { waitUntil, answerBy } };
+  const claimant: Claimant = { appid, client, signed: { signature, body, now }, lifetime: lifetimeOf(tools, answerBy) };
   // Malformed requests have a limit of their own: they use up no ranstr, so one captured request could be sent again and again.
   // Over that limit a malformed request costs no read of KV.
   const malformedKey = `malformed ${appid}`;
@@ -134,6 +135,15 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
       return ok({ sessionId: outcome.sessionId, repeated: false, leftOut: outcome.leftOut });
   }
 }
+
+/** A refusal finds its way into the journal by what the directory says, also when the look-up fails after that. */
+const lifetimeOf = ({ waitUntil, trace }: Tools, answerBy: number): Lifetime => ({
+  waitUntil,
+  answerBy,
+  onRoute(place) {
+    noteApp(trace, { ...place, isRouted: true });
+  },
+});
 
 /** Whether a field or the Idempotency-Key breaks a rule: such a request is refused before the batch, whenever it is sent. */
 const isMalformed = (

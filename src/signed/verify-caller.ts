@@ -34,17 +34,16 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
   const { runtime, config, credentials, limits, trace } = tools;
   const { appid, signed, client, lifetime } = claimant;
   const since = runtime.elapsed();
+  trace.claimedAppid = appid;
   // The look-up of an unknown appid costs a read of KV and a read of D1. A client over its limit gets only what this isolate has in
   // memory.
   const inMemory = limits.isExceeded(failureKey("unknown", client));
   let found = await credentials.lookUp(config, lifetime, { trust: "cache", appid, inMemory });
   if (found === undefined && inMemory) return tooManyFailures();
   found = found && (await atItsHome(tools, claimant, found));
-  noteApp(trace, found);
+  if (found !== undefined) noteApp(trace, found.credentials);
   if (found !== undefined && config.closedHomes.has(found.credentials.home)) {
-    const { home } = found.credentials;
-    Object.assign(trace, { appid, home });
-    return refused("unavailable", "home_closed", homeClosed(home));
+    return refused("unavailable", "home_closed", homeClosed(found.credentials.home));
   }
   let result = await authenticate(found, signed);
   const mayBeStale = !result.ok && (result.reason === "signature_mismatch" || result.reason === "app_revoked");
@@ -53,17 +52,17 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
     const question = { trust: "home", because: "signature_failed", cached, client } as const;
     const fresh = await credentials.lookUp(config, lifetime, question);
     if (fresh !== undefined) result = await authenticate(fresh, signed);
-    noteApp(trace, fresh);
+    if (fresh !== undefined) noteApp(trace, fresh.credentials);
   }
   trace.credentialsMs = Math.round(runtime.elapsed() - since);
   return result.ok ? ok(result.caller) : countFailure(tools, claimant, result.reason);
 }
 
-/** Notes the app that the request names, so that a refusal finds its way into the journal of the app's home. */
-function noteApp(trace: Trace, found: Found | undefined): void {
-  if (found === undefined) return;
-  const { siteId, appid, home } = found.credentials;
-  trace.app = { siteId, appid, home };
+/** Notes the app that the request names, so that a refusal finds its way into the log and into the journal of the app's home. */
+export function noteApp(trace: Trace, { siteId, appid, home, isRouted }: NonNullable<Trace["app"]>): void {
+  trace.app = { siteId, appid, home, ...(isRouted && { isRouted }) };
+  trace.appid = appid;
+  trace.home = home;
 }
 
 /**
@@ -131,13 +130,16 @@ export async function confirmCaller(tools: Tools, claimant: Claimant, caller: Ca
   return result.ok ? ok(null) : countFailure(tools, claimant, result.reason);
 }
 
-async function countFailure(tools: Tools, { appid, client, signed }: Claimant, reason: string): Promise<Refused> {
+async function countFailure(tools: Tools, { client, signed }: Claimant, reason: string): Promise<Refused> {
   const { config, limits, trace } = tools;
-  // An unknown appid is not logged: a caller who confuses the fields may have sent a secret as appid.
-  if (reason === "app_unknown") {
+  // An unknown appid is not logged: a caller who confuses the fields may have sent a secret as appid. One whose home has lost the
+  // app is known to the directory.
+  if (reason === "app_unknown" && trace.app?.isRouted !== true) {
     delete trace.appid;
+    delete trace.home;
     delete trace.app;
-  } else trace.appid = appid;
+    delete trace.claimedAppid;
+  }
   delete trace.secretVersion;
   const count = (failure: "signed" | "unknown") =>
     limits.count(config.clientLimit, failureKey(failure, client), CLIENT_LIMIT_PERIOD);

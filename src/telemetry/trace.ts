@@ -15,8 +15,10 @@ export interface Trace {
   fault?: string;
   /** True for a fault of the service, even where ERROR_STATUS turns its status into 200. */
   serverFault?: boolean;
-  /** The app that the request names, once it is known, for the journal. */
-  app?: { siteId: number; appid: string; home: string };
+  /** The app that the request names, once it is known, for the journal. `isRouted`: the directory has just said that it is there. */
+  app?: { siteId: number; appid: string; home: string; isRouted?: true };
+  /** The appid that the request names, until somebody has said whose it is. For the journal only: it may be a secret. */
+  claimedAppid?: string;
   /** The operation that was asked for, by its name. */
   operation?: string;
   /** The version of the secret that verified the signature. */

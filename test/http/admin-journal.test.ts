@@ -54,46 +54,6 @@ describe("a refused call of a known app", () => {
     ]);
   });
 
-  const refusedFor: [reason: string, status: number, send: (world: World) => Promise<unknown>][] = [
-    ["signature_mismatch", 401, (world) => world.create({}, { "x-chat-signature": "0".repeat(64) })],
-    ["signature_missing", 401, (world) => world.sendRaw("create_gd", JSON.stringify(world.createBody()))],
-    ["fields_invalid", 400, (world) => world.create({ content: "" })],
-    ["agents_invalid", 400, (world) => world.create({ kefu_id: [99], fzr_uid: 99 })],
-    ["session_not_found", 404, (world) => world.add(12_345)],
-    ["idempotency_key_malformed", 400, (world) => world.create({}, { "idempotency-key": "a b" })],
-    [
-      "app_revoked",
-      401,
-      async (world) => {
-        await world.admin("DELETE", `/admin/apps/${world.appid}`);
-        return world.create();
-      },
-    ],
-    [
-      "site_closed",
-      503,
-      async (world) => {
-        await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
-        return world.create();
-      },
-    ],
-    [
-      "ranstr_seen_here",
-      401,
-      async (world) => {
-        const body = world.createBody();
-        await world.send("create_gd", body);
-        return world.send("create_gd", body);
-      },
-    ],
-  ];
-
-  it.each(refusedFor)("leaves a row for %s", async (reason, status, send) => {
-    const { world, items } = await journaled();
-    await send(world);
-    expect(await items()).toMatchObject([{ reason, status }]);
-  });
-
   it("leaves a row for a home that did not answer, once that home answers again", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const { sent, JOURNAL } = keepingJournal();

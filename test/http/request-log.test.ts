@@ -121,7 +121,7 @@ describe("the request log", () => {
     [
       "a wrong signature",
       (world) => world.create({}, { "x-chat-signature": "0".repeat(64) }),
-      { status: 401, reason: "signature_mismatch", appid: "APPID" },
+      { status: 401, reason: "signature_mismatch", appid: "APPID", home: "main" },
     ],
     [
       "an unknown appid",

@@ -25,12 +25,11 @@ function started() {
   const work: Promise<void>[] = [];
 
   /** What a request does after a refusal, or with null after an accepted call. */
-  function refuse(given: Partial<Refusal> | null = {}, home = "main"): void {
+  function refuse(given: Partial<Refusal> | null = {}, home: string | null = "main"): void {
     if (given !== null) {
       state.calls += 1;
-      journal.note(home, {
+      journal.note(home === null ? undefined : { home, siteId: 1 }, {
         requestId: `call ${state.calls}`,
-        siteId: 1,
         appid: "shop",
         at: NOW,
         operation: "create_session",

@@ -4,7 +4,6 @@ import { COMMON_REASONS, codeOfReason, REFUSAL_REASONS } from "../../src/signed/
 
 /** Reasons of the code that no row of the journal can have, each with why. */
 const NEVER: Record<string, string> = {
-  app_unknown: "the app is unknown",
   appid_missing: "the app is unknown",
   body_too_slow: "the body was not read, so no app is known",
   body_cut_off: "the body was not read, so no app is known",
@@ -34,9 +33,9 @@ const SOURCES = Object.values(
   ) as Record<string, string>,
 );
 
-/** `reason: "x"`, `refused("code", "x"`, `replayed("x"`, `unreadable("x"`, the reasons of a limit, and that of a revoked app. */
+/** `reason: "x"`, `refused("code", "x"`, `replayed("x"`, `unreadable("x"`, the reasons of a limit, and those of an app that is revoked or not there. */
 const REASON =
-  /reason: "([a-z0-9_]+)"|refused\(\s*"[a-z_]+",\s*"([a-z0-9_]+)"|(?:replayed|unreadable)\("([a-z0-9_]+)"|"([a-z]+_limit|app_revoked)"/g;
+  /reason: "([a-z0-9_]+)"|refused\(\s*"[a-z_]+",\s*"([a-z0-9_]+)"|(?:replayed|unreadable)\("([a-z0-9_]+)"|"([a-z]+_limit|app_revoked|app_unknown)"/g;
 
 const given = new Set(
   SOURCES.flatMap((source) => [...source.matchAll(REASON)].map(([, ...found]) => found.find(Boolean) ?? "")),

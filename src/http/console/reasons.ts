@@ -18,7 +18,9 @@ function reasonTexts({ t }: View) {
   return {
     app_unknown: {
       what: t("No app has this appid."),
-      cure: t("Compare the appid with the list of apps: a slip in copying, or another environment's?"),
+      cure: t(
+        "Compare the appid with the list of apps: a slip in copying, another environment's, or one without its app since a restore?",
+      ),
     },
     app_revoked: { what: t("The app is revoked."), cure: t("Issue another app and use its appid and secret.") },
     signature_missing: {

@@ -7,23 +7,24 @@ import { type App, configOf } from "../request-context.ts";
 const LONGEST_DETAIL = 500;
 
 /**
- * Notes each refused call of a known app for the journal, after its answer is made. An accepted call writes nothing, and waits for
- * nothing; rows of earlier calls that are due by now are sent after its answer.
+ * Notes each refused call of a known app for the journal, after its answer is made; also a call whose app nobody could look up. An
+ * accepted call writes nothing, and waits for nothing; rows of earlier calls that are due by now are sent after its answer.
  */
 export function journalRefusals(): MiddlewareHandler<App> {
   return async function journalRefusal(c, next) {
     await next();
     const { trace, isolate } = c.var;
-    const { app, operation, requestId, reason, detail, secretVersion } = trace;
-    if (app === undefined || operation === undefined) return;
+    const { app, claimedAppid, operation, requestId, reason, detail, secretVersion } = trace;
+    const appid = app?.appid ?? claimedAppid;
+    if (appid === undefined || operation === undefined) return;
     const { journal: queue } = configOf(c);
     if (queue === undefined) return;
+    if (app !== undefined) isolate.journal.find(app);
     if (reason !== undefined) {
-      isolate.journal.note(app.home, {
+      isolate.journal.note(app, {
         requestId,
         at: timeOfRequest(requestId),
-        siteId: app.siteId,
-        appid: app.appid,
+        appid,
         operation,
         status: c.res.status,
         reason,
@@ -32,6 +33,7 @@ export function journalRefusals(): MiddlewareHandler<App> {
         client: clientNetwork(c.req.raw),
       });
     }
-    if (isolate.journal.isDue()) c.executionCtx.waitUntil(isolate.journal.send(queue));
+    // A call whose app is not known costs nothing but its answer.
+    if (app !== undefined && isolate.journal.isDue()) c.executionCtx.waitUntil(isolate.journal.send(queue));
   };
 }

@@ -2,10 +2,10 @@ import { type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { firstRequestIdAt } from "../../request-id.ts";
 import { each, field } from "../json-rows.ts";
-import { apps, homeSites, nonces, refusals } from "../schema.ts";
+import { homeSites, nonces, refusals } from "../schema.ts";
 import { counters, folds, usage, WHOLE_HOME } from "../usage-schema.ts";
 import { AROUND_SECONDS, FOLD, idAt, passRefusals } from "./folds.ts";
-import type { Refusal } from "./refusals.ts";
+import { isOfThisHome, type Refusal } from "./refusals.ts";
 
 /**
  * Counts signed calls into `usage` and `counters`. Every statement here must be in the batch that makes its calls uncountable: so each
@@ -120,8 +120,8 @@ export function countLate(db: D1Database, rows: unknown[], { nonceReasons }: Cal
   const calls = sql`SELECT site_id, appid, operation, reason AS outcome, coalesce(secret, '') AS secret, skipped + 1 AS calls, at
     FROM (SELECT ${of("siteId")} AS site_id, ${of("appid")} AS appid, ${of("operation")} AS operation, ${of("reason")} AS reason,
         ${of("secret")} AS secret, ${of("skipped")} AS skipped, ${of("at")} AS at
-      FROM ${each(rows)} CROSS JOIN ${apps} ON ${apps.siteId} = ${of("siteId")} AND ${apps.appid} = ${of("appid")}
-      WHERE NOT ${isThere} AND ${of("requestId")} IS NOT NULL AND ${of("status")} IS NOT NULL
+      FROM ${each(rows)}
+      WHERE NOT ${isThere} AND ${isOfThisHome(sql`each_row.value`)} AND ${of("requestId")} IS NOT NULL AND ${of("status")} IS NOT NULL
         AND ${of("at")} <= (SELECT ${folds.refusalsUntil} FROM ${folds} WHERE ${folds.id} = ${FOLD})
       GROUP BY ${of("siteId")}, ${of("requestId")})
     WHERE ${isCountedHere(nonceReasons)} AND operation IS NOT NULL AND skipped >= 0`;

@@ -1,6 +1,7 @@
 import { and, type Column, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { firstRequestIdAt, timeOfRequest } from "../../request-id.ts";
+import { siteDeletions } from "../erasure-schema.ts";
 import { apps, homeSites, nonces, refusals, sessions } from "../schema.ts";
 import { insertOrIgnore, statement } from "../statement.ts";
 import { firstSince } from "./sessions.ts";
@@ -14,9 +15,19 @@ const { done, ...GIVEN } = getTableColumns(refusals);
 const COLUMNS = Object.entries(GIVEN);
 
 /**
- * Inserts rows of the journal. A row that is there stays as it is, and one that lacks a value is left out. So is a row whose app this
- * home does not have: a cached record may have named a wrong home, and a message may come after its site is gone.
+ * Whether a row of a message belongs here. Its app must be here, because a cached record may have named a wrong home, or a message may
+ * come after its site is gone. When the directory has said that the appid is this site's, the site must be here, and must not end.
+ *
+ * @param row the row as JSON
  */
+export const isOfThisHome = (row: SQL): SQL => {
+  const [siteId, appid] = [sql`${row} ->> '$.siteId'`, sql`${row} ->> '$.appid'`];
+  return sql`(EXISTS (SELECT 1 FROM ${apps} WHERE ${apps.siteId} = ${siteId} AND ${apps.appid} = ${appid})
+    OR ${row} ->> '$.isRouted' AND EXISTS (SELECT 1 FROM ${homeSites} WHERE ${homeSites.siteId} = ${siteId})
+      AND NOT EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${siteId}))`;
+};
+
+/** Inserts rows of the journal. A row that is there stays as it is, and one that lacks a value is left out, or is of another home. */
 export const insertRefusals = statement<{ rows: string }>(
   (v) => sql`${insertOrIgnore(refusals, ...COLUMNS.map(([, column]) => column))}
     SELECT ${sql.join(
@@ -24,7 +35,7 @@ export const insertRefusals = statement<{ rows: string }>(
       sql`, `,
     )}
     FROM json_each(${v.rows}) AS row
-    CROSS JOIN ${apps} ON ${apps.siteId} = row.value ->> '$.siteId' AND ${apps.appid} = row.value ->> '$.appid'`,
+    WHERE ${isOfThisHome(sql`row.value`)}`,
 );
 
 /** Which rows of a site's journal are wanted. */

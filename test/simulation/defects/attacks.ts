@@ -299,9 +299,9 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/signed/verify-caller.ts",
-        find: "else trace.appid = appid;",
+        find: "  delete trace.secretVersion;\n",
         replace:
-          'else trace.appid = appid;\n  if (reason === "signature_mismatch") trace.detail = "a signature of " + appid + appid;',
+          '  delete trace.secretVersion;\n  if (reason === "signature_mismatch") trace.detail = "a signature of " + appid + appid;',
       },
     ],
   },

@@ -11,19 +11,25 @@ export const JOURNAL_DEFECTS: Defect[] = [
   {
     name: "left-out-not-counted",
     what: "A row does not count the calls that were left out before it.",
-    edits: [{ file: JOURNAL, find: "skipped: before === undefined ? 0 : before.skipped + 1", replace: "skipped: 0" }],
+    edits: [{ file: JOURNAL, find: "refusal.skipped + (before === undefined ? 0 : before.skipped + 1)", replace: "0" }],
   },
   {
     name: "left-out-counted-twice",
     what: "A row counts itself among the calls that were left out.",
     edits: [
-      { file: JOURNAL, find: "before === undefined ? 0 : before.skipped + 1", replace: "(before?.skipped ?? 0) + 1" },
+      { file: JOURNAL, find: "(before === undefined ? 0 : before.skipped + 1)", replace: "(before?.skipped ?? 0) + 1" },
     ],
   },
   {
     name: "journal-in-main",
     what: "Every refused call goes to the journal of the home main.",
-    edits: [{ file: NOTED, find: "isolate.journal.note(app.home, {", replace: 'isolate.journal.note("main", {' }],
+    edits: [
+      {
+        file: NOTED,
+        find: "isolate.journal.note(app, {",
+        replace: 'isolate.journal.note(app && { ...app, home: "main" }, {',
+      },
+    ],
   },
   {
     name: "message-twice-counts-twice",
@@ -31,9 +37,9 @@ export const JOURNAL_DEFECTS: Defect[] = [
     edits: [
       {
         file: REFUSALS,
-        find: "AND ${apps.appid} = row.value ->> '$.appid'`",
+        find: "WHERE ${isOfThisHome(sql`row.value`)}`",
         replace:
-          "AND ${apps.appid} = row.value ->> '$.appid' WHERE true ON CONFLICT DO UPDATE SET skipped = skipped + excluded.skipped`",
+          "WHERE ${isOfThisHome(sql`row.value`)} ON CONFLICT DO UPDATE SET skipped = skipped + excluded.skipped`",
       },
     ],
   },
