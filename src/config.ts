@@ -1,6 +1,16 @@
 import { accessSettings, accessWarnings, type SignInSettings } from "./access/settings.ts";
 import { ServiceError } from "./errors.ts";
-import { BINDING_RULE, bindingOfHome, homeOfBinding, isMisnamed, MAIN_HOME, namesIn } from "./homes.ts";
+import {
+  BINDING_RULE,
+  bindingOfHome,
+  CLOSED_LIST,
+  closedBy,
+  closedSecret,
+  homeOfBinding,
+  isMisnamed,
+  MAIN_HOME,
+  namesIn,
+} from "./homes.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
 /** The largest value that TIMESTAMP_TOLERANCE_SECONDS may have. */
@@ -23,6 +33,8 @@ export type Bindings = Partial<Omit<Env, "EVENTS">> & {
   WEBHOOK_LOOPBACK?: string;
   /** Where the keys of Cloudflare Access are on this machine. No deployment sets it: see {@link accessSettings}. */
   ACCESS_CERTS_URL?: string;
+  /** Not set by this release: see {@link CLOSED_LIST}. The secrets that close homes stand beside it, by the names of {@link closedSecret}. */
+  CLOSED_HOMES?: string;
 };
 
 /** `Retry-After` for a closed site or home, in seconds. */
@@ -34,7 +46,7 @@ export interface Config extends SignInSettings {
   directory: D1Database;
   /** The databases with the sites' own data, by the names of the homes; MAIN_HOME comes first. See {@link homeDatabase}. */
   homes: ReadonlyMap<string, D1Database>;
-  /** Homes whose sites get 503. The var CLOSED_HOMES. */
+  /** Homes whose sites get 503: those with a secret CLOSED_…. See {@link closedSecret}. */
   closedHomes: ReadonlySet<string>;
   nonces: KVNamespace | undefined;
   credentials: KVNamespace | undefined;
@@ -111,7 +123,13 @@ export function readConfig(env: Bindings, telemetry: Telemetry): Config {
     telemetry.warn({ warning });
   }
   for (const name of config.closedHomes) {
-    if (!config.homes.has(name)) telemetry.warn({ warning: `CLOSED_HOMES names ${name}, and there is no such home` });
+    if (config.homes.has(name)) continue;
+    telemetry.warn({ warning: `${closedSecret(name)} closes ${name}, and there is no such home` });
+  }
+  const listed = namesIn(env[CLOSED_LIST]);
+  if (listed.length > 0) {
+    const warning = `${CLOSED_LIST} is of a release before this one, and closes ${listed.join(", ")}: npm run deploy makes secrets of it`;
+    telemetry.warn({ warning });
   }
   read.set(env, config);
   return config;
@@ -135,7 +153,7 @@ export function homeDatabase({ homes }: Pick<Config, "homes">, home: string): D1
   throw new ServiceError("unavailable", { reason: "home_unbound", detail, retryAfter: CLOSED_RETRY_SECONDS });
 }
 
-/** The refusal of a call whose home is closed by CLOSED_HOMES. */
+/** The refusal of a call whose home is closed. */
 export const homeClosed = (home: string) =>
   ({ reason: "home_closed", detail: `The home ${home} is closed.`, retryAfter: CLOSED_RETRY_SECONDS }) as const;
 
@@ -164,7 +182,7 @@ function parse(env: Bindings): Config {
   return {
     directory: env.DB,
     homes: homesOf({ ...env }, env.DB),
-    closedHomes: new Set(namesIn(env.CLOSED_HOMES)),
+    closedHomes: new Set(closedBy({ ...env })),
     nonces: env.NONCES,
     credentials: env.CREDENTIALS,
     appLimit: env.APP_LIMIT,

@@ -25,7 +25,38 @@ export function bindingOfHome(home: string): string {
 export const isMisnamed = (binding: string): boolean =>
   binding.startsWith(PREFIX) && homeOfBinding(binding) === undefined;
 
-/** The homes in a value of the var CLOSED_HOMES, in lower case, without duplicates. */
+/** The setting by which the release before this one closed homes: a list of their names. It still closes, and never opens. */
+export const CLOSED_LIST = "CLOSED_HOMES";
+
+/** The secret of the Worker that closes a home while it is not empty: CLOSED_EU_WEST for `eu-west`. */
+export function closedSecret(home: string): string {
+  const name = `CLOSED_${home.toUpperCase().replaceAll("-", "_")}`;
+  // A home `homes` of before, which no deployment adds any more: the list must not be taken for its secret.
+  return name === CLOSED_LIST ? "CLOSED__HOMES" : name;
+}
+
+/** The home that a secret of this name closes; undefined for any other setting. */
+export function homeOfSecret(name: string): string | undefined {
+  const home = name
+    .replace(/^CLOSED__?/, "")
+    .toLowerCase()
+    .replaceAll("_", "-");
+  return HOME_NAME.test(home) && closedSecret(home) === name ? home : undefined;
+}
+
+/** The homes that settings close. Bound or not: a name may be wrong. */
+export function closedBy(settings: Readonly<Record<string, unknown>>): string[] {
+  const texts = Object.entries(settings).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return [
+    ...new Set(
+      texts.flatMap(([name, value]) =>
+        name === CLOSED_LIST ? namesIn(value) : value === "" ? [] : (homeOfSecret(name) ?? []),
+      ),
+    ),
+  ];
+}
+
+/** The homes in a value of {@link CLOSED_LIST}, in lower case, without duplicates. */
 export function namesIn(list = ""): string[] {
   const names = list.split(",").map((name) => name.trim().toLowerCase());
   return [...new Set(names.filter((name) => name !== ""))];

@@ -10,6 +10,7 @@ import {
 } from "../src/config.ts";
 import { BINDING_RULE } from "../src/homes.ts";
 import { consoleTelemetry } from "../src/telemetry/telemetry.ts";
+import { closing } from "./support/closing.ts";
 
 const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const OTHER_KEY = "Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";
@@ -196,23 +197,18 @@ describe("homes", () => {
     );
   });
 
-  it.each([
-    [undefined, []],
-    ["", []],
-    [" , ,", []],
-    ["apac", ["apac"]],
-    [" apac ,\tmain,", ["apac", "main"]],
-    ["apac,APAC", ["apac"]],
-  ])("are closed when CLOSED_HOMES names them: %j", (CLOSED_HOMES, closed) => {
-    expect([...readConfig(bindings({ CLOSED_HOMES }), consoleTelemetry).closedHomes]).toEqual(closed);
-    expect(warnings()).toEqual([]);
+  it("are closed by their secrets, and a secret of a home that does not exist closes no other: the log warns once", () => {
+    const given = bindings(closing("apac", "eu-west"));
+    expect([...readConfig(given, consoleTelemetry).closedHomes]).toEqual(["apac", "eu-west"]);
+    readConfig(given, consoleTelemetry);
+    expect(warnings()).toEqual(["CLOSED_EU_WEST closes eu-west, and there is no such home"]);
   });
 
-  it("may name homes that do not exist: the others are closed all the same, and the log warns once", () => {
-    const given = bindings({ CLOSED_HOMES: "apac, eu-west" });
-    expect([...readConfig(given, consoleTelemetry).closedHomes]).toContain("apac");
-    readConfig(given, consoleTelemetry);
-    expect(warnings()).toEqual(["CLOSED_HOMES names eu-west, and there is no such home"]);
+  it("are also closed by the list of the release before, with a warning that it is old", () => {
+    expect([...readConfig(bindings({ CLOSED_HOMES: "apac" }), consoleTelemetry).closedHomes]).toEqual(["apac"]);
+    expect(warnings()).toEqual([
+      "CLOSED_HOMES is of a release before this one, and closes apac: npm run deploy makes secrets of it",
+    ]);
   });
 });
 

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { bindingOfHome, HOME_NAME, homeOfBinding, isMisnamed, namesIn } from "../src/homes.ts";
+import {
+  bindingOfHome,
+  closedBy,
+  closedSecret,
+  HOME_NAME,
+  homeOfBinding,
+  homeOfSecret,
+  isMisnamed,
+} from "../src/homes.ts";
 
 describe("a home's binding", () => {
   it.each([
@@ -36,13 +44,29 @@ describe("a home's binding", () => {
   );
 });
 
-describe("the names in CLOSED_HOMES", () => {
+describe("the secret that closes a home", () => {
   it.each([
-    [undefined, []],
-    [" ", []],
-    [" apac, main ,,\tapac,", ["apac", "main"]],
-    ["APAC, Eu-West,apac", ["apac", "eu-west"]],
-  ])("of %j are %j: commas, blanks and upper case are allowed, and each name counts once", (list, names) => {
-    expect(namesIn(list)).toEqual(names);
+    ["main", "CLOSED_MAIN"],
+    ["eu-west", "CLOSED_EU_WEST"],
+    // Never CLOSED_HOMES, which is the list of the release before.
+    ["homes", "CLOSED__HOMES"],
+  ])("of %j is %j, and the name follows from the secret", (home, secret) => {
+    expect([closedSecret(home), homeOfSecret(secret)]).toEqual([secret, home]);
+  });
+
+  it.each(["CLOSED_HOMES", "CLOSED_", "CLOSED_1A", "CLOSED__APAC", "CLOSED_apac", "CLOSED", "HOME_APAC", "MASTER_KEY"])(
+    "is not %j",
+    (name) => expect(homeOfSecret(name)).toBe(undefined),
+  );
+});
+
+describe("the homes that settings close", () => {
+  it.each([
+    [{}, []],
+    [{ CLOSED_APAC: "", CLOSED_HOMES: "" }, []],
+    [{ CLOSED_APAC: "x", CLOSED_EU_WEST: {}, MASTER_KEY: "x" }, ["apac"]],
+    [{ CLOSED_HOMES: " apac, Eu-West ,,\tapac,", CLOSED_MAIN: "0" }, ["apac", "eu-west", "main"]],
+  ])("%j are %j: by secrets of any value, and by the list of the release before", (settings, homes) => {
+    expect(closedBy(settings)).toEqual(homes);
   });
 });

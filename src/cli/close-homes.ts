@@ -1,56 +1,59 @@
-import { basename } from "node:path";
-import { namesIn } from "../homes.ts";
+import { CLOSED_LIST, closedSecret } from "../homes.ts";
 import { NotDeployed } from "./create-databases.ts";
-import { type ConfigPart, prepareVar } from "./edit-config.ts";
 import { type Closing, closedAfter } from "./home-options.ts";
+import { requireHomes } from "./homes.ts";
 import type { Io } from "./io.ts";
-import type { LiveWorker } from "./live-worker.ts";
-
-const VAR = "CLOSED_HOMES";
+import type { LiveWorker, Serving } from "./live-worker.ts";
 
 /**
- * Closes and opens homes of the deployed Worker: its var CLOSED_HOMES gets another value, and so does the configuration file, for later
- * deployments. The code stays. No database is asked, because one may be broken now.
+ * Closes and opens homes of the deployed Worker: sets and deletes one secret for each. The code stays. No database is asked, because one
+ * may be broken now.
  *
- * @param before the homes that the file closes
- * @param homes  all homes of the file
- * @throws NotDeployed NotEditable
+ * @param homes all homes of the configuration. Another name may be opened when what serves has it closed
+ * @throws NotDeployed UsageError
  */
-export async function closeHomes(
-  live: LiveWorker,
-  asked: Closing,
-  { before, homes, target }: { before: readonly string[]; homes: readonly string[]; target: ConfigPart },
-  io: Io,
-): Promise<void> {
-  // The deployed value decides, not the file's: a colleague may have closed a home from another checkout.
-  const serving = namesIn(await live.textOf(VAR));
-  const after = closedAfter(serving, asked);
-  const written = after.filter((home) => homes.includes(home));
-  const file = basename(target.file);
-  if (!isSame(written, before)) {
-    (await prepareVar(target, VAR, written.join(",")))();
-    io.out(`Wrote ${VAR} = "${written.join(",")}" in ${file}. Commit it.`);
+export async function closeHomes(live: LiveWorker, asked: Closing, homes: readonly string[], io: Io): Promise<void> {
+  const before = await live.serving();
+  requireHomes([...asked.close, ...asked.open], [...new Set([...homes, ...before.closed])]);
+  const isSet = (home: string) => before.secrets.includes(closedSecret(home));
+  for (const home of asked.close) if (!isSet(home)) await live.setSecret(closedSecret(home), home);
+  for (const home of asked.open) if (isSet(home)) await live.deleteSecret(closedSecret(home));
+  await changeList(live, before, closedAfter(before.closed, asked));
+  const { closed } = await live.serving();
+  const wrong = [
+    ...asked.close.filter((home) => !closed.includes(home)),
+    ...asked.open.filter((home) => closed.includes(home)),
+  ];
+  if (wrong.length > 0) {
+    throw new NotDeployed(
+      `Cloudflare took the change, but Worker ${live.name} does not have it yet for ${wrong.join(", ")}. Run this again to look.`,
+    );
   }
-  if (!isSame(after, serving)) {
-    try {
-      await live.setText(VAR, after.join(","));
-    } catch (error) {
-      if (!(error instanceof NotDeployed)) throw error;
-      throw new NotDeployed(`${error.message}\n\n${byDeployment(file, target.env)}`);
-    }
-  }
-  for (const home of asked.open) io.out(`Home ${home} is open${serving.includes(home) ? "" : ", as it was"}.`);
-  for (const home of after) {
-    const was = serving.includes(home) ? ", as it was" : "";
-    io.out(`Home ${home} is closed${was}: its sites answer 503 until npm run deploy -- --open ${home}.`);
-  }
+  for (const home of asked.open) io.out(`Home ${home} is open${before.closed.includes(home) ? "" : ", as it was"}.`);
+  for (const home of closed) tellClosed(home, before.closed.includes(home), io);
 }
 
-const byDeployment = (file: string, env: string) =>
-  `What serves may be unchanged; ${file} has the new ${VAR} already. A deployment does it too. Check out the release that serves,
-write the same ${VAR} there, and deploy it. This migrates nothing:
+export function tellClosed(home: string, asItWas: boolean, io: Io): void {
+  io.out(
+    `Home ${home} is closed${asItWas ? ", as it was" : ""}: its sites answer 503 until npm run deploy -- --open ${home}.`,
+  );
+}
 
-  npx wrangler deploy --env ${env === "" ? '""' : env}`;
+/** A release before this one may serve. It knows the var CLOSED_HOMES and no secret, so the var says the same as the secrets. */
+async function changeList(live: LiveWorker, { list }: Serving, closed: readonly string[]): Promise<void> {
+  if (list === undefined || closed.toSorted().join() === list.toSorted().join()) return;
+  await live.setText(CLOSED_LIST, closed.join(","));
+}
 
-const isSame = (a: readonly string[], b: readonly string[]) =>
-  a.length === b.length && a.every((each) => b.includes(each));
+/**
+ * Makes secrets of the homes that a release before this one has closed by the var CLOSED_HOMES. The deployment after it removes the var.
+ * So the homes are closed all the time, also when that deployment fails.
+ *
+ * @throws NotDeployed
+ */
+export async function carryOver(live: LiveWorker, { list = [], secrets }: Serving, io: Io): Promise<void> {
+  for (const home of list) {
+    if (!secrets.includes(closedSecret(home))) await live.setSecret(closedSecret(home), home);
+    io.out(`${CLOSED_LIST} closed home ${home}. The secret ${closedSecret(home)} closes it from now on.`);
+  }
+}

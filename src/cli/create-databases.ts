@@ -5,6 +5,9 @@ import type { Database } from "./migrate.ts";
 /** Stops the deployment. The message says what to do. */
 export class NotDeployed extends Error {}
 
+export const LOGIN =
+  "Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN, and CLOUDFLARE_ACCOUNT_ID where there is more than one account.";
+
 /** Cloudflare's hints for the place of a new database. The database of a home with such a name is made there. */
 export const LOCATIONS = ["weur", "eeur", "apac", "oc", "wnam", "enam"];
 

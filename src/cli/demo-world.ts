@@ -1,5 +1,6 @@
 import { type OperationName, pathOf } from "../client/operations.ts";
 import { prepare } from "../client/sign.ts";
+import { closedSecret } from "../homes.ts";
 import type { DemoReport } from "./demo-report.ts";
 import { postSigned, type SignedAnswer, signedHeaders } from "./post-signed.ts";
 import type { ThrowawayWorker } from "./throwaway-worker.ts";
@@ -63,7 +64,7 @@ export class DemoWorld {
   async closeHomes(homes: readonly string[]): Promise<void> {
     this.#report.step(homes.length === 0 ? "All homes are opened" : `Home ${homes.join(" and ")} is closed`);
     await this.#worker.closeHomes(homes);
-    this.#report.line("setting", `CLOSED_HOMES=${homes.join(",")}`);
+    this.#report.line("secrets", homes.map(closedSecret).join(", "));
   }
 
   async signed(

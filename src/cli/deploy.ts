@@ -1,34 +1,41 @@
 /** `npm run deploy`: creates missing databases and queues, migrates, then deploys. */
 import { basename, resolve } from "node:path";
-import { homeOfBinding, MAIN_HOME, namesIn } from "../homes.ts";
-import { closeHomes } from "./close-homes.ts";
+import { CLOSED_LIST, homeOfBinding, MAIN_HOME } from "../homes.ts";
+import { requireSameHomes } from "./check-homes.ts";
+import { carryOver, closeHomes, tellClosed } from "./close-homes.ts";
 import { command } from "./command.ts";
 import { createDatabases, NotDeployed } from "./create-databases.ts";
 import { createQueues } from "./create-queues.ts";
 import { type ConfigPart, prepareDatabase } from "./edit-config.ts";
 import { checkClosing, checkPlace, newHome } from "./home-options.ts";
-import { closedByConfig, closedByOption, homesOf, labelOf, Misconfigured, requireHomes } from "./homes.ts";
+import { closesHomes, homesOf, labelOf, Misconfigured, refuseClosing, requireHomes } from "./homes.ts";
 import type { Io } from "./io.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
 import { LiveWorker } from "./live-worker.ts";
 import { type Database, migrate } from "./migrate.ts";
 import { requireSecrets } from "./require-secrets.ts";
-import { ACCOUNT_OPTIONS, secretOptions, sharedOptions, typedOptions } from "./wrangler-options.ts";
+import { ACCOUNT_OPTIONS, sharedOptions, typedOptions } from "./wrangler-options.ts";
 
 /** Vars for addresses of the machine itself, and what a deployment does instead. */
-const LOCAL_ONLY = {
+const LOCAL_ONLY: Readonly<Record<string, string>> = {
   WEBHOOK_LOOPBACK: "a deployment posts events to public https addresses only",
   ACCESS_CERTS_URL: "a deployment takes the keys of Access from its team only",
 };
+
+const CLOSE_INSTEAD =
+  "No file and no --var says which homes are closed, because another checkout would open them. Remove it. What it has closed stays closed; to close a home: npm run deploy -- --close NAME";
 
 const USAGE = `npm run deploy -- [options]
 
   --home NAME            adds a home: makes its database, and binds it in wrangler.toml. With the name of a place below it is made there
   --location HINT        where a database that does not exist yet is made: weur, eeur, apac, oc, wnam or enam
   --jurisdiction NAME    or where its data must stay for ever: eu, us or fedramp
-  --close HOME           refuses the requests of a home's sites with 503; may be repeated. Changes nothing else of what serves:
-                         no new code, no migration, no database is asked. Only --env, --name, --dry-run and what chooses the account
-                         may stand beside it
+  --drop-home NAME       takes a home away that the configuration does not have any more; may be repeated. Without it, a deployment
+                         that lacks a home which serves is refused
+  --older                deploys although a database has migrations of a later release
+  --close HOME           refuses the requests of a home's sites with 503, in all later deployments too; may be repeated. Changes
+                         nothing else of what serves: no new code, no migration, no database is asked, no file is written. Only
+                         --env, --name, --dry-run and what chooses the account may stand beside it
   --open HOME            serves them again, in the same way; may be repeated
   --env, -e NAME         a stage of wrangler.toml, such as staging
   --var NAME:VALUE       another value for one of [vars] in wrangler.toml; may be repeated
@@ -47,6 +54,8 @@ const OPTIONS = {
   jurisdiction: { type: "string" },
   close: { type: "string", multiple: true },
   open: { type: "string", multiple: true },
+  "drop-home": { type: "string", multiple: true },
+  older: { type: "boolean" },
   env: { type: "string", short: "e" },
   var: { type: "string", multiple: true },
   "secrets-file": { type: "string" },
@@ -78,6 +87,8 @@ async function deploy(args: string[], io: Io): Promise<number> {
     jurisdiction,
     close = [],
     open = [],
+    "drop-home": dropped = [],
+    older = false,
     ...options
   } = readOptions("npm run deploy -- …", args, OPTIONS, { env: io.env }).values;
   if (help === true) {
@@ -86,53 +97,66 @@ async function deploy(args: string[], io: Io): Promise<number> {
   }
   const place = { home, location, jurisdiction };
   checkPlace(place);
-  for (const [name, why] of Object.entries(LOCAL_ONLY)) {
-    if (options.var?.some((each) => each.startsWith(`${name}:`)))
-      throw new UsageError(`--var ${name} is for npm start: ${why}.`);
+  for (const [name = ""] of (options.var ?? []).map((each) => each.split(":", 1))) {
+    if (Object.hasOwn(LOCAL_ONLY, name)) throw new UsageError(`--var ${name} is for npm start: ${LOCAL_ONLY[name]}.`);
+    if (closesHomes(name)) throw new UsageError(`--var ${name}: ${CLOSE_INSTEAD}`);
   }
+  if (dropped.includes(MAIN_HOME)) throw new UsageError("The home main cannot be dropped: it is the directory.");
   const asked = { close, open };
   const closing = close.length + open.length > 0;
-  if (closing) checkAlone({ ...place, ...options });
+  if (closing) {
+    const more = { "drop-home": dropped.length > 0 || undefined, older: older || undefined };
+    checkAlone({ ...place, ...more, ...options });
+    checkClosing(asked);
+  }
   const { config: file = "wrangler.toml", cwd = "." } = options;
   const target = { file: resolve(io.root, cwd, file), env };
   // wrangler takes a second to load. It is loaded here, so that --help and a wrong option are answered at once.
   const { unstable_readConfig } = await import("wrangler");
   const config = unstable_readConfig({ config: target.file, env }, { hideWarnings: true });
-  for (const [name, why] of Object.entries(LOCAL_ONLY)) {
-    if (config.vars[name] !== undefined)
-      throw new Misconfigured(`${basename(target.file)} sets ${name}. Remove it: ${why}.`);
-  }
   const added = home === undefined ? undefined : newHome(home, config.d1_databases);
   const databases = added === undefined ? config.d1_databases : [...config.d1_databases, added];
   const homes = homesOf(databases);
   const shared = sharedOptions(env, options);
+  const worker = options.name ?? config.name ?? "";
+  const find = () => LiveWorker.find(worker, config.account_id, shared, io);
   if (closing) {
-    checkClosing(asked, homes);
-    if (options["dry-run"] === true) return nothingChanged(target, io);
-    const live = await LiveWorker.find(options.name ?? config.name ?? "", config.account_id, shared, io);
-    await closeHomes(live, asked, { before: closedByConfig(config.vars, homes), homes, target }, io);
+    // A home that this checkout lacks may be opened, when what serves has it closed.
+    requireHomes(options["dry-run"] === true ? [...close, ...open] : close, homes);
+    if (options["dry-run"] === true) io.out(`Worker ${worker} stays as it is: --dry-run.`);
+    else await closeHomes(await find(), asked, homes, io);
     return 0;
   }
-  const byOption = closedByOption(options.var);
-  const closed = byOption === undefined ? closedByConfig(config.vars, homes) : namesIn(byOption);
-  requireHomes(closed, homes);
+  refuseVars(config.vars, basename(target.file));
+  const { "secrets-file": secretsFile } = options;
+  if (secretsFile !== undefined) refuseClosing(resolve(io.root, cwd, secretsFile), CLOSE_INSTEAD);
+  const bound = homes.filter((home) => dropped.includes(home));
+  if (bound.length > 0) {
+    throw new UsageError(`--drop-home ${bound.join(", ")}: first remove its binding from ${basename(target.file)}.`);
+  }
 
   if (options["dry-run"] === true) {
-    if (added !== undefined) nothingChanged(target, io);
+    if (added !== undefined) io.out(`${basename(target.file)} stays as it is: --dry-run.`);
   } else {
+    const live = await find();
+    const serving = await live.servingIfAny();
     // With a file of secrets, wrangler itself checks that none is missing.
-    if (options["secrets-file"] === undefined) {
-      await requireSecrets(config.secrets?.required ?? [], secretOptions(env, options), typedOptions(env, options), io);
+    if (secretsFile === undefined) {
+      requireSecrets(config.secrets?.required ?? [], serving?.secrets ?? [], typedOptions(env, options));
     }
+    if (serving !== undefined) await requireSameHomes(live, serving, databases, dropped);
+    const closed = serving?.closed ?? [];
     const addHome = added === undefined ? undefined : await prepareDatabase(target, added);
-    await createQueues(config.queues, options.name ?? config.name ?? "", shared, io);
+    await createQueues(config.queues, worker, shared, io);
     await createDatabases(databases, place, shared, io);
     addHome?.();
     if (added !== undefined) io.out(`Bound home ${home} as ${added.binding} in ${basename(target.file)}. Commit it.`);
-    for (const database of databases) await migrateHome(database, closed, target, shared, io);
-    for (const name of closed) {
-      io.out(`Home ${name} is closed: its sites answer 503 until npm run deploy -- --open ${name}.`);
-    }
+    for (const database of databases) await migrateHome(database, { closed, older }, target, shared, io);
+    if (serving !== undefined) await carryOver(live, serving, io);
+    for (const name of closed) tellClosed(name, false, io);
+    // Kept vars are kept for ever. This one has become secrets, and would close what they open.
+    const keepsList = serving?.list !== undefined && (options["keep-vars"] === true || config.keep_vars === true);
+    if (keepsList) options.var = [...(options.var ?? []), `${CLOSED_LIST}:`];
   }
   return io.handOver(["deploy", ...asArguments({ env, ...options })]);
 }
@@ -142,19 +166,23 @@ function checkAlone(options: Readonly<Record<string, unknown>>): void {
   const more = Object.keys(options).filter((name) => options[name] !== undefined && !BESIDE_CLOSING.includes(name));
   if (more.length === 0) return;
   throw new UsageError(
-    `--close and --open deploy nothing: they change CLOSED_HOMES of what serves. Leave out ${more.map((name) => `--${name}`).join(", ")}.`,
+    `--close and --open deploy nothing: they set and delete a secret of what serves. Leave out ${more.map((name) => `--${name}`).join(", ")}.`,
   );
 }
 
-function nothingChanged({ file }: ConfigPart, io: Io): number {
-  io.out(`${basename(file)} stays as it is: --dry-run.`);
-  return 0;
+/** @throws Misconfigured for a var that no file of a deployment may hold */
+function refuseVars(vars: Readonly<Record<string, unknown>>, file: string): void {
+  for (const name of Object.keys(vars)) {
+    if (Object.hasOwn(LOCAL_ONLY, name))
+      throw new Misconfigured(`${file} sets ${name}. Remove it: ${LOCAL_ONLY[name]}.`);
+    if (closesHomes(name)) throw new Misconfigured(`${file} sets ${name}. ${CLOSE_INSTEAD}`);
+  }
 }
 
 /** @throws NotDeployed naming the home, unless it is closed: one broken home must not stop a deployment for the others. */
 async function migrateHome(
   database: Database,
-  closed: readonly string[],
+  { closed, older }: { closed: readonly string[]; older: boolean },
   target: ConfigPart,
   shared: readonly string[],
   io: Io,
@@ -164,7 +192,11 @@ async function migrateHome(
   if (migration.result === "up-to-date") return io.out(`${labelOf(binding)} is up to date.`);
   if (migration.result === "migrated") return io.out(`${labelOf(binding)} migrated.`);
   if (migration.result === "ahead") {
-    return io.out(`${labelOf(binding)} is of a later version: ${migration.foreign.join(", ")} is applied there.`);
+    const why = `${labelOf(binding)} is of a later version: ${migration.foreign.join(", ")} is applied there.`;
+    if (older) return io.out(why);
+    throw new NotDeployed(
+      `Nothing was deployed: ${why}\nBring the checkout up to date. Or, to go back to this release on purpose: npm run deploy -- --older`,
+    );
   }
   const home = homeOfBinding(binding);
   const named = home === undefined ? `Binding ${binding}` : `Home ${home} (${binding})`;

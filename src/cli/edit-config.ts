@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Unstable_RawConfig as RawConfig, Unstable_RawEnvironment as Stage } from "wrangler";
-import { type D1Block, withDatabase, withVar } from "./wrangler-toml.ts";
+import { type D1Block, withDatabase } from "./wrangler-toml.ts";
 
 /** The file has a form that this code cannot change. The message says what to change by hand. */
 export class NotEditable extends Error {}
@@ -15,49 +15,22 @@ export interface ConfigPart {
 }
 
 /**
- * Prepares another D1 binding. Nothing is written before the returned function is called.
+ * Prepares another D1 binding. Nothing is written before the returned function is called. The text is changed, and wrangler reads the
+ * result: only this one change of the environment may differ.
  *
  * @throws NotEditable
  */
-export function prepareDatabase({ file, env }: ConfigPart, block: D1Block): Promise<() => void> {
-  return prepare(
-    { file, env },
-    (text) => withDatabase(text, env, block),
-    (stage) => ({ ...stage, d1_databases: [...(stage.d1_databases ?? []), { ...block }] }),
-    `a D1 binding ${block.binding} with database_name "${block.database_name}" and migrations_dir "${block.migrations_dir}"`,
-  );
-}
-
-/**
- * Prepares another value of a var. Nothing is written before the returned function is called.
- *
- * @throws NotEditable
- */
-export function prepareVar({ file, env }: ConfigPart, name: string, value: string): Promise<() => void> {
-  return prepare(
-    { file, env },
-    (text) => withVar(text, env, name, value),
-    (stage) => ({ ...stage, vars: { ...stage.vars, [name]: value } }),
-    `the var ${name} = "${value}"`,
-  );
-}
-
-/** Changes the text and lets wrangler read the result: only the one change of the environment may differ. */
-async function prepare(
-  { file, env }: ConfigPart,
-  changeText: (text: string) => string,
-  changeStage: (stage: Stage) => Stage,
-  byHand: string,
-): Promise<() => void> {
+export async function prepareDatabase({ file, env }: ConfigPart, block: D1Block): Promise<() => void> {
   const text = readFileSync(file, "utf8");
-  const changed = changeText(text);
+  const changed = withDatabase(text, env, block);
   const before = await meaning(basename(file), text);
-  const stage = changeStage(env === "" ? (before as Stage) : (before.env?.[env] ?? {}));
+  const old: Stage = env === "" ? (before as Stage) : (before.env?.[env] ?? {});
+  const stage = { ...old, d1_databases: [...(old.d1_databases ?? []), { ...block }] };
   const expected = env === "" ? stage : { ...before, env: { ...before.env, [env]: stage } };
   const after = await meaning(basename(file), changed).catch(() => undefined);
   if (!file.endsWith(".toml") || !isDeepStrictEqual(after, plain(expected))) {
     throw new NotEditable(
-      `${file} has a form that is not changed here. Write into it by hand, then run this again: ${byHand}`,
+      `${file} has a form that is not changed here. Write into it by hand, then run this again: a D1 binding ${block.binding} with database_name "${block.database_name}" and migrations_dir "${block.migrations_dir}"`,
     );
   }
   return () => writeFileSync(file, changed);

@@ -1,7 +1,6 @@
 /** The options of `npm run deploy` that are about homes. */
-import { bindingOfHome, HOME_NAME, MAIN_HOME } from "../homes.ts";
+import { bindingOfHome, CLOSED_LIST, HOME_NAME, MAIN_HOME } from "../homes.ts";
 import { JURISDICTIONS, LOCATIONS, NotDeployed, type Place } from "./create-databases.ts";
-import { requireHomes } from "./homes.ts";
 import { UsageError } from "./known-options.ts";
 import type { Database } from "./migrate.ts";
 import type { D1Block } from "./wrangler-toml.ts";
@@ -19,6 +18,11 @@ export function checkPlace({ home, location, jurisdiction }: Place): void {
   if (!HOME_NAME.test(home)) {
     throw new UsageError(
       `--home ${home} is no name for a home: a letter, then up to 30 of a-z, 0-9 and "-", all in lower case.`,
+    );
+  }
+  if (home === "homes") {
+    throw new UsageError(
+      `No home can be named homes any more: ${CLOSED_LIST} would be its secret, and was a list of closed homes.`,
     );
   }
   if (location !== undefined && !LOCATIONS.includes(location)) {
@@ -50,9 +54,8 @@ export interface Closing {
   open: readonly string[];
 }
 
-/** @throws UsageError for a name that is no home, and for a home that would be closed and opened at once */
-export function checkClosing({ close, open }: Closing, homes: readonly string[]): void {
-  requireHomes([...close, ...open], homes);
+/** @throws UsageError for a home that would be closed and opened at once */
+export function checkClosing({ close, open }: Closing): void {
   const both = close.filter((home) => open.includes(home));
   if (both.length > 0) throw new UsageError(`${both.join(" and ")}: either --close or --open.`);
 }

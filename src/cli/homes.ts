@@ -1,5 +1,6 @@
 /** The homes of a deployment, as its D1 bindings name them. */
-import { BINDING_RULE, homeOfBinding, isMisnamed, MAIN_HOME, namesIn } from "../homes.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { BINDING_RULE, CLOSED_LIST, homeOfBinding, homeOfSecret, isMisnamed, MAIN_HOME } from "../homes.ts";
 import { UsageError } from "./known-options.ts";
 
 /** The Worker cannot serve this configuration. The message says what to change in it. */
@@ -17,12 +18,6 @@ export function homesOf(databases: readonly { binding: string }[]): string[] {
   return [...homes.filter((home) => home === MAIN_HOME), ...homes.filter((home) => home !== MAIN_HOME)];
 }
 
-/** The value of CLOSED_HOMES in the last `--var CLOSED_HOMES:VALUE`; undefined when no option gives one. */
-export function closedByOption(vars: readonly string[] = []): string | undefined {
-  const name = "CLOSED_HOMES:";
-  return vars.findLast((each) => each.startsWith(name))?.slice(name.length);
-}
-
 /** @throws UsageError naming each text that is no home, and all homes */
 export function requireHomes(names: readonly string[], homes: readonly string[]): void {
   const unknown = names.filter((name) => !homes.includes(name));
@@ -30,18 +25,15 @@ export function requireHomes(names: readonly string[], homes: readonly string[])
   throw new UsageError(`There is no home ${unknown.join(" or ")}. The homes are: ${homes.join(", ")}.`);
 }
 
-/**
- * The homes that the configuration closes.
- *
- * @throws Misconfigured when it names an unknown home: after a typing error, the home to close would stay open
- */
-export function closedByConfig(vars: Readonly<Record<string, unknown>>, homes: readonly string[]): string[] {
-  const closed = namesIn(String(vars.CLOSED_HOMES ?? ""));
-  const unknown = closed.filter((home) => !homes.includes(home));
-  if (unknown.length === 0) return closed;
-  throw new Misconfigured(
-    `CLOSED_HOMES in the configuration names ${unknown.join(" and ")}, and there is no such home. The homes are: ${homes.join(", ")}.`,
-  );
+/** Whether a setting of this name closes homes. It may stand in no file and no --var: an old checkout would open what is closed. */
+export const closesHomes = (name: string): boolean => name === CLOSED_LIST || homeOfSecret(name) !== undefined;
+
+/** @throws Misconfigured for a line of a file of secrets that closes homes */
+export function refuseClosing(file: string, instead: string): void {
+  if (!existsSync(file)) return;
+  const names = [...readFileSync(file, "utf8").matchAll(/(?:^|[{,])\s*(?:export\s+)?["']?(CLOSED_\w+)["']?\s*[=:]/gm)];
+  const name = names.map(([, each = ""]) => each).find(closesHomes);
+  if (name !== undefined) throw new Misconfigured(`${file} sets ${name}. ${instead}`);
 }
 
 /** The name of a D1 binding in messages. A deployment with one database sees no word about homes. */

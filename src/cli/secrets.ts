@@ -3,11 +3,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { command } from "./command.ts";
-import { NotDeployed } from "./create-databases.ts";
+import { LOGIN, NotDeployed } from "./create-databases.ts";
 import { lastValue, linesOf, SECRET_NAMES, type SecretName } from "./dev-secrets.ts";
 import type { Io } from "./io.ts";
 import { readOptions } from "./known-options.ts";
-import { secretsOf } from "./require-secrets.ts";
 import { ACCOUNT_OPTIONS, secretOptions, sharedOptions } from "./wrangler-options.ts";
 
 const USAGE = `npm run secrets -- [options]
@@ -89,6 +88,19 @@ async function makeSecrets(args: string[], io: Io): Promise<number> {
   io.out(`Worker ${worker} has ${missing.join(" and ")} of ${file}.
 Keep that file somewhere safe, and remove it here. Without its MASTER_KEY, nothing that is sealed with it can be opened again.`);
   return 0;
+}
+
+/**
+ * The names of a Worker's secrets. Empty when the Worker does not exist yet.
+ *
+ * @param worker options that find the Worker: secretOptions
+ * @throws NotDeployed
+ */
+async function secretsOf(worker: readonly string[], io: Io): Promise<string[]> {
+  const { exitCode, stdout, output } = await io.wrangler(["secret", "list", ...worker]);
+  if (exitCode === 0) return (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name);
+  if (/Worker ".*"( \(env: .*\))? not found/.test(output)) return [];
+  throw new NotDeployed(`The account could not be asked for its secrets:\n${output}\n${LOGIN}`);
 }
 
 /** The value of each secret in a file; "" when the file does not have it. */

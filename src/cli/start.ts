@@ -1,14 +1,14 @@
 /** `npm start`: the Worker on this machine, ready to be called. */
 import { existsSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { plainEmail } from "../access/person-role.ts";
-import { namesIn } from "../homes.ts";
+import { closedSecret } from "../homes.ts";
 import { AccessFront } from "./access-front.ts";
 import { command } from "./command.ts";
 import { ensureDevSecrets } from "./dev-secrets.ts";
 import { minutesOf } from "./drive-crons.ts";
 import { endWithNpm } from "./end-with-npm.ts";
-import { closedByConfig, closedByOption, homesOf, labelOf, requireHomes } from "./homes.ts";
+import { closesHomes, homesOf, labelOf, Misconfigured, refuseClosing, requireHomes } from "./homes.ts";
 import type { Io } from "./io.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
 import { freePort, isInUse, reachable } from "./local-address.ts";
@@ -22,6 +22,7 @@ const USAGE = `npm start -- [options]
   --var NAME:VALUE       another value for one of [vars] in wrangler.toml; may be repeated
   --env, -e NAME         a stage of wrangler.toml, such as staging
   --persist-to FOLDER    where state stays between runs; default .wrangler/state
+  --close HOME           refuses the requests of a home's sites, as a deployment after --close; may be repeated
   --access EMAIL         plays Cloudflare Access before the console, and signs this person in: as an owner, unless --var gives
                          CONSOLE_OWNERS, CONSOLE_OPERATORS or CONSOLE_VIEWERS
   --env-file FILE        secrets from this file, not from .dev.vars; may be repeated
@@ -38,6 +39,7 @@ const OPTIONS = {
   var: { type: "string", multiple: true },
   env: { type: "string", short: "e" },
   "persist-to": { type: "string" },
+  close: { type: "string", multiple: true },
   access: { type: "string" },
   "env-file": { type: "string", multiple: true },
   help: { type: "boolean", short: "h" },
@@ -54,6 +56,8 @@ const OPTIONS = {
 
 const DEFAULT_PORT = 8787;
 
+const CLOSE_INSTEAD = "Leave it out; to close a home here: npm start -- --close NAME";
+
 if (import.meta.main) endWithNpm();
 export const main = command(import.meta, start, "npm start -- --help tells more.");
 
@@ -61,6 +65,7 @@ async function start(args: string[], io: Io): Promise<number> {
   const {
     help,
     env = io.env.CLOUDFLARE_ENV ?? "",
+    close = [],
     ...options
   } = readOptions("npm start -- …", args, OPTIONS, { env: io.env }).values;
   if (help === true) {
@@ -89,13 +94,17 @@ async function start(args: string[], io: Io): Promise<number> {
   const protocol = (options["local-protocol"] ?? dev.local_protocol) === "https" ? "https" : "http";
   if (person !== undefined && protocol === "https") throw new UsageError("--access serves http only.");
   const homes = homesOf(databases);
-  const closed = closedByOption(options.var);
-  requireHomes(namesIn(closed), homes);
-  if (closed === undefined) closedByConfig(vars, homes);
+  requireHomes(close, homes);
+  const [typed] = (options.var ?? []).map((each) => each.split(":", 1)[0] ?? "").filter(closesHomes);
+  if (typed !== undefined) throw new UsageError(`--var ${typed}: ${CLOSE_INSTEAD}`);
+  const [written] = Object.keys(vars).filter(closesHomes);
+  if (written !== undefined) throw new Misconfigured(`${basename(configFile)} sets ${written}. ${CLOSE_INSTEAD}`);
   // wrangler reads .dev.vars only when there is no file for the environment.
   const ofEnvironment = `.dev.vars.${env}`;
   const file = env !== "" && existsSync(join(io.root, ofEnvironment)) ? ofEnvironment : ".dev.vars";
   const ownSecrets = options["env-file"] !== undefined;
+  for (const each of options["env-file"] ?? [join(io.root, file)])
+    refuseClosing(resolve(io.root, cwd, each), CLOSE_INSTEAD);
   if (!ownSecrets && !prepareSecrets(file, io)) return 1;
   // The folder of wrangler's local state. By default it is beside the configuration.
   const state =
@@ -124,13 +133,14 @@ The admin API's token is ADMIN_TOKEN in ${file}. Issue an app and an agent with 
   const { port: _, ip: _ip, "local-protocol": _protocol, access: _access, ...others } = options;
   const given = options.var ?? [];
   const loopback = given.some((each) => each.startsWith("WEBHOOK_LOOPBACK:")) ? [] : ["WEBHOOK_LOOPBACK:allow"];
+  const closed = close.map((home) => `${closedSecret(home)}:${home}`);
   const crons: string[] = triggers.crons ?? [];
   for (const cron of crons.filter((each) => minutesOf(each) === undefined))
     io.out(`The cron ${cron} does not run here: npm start runs those of every few minutes only.`);
   const host = options.ip ?? dev.ip;
   const address = { protocol, host, port: port === 0 ? await freePort(host) : port } as const;
   const forWrangler = (vars: readonly string[]) =>
-    asArguments({ env, ...others, var: [...given, ...loopback, ...vars] });
+    asArguments({ env, ...others, var: [...given, ...loopback, ...closed, ...vars] });
   if (person === undefined) return serveLocally(address, crons, forWrangler([]));
   const worker = { protocol, host: "127.0.0.1", port: await freePort("127.0.0.1") } as const;
   const front = await AccessFront.start(person, address, worker);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createTestHarness, experimental_readRawConfig, type Unstable_RawConfig as RawConfig } from "wrangler";
-import { homeOfBinding } from "../homes.ts";
+import { closedSecret, homeOfBinding } from "../homes.ts";
 import { PROJECT_ROOT } from "./run-wrangler.ts";
 
 export interface ThrowawayWorker {
@@ -11,7 +11,7 @@ export interface ThrowawayWorker {
   adminToken: string;
   /** The log lines of the Worker so far. Each is JSON. */
   logs: () => string[];
-  /** Closes these homes and opens all others, as a deployment with CLOSED_HOMES does. Stored data stays. */
+  /** Closes these homes and opens all others, as npm run deploy -- --close does. Stored data stays. */
   closeHomes: (homes: readonly string[]) => Promise<void>;
   /** Stops the Worker and removes its folder. */
   close: () => Promise<void>;
@@ -76,7 +76,7 @@ export async function startThrowawayWorker(): Promise<ThrowawayWorker> {
           TIMESTAMP_TOLERANCE_SECONDS: "300",
           REPLAY_LOOK_MS: "1",
           ERROR_STATUS: "by-cause",
-          CLOSED_HOMES: closedHomes.join(","),
+          ...Object.fromEntries(closedHomes.map((home) => [closedSecret(home), home])),
           WEBHOOK_LOOPBACK: "allow",
         },
       },

@@ -23,26 +23,6 @@ export function withDatabase(text: string, env: string, { binding, database_name
   return `${before}${before === "" ? "" : eol + eol}${lines.join(eol)}${eol}`;
 }
 
-/** Sets a var of the environment. The comment behind the old value stays. */
-export function withVar(text: string, env: string, name: string, value: string): string {
-  const eol = lineEnd(text);
-  const line = `${name} = ${JSON.stringify(value)}`;
-  const lines = text.split(eol);
-  const header = lines.findIndex((each) => headerOf(each) === `[${tableName(env, "vars")}]`);
-  if (header === -1) return `${text.trimEnd()}${eol}${eol}[${tableName(env, "vars")}]${eol}${line}${eol}`;
-  const next = lines.findIndex((each, index) => index > header && headerOf(each) !== undefined);
-  const end = next === -1 ? lines.length : next;
-  const old = new RegExp(`^\\s*["']?${name}["']?\\s*=\\s*(?:"[^"]*"|'[^']*')`);
-  const at = lines.findIndex((each, index) => index > header && index < end && old.test(each));
-  // The replacement is a function: in a text, "$" would have a special meaning.
-  if (at === -1) lines.splice(header + 1, 0, line);
-  else lines[at] = (lines[at] as string).replace(old, () => line);
-  return lines.join(eol);
-}
-
-/** The header of a table, without its blanks and its comment; undefined for any other line. */
-const headerOf = (line: string) => /^\s*(\[.*\])\s*(?:#.*)?$/.exec(line)?.[1]?.replaceAll(/\s/g, "");
-
 const tableName = (env: string, table: string) => (env === "" ? table : `env.${key(env)}.${table}`);
 
 const key = (name: string) => (/^[\w-]+$/.test(name) ? name : JSON.stringify(name));

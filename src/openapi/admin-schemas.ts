@@ -200,7 +200,7 @@ export const adminSchemas = {
     name: homeName,
     sites: integer("How many sites it has.", { minimum: 0, examples: [12] }),
     status: string(
-      "`closed` while the var CLOSED_HOMES names it; `down` when its database does not answer or is not bound.",
+      "`closed` after `npm run deploy -- --close NAME`, until it is opened; `down` when its database does not answer or is not bound.",
       {
         enum: ["open", "closed", "down"],
         examples: ["open"],

@@ -26,7 +26,7 @@ export interface Home {
   name: string;
   /** How many sites the directory has for it. */
   sites: number;
-  /** `closed` while CLOSED_HOMES names it; `down` when its database does not answer, is not migrated, or is not bound. */
+  /** `closed` while a secret closes it; `down` when its database does not answer, is not migrated, or is not bound. */
   status: "open" | "closed" | "down";
 }
 

@@ -47,7 +47,7 @@ export type Resealed = {
   /** The apps and webhooks of the unopened secrets, the first 20 of each. */
   unopenedApps: string[];
   unopenedWebhooks: string[];
-  /** Homes that do not answer and homes that CLOSED_HOMES names. Their secrets are not counted. */
+  /** Homes that do not answer and homes that are closed. Their secrets are not counted. */
   homesDown: string[];
 };
 

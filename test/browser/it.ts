@@ -26,7 +26,7 @@ export const it = plain
     return browser;
   })
   .extend("worker", { scope: "worker" }, async ({}, { onCleanup }) => {
-    const vars = { CLOSED_HOMES: "shut", WEBHOOK_LOOPBACK: "allow" };
+    const vars = { CLOSED_SHUT: "shut", WEBHOOK_LOOPBACK: "allow" };
     const worker = await startBuiltWorker({ homes: ["DB", "HOME_APAC", "HOME_SHUT"], vars });
     onCleanup(worker.close);
     return worker;

@@ -47,11 +47,16 @@ const toml = () => readFileSync(TOML, "utf8");
 
 const apac = () => fake.databases.get(`${WORKER}-apac`);
 
+const worker = () => fake.workers.get(WORKER);
+
 /** The version that serves: none before the first deployment. */
 function serving() {
-  const bindings = fake.workers.get(WORKER)?.versions.at(-1) ?? [];
-  const find = (name: string) => bindings.find((binding) => binding.name === name);
-  return { apac: find("HOME_APAC")?.id, closed: find("CLOSED_HOMES")?.text };
+  const find = (name: string) =>
+    worker()
+      ?.versions.at(-1)
+      ?.find((binding) => binding.name === name);
+  const closed = [...(worker()?.secrets ?? [])].filter((name) => name.startsWith("CLOSED_"));
+  return { apac: find("HOME_APAC")?.id, list: find("CLOSED_HOMES")?.text, closed: closed.sort() };
 }
 
 describe("npm run deploy with homes", () => {
@@ -63,7 +68,7 @@ describe("npm run deploy with homes", () => {
     expect(failed.stdout).toContain("Database is up to date.");
     expect(failed.stderr).toContain("Home apac (HOME_APAC) could not be migrated, so nothing was deployed");
     expect(failed.stderr).toContain("The home is out of order.");
-    expect(serving()).toEqual({ apac: undefined, closed: undefined });
+    expect(serving().apac).toBe(undefined);
     const block = `[[env.staging.d1_databases]]\nbinding = "HOME_APAC"\ndatabase_name = "${WORKER}-apac"\nmigrations_dir = "migrations"\n`;
     expect(toml()).toBe(`${before}\n${block}`);
 
@@ -78,115 +83,118 @@ describe("npm run deploy with homes", () => {
     expect(apac()?.data.prepare("SELECT name FROM d1_migrations ORDER BY id").all()).toEqual(
       MIGRATIONS.map((name) => ({ name })),
     );
-    expect(serving()).toEqual({ apac: apac()?.uuid, closed: "" });
+    expect(serving()).toEqual({ apac: apac()?.uuid, list: undefined, closed: [] });
 
-    // The home is closed in the deployed version, whose other bindings stay, and in the next deployment, although its database fails.
-    const bindings = fake.workers.get(WORKER)?.versions.at(-1) ?? [];
+    // The home is closed, and stays so in the next deployment, although its database fails.
     expect(await deploy("--close", "apac")).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(fake.workers.get(WORKER)?.versions.at(-1)).toEqual(closing(bindings, "apac"));
     const home = apac();
     if (home !== undefined) home.fault = "The home is out of order.";
     const again = await deploy();
     expect(again.exitCode).toBe(0);
     expect(again.stderr).toContain("Home apac (HOME_APAC) could not be migrated. It is closed");
     expect(again.stdout).toContain("Home apac is closed: its sites answer 503 until npm run deploy -- --open apac.");
-    expect(serving()).toEqual({ apac: apac()?.uuid, closed: "apac" });
+    expect(serving()).toEqual({ apac: apac()?.uuid, list: undefined, closed: ["CLOSED_APAC"] });
     expect(fake.unknown).toEqual([]);
   });
 });
 
-/** The bindings with another value of CLOSED_HOMES; the API lists that var last. */
-const closing = (bindings: readonly { name: string; type: string }[], homes: string) => [
-  ...bindings.filter(({ name }) => name !== "CLOSED_HOMES"),
-  { name: "CLOSED_HOMES", type: "plain_text", text: homes },
-];
+const SETTINGS = `/workers/scripts/${WORKER}/settings`;
+const SECRETS = `/workers/scripts/${WORKER}/secrets`;
+type Bindings = { name: string; type: string; text?: string; id?: string; queue_name?: string }[];
+
+/** What serves after a deployment from wrangler.toml. @param list the var of a release before this one */
+function serve(databases: readonly [binding: string, database: string][], list?: string): Bindings {
+  const bindings: Bindings = [
+    { name: "ERROR_STATUS", type: "plain_text", text: "always-200" },
+    { name: "EVENTS", type: "queue", queue_name: "events" },
+    ...databases.map(([name, database]) => ({ name, type: "d1", id: fake.databases.get(database)?.uuid ?? "gone" })),
+    ...(list === undefined ? [] : [{ name: "CLOSED_HOMES", type: "plain_text", text: list }]),
+  ];
+  worker()?.versions.push(bindings);
+  return bindings;
+}
+
+/** Binds a home in wrangler.toml, and makes its database. */
+function bind(home: string, migrations: readonly string[] = MIGRATIONS) {
+  const block = { binding: bindingOfHome(home), database_name: `${WORKER}-${home}`, migrations_dir: "migrations" };
+  writeFileSync(TOML, withDatabase(toml(), "staging", block));
+  return fake.addDatabase(block.database_name, migrations);
+}
+
+const THREE = [
+  ["DB", WORKER],
+  ["HOME_APAC", `${WORKER}-apac`],
+  ["HOME_OC", `${WORKER}-oc`],
+] as const satisfies [string, string][];
 
 describe("npm run deploy -- --close and --open", () => {
-  const SETTINGS = `/workers/scripts/${WORKER}/settings`;
-  let bindings: { name: string; type: string; text?: string; queue_name?: string }[];
-
-  /** What serves after a deployment: three homes, two of them out of order. */
-  function serve(closed: string): void {
-    bindings = [
-      { name: "MASTER_KEY", type: "secret_text" },
-      { name: "ADMIN_TOKEN", type: "secret_text" },
-      { name: "ERROR_STATUS", type: "plain_text", text: "always-200" },
-      { name: "CLOSED_HOMES", type: "plain_text", text: closed },
-      { name: "EVENTS", type: "queue", queue_name: "events" },
-      ...[...fake.databases.values()].map(({ uuid }, n) => ({ name: `DB${n}`, type: "d1", id: uuid })),
-    ];
-    fake.workers.get(WORKER)?.versions.push(bindings);
-  }
-
-  const live = () => fake.workers.get(WORKER)?.versions.at(-1);
-  const written = () => /\[env\.staging\.vars\][^[]*^CLOSED_HOMES = "(.*)"$/m.exec(toml())?.[1];
+  let bindings: Bindings;
+  let before: string;
 
   beforeEach(() => {
-    let text = toml();
-    for (const home of ["apac", "oc"]) {
-      const block = { binding: bindingOfHome(home), database_name: `${WORKER}-${home}`, migrations_dir: "migrations" };
-      text = withDatabase(text, "staging", block);
-      fake.addDatabase(block.database_name, []).fault = "The home is out of order.";
-    }
-    writeFileSync(TOML, text);
-    serve("");
+    for (const home of ["apac", "oc"]) bind(home, []).fault = "The home is out of order.";
+    bindings = serve(THREE);
+    before = toml();
   });
 
-  it("change CLOSED_HOMES of what serves and of wrangler.toml, and nothing else, without asking any database", async () => {
-    const before = toml();
+  const live = () => [worker()?.versions.at(-1), serving().closed];
+
+  it("set and delete one secret of what serves, and nothing else, without asking any database or writing a file", async () => {
     const closed = await deploy("--close", "apac");
     expect(closed).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(closed.stdout).toContain("Home apac is closed: its sites answer 503 until npm run deploy -- --open apac.");
-    expect(live()).toEqual(closing(bindings, "apac"));
-    expect(new Set(fake.calls)).toEqual(new Set([`GET ${SETTINGS}`, `PATCH ${SETTINGS}`]));
-    const stage = before.indexOf("[env.staging.vars]");
-    const [top, staging] = [before.slice(0, stage), before.slice(stage)];
-    expect(toml()).toBe(`${top}${staging.replace('CLOSED_HOMES = ""', 'CLOSED_HOMES = "apac"')}`);
+    expect(closed.stdout).toBe("Home apac is closed: its sites answer 503 until npm run deploy -- --open apac.\n");
+    expect(live()).toEqual([bindings, ["CLOSED_APAC"]]);
+    expect(new Set(fake.calls)).toEqual(new Set([`GET ${SETTINGS}`, `GET ${SECRETS}`, `PUT ${SECRETS}`]));
 
     fake.calls.length = 0;
     const twice = await deploy("--close", "apac");
-    expect(twice).toMatchObject({ exitCode: 0, stderr: "" });
+    expect([twice.exitCode, twice.stderr, fake.writes()]).toEqual([0, "", []]);
     expect(twice.stdout).toContain("Home apac is closed, as it was");
-    expect([fake.writes(), written()]).toEqual([[], "apac"]);
 
     expect((await deploy("--open", "apac", "--close", "main")).exitCode).toBe(0);
-    expect([live(), written()]).toEqual([closing(bindings, "main"), "main"]);
-    expect((await deploy("--open", "main")).exitCode).toBe(0);
-    expect([live(), toml()]).toEqual([closing(bindings, ""), before]);
+    expect(live()).toEqual([bindings, ["CLOSED_MAIN"]]);
+    expect((await deploy("--open", "main")).stdout).toBe("Home main is open.\n");
+    expect(live()).toEqual([bindings, []]);
 
     fake.calls.length = 0;
     const open = await deploy("--open", "main");
     expect(open.stdout).toBe("Home main is open, as it was.\n");
-    expect([open.exitCode, fake.writes(), toml()]).toEqual([0, [], before]);
-    expect(fake.unknown).toEqual([]);
+    expect([open.exitCode, fake.writes(), fake.unknown, toml()]).toEqual([0, [], [], before]);
   });
 
-  it("keep a home closed that was closed from another checkout, and write it into wrangler.toml", async () => {
-    serve("oc,elsewhere");
+  it("undo nothing of another operator who closes and opens other homes at the same time", async () => {
+    await deploy("--close", "main");
+    const both = await Promise.all([deploy("--close", "apac"), deploy("--close", "oc"), deploy("--open", "main")]);
+    expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+    expect(live()).toEqual([bindings, ["CLOSED_APAC", "CLOSED_OC"]]);
+  });
+
+  it("list homes that this checkout lacks, and open them; any other name is no home", async () => {
+    worker()?.secrets.add("CLOSED_ELSEWHERE");
     const closed = await deploy("--close", "apac");
-    expect(closed.exitCode).toBe(0);
-    expect(closed.stdout).toContain("Home oc is closed, as it was");
-    expect(live()).toEqual(closing(bindings, "oc,elsewhere,apac"));
-    // wrangler.toml gets no name of a home that it does not have: the next deployment would refuse that.
-    expect(written()).toBe("oc,apac");
+    expect(closed.stdout).toContain("Home elsewhere is closed, as it was");
+    expect(await deploy("--open", "elsewhere")).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(serving().closed).toEqual(["CLOSED_APAC"]);
+    const unknown = await deploy("--open", "elsewhere");
+    expect(unknown).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("There is no home elsewhere.") });
   });
 
-  it("change only wrangler.toml when Cloudflare refuses, say how to deploy it, and can be repeated", async () => {
-    fake.refuse = (call) => (call === `PATCH ${SETTINGS}` ? failure(400, 10214, "Cannot edit settings.") : undefined);
+  it("say so, and can be repeated, when Cloudflare refuses or takes a change without making it", async () => {
+    fake.refuse = (call) => (call === `PUT ${SECRETS}` ? failure(400, 10215, "Secret edit failed.") : undefined);
     const refused = await deploy("--close", "apac");
     expect(refused.exitCode).toBe(1);
-    expect(refused.stderr).toContain("Cannot edit settings. [code: 10214]");
-    expect(refused.stderr).toContain("The newest version is not the one that serves");
-    expect(refused.stderr).toContain("npx wrangler deploy --env staging");
-    expect([live(), written()]).toEqual([bindings, "apac"]);
-
+    expect(refused.stderr).toContain("Secret edit failed. [code: 10215]");
+    expect(refused.stderr).toContain("Deploy the release that serves, then run this again.");
+    fake.refuse = (call) => (call === `PUT ${SECRETS}` ? { result: {} } : undefined);
+    const ignored = await deploy("--close", "apac");
+    expect([ignored.exitCode, ignored.stdout]).toEqual([1, ""]);
+    expect(ignored.stderr).toContain("does not have it yet for apac. Run this again to look.");
     fake.refuse = undefined;
     expect((await deploy("--close", "apac")).exitCode).toBe(0);
-    expect([live(), written()]).toEqual([closing(bindings, "apac"), "apac"]);
+    expect(live()).toEqual([bindings, ["CLOSED_APAC"]]);
   });
 
-  it("say so, and change nothing, when the Worker does not exist or Cloudflare does not answer", async () => {
-    const before = toml();
+  it("say so when the Worker does not exist or Cloudflare does not answer", async () => {
     const nobody = await deploy("--close", "apac", "--name", "nobody");
     expect(nobody.exitCode).toBe(1);
     expect(nobody.stderr).toContain("This Worker does not exist on your account. [code: 10007]");
@@ -195,31 +203,31 @@ describe("npm run deploy -- --close and --open", () => {
     const silent = await deployAs(environment, "--close", "apac");
     expect(silent.exitCode).toBe(1);
     expect(silent.stderr).toMatch(/^127\.0\.0\.1:\d+ gave no answer: /);
-    expect([live(), toml()]).toEqual([bindings, before]);
   });
 
-  it("read back what serves afterwards, and say how to go back when Cloudflare kept less than it was sent", async () => {
-    const answer = (left: typeof bindings) => (call: string) => {
+  it("change CLOSED_HOMES too while a release serves that knows no secrets, and lose no binding of it unseen", async () => {
+    serve(THREE, "oc");
+    expect((await deploy("--close", "apac")).stdout).toContain("Home oc is closed, as it was");
+    expect(serving()).toMatchObject({ list: "oc,apac", closed: ["CLOSED_APAC"] });
+    expect((await deploy("--open", "apac", "--open", "oc")).exitCode).toBe(0);
+    expect(serving()).toMatchObject({ list: "", closed: [] });
+    fake.refuse = (call) => {
       if (call !== `PATCH ${SETTINGS}`) return undefined;
-      fake.workers.get(WORKER)?.versions.push(left);
+      worker()?.versions.push(bindings.filter(({ type }) => type !== "queue"));
       return { result: {} };
     };
-    fake.refuse = answer(closing(bindings, "apac").filter(({ type }) => type !== "queue"));
     const lost = await deploy("--close", "apac");
     expect([lost.exitCode, lost.stderr]).toEqual([
       1,
       expect.stringContaining("has lost EVENTS. Bring back what served"),
     ]);
-    fake.refuse = answer(bindings);
-    const ignored = await deploy("--open", "apac", "--close", "oc");
-    expect([ignored.exitCode, ignored.stderr]).toEqual([1, expect.stringContaining('took CLOSED_HOMES = "oc", but')]);
   });
 
   it("find the account by themselves when the credentials have only one", async () => {
     fake.refuse = (call) => (call === "GET /accounts" ? { result: [{ id: fake.accountId }] } : undefined);
     const { CLOUDFLARE_ACCOUNT_ID, ...environment } = fake.environment;
     const { exitCode, stderr } = await deployAs(environment, "--close", "apac");
-    expect([exitCode, stderr, live()]).toEqual([0, "", closing(bindings, "apac")]);
+    expect([exitCode, stderr, live()]).toEqual([0, "", [bindings, ["CLOSED_APAC"]]]);
 
     fake.refuse = (call) => (call === "GET /accounts" ? { result: [{ id: "a" }, { id: "b" }] } : undefined);
     const two = await deployAs(environment, "--open", "apac");

@@ -1,10 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { main } from "../../src/cli/deploy.ts";
-import { withDatabase, withVar } from "../../src/cli/wrangler-toml.ts";
-import { BINDING_RULE } from "../../src/homes.ts";
 import { DOCUMENTED } from "../../src/operations/index.ts";
 import { makeCheckout } from "../support/checkout.ts";
 import { FakeCloudflare } from "../support/fake-cloudflare.ts";
@@ -176,8 +174,12 @@ describe("npm run deploy", () => {
     [["--close", "apca"], "There is no home apca. The homes are: main."],
     [["--open", "apca", "--dry-run"], "There is no home apca. The homes are: main."],
     [["--close", "main", "--open", "main"], "main: either --close or --open"],
-    [["--var", "CLOSED_HOMES:main, apca"], "There is no home apca. The homes are: main."],
-    [["--var", "CLOSED_HOMES:main", "--open", "main"], "they change CLOSED_HOMES of what serves. Leave out --var."],
+    [["--home", "homes", "--location", "apac"], "No home can be named homes any more"],
+    [["--var", "CLOSED_HOMES:main"], "to close a home: npm run deploy -- --close NAME"],
+    [["--var", "CLOSED_MAIN:"], "to close a home: npm run deploy -- --close NAME"],
+    [["--var", "REPLAY_LOOK_MS:2", "--open", "main"], "set and delete a secret of what serves. Leave out --var."],
+    [["--close", "main", "--older", "--drop-home", "apac"], "Leave out --drop-home, --older."],
+    [["--drop-home", "main"], "The home main cannot be dropped"],
     [["--close", "main", "--home", "apac", "--tag", "v1"], "Leave out --home, --tag."],
     [["--var", "WEBHOOK_LOOPBACK:allow"], "--var WEBHOOK_LOOPBACK is for npm start"],
     [["--var", "ACCESS_CERTS_URL:http://localhost/certs"], "--var ACCESS_CERTS_URL is for npm start"],
@@ -187,34 +189,6 @@ describe("npm run deploy", () => {
     expect(stderr).toContain(says);
     expect([exitCode, stdout, fake.calls]).toEqual([2, "", []]);
     expect(readFileSync(TOML, "utf8")).toBe(before);
-  });
-
-  it.each([
-    ["a D1 binding that is no home", ["HOME_MAIN", ""], `No home can be bound as HOME_MAIN. ${BINDING_RULE}`],
-    ["a closed home that does not exist", ["HOME_APAC", "main, apca"], "CLOSED_HOMES in the configuration names apca,"],
-  ])(
-    "refuses a configuration with %s before any request to Cloudflare",
-    async (_, [binding = "", closed = ""], says) => {
-      const block = { binding, database_name: "by-hand", migrations_dir: "migrations" };
-      const faulty = withVar(withDatabase(readFileSync(TOML, "utf8"), "", block), "", "CLOSED_HOMES", closed);
-      writeFileSync(join(checkout, "wrangler.faulty.toml"), faulty);
-      for (const more of [[], ["--dry-run"]]) {
-        const { exitCode, stdout, stderr } = await deploy("--config", "wrangler.faulty.toml", ...more);
-        expect(stderr).toContain(says);
-        expect([exitCode, stdout, fake.calls]).toEqual([1, "", []]);
-      }
-    },
-  );
-
-  it.each([
-    ["WEBHOOK_LOOPBACK", "allow"],
-    ["ACCESS_CERTS_URL", "http://localhost/certs"],
-  ])("refuses a configuration for the machine itself, before any request to Cloudflare: %s", async (name, value) => {
-    const file = join(checkout, "wrangler.loopback.toml");
-    writeFileSync(file, withVar(readFileSync(TOML, "utf8"), "", name, value));
-    const { exitCode, stdout, stderr } = await deploy("--config", "wrangler.loopback.toml");
-    expect(stderr).toContain(`wrangler.loopback.toml sets ${name}. Remove it`);
-    expect([exitCode, stdout, fake.calls]).toEqual([1, "", []]);
   });
 
   it.each([
@@ -258,11 +232,11 @@ describe("npm run deploy", () => {
     expect([exitCode, stdout, fake.calls]).toEqual([2, "", []]);
   });
 
-  it("lists its options with --help; wrangler deploy has all of them, except those for homes and places", async () => {
+  it("lists its options with --help; wrangler deploy has all of them, except those for homes, places and older releases", async () => {
     const { exitCode, stdout } = await deploy("--help");
     expect([exitCode, fake.calls]).toEqual([0, []]);
     const { stdout: known } = await wrangler(["deploy", "--help"], { env: {}, root: checkout, input: "" });
-    const ours = ["--home", "--location", "--jurisdiction", "--close", "--open"];
+    const ours = ["--home", "--location", "--jurisdiction", "--drop-home", "--older", "--close", "--open"];
     const options = (stdout.match(/--[a-z][a-z-]+/g) ?? []).filter((option) => !ours.includes(option));
     expect(options.length).toBeGreaterThan(10);
     for (const option of options) expect(known).toMatch(new RegExp(`${option}\\b`));
@@ -272,7 +246,7 @@ describe("npm run deploy", () => {
     const built = join(folder, "built");
     const before = readFileSync(TOML, "utf8");
     const closing = await deploy("--dry-run", "--close", "main");
-    expect([closing.exitCode, closing.stdout]).toEqual([0, "wrangler.toml stays as it is: --dry-run.\n"]);
+    expect([closing.exitCode, closing.stdout]).toEqual([0, "Worker agent-session stays as it is: --dry-run.\n"]);
     const { exitCode, stdout } = await deploy("--dry-run", "--outdir", built, "--home", "apac");
     expect(readFileSync(TOML, "utf8")).toBe(before);
     expect([exitCode, fake.writes()]).toEqual([0, []]);

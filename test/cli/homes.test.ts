@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { closedAfter, newHome } from "../../src/cli/home-options.ts";
-import { closedByConfig, closedByOption, homesOf, Misconfigured } from "../../src/cli/homes.ts";
+import { homesOf, Misconfigured } from "../../src/cli/homes.ts";
 import { BINDING_RULE } from "../../src/homes.ts";
-
-const HOMES = ["main", "apac", "eu-west"];
 
 const bound = (...bindings: string[]) => bindings.map((binding) => ({ binding }));
 
@@ -25,27 +23,7 @@ describe("the homes of a configuration", () => {
   });
 });
 
-describe("CLOSED_HOMES", () => {
-  it("has the value of the last --var", () => {
-    expect(closedByOption(["CLOSED_HOMES:main", "OTHER:x", "CLOSED_HOMES:apac,oc"])).toBe("apac,oc");
-    expect(closedByOption(["OTHER:CLOSED_HOMES:x"])).toBe(undefined);
-  });
-
-  it.each([
-    [{}, []],
-    [{ CLOSED_HOMES: "" }, []],
-    [{ CLOSED_HOMES: " APAC, main,apac" }, ["apac", "main"]],
-  ])("among the vars %j closes %j", (vars, closed) => {
-    expect(closedByConfig(vars, HOMES)).toEqual(closed);
-  });
-
-  it("may name only homes of the configuration", () => {
-    const says = "names apca and 7, and there is no such home. The homes are: main, apac, eu-west.";
-    const closed = () => closedByConfig({ CLOSED_HOMES: "apca, main, 7" }, HOMES);
-    expect(closed).toThrow(Misconfigured);
-    expect(closed).toThrow(says);
-  });
-
+describe("the closed homes", () => {
   it.each([
     [[], { close: ["apac"] }, ["apac"]],
     [["apac"], { close: ["main", "apac"] }, ["apac", "main"]],

@@ -120,7 +120,7 @@ describe("the front of npm start --access", () => {
   it("leaves to the Worker what the user gave, and makes nobody an owner who is in another list", () => {
     const names = (...given: string[]) => front.varsBeside(given).map((each) => each.split(":", 1)[0]);
     const all = ["CONSOLE_SIGN_IN", "ACCESS_TEAM_DOMAIN", "ACCESS_AUD", "ACCESS_CERTS_URL", "CONSOLE_OWNERS"];
-    expect(names("CLOSED_HOMES:")).toEqual(all);
+    expect(names("ERROR_STATUS:")).toEqual(all);
     expect(names("CONSOLE_SIGN_IN:access", "CONSOLE_OWNERS:bo@a.com")).toEqual(all.slice(1, -1));
     for (const list of ["CONSOLE_VIEWERS", "CONSOLE_OPERATORS"]) expect(names(`${list}:`)).toEqual(all.slice(0, -1));
   });

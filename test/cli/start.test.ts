@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { prepareDatabase } from "../../src/cli/edit-config.ts";
 import { main } from "../../src/cli/start.ts";
-import { withDatabase, withVar } from "../../src/cli/wrangler-toml.ts";
+import { withDatabase } from "../../src/cli/wrangler-toml.ts";
 import { BINDING_RULE } from "../../src/homes.ts";
 import { eventually } from "../support/eventually.ts";
 import { place, start, toItsEnd, useCheckout } from "../support/npm-start.ts";
@@ -13,6 +13,8 @@ import { warmWrangler } from "../support/warm-wrangler.ts";
 
 useCheckout(true);
 const wrangler = warmWrangler();
+
+const MISNAMED = { binding: "HOME_1A", database_name: "by-hand", migrations_dir: "migrations" };
 
 /** Starts it in this process, where it ends before it serves. */
 const refused = (...args: string[]) => runMain(main, args, { root: place.checkout, wrangler });
@@ -57,21 +59,40 @@ describe("npm start that makes nothing", () => {
   });
 
   it("refuses to close a home that does not exist, and lists the homes", async () => {
-    const { exitCode, stdout, stderr } = await refused("--port", "0", "--var", "CLOSED_HOMES:main, apca");
+    const { exitCode, stdout, stderr } = await refused("--port", "0", "--close", "main", "--close", "apca");
     expect(stderr).toContain("There is no home apca. The homes are: main.");
     expect([exitCode, stdout]).toEqual([2, ""]);
   });
 
+  it.each(["CLOSED_HOMES:main", "CLOSED_MAIN:"])("refuses --var %s, and says what closes a home", async (given) => {
+    const { exitCode, stdout, stderr } = await refused("--port", "0", "--var", given);
+    expect(stderr).toContain("to close a home here: npm start -- --close NAME");
+    expect([exitCode, stdout]).toEqual([2, ""]);
+  });
+
   it.each([
-    ["a D1 binding that is no home", ["HOME_1A", ""], `No home can be bound as HOME_1A. ${BINDING_RULE}`],
-    ["a closed home that does not exist", ["HOME_APAC", "main, apca"], "CLOSED_HOMES in the configuration names apca,"],
-  ])("refuses a configuration with %s", async (_, [binding = "", closed = ""], says) => {
+    [
+      "a D1 binding that is no home",
+      (toml: string) => withDatabase(toml, "", MISNAMED),
+      `bound as HOME_1A. ${BINDING_RULE}`,
+    ],
+    [
+      "a var that closes homes",
+      (toml: string) => toml.replace("[vars]", '[vars]\nCLOSED_HOMES = ""'),
+      "wrangler.faulty.toml sets CLOSED_HOMES.",
+    ],
+  ])("refuses a configuration with %s", async (_, faulty, says) => {
     const config = join(place.checkout, "wrangler.faulty.toml");
-    const block = { binding, database_name: "by-hand", migrations_dir: "migrations" };
-    const before = readFileSync(join(place.checkout, "wrangler.toml"), "utf8");
-    writeFileSync(config, withVar(withDatabase(before, "", block), "", "CLOSED_HOMES", closed));
+    writeFileSync(config, faulty(readFileSync(join(place.checkout, "wrangler.toml"), "utf8")));
     const { exitCode, stdout, stderr } = await refused("--port", "0", "--config", "wrangler.faulty.toml");
     expect(stderr).toContain(says);
+    expect([exitCode, stdout]).toEqual([1, ""]);
+  });
+
+  it("refuses a file of secrets that closes homes", async () => {
+    writeFileSync(join(place.checkout, "closing.env"), 'MASTER_KEY=x\nexport CLOSED_HOMES="main"\n');
+    const { exitCode, stdout, stderr } = await refused("--port", "0", "--env-file", "closing.env");
+    expect(stderr).toContain("closing.env sets CLOSED_HOMES.");
     expect([exitCode, stdout]).toEqual([1, ""]);
   });
 
@@ -87,11 +108,13 @@ describe("npm start that makes nothing", () => {
     expect(exitCode).toBe(2);
   });
 
-  it("lists its options with --help; wrangler dev has all of them but --access", async () => {
+  it("lists its options with --help; wrangler dev has all of them but --access and --close", async () => {
     const { exitCode, stdout } = await refused("--help");
     expect(exitCode).toBe(0);
     const { stdout: known } = await wrangler(["dev", "--help"], { env: {}, root: place.checkout, input: "" });
-    const options = (stdout.match(/--[a-z][a-z-]+/g) ?? []).filter((option) => option !== "--access");
+    const options = (stdout.match(/--[a-z][a-z-]+/g) ?? []).filter(
+      (option) => !["--access", "--close"].includes(option),
+    );
     expect(options.length).toBeGreaterThan(10);
     for (const option of options) expect(known).toMatch(new RegExp(`${option}\\b`));
   });
@@ -141,15 +164,21 @@ describe("npm start", () => {
     expect(rebuilt.filter((path) => path?.includes("src/assets"))).toEqual([]);
   });
 
-  it("ends all of its processes, and keeps its state and secrets for the next run", async () => {
+  it("ends all of its processes, and keeps its state and secrets for the next run, which closes a home", async () => {
     expect(await running.stop("SIGTERM")).toBe(143);
     await expect(running.admin("GET")).rejects.toThrow("fetch failed");
 
-    const second = await start();
+    const second = await start(["--close", "apac"]);
     expect(second.output()).toContain("Database is up to date.\nHome apac is up to date.\n");
     expect(second.output()).not.toContain("Made ");
     expect(readFileSync(join(place.checkout, ".dev.vars"), "utf8")).toBe(secrets);
     expect(await (await second.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
+    expect(await (await second.admin("GET", undefined, "/../homes")).json()).toMatchObject({
+      items: [
+        { name: "main", status: "open" },
+        { name: "apac", status: "closed" },
+      ],
+    });
     // The exit code is that of SIGINT, which the test sends, or of SIGTERM, which Wrangler gets.
     expect([130, 143]).toContain(await second.stop("SIGINT"));
     await expect(second.admin("GET")).rejects.toThrow("fetch failed");

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { unstable_readConfig } from "wrangler";
-import { withDatabase, withVar } from "../../src/cli/wrangler-toml.ts";
-import { homeOfBinding, MAIN_HOME, namesIn } from "../../src/homes.ts";
+import { closesHomes } from "../../src/cli/homes.ts";
+import { withDatabase } from "../../src/cli/wrangler-toml.ts";
+import { homeOfBinding, MAIN_HOME } from "../../src/homes.ts";
 import { CLIENT_LIMIT_PERIOD, LIMIT_PERIOD } from "../../src/signed/rate-limit.ts";
 import { workerOptions } from "../support/worker-options.ts";
 
@@ -28,16 +29,14 @@ const read = (env: string, config = join(ROOT, "wrangler.toml")): Config =>
 /** The top level has no stage name. */
 const STAGES = ["", ...read("").definedEnvironments];
 
-/** Leaves out the settings that must differ between stages: names, ids, further homes, and which homes are closed. */
+/** Leaves out the settings that must differ between stages: names, ids and further homes. */
 function withoutNames(config: Config): unknown {
-  const vars = { ...config.vars, CLOSED_HOMES: "" };
   const databases = config.d1_databases.filter(({ binding }) =>
     [MAIN_HOME, undefined].includes(homeOfBinding(binding)),
   );
   const ids = ["database_name", "database_id", "preview_database_id", "namespace_id", "id", "preview_id", "queue"];
-  const text = JSON.stringify(
-    { ...config, name: "", targetEnvironment: "", vars, d1_databases: databases },
-    (key, value) => (ids.includes(key) ? "" : value),
+  const text = JSON.stringify({ ...config, name: "", targetEnvironment: "", d1_databases: databases }, (key, value) =>
+    ids.includes(key) ? "" : value,
   );
   return JSON.parse(text);
 }
@@ -56,11 +55,8 @@ describe("wrangler.toml", () => {
     expect([...new Set(homes.map(({ migrations_dir }) => migrations_dir))]).toEqual(["migrations"]);
   });
 
-  it.each(STAGES)("names in stage %j only existing homes as closed", (stage) => {
-    const { vars, d1_databases } = read(stage);
-    const homes = d1_databases.map(({ binding }) => homeOfBinding(binding));
-    expect(vars.CLOSED_HOMES).toEqual(expect.any(String));
-    for (const home of namesIn(vars.CLOSED_HOMES as string)) expect(homes).toContain(home);
+  it.each(STAGES)("does not say in stage %j which homes are closed: an old checkout would open them", (stage) => {
+    expect(Object.keys(read(stage).vars).filter(closesHomes)).toEqual([]);
   });
 
   it("gives no two stages the same Worker, database, namespace or rate limit", () => {
@@ -112,12 +108,11 @@ describe("wrangler.toml", () => {
     const block = { binding: "HOME_ADDED_BY_TEST", database_name: "added-by-test", migrations_dir: "migrations" };
     const before = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
     const added = withDatabase(withDatabase(before, "", block), "staging", block);
-    writeFileSync(config, withVar(added, "", "CLOSED_HOMES", "added-by-test"));
+    writeFileSync(config, added);
     try {
       expect(read("", config).d1_databases.map(({ binding }) => binding)).toContain("HOME_ADDED_BY_TEST");
-      const { d1Databases, bindings } = await workerOptions(config);
+      const { d1Databases } = await workerOptions(config);
       expect(Object.keys(d1Databases)).toEqual(["DB", "HOME_APAC"]);
-      expect(bindings.CLOSED_HOMES).toBe("");
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { unstable_readConfig } from "wrangler";
-import { NotEditable, prepareDatabase, prepareVar } from "../../src/cli/edit-config.ts";
+import { NotEditable, prepareDatabase } from "../../src/cli/edit-config.ts";
 import { withDatabase } from "../../src/cli/wrangler-toml.ts";
 
 const FILE = `# The Worker.
@@ -11,9 +11,8 @@ name = "w" # its name
 compatibility_date = "2026-11-01"
 
 [vars]
-# Which homes are closed.
-CLOSED_HOMES = "" # none
-ERROR_STATUS = "by-cause"
+# For callers.
+ERROR_STATUS = "by-cause" # or not
 
 [[d1_databases]]
 binding = "DB"
@@ -21,7 +20,7 @@ database_name = "w"
 migrations_dir = "migrations"
 
 [env.staging.vars]
-CLOSED_HOMES = "apac"
+ERROR_STATUS = "always-200"
 [env.bare]
 
 # At the end: another table.
@@ -51,7 +50,7 @@ const text = () => readFileSync(file, "utf8");
 
 function read(env: string) {
   const { vars, d1_databases, triggers }: Config = unstable_readConfig({ config: file, env }, { hideWarnings: true });
-  return { closed: vars.CLOSED_HOMES, databases: d1_databases.map(({ binding }) => binding), crons: triggers.crons };
+  return { status: vars.ERROR_STATUS, databases: d1_databases.map(({ binding }) => binding), crons: triggers.crons };
 }
 
 describe("another D1 binding in wrangler.toml", () => {
@@ -110,38 +109,5 @@ describe("another D1 binding in wrangler.toml", () => {
       await expect(refused).rejects.toThrow('HOME_APAC with database_name "w-apac" and migrations_dir "migrations"');
       expect(readFileSync(path, "utf8")).toBe(before);
     }
-  });
-});
-
-describe("another value of a var in wrangler.toml", () => {
-  it.each([
-    ["", 'CLOSED_HOMES = "" # none', 'CLOSED_HOMES = "oc,apac" # none'],
-    ["staging", 'CLOSED_HOMES = "apac"', 'CLOSED_HOMES = "oc,apac"'],
-  ])("replaces the old one in the environment %j, and keeps comments and everything else", async (env, old, now) => {
-    const other = env === "" ? "staging" : "";
-    const before = read(other);
-    (await prepareVar({ file, env }, "CLOSED_HOMES", "oc,apac"))();
-    expect(text()).toBe(FILE.replace(old, now));
-    expect(read(env).closed).toBe("oc,apac");
-    expect(read(other)).toEqual(before);
-    (await prepareVar({ file, env }, "CLOSED_HOMES", ""))();
-    expect(read(env).closed).toBe("");
-  });
-
-  it("is added to a table without it, and with its table to an environment without vars", async () => {
-    writeFileSync(file, FILE.replace('CLOSED_HOMES = "apac"\n', ""));
-    (await prepareVar({ file, env: "staging" }, "CLOSED_HOMES", "main"))();
-    (await prepareVar({ file, env: "bare" }, "CLOSED_HOMES", "main"))();
-    expect(["", "staging", "bare"].map((env) => read(env).closed)).toEqual(["", "main", "main"]);
-    expect(read("").crons).toEqual(["*/5 * * * *"]);
-  });
-
-  it("is refused where vars are written in one line: the file stays as it is", async () => {
-    const before = FILE.replace(/\[vars\][^[]*/, 'vars = { CLOSED_HOMES = "" }\n');
-    writeFileSync(file, before);
-    const refused = prepareVar({ file, env: "" }, "CLOSED_HOMES", "main");
-    await expect(refused).rejects.toThrow(NotEditable);
-    await expect(refused).rejects.toThrow('the var CLOSED_HOMES = "main"');
-    expect(text()).toBe(before);
   });
 });

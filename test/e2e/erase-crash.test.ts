@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { closedSecret } from "../../src/homes.ts";
 import { Receiver } from "../support/receiver.ts";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 
@@ -165,7 +166,7 @@ it("leaves nothing of an erased customer, and all of the others, when workerd is
   for (let restore = 0; restore < 2; restore++) {
     travelBack();
     expect(placesOf(PERSON)).not.toEqual([]);
-    await worker.start({ vars: { CLOSED_HOMES: "apac" } });
+    await worker.start({ vars: { [closedSecret("apac")]: "apac" } });
     let left = 1;
     while (left > 0) {
       const settled = { settling_id: `restore-${restore}` };

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { call } from "../support/admin-calls.ts";
+import { closing } from "../support/closing.ts";
 import { newWebhook } from "../support/new-webhook.ts";
 import { bookmark } from "../support/time-travel.ts";
 import { World } from "../support/world.ts";
@@ -40,7 +41,7 @@ async function restored(...undone: Change[]) {
   const travelBack = await bookmark(env.HOME_APAC);
   for (const each of undone) await change(world, each);
   await travelBack();
-  const shut = world.anotherIsolate({ CLOSED_HOMES: "apac" as never });
+  const shut = world.anotherIsolate(closing("apac"));
   const reconcile = async () => {
     expect((await call(shut, "POST", "/admin/homes/apac/restored", {})).status).toBe(200);
     return both(world);

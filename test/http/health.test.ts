@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/config.ts";
+import { closing } from "../support/closing.ts";
 import type { Faults } from "../support/faulty-bindings.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
@@ -54,7 +55,7 @@ describe("GET /healthz", () => {
     ["down when the directory was never migrated", { DB: env.UNMIGRATED }, degraded("down", "ok", "ok")],
     ["down when the directory and KV fail", { DB: deadDb, NONCES: deadKv(env.NONCES) }, degraded("down", "ok", "down")],
     ["down when all fail", { DB: deadDb, HOME_APAC: deadDb, NONCES: undefined }, degraded("down", "down", "down")],
-    ["ok when CLOSED_HOMES names a home that answers", { CLOSED_HOMES: "apac" }, OK],
+    ["ok when a home that answers is closed", closing("apac"), OK],
   ])("is %s", async (_, change, expected) => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     vi.spyOn(console, "error").mockImplementation(() => {});

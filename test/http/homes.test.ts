@@ -2,6 +2,7 @@ import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { call, conflict, problem } from "../support/admin-calls.ts";
+import { closing } from "../support/closing.ts";
 import { downDb } from "../support/down-db.ts";
 import { replacing } from "../support/replacing.ts";
 import { expectUnwritten } from "../support/signed-routes.ts";
@@ -36,10 +37,10 @@ describe("GET /admin/homes", () => {
     expect(more).toEqual([1, 2]);
   });
 
-  it("reports a home as closed that CLOSED_HOMES names, and as down when it does not answer or has no tables", async () => {
+  it("reports a closed home as closed, and as down when it does not answer or has no tables", async () => {
     const world = await World.create({}, "apac");
     const with_ = (bindings: Parameters<World["anotherIsolate"]>[0]) => statesOf(world.anotherIsolate(bindings));
-    expect(await with_({ CLOSED_HOMES: " apac , main" as never })).toEqual([
+    expect(await with_(closing("apac", "main"))).toEqual([
       ["main", "closed"],
       ["apac", "closed"],
     ]);

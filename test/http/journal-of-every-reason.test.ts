@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { bindingOfHome } from "../../src/homes.ts";
 import { OPERATIONS } from "../../src/operations/index.ts";
 import { type COMMON_REASONS, REFUSAL_REASONS } from "../../src/signed/refusal-reasons.ts";
+import { closing } from "../support/closing.ts";
 import { Counted } from "../support/counted.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
@@ -93,7 +94,7 @@ const COMMON: Record<keyof typeof COMMON_REASONS, Refuse> = {
     await operate(world, "PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
     await world.create();
   },
-  home_closed: (world) => world.anotherIsolate({ CLOSED_HOMES: world.home }).create(),
+  home_closed: (world) => world.anotherIsolate(closing(world.home)).create(),
   home_unbound: (world) => world.anotherIsolate({ [bindingOfHome(world.home)]: undefined }).create(),
   d1_unavailable: (world) =>
     world.anotherIsolate({ [bindingOfHome(world.home)]: downDb(databaseOf(world.home)) }).create(),

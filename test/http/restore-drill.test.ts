@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { call, conflict, problem } from "../support/admin-calls.ts";
+import { closing } from "../support/closing.ts";
 import { newWebhook } from "../support/new-webhook.ts";
 import { replacing } from "../support/replacing.ts";
 import { expectUnwritten } from "../support/signed-routes.ts";
@@ -14,7 +15,7 @@ const UNAVAILABLE = { code: -1, msg: "服务暂时不可用", data: "" };
 const NONCE_SECONDS = 1_860;
 const SKIPPED = 1_000_000;
 
-const closed = (world: World, home: string) => world.anotherIsolate({ CLOSED_HOMES: home as never });
+const closed = (world: World, home: string) => world.anotherIsolate(closing(home));
 const reconcile = (world: World, home: string, body?: unknown) =>
   call(world, "POST", `/admin/homes/${home}/restored`, body);
 
@@ -396,7 +397,7 @@ describe("POST /admin/homes/:name/restored", () => {
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));
     const isolate = closed(world, "apac");
     const silent = world.anotherIsolate({
-      CLOSED_HOMES: "apac" as never,
+      ...closing("apac"),
       CREDENTIALS: replacing(env.CREDENTIALS, { put }),
     });
     const { status, body } = await reconcile(silent, "apac", { settling_id });

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { call } from "../support/admin-calls.ts";
+import { closing } from "../support/closing.ts";
 import { databaseOf } from "../support/homes.ts";
 import { newWebhook } from "../support/new-webhook.ts";
 import { replacing } from "../support/replacing.ts";
@@ -10,7 +11,7 @@ import { NOW, World } from "../support/world.ts";
 
 /** Compares every id that was ever given with every other: an earlier mistake showed only at the second restore. */
 
-const closed = (world: World) => world.anotherIsolate({ CLOSED_HOMES: world.home as never });
+const closed = (world: World) => world.anotherIsolate(closing(world.home));
 
 async function reconcile(world: World, body?: unknown) {
   const { status, body: reconciled } = await call(closed(world), "POST", `/admin/homes/${world.home}/restored`, body);

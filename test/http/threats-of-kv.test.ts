@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { closing } from "../support/closing.ts";
 import { downDb } from "../support/down-db.ts";
 import { type Fault, Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { forgeRecord } from "../support/forge-record.ts";
@@ -160,7 +161,7 @@ describe("a record of KV that names a closed home", () => {
   beforeEach(() => void vi.useRealTimers());
 
   it("stops no app of another home: the directory is asked, and names the right one", async () => {
-    const world = await World.create({ CLOSED_HOMES: "apac" });
+    const world = await World.create(closing("apac"));
     await forgeRecord(world, { home: "apac" });
     expect((await world.anotherIsolate().create()).status).toBe(200);
     expect((await world.stored()).sessions).toHaveLength(1);
@@ -173,18 +174,18 @@ describe("a record of KV that names a closed home", () => {
   it("stops an app by naming main while main is closed or silent, because the directory cannot be asked", async () => {
     const world = await World.create({}, "apac");
     await forgeRecord(world, { home: "main" });
-    for (const bindings of [{ CLOSED_HOMES: "main" }, { DB: downDb(env.DB) }]) {
+    for (const bindings of [closing("main"), { DB: downDb(env.DB) }]) {
       expect((await world.anotherIsolate(bindings).create()).status).toBe(503);
     }
     expect((await world.stored()).sessions).toEqual([]);
     await env.CREDENTIALS.delete(`app:${world.appid}`);
-    expect((await world.anotherIsolate({ CLOSED_HOMES: "main" }).create()).status).toBe(200);
+    expect((await world.anotherIsolate(closing("main")).create()).status).toBe(200);
   });
 
   it("is believed when the directory confirms it, which is asked once in 5 s for a client; no home is asked", async () => {
     const world = await World.create({}, "apac");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
-    const through = faulty(world, { apac: () => undefined }, { CLOSED_HOMES: "apac" });
+    const through = faulty(world, { apac: () => undefined }, closing("apac"));
     for (let n = 0; n < 3; n++) {
       const { answer } = await createThrough(through);
       expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "30"]);
@@ -196,7 +197,7 @@ describe("a record of KV that names a closed home", () => {
   it("is believed within a second while the directory is silent", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const world = await World.create({}, "apac");
-    const through = faulty(world, { main: hangs, apac: () => undefined }, { CLOSED_HOMES: "apac" });
+    const through = faulty(world, { main: hangs, apac: () => undefined }, closing("apac"));
     for (let n = 0; n < 2; n++) {
       const { answer, tookMs } = await createThrough(through);
       expect([answer.status, answer.headers.get("retry-after"), tookMs < 1_500]).toEqual([503, "30", true]);

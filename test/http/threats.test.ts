@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { nonceKey } from "../../src/signed/kv-nonces.ts";
+import { closing } from "../support/closing.ts";
 import { ConsoleVisitor } from "../support/console-visitor.ts";
 import { forgeRecord } from "../support/forge-record.ts";
 import { databaseOf } from "../support/homes.ts";
@@ -45,7 +46,7 @@ describe("a request that is held back on its way", () => {
 describe("a request without a signature", () => {
   it("learns of a closed home that an appid is one of its apps, and of other homes nothing", async () => {
     const [closed, open] = [await World.create({}, "apac"), await World.create()];
-    const isolate = new Isolate({ CLOSED_HOMES: "apac" });
+    const isolate = new Isolate(closing("apac"));
     const status = async (appid: string) => (await isolate.sendRaw("create_gd", JSON.stringify({ appid }))).status;
     expect(await status(closed.appid)).toBe(503);
     for (const appid of [open.appid, "no-such-app"]) expect(await status(appid)).toBe(401);

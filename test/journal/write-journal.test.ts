@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Refusal } from "../../src/services/journal.ts";
+import { closing } from "../support/closing.ts";
 import { downDb } from "../support/down-db.ts";
 import { firedTimers } from "../support/fired-timers.ts";
 import { JournalConsumer, journalOf } from "../support/journal.ts";
@@ -53,7 +54,7 @@ describe("the consumer of the journal", () => {
   it("asks for the messages of a closed home again, writes the others, and loses nothing", async () => {
     const [closed, open] = [await newSite("apac"), await newSite("main")];
     const messages = [message("apac", refusalOf(closed)), message("main", refusalOf(open))];
-    expect(await new JournalConsumer({ CLOSED_HOMES: "apac" }).write(messages)).toEqual({ 0: 30 });
+    expect(await new JournalConsumer(closing("apac")).write(messages)).toEqual({ 0: 30 });
     expect(await journalOf(closed)).toEqual([]);
     expect(await journalOf(open)).toHaveLength(1);
     expect(await new JournalConsumer().write([messages[0]], 2)).toEqual({});

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { issueApp } from "../../src/services/apps.ts";
 import { readAttention } from "../../src/services/attention.ts";
 import { findSite } from "../../src/services/sites.ts";
+import { closing } from "../support/closing.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
 import { newWebhook } from "../support/new-webhook.ts";
@@ -160,7 +161,7 @@ describe("the homes of the sites", () => {
     ]) {
       expect([siteIds(found), found.homesDown, found.notCompared]).toEqual([[main.site.id], ["apac"], []]);
     }
-    const closed = await read({ CLOSED_HOMES: "apac" });
+    const closed = await read(closing("apac"));
     expect([siteIds(closed), closed.homesDown]).toEqual([[main.site.id], []]);
     const unfinished = await read({}, { ...apac.site, status: "creating" });
     expect([siteIds(unfinished), unfinished.homesDown]).toEqual([[main.site.id], []]);

@@ -4,6 +4,7 @@ import { isRefusedFor } from "../../src/errors.ts";
 import { customerHasher, hashCheck } from "../../src/services/customer-hash.ts";
 import { resealSecrets } from "../../src/services/reseal-secrets.ts";
 import { selectHashKeys, updateHashKey } from "../../src/store/directory/customer-hash-keys.ts";
+import { closing } from "../support/closing.ts";
 import { forgetHashKeys } from "../support/customers.ts";
 import { downDb } from "../support/down-db.ts";
 import { replacing } from "../support/replacing.ts";
@@ -120,7 +121,7 @@ describe("the key of customers' hashes", () => {
 
   it("is needed from the directory, which may be down or closed", async () => {
     await expect(hashOf(contextAt(NOW, { DB: downDb(env.DB) }))).rejects.toSatisfy(refused("d1_unavailable"));
-    const closed = contextAt(NOW, { CLOSED_HOMES: "main" as never });
+    const closed = contextAt(NOW, closing("main"));
     await expect(hashOf(closed)).rejects.toSatisfy(refused("home_closed"));
   });
 });

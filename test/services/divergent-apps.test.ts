@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type DivergentApp, listDivergentApps } from "../../src/services/divergent-apps.ts";
 import { reconcileHome } from "../../src/services/homes.ts";
 import { createSite } from "../../src/services/sites.ts";
+import { closing } from "../support/closing.ts";
 import { databaseOf } from "../support/homes.ts";
 import { contextAt } from "../support/service-context.ts";
 import { silentHomes } from "../support/silent-homes.ts";
@@ -81,7 +82,7 @@ describe("the divergent apps after a restore", () => {
     await env.CREDENTIALS.put(`app:${bad.appid}`, "{not JSON");
     const { items } = await listDivergentApps(context(), { home: "apac", limit: 100 });
     expect(items).toEqual([{ appid: revoked.appid, siteId: revoked.siteId, why: "revoked" }]);
-    const { skippedBy } = await reconcileHome(context({ CLOSED_HOMES: "apac" }), { home: "apac", skip: 5 });
+    const { skippedBy } = await reconcileHome(context(closing("apac")), { home: "apac", skip: 5 });
     expect(skippedBy).toBe(5);
     await env.HOME_APAC.prepare("UPDATE apps SET revoked_at = 1 WHERE appid = ?").bind(revoked.appid).run();
     await env.CREDENTIALS.delete(`app:${bad.appid}`);
@@ -123,7 +124,7 @@ describe("reconciling main with many homes", () => {
     const homes = Object.fromEntries(names.map((name) => [name, far(env.HOME_APAC, 20, asked, name)]));
     const { bindings, names: silent } = silentHomes(1);
     const reconcile = (more: Replacements) =>
-      reconcileHome(context({ CLOSED_HOMES: "main", HOME_APAC: undefined, ...homes, ...more }), {
+      reconcileHome(context({ ...closing("main"), HOME_APAC: undefined, ...homes, ...more }), {
         home: "main",
         skip: 5,
         reconciliationId,

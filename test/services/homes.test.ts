@@ -7,6 +7,7 @@ import { listHomes, reconcileHome, reconcileSchema } from "../../src/services/ho
 import { changeSite, createSite, findSite } from "../../src/services/sites.ts";
 import { NONCE_SECONDS } from "../../src/signed/kv-nonces.ts";
 import { updateSiteCopy } from "../../src/store/directory/sites.ts";
+import { closing } from "../support/closing.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
 import { replacing } from "../support/replacing.ts";
@@ -17,7 +18,7 @@ import { NOW, type Replacements, World } from "../support/world.ts";
 /** On the real KV, because a reconciled home is compared with what operators published there. */
 const context = (bindings: Replacements = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
 const reconcile = (home: string, skip = 1_000_000, bindings: Replacements = {}) =>
-  reconcileHome(context({ CLOSED_HOMES: home as never, ...bindings }), { home, skip });
+  reconcileHome(context({ ...closing(home), ...bindings }), { home, skip });
 const divergent = async (home: string, bindings: Replacements = {}) =>
   (await listDivergentApps(context(bindings), { home, limit: 100 })).items;
 
@@ -50,7 +51,7 @@ describe("the list of homes", () => {
   });
 
   it("reports a closed home, one that does not answer, and one that was not migrated", async () => {
-    expect(await statusesOf({ CLOSED_HOMES: "apac" })).toEqual({ main: "open", apac: "closed" });
+    expect(await statusesOf(closing("apac"))).toEqual({ main: "open", apac: "closed" });
     expect(await statusesOf({ HOME_APAC: downDb(env.HOME_APAC) })).toEqual({ main: "open", apac: "down" });
     const prepare = () => env.HOME_APAC.prepare("SELECT site_id FROM no_such_table");
     const empty = replacing(env.HOME_APAC, {

@@ -4,6 +4,7 @@ import { deleteApp, issueApp, releaseApp } from "../../src/services/apps.ts";
 import { listDivergentApps } from "../../src/services/divergent-apps.ts";
 import { createSite, findSite, type Site } from "../../src/services/sites.ts";
 import { auditOf } from "../support/audit-of.ts";
+import { closing } from "../support/closing.ts";
 import { downDb } from "../support/down-db.ts";
 import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { databaseOf } from "../support/homes.ts";
@@ -102,8 +103,8 @@ describe("an appid reserved for a site without an app", () => {
     for (const bindings of [
       { HOME_APAC: downDb(env.HOME_APAC) },
       { HOME_APAC: undefined },
-      { CLOSED_HOMES: "apac" },
-      { CLOSED_HOMES: "main" },
+      closing("apac"),
+      closing("main"),
     ]) {
       const refused = deleteApp(contextAt(NOW, bindings as Replacements), { appid });
       await expect(refused).rejects.toMatchObject({ code: "unavailable" });

@@ -6,6 +6,7 @@ import { rotateSecret } from "../../src/services/app-secrets.ts";
 import { revokeApp } from "../../src/services/apps.ts";
 import { OWNERS_PER_CALL, resealSecrets } from "../../src/services/reseal-secrets.ts";
 import { WHOLE_LIMIT_MS } from "../../src/store/run-batch.ts";
+import { closing } from "../support/closing.ts";
 import { forgetHashKeys } from "../support/customers.ts";
 import { downDb } from "../support/down-db.ts";
 import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
@@ -378,7 +379,7 @@ describe("re-sealing", () => {
       const isMain = home === "main";
       const ctx = contextAt(NOW, {
         ...(isMain ? { DB: watched(env.DB) } : { HOME_APAC: watched(env.HOME_APAC) }),
-        CLOSED_HOMES: home,
+        ...closing(home),
         MASTER_KEY: NEW_TEXT,
         MASTER_KEY_PREVIOUS: OLD_TEXT,
       });

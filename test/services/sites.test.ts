@@ -4,6 +4,7 @@ import { ServiceError } from "../../src/errors.ts";
 import { fieldIssues } from "../../src/fields.ts";
 import { issueApp } from "../../src/services/apps.ts";
 import { changeSite, createSite, findSite, newSiteSchema, siteChangeSchema } from "../../src/services/sites.ts";
+import { closing } from "../support/closing.ts";
 import { downDb } from "../support/down-db.ts";
 import { FAULTS, Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { databaseOf } from "../support/homes.ts";
@@ -45,7 +46,7 @@ describe("creating a site", () => {
     for (const home of HOMES) {
       const name = crypto.randomUUID();
       const { code, context } = await refusalOf(
-        createSite(contextAt(NOW, { CLOSED_HOMES: "main" }), { name, home, firstChatId: 1 }),
+        createSite(contextAt(NOW, closing("main")), { name, home, firstChatId: 1 }),
       );
       expect({ code, reason: context.reason }).toEqual({ code: "unavailable", reason: "home_closed" });
       expect(await stored(name)).toEqual({ directory: [], main: [], apac: [] });

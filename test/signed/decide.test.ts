@@ -3,6 +3,7 @@ import { OPERATIONS } from "../../src/operations/index.ts";
 import { decide } from "../../src/signed/decide.ts";
 import { NonceMemory } from "../../src/signed/nonce-memory.ts";
 import { ExceededLimits } from "../../src/signed/rate-limit.ts";
+import { closing } from "../support/closing.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
 import { contextAt } from "../support/service-context.ts";
@@ -10,7 +11,7 @@ import { NOW, World } from "../support/world.ts";
 
 it("asks no closed home, also for a caller whose record another request has found since", async () => {
   const { appid, siteId, home } = await World.create({}, "apac");
-  const context = contextAt(NOW, { CLOSED_HOMES: "apac", HOME_APAC: downDb(databaseOf("apac")) });
+  const context = contextAt(NOW, { ...closing("apac"), HOME_APAC: downDb(databaseOf("apac")) });
   const { runtime, waitUntil } = context;
   const tools = {
     ...context,

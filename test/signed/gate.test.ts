@@ -4,6 +4,7 @@ import type { AppRecord } from "../../src/credentials/find-app.ts";
 import { importKeyring, seal } from "../../src/credentials/sealed-secret.ts";
 import { systemRuntime } from "../../src/runtime.ts";
 import { nonceKey } from "../../src/signed/kv-nonces.ts";
+import { closing } from "../support/closing.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
 import { replacing } from "../support/replacing.ts";
@@ -193,14 +194,12 @@ describe.each(HOMES)("a closed site of %s", (home) => {
   });
 });
 
-describe("a home that CLOSED_HOMES names", () => {
-  const CLOSED_HOMES = "apac" as never;
-
+describe("a closed home", () => {
   it("is never asked, by a cold or a warm isolate; its callers get 503, and the other home's sites go on", async () => {
     const [world, near] = [await World.create({}, "apac"), await World.create()];
     const homes = observedHomes();
     for (const CREDENTIALS of [env.CREDENTIALS, undefined]) {
-      const closed = world.anotherIsolate({ ...homes.bindings, CLOSED_HOMES, CREDENTIALS });
+      const closed = world.anotherIsolate({ ...homes.bindings, ...closing("apac"), CREDENTIALS });
       for (const _ of ["cold", "warm"]) {
         const { status, headers } = await closed.create();
         expect([status, headers.get("retry-after")]).toEqual([503, "30"]);
@@ -208,13 +207,13 @@ describe("a home that CLOSED_HOMES names", () => {
       expect(homes.look().apac).toEqual(NOTHING);
     }
     expect(await counts(world)).toEqual([0, 0, 0]);
-    expect((await near.anotherIsolate({ CLOSED_HOMES }).create()).status).toBe(200);
+    expect((await near.anotherIsolate(closing("apac")).create()).status).toBe(200);
   });
 
   it("is asked again once it is open, and no ranstr was used meanwhile", async () => {
     const world = await World.create({}, "apac");
     const body = JSON.stringify(world.createBody());
-    expect((await world.anotherIsolate({ CLOSED_HOMES }).send("create_gd", body)).status).toBe(503);
+    expect((await world.anotherIsolate(closing("apac")).send("create_gd", body)).status).toBe(503);
     expect((await world.send("create_gd", body)).status).toBe(200);
   });
 
@@ -224,7 +223,7 @@ describe("a home that CLOSED_HOMES names", () => {
     for (const stale of [{ home: "main" }, { home: "eu" }, { home: "main", revokedAt: 1 }]) {
       const homes = observedHomes();
       const CREDENTIALS = kvWith({ ...record, ...stale });
-      const isolate = world.anotherIsolate({ ...homes.bindings, CLOSED_HOMES, CREDENTIALS });
+      const isolate = world.anotherIsolate({ ...homes.bindings, ...closing("apac"), CREDENTIALS });
       expect([stale, (await isolate.create()).status]).toEqual([stale, 503]);
       expect(homes.look().apac).toEqual(NOTHING);
     }
@@ -233,10 +232,10 @@ describe("a home that CLOSED_HOMES names", () => {
   it("may be main: its callers get 503 from the caches alone, and apac goes on", async () => {
     const [near, far] = [await World.create(), await World.create({}, "apac")];
     const homes = observedHomes();
-    const closed = near.anotherIsolate({ ...homes.bindings, CLOSED_HOMES: "main" as never });
+    const closed = near.anotherIsolate({ ...homes.bindings, ...closing("main") });
     for (const _ of ["cold", "warm"]) expect((await closed.create()).status).toBe(503);
     expect(homes.look().main).toEqual(NOTHING);
-    expect((await far.anotherIsolate({ CLOSED_HOMES: "main" as never }).create()).status).toBe(200);
+    expect((await far.anotherIsolate(closing("main")).create()).status).toBe(200);
   });
 });
 

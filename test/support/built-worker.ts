@@ -49,7 +49,7 @@ export async function startBuiltWorker({
       {
         configPath: writeConfig(folder, homes, main),
         secrets: { MASTER_KEY: Buffer.from(randomHex(32), "hex").toString("base64"), ADMIN_TOKEN: adminToken },
-        vars: { CLOSED_HOMES: "", ...vars },
+        vars,
       },
     ],
   });

@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const LEFT_OUT = ["node_modules", "coverage", "dist", "test", ".git", ".wrangler", ".dev.vars"];
 
 /**
- * Copies the project, for commands that change its files. The copy has one open home, whichever homes this deployment has.
+ * Copies the project, for commands that change its files. The copy has one home, whichever homes this deployment has.
  *
  * @param builds whether wrangler builds the docs anew each time, which takes longer than all else that it does
  */
@@ -21,8 +21,5 @@ export function makeCheckout(folder: string, builds = false): void {
 function withOneHome(toml: string, builds: boolean): string {
   const tables = toml.split(/^(?=\[)/m);
   const isHome = (table: string) => /^\[\[.*d1_databases\]\]/.test(table) && /^binding\s*=\s*"HOME_/m.test(table);
-  return tables
-    .filter((table) => !isHome(table) && (builds || !table.startsWith("[build]")))
-    .join("")
-    .replaceAll(/^CLOSED_HOMES\s*=.*$/gm, 'CLOSED_HOMES = ""');
+  return tables.filter((table) => !isHome(table) && (builds || !table.startsWith("[build]"))).join("");
 }

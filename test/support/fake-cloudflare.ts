@@ -4,6 +4,15 @@ import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { type Call, failure, type Reply } from "./fake-api.ts";
 import { FakeQueues } from "./fake-queues.ts";
+import {
+  bindingsOf,
+  emptyWorker,
+  type FakeWorker,
+  type Metadata,
+  patchBindings,
+  setSecrets,
+  upload,
+} from "./fake-workers.ts";
 
 interface FakeDatabase {
   uuid: string;
@@ -15,18 +24,6 @@ interface FakeDatabase {
   /** The database's answer in place of running SQL, when it is out of order. */
   fault?: string | undefined;
 }
-
-interface FakeWorker {
-  secrets: Set<string>;
-  /** The secrets' values, which the real API never returns. */
-  secretValues: Map<string, string>;
-  /** The bindings of each upload, inherited ones included. The first may be the empty Worker that holds secrets. */
-  versions: Binding[][];
-  crons: string[];
-  subdomain: { enabled: boolean; previews_enabled: boolean };
-}
-
-type Binding = { name: string; type: string } & Record<string, unknown>;
 
 /**
  * The part of the Cloudflare API that a deployment uses, on its own port, with one account and a memory. Other calls get a 404 and are
@@ -151,7 +148,8 @@ export class FakeCloudflare {
   }
 
   async #worker(call: Call, kind: string, name: string, action: string): Promise<Reply | undefined> {
-    const route = `${call.method} ${kind} ${action}`.trim();
+    const [, secret] = action.split("secrets/");
+    const route = `${call.method} ${kind} ${secret === undefined ? action : "secrets/NAME"}`.trim();
     if (route === "PUT scripts" && !this.workers.has(name)) this.addWorker(name, []);
     const worker = this.workers.get(name);
     if (worker === undefined) return failure(404, 10007, "This Worker does not exist on your account.");
@@ -166,15 +164,17 @@ export class FakeCloudflare {
         return { result: [...worker.secrets].map((secret) => ({ name: secret, type: "secret_text" })) };
       case "PUT scripts secrets":
         return setSecrets(worker, [JSON.parse(call.body.toString())]);
+      case "DELETE scripts secrets/NAME":
+        return worker.secrets.delete(String(secret)) ? {} : failure(404, 10056, "Binding name was not found.");
       case "PATCH scripts secrets-bulk":
         return setSecrets(worker, Object.values(JSON.parse(call.body.toString()).secrets));
       case "GET scripts settings":
-        return { result: { bindings: worker.versions.at(-1) ?? [] } };
+        return { result: { bindings: bindingsOf(worker) } };
       case "PATCH scripts settings":
         return patchBindings(worker, JSON.parse(await textOf(call, "settings")).bindings);
       case "PUT scripts":
       case "POST scripts versions":
-        return this.#upload(worker, await uploadedBindings(call));
+        return this.#upload(worker, await uploaded(call));
       case "PUT scripts schedules":
         worker.crons = JSON.parse(call.body.toString()).map(({ cron }: { cron: string }) => cron);
         return { result: {} };
@@ -194,64 +194,19 @@ export class FakeCloudflare {
     }
   }
 
-  #upload(worker: FakeWorker, bindings: Binding[]): Reply {
-    const missing = bindings.find(
+  #upload(worker: FakeWorker, metadata: Metadata): Reply {
+    const missing = metadata.bindings.find(
       ({ type, queue_name: queue }) => type === "queue" && !this.queues.byName.has(String(queue)),
     );
     if (missing !== undefined) return failure(404, 11000, "workers.api.error.queue_not_found");
-    return upload(worker, bindings);
+    return upload(worker, metadata);
   }
 }
 
-function emptyWorker(secrets: Set<string>): FakeWorker {
-  return {
-    secrets,
-    secretValues: new Map(),
-    versions: [[]],
-    crons: [],
-    subdomain: { enabled: false, previews_enabled: false },
-  };
-}
-
-/** Stores a version as strictly as the real API: a binding that inherits needs one to inherit from. */
-function upload(worker: FakeWorker, bindings: Binding[]): Reply {
-  const before = worker.versions.at(-1) ?? [];
-  const resolved = bindings.map((binding) => {
-    if (binding.type !== "inherit") return binding;
-    if (worker.secrets.has(binding.name)) return { name: binding.name, type: "secret_text" };
-    return before.find(({ name }) => name === binding.name);
-  });
-  const missing = bindings.find((_, index) => resolved[index] === undefined);
-  if (missing !== undefined)
-    return failure(400, 10057, `inherit binding '${missing.name}' is invalid: nothing to inherit`);
-  worker.versions.push(resolved.filter((binding) => binding !== undefined));
-  const id = randomUUID();
-  return {
-    result: { id, deployment_id: id, etag: "etag", startup_time_ms: 1, resources: { script: { etag: "etag" } } },
-  };
-}
-
-function setSecrets(worker: FakeWorker, secrets: { name: string; text: string }[]): Reply {
-  for (const { name, text } of secrets) {
-    worker.secrets.add(name);
-    worker.secretValues.set(name, text);
-  }
-  return { result: {} };
-}
-
-/** Makes a new version of the same code. The list is complete; an entry with only name and type keeps its previous value. */
-function patchBindings(worker: FakeWorker, bindings: Binding[]): Reply {
-  const before = worker.versions.at(-1) ?? [];
-  const patched = bindings.map((binding) =>
-    Object.keys(binding).length > 2 ? binding : before.find(({ name }) => name === binding.name),
-  );
-  if (patched.includes(undefined)) return failure(400, 10057, "a binding is invalid: nothing to inherit");
-  worker.versions.push(patched.filter((binding) => binding !== undefined));
-  return { result: { bindings: worker.versions.at(-1) } };
-}
-
-const uploadedBindings = async (call: Call): Promise<Binding[]> =>
-  JSON.parse((await textOf(call, "metadata")) || "{}").bindings ?? [];
+const uploaded = async (call: Call): Promise<Metadata> => ({
+  bindings: [],
+  ...JSON.parse((await textOf(call, "metadata")) || "{}"),
+});
 
 /** A field of a form, which may be a file. */
 async function textOf({ body, contentType }: Call, field: string): Promise<string> {

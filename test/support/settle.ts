@@ -1,4 +1,5 @@
 import { call } from "./admin-calls.ts";
+import { closing } from "./closing.ts";
 import { countingDb } from "./counting-db.ts";
 import type { Replacements } from "./isolate.ts";
 import type { World } from "./world.ts";
@@ -22,12 +23,7 @@ export function freePlan<Bindings extends Record<string, D1Database>>(databases:
 
 /** Settles a home in an isolate for which it is closed. @param bindings of that isolate */
 export const settleOnce = (world: World, home: string, more: object = {}, bindings: Replacements = {}) =>
-  call(
-    world.anotherIsolate({ CLOSED_HOMES: home as never, ...bindings }),
-    "POST",
-    `/admin/homes/${home}/restored`,
-    more,
-  );
+  call(world.anotherIsolate({ ...closing(home), ...bindings }), "POST", `/admin/homes/${home}/restored`, more);
 
 /** Settles a closed home until nothing is left to erase. */
 export async function settle(world: World, home: string, more: object = {}): Promise<Settled[]> {

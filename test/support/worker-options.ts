@@ -18,7 +18,7 @@ const TEST_HOMES = ["DB", "HOME_APAC"] as const;
 
 /**
  * wrangler's options from wrangler.toml, without secrets, crons and the queue's consumer, which tests do not use, and with
- * {@link TEST_HOMES}, open, in place of the file's homes. Loading wrangler takes over a second, so the options are cached below
+ * {@link TEST_HOMES} in place of the file's homes. Loading wrangler takes over a second, so the options are cached below
  * node_modules until wrangler or its file changes.
  */
 export async function workerOptions(config = join(root, "wrangler.toml")): Promise<WorkerOptions> {
@@ -47,7 +47,6 @@ async function readWithWrangler(config: string): Promise<WorkerOptions> {
   const homes = TEST_HOMES.map((binding) => [binding, { id: binding }] as const);
   return {
     ...options,
-    bindings: { ...options.bindings, CLOSED_HOMES: "" },
     d1Databases: Object.fromEntries([...homes, ...others]),
   };
 }

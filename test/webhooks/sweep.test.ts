@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { closing } from "../support/closing.ts";
 import { DeliveringWorker, deliveriesOf, fillDeliveries, setDeliveries, setWebhook } from "../support/deliveries.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
@@ -72,7 +73,7 @@ describe("the sweep", () => {
 
   it("does not touch a closed home", async () => {
     const webhook = await webhookWith("attempts = 0", "apac");
-    const worker = new DeliveringWorker({ CLOSED_HOMES: "apac" });
+    const worker = new DeliveringWorker(closing("apac"));
     worker.clock.now += 5;
     expect(await notified([webhook], worker)).toEqual([]);
   });

@@ -73,7 +73,7 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
     ],
     home_closed: [
       t("A home is closed, so this cannot be done now"),
-      t("CLOSED_HOMES names the home of this site, or main. Nothing was changed: try again when it is open."),
+      t("The home of this site, or main, is closed. Nothing was changed: try again when it is open."),
     ],
     hash_key_unopened: [
       t("No master key here opens the key of the customers' hashes"),

@@ -128,7 +128,7 @@ function reasonTexts({ t }: View) {
     site_closed: { what: t("The site was closed."), cure: t("Open it in its settings. Its callers may retry then.") },
     home_closed: {
       what: t("The home was closed."),
-      cure: t("Take it out of CLOSED_HOMES. Its callers may retry then."),
+      cure: t("Open it: npm run deploy -- --open and its name. Its callers may retry then."),
     },
     home_unbound: {
       what: t("The home of the app has no database."),

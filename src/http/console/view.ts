@@ -38,7 +38,7 @@ export interface View {
   ago: (seconds: number) => string;
   /** Whether there are several homes. With one home, pages name no homes until it is closed. */
   hasHomes: boolean;
-  /** The homes that CLOSED_HOMES names. */
+  /** The homes that are closed. */
   closedHomes: ReadonlySet<string>;
 }
 

@@ -3,6 +3,7 @@ import { CONSOLE_CALLS } from "../../../src/http/console/calls.ts";
 import type { Declaration } from "../../../src/http/operator/call.ts";
 import { OPERATIONS } from "../../../src/operations/index.ts";
 import { pathOf as adminPathOf, prepared, type Sample } from "../../support/admin-calls.ts";
+import { closing } from "../../support/closing.ts";
 import { ConsolePage } from "../../support/console-page.ts";
 import { ConsoleVisitor, ownSession } from "../../support/console-visitor.ts";
 import { databaseOf } from "../../support/homes.ts";
@@ -172,9 +173,9 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   [`GET ${ERASURE}`]: [{ before: beginErasing }],
   [`POST ${ERASURE}`]: [{ before: beginErasing }],
   "POST /homes/:name/restored": [
-    { body: { lift: "1" }, bindings: { CLOSED_HOMES: "main" } },
-    { body: { lift: "1" }, bindings: { CLOSED_HOMES: "main" }, before: restoredAfterErasing },
-    { body: { lift: "1" }, bindings: { CLOSED_HOMES: "main" }, before: restoredAfterDeleting },
+    { body: { lift: "1" }, bindings: closing("main") },
+    { body: { lift: "1" }, bindings: closing("main"), before: restoredAfterErasing },
+    { body: { lift: "1" }, bindings: closing("main"), before: restoredAfterDeleting },
   ],
 };
 

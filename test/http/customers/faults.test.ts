@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { closing } from "../../support/closing.ts";
 import {
   auditOfErasures,
   erase,
@@ -26,8 +27,8 @@ const down = (db: D1Database): D1Database => {
 
 describe("an erasure in apac is 503 and deletes nothing", () => {
   it.each<[string, Replacements]>([
-    ["while the home is closed", { CLOSED_HOMES: "apac" as never }],
-    ["while main is closed", { CLOSED_HOMES: "main" as never }],
+    ["while the home is closed", closing("apac")],
+    ["while main is closed", closing("main")],
     ["while the home does not answer", { HOME_APAC: down(env.HOME_APAC) }],
     ["while the directory does not answer", { DB: down(env.DB) }],
     [

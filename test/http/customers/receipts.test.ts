@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { call } from "../../support/admin-calls.ts";
+import { closing } from "../../support/closing.ts";
 import {
   type Erased,
   erase,
@@ -210,7 +211,7 @@ describe("the receipts", () => {
     const settling_id = crypto.randomUUID();
     for (let calls = 0; left > 0 && calls < 5; calls++) {
       const free = freePlan({ DB: env.DB, HOME_APAC: env.HOME_APAC });
-      const shut = world.anotherIsolate({ ...free, CLOSED_HOMES: "apac" as never });
+      const shut = world.anotherIsolate({ ...free, ...closing("apac") });
       const sent = calls === 0 ? { settling_id, receipts } : { settling_id };
       const { body } = await call(shut, "POST", "/admin/homes/apac/restored", sent);
       const { erased_again, erasures_left } = body as Settled;
@@ -265,7 +266,7 @@ describe("the receipts", () => {
     await env.DB.prepare("UPDATE erasure_receipts SET hash = ? WHERE site_id = ?")
       .bind(`ffffffff.${"0".repeat(64)}`, world.siteId)
       .run();
-    const shut = world.anotherIsolate({ CLOSED_HOMES: "apac" as never });
+    const shut = world.anotherIsolate(closing("apac"));
     const { body } = await call(shut, "POST", "/admin/homes/apac/restored", {});
     expect(body).toMatchObject({ erased_again: 0, erasures_left: 1 });
     expect((await world.stored()).customers).toHaveLength(2);
@@ -289,7 +290,7 @@ describe("the receipts", () => {
     const get = async (key: string, ...more: never[]) =>
       key === keys[0]?.name ? value || null : env.CREDENTIALS.get(key, ...more);
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
-    const closed = { CLOSED_HOMES: "main" as never, CREDENTIALS: replacing(env.CREDENTIALS, { get }) };
+    const closed = { ...closing("main"), CREDENTIALS: replacing(env.CREDENTIALS, { get }) };
     const { body } = await call(world.anotherIsolate(closed), "POST", "/admin/homes/main/restored", {});
     expect(body).toMatchObject({ erased_again: 0, erasures_left: 1 });
     expect(warn.mock.calls.join()).toContain("a receipt in KV cannot be read");
@@ -315,7 +316,7 @@ describe("the receipts", () => {
     const spoilt = change === "lowered" ? { hash: metadata?.hash, until: id - 1 } : change;
     await env.CREDENTIALS.put(name, `[${id}]`, { metadata: spoilt });
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
-    const shut = world.anotherIsolate({ CLOSED_HOMES: "main" as never });
+    const shut = world.anotherIsolate(closing("main"));
     const { body } = await call(shut, "POST", "/admin/homes/main/restored", {});
     expect(body).toMatchObject({ erased_again: 0, erasures_left: 1 });
     expect(warn.mock.calls.join()).toMatch(/a receipt (in KV cannot be read|contradicts itself)/);
@@ -375,7 +376,7 @@ describe("the receipts", () => {
     await env.CREDENTIALS.put(name, JSON.stringify([id]), {
       metadata: { hash: `ffffffff.${"0".repeat(64)}`, until: id },
     });
-    const shut = world.anotherIsolate({ CLOSED_HOMES: "main" as never });
+    const shut = world.anotherIsolate(closing("main"));
     const { body } = await call(shut, "POST", "/admin/homes/main/restored", {});
     expect(body).toMatchObject({ erased_again: 0, erasures_left: 1 });
     expect((await world.stored()).sessions).toMatchObject([{ id }]);

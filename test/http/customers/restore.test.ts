@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { call } from "../../support/admin-calls.ts";
+import { closing } from "../../support/closing.ts";
 import {
   auditOfErasures,
   erase,
@@ -83,7 +84,7 @@ describe.each(HOMES)("%s, restored to before an erasure", (home) => {
     const settling_id = crypto.randomUUID();
     for (let calls = 0; left > 0 && calls < 5; calls++) {
       const free = freePlan({ DB: env.DB, HOME_APAC: env.HOME_APAC });
-      const shut = world.anotherIsolate({ ...free, CLOSED_HOMES: home as never });
+      const shut = world.anotherIsolate({ ...free, ...closing(home) });
       const { status, body } = await call(shut, "POST", `/admin/homes/${home}/restored`, { settling_id });
       expect(status).toBe(200);
       const { erased_again, erasures_left } = body as Settled;

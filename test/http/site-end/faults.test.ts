@@ -6,6 +6,7 @@ import { addWebhook } from "../../../src/services/webhooks.ts";
 import { selectSite } from "../../../src/store/directory/sites.ts";
 import { countEvents, selectUncounted } from "../../../src/store/home/count-events.ts";
 import { STATEMENTS_PER_BATCH } from "../../../src/store/home/old-sessions.ts";
+import { closing } from "../../support/closing.ts";
 import { HOMES, seedCustomer } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
@@ -88,7 +89,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
     const name = await nameOf(world);
     await patchSite(world, { status: "closed" });
     for (const closed of new Set([home, "main"])) {
-      const shut = world.anotherIsolate({ CLOSED_HOMES: closed as never });
+      const shut = world.anotherIsolate(closing(closed));
       expect((await deleteSite(shut, name)).status).toBe(503);
       expect(await readSite(world)).toMatchObject({ status: "closed", deletion: null });
     }

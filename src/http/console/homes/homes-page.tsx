@@ -80,7 +80,7 @@ export async function homesPage(c: PageContext): Promise<Response> {
           <dt>
             <HomeState view={view} status="closed" />
           </dt>
-          <dd>{t("CLOSED_HOMES names it. Calls of its sites are answered 503 with Retry-After.")}</dd>
+          <dd>{t("Somebody closed it. Calls of its sites are answered 503 with Retry-After.")}</dd>
           <dt>
             <HomeState view={view} status="down" />
           </dt>

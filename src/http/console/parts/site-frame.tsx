@@ -69,7 +69,7 @@ export function SiteNotices({ view, site }: { view: View; site: FramedSite }) {
         <NoticeBox kind="note" title={t("The home {0} is closed", site.home)}>
           <p>
             {t(
-              "CLOSED_HOMES names it. Calls of its sites are answered 503 with Retry-After until it is opened: npm run deploy -- --open {0}",
+              "Calls of its sites are answered 503 with Retry-After until it is opened: npm run deploy -- --open {0}",
               site.home,
             )}
           </p>

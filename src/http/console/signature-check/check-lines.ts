@@ -132,7 +132,7 @@ const isTooLong = (body: string) => new TextEncoder().encode(body).length > MAX_
 
 function stoppedText({ t }: View, { by, home }: NonNullable<CheckedRequest["stopped"]>): string {
   const texts: Record<typeof by, string> = {
-    home_closed: t("The home {0} is closed: CLOSED_HOMES names it. Every call of its sites is answered 503.", home),
+    home_closed: t("The home {0} is closed. Every call of its sites is answered 503.", home),
     home_down: t("The home {0} of this app does not answer. More cannot be checked until it does.", home),
     site_closed: t("The site is closed: its calls are answered 503 until it is opened."),
   };

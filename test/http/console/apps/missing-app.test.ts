@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { auditOf } from "../../../support/audit-of.ts";
+import { closing } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { World } from "../../../support/world.ts";
@@ -68,7 +69,7 @@ describe("an appid reserved for a site without an app", () => {
 
   it("cannot be released while its home is closed", async () => {
     const { world, visitor, apps, appid } = await start();
-    const closed = visitor.through(world.anotherIsolate({ CLOSED_HOMES: "apac" }));
+    const closed = visitor.through(world.anotherIsolate(closing("apac")));
     const page = await closed.open(`${apps}/${appid}`);
     expect(page.text).toContain("The appid can be released as soon as no home of it is closed.");
     expect(page.text).not.toContain("Release the appid…");

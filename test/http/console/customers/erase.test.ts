@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { closing } from "../../../support/closing.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
@@ -215,7 +216,7 @@ describe("an erasure that cannot be done now", () => {
     await world.chatId({ sbs: "mei" });
     const asked = await askedToErase(visitor, path, "mei");
     const before = await world.stored();
-    const other = visitor.through(world.anotherIsolate({ CLOSED_HOMES: closed }));
+    const other = visitor.through(world.anotherIsolate(closing(closed)));
     const page = await other.press(asked, "Erase now", SURE);
     expect([page.status, page.heading, page.headers.get("retry-after")]).toEqual([
       503,
@@ -248,7 +249,7 @@ describe("an erasure that is under way", () => {
     await manySessions(world, "many", 300);
     const asked = await askedToErase(visitor, path, "many");
     const begun = await visitor.press(asked, "Erase now", SURE);
-    const closed = visitor.through(world.anotherIsolate({ CLOSED_HOMES: "main" }));
+    const closed = visitor.through(world.anotherIsolate(closing("main")));
     const refused = await closed.press(begun, "Go on erasing");
     expect([refused.status, (await world.stored()).sessions.length]).toEqual([503, 50]);
     const done = await visitor.press(await visitor.open(begun.path), "Go on erasing");

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { closing } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { nameOf, patchSite, pruneAll } from "../../../support/site-end.ts";
@@ -27,7 +28,7 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
   expect((await world.stored()).sessions).toEqual([]);
   await restore();
   expect((await world.stored()).sessions).toHaveLength(1);
-  const closed = visitor.through(world.anotherIsolate({ CLOSED_HOMES: home }));
+  const closed = visitor.through(world.anotherIsolate(closing(home)));
   const form = await closed.open(`/console/homes/${home}/restored`);
   return { world, closed, site, asked: await closed.press(form, "Go on…"), receipt: receipt.replaceAll("&quot;", '"') };
 }

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { closing } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { replacing } from "../../../support/replacing.ts";
@@ -44,7 +45,7 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
   expect(await customersOf(world)).toEqual(["other"]);
   await restore();
   expect(await customersOf(world)).toEqual(["mei", "other"]);
-  const closed = visitor.through(world.anotherIsolate({ CLOSED_HOMES: home }));
+  const closed = visitor.through(world.anotherIsolate(closing(home)));
   const form = await closed.open(`/console/homes/${home}/restored`);
   return { world, visitor, closed, form, receipts: json?.replaceAll("&quot;", '"') ?? "" };
 }
@@ -66,7 +67,7 @@ describe("a restored home", () => {
   it("says that it must not be opened while erasures are left, and leads to the form again", async () => {
     const { world, closed, form } = await restored("apac");
     const asked = await closed.press(form, "Go on…");
-    const late = closed.through(world.anotherIsolate({ CLOSED_HOMES: "apac", CREDENTIALS: slowKv() }));
+    const late = closed.through(world.anotherIsolate({ ...closing("apac"), CREDENTIALS: slowKv() }));
     const begun = await late.press(asked, LIFT);
     expect(begun.notices).toEqual([
       "The sites of the home apac have skipped session numbers (chat_id)",
@@ -105,7 +106,7 @@ describe("a restored main without KV", () => {
 
   it("takes them also when KV was bound since", async () => {
     const { world, visitor, form, receipts } = await restored("main", { CREDENTIALS: undefined });
-    const bound = visitor.through(world.anotherIsolate({ CLOSED_HOMES: "main", CREDENTIALS: env.CREDENTIALS }));
+    const bound = visitor.through(world.anotherIsolate({ ...closing("main"), CREDENTIALS: env.CREDENTIALS }));
     const done = await bound.press(await bound.press(form, "Go on…"), LIFT, { [RECEIPTS]: receipts });
     expect(done.text).toContain("Customers erased again 1");
     expect(await customersOf(world)).toEqual(["other"]);
@@ -118,7 +119,7 @@ describe("a restored main without KV", () => {
     ['"text"', "Number 1 is no receipt: paste it as it was shown."],
     ["[{}]", "Number 1 is not as it was shown: erasure_id"],
   ])("says at the field what is wrong with %j, keeps it, and lifts nothing", async (pasted, text) => {
-    const world = await World.create({ CREDENTIALS: undefined, CLOSED_HOMES: "main" });
+    const world = await World.create({ CREDENTIALS: undefined, ...closing("main") });
     const visitor = await ConsoleVisitor.signedIn(world);
     const before = await world.operated();
     const asked = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…", {
@@ -143,7 +144,7 @@ describe("a restored main without KV", () => {
       return env.DB.prepare(sql);
     };
     const db = replacing(env.DB, { prepare });
-    const late = closed.through(world.anotherIsolate({ CLOSED_HOMES: "main", CREDENTIALS: undefined, DB: db }));
+    const late = closed.through(world.anotherIsolate({ ...closing("main"), CREDENTIALS: undefined, DB: db }));
     const begun = await late.press(asked, LIFT, { [RECEIPTS]: receipts });
     expect(begun.notices).toContain("Do not open this home: erasures left: 1");
     vi.restoreAllMocks();

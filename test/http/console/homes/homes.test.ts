@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { closing } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { newToken } from "../../../support/new-token.ts";
@@ -35,7 +36,7 @@ describe("a deployment of one home", () => {
   });
 
   it("says that its one home is closed", async () => {
-    const world = await World.create({ HOME_APAC: undefined, CLOSED_HOMES: "main" });
+    const world = await World.create({ HOME_APAC: undefined, ...closing("main") });
     const visitor = await ConsoleVisitor.signedIn(world);
     const page = await visitor.open(`/console/sites/${world.siteId}`);
     expect([page.status, page.notices]).toEqual([200, ["The home main is closed"]]);
@@ -135,7 +136,7 @@ describe("the page Homes", () => {
       ["main", "Open", expect.any(String)],
       ["apac", "Open", String(counted)],
     ]);
-    const closed = await visitor.through(world.anotherIsolate({ CLOSED_HOMES: "apac" })).open("/console/homes");
+    const closed = await visitor.through(world.anotherIsolate(closing("apac"))).open("/console/homes");
     expect(closed.rows[1]?.[1]).toBe("Closed");
     const down = await visitor.through(world.anotherIsolate(broken())).open("/console/homes");
     expect(down.rows[1]?.[1]).toBe("Down");
@@ -172,7 +173,7 @@ describe("the page Homes", () => {
     expect(early.notices).toEqual(["The home apac is not closed"]);
     const refused = await opened.press(await opened.press(early, "Go on…"), "It was restored: skip now");
     expect([refused.status, refused.heading, await homeRow(world.siteId)]).toEqual([409, "This home is open", before]);
-    const visitor = opened.through(world.anotherIsolate({ CLOSED_HOMES: "apac" }));
+    const visitor = opened.through(world.anotherIsolate(closing("apac")));
     const homes = await visitor.open("/console/homes");
     const form = await visitor.open(homes.link("It was restored… apac"));
     expect([form.heading, form.value("Session numbers to skip (chat_id)")]).toEqual(["Restored home apac", "1000000"]);
@@ -210,7 +211,7 @@ describe("the page Homes", () => {
 
   it("asks after a restore of main which tokens were deleted since, and leads back there from each deletion", async () => {
     const { visitor: opened, world } = await start("main");
-    const visitor = opened.through(world.anotherIsolate({ CLOSED_HOMES: "main" }));
+    const visitor = opened.through(world.anotherIsolate(closing("main")));
     const { id } = await newToken({
       name: "0 came back",
       role: "viewer",
@@ -231,7 +232,7 @@ describe("the page Homes", () => {
       "The sites of the home main have skipped session numbers (chat_id)",
     ]);
     expect(after.text).not.toContain("0 came back");
-    const other = visitor.through(world.anotherIsolate({ CLOSED_HOMES: "apac" }));
+    const other = visitor.through(world.anotherIsolate(closing("apac")));
     const apac = await other.press(await other.open("/console/homes/apac/restored"), "Go on…");
     expect((await other.press(apac, "It was restored: skip now")).text).not.toContain("Which of these tokens");
   });

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { closing } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
@@ -25,9 +26,9 @@ const unmigratedIn = (table: string) =>
 const listed = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
 
 describe("a site of a home that does not serve", () => {
-  it("says on its pages that CLOSED_HOMES names the home", async () => {
+  it("says on its pages that the home is closed", async () => {
     const { visitor, world, site } = await start();
-    const closed = visitor.through(world.anotherIsolate({ CLOSED_HOMES: "apac" }));
+    const closed = visitor.through(world.anotherIsolate(closing("apac")));
     for (const tab of ["", "/apps", "/settings"]) {
       const page = await closed.open(site + tab);
       expect([page.status, page.notices]).toEqual([200, ["The home apac is closed"]]);

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { closing } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { seedSession } from "../../../support/seed-session.ts";
@@ -306,9 +307,9 @@ describe("the signature check for a site that does not serve", () => {
     async (home) => {
       const { world, visitor } = await begin(home);
       for (const change of [{}, { sbs: "" }, { timestamp: NOW - 9_999 }]) {
-        const { said, sent } = await compare(world, visitor, { CLOSED_HOMES: home }, change);
+        const { said, sent } = await compare(world, visitor, closing(home), change);
         expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
-        expect(said.lines.Home?.text).toContain(`The home ${home} is closed: CLOSED_HOMES names it.`);
+        expect(said.lines.Home?.text).toContain(`The home ${home} is closed. Every call`);
         expect(said.lines.Signature?.text).toBe("Valid.");
       }
     },

@@ -5,6 +5,7 @@ import type { View } from "../../../../src/http/console/view.ts";
 import { SITE_TABLES } from "../../../../src/store/site-tables.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
 import { call } from "../../../support/admin-calls.ts";
+import { closing } from "../../../support/closing.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { HOMES } from "../../../support/customers.ts";
@@ -220,7 +221,7 @@ describe("a deletion that KV or the directory does not take", () => {
   it.each(["apac", "main"])("is 503 in words while the home %s is closed", async (home) => {
     const { world, visitor, site, name } = await closed();
     const asked = await visitor.open(`${site}/delete`);
-    const other = visitor.through(world.anotherIsolate({ CLOSED_HOMES: home }));
+    const other = visitor.through(world.anotherIsolate(closing(home)));
     const page = await other.press(asked, "Delete this site now", { [NAME]: name });
     expect([page.status, page.heading]).toEqual([503, "A home is closed, so this cannot be done now"]);
     expect(await deletionOf(world)).toEqual({ directory: "closed", ofHome: null, ofDirectory: null });

@@ -26,6 +26,9 @@ export const LIMITS = {
 export const bindingOf = (home: string): string =>
   home === "main" ? "DB" : `HOME_${home.toUpperCase().replaceAll("-", "_")}`;
 
+/** The secret that closes a home, by the documentation's rule. */
+const closedSecret = (home: string): string => `CLOSED_${home.toUpperCase().replaceAll("-", "_")}`;
+
 /** The settings of the first deployment. */
 export const firstSettings = (chance: Chance): Settings => ({
   toleranceSeconds: 300,
@@ -39,14 +42,14 @@ export const firstSettings = (chance: Chance): Settings => ({
 
 export const newMasterKey = (chance: Chance): string => Buffer.from(chance.bytes(32)).toString("base64");
 
-/** The settings as the Worker's env vars. */
+/** The settings as the Worker's env vars and secrets. */
 export const varsOf = (settings: Settings): Record<string, string | undefined> => ({
   TIMESTAMP_TOLERANCE_SECONDS: String(settings.toleranceSeconds),
   REPLAY_LOOK_MS: String(settings.replayLookMs),
   ERROR_STATUS: settings.errorStatus,
   EVENT_RETENTION_DAYS: String(settings.eventRetentionDays),
   JOURNAL_DAYS: String(settings.journalDays),
-  CLOSED_HOMES: settings.closedHomes.join(","),
+  ...Object.fromEntries(settings.closedHomes.map((home) => [closedSecret(home), "closed"])),
   MASTER_KEY: settings.masterKey,
   MASTER_KEY_PREVIOUS: settings.masterKeyPrevious,
   ADMIN_TOKEN,

@@ -1,0 +1,6 @@
+import type { Bindings } from "../../src/config.ts";
+import { closedSecret } from "../../src/homes.ts";
+
+/** The settings of a deployment in which these homes are closed. */
+export const closing = (...homes: string[]): Partial<Bindings> =>
+  Object.fromEntries(homes.map((home) => [closedSecret(home), home]));

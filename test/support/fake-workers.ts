@@ -1,0 +1,81 @@
+import { randomUUID } from "node:crypto";
+import { failure, type Reply } from "./fake-api.ts";
+
+export interface FakeWorker {
+  secrets: Set<string>;
+  /** The secrets' values, which the real API never returns. */
+  secretValues: Map<string, string>;
+  /** The bindings of each upload, inherited ones included and secrets left out. The first may be the empty Worker that holds secrets. */
+  versions: Binding[][];
+  crons: string[];
+  subdomain: { enabled: boolean; previews_enabled: boolean };
+}
+
+export type Binding = { name: string; type: string } & Record<string, unknown>;
+
+export function emptyWorker(secrets: Set<string>): FakeWorker {
+  return {
+    secrets,
+    secretValues: new Map(),
+    versions: [[]],
+    crons: [],
+    subdomain: { enabled: false, previews_enabled: false },
+  };
+}
+
+export const bindingsOf = ({ versions, secrets }: FakeWorker): Binding[] => [
+  ...(versions.at(-1) ?? []),
+  ...[...secrets].map((name) => ({ name, type: "secret_text" })),
+];
+
+/** Stores a version as strictly as the real API: a binding that inherits needs one to inherit from, and only what is kept stays. */
+export function upload(worker: FakeWorker, { bindings, keep_bindings: keep = [] }: Metadata): Reply {
+  const before = bindingsOf(worker);
+  const resolved = bindings.map((binding) =>
+    binding.type === "inherit" ? before.find(({ name }) => name === binding.name) : binding,
+  );
+  const missing = bindings.find((_, index) => resolved[index] === undefined);
+  if (missing !== undefined)
+    return failure(400, 10057, `inherit binding '${missing.name}' is invalid: nothing to inherit`);
+  const kept = before.filter(({ name, type }) => keep.includes(type) && !bindings.some((each) => each.name === name));
+  store(worker, [...resolved.filter((binding) => binding !== undefined), ...kept]);
+  const id = randomUUID();
+  return {
+    result: { id, deployment_id: id, etag: "etag", startup_time_ms: 1, resources: { script: { etag: "etag" } } },
+  };
+}
+
+function store(worker: FakeWorker, bindings: Binding[]): void {
+  worker.versions.push(bindings.filter(({ type }) => type !== "secret_text"));
+  worker.secrets = new Set(bindings.filter(({ type }) => type === "secret_text").map(({ name }) => name));
+}
+
+export function setSecrets(worker: FakeWorker, secrets: { name: string; text: string }[]): Reply {
+  for (const { name, text } of secrets) {
+    const taken = worker.versions.at(-1)?.some((each) => each.name === name);
+    if (taken) return failure(400, 10053, `Binding name '${name}' already in use.`);
+    worker.secrets.add(name);
+    worker.secretValues.set(name, text);
+  }
+  return { result: {} };
+}
+
+/** Makes a new version of the same code. The list is complete; an entry with only name and type keeps its previous value. */
+export function patchBindings(worker: FakeWorker, bindings: Binding[]): Reply {
+  const before = bindingsOf(worker);
+  const patched = bindings.map((binding) =>
+    Object.keys(binding).length > 2 ? binding : before.find(({ name }) => name === binding.name),
+  );
+  if (patched.includes(undefined)) return failure(400, 10057, "a binding is invalid: nothing to inherit");
+  store(
+    worker,
+    patched.filter((binding) => binding !== undefined),
+  );
+  return { result: { bindings: bindingsOf(worker) } };
+}
+
+/** What an upload says of its bindings, and the types of those that stay although it does not name them. */
+export interface Metadata {
+  bindings: Binding[];
+  keep_bindings?: string[];
+}
