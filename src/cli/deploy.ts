@@ -139,7 +139,7 @@ async function deploy(args: string[], io: Io): Promise<number> {
     if (added !== undefined) io.out(`${basename(target.file)} stays as it is: --dry-run.`);
   } else {
     const live = await find();
-    const serving = await live.servingIfAny();
+    let serving = await live.servingIfAny();
     // With a file of secrets, wrangler itself checks that none is missing.
     if (secretsFile === undefined) {
       requireSecrets(config.secrets?.required ?? [], serving?.secrets ?? [], typedOptions(env, options));
@@ -152,8 +152,13 @@ async function deploy(args: string[], io: Io): Promise<number> {
     addHome?.();
     if (added !== undefined) io.out(`Bound home ${home} as ${added.binding} in ${basename(target.file)}. Commit it.`);
     for (const database of databases) await migrateHome(database, { closed, older }, target, shared, io);
-    if (serving !== undefined) await carryOver(live, serving, io);
-    for (const name of closed) tellClosed(name, false, io);
+    // Migrations take a while: meanwhile somebody may have closed or added a home.
+    serving = await live.servingIfAny();
+    if (serving !== undefined) {
+      await requireSameHomes(live, serving, databases, dropped);
+      await carryOver(live, serving, io);
+      for (const name of serving.closed) tellClosed(name, false, io);
+    }
     // Kept vars are kept for ever. This one has become secrets, and would close what they open.
     const keepsList = serving?.list !== undefined && (options["keep-vars"] === true || config.keep_vars === true);
     if (keepsList) options.var = [...(options.var ?? []), `${CLOSED_LIST}:`];

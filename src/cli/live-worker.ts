@@ -11,12 +11,15 @@ export interface Serving {
   closed: string[];
   /** The homes in the var CLOSED_HOMES. Undefined when it has no such var: then a release before this one does not serve. */
   list: string[] | undefined;
-  /** The database of each home, by its id. */
+  /** The id of each home's database. */
   databases: ReadonlyMap<string, string>;
 }
 
 /** A binding, as the API returns it. */
-type Binding = { name: string; type: string; text?: string; id?: string } & Record<string, unknown>;
+type Binding = { name: string; type: string; text?: string; id?: string; database_id?: string } & Record<
+  string,
+  unknown
+>;
 
 const API = "https://api.cloudflare.com/client/v4";
 
@@ -76,9 +79,9 @@ export class LiveWorker {
     const secrets = (await this.#ask<{ name: string }[]>(`${this.#script}/secrets`)).map(({ name }) => name);
     const text = bindings.find(({ name, type }) => name === CLOSED_LIST && type === "plain_text")?.text;
     const list = text === undefined ? undefined : namesIn(text);
-    const databases = bindings.flatMap(({ name, type, id }) => {
+    const databases = bindings.flatMap(({ name, type, id, database_id = id ?? "" }) => {
       const home = type === "d1" ? homeOfBinding(name) : undefined;
-      return home === undefined ? [] : [[home, id ?? ""] as const];
+      return home === undefined ? [] : [[home, database_id] as const];
     });
     const closed = new Set([...secrets.flatMap((name) => homeOfSecret(name) ?? []), ...(list ?? [])]);
     return { secrets, closed: [...closed].sort(), list, databases: new Map(databases) };

@@ -124,6 +124,23 @@ describe("a deployment", () => {
     expect(serves("HOME_APAC")?.id).toBe(fake.databases.get("a-copy")?.uuid);
   });
 
+  it("minds what somebody closes and adds while it migrates", async () => {
+    const meanwhile = (change: () => void) => {
+      fake.refuse = (call) => {
+        if (call.endsWith("/query")) change();
+        return undefined;
+      };
+    };
+    meanwhile(() => serve(text("CLOSED_HOMES", "apac")));
+    expect((await deploy()).exitCode).toBe(0);
+    expect([isClosed(), serves("CLOSED_HOMES")]).toEqual([true, undefined]);
+    const { uuid } = fake.addDatabase("of-oc", MIGRATIONS);
+    meanwhile(() =>
+      worker().versions.push([...(worker().versions.at(-1) ?? []), { name: "HOME_OC", type: "d1", id: uuid }]),
+    );
+    expect(await refused()).toContain("serves home oc");
+  });
+
   it("of an older release than the database is refused, unless somebody says that it is older", async () => {
     for (const name of [WORKER, APAC.database_name]) fake.addDatabase(name, [...MIGRATIONS, "9999_later.sql"]);
     serve();
