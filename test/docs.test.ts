@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { ROLES } from "../src/access/role.ts";
 import { AgentSessionClient } from "../src/client/client.ts";
 import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../src/config.ts";
 import { WIRE_ERRORS } from "../src/errors.ts";
 import type { AdminCall } from "../src/http/admin/call.ts";
 import { ADMIN_CALLS } from "../src/http/admin/calls.ts";
+import { roleMeans } from "../src/http/console/parts/role-texts.ts";
 import { openApiDocument, PROMISE } from "../src/openapi/document.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../src/openapi/signature-vectors.ts";
 import { IDEMPOTENCY_SECONDS } from "../src/signed/idempotency-key.ts";
@@ -441,6 +443,15 @@ describe("the pages on the deployment", () => {
     const written = rows.map(([call, role, ofOneSite, , left]) => `| ${call} | ${role} | ${ofOneSite} | … | ${left} |`);
     expect(written.sort()).toEqual(ADMIN_CALLS.map(rowOf).sort());
     expect(table).toContain("| `GET /healthz`, no token |");
+  });
+
+  it("say what each role may do in the words of the console", () => {
+    const told = rowsOf(OPERATING.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")).filter(([role]) =>
+      /^`\w+`$/.test(role ?? ""),
+    );
+    const view = { t: (english: string, ...values: unknown[]) => english.replace("{0}", String(values[0])) };
+    const rows = ROLES.map((role) => [`\`${role}\``, roleMeans(view, role)]);
+    expect(told.filter(([role]) => rows.some(([ours]) => ours === role))).toEqual(rows);
   });
 
   it("name only those reasons in the log that the code gives", () => {

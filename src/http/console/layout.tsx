@@ -62,7 +62,7 @@ function Layout({
   const current = (here: boolean) => (here ? "page" : undefined);
   const sections = [
     ["sites", "/console", t("Sites")],
-    ...(view.hasHomes ? [["homes", "/console/homes", t("Homes")] as const] : []),
+    ["homes", "/console/homes", t("Homes")],
     ["check", "/console/signature-check", t("Signature check")],
     ["audit", "/console/audit", t("Audit log")],
     ["tokens", "/console/tokens", t("People and tokens")],

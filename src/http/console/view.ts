@@ -36,7 +36,7 @@ export interface View {
   day: (seconds: number) => string;
   /** How long ago a time is, such as `3 min ago`; a time in the future, or before yesterday's, as day and time without a year. */
   ago: (seconds: number) => string;
-  /** Whether there are several homes. With one home, pages name no homes until it is closed. */
+  /** Whether there are several homes. With one home, only the page Homes names it, until it is closed. */
   hasHomes: boolean;
   /** The homes that are closed. */
   closedHomes: ReadonlySet<string>;

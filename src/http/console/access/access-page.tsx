@@ -1,3 +1,4 @@
+import { isAtLeast, ROLES } from "../../../access/role.ts";
 import {
   endConsoleSession,
   isSessionName,
@@ -42,7 +43,11 @@ export async function accessPage(c: PageContext): Promise<Response> {
           <dt>{t("Role")}</dt>
           <dd>{roleText(view, role)}</dd>
           <dt>{t("What it may do")}</dt>
-          <dd>{roleMeans(view, role)}</dd>
+          <dd>
+            {ROLES.filter((each) => isAtLeast(role, each)).map((each) => (
+              <span class="line">{roleMeans(view, each)}</span>
+            ))}
+          </dd>
         </dl>
         <p>
           {view.may("/console/tokens", "GET") ? (

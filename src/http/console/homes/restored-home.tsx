@@ -13,6 +13,7 @@ import { Faults, Field } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import { pastedReceipts, ReceiptsField } from "./receipts-field.tsx";
 import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf } from "./reconciled.ts";
+import { RestoreSteps } from "./restore-steps.tsx";
 import { resultPage } from "./restored-result.tsx";
 
 /** Reconciles a home after D1's Time Travel restored it: the form, the question before it is done, and the result. docs/operating.md. */
@@ -84,25 +85,7 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
           </p>
         </NoticeBox>
       )}
-      <section class="card">
-        <h2>{t("In this order")}</h2>
-        <ol class="steps">
-          <li>
-            {t("Close the home:")} <code>npm run deploy -- --close {home}</code>
-          </li>
-          <li>
-            {t("Restore its database:")} <code>wrangler d1 time-travel restore</code>
-          </li>
-          <li>
-            {t(
-              "Send the form below, until no erasure is left: customers who were erased are erased again. Look at the apps that it lists.",
-            )}
-          </li>
-          <li>
-            {t("Open the home, at the time that is told then:")} <code>npm run deploy -- --open {home}</code>
-          </li>
-        </ol>
-      </section>
+      <RestoreSteps view={view} home={home} />
       <section class="card">
         <h2>{t("This home was restored")}</h2>
         <p>

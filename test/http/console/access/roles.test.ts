@@ -1,7 +1,11 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ROLES, type Role } from "../../../../src/access/role.ts";
+import { ADMIN_CALLS } from "../../../../src/http/admin/calls.ts";
 import { CONSOLE_CALLS } from "../../../../src/http/console/calls.ts";
 import { mayBy } from "../../../../src/http/console/may.ts";
+import { ownerActs } from "../../../../src/http/console/parts/role-texts.ts";
+import type { Declaration } from "../../../../src/http/operator/call.ts";
+import type { AuditAction } from "../../../../src/services/audit.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
 import { pathOf, prepared } from "../../../support/admin-calls.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
@@ -131,6 +135,16 @@ describe("what a role may", () => {
     ["owner", "/console/sites/1/2/close", "POST", false],
   ])("is told by the call: %s, %s %s", (role, path, method, may) => {
     expect(mayOf(role)(path, method)).toBe(may);
+  });
+});
+
+describe("the words for what an owner may do", () => {
+  it("tell of every row of the audit log that calls of owners leave", () => {
+    const calls: readonly Declaration[] = [...CONSOLE_CALLS, ...ADMIN_CALLS];
+    const left = calls.filter(({ role }) => role === "owner").flatMap(({ audit }) => audit as readonly AuditAction[]);
+    const told = ownerActs({ t: (english) => english }).flatMap(([, ...actions]) => actions);
+    expect(left.length).toBeGreaterThan(5);
+    expect(left.filter((action) => !told.includes(action))).toEqual([]);
   });
 });
 

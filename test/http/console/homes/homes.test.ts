@@ -6,6 +6,10 @@ import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { newToken } from "../../../support/new-token.ts";
 import { NOW, World } from "../../../support/world.ts";
 
+const [OPERATING = ""] = Object.values(
+  import.meta.glob("../../../../docs/operating.md", { query: "?raw", import: "default", eager: true }),
+);
+
 /** A signed-in visitor of a deployment with the homes `main` and `apac`, and a site. */
 async function start(home = "apac") {
   const world = await World.create({}, home);
@@ -23,7 +27,7 @@ const homeRow = (siteId: number, db = env.HOME_APAC) =>
   db.prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(siteId).first();
 
 describe("a deployment of one home", () => {
-  it("mentions no home on any page", async () => {
+  it("mentions no home on any page, but for the link to the page Homes", async () => {
     const world = await World.create({ HOME_APAC: undefined });
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;
@@ -31,8 +35,20 @@ describe("a deployment of one home", () => {
     const tabs = ["", "/sessions", "/apps", "/agents", "/audit", "/settings", "/close"].map((tab) => site + tab);
     const pages = await Promise.all(["/console/signature-check", ...tabs].map((path) => visitor.open(path)));
     for (const page of [created, await listed(visitor, world.siteId), ...pages]) {
-      expect([page.path, page.status, /\bhomes?\b/i.exec(page.text)?.[0]]).toEqual([page.path, 200, undefined]);
+      expect([page.path, page.status, /\bhomes?\b/i.exec(page.text.replace("Sites Homes ", ""))?.[0]]).toEqual([
+        page.path,
+        200,
+        undefined,
+      ]);
     }
+  });
+
+  it("leads from the bar to the steps of a restore", async () => {
+    const visitor = await ConsoleVisitor.signedIn(await World.create({ HOME_APAC: undefined }));
+    const homes = await visitor.open((await visitor.open("/console")).link("Homes"));
+    const page = await visitor.open(homes.link("It was restored… main"));
+    expect([page.status, page.heading]).toEqual([200, "Restored home main"]);
+    expect(page.text).toContain("npx wrangler d1 time-travel restore DB ");
   });
 
   it("says that its one home is closed", async () => {
@@ -235,6 +251,15 @@ describe("the page Homes", () => {
     const other = visitor.through(world.anotherIsolate(closing("apac")));
     const apac = await other.press(await other.open("/console/homes/apac/restored"), "Go on…");
     expect((await other.press(apac, "It was restored: skip now")).text).not.toContain("Which of these tokens");
+  });
+
+  it("has the steps of the docs, in their order", async () => {
+    const { visitor } = await start();
+    const [, section = ""] = OPERATING.split("\n## Restoring a home\n");
+    const steps = [...section.matchAll(/^\d\. \*\*(.+?)\.?\*\*/gm)].map(([, begins]) => begins);
+    expect(steps.length).toBeGreaterThan(5);
+    const { html } = await visitor.open("/console/homes/apac/restored");
+    expect([...html.matchAll(/<li><strong>(.+?)\.<\/strong>/g)].map(([, begins]) => begins)).toEqual(steps);
   });
 
   it.each(["", "0", "1000000001", "many"])("refuses to skip %j ids", async (lift) => {
