@@ -32,9 +32,17 @@ export const usageSchemas = {
   }),
   LastUse: exactly({
     appid,
-    last_used_at: orNull(time("The last call that a secret of the app has verified, as far as usage is kept.", TIME)),
+    last_used_at: orNull(
+      time(
+        "The last counted call that a secret of the app has verified, as far as usage is kept; null when none is. It may have been used after `complete_until`.",
+        TIME,
+      ),
+    ),
     previous_secret_used_at: orNull(
-      time("The last call that its previous secret has verified; null also without one.", TIME),
+      time(
+        "The last counted call that its previous secret has verified; null when none is counted, also without such a secret. It may have been used after `complete_until`.",
+        TIME,
+      ),
     ),
   }),
   Metrics: string("OpenMetrics 1.0, ends with `# EOF`.", {

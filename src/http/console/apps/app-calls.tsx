@@ -58,7 +58,7 @@ export function AppCallsFact(props: { view: View; siteId: number; appid: string;
     `/console/sites/${siteId}/refusals?${new URLSearchParams({ appid, ...(reason && { reason }) })}`;
   return (
     <>
-      <dt>{t("Calls in {0} days", DAYS_SHOWN)}</dt>
+      <dt>{t("Counted calls in {0} days", DAYS_SHOWN)}</dt>
       <dd>
         {calls === undefined ? (
           "–"

@@ -62,7 +62,7 @@ async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Res
               </dd>
             </>
           )}
-          <LastUsedFact view={view} uses={uses} appid={app.appid} />
+          <LastUsedFact view={view} uses={uses} app={app} />
           <AppCallsFact view={view} siteId={site.id} appid={app.appid} calls={calls} />
         </dl>
       </section>

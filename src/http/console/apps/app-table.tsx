@@ -35,7 +35,7 @@ export function AppTable(props: { view: View; siteId: number; apps: AppSummary[]
             {app.appid}
           </code>,
           <AppState view={view} app={app} />,
-          <LastUsedCell view={view} uses={uses} appid={app.appid} />,
+          <LastUsedCell view={view} uses={uses} app={app} />,
           ...(hasOverlaps
             ? [isOverlapping(app, view.now) && <Left view={view} at={app.previousExpiresAt ?? 0} />]
             : []),

@@ -1,3 +1,4 @@
+import type { AppSummary } from "../../../services/apps.ts";
 import type { Site } from "../../../services/sites.ts";
 import { type LastUse, readLastUses as readLastUsesOf } from "../../../services/usage.ts";
 import { refusalOf } from "../../faults.ts";
@@ -33,11 +34,16 @@ export async function readLastUses(c: PageContext, site: Site, appid?: string): 
   }
 }
 
+/** In place of a last use. The last half hour is not counted, so nobody can say "never". */
+function noUse({ t }: View, uses: LastUses | undefined, { createdAt }: AppSummary): string {
+  if (uses === undefined || uses.completeUntil === null) return "–";
+  return createdAt > uses.completeUntil ? t("Not counted yet") : t("No counted call");
+}
+
 /** The cell of a table of apps. */
-export function LastUsedCell({ view, uses, appid }: { view: View; uses: LastUses | undefined; appid: string }) {
-  const at = uses?.byAppid.get(appid)?.lastUsedAt ?? null;
-  if (at !== null) return <Ago view={view} at={at} />;
-  return <span class="hint">{uses === undefined || uses.completeUntil === null ? "–" : view.t("Never")}</span>;
+export function LastUsedCell({ view, uses, app }: { view: View; uses: LastUses | undefined; app: AppSummary }) {
+  const at = uses?.byAppid.get(app.appid)?.lastUsedAt ?? null;
+  return at === null ? <span class="hint">{noUse(view, uses, app)}</span> : <Ago view={view} at={at} />;
 }
 
 /** Beneath a table of apps: how far the last uses are known. */
@@ -52,16 +58,13 @@ function countedText({ t, time }: View, uses: LastUses | undefined): string {
 }
 
 /** The facts on an app's page. */
-export function LastUsedFact({ view, uses, appid }: { view: View; uses: LastUses | undefined; appid: string }) {
-  const { t } = view;
-  const at = uses?.byAppid.get(appid)?.lastUsedAt ?? null;
-  const isNever = at === null && uses !== undefined && uses.completeUntil !== null;
+export function LastUsedFact({ view, uses, app }: { view: View; uses: LastUses | undefined; app: AppSummary }) {
+  const at = uses?.byAppid.get(app.appid)?.lastUsedAt ?? null;
   return (
     <>
-      <dt>{t("Last used")}</dt>
+      <dt>{view.t("Last used")}</dt>
       <dd>
-        {at !== null && <Time view={view} at={at} />}
-        {isNever && t("Never, as far as usage is kept (400 days).")}
+        {at === null ? noUse(view, uses, app) : <Time view={view} at={at} />}
         <span class="hint line">{countedText(view, uses)}</span>
       </dd>
     </>
@@ -73,12 +76,12 @@ export function oldSecretUse({ t, time }: View, uses: LastUses | undefined, appi
   if (uses === undefined)
     return { used: t("When the old secret was last used could not be read. Try again in a moment."), counted: "" };
   const { completeUntil } = uses;
-  if (completeUntil === null)
-    return { used: t("It is not known whether the old secret is still used: no calls are counted yet."), counted: "" };
   const at = uses.byAppid.get(appid)?.previousSecretUsedAt ?? null;
   return {
     used:
-      at === null ? t("No counted call has used the old secret.") : t("The old secret was last used on {0}.", time(at)),
-    counted: t("Counted up to {0}: later calls are not known yet.", time(completeUntil)),
+      at === null
+        ? t("It is not known whether the old secret is still used: no counted call has used it.")
+        : t("The old secret was last used on {0}, as far as is counted.", time(at)),
+    counted: completeUntil === null ? "" : t("Counted up to {0}: later calls are not known yet.", time(completeUntil)),
   };
 }

@@ -23,7 +23,7 @@ export async function revokePage(c: PageContext, named: Site): Promise<Response>
     facts: (
       <>
         {facts}
-        <LastUsedFact view={view} uses={uses} appid={app.appid} />
+        <LastUsedFact view={view} uses={uses} app={app} />
       </>
     ),
     action: `${path}/revoke`,

@@ -61,7 +61,7 @@ export function RotationSteps({ view, isCounted, isBegun }: { view: View; isCoun
       <li aria-current={isBegun ? "step" : undefined}>{t("Put the new secret wherever the old one is used.")}</li>
       <li>
         {isCounted
-          ? t("See on this page that the old one is not used any more.")
+          ? t("Half an hour later, see on this page that the old one is not used any more.")
           : t("See that everything works with the new one.")}
       </li>
       <li>{t("Stop the old one, or let it end by itself.")}</li>

@@ -83,7 +83,11 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
         </div>
       )}
       <Part title={t("Calls")} href={`${path}/refusals`} all={t("Refused calls")}>
-        {usage.status === "rejected" ? <Unread view={view} /> : <UsageCard view={view} usage={usage.value} />}
+        {usage.status === "rejected" ? (
+          <Unread view={view} />
+        ) : (
+          <UsageCard view={view} usage={usage.value} site={site} />
+        )}
       </Part>
       <Part title={t("Latest sessions")} href={`${path}/sessions`} all={t("All sessions")}>
         {sessions.status === "rejected" ? (

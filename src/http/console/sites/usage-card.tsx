@@ -1,3 +1,4 @@
+import type { Site } from "../../../services/sites.ts";
 import type { View } from "../view.ts";
 import { DAYS_SHOWN, type DayOfCalls, type SiteUsage } from "./site-usage.ts";
 
@@ -9,9 +10,9 @@ const HEIGHT = 100;
 const LEAST_HEIGHT = 2.5;
 
 /** The calls of a site by days of UTC: bars, and the same numbers as a table. */
-export function UsageCard({ view, usage }: { view: View; usage: SiteUsage }) {
+export function UsageCard({ view, usage, site }: { view: View; usage: SiteUsage; site: Pick<Site, "createdAt"> }) {
   const { t } = view;
-  const { days, apps, completeUntil } = usage;
+  const { days, completeUntil } = usage;
   const number = new Intl.NumberFormat(view.language);
   const sum = (of: "accepted" | "refused" | "sessions") => days.reduce((all, day) => all + day[of], 0);
   const [accepted, refused] = [sum("accepted"), sum("refused")];
@@ -22,10 +23,10 @@ export function UsageCard({ view, usage }: { view: View; usage: SiteUsage }) {
     view.time(completeUntil),
   );
   if (accepted + refused === 0) {
-    const isNew = apps.every(({ lastUsedAt }) => lastUsedAt === null);
+    const isNew = site.createdAt > completeUntil;
     return (
       <div class="empty">
-        <p>{isNew ? t("No calls yet.") : t("No calls in the last {0} days.", DAYS_SHOWN)}</p>
+        <p>{isNew ? t("Not counted yet.") : t("No counted calls in the last {0} days.", DAYS_SHOWN)}</p>
         <p class="hint">{counted}</p>
       </div>
     );

@@ -26,14 +26,16 @@ describe.each(["main", "apac"])("the page of an app in %s", (home) => {
     world.clock.now = NOW + 1_922;
     const page = await visitor.open(app);
     expect(page.text).toContain(
-      "Calls in 14 days 2 accepted, 1 refused 1 × An agent was unknown, foreign or disabled.",
+      "Counted calls in 14 days 2 accepted, 1 refused 1 × An agent was unknown, foreign or disabled.",
     );
     const refusals = `${site}/refusals?appid=${world.appid}`;
     expect(page.link("An agent was unknown, foreign or disabled.")).toBe(`${refusals}&reason=agents_invalid`);
     expect(page.link("Refused calls of this app")).toBe(refusals);
     const other = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Unused" });
     const { appid } = await other.json<{ appid: string }>();
-    expect((await visitor.open(`${site}/apps/${appid}`)).text).toContain("Calls in 14 days 0 accepted, 0 refused");
+    expect((await visitor.open(`${site}/apps/${appid}`)).text).toContain(
+      "Counted calls in 14 days 0 accepted, 0 refused",
+    );
   });
 });
 
@@ -41,9 +43,9 @@ describe("the page of an app", () => {
   it("claims nothing of calls that are not counted yet, or cannot be read", async () => {
     const { world, visitor, app } = await start();
     const muted = visitor.through(world.anotherIsolate({ DB: withoutUsage(env.DB) }));
-    expect((await muted.open(app)).text).toContain("Calls in 14 days – Refused calls of this app");
+    expect((await muted.open(app)).text).toContain("Counted calls in 14 days – Refused calls of this app");
     await env.DB.prepare("DELETE FROM folds").run();
-    expect((await visitor.open(app)).text).toContain("Calls in 14 days – Refused calls of this app");
+    expect((await visitor.open(app)).text).toContain("Counted calls in 14 days – Refused calls of this app");
   });
 
   it("says before an app is revoked when it was last used", async () => {

@@ -31,21 +31,34 @@ async function countUntil(world: World, until: number): Promise<void> {
 describe.each(["main", "apac"])("an app of a site in %s", (home) => {
   it("shows when it was last used, in the list and on its page", async () => {
     const { world, visitor, site, app } = await start(home);
-    const page = await visitor.open(app);
-    expect(page.text).toContain("Last used Never, as far as usage is kept (400 days).");
+    const add = async (name: string) => {
+      const answer = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name });
+      return (await answer.json<{ appid: string }>()).appid;
+    };
+    const silent = await add("Silent");
     await world.chatId();
     world.clock.now = NOW + 120;
     await world.chatId();
     await countUntil(world, NOW + 120);
-    const other = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Unused" });
-    const { appid } = await other.json<{ appid: string }>();
+    const young = await add("Young");
     const list = await visitor.open(`${site}/apps`);
     const lastOf = (id: string) => list.rows.find((cells) => cells.includes(id))?.[3];
-    expect([lastOf(world.appid), lastOf(appid)]).toEqual(["32 min ago", "Never"]);
+    expect([world.appid, silent, young].map(lastOf)).toEqual(["32 min ago", "No counted call", "Not counted yet"]);
     expect(list.html).toContain('title="15 Jan 2027, 08:02:00"');
     const known = "Last uses are known up to 15 Jan 2027, 08:02: calls are counted half an hour after they came.";
     expect(list.text).toContain(known);
     expect((await visitor.open(app)).text).toContain(`Last used 15 Jan 2027, 08:02 ${known}`);
+  });
+
+  it("is not called unused while its calls of the last half hour are not counted", async () => {
+    const { world, visitor, site, app } = await start(home);
+    await world.chatId();
+    world.clock.now = NOW + 300;
+    const claims = /Never|No calls|No counted/;
+    for (const path of [app, `${app}/revoke`, `${site}/apps`, site]) {
+      const { text } = await visitor.open(path);
+      expect([path, text.includes("Not counted yet"), claims.test(text)]).toEqual([path, true, false]);
+    }
   });
 
   it("keeps the time of its last use when it is revoked", async () => {
@@ -66,7 +79,7 @@ describe.each(["main", "apac"])("the page that ends an overlap in %s", (home) =>
     world.clock.now = NOW + 600;
     await world.chatId();
     await countUntil(world, NOW + 600);
-    const used = "The old secret was last used on 15 Jan 2027, 08:00.";
+    const used = "The old secret was last used on 15 Jan 2027, 08:00, as far as is counted.";
     const counted = "Counted up to 15 Jan 2027, 08:10: later calls are not known yet.";
     for (const path of ["end-overlap", "rotate?overlap_seconds=0", "rotate?overlap_seconds=3600&ends=previous"]) {
       const page = await visitor.open(`${app}/${path}`);
@@ -84,7 +97,7 @@ describe.each(["main", "apac"])("the page that ends an overlap in %s", (home) =>
     await world.chatId();
     await countUntil(world, NOW);
     expect((await visitor.open(`${app}/end-overlap`)).text).toContain(
-      "No counted call has used the old secret. Counted up to 15 Jan 2027, 08:00: later calls are not known yet.",
+      "It is not known whether the old secret is still used: no counted call has used it. Counted up to 15 Jan 2027, 08:00: later calls are not known yet.",
     );
   });
 });
@@ -95,7 +108,7 @@ describe("the page that ends an overlap", () => {
     await rotate(world);
     await env.DB.prepare("DELETE FROM folds").run();
     const early = await visitor.open(`${app}/end-overlap`);
-    expect(early.text).toContain("It is not known whether the old secret is still used: no calls are counted yet.");
+    expect(early.text).toContain("It is not known whether the old secret is still used: no counted call has used it.");
     const muted = await visitor.through(world.anotherIsolate({ DB: withoutUsage(env.DB) })).open(`${app}/end-overlap`);
     expect(muted.text).toContain("When the old secret was last used could not be read. Try again in a moment.");
     expect((await visitor.press(muted, "The old secret stops now")).notices).toEqual(["The old secret has stopped."]);
@@ -115,6 +128,6 @@ describe("the page that ends an overlap", () => {
     await world.chatId();
     await countUntil(world, NOW);
     const page = await visitor.open(`${app}/end-overlap`, { "accept-language": "zh-CN" });
-    expect(page.text).toContain("旧密钥最近使用 旧密钥最近于 2027年1月15日 08:00 使用。");
+    expect(page.text).toContain("旧密钥最近使用 据已统计的调用，旧密钥最近于 2027年1月15日 08:00 使用。");
   });
 });

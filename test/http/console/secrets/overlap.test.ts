@@ -27,7 +27,7 @@ describe.each(["main", "apac"])("a secret of an app in %s", (home) => {
     const old = world.secret;
     world.secret = /<code id="secret">(\w+)/.exec(rotated.html)?.[1] ?? "";
     const page = await visitor.open(rotated.link("I have saved it"));
-    expect(page.text).toContain("See on this page that the old one is not used any more.");
+    expect(page.text).toContain("Half an hour later, see on this page that the old one is not used any more.");
     expect(page.text).toContain("Its last use");
     const asked = await visitor.open(page.link(STOP));
     expect(asked.heading).toBe("Stop the old secret now?");
