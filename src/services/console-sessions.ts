@@ -105,7 +105,7 @@ export async function checkConsoleSession(
 }
 
 /** To how many seconds the last use of a session is kept: a write for each page would be too many. */
-const USE_SECONDS = 300;
+export const USE_SECONDS = 300;
 
 /** The session of a row. Notes its use. */
 export async function sessionOf(

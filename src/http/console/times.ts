@@ -6,13 +6,19 @@ export function timesOf(locale: string, timeZone: string, now: number) {
   const whole = format({ dateStyle: "medium", timeStyle: "short" });
   const exact = format({ dateStyle: "medium", timeStyle: "medium" });
   const day = format({ dateStyle: "medium" });
-  const recent = format({ ...short, hour: "2-digit", minute: "2-digit" });
+  const minutes = { hour: "2-digit", minute: "2-digit" } as const;
+  const recent = format({ ...short, ...minutes });
+  const clock = format(minutes);
   const old = format({ ...short, year: "numeric" });
   const relative = once(() => new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" }));
   return {
     time: (at: number) => whole().format(at * 1000),
     exactTime: (at: number) => exact().format(at * 1000),
     day: (at: number) => day().format(at * 1000),
+    hour: (at: number) =>
+      now - at < 86_400
+        ? `${clock().format(at * 1000)}–${clock().format((at + 3_600) * 1000)}`
+        : day().format(at * 1000),
     ago(at: number): string {
       const past = now - at;
       if (past < 0 || past >= 86_400) return (Math.abs(past) < 180 * 86_400 ? recent() : old()).format(at * 1000);

@@ -5,6 +5,7 @@ import {
   listConsoleSessions,
   MOST_LISTED_SESSIONS,
   type OpenSession,
+  USE_SECONDS,
 } from "../../../services/console-sessions.ts";
 import { identityOf } from "../../operator/context.ts";
 import type { PageContext } from "../env.ts";
@@ -79,6 +80,7 @@ export async function accessPage(c: PageContext): Promise<Response> {
           ])}
           empty={t("None is open.")}
         />
+        <p class="hint">{t("A last use may be up to {0} minutes later than it says here.", USE_SECONDS / 60)}</p>
         {sessions.length === MOST_LISTED_SESSIONS && (
           <p class="hint">{t("Of more than {0}, those used last are shown.", MOST_LISTED_SESSIONS)}</p>
         )}

@@ -9,7 +9,7 @@ import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { Time } from "../parts/parts.tsx";
 import { roleText } from "../parts/role-texts.ts";
-import { ExpiryOf, nameOf, SiteOf, TOKENS_PATH } from "./token-table.tsx";
+import { ExpiryOf, LastUseOf, nameOf, SiteOf, TOKENS_PATH } from "./token-table.tsx";
 
 const idOf = (c: PageContext) => c.req.param("token_id") ?? "";
 
@@ -44,7 +44,9 @@ export async function deleteTokenPage(c: PageContext): Promise<Response> {
             <Time view={view} at={token.createdAt} />
           </dd>
           <dt>{t("Last used")}</dt>
-          <dd>{token.lastUsedAt === null ? "–" : <Time view={view} at={token.lastUsedAt} />}</dd>
+          <dd>
+            <LastUseOf view={view} token={token} />
+          </dd>
           <dt>{t("Expires")}</dt>
           <dd>
             <ExpiryOf view={view} token={token} />

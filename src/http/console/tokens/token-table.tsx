@@ -36,7 +36,7 @@ export function TokenTable({ view, tokens, empty }: { view: View; tokens: Token[
         roleText(view, token.role),
         <SiteOf view={view} token={token} />,
         <Ago view={view} at={token.createdAt} />,
-        token.lastUsedAt === null ? <span class="hint">{t("Never")}</span> : <Ago view={view} at={token.lastUsedAt} />,
+        <LastUseOf view={view} token={token} />,
         <ExpiryOf view={view} token={token} />,
         <RowMenu label={t("Actions for {0}", nameOf(token))}>
           <AskLink view={view} href={withParameter(`${TOKENS_PATH}/${token.id}/delete`, "back", here)}>
@@ -53,6 +53,11 @@ export const nameOf = ({ name, id }: Token): string => (isVisible(name) ? name :
 
 export function SiteOf({ view, token: { siteId } }: { view: View; token: Pick<Token, "siteId"> }) {
   return siteId === null ? view.t("all") : <a href={`/console/sites/${siteId}`}>{siteId}</a>;
+}
+
+/** Only the hour is stored: its start is no time at which the token was used. */
+export function LastUseOf({ view, token: { lastUsedAt } }: { view: View; token: Pick<Token, "lastUsedAt"> }) {
+  return lastUsedAt === null ? <span class="hint">{view.t("Never")}</span> : view.hour(lastUsedAt);
 }
 
 export function ExpiryOf({ view, token: { expiresAt } }: { view: View; token: Pick<Token, "expiresAt"> }) {

@@ -64,6 +64,7 @@ describe("your access", () => {
       ["Not known This session", "–", "now", "now", "Sign out This session"],
       ["Firefox, Linux", "192.0.2.0/24", "now", "1 min ago", `End ${ada}, Firefox, Linux`],
     ]);
+    expect(page.text).toContain("A last use may be up to 5 minutes later than it says here.");
     expect(page.text).not.toContain(bob);
   });
 

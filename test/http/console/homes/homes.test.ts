@@ -238,7 +238,7 @@ describe("the page Homes", () => {
     const asked = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…");
     const done = await visitor.press(asked, "It was restored: skip now");
     expect(done.text).toContain("Which of these tokens were deleted since the restored time?");
-    const row = ["viewer", String(world.siteId), "now", "1 hr ago", "never"];
+    const row = ["viewer", String(world.siteId), "now", "07:00–08:00", "never"];
     expect(done.rows.filter(([name]) => name?.startsWith("0 "))).toEqual([
       [`0 came back ${id}`, ...row, "Actions for 0 came back Delete… 0 came back"],
     ]);

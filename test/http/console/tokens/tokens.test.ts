@@ -47,7 +47,7 @@ describe("the list of tokens", () => {
   it("tells of each its name, role, site and times, and marks the expired ones", async () => {
     const { world, visitor } = await start();
     const [used, expired] = [fresh(), fresh()];
-    const first = { id: `tok_${"0".repeat(31)}1`, createdAt: NOW - DAY, lastUsedAt: NOW - 3600 };
+    const first = { id: `tok_${"0".repeat(31)}1`, createdAt: NOW - DAY, lastUsedAt: NOW };
     await newToken({ ...first, name: used, role: "viewer", siteId: world.siteId, expiresAt: NOW + 1 });
     await newToken({ id: `tok_${"0".repeat(31)}2`, name: expired, createdAt: NOW - DAY, expiresAt: NOW });
     const { rows, links } = await visitor.open(PATH);
@@ -57,7 +57,7 @@ describe("the list of tokens", () => {
         "viewer",
         String(world.siteId),
         "14 Jan, 08:00",
-        "1 hr ago",
+        "08:00–09:00",
         "15 Jan 2027, 08:00",
         `Actions for ${used} Delete… ${used}`,
       ],
@@ -167,6 +167,20 @@ describe("making a token", () => {
     const answer = await visitor.post(PATH, { name, role: "viewer", site_id: "", expires_in_days: "5" });
     expect(await answer.text()).toContain("Nothing was changed yet: look the form over and send it.");
     expect(await tokensOf(name)).toEqual([]);
+  });
+});
+
+describe("the last use of a token", () => {
+  it("is the hour that is stored, in the reader's zone, and after a day its day, also where it is asked whether to delete it", async () => {
+    const { world, visitor } = await start();
+    const { id, token } = await newToken({ name: fresh(), role: "viewer" });
+    world.clock.now = NOW + 45 * 60;
+    await statusWith(world, token);
+    visitor.cookies.set("__Host-zone", "Asia/Kolkata");
+    const old = await newToken({ name: fresh(), lastUsedAt: NOW - DAY });
+    const used = async (of: string) =>
+      /Last used (.+?) Expires/.exec((await visitor.open(`${PATH}/${of}/delete`)).text)?.[1];
+    expect([await used(id), await used(old.id)]).toEqual(["13:30–14:30", "14 Jan 2027"]);
   });
 });
 
