@@ -17,6 +17,7 @@ import {
   HIGHEST_FIRST_CHAT_ID,
   insertHomeSite,
   type KnownSite,
+  selectHighestId,
   selectHomeSite,
   updateHomeSite,
 } from "../store/home/sites.ts";
@@ -148,6 +149,26 @@ export async function siteHasEvents(ctx: ServiceContext, { site }: { site: Site 
   return found.events;
 }
 
+/**
+ * The chat_id that the next session of a site gets, and to which the site was last made to skip.
+ *
+ * @throws ServiceError `not_found` when the home does not have the site
+ */
+export async function readNextChatId(
+  ctx: ServiceContext,
+  { site }: { site: Site },
+): Promise<{ next: number; setTo: number }> {
+  const found = await selectHighestId(homeOf(ctx, site), site.id);
+  if (found === undefined) throw siteUnknown();
+  // A restored home may be older than the directory's copy.
+  const floor = Math.max(found.floor, site.firstChatId - 1);
+  return { next: Math.max(found.highest, floor) + 1, setTo: floor + 1 };
+}
+
+/** The rule that a first_chat_id breaks which is not above this id. */
+export const tooLowRule = (givenId: number): string =>
+  `must be above ${givenId}, the highest chat_id that the site has given or skipped`;
+
 /** A page of the sites that the operator sees, by id. @throws ServiceError `invalid_input` for a malformed cursor */
 export async function listSites({ config, identity }: ServiceContext, input: PageInput): Promise<Page<Site>> {
   const rows = await selectSites(config.directory, afterId(input), input.limit + 1, identity?.onlySite);
@@ -204,8 +225,7 @@ export async function changeSite(
   if (changed === undefined) throw (await selectDeletion(homeOf(ctx, site), site)) ? siteEnding() : siteUnknown();
   const { site: now, givenId } = changed;
   if (givenId !== undefined) {
-    const message = `must be above ${givenId}, the highest chat_id that the site has given or skipped`;
-    throw invalidInput([{ field: "first_chat_id", message }]);
+    throw invalidInput([{ field: "first_chat_id", message: tooLowRule(givenId) }]);
   }
   // Every copy holds the next chat id: an older copy that arrives late is dropped, and its chat id must not be lost with it.
   const copied = { name: now.name, status: now.status, revision: now.revision, retentionDays: now.retentionDays };

@@ -43,6 +43,8 @@ describe.each(SCRIPT_MODES)("an operator's walk through homes, %s", (_, javaScri
 
     await follow(page, "Settings");
     await page.getByLabel("Next chat_id").fill("6000");
+    await press(page, "Set the chat_id…");
+    expect(await heading(page)).toBe("Go on at chat_id 6000?");
     await press(page, "Set the chat_id");
     expect(await status(page)).toBe("The next chat_id was set.");
     expect((await create()).envelope.data).toEqual({ chat_id: 6000 });

@@ -60,6 +60,8 @@ export const PAGES: readonly KnownPage[] = [
   ofSite("settings", "/settings", "/settings"),
   page("settings-closed", "/sites/:site_id/settings", ({ sites }) => `${sites.closed}/settings`),
   ofSite("close", "/close", "/close"),
+  ofSite("events-off", "/events/off", "/events/off"),
+  ofSite("chat-id", "/first-chat-id", "/first-chat-id?first_chat_id=5000000"),
   ofSite("retention", "/retention", "/retention?days=365"),
   page("delete-site", "/sites/:site_id/delete", ({ sites }) => `${sites.closed}/delete`),
 

@@ -206,6 +206,15 @@ export function selectHomeSite(db: D1Database, siteId: number): Promise<HomeSite
   return drizzle(db).select().from(homeSites).where(eq(homeSites.siteId, siteId)).get();
 }
 
+/** The highest id that a site has given or skipped, and up to which it was last made to skip. */
+export function selectHighestId(
+  db: D1Database,
+  siteId: number,
+): Promise<{ highest: number; floor: number } | undefined> {
+  const columns = { highest: HIGHEST_ID.as("highest"), floor: homeSites.chatIdFloor };
+  return drizzle(db).select(columns).from(homeSites).where(eq(homeSites.siteId, siteId)).get();
+}
+
 const TABLES = [
   homeSites,
   apps,

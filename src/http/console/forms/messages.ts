@@ -26,11 +26,19 @@ export const isRefused = (form: Filled | undefined): boolean => Object.keys(form
 /** The result of a form. The page after the form shows it. */
 export type FormResult =
   | ("site" | "revoked" | "released" | "not_released" | "agent" | "agents" | "renamed" | "normal" | "disabled")
-  | ("site_renamed" | "site_opened" | "site_closed" | "first_chat_id" | "retention")
+  | (
+      | "site_renamed"
+      | "site_opened"
+      | "site_closed"
+      | "first_chat_id"
+      | "retention"
+      | "events_off"
+      | "events_off_before"
+    )
   | ("saved" | "deleted" | "sent" | "event_gone" | "webhook_ending")
   | ("overlap_ended" | "overlap_over")
   | ("session_ended" | "session_ended_before" | "token_deleted" | "token_deleted_before" | "token_not_shown")
-  | ("not_known" | "rotated_before" | "revoked_before" | "draft");
+  | ("changed_meanwhile" | "not_known" | "rotated_before" | "revoked_before" | "draft");
 
 /**
  * The address to redirect to after a form. It holds the result and a ticket: without the ticket, a forged link could show a false result.
@@ -101,6 +109,7 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     site_opened: t("The site was opened."),
     site_closed: t("The site was closed."),
     first_chat_id: t("The next chat_id was set."),
+    events_off: t("The events of this site were turned off."),
     retention: t("How long sessions are kept was changed."),
     saved: t("Saved."),
     deleted: t("Deleted."),
@@ -113,6 +122,8 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     not_known: t(
       "This form was sent before, and it is not known what came of it. It is never done twice; look here whether it was done.",
     ),
+    events_off_before: t("The events had been turned off before. Nothing was changed now."),
+    changed_meanwhile: t("Somebody else changed it meanwhile. Nothing was changed now: look at it once more."),
     session_ended_before: t("The session had ended before. Nothing was changed now."),
     token_deleted_before: t("The token had been deleted before. Nothing was changed now."),
     token_not_shown: t(

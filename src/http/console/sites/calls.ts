@@ -2,9 +2,11 @@ import { call } from "../../operator/call.ts";
 import type { ConsoleCall, PageContext } from "../env.ts";
 import { closePage } from "./close-site.tsx";
 import { deletePage, postDelete } from "./delete-site.tsx";
+import { eventsOffPage, postEventsOff } from "./events-off.tsx";
+import { chatIdPage, postChatId } from "./next-chat-id.tsx";
 import { postRetention, retentionPage } from "./retention.tsx";
 import { sitePage } from "./site-page.tsx";
-import { postClose, postEventsOff, postEventsOn, postOpen, postSettings, settingsPage } from "./site-settings.tsx";
+import { postClose, postEventsOn, postOpen, postSettings, settingsPage } from "./site-settings.tsx";
 import { postSite, sitesPage } from "./sites-page.tsx";
 import { postFinish } from "./unfinished-site.tsx";
 
@@ -22,14 +24,17 @@ export const SITES_CALLS: ConsoleCall[] = [
   call({ ...SEE, method: "get", path: "/sites/:site_id", endedToo: true, audit: [] }, sitePage),
   call({ ...CHANGE, method: "post", path: "/sites/:site_id/finish", audit: ["site.created"] }, postFinish),
   call({ ...SEE, method: "get", path: "/sites/:site_id/settings", audit: [] }, settingsPage),
+  call({ ...CHANGE, method: "post", path: "/sites/:site_id/settings", audit: ["site.renamed"] }, postSettings),
+  call({ ...CHANGE, method: "get", path: "/sites/:site_id/first-chat-id", audit: [] }, chatIdPage),
   call(
-    { ...CHANGE, method: "post", path: "/sites/:site_id/settings", audit: ["site.renamed", "site.first_chat_id_set"] },
-    postSettings,
+    { ...CHANGE, method: "post", path: "/sites/:site_id/first-chat-id", audit: ["site.first_chat_id_set"] },
+    postChatId,
   ),
   call({ ...CHANGE, method: "get", path: "/sites/:site_id/close", audit: [] }, closePage),
   call({ ...CHANGE, method: "post", path: "/sites/:site_id/close", audit: ["site.closed"] }, postClose),
   call({ ...CHANGE, method: "post", path: "/sites/:site_id/open", audit: ["site.opened"] }, postOpen),
   call({ ...CHANGE, method: "post", path: "/sites/:site_id/events/on", audit: ["site.events_on"] }, postEventsOn),
+  call({ ...CHANGE, method: "get", path: "/sites/:site_id/events/off", audit: [] }, eventsOffPage),
   call({ ...CHANGE, method: "post", path: "/sites/:site_id/events/off", audit: ["site.events_off"] }, postEventsOff),
   call({ ...OWN, method: "get", path: "/sites/:site_id/retention", audit: [] }, retentionPage),
   call({ ...OWN, method: "post", path: "/sites/:site_id/retention", audit: ["site.retention_set"] }, postRetention),

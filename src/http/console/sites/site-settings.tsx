@@ -9,7 +9,7 @@ import {
 import type { PageContext } from "../env.ts";
 import { buttonAction, entered, formAction } from "../forms/form-action.ts";
 import { doneLocation, type Filled, type FormResult, isRefused } from "../forms/messages.ts";
-import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { AskLink, Faults, Field, Form } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
@@ -18,24 +18,20 @@ import { Badge, Time } from "../parts/parts.tsx";
 import { Setting } from "../parts/setting.tsx";
 import type { View } from "../view.ts";
 import { RetentionCard, RetentionProgress } from "./retention-card.tsx";
-import { deletePath, settingsPath } from "./site-paths.ts";
+import { chatIdPath, deletePath, eventsOffPath, settingsPath } from "./site-paths.ts";
 
-/** Answers the two forms of the page: one renames the site, the other sets its next chat_id. */
+/** Answers the form that renames the site. */
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
-  const { name, first_chat_id } = form;
-  // An empty field becomes "", which the schema refuses by the field's name. Undefined would be "the form changes nothing".
-  const number = first_chat_id === undefined ? undefined : (wholeNumber(first_chat_id) ?? "");
+  const { name = "" } = form;
   return formAction(c, form, {
-    values: first_chat_id === undefined ? { name: name ?? "" } : { first_chat_id },
-    entered: entered(c.var.view, siteChangeSchema.safeParse({ name, first_chat_id: number })),
+    values: { name },
+    entered: entered(c.var.view, siteChangeSchema.safeParse({ name })),
     page: (again) => settingsPage(c, site, again),
     list: settingsPath(site),
-    work: async ({ first_chat_id: firstChatId, ...change }) => {
-      await changeSite(c.var.ctx, { site, change: { ...change, firstChatId } });
-      return firstChatId === undefined
-        ? doneLocation(c, settingsPath(site), "site_renamed")
-        : doneLocation(c, settingsPath(site), "first_chat_id", "numbers");
+    work: async ({ name }) => {
+      await changeSite(c.var.ctx, { site, change: { name } });
+      return doneLocation(c, settingsPath(site), "site_renamed");
     },
   });
 }
@@ -63,8 +59,6 @@ export const postOpen = (c: PageContext, site: Site): Promise<Response> =>
   siteButton(c, site, { status: "open" }, "site_opened");
 export const postEventsOn = (c: PageContext, site: Site): Promise<Response> =>
   siteButton(c, site, { events: true }, "saved");
-export const postEventsOff = (c: PageContext, site: Site): Promise<Response> =>
-  siteButton(c, site, { events: false }, "saved");
 
 export async function settingsPage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
   if (site.status === "creating") return c.redirect(`/console/sites/${site.id}`, 303);
@@ -106,22 +100,24 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
           )}
         >
           <p>{hasEvents ? <Badge kind="good" label={t("On")} /> : <Badge kind="off" label={t("Off")} />}</p>
-          <Form view={view} action={`/console/sites/${site.id}/events/${hasEvents ? "off" : "on"}`}>
-            {hasEvents ? (
-              <button type="submit" class="danger">
-                {t("Turn events off")}
-              </button>
-            ) : (
+          {hasEvents ? (
+            <p>
+              <AskLink view={view} href={eventsOffPath(site)}>
+                {t("Turn events off…")}
+              </AskLink>
+            </p>
+          ) : (
+            <Form view={view} action={`/console/sites/${site.id}/events/on`}>
               <button type="submit">{t("Turn events on")}</button>
-            )}
-          </Form>
+            </Form>
+          )}
         </Setting>
         <Setting
           id="numbers"
           title={t("Numbers of sessions (chat_id)")}
           text={t("The next session gets this number (chat_id), later ones count on from it. It cannot be lowered.")}
         >
-          <Form view={view} action={path}>
+          <form method="get" action={chatIdPath(site)}>
             <Field
               label={t("Next chat_id")}
               name="first_chat_id"
@@ -132,9 +128,9 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
               maxlength={16}
             />
             <button type="submit" class="plain">
-              {t("Set the chat_id")}
+              {t("Set the chat_id…")}
             </button>
-          </Form>
+          </form>
         </Setting>
         {site.status === "open" ? (
           <Setting

@@ -259,7 +259,7 @@ describe("the language switch", () => {
         "须为 1 到 900000000000000 的整数",
       ],
       [`${site}/settings`, "Rename", { Name: " " }, "名称", "至少有一个可见字符"],
-      [`${site}/settings`, "Set the chat_id", { "Next chat_id": "x" }, "下一个 chat_id", "须为 1 到 900000000000000"],
+      [`${site}/settings`, "Set the chat_id…", { "Next chat_id": "x" }, "下一个 chat_id", "须为 1 到 900000000000000"],
     ];
     for (const [path, button, fill, field, said] of cases) {
       const wrong = await visitor.press(await visitor.open(path), button, fill);

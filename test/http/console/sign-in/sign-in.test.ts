@@ -313,7 +313,7 @@ describe("a form sent after the sign-in has ended", () => {
       [`${site}/agents`, "Disable Agent 1", {}],
       [`${site}/agents/1`, "Rename", { Name: "Ana" }],
       [`${site}/settings`, "Rename", { Name: "New" }],
-      [`${site}/settings`, "Set the chat_id", { "Next chat_id": "90" }],
+      [`${site}/first-chat-id?first_chat_id=90`, "Set the chat_id", {}],
       [`${site}/close`, "Close now", {}],
       ["/console/homes/apac/restored?lift=5", "It was restored: skip now", {}],
     ];

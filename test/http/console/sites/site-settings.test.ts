@@ -95,26 +95,51 @@ describe.each([
     for (const said of ["Site closed", "Site opened"]) expect(log.text).toContain(said);
   });
 
-  it("set the next chat_id, and never to one that was already given", async () => {
+  it("set the next chat_id after a page that says how far it jumps, and never to one that was already given", async () => {
     const { world, visitor, site } = await start();
     expect(await world.chatId()).toBe(1);
     const form = await visitor.open(`${site}/settings`);
-    const page = await visitor.press(form, "Set the chat_id", { "Next chat_id": "500" });
-    expect(page.notices).toEqual(["The next chat_id was set."]);
-    expect(await world.chatId()).toBe(500);
+    const asked = await visitor.press(form, "Set the chat_id…", { "Next chat_id": "5000" });
+    expect([asked.heading, (await siteOf(world)).audit]).toEqual(["Go on at chat_id 5000?", []]);
+    expect(asked.text).toContain(
+      "Without this, the next session gets 2 With this, it gets 5000 Numbers that are never given 4,998",
+    );
+    expect((await visitor.open(asked.link("Cancel"))).path).toBe(`${site}/settings`);
+    // Sessions that are opened meanwhile change nothing about the question.
+    expect(await world.chatId()).toBe(2);
+    for (const again of [1, 2]) {
+      const page = await visitor.press(asked, "Set the chat_id");
+      expect([again, page.notices]).toEqual([again, ["The next chat_id was set."]]);
+    }
+    expect(await world.chatId()).toBe(5000);
     const before = await siteOf(world);
-    expect(before.audit).toEqual([["site.first_chat_id_set", { first_chat_id: 500, from: 1, to: 500 }]]);
-    const low = await visitor.press(form, "Set the chat_id", { "Next chat_id": "400" });
+    expect(before.audit).toEqual([["site.first_chat_id_set", { first_chat_id: 5000, from: 1, to: 5000 }]]);
+    const low = await visitor.press(form, "Set the chat_id…", { "Next chat_id": "400" });
     expect([low.status, low.link("Next chat_id"), low.value("Next chat_id")]).toEqual([400, "#first_chat_id", "400"]);
     expect(low.html).toContain(
-      '<p class="error" id="first_chat_id-error">Must be above 500, the highest chat_id that the site has given or skipped</p>',
+      '<p class="error" id="first_chat_id-error">Must be above 5000, the highest chat_id that the site has given or skipped</p>',
     );
     for (const wrong of ["", "x", "0", "1.5"]) {
-      const refused = await visitor.press(form, "Set the chat_id", { "Next chat_id": wrong });
+      const refused = await visitor.press(form, "Set the chat_id…", { "Next chat_id": wrong });
       expect([refused.status, refused.link("Next chat_id")]).toEqual([400, "#first_chat_id"]);
     }
     expect(await siteOf(world)).toEqual(before);
     expect((await visitor.open(`${site}/audit`)).text).toContain("First chat_id set");
+  });
+
+  it("ask once more for the chat_id when somebody else has set it meanwhile", async () => {
+    const { world, visitor, site } = await start();
+    const said = "Somebody else changed it meanwhile. Nothing was changed now: look at it once more.";
+    const asked = await visitor.open(`${site}/first-chat-id?first_chat_id=500`);
+    await world.admin("PATCH", `/admin/sites/${world.siteId}`, { first_chat_id: 300 });
+    const once = await visitor.press(asked, "Set the chat_id");
+    expect([once.notices, once.heading]).toEqual([[said], "Go on at chat_id 500?"]);
+    expect(once.text).toContain("the next session gets 300 With this, it gets 500 Numbers that are never given 200");
+    await world.admin("PATCH", `/admin/sites/${world.siteId}`, { first_chat_id: 900 });
+    const low = await visitor.press(once, "Set the chat_id");
+    expect([low.status, low.link("Next chat_id")]).toEqual([400, "#first_chat_id"]);
+    expect(low.text).toContain("Must be above 899");
+    expect(await world.chatId()).toBe(900);
   });
 });
 

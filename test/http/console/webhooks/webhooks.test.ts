@@ -412,24 +412,44 @@ describe("a forged form about webhooks", () => {
 });
 
 describe("the events of a site", () => {
-  it("are turned off and on in its settings, which say what that means", async () => {
+  it("are turned off after a page that says what is lost, and on in its settings", async () => {
     const { world, visitor, site } = await start();
     await newWebhook(world);
     const settings = await visitor.open(`${site}/settings`);
     expect(settings.text).toContain("While they are off, calls leave none, not even for later.");
-    const off = await visitor.press(settings, "Turn events off");
+    const asked = await visitor.open(settings.link("Turn events off…"));
+    expect([asked.heading, (await storedOf(world)).events]).toEqual(["Turn the events of this site off?", 1]);
+    expect(asked.text).toContain("Webhooks that get nothing new 1 ");
+    expect(asked.text).toContain("Calls of the meantime have no events, so they cannot be sent again or pulled.");
+    const [off, twice] = [await visitor.press(asked, "Turn off now"), await visitor.press(asked, "Turn off now")];
+    expect(twice.notices).toEqual(off.notices);
     expect([off.path.split("?")[0], off.notices, (await storedOf(world)).events]).toEqual([
       `${site}/settings`,
-      ["Saved."],
+      ["The events of this site were turned off."],
       0,
     ]);
     const list = await visitor.open(`${site}/webhooks`);
     expect(list.notices).toEqual(["The events of this site are off: its webhooks get nothing but pings."]);
     const on = await visitor.press(await visitor.open(list.link("To the settings")), "Turn events on");
-    expect([on.notices, on.has("Turn events off"), (await storedOf(world)).events]).toEqual([["Saved."], true, 1]);
+    expect([on.notices, on.links.includes(`${site}/events/off`), (await storedOf(world)).events]).toEqual([
+      ["Saved."],
+      true,
+      1,
+    ]);
     expect((await visitor.open(`${site}/webhooks`)).notices).toEqual([]);
     expect((await storedOf(world)).audit).toEqual(["site.events_off", "site.events_on"]);
     const log = await visitor.open(`${site}/audit`);
     for (const said of ["Events turned off", "Events turned on"]) expect(log.text).toContain(said);
+  });
+
+  it("that somebody else turned off meanwhile are off, and the page says that it was not by this form", async () => {
+    const { world, visitor, site } = await start();
+    await newWebhook(world);
+    const asked = await visitor.open(`${site}/events/off`);
+    await world.admin("PATCH", `/admin/sites/${world.siteId}`, { events: false });
+    const page = await visitor.press(asked, "Turn off now");
+    expect(page.notices).toEqual(["The events had been turned off before. Nothing was changed now."]);
+    expect((await storedOf(world)).audit).toEqual(["site.events_off"]);
+    expect((await visitor.open(`${site}/events/off`)).path).toBe(`${site}/settings`);
   });
 });
