@@ -79,9 +79,10 @@ export interface Config extends SignInSettings {
   replayCheckMs: number;
 }
 
-/** The configuration is wrong, so the deployment cannot serve. The message names the setting, never its value. */
+/** The configuration is wrong, so the deployment cannot serve. The message begins with the setting's name, and never holds its value. */
 export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";
+  readonly setting = this.message.split(" ", 1)[0] ?? "";
 }
 
 const ADMIN_TOKEN_MIN_LENGTH = 32;
@@ -149,9 +150,15 @@ export const alwaysStatus200 = (env: Bindings): boolean => env.ERROR_STATUS === 
 export function homeDatabase({ homes }: Pick<Config, "homes">, home: string): D1Database {
   const db = homes.get(home);
   if (db !== undefined) return db;
-  const detail = `The home ${home} has no database: bind it as ${bindingOfHome(home)}.`;
-  throw new ServiceError("unavailable", { reason: "home_unbound", detail, retryAfter: CLOSED_RETRY_SECONDS });
+  throw new ServiceError("unavailable", {
+    reason: "home_unbound",
+    detail: homeUnbound(home),
+    retryAfter: CLOSED_RETRY_SECONDS,
+  });
 }
+
+export const homeUnbound = (home: string): string =>
+  `The home ${home} has no database: bind it as ${bindingOfHome(home)}.`;
 
 /** The refusal of a call whose home is closed. */
 export const homeClosed = (home: string) =>

@@ -1,5 +1,6 @@
 import { createApp } from "./app.ts";
 import { type Bindings, type Config, readConfig } from "./config.ts";
+import { CredentialResolver } from "./credentials/resolve-credentials.ts";
 import { isJournalMessage } from "./journal/journal.ts";
 import { SESSION_EVENT_TYPES } from "./operations/index.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
@@ -10,6 +11,9 @@ import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 const SWEEP_CRON = "* * * * *";
 const PRUNE_CRON = "*/5 * * * *";
 
+/** Milliseconds for looking whether MASTER_KEY is right. */
+const CANARY_MS = 10_000;
+
 /**
  * The handlers that the platform calls, with the memory of one isolate. Code that the first signed request does not need is
  * imported when it is first used: loading costs CPU, and many isolates serve only signed calls.
@@ -19,6 +23,7 @@ const PRUNE_CRON = "*/5 * * * *";
  */
 export function createWorker(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry) {
   const app = createApp(runtime, telemetry);
+  const credentials = new CredentialResolver(runtime, telemetry);
   const journalsNotBefore = new Map<string, number>();
 
   async function runPruning(config: Config, now: number): Promise<string[]> {
@@ -38,6 +43,13 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
       ms: Math.round(runtime.elapsed() - since),
     });
     return failed;
+  }
+
+  /** Whether the master keys open what is sealed. Makes the canary that tells, when there is none. */
+  async function opensSealed(config: Config, now: number): Promise<boolean> {
+    const { keepCanary } = await import("./services/master-key.ts");
+    const answerBy = runtime.elapsed() + CANARY_MS;
+    return keepCanary({ runtime, config, credentials, now, answerBy });
   }
 
   async function runSweep(config: Config): Promise<Record<string, string>> {
@@ -64,14 +76,20 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
     },
 
     /**
-     * SWEEP_CRON sweeps overdue deliveries, PRUNE_CRON prunes expired rows, and any other cron does both. Throws when a home
-     * failed, so that Cloudflare shows the run as failed.
+     * SWEEP_CRON sweeps overdue deliveries, PRUNE_CRON prunes expired rows and looks whether MASTER_KEY is right, and any other cron
+     * does both. Throws when a home failed, MASTER_KEY is wrong or a setting is, so that Cloudflare shows the run as failed.
      */
     async scheduled({ cron, scheduledTime }, env) {
       const config = readConfig(env, telemetry);
       const unswept = cron === PRUNE_CRON ? {} : await runSweep(config);
-      const unpruned = cron === SWEEP_CRON ? [] : await runPruning(config, Math.floor(scheduledTime / 1000));
-      const failed = Object.entries({ "not swept": Object.keys(unswept), "not pruned": unpruned })
+      const now = Math.floor(scheduledTime / 1000);
+      const unopened = cron === SWEEP_CRON || (await opensSealed(config, now)) ? [] : ["MASTER_KEY does not open it"];
+      const unpruned = cron === SWEEP_CRON ? [] : await runPruning(config, now);
+      const failed = Object.entries({
+        "not swept": Object.keys(unswept),
+        "not pruned": unpruned,
+        "what is sealed": unopened,
+      })
         .filter(([, names]) => names.length > 0)
         .map(([what, names]) => `${what}: ${names.join(", ")}`);
       if (failed.length > 0) throw new Error(failed.join("; "));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { systemRuntime } from "../src/runtime.ts";
 import { readMetricFamilies } from "../src/services/metrics.ts";
 import type { ServiceContext } from "../src/services/service-context.ts";
 import { REFUSAL_REASONS } from "../src/signed/refusal-reasons.ts";
@@ -47,8 +48,8 @@ function familiesOf(by?: "site"): Promise<MetricFamily[]> {
   const site = { home: null, siteId: 1, at: null, gauges: null, counters: text };
   const statement = { bind: () => statement, all: async () => ({ results: by ? [home, site] : [home] }) };
   const directory = { prepare: () => statement };
-  const config = { directory, homes: new Map([["main", directory]]) };
-  return readMetricFamilies({ config, now: 1 } as unknown as ServiceContext, { by });
+  const config = { directory, homes: new Map([["main", directory]]), closedHomes: new Set() };
+  return readMetricFamilies({ config, now: 1, runtime: systemRuntime } as unknown as ServiceContext, { by });
 }
 
 /** A label; of a gauge with its values. */
@@ -107,7 +108,7 @@ describe("the alerts", () => {
     );
     for (const [, name] of fileOf("alerts.yml").matchAll(/- alert: (\w+)$/gm)) {
       expect(quiet).toContain(`alertname: ${name} }`);
-      expect(loud).toMatch(new RegExp(`alertname: ${name}\n +exp_alerts:`));
+      expect(loud + fileOf("alerts-of-days.test.yml")).toMatch(new RegExp(`alertname: ${name}\n +exp_alerts:`));
     }
   });
 });

@@ -86,6 +86,9 @@ export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, s
 /** The start of every secret that is sealed with the current master key. */
 export const sealMark = (keyring: Keyring): string => `v2.${keyring.sealing.id}.`;
 
+/** The starts of all secrets that the keyring may open. */
+export const sealMarks = (keyring: Keyring): string[] => [...keyring.byId.keys()].map((id) => `v2.${id}.`);
+
 /** An app is named by its appid alone. The blanks in the other names keep them apart, because no appid holds one. */
 function nameOf(owner: SecretOwner): string {
   if ("webhookId" in owner) return `webhook ${owner.webhookId}`;

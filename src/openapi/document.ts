@@ -11,51 +11,81 @@ import { tokenSchemas } from "./token-schemas.ts";
 import { usageSchemas } from "./usage-schemas.ts";
 import { webhookSchemas } from "./webhook-schemas.ts";
 
-const STATES = ["ok", "down"];
+const HOME_STATES = ["ok", "closed", "down"];
+const PART_STATES = ["ok", "off", "down"];
+const VERSION = string("The version that serves: that of its package.json.");
+const FAULT = string("What an operator can mend, in a sentence. There only while there is something.");
 
-const health = (status: string[], directory: string) =>
-  exactly({
-    status: string("`degraded` when KV or a home beside `main` does not answer, `down` when the directory does not.", {
-      enum: status,
-    }),
-    directory: string("The database that knows the sites and apps.", { const: directory }),
-    homes: {
-      type: "object",
-      description: "The databases of the sites, by the names of the homes. `main` is in the directory's own.",
-      properties: { main: string("The home in the directory's database.", { const: directory }) },
-      required: ["main"],
-      additionalProperties: string("Another home.", { enum: STATES }),
+const health = (status: string[], directory: string[], more: object, required: string[]) =>
+  exactly(
+    {
+      status: string(
+        "`degraded` when something is down, closed or wrong, and the directory answers; `down` when it does not. What is `off` is as it should be.",
+        { enum: status },
+      ),
+      version: VERSION,
+      directory: string("The database that knows the sites and apps.", { enum: directory }),
+      homes: {
+        type: "object",
+        description:
+          "The databases of the sites, by the names of the homes: those that are bound, and those that sites name. `main` is in the directory's own. `closed`: an operator closed it. `down`: it does not answer, is not migrated, or is not bound.",
+        properties: { main: string("The home in the directory's database.", { enum: HOME_STATES }) },
+        required: ["main"],
+        additionalProperties: string("Another home.", { enum: HOME_STATES }),
+      },
+      kv: string("The worse of the two namespaces; `off` when one is not bound.", { enum: PART_STATES }),
+      queues: string("The worse of the two queues; `off` when one is not bound.", { enum: PART_STATES }),
+      master_key: string(
+        "`down` when MASTER_KEY does not open what is sealed, or the directory does not answer; `off` while nothing is sealed.",
+        { enum: PART_STATES },
+      ),
+      fault: FAULT,
+      ...more,
     },
-    kv: string("The worse of the two namespaces; `down` also when one is not bound.", { enum: STATES }),
-  });
+    { required },
+  );
 
-const healthPaths = {
+const WHOLE = ["status", "version", "directory", "homes", "kv", "queues", "master_key"];
+const SETTING = string(
+  "The setting that is wrong. Its value is never told. There in place of the states of the parts.",
+);
+
+const healthPathsOf = (version: string) => ({
   "/healthz": {
     get: {
       tags: ["Health"],
       security: [],
       operationId: "health",
       summary: "Is it well?",
-      description: "Asks every database and KV, at most every 5 s in an isolate. Needs no token.",
+      description:
+        "Asks every database, KV, the queues and the master key, at most every 5 s in an isolate. Needs no token.",
       responses: {
         200: {
           description: "It serves, perhaps not every home.",
           headers: header("x-request-id"),
           content: {
             "application/json": {
-              schema: health(["ok", "degraded"], "ok"),
-              example: { status: "ok", directory: "ok", homes: { main: "ok", apac: "ok" }, kv: "ok" },
+              schema: health(["ok", "degraded"], ["ok"], {}, WHOLE),
+              example: {
+                status: "ok",
+                version,
+                directory: "ok",
+                homes: { main: "ok", apac: "ok" },
+                kv: "ok",
+                queues: "ok",
+                master_key: "ok",
+              },
             },
           },
         },
         503: {
           description:
-            "The directory does not answer. Apps that a cache knows are served all the same, when their home answers.",
+            "The directory does not answer: apps that a cache knows are served all the same, when their home answers. Or a setting is wrong: then nothing is served.",
           headers: header("x-request-id"),
           content: {
             "application/json": {
-              schema: health(["down"], "down"),
-              example: { status: "down", directory: "down", homes: { main: "down", apac: "ok" }, kv: "ok" },
+              schema: health(["down"], ["down"], { setting: SETTING }, ["status", "version"]),
+              example: { status: "down", version, setting: "MASTER_KEY", fault: "MASTER_KEY is not set" },
             },
           },
         },
@@ -63,7 +93,7 @@ const healthPaths = {
       },
     },
   },
-};
+});
 
 /** What an answer promises. docs/retrying.md says it in the same words, which test/docs.test.ts compares. */
 export const PROMISE =
@@ -105,7 +135,7 @@ export function openApiDocument(version: string) {
       },
       { name: "Health", description: "For monitors." },
     ],
-    paths: { ...signedPaths, ...adminPaths, ...healthPaths },
+    paths: { ...signedPaths, ...adminPaths, ...healthPathsOf(version) },
     webhooks: eventWebhooks,
     components: {
       securitySchemes,

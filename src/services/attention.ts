@@ -8,34 +8,35 @@ import {
   type TroubledWebhook,
 } from "../store/home/attention.ts";
 import { askHomes } from "./ask-homes.ts";
+import type { HomeTrouble } from "./health.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { TROUBLE_SECONDS } from "./webhooks.ts";
 
 export type { RisenReason, RunningOverlap, TroubledWebhook } from "../store/home/attention.ts";
 
 /** Pages that show this beside other things wait no longer for it. */
-const LIMIT_MS = 1_000;
+export const LIMIT_MS = 1_000;
 
 /** What of some sites needs an operator. Each list begins with the most urgent. */
 export interface Attention {
   webhooks: TroubledWebhook[];
   overlaps: RunningOverlap[];
   risen: RisenReason[];
-  /** Homes of these sites that did not answer in time, or are not bound: what is in them is not known. */
-  homesDown: string[];
+  /** Homes of these sites that are closed, not bound, or did not answer in time. What is in the latter two is not known. */
+  homes: [home: string, trouble: HomeTrouble][];
   /** Other homes, of which the refused calls alone could not be read in time. */
   notCompared: string[];
 }
 
 /**
- * What of these sites needs an operator. Asks each home twice at the same time, and waits a second at most. Closed homes are not asked:
- * an operator has closed them.
+ * What of these sites needs an operator. Asks each home twice at the same time, and waits a second at most. A closed home is asked too:
+ * its webhooks fail as others do.
  */
 export async function readAttention(ctx: ServiceContext, sites: readonly Site[]): Promise<Attention> {
   const { config, now, runtime } = ctx;
   const byHome = new Map<string, number[]>();
   for (const { id, home, status } of sites) {
-    if (!["open", "closed"].includes(status) || config.closedHomes.has(home)) continue;
+    if (!["open", "closed"].includes(status)) continue;
     byHome.set(home, [...(byHome.get(home) ?? []), id]);
   }
   const homes = [...config.homes].filter(([home]) => byHome.has(home));
@@ -49,12 +50,19 @@ export async function readAttention(ctx: ServiceContext, sites: readonly Site[])
     ask(selectRisenReasons),
   ]);
   const found = [...troubles.answers.values()];
-  const unbound = [...byHome.keys()].filter((home) => !config.homes.has(home));
+  const troubleOf = (home: string): HomeTrouble | undefined => {
+    if (!config.homes.has(home)) return "unbound";
+    if (config.closedHomes.has(home)) return "closed";
+    return troubles.down.includes(home) ? "silent" : undefined;
+  };
   return {
     webhooks: found.flatMap(([webhooks]) => webhooks).sort((a, b) => rank(a) - rank(b) || b.since - a.since),
     overlaps: found.flatMap(([, overlaps]) => overlaps).sort((a, b) => a.endsAt - b.endsAt),
     risen: [...risen.answers.values()].flat().sort((a, b) => b.count - a.count),
-    homesDown: [...troubles.down, ...unbound],
+    homes: [...byHome.keys()].flatMap((home) => {
+      const trouble = troubleOf(home);
+      return trouble === undefined ? [] : [[home, trouble]];
+    }),
     notCompared: risen.down.filter((home) => !troubles.down.includes(home)),
   };
 }

@@ -8,8 +8,9 @@ import {
 } from "../store/directory/customer-hash-keys.ts";
 import { type KeptHashKey, readHashKeys, writeHashKey } from "../store/kv-erasures.ts";
 import { withRetries } from "../store/run-batch.ts";
+import { haveOtherSeals } from "./other-seals.ts";
 import { fromKv } from "./remember-floors.ts";
-import { keyringOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
+import { keyringOf, requireOpenDirectory, type ServiceContext, type Tools } from "./service-context.ts";
 
 /**
  * Hashes of customers' external ids, for logs that outlive the customer. They are keyed: without the key nobody can try ids until one
@@ -28,9 +29,9 @@ const ownerOf = (id: string) => ({ siteId: 0, version: id, purpose: "customer ha
  * restore may take it from the directory.
  *
  * @throws ServiceError `unavailable` when the directory is closed, or it or KV does not answer; with the reason `hash_key_unopened`,
- *   when there is a key that no master key here opens
+ *   when no master key here opens the key that there is, or an app's secret before the first key is drawn
  */
-export async function customerHasher(ctx: ServiceContext): Promise<Hasher> {
+export async function customerHasher(ctx: Tools): Promise<Hasher> {
   requireOpenDirectory(ctx);
   const keyring = await keyringOf(ctx);
   const stored = async () => {
@@ -52,7 +53,7 @@ const unopened = () =>
   new ServiceError("unavailable", {
     reason: "hash_key_unopened",
     detail:
-      "No MASTER_KEY here opens the key of customers' hashes. Send it again when a new MASTER_KEY is deployed everywhere.",
+      "No MASTER_KEY here opens the key of customers' hashes, or all apps. Send it again when a new MASTER_KEY is deployed everywhere.",
     retryAfter: 30,
   });
 
@@ -86,7 +87,7 @@ export async function hashCheck(ctx: ServiceContext): Promise<HashCheck> {
  * A restored directory gets its key back from KV; otherwise a key is drawn. While there is a key that does not open, none is drawn: a
  * new MASTER_KEY may not have reached this isolate yet.
  */
-async function storeKey(ctx: ServiceContext, keyring: Keyring, known: number): Promise<void> {
+async function storeKey(ctx: Tools, keyring: Keyring, known: number): Promise<void> {
   const { runtime, config, now } = ctx;
   const askKv = fromKv(ctx);
   const insert = (row: HashKeyRow) =>
@@ -94,14 +95,15 @@ async function storeKey(ctx: ServiceContext, keyring: Keyring, known: number): P
   const kept = await readHashKeys(config.credentials, askKv);
   const opened = await firstOpened(keyring, kept);
   if (opened !== undefined) return insert({ ...opened.row, keptAt: now });
-  if (known + kept.length > 0) throw unopened();
+  // A key that a wrong MASTER_KEY has sealed would be lost with it.
+  if (known + kept.length > 0 || (await haveOtherSeals(ctx, ctx.answerBy)) === true) throw unopened();
   const id = runtime.bytes(4).toHex();
   const sealed = await seal(runtime, keyring, ownerOf(id), "current", runtime.bytes(32).toHex());
   await insert({ id, sealed, createdAt: now, keptAt: null });
 }
 
 /** Gives KV its copy. Without KV, the key is in the directory alone. */
-async function keepKey(ctx: ServiceContext, row: HashKeyRow): Promise<void> {
+async function keepKey(ctx: Tools, row: HashKeyRow): Promise<void> {
   const { runtime, config, now, answerBy } = ctx;
   if (config.credentials === undefined) return;
   await fromKv(ctx)(() => writeHashKey(config.credentials, row));
@@ -146,7 +148,7 @@ async function secretOf(keyring: Keyring, { id, sealed }: KeptHashKey): Promise<
 }
 
 /** The first key that opens, with its hasher. */
-async function firstOpened<Row extends KeptHashKey>(
+export async function firstOpened<Row extends KeptHashKey>(
   keyring: Keyring,
   rows: Row[],
 ): Promise<{ row: Row; hasher: Hasher } | undefined> {

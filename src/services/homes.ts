@@ -4,7 +4,7 @@ import { MAIN_HOME } from "../homes.ts";
 import { NONCE_SECONDS } from "../signed/kv-nonces.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../store/copy-sites.ts";
 import { countSitesByHome } from "../store/directory/sites.ts";
-import { probeHome } from "../store/home/sites.ts";
+import { probeHome } from "../store/home/probe.ts";
 import { readFloors, writeReconciledFloors } from "../store/kv-floors.ts";
 import {
   keepInDirectory,

@@ -3,6 +3,7 @@ import { selectMetrics } from "../store/directory/metrics.ts";
 import type { Counter, Gauges } from "../store/home/metrics.ts";
 import { PING } from "../store/schema.ts";
 import type { MetricFamily, Sample } from "../telemetry/openmetrics.ts";
+import { PART_STATES, PARTS, type Parts, readParts } from "./health.ts";
 import { OPERATIONS, REFUSAL_REASONS, wireNameOf } from "./journal.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { outcomeName } from "./usage.ts";
@@ -30,7 +31,8 @@ const KNOWN = {
 };
 
 /**
- * What a scraper reads, from the directory alone: so a home that is silent delays no scrape, and what it said last stands.
+ * What a scraper reads. What the homes said last stands in the directory: so a home that is silent delays no scrape. KV, the queues and
+ * the master key are asked now, for two seconds at most.
  *
  * @param input `by`: `site` gives the counters of calls and events for each site, and those of calls for each app
  */
@@ -38,15 +40,26 @@ export async function readMetricFamilies(
   ctx: ServiceContext,
   { by }: { by?: "site" | undefined },
 ): Promise<MetricFamily[]> {
-  const { homes, sites } = await selectMetrics(ctx.config.directory, by === "site");
+  const { directory, homes: bound, closedHomes } = ctx.config;
+  const [{ homes, sites }, parts] = await Promise.all([selectMetrics(directory, by === "site"), readParts(ctx)]);
   const whole = homes.flatMap(({ counters }) => counters);
   const ofSites = [...sites].flatMap(([siteId, counters]) => counters.map((each) => ({ ...each, siteId })));
   const known = new Map(homes.map((each) => [each.home, each]));
   // Homes that are bound no more are not asked any more, so nothing is new of them; but what they counted still counts.
-  const said = [...ctx.config.homes.keys()].map((home) => ({ home, ...known.get(home) }));
+  const said = [...bound.keys()].map((home) => ({ home, isClosed: closedHomes.has(home), ...known.get(home) }));
   const shown = by === "site" ? { of: ofSites, known: undefined } : { of: whole, known: KNOWN };
-  return [...counterFamilies(whole, shown), ...gaugeFamilies(said, ctx.now)];
+  return [...counterFamilies(whole, shown), ...gaugeFamilies(said, ctx.now), partFamily(parts)];
 }
+
+/** A series for each state, so that an alert sees a part change from one to another. */
+const partFamily = (parts: Parts): MetricFamily => ({
+  name: "agent_session_part_state",
+  type: "gauge",
+  help: "1 for the state that a part is in, 0 for the others.",
+  samples: PARTS.flatMap((part) =>
+    PART_STATES.map((state) => ({ labels: { part, state }, value: Number(parts[part] === state) })),
+  ),
+});
 
 function counterFamilies(
   whole: readonly Counted[],
@@ -127,6 +140,7 @@ function sums(
 /** A home that is bound, with what it said last. Without `at` it has said nothing yet. */
 interface Said {
   home: string;
+  isClosed: boolean;
   at?: number;
   gauges?: Gauges;
 }
@@ -183,6 +197,11 @@ function gaugeFamilies(homes: readonly Said[], now: number): MetricFamily[] {
       "Seconds since the home last answered the cron; +Inf when it never has.",
       homes.map(({ home, at }) => ({ labels: { home }, value: at === undefined ? Infinity : Math.max(0, now - at) })),
       "seconds",
+    ),
+    gauge(
+      "closed",
+      "1 while an operator has closed the home, 0 otherwise.",
+      homes.map(({ home, isClosed }) => ({ labels: { home }, value: Number(isClosed) })),
     ),
     gauge(
       "observed_timestamp_seconds",

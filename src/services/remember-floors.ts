@@ -6,7 +6,7 @@ import type { ServiceContext } from "./service-context.ts";
 
 /** Reads or writes KV within 3 s. A restore of D1 does not undo what KV holds. */
 export const fromKv =
-  ({ runtime }: ServiceContext): AskKv =>
+  ({ runtime }: Pick<ServiceContext, "runtime">): AskKv =>
   async (ask) => {
     const silent = (cause?: unknown) =>
       new ServiceError("unavailable", {

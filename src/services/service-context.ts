@@ -58,7 +58,11 @@ export function requireRole({ identity }: ServiceContext, role: Role): void {
   if (identity === undefined || !isAtLeast(identity.role, role)) throw roleTooLow(role, identity?.role ?? "viewer");
 }
 
-export const keyringOf = ({ credentials, config }: ServiceContext): Promise<Keyring> => credentials.keyring(config);
+/** What also the cron has, for services that no operator asks for. */
+export type Tools = Pick<ServiceContext, "runtime" | "config" | "credentials" | "now" | "answerBy">;
+
+export const keyringOf = ({ credentials, config }: Pick<Tools, "credentials" | "config">): Promise<Keyring> =>
+  credentials.keyring(config);
 
 /**
  * The database of a site's own data.
@@ -78,7 +82,7 @@ export function homeOf({ config }: ServiceContext, { home, status }: Pick<Site, 
  *
  * @throws ServiceError `unavailable`, reason `home_closed`
  */
-export function requireOpenDirectory({ config }: ServiceContext): void {
+export function requireOpenDirectory({ config }: Pick<Tools, "config">): void {
   if (config.closedHomes.has(MAIN_HOME)) throw new ServiceError("unavailable", homeClosed(MAIN_HOME));
 }
 

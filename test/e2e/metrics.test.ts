@@ -85,7 +85,7 @@ describe.skipIf(missing.length > 0)("the files for Prometheus", () => {
   });
 
   it("raise their alerts when they should, and not before", () => {
-    expect(promtool(["test", "rules", "alerts.test.yml"])).toMatchObject({ status: 0 });
+    expect(promtool(["test", "rules", "alerts.test.yml", "alerts-of-days.test.yml"])).toMatchObject({ status: 0 });
   });
 });
 

@@ -159,7 +159,7 @@ describe("an operator, while apac does not answer", () => {
     const health = await world.fetch(new Request("http://worker/healthz"));
     expect([health.status, await health.json()]).toEqual([
       200,
-      { status: "degraded", directory: "ok", homes: { main: "ok", apac: "down" }, kv: "ok" },
+      expect.objectContaining({ status: "degraded", directory: "ok", homes: { main: "ok", apac: "down" } }),
     ]);
     expect((await call(world, "GET", "/admin/audit")).body).toMatchObject({ homes_down: ["apac"] });
     expect((await call(world, "POST", "/admin/reseal")).body).toMatchObject({ homes_down: ["apac"] });

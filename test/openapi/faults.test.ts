@@ -1,13 +1,15 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { version } from "../../package.json";
 import { openApiDocument } from "../../src/openapi/document.ts";
+import { Isolate } from "../support/isolate.ts";
 import { replacing } from "../support/replacing.ts";
 import { SIGNED_ROUTES } from "../support/signed-routes.ts";
 import { World } from "../support/world.ts";
 
 /** The answers of openapi.json that need a database which does not answer; test/e2e/openapi.test.ts has the others. */
 
-const document = openApiDocument("1.0.0");
+const document = openApiDocument(version);
 const { responses } = document.components;
 const lost = () => Promise.reject(new Error("D1_ERROR: Network connection lost."));
 const silent = replacing(env.DB, {
@@ -75,8 +77,7 @@ test("the audit log answers with the entries of the other homes, as documented",
   expect(document.components.schemas.AuditPage?.required).toContain("homes_down");
 });
 
-test("health answers the documented 503 when the directory is lost", async () => {
-  const world = await World.create({ DB: silent });
-  const answer = await world.fetch(new Request("http://worker/healthz"));
+test("health answers the documented 503 when a setting is wrong", async () => {
+  const answer = await new Isolate({ MASTER_KEY: undefined }).fetch(new Request("http://worker/healthz"));
   expect([answer.status, await answer.json()]).toEqual([503, exampleOf(document.paths["/healthz"].get.responses[503])]);
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { askHomes } from "../../src/services/ask-homes.ts";
-import { probeHome } from "../../src/store/home/sites.ts";
+import { probeHome } from "../../src/store/home/probe.ts";
 import type { Faults } from "../support/faulty-bindings.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
 import { contextAt } from "../support/service-context.ts";

@@ -154,16 +154,26 @@ describe("the homes of the sites", () => {
     const read = (bindings: Parameters<typeof contextAt>[1], apacSite = apac.site) =>
       readAttention(contextAt(NOW, bindings), [main.site, apacSite]);
     const siteIds = ({ webhooks }: Awaited<ReturnType<typeof read>>) => webhooks.map(({ siteId }) => siteId);
-    for (const found of [
-      await read({ HOME_APAC: downDb(env.HOME_APAC) }),
-      await read({ HOME_APAC: env.UNMIGRATED }),
-      await read({ HOME_APAC: undefined }),
-    ]) {
-      expect([siteIds(found), found.homesDown, found.notCompared]).toEqual([[main.site.id], ["apac"], []]);
+    for (const [bindings, trouble] of [
+      [{ HOME_APAC: downDb(env.HOME_APAC) }, "silent"],
+      [{ HOME_APAC: env.UNMIGRATED }, "silent"],
+      [{ HOME_APAC: undefined }, "unbound"],
+      [{ HOME_APAC: downDb(env.HOME_APAC), ...closing("apac") }, "closed"],
+    ] as const) {
+      const found = await read(bindings);
+      expect([siteIds(found), found.homes]).toEqual([[main.site.id], [["apac", trouble]]]);
+      expect(found.notCompared).toEqual([]);
     }
-    const closed = await read(closing("apac"));
-    expect([siteIds(closed), closed.homesDown]).toEqual([[main.site.id], []]);
     const unfinished = await read({}, { ...apac.site, status: "creating" });
-    expect([siteIds(unfinished), unfinished.homesDown]).toEqual([[main.site.id], []]);
+    expect([siteIds(unfinished), unfinished.homes]).toEqual([[main.site.id], []]);
+  });
+
+  it("are asked while they are closed: what fails there does not vanish", async () => {
+    for (const home of ["main", "apac"]) {
+      const { world, site } = await start(home);
+      await newWebhook(world, GONE);
+      const { webhooks, homes } = await readAttention(contextAt(NOW, closing(home)), [site]);
+      expect([webhooks.map(({ siteId }) => siteId), homes]).toEqual([[site.id], [[home, "closed"]]]);
+    }
   });
 });

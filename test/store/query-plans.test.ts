@@ -191,10 +191,13 @@ async function operated(act: (ctx: ServiceContext, world: World) => Promise<unkn
 
 /** Small tables that rare operators' calls may read as a whole: one row for each site, app, home or token. */
 const READ_WHOLE =
-  /^SCAN (admin_tokens|home_sites|site_deletions|sites|apps|app_routes|webhooks|customer_hash_keys|sqlite_master)( USING .*)?$/;
+  /^SCAN (admin_tokens|home_sites|site_deletions|sites|apps|app_routes|webhooks|customer_hash_keys)( USING .*)?$/;
+
+/** The probe of a home names all tables, and reads no row: test/store/probe.test.ts. */
+const isProbe = ({ sql }: Bound) => sql.includes(" WHERE 0)");
 
 const scansOf = async (statements: Bound[]) =>
-  (await Promise.all(statements.map(planOf)))
+  (await Promise.all(statements.filter((each) => !isProbe(each)).map(planOf)))
     .flat()
     .filter((step) => step.startsWith("SCAN") && !NOT_STORED.test(step));
 
@@ -290,7 +293,7 @@ describe("the query plans of operators' calls", () => {
   it.each<[string, string[], (ctx: ServiceContext, world: World) => Promise<unknown>]>([
     // app_routes is read for a foreign key only, and never in fact: see the next test.
     ["create a site", ["app_routes", "sites"], (ctx) => createSite(ctx, { name: "New", home: "apac", firstChatId: 1 })],
-    ["list homes", ["sites", "sqlite_master"], (ctx) => listHomes(ctx)],
+    ["list homes", ["sites"], (ctx) => listHomes(ctx)],
     ["re-seal", ["apps", "customer_hash_keys", "webhooks"], (ctx) => resealSecrets(ctx)],
     [
       "reconcile the home apac",

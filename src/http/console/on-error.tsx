@@ -1,4 +1,5 @@
 import { ROLES } from "../../access/role.ts";
+import { ConfigurationError } from "../../config.ts";
 import { STATUS_OF } from "../../errors.ts";
 import { refusalOf, silentHome } from "../faults.ts";
 import type { PageContext } from "./env.ts";
@@ -32,6 +33,11 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
     ),
   ];
   const reasons: Record<string, [string, string]> = {
+    // The message of a ConfigurationError names a setting and never its value: /healthz says the same.
+    configuration: [
+      t("A setting of the deployment is wrong"),
+      context.cause instanceof ConfigurationError ? context.cause.message : "",
+    ],
     home_unbound: [
       t("The home {0} has no database", c.var.trace.home),
       t("No database is bound for it, so its sites stop. Those of other homes go on."),

@@ -1,6 +1,7 @@
 import { and, desc, eq, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { customerHashKeys } from "../erasure-schema.ts";
+import { appRoutes } from "../schema.ts";
 
 /** A key as stored. */
 export type HashKeyRow = typeof customerHashKeys.$inferSelect;
@@ -9,6 +10,20 @@ export type HashKeyRow = typeof customerHashKeys.$inferSelect;
 export function selectHashKeys(directory: D1Database): Promise<HashKeyRow[]> {
   const { createdAt, id } = customerHashKeys;
   return drizzle(directory).select().from(customerHashKeys).orderBy(desc(createdAt), desc(id)).all();
+}
+
+/** The same, and whether an appid is in use or reserved, in one statement. */
+export async function selectCanary(directory: D1Database): Promise<{ keys: HashKeyRow[]; hasApps: boolean }> {
+  const { id, sealed, createdAt, keptAt } = customerHashKeys;
+  const rows = await drizzle(directory).all<
+    { hasApps: number } & { [Name in keyof HashKeyRow]: HashKeyRow[Name] | null }
+  >(
+    sql`SELECT any_app.has AS hasApps, ${id} AS id, ${sealed} AS sealed, ${createdAt} AS createdAt, ${keptAt} AS keptAt
+      FROM (SELECT EXISTS (SELECT 1 FROM ${appRoutes}) AS has) AS any_app LEFT JOIN ${customerHashKeys} ON true
+      ORDER BY ${createdAt} DESC, ${id} DESC`,
+  );
+  const keys = rows.filter((row): row is { hasApps: number } & HashKeyRow => row.id !== null);
+  return { keys, hasApps: rows[0]?.hasApps === 1 };
 }
 
 /** Stores a key, unless the directory has other keys than `known` by now: then another call has stored one. */

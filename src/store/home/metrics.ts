@@ -3,6 +3,7 @@ import { deliveries, homeSites, type SITE_STATUSES, webhooks } from "../schema.t
 import { type Statement, statement } from "../statement.ts";
 import { counters, folds, WHOLE_HOME } from "../usage-schema.ts";
 import { FOLD } from "./folds.ts";
+import { ALL_NAMES } from "./probe.ts";
 
 /** What a home says of itself for the metrics. */
 
@@ -72,6 +73,7 @@ const firstOf = (
 const sitesThatAre = (status: (typeof SITE_STATUSES)[number]) =>
   sql`(SELECT count(*) FROM ${homeSites} WHERE ${homeSites.status} = ${sql.raw(`'${status}'`)})`;
 
+/** A home that is not migrated gives no gauges, so that it counts as silent. */
 const selectGauges: Statement<{ prunedUntil: number }> = statement(
   (v) => sql`SELECT ${sitesThatAre("open")} AS openSites, ${sitesThatAre("closed")} AS closedSites,
       pending.deliveries AS pending, pending.oldest AS oldestPendingAt,
@@ -79,7 +81,7 @@ const selectGauges: Statement<{ prunedUntil: number }> = statement(
       (SELECT count(*) FROM ${webhooks} WHERE ${webhooks.status} = 'enabled' AND ${webhooks.failingSince} IS NOT NULL) AS failing,
       (SELECT count(*) FROM ${webhooks} WHERE ${webhooks.status} = 'disabled') AS disabled,
       (SELECT max(0, ${v.prunedUntil} - ${folds.noncesUntil}) FROM ${folds}) AS pruneLag, (SELECT ${folds.refusalsUntil} FROM ${folds}) AS completeUntil
-    FROM (SELECT count(*) AS deliveries, min(at) AS oldest FROM ${firstOf("pending", "deliveries_due")}) AS pending`,
+    FROM (SELECT count(*) AS deliveries, min(at) AS oldest FROM ${firstOf("pending", "deliveries_due")}) AS pending, (${ALL_NAMES})`,
 );
 
 const bump: Statement<{ known: number }> = statement(

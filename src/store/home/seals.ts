@@ -1,4 +1,4 @@
-import { and, asc, eq, or, sql } from "drizzle-orm";
+import { and, asc, eq, isNull, notInArray, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { type Author, auditedBy } from "../audit.ts";
@@ -60,6 +60,13 @@ export async function countSealedOtherwise(db: D1Database, mark: string): Promis
     .from(webhooks);
   const secrets = sql<number>`${count(apps.secret)} + ${count(apps.previousSecret)} + ${ofWebhooks}`;
   return (await store.select({ secrets }).from(apps).get())?.secrets ?? 0;
+}
+
+/** Whether an app that is not revoked has a secret that is sealed with none of the keys that `marks` name. All marks are equally long. */
+export async function hasOtherSeal(db: D1Database, marks: readonly string[]): Promise<boolean> {
+  const mark = sql`substr(${apps.secret}, 1, length(${marks[0]}))`;
+  const others = and(isNull(apps.revokedAt), notInArray(mark, [...marks]));
+  return (await drizzle(db).select({ appid: apps.appid }).from(apps).where(others).limit(1).get()) !== undefined;
 }
 
 /**

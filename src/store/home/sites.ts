@@ -1,26 +1,11 @@
-import { and, count, eq, getTableColumns, getTableName, inArray, ne, notExists, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, ne, notExists, or, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { ServiceError } from "../../errors.ts";
 import type { Runtime } from "../../runtime.ts";
 import { type AuditAction, type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changeRow, hasAll } from "../change-row.ts";
-import { erasures, siteDeletions } from "../erasure-schema.ts";
+import { siteDeletions } from "../erasure-schema.ts";
 import { withRetries } from "../run-batch.ts";
-import {
-  agents,
-  apps,
-  customers,
-  deliveries,
-  events,
-  homeSites,
-  idempotencyKeys,
-  messages,
-  nonces,
-  participants,
-  sessions,
-  webhooks,
-} from "../schema.ts";
-import { counters } from "../usage-schema.ts";
+import { homeSites } from "../schema.ts";
 import { newestSessionId } from "./claim.ts";
 import { endOf } from "./site-deletions.ts";
 
@@ -213,33 +198,4 @@ export function selectHighestId(
 ): Promise<{ highest: number; floor: number } | undefined> {
   const columns = { highest: HIGHEST_ID.as("highest"), floor: homeSites.chatIdFloor };
   return drizzle(db).select(columns).from(homeSites).where(eq(homeSites.siteId, siteId)).get();
-}
-
-const TABLES = [
-  homeSites,
-  apps,
-  agents,
-  customers,
-  sessions,
-  participants,
-  messages,
-  nonces,
-  idempotencyKeys,
-  events,
-  webhooks,
-  deliveries,
-  erasures,
-  siteDeletions,
-  counters,
-];
-
-/**
- * Checks that a home can serve signed calls.
- *
- * @throws ServiceError `unavailable`, reason `d1_not_migrated`, when a table is missing; any error of D1
- */
-export async function probeHome(db: D1Database): Promise<void> {
-  const isOurs = inArray(sql`name`, TABLES.map(getTableName));
-  const found = await drizzle(db).select({ tables: count() }).from(sql`sqlite_master`).where(isOurs).get();
-  if (found?.tables !== TABLES.length) throw new ServiceError("unavailable", { reason: "d1_not_migrated" });
 }

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/d1";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { keepCanary } from "../../../src/services/master-key.ts";
 import { writeMetrics } from "../../../src/store/directory/metrics.ts";
 import { readMetrics } from "../../../src/store/home/metrics.ts";
 import { call, problem } from "../../support/admin-calls.ts";
@@ -10,6 +11,7 @@ import { databaseOf } from "../../support/homes.ts";
 import { newToken } from "../../support/new-token.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
+import { contextAt } from "../../support/service-context.ts";
 import { pruneAt } from "../../support/site-end.ts";
 import { bookmark } from "../../support/time-travel.ts";
 import { beginCounting, COUNTED, scrape } from "../../support/usage.ts";
@@ -174,7 +176,9 @@ describe("the metrics", () => {
 });
 
 describe("a scrape", () => {
-  it("is one query of the directory, and asks no home", async () => {
+  beforeEach(async () => void (await keepCanary(contextAt(NOW, { CREDENTIALS: env.CREDENTIALS }))));
+
+  it("is two queries of the directory at once, and asks no home", async () => {
     const world = await World.create();
     await world.chatId();
     await pruneAt(COUNTED);
@@ -186,7 +190,7 @@ describe("a scrape", () => {
     directory.trips.single = 0;
     for (const query of ["", "?by=site"]) await textOf(scraper, query);
     expect([directory.trips, home.trips]).toEqual([
-      { batches: 0, single: 2 },
+      { batches: 0, single: 4 },
       { batches: 0, single: 0 },
     ]);
   });

@@ -16,6 +16,8 @@ interface Health {
   directory: string;
   homes: Record<string, string>;
   kv: string;
+  queues: string;
+  master_key: string;
 }
 
 /** Checks GET /healthz against the real states: docs/operating.md, "Admin API". */
@@ -41,11 +43,16 @@ export class HealthRules {
     const took = now - (call.arrivedAt as number);
     if (took > LIMIT_MS) return `took ${Math.round(took)} ms`;
     const health = JSON.parse(body) as Health;
-    const { directory, homes, kv } = health;
+    const { directory, homes, kv, queues, master_key } = health;
     if (status !== (directory === "down" ? 503 : 200)) return `answered ${status} ${body}`;
-    const states = [...Object.values(homes), kv];
-    const whole = directory === "down" ? "down" : states.every((state) => state === "ok") ? "ok" : "degraded";
-    if (health.status !== whole || homes.main !== directory) return `says ${body}`;
+    const isWhole = Object.values(homes).every((state) => state === "ok") && ![kv, queues, master_key].includes("down");
+    const whole = directory === "down" ? "down" : isWhole ? "ok" : "degraded";
+    const { closedHomes } = call.settings;
+    if (health.status !== whole || (homes.main !== directory && homes.main !== "closed")) return `says ${body}`;
+    const wronglyShut = Object.entries(homes).find(
+      ([home, state]) => (state === "closed") !== closedHomes.includes(home),
+    );
+    if (wronglyShut !== undefined) return `says that ${wronglyShut.join(" is ")}`;
     if (Object.keys(homes).toSorted().join() !== [...this.homes.keys()].toSorted().join())
       return `names ${Object.keys(homes)}`;
     for (const [name, { state, stateSince }] of this.homes) {
@@ -53,10 +60,18 @@ export class HealthRules {
       if (state !== "up" && state !== "slow" && stateSince < now - old && homes[name] === "ok")
         return `says that ${name} is ok, it is ${state}`;
     }
+    // An older version cannot open what a newer one has sealed again with its own key.
     const isCalm = [...this.homes.values()].every(
       ({ state, stateSince }) => state === "up" && (stateSince === 0 || stateSince < now - OLD_MS),
     );
-    if (isCalm && this.isKvSound && health.status !== "ok" && !hasFaults(call, now))
+    if (
+      isCalm &&
+      this.isKvSound &&
+      closedHomes.length === 0 &&
+      health.status !== "ok" &&
+      !hasFaults(call, now) &&
+      master_key !== "down"
+    )
       return `says ${body}, nothing is down`;
     return undefined;
   }

@@ -84,9 +84,9 @@ export const HOME_DEFECTS: Defect[] = [
     what: "/healthz reports a silent home as ok.",
     edits: [
       {
-        file: "src/http/health.ts",
-        find: '() => "down" as const).catch(() => "down" as const);',
-        replace: '() => "ok" as const).catch(() => "ok" as const);',
+        file: "src/services/health.ts",
+        find: 'return { name, state: "down" as const, error };',
+        replace: 'return { name, state: "ok" as const };',
       },
     ],
   },

@@ -3,12 +3,15 @@ import type { Site } from "../../../services/sites.ts";
 import type { View } from "../view.ts";
 import { Badge } from "./parts.tsx";
 
-export function SiteState({ view, status }: { view: View; status: Site["status"] }) {
+/** The state of a site. An open site in a closed home takes no call either. */
+export function SiteState({ view, site: { status, home } }: { view: View; site: Pick<Site, "status" | "home"> }) {
   const { t } = view;
   if (status === "creating") return <Badge kind="wait" label={t("Unfinished")} />;
   if (status === "deleting") return <Badge kind="wait" label={t("Being deleted")} />;
   if (status === "deleted") return <Badge kind="off" label={t("Deleted")} />;
-  return status === "open" ? <Badge kind="good" label={t("Open")} /> : <Badge kind="off" label={t("Closed")} />;
+  if (status === "closed") return <Badge kind="off" label={t("Closed")} />;
+  if (view.closedHomes.has(home)) return <Badge kind="off" label={t("Home closed")} />;
+  return <Badge kind="good" label={t("Open")} />;
 }
 
 export function HomeState({ view, status }: { view: View; status: Home["status"] }) {

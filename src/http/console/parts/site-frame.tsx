@@ -44,7 +44,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
         </p>
         <p class="state">
           {view.hasHomes && <span>{t("Home {0}", site.home)}</span>}
-          <SiteState view={view} status={site.status} />
+          <SiteState view={view} site={site} />
         </p>
       </div>
       {site.status !== "creating" && (

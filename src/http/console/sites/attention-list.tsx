@@ -1,6 +1,7 @@
 import type { Child } from "hono/jsx";
 import { isVisible } from "../../../fields.ts";
 import type { Attention } from "../../../services/attention.ts";
+import type { Health, HomeTrouble, Parts } from "../../../services/health.ts";
 import type { HomeFill } from "../../../services/home-fill.ts";
 import type { Site } from "../../../services/sites.ts";
 import { Icon } from "../parts/icons.tsx";
@@ -28,7 +29,7 @@ export interface Need {
 /** What of sites needs an operator, the most urgent first. Rows that lead to pages which the reader may not open are left out. */
 export function needsOf(
   view: View,
-  { webhooks, overlaps, risen, homesDown, notCompared }: Attention,
+  { webhooks, overlaps, risen, homes, notCompared }: Attention,
   sites: readonly Site[],
 ): Need[] {
   const { t } = view;
@@ -37,18 +38,18 @@ export function needsOf(
   const labels = reasonLabels(view);
   const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 });
   return [
-    ...homesDown.map(
-      (home): Need => ({
-        kind: "bad",
-        label: t("No answer"),
+    ...homes.map(([home, trouble]): Need => {
+      const [label, words] = homeTexts(view)[trouble];
+      return {
+        kind: trouble === "closed" ? "wait" : "bad",
+        label,
         about: (
           <>
-            {view.may("/console/homes", "GET") ? <a href="/console/homes">{home}</a> : home}{" "}
-            {t("did not answer within a second: what its sites need is not known.")}
+            {view.may("/console/homes", "GET") ? <a href="/console/homes">{home}</a> : home} {words}
           </>
         ),
-      }),
-    ),
+      };
+    }),
     ...webhooks.map((webhook): Need => {
       const { id, siteId, url, disabledReason, since } = webhook;
       return {
@@ -113,6 +114,46 @@ export function needsOf(
         }),
       ),
   ];
+}
+
+const homeTexts = ({ t }: View): Record<HomeTrouble, [label: string, words: string]> => ({
+  unbound: [t("Not bound"), t("has no database: calls of its sites are answered 503. Bind it again.")],
+  not_migrated: [t("Not migrated"), t("lacks a migration of this release: npm run deploy migrates all databases.")],
+  silent: [t("No answer"), t("did not answer within a second: what its sites need is not known.")],
+  closed: [t("Home closed"), t("is closed: calls of its sites are answered 503 until somebody opens it.")],
+});
+
+/** What of the whole deployment needs an operator beside its homes. */
+export function partsInNeed({ t }: View, { parts, isKeyWrong }: Health): Need[] {
+  const bad = (label: string, about: string): Need => ({ kind: "bad", label, about });
+  return [
+    ...(isKeyWrong
+      ? [bad(t("Wrong key"), t("MASTER_KEY does not open what is sealed: signed calls and deliveries fail."))]
+      : []),
+    ...(parts.kv === "down" ? [bad(t("KV down"), t("KV does not answer: D1 does its work, more slowly."))] : []),
+    ...(parts.queues === "down"
+      ? [
+          bad(
+            t("Queue down"),
+            t("A queue does not answer: events are not delivered, or refused calls are in the log only."),
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** The parts that are not bound, for who has forgotten it. Many a deployment is meant to be so. */
+export function PartsOff({ view: { t }, parts: { kv, queues } }: { view: View; parts: Parts }) {
+  return (
+    <>
+      {kv === "off" && <p class="hint">{t("NONCES or CREDENTIALS is not bound: D1 does the work of KV.")}</p>}
+      {queues === "off" && (
+        <p class="hint">
+          {t("EVENTS or JOURNAL is not bound: webhooks get nothing, or refused calls are in the log only.")}
+        </p>
+      )}
+    </>
+  );
 }
 
 /** The homes that fill: they need an operator before D1 takes nothing more. */

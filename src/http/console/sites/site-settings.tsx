@@ -191,7 +191,7 @@ function SettingFacts(props: { view: View; site: Site; hasEvents: boolean; reten
         </dd>
         <dt>{t("Status")}</dt>
         <dd>
-          <SiteState view={view} status={site.status} />
+          <SiteState view={view} site={site} />
         </dd>
         <dt>{t("First chat_id")}</dt>
         <dd>{site.firstChatId}</dd>

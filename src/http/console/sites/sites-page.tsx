@@ -1,6 +1,7 @@
 import { isVisible } from "../../../fields.ts";
 import { MAIN_HOME } from "../../../homes.ts";
-import { readAttention } from "../../../services/attention.ts";
+import { LIMIT_MS, readAttention } from "../../../services/attention.ts";
+import { readHealth } from "../../../services/health.ts";
 import { homeFill } from "../../../services/home-fill.ts";
 import { createSite, listSites, newSiteSchema, type Site } from "../../../services/sites.ts";
 import { noteHome } from "../../operator/context.ts";
@@ -11,10 +12,10 @@ import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Faults, Field, Fold, Form } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
-import { Ago, Badge } from "../parts/parts.tsx";
+import { Ago } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
-import { AttentionList, fillingHomes, needsOf } from "./attention-list.tsx";
+import { AttentionList, fillingHomes, needsOf, PartsOff, partsInNeed } from "./attention-list.tsx";
 
 /** Answers the form that creates a site. */
 export async function postSite(c: PageContext): Promise<Response> {
@@ -41,11 +42,21 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
   const { t } = view;
   const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });
   const isFirstPage = c.req.query("cursor") === undefined;
-  const [attention, fills] = await Promise.all([
+  const [attention, health, fills] = await Promise.all([
     readAttention(c.var.ctx, sites.items),
+    isFirstPage ? readHealth(c.var.ctx, LIMIT_MS) : undefined,
     isFirstPage && view.may("/console/homes", "GET") ? homeFill(c.var.ctx) : [],
   ]);
-  const needs = [...fillingHomes(view, fills), ...needsOf(view, attention, sites.items)];
+  // Health knows also the homes of no site here, and tells why a home is down.
+  const known = Object.entries(health?.homes ?? {}).flatMap(([home, state]) =>
+    state === "ok" ? [] : [[home, state] as const],
+  );
+  const troubled = { ...attention, homes: [...new Map([...attention.homes, ...known])] };
+  const needs = [
+    ...(health ? partsInNeed(view, health) : []),
+    ...fillingHomes(view, fills),
+    ...needsOf(view, troubled, sites.items),
+  ];
   const homes = [...c.var.ctx.config.homes.keys()];
   // With `main` alone bound, a site may still be in a home that was bound once.
   const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
@@ -105,6 +116,7 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
       ) : (
         <AttentionList view={view} needs={needs} namesSites />
       )}
+      {health && <PartsOff view={view} parts={health.parts} />}
       <Table
         label={t("Sites")}
         head={[
@@ -119,7 +131,7 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
             <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
           </a>,
           site.id,
-          ...(showsHomes ? [<HomeOf view={view} home={site.home} />] : []),
+          ...(showsHomes ? [site.home] : []),
           <StatusOf view={view} site={site} />,
           <Ago view={view} at={site.createdAt} />,
         ])}
@@ -141,19 +153,11 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
   return showPage(c, page, isRefused(again) ? 400 : 200);
 }
 
-function HomeOf({ view, home }: { view: View; home: string }) {
-  return (
-    <>
-      {home} {view.closedHomes.has(home) && <Badge kind="off" label={view.t("Closed")} />}
-    </>
-  );
-}
-
 /** The status of a site. An unfinished site has a button that finishes it. */
 function StatusOf({ view, site }: { view: View; site: Site }) {
   return (
     <div class="buttons">
-      <SiteState view={view} status={site.status} />
+      <SiteState view={view} site={site} />
       {site.status === "creating" && (
         <Action view={view} action={`/console/sites/${site.id}/finish`} label={view.t("Finish")} about={site.name} />
       )}

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { closing } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { firedTimers } from "../../../support/fired-timers.ts";
@@ -80,14 +81,32 @@ describe("a home that fills", () => {
   });
 });
 
+describe.each(["main", "apac"])("%s, while it is closed", (home) => {
+  it("is named on the list and on its sites' overviews, where no site is green, and its troubles stay", async () => {
+    const { world, visitor, site } = await start(home);
+    await newWebhook(world, { failing_since: NOW - 600 });
+    const closed = visitor.through(world.anotherIsolate(closing(home)));
+    for (const page of [await listed(closed, world), await closed.open(site), await closed.open("/console")]) {
+      expect(page.text).toContain(`Home closed ${home} is closed: calls of its sites are answered 503`);
+      expect(page.text).toContain("Webhook failing");
+    }
+    expect((await listed(closed, world)).rows[0]).toContain("Home closed");
+    expect((await closed.open(site)).html).not.toContain('class="badge good">Open');
+  });
+});
+
 describe("a home that does not answer", () => {
   it("is named in the list, and the other homes' sites are judged", async () => {
     const { world, visitor } = await start("apac");
     const other = await World.create();
     await newWebhook(other, { failing_since: NOW - 600 });
-    for (const HOME_APAC of [downDb(env.HOME_APAC), env.UNMIGRATED, undefined]) {
+    for (const [HOME_APAC, words] of [
+      [downDb(env.HOME_APAC), "No answer apac did not answer within a second"],
+      [env.UNMIGRATED, "No answer apac did not answer within a second"],
+      [undefined, "Not bound apac has no database"],
+    ] as const) {
       const page = await listed(visitor.through(world.anotherIsolate({ HOME_APAC })), world);
-      expect([page.status, page.text.includes("No answer apac did not answer within a second")]).toEqual([200, true]);
+      expect([page.status, page.text]).toEqual([200, expect.stringContaining(words)]);
       expect(page.text).toContain("Webhook failing");
     }
   });

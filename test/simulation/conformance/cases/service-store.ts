@@ -41,15 +41,10 @@ import {
 } from "../../../../src/store/divergent-apps.ts";
 import * as agents from "../../../../src/store/home/agents.ts";
 import * as apps from "../../../../src/store/home/apps.ts";
+import { probeHome } from "../../../../src/store/home/probe.ts";
 import { countSealedOtherwise, replaceSeals, selectSealedOtherwise } from "../../../../src/store/home/seals.ts";
 import { selectSession, selectSessionCounts, selectSessions } from "../../../../src/store/home/sessions.ts";
-import {
-  insertHomeSite,
-  type KnownSite,
-  probeHome,
-  selectHomeSite,
-  updateHomeSite,
-} from "../../../../src/store/home/sites.ts";
+import { insertHomeSite, type KnownSite, selectHomeSite, updateHomeSite } from "../../../../src/store/home/sites.ts";
 import { prune } from "../../../../src/store/prune.ts";
 import {
   keepInDirectory,
