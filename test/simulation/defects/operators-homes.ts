@@ -90,4 +90,9 @@ export const HOME_DEFECTS: Defect[] = [
       },
     ],
   },
+  {
+    name: "closed-home-healthy",
+    what: "/healthz reports a closed home as one that serves.",
+    edits: [{ file: "src/services/health.ts", find: 'if (closedHomes.has(home)) return "closed";', replace: "" }],
+  },
 ];
