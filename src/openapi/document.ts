@@ -89,7 +89,7 @@ const healthPathsOf = (version: string) => ({
             },
           },
         },
-        ...failures("method_not_allowed", "internal"),
+        ...failures("method_not_allowed"),
       },
     },
   },

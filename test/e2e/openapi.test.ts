@@ -447,10 +447,10 @@ test("health answers as documented", async () => {
   expect(await call("POST", "/healthz")).toBe(405);
 });
 
-test("a deployment that is not configured answers 500 as documented", async () => {
+test("a deployment that is not configured answers 500, and health 503, as documented", async () => {
   for (const { method, path } of operations()) {
     const init = path.startsWith("/admin") ? admin() : method === "POST" ? signed({}) : {};
-    expect(await call(method, path, init, misconfigured)).toBe(500);
+    expect(await call(method, path, init, misconfigured)).toBe(path === "/healthz" ? 503 : 500);
   }
 });
 
