@@ -1,7 +1,7 @@
 import { redeliveringSchema } from "../services/events.ts";
 import { rotationSchema } from "../services/rotation.ts";
 import { EVENT_TYPES, MOST_COUNTED, newWebhookSchema, webhookChangeSchema } from "../services/webhooks.ts";
-import { DELIVERY_STATUSES, PING, WEBHOOK_STATUSES } from "../store/schema.ts";
+import { DELIVERY_STATUSES, FAILURE_CAUSES, PING, WEBHOOK_STATUSES } from "../store/schema.ts";
 import { listOf, pageSchema, ROTATION_WORDS, TIME, version } from "./admin-schemas.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
 import { eventDataNames } from "./event-webhooks.ts";
@@ -31,7 +31,9 @@ const COUNTED = { minimum: 0, maximum: MOST_COUNTED, examples: [0] };
 
 const webhook = {
   id: string("The webhook's id.", { examples: ["wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42"] }),
-  url: string("Where events are posted to.", { examples: URL_WORDS.examples }),
+  url: string("Where events are posted to. A viewer gets the scheme and the host alone: the path may hold a token.", {
+    examples: URL_WORDS.examples,
+  }),
   events: {
     type: "array",
     description: EVENTS_WORDS.description,
@@ -51,10 +53,21 @@ const webhook = {
       examples: [500],
     }),
   ),
+  last_cause: {
+    ...orNull(
+      string(
+        "Why that failed: `no_answer` in time, `no_connection`, or the `status` that was answered; null without a failure.",
+      ),
+    ),
+    enum: [...FAILURE_CAUSES, null],
+    examples: ["status"],
+  },
+  last_failed_at: orNull(time("When that failed; null without a failure, or when it is not known.", TIME)),
   last_error: orNull(
-    string("Why that failed, with the start of what was answered; null without a failure.", {
-      examples: ["HTTP 500: oops"],
-    }),
+    string(
+      "The same with the start of what was answered, as the delivery has it: null once the delivery is gone, was sent again or lost its data.",
+      { examples: ["HTTP 500: oops"] },
+    ),
   ),
   pending: integer("How many deliveries are pending, up to 10000.", COUNTED),
   failed: integer("How many deliveries failed, up to 10000.", COUNTED),
@@ -142,9 +155,12 @@ export const webhookSchemas = {
     attempts: integer("How many attempts were begun.", { minimum: 0, examples: [1] }),
     last_status: orNull(integer("The HTTP status of the last answer; null without one.", { examples: [200] })),
     last_error: orNull(
-      string("Why the last attempt failed, with the start of what was answered; null when it did not.", {
-        examples: ["HTTP 500: oops"],
-      }),
+      string(
+        "Why the last attempt failed, with the start of what was answered; null when it did not, and after it was sent again.",
+        {
+          examples: ["HTTP 500: oops"],
+        },
+      ),
     ),
     next_attempt_at: orNull(time("When it is tried next; null unless it is pending.", TIME)),
     created_at: time("When the event happened.", TIME),

@@ -9,7 +9,7 @@ import {
 } from "../store/home/attention.ts";
 import { askHomes } from "./ask-homes.ts";
 import type { HomeTrouble } from "./health.ts";
-import type { ServiceContext } from "./service-context.ts";
+import { type ServiceContext, urlFor } from "./service-context.ts";
 import { TROUBLE_SECONDS } from "./webhooks.ts";
 
 export type { RisenReason, RunningOverlap, TroubledWebhook } from "../store/home/attention.ts";
@@ -56,8 +56,13 @@ export async function readAttention(ctx: ServiceContext, sites: readonly Site[])
     return troubles.down.includes(home) ? "silent" : undefined;
   };
   return {
-    webhooks: found.flatMap(([webhooks]) => webhooks).sort((a, b) => rank(a) - rank(b) || b.since - a.since),
-    overlaps: found.flatMap(([, overlaps]) => overlaps).sort((a, b) => a.endsAt - b.endsAt),
+    webhooks: found
+      .flatMap(([webhooks]) => webhooks.map((each) => ({ ...each, url: urlFor(ctx, each.url) })))
+      .sort((a, b) => rank(a) - rank(b) || b.since - a.since),
+    overlaps: found
+      .flatMap(([, overlaps]) => overlaps)
+      .map((each) => (each.kind === "webhook" ? { ...each, name: urlFor(ctx, each.name) } : each))
+      .sort((a, b) => a.endsAt - b.endsAt),
     risen: [...risen.answers.values()].flat().sort((a, b) => b.count - a.count),
     homes: [...byHome.keys()].flatMap((home) => {
       const trouble = troubleOf(home);

@@ -3,7 +3,7 @@ import { type Recent, selectRecents } from "../store/home/recent-deliveries.ts";
 import { webhookBody } from "../webhooks/body.ts";
 import { eventUnknown } from "./refusals.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
-import type { WebhookOf } from "./webhooks.ts";
+import type { Webhook, WebhookOf } from "./webhooks.ts";
 
 export { MOST_IN_FLIGHT_FAILING } from "../store/home/deliveries.ts";
 export type { Delivery } from "../store/home/events.ts";
@@ -15,14 +15,26 @@ export { MOST_ATTEMPTS } from "../webhooks/schedule.ts";
 
 const DAY_SECONDS = 86_400;
 
-/** How each of some webhooks of a site did in the last 24 hours, in the order of their ids. */
-export const recentDeliveries = (
+/**
+ * How each of some webhooks of a site did in the last 24 hours, in the order of the webhooks. The last success and the last failure are
+ * left out when the webhook has got another URL since, or was enabled: they say nothing of what comes now.
+ */
+export async function recentDeliveries(
   ctx: ServiceContext,
-  { site, ids }: Pick<WebhookOf, "site"> & { ids: string[] },
-): Promise<Recent[]> => {
-  const keys = ids.map((id) => ({ siteId: site.id, id }));
-  return selectRecents(homeOf(ctx, site), keys, ctx.now - DAY_SECONDS);
-};
+  { site, webhooks }: Pick<WebhookOf, "site"> & { webhooks: Webhook[] },
+): Promise<Recent[]> {
+  const keys = webhooks.map(({ id }) => ({ siteId: site.id, id }));
+  const recents = await selectRecents(homeOf(ctx, site), keys, ctx.now - DAY_SECONDS);
+  return recents.map((recent, i) => {
+    const since = webhooks[i]?.healthSince ?? 0;
+    const { deliveredAt, failure } = recent;
+    return {
+      ...recent,
+      deliveredAt: deliveredAt !== null && deliveredAt >= since ? deliveredAt : null,
+      failure: failure !== null && failure.at >= since ? failure : null,
+    };
+  });
+}
 
 /** A page of the deliveries to a webhook, newest event first. */
 export interface DeliveryPage {

@@ -25,8 +25,10 @@ import { isWebhookEnabled, requireEnabled, type WebhookOf } from "./webhooks.ts"
 
 export type { Delivery, DeliveryStatus } from "../store/home/events.ts";
 export { REDELIVERED_STATUSES, type RedeliveredStatus } from "../store/home/redeliveries.ts";
+export type { FailureCause } from "../store/schema.ts";
 export { DELIVERY_STATUSES } from "../store/schema.ts";
 export { FAILURE_WORDS } from "../webhooks/failure-text.ts";
+export { causeText } from "../webhooks/post.ts";
 
 const AFTER_RULE = "must be an integer from 0 to 9007199254740991";
 

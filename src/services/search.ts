@@ -21,7 +21,7 @@ import {
 import { askHomes } from "./ask-homes.ts";
 import { isCallOf, locateCall } from "./journal.ts";
 import { readSearchText, type SearchText } from "./search-text.ts";
-import { type ServiceContext, sees } from "./service-context.ts";
+import { type ServiceContext, sees, urlFor } from "./service-context.ts";
 import { findSite, hasEnded } from "./sites.ts";
 
 export type { AgentHit, AppHit, CustomerHit, EventHit, SessionHit, WebhookHit } from "../store/home/search.ts";
@@ -92,6 +92,7 @@ export async function search(
   const unbound = [...byHome.keys()].filter((home) => !ctx.config.homes.has(home));
   const places = new Map(sites.map(({ id }, place) => [id, place]));
   const { found, more } = merged([...homes.answers.values()], places);
+  for (const each of [...found.webhooks, ...found.events]) each.url &&= urlFor(ctx, each.url);
   const beyond = (most: number) =>
     [...byHome.values()].reduce((sum, { length }) => sum + Math.max(0, length - most), 0);
   return {

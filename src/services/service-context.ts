@@ -53,6 +53,15 @@ export const authorOf = ({ actor, now, requestId, identity, address }: ServiceCo
 export const sees = ({ identity }: ServiceContext, siteId: number): boolean =>
   identity?.onlySite === undefined || identity.onlySite === siteId;
 
+/**
+ * A webhook's URL as the operator may see it. Path and query may hold a token of the receiver's: who may change no webhook sees the scheme
+ * and the host.
+ */
+export function urlFor({ identity }: ServiceContext, url: string): string {
+  if (identity !== undefined && isAtLeast(identity.role, "operator")) return url;
+  return URL.parse(url)?.origin ?? "";
+}
+
 /** Refuses what only a higher role may do. @throws ServiceError `forbidden`, reason `role_too_low` */
 export function requireRole({ identity }: ServiceContext, role: Role): void {
   if (identity === undefined || !isAtLeast(identity.role, role)) throw roleTooLow(role, identity?.role ?? "viewer");

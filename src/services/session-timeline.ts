@@ -1,6 +1,6 @@
 import type { Site } from "../store/directory/sites.ts";
 import { type SessionDelivery, type SessionEvent, selectTimeline } from "../store/home/session-timeline.ts";
-import { homeOf, type ServiceContext } from "./service-context.ts";
+import { homeOf, type ServiceContext, urlFor } from "./service-context.ts";
 import type { StoredSession } from "./sessions.ts";
 
 export type { SessionDelivery } from "../store/home/session-timeline.ts";
@@ -33,7 +33,9 @@ export async function readTimeline(
   const times = [opened, ...added.map(({ at }) => at)].sort((a, b) => a - b);
   const { events, deliveries, isCut } = await selectTimeline(homeOf(ctx, site), site.id, session.id, times);
   const told = events.map((event): Happening => {
-    const its = deliveries.filter(({ seq }) => seq === event.seq);
+    const its = deliveries
+      .filter(({ seq }) => seq === event.seq)
+      .map((each) => ({ ...each, url: urlFor(ctx, each.url) }));
     return { what: "event", at: event.createdAt, event, deliveries: its };
   });
   // The sort is stable: what happened stands before the event of the same second that tells of it.

@@ -24,7 +24,7 @@ import { newWebhookSecret } from "../webhooks/secret.ts";
 import { MOST_URL_CHARACTERS, webhookUrlFault } from "../webhooks/url.ts";
 import { siteUnknown, webhookDisabled, webhookEnding, webhookUnknown } from "./refusals.ts";
 import { newVersion } from "./secrets.ts";
-import { authorOf, homeOf, keyringOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
+import { authorOf, homeOf, keyringOf, notifyQueueOf, type ServiceContext, urlFor } from "./service-context.ts";
 
 export { MOST_COUNTED, type Webhook } from "../store/home/webhooks.ts";
 
@@ -121,11 +121,11 @@ export interface WebhookOf {
   webhookId: string;
 }
 
-/** @throws ServiceError `not_found`, reason `webhook_unknown` */
+/** With the URL as {@link urlFor} the operator. @throws ServiceError `not_found`, reason `webhook_unknown` */
 export async function findWebhook(ctx: ServiceContext, { site, webhookId }: WebhookOf): Promise<Webhook> {
   const webhook = await selectWebhook(homeOf(ctx, site), { siteId: site.id, id: webhookId });
   if (webhook === undefined) throw webhookUnknown();
-  return webhook;
+  return { ...webhook, url: urlFor(ctx, webhook.url) };
 }
 
 /** @throws ServiceError `not_found`, reason `webhook_unknown` */
@@ -143,9 +143,11 @@ export async function requireEnabled(ctx: ServiceContext, input: WebhookOf): Pro
 /** A webhook that fails for this long is in trouble. */
 export const TROUBLE_SECONDS = 300;
 
-/** All webhooks of a site, the oldest first. A site has ten at most, so there are no pages. */
-export const listWebhooks = (ctx: ServiceContext, { site }: { site: Site }): Promise<Webhook[]> =>
-  selectWebhooks(homeOf(ctx, site), site.id);
+/** All webhooks of a site, the oldest first, with the URLs as {@link urlFor} the operator. There are ten at most, so there are no pages. */
+export async function listWebhooks(ctx: ServiceContext, { site }: { site: Site }): Promise<Webhook[]> {
+  const webhooks = await selectWebhooks(homeOf(ctx, site), site.id);
+  return webhooks.map((webhook) => ({ ...webhook, url: urlFor(ctx, webhook.url) }));
+}
 
 /** Body of PATCH /admin/sites/:site_id/webhooks/:webhook_id. */
 export const webhookChangeSchema = z

@@ -1,6 +1,6 @@
 import { and, eq, lt, lte, ne, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { inChunks, type Run } from "./pruner.ts";
+import { counted, inChunks, type Run } from "./pruner.ts";
 import { deliveries, events, homeSites, webhooks } from "./schema.ts";
 
 /**
@@ -16,7 +16,10 @@ const ofSite = (what: SQL) =>
 const ofWebhook = (what: SQL) => sql`(SELECT ${what} FROM ${deliveries} AS other
   WHERE other.site_id = ${webhooks.siteId} AND other.webhook_id = ${webhooks.id} ORDER BY seq LIMIT 1)`;
 
-/** Deletes the events that were kept long enough. A site's newest event stays: without it, its seq would be given again. */
+/**
+ * Deletes the events that were kept long enough. A site's newest event stays: without it, its seq would be given again. What receivers
+ * said of them goes in the same batch: nobody could find it any more to erase it.
+ */
 export function pruneEvents(run: Run, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
   const old = store
@@ -33,14 +36,39 @@ export function pruneEvents(run: Run, db: D1Database): AsyncGenerator<number, vo
       ),
     )
     .limit(run.chunkRows);
-  return inChunks(run, () => store.delete(events).where(sql`(${events.siteId}, ${events.seq}) IN ${old}`).run());
+  const { siteId, webhookId, seq } = deliveries;
+  const theirs = sql`(SELECT its.site_id, its.webhook_id, its.seq FROM ${old} AS gone
+    CROSS JOIN ${webhooks} ON ${webhooks.siteId} = gone.site_id
+    CROSS JOIN ${deliveries} AS its ON its.site_id = gone.site_id AND its.webhook_id = ${webhooks.id} AND its.seq = gone.seq
+    WHERE its.status = 'pending' OR its.last_error IS NOT NULL)`;
+  const skipped = sql`CASE status WHEN 'pending' THEN 'skipped' ELSE status END`;
+  const forget = store
+    .update(deliveries)
+    .set({ status: skipped, nextAttemptAt: null, lease: null, lastError: null })
+    .where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${theirs}`);
+  const remove = store.delete(events).where(sql`(${events.siteId}, ${events.seq}) IN ${old}`);
+  return inChunks(run, async () => {
+    run.left -= 1;
+    return (await store.batch([forget, remove]))[1];
+  });
 }
 
 /**
- * Deletes the deliveries that were kept long enough, and all deliveries of deleted webhooks. A pending delivery stays until its
- * next attempt skips it, because its event is gone.
+ * Empties what the release before wrote about webhooks while it was back after this one: text of receivers among it. Goes with the
+ * column `last_error`.
+ */
+const forgetOldWords = (db: D1Database) =>
+  drizzle(db).run(sql`UPDATE ${webhooks} SET last_error = NULL, last_seq = NULL, last_failed_at = NULL,
+      last_cause = CASE WHEN last_status IS NOT NULL THEN 'status' WHEN last_error LIKE 'no answer%' THEN 'no_answer'
+        WHEN last_error = 'no connection' THEN 'no_connection' END
+    WHERE last_error IS NOT NULL OR (last_cause IS NOT NULL AND failing_since IS NULL AND status = 'enabled')`);
+
+/**
+ * Deletes the deliveries that were kept long enough, and all deliveries of deleted webhooks. A pending delivery stays: it is skipped with
+ * its event, or by its next attempt.
  */
 export async function* pruneDeliveries(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  await counted(run, 1, () => forgetOldWords(db));
   const store = drizzle(db);
   const { siteId, webhookId, seq } = deliveries;
   const old = store

@@ -301,6 +301,11 @@ export const events = sqliteTable(
 
 export const WEBHOOK_STATUSES = ["enabled", "disabled"] as const;
 
+/** Why a post failed, in words of the service. With `status`, the HTTP status says more. */
+export const FAILURE_CAUSES = ["no_answer", "no_connection", "status"] as const;
+
+export type FailureCause = (typeof FAILURE_CAUSES)[number];
+
 /** Where a site's events are posted to. */
 export const webhooks = sqliteTable(
   "webhooks",
@@ -328,10 +333,18 @@ export const webhooks = sqliteTable(
     disabledAt: integer("disabled_at"),
     /** The HTTP status of the last failed attempt since the last success; null without an answer, or without a failure. */
     lastStatus: integer("last_status"),
-    /** Why that attempt failed. May hold text of the receiver. */
+    /** Nobody reads it. Releases up to 0.1.0 wrote text of receivers into it; the cron job empties what a rollback left. */
     lastError: text("last_error"),
     /** When the event `webhook.failing` was written; null until then, and again after a success. */
     failingToldAt: integer("failing_told_at"),
+    /** Why that attempt failed. What the receiver said stands in the delivery alone, and goes with it. */
+    lastCause: text("last_cause", { enum: FAILURE_CAUSES }),
+    /** When it failed. */
+    lastFailedAt: integer("last_failed_at"),
+    /** The delivery that it was an attempt of: its words are looked up there. */
+    lastSeq: integer("last_seq"),
+    /** When it got its URL or was enabled, if that was after it was added: what came before says nothing of its health. */
+    healthSince: integer("health_since"),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.id] })],
 );

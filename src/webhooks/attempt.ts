@@ -1,6 +1,6 @@
 import { type Runtime, unixSeconds } from "../runtime.ts";
 import { type Attempt, type AttemptResult, FIRST_IN_LINE } from "../store/home/deliveries.ts";
-import { PING } from "../store/schema.ts";
+import { type FailureCause, PING } from "../store/schema.ts";
 import { webhookBody } from "./body.ts";
 import { type Answer, post } from "./post.ts";
 import { nextAttemptAt } from "./schedule.ts";
@@ -13,6 +13,8 @@ const GONE = 410;
 export interface Ended {
   held: Attempt;
   result: AttemptResult;
+  /** Why it failed; null when it did not, or when nothing was posted. */
+  cause: FailureCause | null;
   /** Whether anything was posted. If not, the result says nothing about the receiver. */
   posted: boolean;
   /** Whether the receiver answered 410 Gone. */
@@ -36,20 +38,20 @@ export async function attempt(
   const base = { siteId, webhookId, seq, lease, attempts, ...unposted };
   const { eventId, type, at, data } = held;
   if (eventId === null || data === null)
-    return { held, result: { ...base, status: "skipped" }, posted: false, gone: false };
+    return { held, result: { ...base, status: "skipped" }, cause: null, posted: false, gone: false };
   const answer = await send(runtime, { url: held.url, eventId, body: webhookBody({ type, at, data }) }, keys, loopback);
-  const { status: lastStatus, error: lastError, durationMs, retryAfter, posted } = answer;
+  const { status: lastStatus, error: lastError, cause, durationMs, retryAfter, posted } = answer;
   const ended = { ...base, lastStatus, lastError, durationMs };
-  if (lastError === null) return { held, result: { ...ended, status: "delivered" }, posted, gone: false };
+  if (lastError === null) return { held, result: { ...ended, status: "delivered" }, cause, posted, gone: false };
   if (type === PING)
-    return { held, result: { ...ended, status: "failed", againAt: FIRST_IN_LINE }, posted, gone: false };
+    return { held, result: { ...ended, status: "failed", againAt: FIRST_IN_LINE }, cause, posted, gone: false };
   const gone = lastStatus === GONE;
   const now = unixSeconds(runtime);
   // 0 when it was sent again before its lease was read, as after a lost answer of D1.
   const next = gone ? null : nextAttemptAt(runtime, Math.max(1, attempts), now, retryAfter);
   const againAt = nextAttemptAt(runtime, 1, now, retryAfter);
   const status = next === null ? "failed" : "pending";
-  return { held, posted, result: { ...ended, status, nextAttemptAt: next, againAt }, gone };
+  return { held, cause, posted, result: { ...ended, status, nextAttemptAt: next, againAt }, gone };
 }
 
 async function send(
@@ -59,7 +61,7 @@ async function send(
   loopback: boolean,
 ): Promise<Answer & { posted: boolean }> {
   const fault = webhookUrlFault(url, { loopback });
-  const unposted = { status: null, durationMs: null, posted: false };
+  const unposted = { status: null, cause: null, durationMs: null, posted: false };
   if (fault !== undefined) return { ...unposted, error: `the URL ${fault}` };
   if (keys === undefined) return { ...unposted, error: "the secret does not open: MASTER_KEY" };
   const signed = { id: eventId, timestamp: unixSeconds(runtime), body };

@@ -15,7 +15,7 @@ export function healthOf(ended: Ended[], now: number): { health: Health; known: 
     const { siteId, webhookId, url } = (attempts[0] as Ended).held;
     const succeeded = attempts.some(({ result }) => result.status === "delivered");
     const gone = attempts.find(({ gone }) => gone);
-    const last = (gone ?? (attempts.at(-1) as Ended)).result;
+    const { result: last, cause } = gone ?? (attempts.at(-1) as Ended);
     const usedUp = attempts.filter(({ result, gone }) => result.status === "failed" && !gone);
     return {
       health: {
@@ -24,7 +24,7 @@ export function healthOf(ended: Ended[], now: number): { health: Health; known: 
         url,
         failedAt: succeeded ? null : now,
         lastStatus: last.lastStatus,
-        lastError: last.lastError,
+        lastCause: cause,
         lastSeq: last.seq,
         gone: gone !== undefined,
         usedUp: usedUp.map(({ result }) => result.seq),

@@ -1,4 +1,5 @@
 import { type Runtime, unixSeconds, withinTime } from "../runtime.ts";
+import type { FailureCause } from "../store/schema.ts";
 import { failureText } from "./failure-text.ts";
 import { readRetryAfter } from "./schedule.ts";
 
@@ -20,10 +21,19 @@ export interface Answer {
   status: number | null;
   /** Why the attempt failed; null when it succeeded. Never log it, because it may hold text of the receiver. */
   error: string | null;
+  /** The same in words of the service; null also when nothing was posted. */
+  cause: FailureCause | null;
   /** Whole milliseconds from the start of the post to the headers of its answer, or to its failure; null when nothing was posted. */
   durationMs: number | null;
   /** The seconds of the receiver's Retry-After. */
   retryAfter?: number | undefined;
+}
+
+/** A failed post in words of the service alone. @param status of the answer; null without one */
+export function causeText(cause: FailureCause, status: number | null): string {
+  if (cause === "no_answer") return `no answer in ${POST_LIMIT_MS / 1000} s`;
+  if (cause === "no_connection" || status === null) return "no connection";
+  return REDIRECTS.includes(status) ? "redirects are not followed" : failureText(status, "");
 }
 
 /**
@@ -40,6 +50,9 @@ export async function post(
   const began = runtime.elapsed();
   const elapsed = () => runtime.elapsed() - began;
   const left = () => Math.max(0, POST_LIMIT_MS - elapsed());
+  const unanswered = (cause: FailureCause) => {
+    return { status: null, error: causeText(cause, null), cause, durationMs: Math.round(elapsed()) };
+  };
   const all = { "content-type": "application/json", "user-agent": "agent-session-webhooks/1", ...headers };
   const request = { method: "POST", headers: all, body, redirect: "manual", signal: abort.signal } as const;
   try {
@@ -49,20 +62,21 @@ export async function post(
       () => fetch(url, request),
       () => undefined,
     );
+    if (response === undefined) return unanswered("no_answer");
     const durationMs = Math.round(elapsed());
-    if (response === undefined) return { status: null, error: `no answer in ${POST_LIMIT_MS / 1000} s`, durationMs };
     const { status } = response;
     if (response.ok) {
       const until = Math.min(elapsed() + DRAIN_LIMIT_MS, POST_LIMIT_MS);
       await readStart(runtime, response, DRAIN_BYTES, () => Math.max(0, until - elapsed()));
-      return { status, error: null, durationMs };
+      return { status, error: null, cause: null, durationMs };
     }
     const retryAfter = readRetryAfter(response.headers.get("retry-after"), unixSeconds(runtime));
-    if (REDIRECTS.includes(status)) return { status, error: "redirects are not followed", durationMs, retryAfter };
+    const failed = { status, cause: "status" as const, durationMs, retryAfter };
+    if (REDIRECTS.includes(status)) return { ...failed, error: causeText("status", status) };
     const said = onOneLine(await readStart(runtime, response, ERROR_BODY_BYTES, left));
-    return { status, error: failureText(status, said), durationMs, retryAfter };
+    return { ...failed, error: failureText(status, said) };
   } catch {
-    return { status: null, error: "no connection", durationMs: Math.round(elapsed()) };
+    return unanswered("no_connection");
   } finally {
     // Ends the connection, even while the answer is still arriving.
     abort.abort();

@@ -87,13 +87,16 @@ describe("a webhook with another URL", () => {
 
   it("starts without failures; other changes keep them", async () => {
     const { world, webhook, patch } = await start();
-    const failing = { failing_since: 5, last_status: 500, last_error: "HTTP 500: no" };
-    await setWebhook(webhook, "failing_since = 5, last_status = 500, last_error = 'HTTP 500: no', failing_told_at = 6");
+    const failing = { failing_since: 5, last_status: 500, last_cause: "status", last_failed_at: 6 };
+    const stored = "last_cause = 'status', last_failed_at = 6, last_seq = 1";
+    await setWebhook(webhook, `failing_since = 5, last_status = 500, ${stored}, failing_told_at = 6`);
     expect((await patch({ events: ["session.created"], url: webhook.url })).body).toMatchObject(failing);
     expect((await eventStore(world)).webhooks).toMatchObject([{ failing_told_at: 6 }]);
-    const well = { failing_since: null, last_status: null, last_error: null };
+    const well = { failing_since: null, last_status: null, last_cause: null, last_failed_at: null };
     expect((await patch({ url: MOVED })).body).toMatchObject(well);
-    expect((await eventStore(world)).webhooks).toMatchObject([{ failing_told_at: null }]);
+    expect((await eventStore(world)).webhooks).toMatchObject([
+      { failing_told_at: null, last_seq: null, health_since: NOW },
+    ]);
   });
 
   it("leaves the times as they are when the URL is the same, or the webhook is disabled with it", async () => {
@@ -165,7 +168,7 @@ describe("disabling a webhook", () => {
       webhook,
       "last_error = iif(seq = 1, 'HTTP 500: no', NULL), last_status = iif(seq = 1, 500, NULL)",
     );
-    await setWebhook(webhook, "failing_since = 5, last_status = 500, last_error = 'HTTP 500: no'");
+    await setWebhook(webhook, "failing_since = 5, last_status = 500, last_cause = 'status'");
     world.clock.now += 9;
     expect((await patch({ status: "disabled" })).body).toMatchObject({
       status: "disabled",
@@ -243,9 +246,18 @@ describe("a webhook in the answers", () => {
     expect(await shown()).toMatchObject({ pending: 3, failed: 0, oldest_pending_at: NOW - 10_000 });
   });
 
-  it("has why the last attempts failed", async () => {
+  it("has why it failed last, with the words of that delivery while it has them, and only of that answer", async () => {
     const { webhook, shown } = await start();
-    await setWebhook(webhook, "failing_since = 5, last_status = 503, last_error = 'HTTP 503: busy'");
-    expect(await shown()).toMatchObject({ failing_since: 5, last_status: 503, last_error: "HTTP 503: busy" });
+    await fillDeliveries(webhook, 2);
+    await setDeliveries(webhook, "last_status = 503, last_error = 'HTTP 503: busy ' || seq");
+    const cause = { last_status: 503, last_cause: "status", last_failed_at: 6 };
+    const stored = "last_status = 503, last_cause = 'status', last_failed_at = 6, last_seq = 1";
+    await setWebhook(webhook, `failing_since = 5, ${stored}, last_error = 'HTTP 500: of an older release'`);
+    expect(await shown()).toMatchObject({ failing_since: 5, ...cause, last_error: "HTTP 503: busy 1" });
+    // As after it was sent again, and as after a wrong MASTER_KEY.
+    for (const later of ["last_error = NULL", "last_status = NULL, last_error = 'the secret does not open'"]) {
+      await setDeliveries(webhook, later);
+      expect(await shown()).toMatchObject({ ...cause, last_error: null });
+    }
   });
 });

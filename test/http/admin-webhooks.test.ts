@@ -26,6 +26,8 @@ const shown = (change: object = {}) => ({
   failing_since: null,
   version: expect.stringMatching(/^[0-9a-f]{32}$/),
   last_status: null,
+  last_cause: null,
+  last_failed_at: null,
   last_error: null,
   pending: 0,
   failed: 0,
@@ -89,6 +91,10 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
         last_status: null,
         last_error: null,
         failing_told_at: null,
+        last_cause: null,
+        last_failed_at: null,
+        last_seq: null,
+        health_since: null,
       },
     ]);
     expect(audit).toEqual([
@@ -381,17 +387,19 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     await putDeliveries(world, id, 1, "failed");
     await env.DB.prepare(
       `UPDATE webhooks SET status = 'disabled', disabled_reason = 'failing', disabled_at = 6, failing_since = 5, last_status = 500,
-       last_error = 'HTTP 500: no', failing_told_at = 5 WHERE id = ?`,
+       last_cause = 'status', last_failed_at = 6, last_seq = 1, failing_told_at = 5 WHERE id = ?`,
     )
       .bind(id)
       .run();
     const fault = { disabled_reason: "failing", disabled_at: 6, failing_since: 5, last_status: 500 };
     expect((await call(world, "GET", at(world))).body).toMatchObject({
-      items: [{ status: "disabled", ...fault, last_error: "HTTP 500: no" }],
+      items: [{ status: "disabled", ...fault, last_cause: "status", last_failed_at: 6 }],
     });
     const { body } = await call(world, "PATCH", at(world, `/${id}`), { status: "enabled" });
     expect(body).toEqual(shown({ id, failed: 1 }));
-    expect((await eventStore(world)).webhooks).toMatchObject([{ failing_told_at: null }]);
+    expect((await eventStore(world)).webhooks).toMatchObject([
+      { failing_told_at: null, last_seq: null, health_since: NOW },
+    ]);
     const { deliveries, audit } = await eventStore(world);
     expect(deliveries).toMatchObject([{ status: "failed" }]);
     const details = { ...DETAILS, from: "disabled", to: "enabled" };

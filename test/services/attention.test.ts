@@ -42,13 +42,13 @@ const HOUR = 3_600;
 describe("webhooks", () => {
   it("need attention when the Worker disabled them, or when they fail for 5 minutes; the disabled come first", async () => {
     const { world, site } = await start();
-    const failing = await newWebhook(world, { failing_since: NOW - 300, last_status: 500, last_error: "HTTP 500" });
+    const failing = await newWebhook(world, { failing_since: NOW - 300, last_status: 500, last_cause: "status" });
     const gone = await newWebhook(world, GONE);
     await newWebhook(world, { failing_since: NOW - 299 });
     await newWebhook(world, { status: "disabled", disabled_at: NOW });
     await newWebhook(world);
     const { webhooks } = await readAttention(contextAt(NOW), [site]);
-    const found = { siteId: world.siteId, lastStatus: null, lastError: null };
+    const found = { siteId: world.siteId, lastStatus: null, lastError: null, lastCause: null };
     expect(webhooks).toEqual([
       { ...found, id: gone.id, url: gone.url, disabledReason: "gone", since: NOW - 60 },
       {
@@ -58,7 +58,7 @@ describe("webhooks", () => {
         disabledReason: null,
         since: NOW - 300,
         lastStatus: 500,
-        lastError: "HTTP 500",
+        lastCause: "status",
       },
     ]);
   });

@@ -201,7 +201,8 @@ describe("a change of a webhook", () => {
   it("that commits late does not enable a webhook that the Worker has disabled", async () => {
     const { world, webhookId, change } = await start();
     const { commitLate } = await change("late", { status: "enabled" });
-    const failure = { failedAt: NOW, lastStatus: 410, lastError: "HTTP 410", lastSeq: 1, gone: true, usedUp: [] };
+    const cause = { lastStatus: 410, lastCause: "status", lastSeq: 1 } as const;
+    const failure = { failedAt: NOW, ...cause, gone: true, usedUp: [] };
     await env.DB.batch(judge(env.DB, { siteId: world.siteId, webhookId, url: URL, ...failure }, null, NOW, "evt_1"));
     await commitLate();
     const { webhooks } = await eventStore(world);

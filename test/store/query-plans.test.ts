@@ -273,12 +273,12 @@ describe("the query plans of operators' calls", () => {
         const at = await site(ctx, world);
         const { id } = await addWebhook(ctx, { site: at, url: "https://hooks.example.com/" });
         const which = { site: at, webhookId: id };
-        await listWebhooks(ctx, which);
+        const webhooks = await listWebhooks(ctx, which);
         const { seq } = await pingWebhook(ctx, which);
         await listDeliveries(ctx, { ...which, status: "pending", ...page });
         for (const status of DELIVERY_STATUSES) await pageOfDeliveries(ctx, { ...which, status, after: 0, limit: 20 });
         await readDelivery(ctx, { ...which, seq });
-        await recentDeliveries(ctx, { site: at, ids: [id] });
+        await recentDeliveries(ctx, { site: at, webhooks });
         await redeliver(ctx, { ...which, seq });
         for (const status of REDELIVERED_STATUSES) await redeliverEvents(ctx, { ...which, status: [status], since: 0 });
         await rotateWebhookSecret(ctx, { ...which, overlapSeconds: 60 });

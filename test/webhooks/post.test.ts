@@ -44,7 +44,7 @@ function write(response: ServerResponse, { bytes, every, count }: { bytes: numbe
   response.on("close", () => clearInterval(timer));
 }
 
-const SUCCESS = { status: 200, error: null, durationMs: expect.any(Number) };
+const SUCCESS = { status: 200, error: null, cause: null, durationMs: expect.any(Number) };
 
 describe("the answer to a post that succeeds", () => {
   it("is read to its end: 3 KB over half a second after the headers see no broken connection", async () => {
@@ -140,7 +140,7 @@ describe("the answer to a post that fails", () => {
         setTimeout(() => response.end("oops"), 400);
       }, 150);
     });
-    expect(answer).toMatchObject({ status: 500, error: "HTTP 500: oops" });
+    expect(answer).toMatchObject({ status: 500, error: "HTTP 500: oops", cause: "status" });
     expect(answer.durationMs).toBeGreaterThanOrEqual(149);
     expect(Number.isInteger(answer.durationMs)).toBe(true);
     expect(ms - Number(answer.durationMs)).toBeGreaterThan(390);
@@ -148,14 +148,15 @@ describe("the answer to a post that fails", () => {
 
   it("has the time until the connection broke, or until nobody waited any more", async () => {
     const broken = await posted((response) => void setTimeout(() => response.socket?.destroy(), 100));
-    expect(broken.answer).toEqual({ status: null, error: "no connection", durationMs: expect.any(Number) });
+    const unanswered = { status: null, durationMs: expect.any(Number) };
+    expect(broken.answer).toEqual({ ...unanswered, error: "no connection", cause: "no_connection" });
     expect(broken.answer.durationMs).toBeGreaterThanOrEqual(99);
     expect(broken.answer.durationMs).toBeLessThanOrEqual(Math.ceil(broken.ms));
 
     const hasty = { ...systemRuntime, after: (ms: number, call: () => void) => systemRuntime.after(ms / 100, call) };
     receiver.answer = () => {};
     const silent = await post(hasty, `${receiver.url}/silent`, {}, "{}");
-    expect(silent).toEqual({ status: null, error: "no answer in 15 s", durationMs: expect.any(Number) });
+    expect(silent).toEqual({ ...unanswered, error: "no answer in 15 s", cause: "no_answer" });
     expect(silent.durationMs).toBeGreaterThanOrEqual(149);
   });
 });

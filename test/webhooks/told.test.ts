@@ -67,7 +67,7 @@ describe("when the Worker disables a webhook", () => {
     expect(JSON.parse(worker.posted.at(-1)?.body ?? "")).toMatchObject({ type: "webhook.disabled" });
   });
 
-  it("its row says when and why, with the last error in words", async () => {
+  it("its row says when and why, with the last failure in words of the service alone", async () => {
     const { world, failing, worker } = await failingSite(410);
     await worker.deliver(failing);
     const { webhooks } = await eventStore(world);
@@ -78,7 +78,10 @@ describe("when the Worker disables a webhook", () => {
       failing_since: NOW,
       revision: 1,
       last_status: 410,
-      last_error: `HTTP 410: ${NO_TEXT}`,
+      last_cause: "status",
+      last_failed_at: NOW,
+      last_seq: 1,
+      last_error: null,
     });
   });
 

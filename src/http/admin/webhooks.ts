@@ -26,6 +26,8 @@ const shownWebhook = (each: Webhook) => ({
   disabled_at: each.disabledAt,
   failing_since: each.failingSince,
   last_status: each.lastStatus,
+  last_cause: each.lastCause,
+  last_failed_at: each.lastFailedAt,
   last_error: each.lastError,
   pending: each.pending,
   failed: each.failed,

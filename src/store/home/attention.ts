@@ -1,8 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { each } from "../json-rows.ts";
-import { apps, webhooks } from "../schema.ts";
+import { apps, type FailureCause, webhooks } from "../schema.ts";
 import { folds, usage } from "../usage-schema.ts";
+import { LAST_WORDS } from "./webhooks.ts";
 
 /** What of sites needs an operator. Each list ends at a limit: an operator who has twenty troubles begins with the first. */
 
@@ -19,6 +20,7 @@ export interface TroubledWebhook {
   since: number;
   lastStatus: number | null;
   lastError: string | null;
+  lastCause: FailureCause | null;
 }
 
 /** An app or a webhook whose old secret ends soon. */
@@ -48,7 +50,7 @@ export function selectTroubledWebhooks(
     db,
   ).all<TroubledWebhook>(sql`SELECT ${webhooks.siteId} AS siteId, ${webhooks.id} AS id, ${webhooks.url} AS url,
       ${webhooks.disabledReason} AS disabledReason, coalesce(${since}, 0) AS since,
-      ${webhooks.lastStatus} AS lastStatus, ${webhooks.lastError} AS lastError
+      ${webhooks.lastStatus} AS lastStatus, ${webhooks.lastCause} AS lastCause, ${LAST_WORDS} AS lastError
     FROM ${webhooks} WHERE ${ofSites(sql`${webhooks.siteId}`, sites)} AND (${isDisabled} OR ${isFailing})
     ORDER BY disabledReason IS NULL, since DESC LIMIT ${MOST}`);
 }

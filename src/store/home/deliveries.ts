@@ -45,15 +45,19 @@ const COUNTS = sql`${deliveries.siteId} = each.value ->> 'siteId' AND ${deliveri
   AND (${deliveries.lease} = each.value ->> 'lease'
     OR (each.value ->> 'status' = 'delivered' AND ${deliveries.status} <> 'delivered'))`;
 
+/** Whether the event of a delivery has its data: it was not erased, and not pruned. */
+const HAS_DATA = sql`EXISTS (SELECT 1 FROM ${events}
+  WHERE ${events.siteId} = ${deliveries.siteId} AND ${events.seq} = ${deliveries.seq} AND ${events.data} IS NOT NULL)`;
+
 /**
  * Records the results of attempts. A success always counts, because the receiver has the event. Any other result counts only while
  * the delivery still has this attempt's lease. When the delivery was sent again since the attempt began, its next attempt is the
- * first of a new series.
+ * first of a new series. Words are kept only beside the data that they answer: without it, nobody would find them to erase them.
  */
 export const recordResults: Statement<{ results: string }> = statement(
   (v) => sql`UPDATE ${deliveries} SET status = CASE WHEN ${SENT_AGAIN} THEN 'pending' ELSE each.value ->> 'status' END,
       next_attempt_at = each.value ->> CASE WHEN ${SENT_AGAIN} THEN 'againAt' ELSE 'nextAttemptAt' END,
-      claim = NULL, last_status = each.value ->> 'lastStatus', last_error = each.value ->> 'lastError',
+      claim = NULL, last_status = each.value ->> 'lastStatus', last_error = iif(${HAS_DATA}, each.value ->> 'lastError', NULL),
       duration_ms = each.value ->> 'durationMs'
     FROM json_each(${v.results}) AS each
     WHERE ${COUNTS}`,

@@ -147,12 +147,6 @@ const deleteSessions: Statement<Step> = statement(
   (v) => sql`DELETE FROM ${sessions} WHERE ${theSessions(v)} AND ${isMine(v)}`,
 );
 
-/** A receiver's answer may repeat what it was sent, of any event. */
-const forgetLastErrors: Statement<Step> = statement(
-  (v) => sql`UPDATE ${webhooks} SET last_error = NULL
-    WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.lastError} IS NOT NULL AND ${isMine(v)}`,
-);
-
 /** Of deliveries whose events were pruned: nobody knows whose they were. Pruning goes by time, so it leaves gaps among the oldest. */
 const forgetPruned: Statement<Step> = statement(
   (v) => sql`UPDATE ${deliveries} SET last_error = NULL
@@ -201,7 +195,7 @@ const COLUMNS = sql.join(
 const selectNow: Statement<Step> = statement((v) => sql`SELECT ${COLUMNS} FROM ${erasures} WHERE ${isErasure(v)}`);
 
 const ERASING = [skipDeliveries, eraseEvents, deleteParticipants, deleteMessages, keepIds, deleteSessions] as const;
-const ENDING = [deleteCustomer, renewCustomer, forgetLastErrors, forgetPruned, end] as const;
+const ENDING = [deleteCustomer, renewCustomer, forgetPruned, end] as const;
 
 /** What a call has erased, by rows. */
 export const ERASED = ["sessions", "messages", "participants", "events", "deliveries"] as const;

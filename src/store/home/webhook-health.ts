@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { auditLog } from "../operator-schema.ts";
-import { deliveries, events, WEBHOOK_DISABLED, webhooks } from "../schema.ts";
+import { deliveries, type FailureCause, WEBHOOK_DISABLED, webhooks } from "../schema.ts";
 import { insertInto, type Placeholders, type Statement, statement } from "../statement.ts";
 import { FIRST_IN_LINE } from "./deliveries.ts";
 import { tellOthers } from "./webhook-events.ts";
@@ -20,9 +20,9 @@ export type Health = {
   url: string;
   /** When the attempts failed, in Unix seconds; null when one of them succeeded. */
   failedAt: number | null;
-  /** The status and the words of the last failure, or of the 410, and the `seq` of its event. */
+  /** The status and the cause of the last failure, or of the 410, and the `seq` of its event. The cause is null after a success. */
   lastStatus: number | null;
-  lastError: string | null;
+  lastCause: FailureCause | null;
   lastSeq: number;
   /** Whether a receiver answered 410 Gone. */
   gone: boolean;
@@ -36,23 +36,20 @@ const thisWebhook = (v: { [Name in keyof Key]: unknown }) =>
   sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND ${webhooks.url} = ${v.url}`;
 
 const noteSuccess: Statement<Key> = statement(
-  (v) => sql`UPDATE ${webhooks} SET failing_since = NULL, last_status = NULL, last_error = NULL, failing_told_at = NULL
+  (v) => sql`UPDATE ${webhooks} SET failing_since = NULL, last_status = NULL, last_cause = NULL, last_failed_at = NULL,
+      last_seq = NULL, failing_told_at = NULL
     WHERE ${thisWebhook(v)} AND ${webhooks.failingSince} IS NOT NULL`,
 );
 
-type Failure = Pick<Health, "lastStatus" | "lastError" | "lastSeq">;
+type Failure = Pick<Health, "lastStatus" | "lastCause" | "lastSeq"> & { now: number };
 
-/** The words of a failure; null when its event was erased meanwhile, because the receiver may have repeated what it was sent. */
-const itsWords = (v: Placeholders<Key & Failure>) => sql`iif(EXISTS (SELECT 1 FROM ${events}
-  WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} = ${v.lastSeq} AND ${events.data} IS NULL), NULL, ${v.lastError})`;
+const itsFailure = (v: Placeholders<Failure>) =>
+  sql`last_status = ${v.lastStatus}, last_cause = ${v.lastCause}, last_failed_at = ${v.now}, last_seq = ${v.lastSeq}`;
 
 /** A disabled webhook keeps the failure that disabled it. */
-const noteFailure: Statement<Key & Failure & { failedAt: number }> = statement(
-  (
-    v,
-  ) => sql`UPDATE ${webhooks} SET failing_since = coalesce(failing_since, ${v.failedAt}), last_status = ${v.lastStatus}, last_error = ${itsWords(v)}
-    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${webhooks.failingSince} IS NULL
-      OR ${webhooks.lastStatus} IS NOT ${v.lastStatus} OR ${webhooks.lastError} IS NOT ${itsWords(v)})`,
+const noteFailure: Statement<Key & Failure> = statement(
+  (v) => sql`UPDATE ${webhooks} SET failing_since = coalesce(failing_since, ${v.now}), ${itsFailure(v)}
+    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled'`,
 );
 
 type Disabling = Key &
@@ -61,7 +58,6 @@ type Disabling = Key &
     failingBefore: number;
     dueBefore: number;
     usedUp: string;
-    now: number;
   };
 
 const late = alias(deliveries, "late");
@@ -76,7 +72,7 @@ const disable: Statement<Disabling> = statement(
   (
     v,
   ) => sql`UPDATE ${webhooks} SET status = 'disabled', disabled_reason = ${v.reason}, disabled_at = ${v.now}, revision = revision + 1,
-      last_status = ${v.lastStatus}, last_error = ${itsWords(v)}
+      ${itsFailure(v)}
     WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${v.reason} = 'gone' OR (${webhooks.failingSince} <= ${v.failingBefore} AND (
       EXISTS (SELECT 1 FROM json_each(${v.usedUp}) AS each CROSS JOIN ${deliveries} AS ${ended}
         ON ${ended.siteId} = ${v.siteId} AND ${ended.webhookId} = ${v.webhookId} AND ${ended.seq} = each.value
@@ -111,14 +107,14 @@ const auditDisabling: Statement<{ siteId: number; webhookId: string; now: number
  */
 export function judge(
   db: D1Database,
-  { siteId, webhookId, url, failedAt, lastStatus, lastError, lastSeq, gone, usedUp }: Health,
+  { siteId, webhookId, url, failedAt, lastStatus, lastCause, lastSeq, gone, usedUp }: Health,
   known: number | null,
   now: number,
   eventId: string,
 ): D1PreparedStatement[] {
   const key = { siteId, webhookId, url };
-  const failure = { lastStatus, lastError, lastSeq };
-  const noted = failedAt === null ? noteSuccess(db, key) : noteFailure(db, { ...key, ...failure, failedAt });
+  const failure = { lastStatus, lastCause, lastSeq, now };
+  const noted = failedAt === null ? noteSuccess(db, key) : noteFailure(db, { ...key, ...failure });
   const failingBefore = now - FAILING_SECONDS;
   const failsLong = failedAt !== null && known !== null && known <= failingBefore;
   if (!gone && !failsLong) return [noted];
@@ -128,7 +124,7 @@ export function judge(
   const ending = endPending(db, { siteId, id: webhookId }).toSQL();
   return [
     noted,
-    disable(db, { ...key, ...failure, ...limits, reason, now }),
+    disable(db, { ...key, ...failure, ...limits, reason }),
     auditDisabling(db, { siteId, webhookId, now, details }),
     ...tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }),
     db.prepare(ending.sql).bind(...ending.params),

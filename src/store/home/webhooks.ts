@@ -56,10 +56,19 @@ const counted = (status: "pending" | "failed", index: string) =>
 const PENDING = counted("pending", "deliveries_due");
 const FAILED = counted("failed", "deliveries_failed");
 
-const { siteId, secret, previousVersion, previousSecret, ...COLUMNS } = getTableColumns(webhooks);
+const { siteId, secret, previousVersion, previousSecret, lastError, lastSeq, ...COLUMNS } = getTableColumns(webhooks);
+
+/**
+ * What the receiver said when a webhook failed last: the words of that very delivery, while it has them. An attempt that was made of it
+ * since may have ended otherwise.
+ */
+export const LAST_WORDS = sql<string | null>`(SELECT answered.last_error FROM deliveries AS answered
+  WHERE answered.site_id = webhooks.site_id AND answered.webhook_id = webhooks.id AND answered.seq = webhooks.last_seq
+    AND answered.last_status IS webhooks.last_status)`;
 
 const SUMMARY = {
   ...COLUMNS,
+  lastError: LAST_WORDS.as("last_words"),
   pending: sql<number>`(SELECT count(*) FROM ${PENDING})`.as("pending"),
   failed: sql<number>`(SELECT count(*) FROM ${FAILED})`.as("failed"),
   oldestPendingAt: sql<number | null>`(SELECT oldest.created_at FROM deliveries AS oldest
@@ -70,6 +79,8 @@ const SUMMARY = {
 
 /** A webhook as operators see it. */
 export type Webhook = Pick<WebhookRow, keyof typeof COLUMNS> & {
+  /** See {@link LAST_WORDS}. */
+  lastError: string | null;
   /** The numbers of its pending and failed deliveries, each up to {@link MOST_COUNTED}. */
   pending: number;
   failed: number;
@@ -147,6 +158,10 @@ export async function insertWebhook(
               lastStatus: sql`NULL`.as("last_status"),
               lastError: sql`NULL`.as("last_error"),
               failingToldAt: sql`NULL`.as("failing_told_at"),
+              lastCause: sql`NULL`.as("last_cause"),
+              lastFailedAt: sql`NULL`.as("last_failed_at"),
+              lastSeq: sql`NULL`.as("last_seq"),
+              healthSince: sql`NULL`.as("health_since"),
             })
             .from(homeSites)
             .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`, not(wasAdded), notExists(endOf(db, webhook)))),
@@ -242,8 +257,11 @@ export async function updateWebhook(
           ...((isMoved || isEnabling) && {
             failingSince: null,
             lastStatus: null,
-            lastError: null,
+            lastCause: null,
+            lastFailedAt: null,
+            lastSeq: null,
             failingToldAt: null,
+            healthSince: author.now,
           }),
         })
         .where(unchanged),
@@ -321,10 +339,10 @@ export function endPending(db: D1Database, key: WebhookKey) {
     .select({ one: sql`1` })
     .from(webhooks)
     .where(and(isWebhook(key), eq(webhooks.status, "disabled")));
-  const lastError = sql`coalesce(${deliveries.lastError}, ${"the webhook is disabled"})`;
+  const words = sql`coalesce(${deliveries.lastError}, ${"the webhook is disabled"})`;
   return store
     .update(deliveries)
-    .set({ status: "failed", nextAttemptAt: null, lease: null, lastError })
+    .set({ status: "failed", nextAttemptAt: null, lease: null, lastError: words })
     .where(and(isDeliveryOf(key), inArray(deliveries.seq, some), exists(disabled)));
 }
 

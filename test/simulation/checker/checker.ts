@@ -119,7 +119,7 @@ export class Checker {
     } else if (call?.role === "cron" && this.removals.checkWritten(home, call, changes)) {
       changes.forEach(apply);
     } else if (call?.role === "cron") {
-      const others = (change: Change) => this.pruning.checkWritten(home, call, [change]);
+      const others = (change: Change) => this.pruning.checkWritten(home, call, [change], changes);
       this.sweeps.checkWritten(home, call, changes, apply, others);
     } else {
       if (call !== undefined && isSigned(call)) this.#signed.checkWritten(home, call, changes);

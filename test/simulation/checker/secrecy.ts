@@ -16,6 +16,9 @@ const OF_WEBHOOKS = new RegExp(
   `whsec_|https?://|hook-token|${CALLS_EVENT_TYPES.join("|").replaceAll(".", "\\.")}|HTTP \\d{3}|no answer in 15 s|cannot use|oops`,
 );
 
+/** Words of receivers: docs/operating.md, "Seeing what fails". */
+const OF_RECEIVERS = /HTTP \d{3}|cannot use |oops/;
+
 const TOKEN_RULE = "a token is in no row, in no log, and in no answer but the one that gives it out";
 
 /** Checks that answers and logs contain nothing confidential. */
@@ -40,10 +43,18 @@ export class Secrecy {
 
   /** Rows that were changed. */
   checkRows(call: Call | undefined, changes: readonly Change[]): void {
-    const found = tokenIn(JSON.stringify(changes));
-    if (found === undefined) return;
     const about = call === undefined ? [] : [call.name];
-    this.#violate(TOKEN_RULE, found, about);
+    const found = tokenIn(JSON.stringify(changes));
+    if (found !== undefined) this.#violate(TOKEN_RULE, found, about);
+    const said = changes.find(({ table, after }) =>
+      Object.entries(after ?? {}).some(
+        ([column, value]) => OF_RECEIVERS.test(String(value)) && !(table === "deliveries" && column === "last_error"),
+      ),
+    );
+    if (said !== undefined) {
+      const rule = "a receiver's words stand in the delivery that they answer, and nowhere else";
+      this.#violate(rule, JSON.stringify(said), about);
+    }
   }
 
   /** The answer to a call of the admin API. */

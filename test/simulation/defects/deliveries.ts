@@ -151,8 +151,8 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/webhook-health.ts",
-        find: "coalesce(failing_since, ${v.failedAt})",
-        replace: "coalesce(${v.failedAt}, failing_since)",
+        find: "coalesce(failing_since, ${v.now})",
+        replace: "coalesce(${v.now}, failing_since)",
       },
     ],
   },
@@ -341,9 +341,8 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/webhook-health.ts",
-        find: "last_status = ${v.lastStatus}, last_error = ${itsWords(v)}\n    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${webhooks.failingSince} IS NULL",
-        replace:
-          "last_status = nullif(${v.lastStatus}, 500), last_error = ${itsWords(v)}\n    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${webhooks.failingSince} IS NULL",
+        find: "sql`last_status = ${v.lastStatus},",
+        replace: "sql`last_status = nullif(${v.lastStatus}, 500),",
       },
     ],
   },
@@ -533,7 +532,8 @@ export const DELIVERY_DEFECTS: Defect[] = [
       {
         file: "src/store/home/webhook-events.ts",
         find: "last_status: webhooks.lastStatus,",
-        replace: "last_status: webhooks.lastError,",
+        replace:
+          "last_status: sql`(SELECT d.last_error FROM deliveries AS d WHERE d.webhook_id = webhooks.id AND d.seq = webhooks.last_seq)`,",
       },
     ],
   },

@@ -99,13 +99,36 @@ export const ERASURE_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "erase-keeps-last-errors",
-    what: "A webhook keeps what its receiver said of an erased event.",
+    name: "words-after-the-person",
+    what: "An attempt in flight writes what its receiver said after the event was erased.",
+    edits: [
+      {
+        file: "src/store/home/deliveries.ts",
+        find: "last_error = iif(${HAS_DATA}, each.value ->> 'lastError', NULL)",
+        replace: "last_error = iif(${HAS_DATA}, each.value ->> 'lastError', each.value ->> 'lastError')",
+      },
+    ],
+  },
+  {
+    name: "words-at-the-webhook",
+    what: "A webhook keeps what its receiver said beside the delivery.",
     edits: [
       {
         file: "src/store/home/webhook-health.ts",
-        find: "AND ${events.data} IS NULL), NULL, ${v.lastError})`",
-        replace: "AND ${events.data} IS NULL), ${v.lastError}, ${v.lastError})`",
+        find: "SET failing_since = coalesce(failing_since, ${v.now}),",
+        replace:
+          "SET last_error = (SELECT d.last_error FROM deliveries AS d WHERE d.site_id = ${v.siteId} AND d.webhook_id = ${v.webhookId} AND d.seq = ${v.lastSeq}), failing_since = coalesce(failing_since, ${v.now}),",
+      },
+    ],
+  },
+  {
+    name: "words-after-the-event",
+    what: "What receivers said of an event stays when the event is pruned.",
+    edits: [
+      {
+        file: "src/store/prune-events.ts",
+        find: "lease: null, lastError: null })",
+        replace: "lease: null })",
       },
     ],
   },

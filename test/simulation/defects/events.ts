@@ -237,17 +237,6 @@ export const EVENT_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "pending-deliveries-pruned",
-    what: "Pruning deletes deliveries that are still to be tried.",
-    edits: [
-      {
-        file: PRUNE_EVENTS,
-        find: '        ne(deliveries.status, "pending"),\n',
-        replace: '        ne(deliveries.status, "no status"),\n',
-      },
-    ],
-  },
-  {
     name: "deliveries-kept-for-ever",
     what: "Pruning keeps the deliveries of the events that it deletes.",
     edits: [

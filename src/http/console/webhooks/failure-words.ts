@@ -1,4 +1,4 @@
-import { FAILURE_WORDS } from "../../../services/events.ts";
+import { causeText, FAILURE_WORDS, type FailureCause } from "../../../services/events.ts";
 import { ruleText } from "../forms/messages.ts";
 import type { View } from "../view.ts";
 
@@ -8,6 +8,13 @@ import type { View } from "../view.ts";
 export interface Result {
   lastStatus: number | null;
   lastError: string | null;
+  /** What remains known of it when its words are gone. */
+  lastCause?: FailureCause | null;
+}
+
+function errorOf({ lastStatus, lastError, lastCause }: Result): string {
+  const cause = lastStatus === null ? lastCause : "status";
+  return lastError ?? (cause ? causeText(cause, lastStatus) : "");
 }
 
 /** A result in words, and the receiver's own text, which may be anything. */
@@ -17,9 +24,10 @@ export interface ResultWords {
 }
 
 /** @returns undefined when the attempt has no result */
-export function resultWords(view: View, { lastStatus, lastError }: Result): ResultWords | undefined {
+export function resultWords(view: View, result: Result): ResultWords | undefined {
   const { t } = view;
-  const error = lastError ?? "";
+  const { lastStatus } = result;
+  const error = errorOf(result);
   // What the network between us and the receiver says is in words of ours, maybe followed by the receiver's.
   const ours = FAILURE_WORDS.find((each) => `${error}: `.startsWith(`${each}: `));
   if (ours !== undefined) return { words: ruleText(view, ours), quote: error.slice(ours.length).replace(/^: /, "") };
@@ -34,12 +42,14 @@ export function resultWords(view: View, { lastStatus, lastError }: Result): Resu
 }
 
 /** What whoever runs the receiver can do about a failure; undefined when its words say enough. */
-export function cureOf({ t }: View, { lastStatus, lastError }: Result): string | undefined {
-  if (lastError?.startsWith("no answer"))
+export function cureOf({ t }: View, result: Result): string | undefined {
+  const { lastStatus } = result;
+  const error = errorOf(result);
+  if (error.startsWith("no answer"))
     return t(
       "The receiver takes the event and does not answer in time. Let it store the event, answer 200 at once, and do its work afterwards.",
     );
-  if (lastError === "no connection")
+  if (error === "no connection")
     return t("Nothing answers at this address. Look whether the receiver runs and a firewall lets it be reached.");
   if (lastStatus === null) return undefined;
   if (lastStatus >= 300 && lastStatus < 400)

@@ -38,8 +38,9 @@ function Said({ view, webhook, recent }: { view: View; webhook: Webhook; recent:
       </div>
     );
   }
-  // The webhook's own row says why it fails also when its newest deliveries do not tell.
-  const failure = recent.failure ?? { ...webhook, at: null };
+  // Before this was kept, the webhook's own row did not say why it fails: then its newest deliveries may.
+  const own = { ...webhook, at: webhook.lastFailedAt };
+  const failure = webhook.lastCause === null ? (recent.failure ?? own) : own;
   const result = resultWords(view, failure);
   const cure = cureOf(view, failure);
   return (
@@ -61,9 +62,14 @@ function Said({ view, webhook, recent }: { view: View; webhook: Webhook; recent:
 function wellText(view: View, webhook: Webhook, { tried, deliveredAt }: Recent): string {
   const { t } = view;
   if (webhook.status === "disabled") return t("It gets no events.");
-  if (isBehind(view, webhook)) return t("The last attempt succeeded. Some events wait for their next attempt.");
-  if (webhook.pending > 0) return t("Events are on their way.");
-  if (deliveredAt === null) return t("Nothing was delivered yet. A ping shows whether the receiver answers.");
+  if (webhook.pending > 0)
+    return isBehind(view, webhook) ? t("Some events wait for their next attempt.") : t("Events are on their way.");
+  if (deliveredAt === null)
+    return webhook.healthSince === null
+      ? t("Nothing was delivered yet. A ping shows whether the receiver answers.")
+      : t(
+          "Nothing was delivered since its URL was changed or it was enabled. A ping shows whether the receiver answers.",
+        );
   return tried === 0 ? t("Nothing waits.") : t("All is well: nothing waits.");
 }
 

@@ -69,7 +69,7 @@ export function SendAgainForm(props: {
       <h2>{t("Which events")}</h2>
       <p class="hint">
         {t(
-          "For a receiver that was down, or lost what it had: each event that matches is due within seconds, with eight attempts. Pings and erased events are never sent again.",
+          "For a receiver that was down, or lost what it had: each event that matches is due within seconds, with eight attempts, and what its receiver answered before is cleared. Pings and erased events are never sent again.",
         )}
       </p>
       <form method="get" action={`${path}/send-again`} class="again">

@@ -8,11 +8,20 @@ import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
 import type { View } from "../view.ts";
 
 /** The URL as `fetch` sends it: look-alike letters and signs that turn the reading direction are encoded, and deceive nobody. */
-export const shownUrl = ({ url }: Pick<Webhook, "url">): string => URL.parse(url)?.href ?? url;
+export function shownUrl({ url }: Pick<Webhook, "url">): string {
+  const parsed = URL.parse(url);
+  // Viewers are given the origin: without the `/` that would be its whole path.
+  return parsed === null || parsed.origin === url ? url : parsed.href;
+}
 
 /** The two parts of {@link shownUrl}: the host, and what follows it. */
 export const hostOf = (webhook: Pick<Webhook, "url">): string => shownUrl(webhook).split("/")[2] ?? "";
-export const pathOf = (webhook: Pick<Webhook, "url">): string => `/${shownUrl(webhook).split("/").slice(3).join("/")}`;
+export const pathOf = (webhook: Pick<Webhook, "url">): string =>
+  shownUrl(webhook)
+    .split("/")
+    .slice(3)
+    .map((part) => `/${part}`)
+    .join("");
 
 export const disabledMeans = ({ t }: View): string =>
   t(

@@ -23,13 +23,17 @@ export async function webhookPage(c: PageContext, named: Site): Promise<Response
   const event = c.req.query("event");
   if (event !== undefined && /^\d{1,15}$/.test(event)) return c.redirect(`${path}/deliveries/${event}`, 303);
   const [[recent], listed] = await Promise.all([
-    recentDeliveries(ctx, { site: which.site, ids: [webhook.id] }),
+    recentDeliveries(ctx, { site: which.site, webhooks: [webhook] }),
     listedDeliveries(c, which, path),
   ]);
   const body = (
     <>
       <p class="lead">
-        <code>{pathOf(webhook)}</code>
+        {view.may(`${path}/settings`, "GET") ? (
+          <code>{pathOf(webhook)}</code>
+        ) : (
+          t("Operators and owners see the rest of its URL.")
+        )}
       </p>
       {await sentNotice(c, path)}
       {await enabledNotice(c, path, webhook)}

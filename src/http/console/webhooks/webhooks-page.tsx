@@ -39,7 +39,7 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
   const path = `/console/sites/${site.id}/webhooks`;
   const [all, hasEvents] = await Promise.all([listWebhooks(ctx, { site }), siteHasEvents(ctx, { site })]);
   const webhooks = worstFirst(view, all);
-  const recents = await recentDeliveries(ctx, { site, ids: webhooks.map(({ id }) => id) });
+  const recents = await recentDeliveries(ctx, { site, webhooks });
   const values = again?.values ?? webhookValues("");
   const body = (
     <>
@@ -88,7 +88,7 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
 function rowOf(view: View, path: string, webhook: Webhook, recent: Recent | undefined) {
   const { t } = view;
   const { pending, oldestPendingAt } = webhook;
-  const failure = recent?.failure ?? (hasFailed(webhook) ? { ...webhook, at: null } : undefined);
+  const failure = recent?.failure ?? (hasFailed(webhook) ? { ...webhook, at: webhook.lastFailedAt } : undefined);
   return [
     <span class="host">
       <a href={`${path}/${webhook.id}`}>{hostOf(webhook)}</a>
@@ -132,7 +132,7 @@ function rowOf(view: View, path: string, webhook: Webhook, recent: Recent | unde
   ];
 }
 
-const hasFailed = ({ lastStatus, lastError }: Webhook) => lastStatus !== null || lastError !== null;
+const hasFailed = ({ lastStatus, lastCause }: Webhook) => lastStatus !== null || lastCause !== null;
 
 /** How many types of events a webhook gets. A press shows which. */
 function Types({ view, types }: { view: View; types: string[] }) {

@@ -31,7 +31,7 @@ describe.each(["main", "apac"])("a site in %s", (home) => {
 
   it("names a webhook in trouble with its last error, a link to it and the time, on its overview and in the list", async () => {
     const { world, visitor, site } = await start(home);
-    const row = { failing_since: NOW - 600, last_status: 500, last_error: "HTTP 500: down" };
+    const row = { failing_since: NOW - 600, last_status: 500, last_cause: "status" };
     const { id } = await newWebhook(world, row);
     for (const page of [await visitor.open(site), await listed(visitor, world)]) {
       expect(page.text).toContain("Webhook failing hooks.example.com The receiver answered 500");

@@ -75,6 +75,20 @@ describe("the list of webhooks", () => {
 });
 
 describe("the health of a webhook", () => {
+  it("says nothing of what went to another URL, or came before it was enabled", async () => {
+    const { page } = await open(
+      async (webhook) => {
+        await fillDeliveries(webhook, 2);
+        await setSome(webhook, DELIVERED, "seq = 1");
+        await setSome(webhook, FAILED, "seq = 2");
+      },
+      { health_since: NOW - 59 },
+    );
+    expect(page.text).toContain("Enabled Nothing was delivered since its URL was changed or it was enabled.");
+    expect(page.text).toContain("Last success –");
+    expect(page.text).not.toContain("Last failure");
+  });
+
   const open = async (set: (webhook: TestWebhook) => Promise<unknown>, row = {}) => {
     const { world, visitor, list } = await start();
     const webhook = await newWebhook(world, row);
@@ -91,7 +105,7 @@ describe("the health of a webhook", () => {
         // An attempt in flight has no result yet.
         await setSome(webhook, `${RETRIED}, claim = 'lease', last_attempt_at = ${NOW}`, "seq = 3");
       },
-      { failing_since: NOW - 7_300, last_status: 502, last_error: "HTTP 502: <b>before</b>" },
+      { failing_since: NOW - 7_300, last_status: 500, last_cause: "status", last_failed_at: NOW - 60, last_seq: 2 },
     );
     expect(page.text).toContain(
       "Failing for 2 hours The receiver answered 500 · last tried 1 min ago It said: oops The receiver has a fault. Its own log says which.",
@@ -101,11 +115,11 @@ describe("the health of a webhook", () => {
     );
   });
 
-  it("keeps the failure of the webhook's own row when no delivery tells of it any more", async () => {
+  it("says why it fails also when no delivery tells of it any more", async () => {
     const { page } = await open(async () => {}, {
       failing_since: NOW - 90_000,
       last_status: 526,
-      last_error: "HTTP 526: the host's certificate is invalid",
+      last_cause: "status",
     });
     expect(page.text).toContain(
       "Failing for 1 day HTTP 526: the host&#39;s certificate is invalid".replace("&#39;", "'"),
@@ -134,7 +148,7 @@ describe("the health of a webhook", () => {
         await setSome(webhook, DELIVERED, "seq = 2");
         await setSome(webhook, `${RETRIED}, created_at = ${NOW - 300}`, "seq = 1");
       },
-      "Enabled The last attempt succeeded. Some events wait for their next attempt. Last failure: No answer within 15 s · now",
+      "Enabled Some events wait for their next attempt. Last failure: No answer within 15 s · now",
     ],
     [
       "one of many failed, which is not rounded up",

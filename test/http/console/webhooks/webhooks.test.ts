@@ -216,18 +216,26 @@ describe("a webhook", () => {
       disabled_at: NOW - 3_600,
       failing_since: NOW - 500_000,
     };
-    const { id } = await newWebhook(world, { ...state, last_status: 410, last_error: "HTTP 410: <b>gone</b> \u202e" });
+    const failure = { last_status: 410, last_cause: "status", last_failed_at: NOW - 3_600, last_seq: 1 };
+    const webhook = await newWebhook(world, { ...state, ...failure });
+    const { id } = webhook;
+    await fillDeliveries(webhook, 1);
+    const words = "HTTP 410: <b>gone</b> \u202e";
+    await setDeliveries(webhook, `status = 'failed', last_status = 410, last_error = '${words}'`);
     const page = await visitor.open(`${site}/webhooks/${id}`);
     expect(page.notices).toEqual([`${english} On 15 Jan 2027, 07:00.`]);
-    expect(page.text).toContain("Disabled by the Worker The receiver answered 410 It said: <b>gone</b>");
+    const said = "Disabled by the Worker The receiver answered 410 · last tried 1 hr ago";
+    expect(page.text).toContain(`${said} It said: <b>gone</b>`);
     expect(page.html).toContain('<q class="long">&lt;b&gt;gone&lt;/b&gt; \u202e</q>');
     expect((await visitor.open(`${site}/webhooks`)).rows[0]?.[1]).toBe("Disabled by the Worker");
+    await env.DB.prepare("DELETE FROM deliveries WHERE webhook_id = ?").bind(id).run();
+    expect((await visitor.open(`${site}/webhooks/${id}`)).text).toContain(said);
     expect((await visitor.press(page, "中文")).notices).toEqual([`${chinese} 时间：2027年1月15日 07:00。`]);
   });
 
   it("says since when it fails, and with which answer, in red after five minutes", async () => {
     const { world, visitor, site } = await start();
-    const { id } = await newWebhook(world, { failing_since: NOW - 300, last_error: "no answer in 15 s" });
+    const { id } = await newWebhook(world, { failing_since: NOW - 300, last_cause: "no_answer" });
     const text = "Failing for 5 minutes";
     const list = await visitor.open(`${site}/webhooks`);
     expect(list.rows[0]?.slice(1, 3)).toEqual([text, "No answer within 15 s"]);

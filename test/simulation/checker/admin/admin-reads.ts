@@ -1,6 +1,7 @@
 import { sessionDetail } from "../../operations/create-session.ts";
 import { summaryOf } from "../../operations/shared/shown-session.ts";
 import type { Row } from "../../platform/database.ts";
+import type { Reader } from "../door/visitor.ts";
 import type { HomeModel } from "../home-model.ts";
 import { timeOf } from "../journal/request-time.ts";
 import { hasEnded, type Model } from "../model.ts";
@@ -18,17 +19,15 @@ import { deliveriesNow, eventsNow, webhooksNow } from "./webhook-reads.ts";
 export const NOT_FOUND = { status: 404 };
 const DEFAULT_LIMIT = 20;
 
-interface Read extends Asked {
+interface Read extends Asked, Reader {
   path: string;
-  /** The one site that the reader sees; undefined for all. */
-  onlySite: number | undefined;
   /** Whether the read found the site before its end began: then it shows what the home still has. */
   hadSite: boolean;
 }
 
 /** The body that a read must answer; only `status` for a refusal. Undefined for an answer that is not compared. */
 export function readNow(model: Model, { path, ...asked }: Read): object | undefined {
-  const { query, settings, onlySite, hadSite } = asked;
+  const { query, settings, onlySite, isViewer, hadSite } = asked;
   const [first, second, third, fourth] = path.split("/").slice(1);
   const limit = Number(query.get("limit") ?? DEFAULT_LIMIT);
   if (first === "homes") return second === undefined ? { items: homesNow(model, settings.closedHomes) } : undefined;
@@ -69,7 +68,7 @@ export function readNow(model: Model, { path, ...asked }: Read): object | undefi
     case "events":
       return { items: eventsNow(home, siteId, query, limit) };
     case "webhooks": {
-      if (fourth === undefined) return { items: webhooksNow(home, siteId), next_cursor: null };
+      if (fourth === undefined) return { items: webhooksNow(home, siteId, isViewer), next_cursor: null };
       const webhook = home.outbox.webhooks.get(`${siteId}/${fourth}`);
       return webhook === undefined ? NOT_FOUND : pageOf(deliveriesNow(home, webhook, query), limit);
     }

@@ -212,8 +212,6 @@ function wrongChange(model: Model, change: Written, erasing: Erasing): string | 
         ? becomes(change, { chat_id_floor: floor })
         : "the floor is not that of an erased session";
     }
-    case "webhooks":
-      return becomes(change, { last_error: null });
     case "events": {
       if (before !== null) return isIts(row.seq) ? becomes(change, { data: null }) : "another session's event";
       const data = JSON.parse(String(row.data)) as { chat_ids?: number[]; seq?: number };

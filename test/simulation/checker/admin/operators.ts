@@ -202,7 +202,7 @@ export class Operators {
       if (changes.length > 0 && !(answer.status === 404 && isGone)) {
         this.#violate("who is refused at the door changes nothing", what, [call.name]);
       }
-    } else if (intent.kind === "read") this.#reads.check({ ...operation, intent }, this.door.onlySite(call));
+    } else if (intent.kind === "read") this.#reads.check({ ...operation, intent }, this.door.reader(call));
     else this.#checkDone(operation);
     this.#checkSecrets(operation);
   }
@@ -222,7 +222,7 @@ export class Operators {
   #look(operation: Operation): void {
     const { intent } = operation;
     if (intent.kind === "read") {
-      this.#reads.look({ ...operation, intent }, this.door.onlySite(operation.call));
+      this.#reads.look({ ...operation, intent }, this.door.reader(operation.call));
       return;
     }
     operation.possible.add(String(statusNow(this.#model, operation)));

@@ -7,6 +7,7 @@ import type { HomeModel } from "../home-model.ts";
 import { refusalKeptUntil } from "../journal/request-time.ts";
 import type { Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
+import { misses } from "./row-changes.ts";
 
 /**
  * The largest difference between the times of two events in a row: clocks differ, so an event may have an earlier time
@@ -77,9 +78,10 @@ export class Pruning {
     for (const run of this.#runs.values()) run.disturbed = true;
   }
 
-  checkWritten(home: string, call: Call, changes: Change[]): void {
+  /** @param all the changes of the transaction */
+  checkWritten(home: string, call: Call, changes: Change[], all: readonly Change[]): void {
     for (const change of changes) {
-      const wrong = wrongRemoval(this.#model.home(home), call, change);
+      const wrong = wrongRemoval(this.#model.home(home), call, change, all);
       if (wrong === undefined) continue;
       const what = `${call.name} at ${home}: ${wrong}: ${JSON.stringify(change)}`;
       this.#violate("only expired rows are pruned", what, [call.name]);
@@ -112,13 +114,25 @@ export class Pruning {
   }
 }
 
-function wrongRemoval(home: HomeModel, { clock, settings }: Call, change: Change): string | undefined {
+function wrongRemoval(
+  home: HomeModel,
+  { clock, settings }: Call,
+  change: Change,
+  all: readonly Change[],
+): string | undefined {
   const { table, before, after } = change;
   if (settings.closedHomes.includes(home.name)) return "the home is closed";
   if (table === "deliveries" && before !== null && after !== null) {
+    if (isPruned(before, all)) return misses(after, skipped(before));
     return wrongLeftover(change, home.outbox.webhookOf(after));
   }
   if (after !== null || before === null) return "it is no removal";
+  if (table === "events") {
+    const said = [...home.outbox.deliveries.values()].find(
+      (row) => row.last_error !== null && isPruned(row, [change]) && home.outbox.webhookOf(row) !== undefined,
+    );
+    if (said !== undefined) return `what a receiver said of it stays: ${JSON.stringify(said)}`;
+  }
   if (table === "events" || table === "deliveries") return wrongPrune(home, table, before, settings, clock);
   if (table === "refusals") {
     if (Number(before.at) > (home.counts.refusalsUntil ?? Number(before.at))) return "it is not counted";
@@ -131,3 +145,19 @@ function wrongRemoval(home: HomeModel, { clock, settings }: Call, change: Change
   if (table !== "nonces" && table !== "idempotency_keys") return "no row that expires";
   return Number(before.expires_at) > clock ? "it has not expired" : undefined;
 }
+
+/** Whether the event of a delivery is removed by these changes. */
+const isPruned = ({ site_id, seq }: Stored, all: readonly Change[]): boolean =>
+  all.some(
+    ({ table, before, after }) =>
+      table === "events" && after === null && before?.site_id === site_id && before?.seq === seq,
+  );
+
+/** A delivery whose event is pruned. */
+const skipped = (before: Stored): Stored => ({
+  ...before,
+  status: before.status === "pending" ? "skipped" : (before.status ?? null),
+  next_attempt_at: null,
+  claim: null,
+  last_error: null,
+});

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Call } from "../../world/call.ts";
-import { isRoot } from "../door/visitor.ts";
+import { isRoot, type Reader } from "../door/visitor.ts";
 import type { Model } from "../model.ts";
 import { isUsageShown, type UsageAnswer } from "../usage/usage-reads.ts";
 import type { Violate } from "../violate.ts";
@@ -48,13 +48,13 @@ export class AdminReads {
   }
 
   /** Notes what an open read may be answered at this moment. */
-  look({ call, intent }: OperationOf<"read">, onlySite: number | undefined): void {
+  look({ call, intent }: OperationOf<"read">, reader: Reader): void {
     const { settings, clock } = call;
     const known = [...(this.#known.get(call) ?? [])];
     // The site may end between the query that finds it and the query that reads its home.
     const hadSite = known.some((each) => !isDeepStrictEqual(each, NOT_FOUND));
     for (const found of hadSite ? [false, true] : [false]) {
-      const body = readNow(this.#model, { ...intent, settings, clock, onlySite, hadSite: found });
+      const body = readNow(this.#model, { ...intent, settings, clock, ...reader, hadSite: found });
       if (body !== undefined && !known.some((each) => isDeepStrictEqual(each, body))) known.push(body);
     }
     if (known.length > 0) this.#known.set(call, known);
@@ -66,7 +66,7 @@ export class AdminReads {
     this.#audit.ends(call);
   }
 
-  check(operation: OperationOf<"read">, onlySite: number | undefined): void {
+  check(operation: OperationOf<"read">, { onlySite }: Reader): void {
     const { call, intent, disturbed } = operation;
     if (!disturbed && isOfAudit(intent)) this.#checkAudit(operation, onlySite);
     else if (!disturbed) this.#checkShown(operation, onlySite);

@@ -116,7 +116,7 @@ export function wrongWebhookAnswer(
   const { pending, failed, oldest_pending_at, ...rest } = body;
   const unlikeNow = (more: object) => {
     const rows = [webhook, home.outbox.webhooks.get(`${webhook?.site_id}/${webhook?.id}`)].filter((row) => row != null);
-    const wrong = rows.map((row) => unlike(rest, { ...webhookShown(row), ...more }));
+    const wrong = rows.map((row) => unlike(rest, { ...webhookShown(home.outbox, row), ...more }));
     return wrong.includes(undefined) ? undefined : wrong[0];
   };
   // The numbers of deliveries change too fast to be compared: a read of the list is.
@@ -131,7 +131,7 @@ export function wrongWebhookAnswer(
       const types = events && JSON.stringify([...new Set(events)]);
       const named = Object.entries({ url, events: types, status }).filter(([, value]) => value !== undefined);
       const rows = answerable(operation, "webhooks", Object.fromEntries(named) as Row);
-      const wrong = rows.map((row) => unlike(rest, webhookShown(row)));
+      const wrong = rows.map((row) => unlike(rest, webhookShown(home.outbox, row)));
       return wrong.includes(undefined) ? undefined : (wrong.at(-1) ?? "it changed nothing");
     }
     case "rotateWebhook": {

@@ -6,9 +6,10 @@ import type { Shown } from "./admin-reads.ts";
 
 /** What the reads about webhooks and events must show: docs/operating.md, "Events". */
 
-export const webhookShown = (row: Row) => ({
+export const webhookShown = (outbox: OutboxModel, row: Row, isViewer = false) => ({
   id: row.id,
-  url: row.url,
+  // The path may hold a token.
+  url: isViewer ? (URL.parse(String(row.url))?.origin ?? "") : row.url,
   events: JSON.parse(String(row.events)) as string[],
   status: row.status,
   disabled_reason: row.disabled_reason,
@@ -16,10 +17,18 @@ export const webhookShown = (row: Row) => ({
   failing_since: row.failing_since,
   version: row.version,
   last_status: row.last_status,
-  last_error: row.last_error,
+  last_cause: row.last_cause,
+  last_failed_at: row.last_failed_at,
+  last_error: wordsOf(outbox, row),
   previous_expires_at: row.previous_expires_at,
   created_at: row.created_at,
 });
+
+/** What the receiver said when the webhook failed last, as that delivery has it. */
+function wordsOf({ deliveries }: OutboxModel, { site_id, id, last_seq, last_status }: Row) {
+  const delivery = deliveries.get(`${site_id}/${id}/${last_seq}`);
+  return delivery?.last_status === last_status ? (delivery?.last_error ?? null) : null;
+}
 
 /** How many deliveries of a webhook are pending and have failed, and the time of the oldest pending one. */
 function numbersOf(outbox: OutboxModel, webhook: Row) {
@@ -30,11 +39,11 @@ function numbersOf(outbox: OutboxModel, webhook: Row) {
 }
 
 /** The webhooks of a site, the oldest first. */
-export const webhooksNow = ({ outbox }: HomeModel, siteId: number): object[] =>
+export const webhooksNow = ({ outbox }: HomeModel, siteId: number, isViewer: boolean): object[] =>
   outbox
     .webhooksOf(siteId)
     .sort((a, b) => Number(a.created_at) - Number(b.created_at) || (String(a.id) < String(b.id) ? -1 : 1))
-    .map((row) => ({ ...webhookShown(row), ...numbersOf(outbox, row) }));
+    .map((row) => ({ ...webhookShown(outbox, row, isViewer), ...numbersOf(outbox, row) }));
 
 /** The deliveries of a webhook, the newest first. */
 export function deliveriesNow({ outbox }: HomeModel, webhook: Row, query: URLSearchParams): Shown[] {

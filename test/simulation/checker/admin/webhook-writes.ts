@@ -86,6 +86,7 @@ function wrongAdd(model: Model, { call, intent, changes }: OperationOf<"addWebho
     previous_secret: null,
     previous_expires_at: null,
     ...WELL,
+    health_since: null,
     created_at: call.clock,
     revision: 0,
     disabled_at: null,
@@ -118,7 +119,7 @@ function wrongChange(
     ...(status !== undefined && { status }),
     ...(status === "enabled" && { disabled_reason: null, disabled_at: null }),
     ...(isDisabled && { disabled_at: call.clock }),
-    ...((isMoved || isEnabled) && WELL),
+    ...((isMoved || isEnabled) && { ...WELL, health_since: call.clock }),
   };
   const wrong = becomes(change, asked);
   // A webhook that an operator disables may forget since when it fails.

@@ -160,7 +160,8 @@ export class Deliveries {
     written.push(...(after.status === "delivered" ? heard.slice(-1) : mine === undefined ? [] : [mine]));
     // A second try of the lease reads the event again, which may have been erased since the first try.
     if (mine !== undefined && after.status === "skipped") mine.event = outbox.eventOf(after);
-    return wrongResult(change, mine, attempts);
+    const { data = null } = outbox.eventOf(after) ?? {};
+    return wrongResult(change, mine, attempts, data !== null);
   }
 
   #lease(home: string, call: Call, change: Change, now: number): Broken {

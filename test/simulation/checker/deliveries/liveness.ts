@@ -130,8 +130,8 @@ export class Liveness {
       const said = `${name} ${JSON.stringify(delivery)}`;
       const webhook = outbox.webhookOf(delivery);
       if (webhook === undefined) return ["the sweep removes the deliveries of deleted webhooks", said];
-      // An erasure also removes the recorded answers of receivers.
-      const isErased = outbox.eventOf(delivery)?.data === null;
+      // Recorded answers of receivers go with the data of the event.
+      const isErased = (outbox.eventOf(delivery)?.data ?? null) === null;
       if (status === "failed" && !last_error && !isErased) return ["a failed delivery has a reason", said];
       if (status === "delivered" && last_status === null) return ["a delivered event was answered", said];
       if (status !== "pending") continue;

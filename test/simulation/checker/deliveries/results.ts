@@ -18,8 +18,14 @@ const REFUSAL = /^the (URL .+|secret does not open: MASTER_KEY)$/;
  *
  * @param own      the attempt that holds the delivery's lease; undefined when another call holds it, or nobody
  * @param attempts all attempts of the call at this delivery
+ * @param hasData  whether the event has its data: what the receiver said is kept only beside it
  */
-export function wrongResult(change: Change, own: Attempt | undefined, attempts: readonly Attempt[]): Broken {
+export function wrongResult(
+  change: Change,
+  own: Attempt | undefined,
+  attempts: readonly Attempt[],
+  hasData: boolean,
+): Broken {
   const before = change.before as Row;
   const after = change.after as Row;
   if (after.status === "delivered") return wrongSuccess(before, after, attempts) ?? wrongDuration(after, attempts);
@@ -33,11 +39,14 @@ export function wrongResult(change: Change, own: Attempt | undefined, attempts: 
       ? ended(before, after, {})
       : ["only a delivery of an erased or pruned event is skipped", "the event is there"];
   }
+  if (!hasData && after.last_error !== null) {
+    return ["a receiver's words go with the person: none are kept after that", String(after.last_error)];
+  }
   const { post } = own;
-  if (post === undefined) return wrongRefusal(before, after, own);
+  if (post === undefined) return wrongRefusal(before, after, own, hasData);
   if (isSuccess(post)) return ["a success is recorded as one", `${post.name} was answered ${post.status}`];
   if (own.endedAt === undefined) return ["only an attempt that has ended is recorded", `${post.name} has not`];
-  return wrongFailure(before, after, own, own.endedAt);
+  return wrongFailure(before, after, own, own.endedAt, hasData);
 }
 
 /** Milliseconds by which a recorded duration may be longer than the post: the wait for the answer's body, and signing. */
@@ -61,9 +70,9 @@ function wrongSuccess(before: Row, after: Row, attempts: readonly Attempt[]): Br
 }
 
 /** A failure without a post: the URL must not be posted to, or the secret does not open. */
-function wrongRefusal(before: Row, after: Row, own: Attempt): Broken {
+function wrongRefusal(before: Row, after: Row, own: Attempt, hasData: boolean): Broken {
   if (!isRefused(own)) return ["an attempt fails by its receiver, its URL or its secret", "it was not posted"];
-  if (!REFUSAL.test(String(after.last_error)) || after.last_status !== null) {
+  if ((hasData && !REFUSAL.test(String(after.last_error))) || after.last_status !== null) {
     return ["a failure has its reason", String(after.last_error)];
   }
   return wrongEnd(before, after, own, { endedAt: own.leasedAt, status: null, retryAfter: undefined });
@@ -78,12 +87,14 @@ const isRefused = ({ post, webhooks, call }: Attempt): boolean =>
       [secret, previous_secret].some((seal) => seal != null && !hasKeyOf(call.settings, seal)),
   );
 
-function wrongFailure(before: Row, after: Row, own: Attempt, endedAt: number): Broken {
+function wrongFailure(before: Row, after: Row, own: Attempt, endedAt: number, hasData: boolean): Broken {
   const status = (own.post && heardStatus(own.post)) ?? null;
   const retryAfter = status === null ? undefined : own.post?.retryAfter;
   const error = String(after.last_error ?? "");
   if (after.last_status !== status) return ["the receiver's status is recorded", `last_status is ${after.last_status}`];
-  if (error === "" || error.length > MOST_ERROR_CHARACTERS || /\p{Cc}/u.test(error) || !tells(error, status)) {
+  const isUnfit =
+    error === "" || error.length > MOST_ERROR_CHARACTERS || /\p{Cc}/u.test(error) || !tells(error, status);
+  if (hasData && isUnfit) {
     return ["a failure has its reason", `last_error is ${JSON.stringify(error)}`];
   }
   return wrongEnd(before, after, own, { endedAt, status, retryAfter });
@@ -149,7 +160,7 @@ function wrongRest(before: Row, after: Row): Broken {
 }
 
 /** Whether an error's words fit a status. */
-export const tells = (error: string, status: number | null): boolean =>
+const tells = (error: string, status: number | null): boolean =>
   status === null
     ? /^no (answer in 15 s|connection)$/.test(error)
     : error === "redirects are not followed"

@@ -4,7 +4,6 @@ import { originOf, sorted } from "../admin/audit-details.ts";
 import { misses } from "../admin/row-changes.ts";
 import type { OutboxModel } from "../events/outbox-model.ts";
 import { type Attempt, clockOf, heardStatus, isAt, isPing, isSuccess } from "./attempt.ts";
-import { tells } from "./results.ts";
 import { MOST_ATTEMPTS } from "./schedule.ts";
 
 /** What the Worker itself records about a webhook: docs/operating.md, "Webhooks". */
@@ -17,8 +16,11 @@ const STUCK_SECONDS = 86_400;
 /** The largest difference between the clocks of two isolates. */
 const SKEW_SECONDS = 20;
 
+/** What a webhook's row says of its last failure. What the receiver said stands in the delivery alone. */
+const NO_FAILURE = { last_status: null, last_cause: null, last_failed_at: null, last_seq: null };
+
 /** What a webhook's row says while it is well, and after it was enabled. */
-export const WELL = { failing_since: null, last_status: null, last_error: null, failing_told_at: null };
+export const WELL = { failing_since: null, ...NO_FAILURE, last_error: null, failing_told_at: null };
 
 /** Whether an attempt tells of the receiver at the webhook's URL of now: pings, and posts to an earlier URL, do not. */
 const tellsOf =
@@ -29,11 +31,14 @@ const tellsOf =
 const hasFailed = ({ post, endedAt }: Attempt): boolean =>
   post !== undefined && endedAt !== undefined && !isSuccess(post);
 
-/** Whether the event of an attempt was erased meanwhile: its answer is not kept, because it may repeat the event. */
-const isErasedIn =
-  (outbox: OutboxModel) =>
-  ({ event }: Attempt): boolean =>
-    event !== undefined && outbox.eventOf(event)?.data === null;
+/** Whether a webhook's row tells of the failure of an attempt. */
+const tellsIt =
+  ({ last_status, last_cause, last_seq }: Row) =>
+  ({ key, post }: Attempt): boolean => {
+    const status = (post && heardStatus(post)) ?? null;
+    const causes = status === null ? ["no_answer", "no_connection"] : ["status"];
+    return last_status === status && causes.includes(String(last_cause)) && key.endsWith(`/${last_seq}`);
+  };
 
 const statusOf = ({ post }: Attempt): number | null => (post && heardStatus(post)) ?? null;
 
@@ -43,11 +48,12 @@ export function wrongHealth(call: Call, outbox: OutboxModel, change: Change, att
   const { after } = change;
   if (after === null || change.before === null) return ["the Worker makes and removes no webhook by itself", ""];
   const { status = "", disabled_reason = null, disabled_at = null } = after;
-  const { failing_since = null, last_status = null, last_error = null, failing_told_at = null } = after;
+  const { failing_since = null, failing_told_at = null } = after;
+  const said = Object.fromEntries(Object.keys(NO_FAILURE).map((column) => [column, after[column] ?? null]));
   // A new revision ends PATCHes that an operator sent before the Worker disabled the webhook: they must not enable it
   // again.
   const revision = Number(before.revision) + Number(status !== before.status);
-  const health = { failing_since, last_status, last_error, failing_told_at };
+  const health = { failing_since, ...said, failing_told_at };
   const wrong = misses(after, { ...before, ...health, status, disabled_reason, disabled_at, revision });
   if (wrong !== undefined) return ["the Worker changes only the health of a webhook", wrong];
   const telling = attempts.filter(tellsOf(before));
@@ -66,15 +72,16 @@ export function wrongHealth(call: Call, outbox: OutboxModel, change: Change, att
   if (isSick && failing_told_at !== before.failing_told_at) {
     return ["the sweep notes that others were told of a failing webhook", `it is ${failing_told_at}`];
   }
-  if (isSick && (last_status !== before.last_status || last_error !== before.last_error)) {
-    const isErased = isErasedIn(outbox);
-    const ofStatus = failed.filter((each) => statusOf(each) === last_status);
+  if (
+    misses(after, {
+      ...after,
+      ...Object.fromEntries(Object.keys(NO_FAILURE).map((name) => [name, before[name] ?? null])),
+    })
+  ) {
+    const isThen = Number(said.last_failed_at) >= call.clock && Number(said.last_failed_at) <= clockOf(call);
     const isOne =
-      last_error === null
-        ? ofStatus.some(isErased)
-        : ofStatus.some((each) => !isErased(each)) && tells(String(last_error), Number(last_status) || null);
-    if (!isOne)
-      return ["the last error of a webhook is the one of an event that failed", `${last_status} ${last_error}`];
+      said.last_cause === null ? misses(said, NO_FAILURE) === undefined : isThen && failed.some(tellsIt(after));
+    if (!isOne) return ["the last failure of a webhook is the one of an event that failed", JSON.stringify(said)];
   }
   return status === before.status ? undefined : wrongDisabling(call, outbox, after, failed);
 }
@@ -146,10 +153,8 @@ export function missedHealth(
   if (now.failing_since === null && call.faults.length > 0) return undefined;
   if (now.failing_since === null) return ["a failure is noted at the webhook", `${now.id} says nothing of it`];
   const failed = own.filter(tellsOf(now)).filter(hasFailed);
-  const ofStatus = failed.filter((each) => statusOf(each) === now.last_status);
-  const isLast = now.last_error === null ? ofStatus.some(isErasedIn(outbox)) : ofStatus.length > 0;
-  if (!isLast && call.faults.length === 0) {
-    return ["a webhook says how its latest event failed", `${now.id} says ${now.last_status} ${now.last_error}`];
+  if (!failed.some(tellsIt(now)) && call.faults.length === 0) {
+    return ["a webhook says how its latest event failed", `${now.id} says ${now.last_status} ${now.last_cause}`];
   }
   const isOver = Number(now.failing_since) < clockOf(call) - FAILING_SECONDS - SKEW_SECONDS;
   if (!isOver) return undefined;

@@ -8,7 +8,7 @@ import type { Violate } from "../violate.ts";
 import { Memories } from "./memories.ts";
 import { isNote, Notes } from "./notes.ts";
 import { type Asked, askedOf, mayDo } from "./table.ts";
-import { bearerOf, hashBy, isRoot, networkOf, whoIs } from "./visitor.ts";
+import { bearerOf, hashBy, isRoot, networkOf, type Reader, whoIs } from "./visitor.ts";
 
 /** What the door may say to a call. A 403 has its reason. */
 type Outcome = "in" | "401" | "403 token_of_one_site" | "403 role_too_low" | "404";
@@ -63,10 +63,10 @@ export class Door {
     if (visit !== undefined) this.#memories.ends(visit);
   }
 
-  /** The one site that a call's token is of; undefined for all, and for a token that nobody made. */
-  onlySite(call: Call): number | undefined {
-    const site = this.#model.tokensByHash.get(hashBy(call) ?? "")?.site_id;
-    return site == null ? undefined : Number(site);
+  /** Who reads: the one site that a call's token is of, undefined for all and for a token that nobody made; and whether it only looks. */
+  reader(call: Call): Reader {
+    const { site_id = null, role } = this.#model.tokensByHash.get(hashBy(call) ?? "") ?? {};
+    return { onlySite: site_id === null ? undefined : Number(site_id), isViewer: role === "viewer" };
   }
 
   /**

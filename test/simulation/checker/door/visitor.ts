@@ -4,6 +4,12 @@ import { ADMIN_TOKEN } from "../../world/cloud/settings.ts";
 import { clientKey } from "../signed/limits.ts";
 import { hashOf } from "./token-text.ts";
 
+/** What counts of an operator for what a read shows. */
+export interface Reader {
+  onlySite: number | undefined;
+  isViewer: boolean;
+}
+
 /** The token that a call brings: docs/operating.md, "Admin API". */
 export function bearerOf({ wire }: Call): string | undefined {
   return /^Bearer +(\S+)$/i.exec(wire.headers.authorization ?? "")?.[1];
