@@ -54,4 +54,33 @@ describe("the migrations", () => {
     expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(["app_routes", "home_sites", "sessions"]));
     expect(db.prepare("PRAGMA foreign_key_check").all()).toEqual([]);
   });
+
+  it("take the words of receivers from webhooks, and leave why each failed", async () => {
+    const db = new DatabaseSync(":memory:");
+    const files = (await readdir(copy)).filter((name) => name.endsWith(".sql")).sort();
+    for (const file of files) {
+      if (file.startsWith("0010_")) {
+        db.exec(
+          "INSERT INTO home_sites (site_id, name, status, chat_id_floor, revision, created_at) VALUES (1, '', 'open', 0, 0, 1)",
+        );
+        const add = db.prepare(
+          `INSERT INTO webhooks (site_id, id, url, events, status, version, secret, created_at, last_status, last_error)
+           VALUES (1, ?, '', '[]', 'disabled', '', '', 1, ?, ?)`,
+        );
+        add.run("a", 410, "HTTP 410: Ada");
+        add.run("b", null, "no answer in 15 s");
+        add.run("c", null, "no connection");
+        add.run("d", null, null);
+      }
+      const text = await readFile(join(copy, file), "utf8");
+      for (const statement of text.split("--> statement-breakpoint")) db.exec(statement);
+    }
+    const webhooks = db.prepare("SELECT last_status, last_cause, last_error FROM webhooks ORDER BY id").all();
+    expect(webhooks.map((row) => Object.values(row))).toEqual([
+      [410, "status", null],
+      [null, "no_answer", null],
+      [null, "no_connection", null],
+      [null, null, null],
+    ]);
+  });
 });

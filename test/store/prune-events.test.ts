@@ -164,6 +164,26 @@ describe("pruning events", () => {
   });
 });
 
+describe("what the release before wrote of webhooks while it was back", () => {
+  it("goes with the next run, and so does a cause that it left behind; what is written now stays", async () => {
+    const world = await World.create();
+    for (const id of ["a", "b", "c"]) await putWebhook(world, `wh_${id}`);
+    const set = (id: string, values: string) => sql(`UPDATE webhooks SET ${values} WHERE id = ?`, `wh_${id}`).run();
+    const now = "last_cause = 'no_answer', last_failed_at = 7, last_seq = 1";
+    await set("a", `${now}, failing_since = 5, last_status = 500, last_error = 'HTTP 500: Ada'`);
+    await set("b", now);
+    await set("c", `${now}, failing_since = 5`);
+    await pruned();
+    const columns = "last_error, last_cause, last_failed_at, last_seq";
+    const { results } = await sql(`SELECT ${columns} FROM webhooks WHERE site_id = ? ORDER BY id`, world.siteId).all();
+    expect(results.map((row) => Object.values(row))).toEqual([
+      [null, "status", null, null],
+      [null, null, null, null],
+      [null, "no_answer", 7, 1],
+    ]);
+  });
+});
+
 describe("pruning deliveries", () => {
   it("removes those of old events, except pending ones", async () => {
     const world = await World.create();
