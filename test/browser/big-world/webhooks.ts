@@ -67,12 +67,12 @@ export async function seedWebhooks(
     .run();
   const rotate = `/admin/sites/${siteId}/webhooks/${made.paused}/rotate`;
   await admin("POST", rotate, { overlap_seconds: 86_400 });
-  const failing = "failing_since = ?, failing_told_at = ?, last_status = ?, last_error = ?";
-  await set(made.failing, failing, SHOWN - 3 * HOUR, SHOWN - 3 * HOUR + 300, 500, PAGE);
-  await set(made.hanging, failing, SHOWN - 26 * HOUR, SHOWN - 26 * HOUR + 300, null, "no answer in 15 s");
-  const disabled = "status = 'disabled', disabled_reason = ?, disabled_at = ?, last_status = ?, last_error = ?";
-  await set(made.gone, disabled, "gone", SHOWN - 50 * HOUR, 410, "HTTP 410: gone");
-  await set(made.tired, disabled, "failing", SHOWN - 9 * HOUR, 521, "HTTP 521: the host refuses connections");
+  const failing = "failing_since = ?, failing_told_at = ?, last_status = ?, last_cause = ?, last_failed_at = ?";
+  await set(made.failing, failing, SHOWN - 3 * HOUR, SHOWN - 3 * HOUR + 300, 500, "status", SHOWN - 60);
+  await set(made.hanging, failing, SHOWN - 26 * HOUR, SHOWN - 26 * HOUR + 300, null, "no_answer", SHOWN - 60);
+  const disabled = "status = 'disabled', disabled_reason = ?, disabled_at = ?, last_status = ?, last_cause = ?";
+  await set(made.gone, disabled, "gone", SHOWN - 50 * HOUR, 410, "status");
+  await set(made.tired, disabled, "failing", SHOWN - 9 * HOUR, 521, "status");
   await set(made.paused, disabled, null, SHOWN - 12 * 24 * HOUR, null, null);
   return made;
 }
