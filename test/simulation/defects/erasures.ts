@@ -100,12 +100,18 @@ export const ERASURE_DEFECTS: Defect[] = [
   },
   {
     name: "words-after-the-person",
-    what: "An attempt in flight writes what its receiver said after the event was erased.",
+    what: "An attempt in flight writes what its receiver said, after its event was erased and its lease taken.",
     edits: [
       {
         file: "src/store/home/deliveries.ts",
         find: "last_error = iif(${HAS_DATA}, each.value ->> 'lastError', NULL)",
         replace: "last_error = iif(${HAS_DATA}, each.value ->> 'lastError', each.value ->> 'lastError')",
+      },
+      {
+        file: "src/store/home/deliveries.ts",
+        find: "AND (${deliveries.lease} = each.value ->> 'lease'",
+        replace:
+          "AND (iif(${deliveries.status} = 'skipped', each.value ->> 'lease', ${deliveries.lease}) = each.value ->> 'lease'",
       },
     ],
   },

@@ -29,6 +29,9 @@ export function wrongResult(
   const before = change.before as Row;
   const after = change.after as Row;
   if (after.status === "delivered") return wrongSuccess(before, after, attempts) ?? wrongDuration(after, attempts);
+  if (!hasData && after.last_error !== null) {
+    return ["a receiver's words go with the person: none are kept after that", String(after.last_error)];
+  }
   if (own === undefined || before.status !== "pending") {
     return ["only the holder of the delivery's lease records a failure", `it was ${before.status}`];
   }
@@ -38,9 +41,6 @@ export function wrongResult(
     return own.event == null || own.event.data === null
       ? ended(before, after, {})
       : ["only a delivery of an erased or pruned event is skipped", "the event is there"];
-  }
-  if (!hasData && after.last_error !== null) {
-    return ["a receiver's words go with the person: none are kept after that", String(after.last_error)];
   }
   const { post } = own;
   if (post === undefined) return wrongRefusal(before, after, own, hasData);
