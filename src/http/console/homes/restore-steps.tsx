@@ -24,9 +24,13 @@ export function RestoreSteps({ view, home }: { view: View; home: string }) {
     [
       t("Restore its database."),
       <>
-        {t("First keep the bookmark that info prints: it is the way back.")}{" "}
-        <code>npx wrangler d1 time-travel info {binding} --env ""</code>{" "}
-        <code>npx wrangler d1 time-travel restore {binding} --timestamp 2026-11-22T06:00:00Z --env ""</code>
+        {t("First keep the bookmark that info prints: it is the way back.")}
+        <span class="line">
+          <code>npx wrangler d1 time-travel info {binding} --env ""</code>
+        </span>
+        <span class="line">
+          <code>npx wrangler d1 time-travel restore {binding} --timestamp 2026-11-22T06:00:00Z --env ""</code>
+        </span>
       </>,
     ],
     [

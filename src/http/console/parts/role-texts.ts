@@ -26,8 +26,8 @@ export const ownerActs = ({ t }: Texts): [text: string, ...actions: AuditAction[
 /** What a role may do. docs/operating.md has the same words, a test compares them. */
 export function roleMeans({ t }: Texts, role: Role): string {
   const texts: Record<Role, string> = {
-    viewer: t("see everything but secrets and the paths of webhooks' URLs, and change nothing"),
-    operator: t("also change sites, apps, agents and webhooks, and send events again"),
+    viewer: t("see everything but secrets and the paths of webhooks' URLs"),
+    operator: t("also see these paths, change sites, apps, agents and webhooks, and send events again"),
     owner: t(
       "also {0}",
       ownerActs({ t })

@@ -58,7 +58,7 @@ describe("your access", () => {
     const page = await visitor.open(PATH);
     expect(page.heading).toBe("Your access");
     expect(page.text).toContain(
-      `Name ${ada} Signed in by Cloudflare Access Role operator What it may do see everything but secrets, and change nothing also change sites,`,
+      `Name ${ada} Signed in by Cloudflare Access Role operator What it may do see everything but secrets and the paths of webhooks' URLs also see these paths, change sites,`,
     );
     expect(page.rows).toEqual([
       ["Not known This session", "–", "now", "now", "Sign out This session"],
