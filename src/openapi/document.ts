@@ -20,7 +20,7 @@ const health = (status: string[], directory: string[], more: object, required: s
   exactly(
     {
       status: string(
-        "`degraded` when something is down, closed or wrong, and the directory answers; `down` when it does not. What is `off` is as it should be.",
+        "`degraded` when something is down, closed or wrong, and the directory answers; `down` when it does not. A part that is `off` does not change it.",
         { enum: status },
       ),
       version: VERSION,
@@ -36,7 +36,7 @@ const health = (status: string[], directory: string[], more: object, required: s
       kv: string("The worse of the two namespaces; `off` when one is not bound.", { enum: PART_STATES }),
       queues: string("The worse of the two queues; `off` when one is not bound.", { enum: PART_STATES }),
       master_key: string(
-        "`down` when MASTER_KEY does not open what is sealed, or the directory does not answer; `off` while nothing is sealed.",
+        "`down` when MASTER_KEY does not open what is sealed, or the directory does not answer; `off` until the first run of the cron after the first app was issued.",
         { enum: PART_STATES },
       ),
       fault: FAULT,

@@ -10,7 +10,7 @@ import { keyringOf, type Tools } from "./service-context.ts";
  * the directory, and is sealed again with the rest.
  */
 
-/** `off`: nothing is sealed yet. */
+/** `off`: the cron has made no canary yet, and no app is known to be sealed with another key. */
 export type MasterKeyState = "ok" | "off" | "down";
 
 /**

@@ -19,7 +19,7 @@ function reasonTexts({ t }: View) {
     app_unknown: {
       what: t("No app has this appid."),
       cure: t(
-        "Compare the appid with the list of apps: a slip in copying, another environment's, or one without its app since a restore?",
+        "Compare the appid with the list of apps. Was it copied wrongly, is it another environment's, or did a restore take its app away?",
       ),
     },
     app_revoked: { what: t("The app is revoked."), cure: t("Issue another app and use its appid and secret.") },

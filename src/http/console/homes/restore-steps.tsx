@@ -11,7 +11,7 @@ export function RestoreSteps({ view, home }: { view: View; home: string }) {
     [
       t("Keep the list of changes since the point."),
       <>
-        {t("The home's own log goes back too. This page gives it as a file:")}{" "}
+        {t("The home's own log goes back too. Keep it as a file, from the page:")}{" "}
         <a href="/console/audit">{t("Audit log")}</a>
       </>,
     ],
@@ -43,7 +43,10 @@ export function RestoreSteps({ view, home }: { view: View; home: string }) {
       t("Reconcile it."),
       t("Send the form below, until no erasure is left: customers who were erased are erased again."),
     ],
-    [t("Look at each app of its list."), t("The answer has this list. Look at the entries that you kept, too.")],
+    [
+      t("Look at each app that the list names."),
+      t("After the form is sent, this page shows the list. Look at the entries that you kept, too."),
+    ],
     [
       t("Wait until it may be opened."),
       t("The answer tells this time. Until then, requests from before the restore could be sent again."),

@@ -26,10 +26,10 @@ export async function eventsOffPage(c: PageContext, site: Site): Promise<Respons
         <>
           <dt>{t("Webhooks that get nothing new")}</dt>
           <dd>{new Intl.NumberFormat(view.language).format(enabled.length)}</dd>
-          <dt>{t("Events of before")}</dt>
+          <dt>{t("Earlier events")}</dt>
           <dd>{t("They stay, and what is pending is still sent.")}</dd>
           <dt>{t("When they are turned on again")}</dt>
-          <dd>{t("Calls of the meantime have no events, so they cannot be sent again or pulled.")}</dd>
+          <dd>{t("Calls that came in between left no events: none can be sent again or pulled for them.")}</dd>
         </>
       ),
       action: c.req.path,
