@@ -82,7 +82,7 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
     }
     c.set("ctx", serviceContext(c, "console", memory));
     const { homes, closedHomes } = c.var.ctx.config;
-    Object.assign(c.var.view, { hasHomes: homes.size > 1, closedHomes });
+    Object.assign(c.var.view, { hasHomes: homes.size > 1, closedHomes, isBound: (home: string) => homes.has(home) });
     await recognise(c);
     c.var.view.may = mayOf(c.var.view.session?.identity.role);
     return next();

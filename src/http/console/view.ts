@@ -42,6 +42,8 @@ export interface View {
   hasHomes: boolean;
   /** The homes that are closed. */
   closedHomes: ReadonlySet<string>;
+  /** Whether a home has a database. */
+  isBound: (home: string) => boolean;
 }
 
 export async function viewOf(c: RequestContext): Promise<View> {
@@ -67,6 +69,7 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
     ...timesOf(localeOf(language), timeZone, now),
     hasHomes: false,
     closedHomes: new Set(),
+    isBound: () => true,
   };
 }
 
