@@ -22,7 +22,7 @@ export function checkPlace({ home, location, jurisdiction }: Place): void {
   }
   if (home === "homes") {
     throw new UsageError(
-      `No home can be named homes any more: ${CLOSED_LIST} would be its secret, and was a list of closed homes.`,
+      `No new home can be named homes: ${CLOSED_LIST} would be its secret, and was a list of closed homes.`,
     );
   }
   if (location !== undefined && !LOCATIONS.includes(location)) {

@@ -174,7 +174,7 @@ describe("npm run deploy", () => {
     [["--close", "apca"], "There is no home apca. The homes are: main."],
     [["--open", "apca", "--dry-run"], "There is no home apca. The homes are: main."],
     [["--close", "main", "--open", "main"], "main: either --close or --open"],
-    [["--home", "homes", "--location", "apac"], "No home can be named homes any more"],
+    [["--home", "homes", "--location", "apac"], "No new home can be named homes"],
     [["--var", "CLOSED_HOMES:main"], "to close a home: npm run deploy -- --close NAME"],
     [["--var", "CLOSED_MAIN:"], "to close a home: npm run deploy -- --close NAME"],
     [["--var", "REPLAY_LOOK_MS:2", "--open", "main"], "set and delete a secret of what serves. Leave out --var."],
