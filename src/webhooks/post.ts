@@ -73,7 +73,7 @@ export async function post(
     const retryAfter = readRetryAfter(response.headers.get("retry-after"), unixSeconds(runtime));
     const failed = { status, cause: "status" as const, durationMs, retryAfter };
     if (REDIRECTS.includes(status)) return { ...failed, error: causeText("status", status) };
-    const said = onOneLine(await readStart(runtime, response, ERROR_BODY_BYTES, left));
+    const said = onOneLine(withoutPath(await readStart(runtime, response, ERROR_BODY_BYTES, left), url));
     return { ...failed, error: failureText(status, said) };
   } catch {
     return unanswered("no_connection");
@@ -110,6 +110,30 @@ async function readStart(runtime: Runtime, { body }: Response, most: number, lef
     // The connection broke. The text that has arrived is enough.
   }
   return text;
+}
+
+/**
+ * What a receiver said, without the path and query that it was called by: many quote them in a 404 ("Cannot POST /in/…"), and they may hold
+ * a token, which not everybody who reads deliveries may see.
+ */
+function withoutPath(said: string, url: string): string {
+  const { pathname, search } = new URL(url);
+  const quoted = [
+    `${pathname}${search}`,
+    `${pathname}${search.replaceAll("&", "&amp;")}`,
+    pathname,
+    decoded(pathname),
+    search,
+  ];
+  return quoted.filter((each) => each.length > 1).reduce((text, each) => text.replaceAll(each, "…"), said);
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /** Plain text on one line. */

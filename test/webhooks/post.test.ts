@@ -160,3 +160,16 @@ describe("the answer to a post that fails", () => {
     expect(silent.durationMs).toBeGreaterThanOrEqual(149);
   });
 });
+
+describe("what a receiver says of a post that it refuses", () => {
+  it.each([
+    ["/in/a-token", "Cannot POST /in/a-token", "Cannot POST …"],
+    ["/in/a-token?t=1&u=2", "Cannot POST /in/a-token?t=1&amp;u=2 nor /in/a-token", "Cannot POST … nor …"],
+    ["/in/%61-token", "/in/a-token is unknown", "… is unknown"],
+    ["/", "Cannot POST /", "Cannot POST /"],
+  ])("is kept without the path and query of its URL: %s", async (path, says, kept) => {
+    receiver.answer = (response) => response.writeHead(404).end(says);
+    const answer = await post(systemRuntime, `${receiver.url}${path}`, {}, "{}");
+    expect(answer).toMatchObject({ status: 404, error: `HTTP 404: ${kept}` });
+  });
+});
