@@ -9,12 +9,12 @@ import type { LiveWorker, Serving } from "./live-worker.ts";
  * Closes and opens homes of the deployed Worker: sets and deletes one secret for each. The code stays. No database is asked, because one
  * may be broken now.
  *
- * @param homes all homes of the configuration. Another name may be opened when what serves has it closed
+ * @param homes all homes of the configuration. What serves may have others, open or closed
  * @throws NotDeployed UsageError
  */
 export async function closeHomes(live: LiveWorker, asked: Closing, homes: readonly string[], io: Io): Promise<void> {
   const before = await live.serving();
-  requireHomes([...asked.close, ...asked.open], [...new Set([...homes, ...before.closed])]);
+  requireHomes([...asked.close, ...asked.open], [...new Set([...homes, ...before.databases.keys(), ...before.closed])]);
   const isSet = (home: string) => before.secrets.includes(closedSecret(home));
   for (const home of asked.close) if (!isSet(home)) await live.setSecret(closedSecret(home), home);
   for (const home of asked.open) if (isSet(home)) await live.deleteSecret(closedSecret(home));

@@ -121,10 +121,11 @@ async function deploy(args: string[], io: Io): Promise<number> {
   const worker = options.name ?? config.name ?? "";
   const find = () => LiveWorker.find(worker, config.account_id, shared, io);
   if (closing) {
-    // A home that this checkout lacks may be opened, when what serves has it closed.
-    requireHomes(options["dry-run"] === true ? [...close, ...open] : close, homes);
-    if (options["dry-run"] === true) io.out(`Worker ${worker} stays as it is: --dry-run.`);
-    else await closeHomes(await find(), asked, homes, io);
+    // What serves may have homes that this checkout lacks. Nobody is asked for that in a dry run.
+    if (options["dry-run"] === true) {
+      requireHomes([...close, ...open], homes);
+      io.out(`Worker ${worker} stays as it is: --dry-run.`);
+    } else await closeHomes(await find(), asked, homes, io);
     return 0;
   }
   refuseVars(config.vars, basename(target.file));

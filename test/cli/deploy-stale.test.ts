@@ -158,6 +158,19 @@ describe("a deployment", () => {
   });
 });
 
+describe("--close and --open", () => {
+  it("take homes that serve although this checkout lacks them, and no other names", async () => {
+    writeFileSync(TOML, stale);
+    expect(await deploy("--close", "apac")).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(isClosed()).toBe(true);
+    expect((await deploy("--close", "apac")).stdout).toContain("Home apac is closed, as it was");
+    expect(await deploy("--open", "apac")).toMatchObject({ exitCode: 0, stdout: "Home apac is open.\n" });
+    expect((await deploy("--open", "apac")).stdout).toContain("Home apac is open, as it was.");
+    const unknown = await deploy("--close", "apca");
+    expect(unknown).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("The homes are: main, apac.") });
+  });
+});
+
 describe("npm run deploy, before any request to Cloudflare,", () => {
   it("refuses a configuration with a D1 binding that is no home", async () => {
     const block = { binding: "HOME_MAIN", database_name: "by-hand", migrations_dir: "migrations" };

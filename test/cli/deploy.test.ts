@@ -171,7 +171,7 @@ describe("npm run deploy", () => {
     [["--home", "tokyo", "--location", "moon"], "--location moon is not one of weur, eeur,"],
     [["--home", "tokyo", "--jurisdiction", "jp"], "--jurisdiction jp is not one of eu, us, fedramp"],
     [["--home", "apac", "--location", "apac", "--jurisdiction", "eu"], "exclude each other"],
-    [["--close", "apca"], "There is no home apca. The homes are: main."],
+    [["--close", "apca", "--dry-run"], "There is no home apca. The homes are: main."],
     [["--open", "apca", "--dry-run"], "There is no home apca. The homes are: main."],
     [["--close", "main", "--open", "main"], "main: either --close or --open"],
     [["--home", "homes", "--location", "apac"], "No new home can be named homes"],
