@@ -152,11 +152,18 @@ async function deploy(args: string[], io: Io): Promise<number> {
     await createDatabases(databases, place, shared, io);
     addHome?.();
     if (added !== undefined) io.out(`Bound home ${home} as ${added.binding} in ${basename(target.file)}. Commit it.`);
-    for (const database of databases) await migrateHome(database, { closed, older }, target, shared, io);
+    const skipped = new Set<string>();
+    for (const database of databases) {
+      const home = await migrateHome(database, { closed, older }, target, shared, io);
+      if (home !== undefined) skipped.add(home);
+    }
     // Migrations take a while: meanwhile somebody may have closed or added a home.
     serving = await live.servingIfAny();
     if (serving !== undefined) {
       await requireSameHomes(live, serving, databases, dropped);
+      for (const home of skipped) {
+        if (!serving.closed.includes(home)) throw new NotDeployed(openedMeanwhile(home));
+      }
       await carryOver(live, serving, io);
       for (const name of serving.closed) tellClosed(name, false, io);
     }
@@ -185,21 +192,32 @@ function refuseVars(vars: Readonly<Record<string, unknown>>, file: string): void
   }
 }
 
-/** @throws NotDeployed naming the home, unless it is closed: one broken home must not stop a deployment for the others. */
+const openedMeanwhile = (home: string) =>
+  `Nothing was deployed: somebody has opened home ${home}, which could not be migrated. Close it, or mend its database, and run this again.`;
+
+/**
+ * @returns the name of a closed home that could not be migrated: one broken home must not stop a deployment for the others
+ * @throws NotDeployed naming an open one
+ */
 async function migrateHome(
   database: Database,
   { closed, older }: { closed: readonly string[]; older: boolean },
   target: ConfigPart,
   shared: readonly string[],
   io: Io,
-) {
+): Promise<string | undefined> {
   const { binding } = database;
   const migration = await migrate(database, { file: target.file, where: "--remote", shared }, io);
-  if (migration.result === "up-to-date") return io.out(`${labelOf(binding)} is up to date.`);
-  if (migration.result === "migrated") return io.out(`${labelOf(binding)} migrated.`);
+  if (migration.result === "up-to-date" || migration.result === "migrated") {
+    io.out(`${labelOf(binding)} ${migration.result === "migrated" ? "migrated" : "is up to date"}.`);
+    return undefined;
+  }
   if (migration.result === "ahead") {
     const why = `${labelOf(binding)} is of a later version: ${migration.foreign.join(", ")} is applied there.`;
-    if (older) return io.out(why);
+    if (older) {
+      io.out(why);
+      return undefined;
+    }
     throw new NotDeployed(
       `Nothing was deployed: ${why}\nBring the checkout up to date. Or, to go back to this release on purpose: npm run deploy -- --older`,
     );
@@ -209,7 +227,7 @@ async function migrateHome(
   const why = migration.result === "failed" ? migration.output : howToReplace(database, migration.foreign);
   if (home !== undefined && home !== MAIN_HOME && closed.includes(home)) {
     io.err(`${named} could not be migrated. It is closed, so the others are deployed without it:\n${why}`);
-    return;
+    return home;
   }
   throw new NotDeployed(`${named} could not be migrated, so nothing was deployed:\n${why}`);
 }

@@ -141,6 +141,17 @@ describe("a deployment", () => {
     expect(await refused()).toContain("serves home oc");
   });
 
+  it("is refused when somebody opens a home that was skipped because it was closed and broken", async () => {
+    worker().secrets.add("CLOSED_APAC");
+    const broken = fake.databases.get(APAC.database_name);
+    if (broken !== undefined) broken.fault = "The home is out of order.";
+    fake.refuse = (call) => {
+      if (call === `POST /d1/database/${broken?.uuid}/query`) worker().secrets.delete("CLOSED_APAC");
+      return undefined;
+    };
+    expect(await refused()).toContain("somebody has opened home apac, which could not be migrated");
+  });
+
   it("of an older release than the database is refused, unless somebody says that it is older", async () => {
     for (const name of [WORKER, APAC.database_name]) fake.addDatabase(name, [...MIGRATIONS, "9999_later.sql"]);
     serve();
