@@ -29,6 +29,9 @@ const NEWEST_NOT_SERVING = [10214, 10215];
 /** The API's errors for a Worker that does not exist. */
 const NO_WORKER = [10007, 10090];
 
+/** The API's error for a secret that the Worker does not have. */
+const NO_SECRET = 10056;
+
 const LIMIT_MS = 30_000;
 
 /** The API refused. Its own words are the message. */
@@ -114,9 +117,13 @@ export class LiveWorker {
     });
   }
 
-  /** @throws NotDeployed */
+  /** Also when somebody else has just deleted it. @throws NotDeployed */
   async deleteSecret(name: string): Promise<void> {
-    await this.#ask(`${this.#script}/secrets/${name}`, { method: "DELETE" });
+    try {
+      await this.#ask(`${this.#script}/secrets/${name}`, { method: "DELETE" });
+    } catch (error) {
+      if (!(error instanceof ApiError && error.codes.includes(NO_SECRET))) throw error;
+    }
   }
 
   /**

@@ -170,6 +170,15 @@ describe("a deployment", () => {
 });
 
 describe("--close and --open", () => {
+  it("do not fail when somebody else opens the home at the same moment", async () => {
+    worker().secrets.add("CLOSED_APAC");
+    fake.refuse = (call) => {
+      if (call.startsWith("DELETE ")) worker().secrets.delete("CLOSED_APAC");
+      return undefined;
+    };
+    expect(await deploy("--open", "apac")).toMatchObject({ exitCode: 0, stdout: "Home apac is open.\n", stderr: "" });
+  });
+
   it("take homes that serve although this checkout lacks them, and no other names", async () => {
     writeFileSync(TOML, stale);
     expect(await deploy("--close", "apac")).toMatchObject({ exitCode: 0, stderr: "" });
