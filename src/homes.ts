@@ -28,7 +28,7 @@ export const isMisnamed = (binding: string): boolean =>
 /** The setting by which the release before this one closed homes: a list of their names. It still closes, and never opens. */
 export const CLOSED_LIST = "CLOSED_HOMES";
 
-/** The secret of the Worker that closes a home while it is not empty: CLOSED_EU_WEST for `eu-west`. */
+/** The secret of the Worker that closes a home, also with an empty value: CLOSED_EU_WEST for `eu-west`. */
 export function closedSecret(home: string): string {
   const name = `CLOSED_${home.toUpperCase().replaceAll("-", "_")}`;
   // A home `homes` of before, which no deployment adds any more: the list must not be taken for its secret.
@@ -48,11 +48,7 @@ export function homeOfSecret(name: string): string | undefined {
 export function closedBy(settings: Readonly<Record<string, unknown>>): string[] {
   const texts = Object.entries(settings).filter((entry): entry is [string, string] => typeof entry[1] === "string");
   return [
-    ...new Set(
-      texts.flatMap(([name, value]) =>
-        name === CLOSED_LIST ? namesIn(value) : value === "" ? [] : (homeOfSecret(name) ?? []),
-      ),
-    ),
+    ...new Set(texts.flatMap(([name, value]) => (name === CLOSED_LIST ? namesIn(value) : (homeOfSecret(name) ?? [])))),
   ];
 }
 

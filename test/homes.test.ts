@@ -63,7 +63,7 @@ describe("the secret that closes a home", () => {
 describe("the homes that settings close", () => {
   it.each([
     [{}, []],
-    [{ CLOSED_APAC: "", CLOSED_HOMES: "" }, []],
+    [{ CLOSED_APAC: "", CLOSED_HOMES: "" }, ["apac"]],
     [{ CLOSED_APAC: "x", CLOSED_EU_WEST: {}, MASTER_KEY: "x" }, ["apac"]],
     [{ CLOSED_HOMES: " apac, Eu-West ,,\tapac,", CLOSED_MAIN: "0" }, ["apac", "eu-west", "main"]],
   ])("%j are %j: by secrets of any value, and by the list of the release before", (settings, homes) => {
