@@ -1,8 +1,8 @@
 import { type Runtime, unixSeconds } from "../runtime.ts";
 import { type Attempt, type AttemptResult, FIRST_IN_LINE } from "../store/home/deliveries.ts";
-import { type FailureCause, PING } from "../store/schema.ts";
+import { type FailureCause, PING, SESSION_ERASED } from "../store/schema.ts";
 import { webhookBody } from "./body.ts";
-import { type Answer, post } from "./post.ts";
+import { type Answer, causeText, post } from "./post.ts";
 import { nextAttemptAt } from "./schedule.ts";
 import { signatureHeaders } from "./sign.ts";
 import { webhookUrlFault } from "./url.ts";
@@ -40,7 +40,10 @@ export async function attempt(
   if (eventId === null || data === null)
     return { held, result: { ...base, status: "skipped" }, cause: null, posted: false, gone: false };
   const answer = await send(runtime, { url: held.url, eventId, body: webhookBody({ type, at, data }) }, keys, loopback);
-  const { status: lastStatus, error: lastError, cause, durationMs, retryAfter, posted } = answer;
+  const { status: lastStatus, cause, durationMs, retryAfter, posted } = answer;
+  // Its receiver may name who was erased, and no later erasure would find that.
+  const keepsWords = type !== SESSION_ERASED || cause !== "status";
+  const lastError = keepsWords ? answer.error : causeText("status", lastStatus);
   const ended = { ...base, lastStatus, lastError, durationMs };
   if (lastError === null) return { held, result: { ...ended, status: "delivered" }, cause, posted, gone: false };
   if (type === PING)

@@ -122,6 +122,19 @@ describe("a receiver's answer", () => {
     expect((await deliveriesOf(webhook)).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
     expect(await placesOf(text)).toEqual([]);
   });
+
+  it.each(["main", "apac"])("to session.erased is not kept: it may name who was erased (%s)", async (home) => {
+    const world = await World.create({}, home);
+    const webhook = await newWebhook(world);
+    const text = personText();
+    await world.chatId(fieldsOf(text));
+    await eraseWhole(world, text);
+    const worker = new DeliveringWorker();
+    worker.receiver = () => new Response(`cannot delete ${text}`, { status: 500 });
+    await worker.deliver(webhook);
+    expect(await placesOf(text)).toEqual([]);
+    expect((await deliveriesOf(webhook)).at(-1)).toMatchObject({ last_status: 500, last_error: "HTTP 500" });
+  });
 });
 
 describe("a delivery whose event was pruned", () => {
