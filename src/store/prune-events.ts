@@ -20,7 +20,7 @@ const ofWebhook = (what: SQL) => sql`(SELECT ${what} FROM ${deliveries} AS other
  * Deletes the events that were kept long enough. A site's newest event stays: without it, its seq would be given again. What receivers
  * said of them goes in the same batch: nobody could find it any more to erase it.
  */
-export function pruneEvents(run: Run, db: D1Database): AsyncGenerator<number, void> {
+export async function* pruneEvents(run: Run, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
   const old = store
     .select({ siteId: events.siteId, seq: events.seq })
@@ -47,10 +47,11 @@ export function pruneEvents(run: Run, db: D1Database): AsyncGenerator<number, vo
     .set({ status: skipped, nextAttemptAt: null, lease: null, lastError: null })
     .where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${theirs}`);
   const remove = store.delete(events).where(sql`(${events.siteId}, ${events.seq}) IN ${old}`);
-  return inChunks(run, async () => {
-    run.left -= 1;
-    return (await store.batch([forget, remove]))[1];
-  });
+  const look = () => store.get<{ found: number }>(sql`SELECT EXISTS ${old} AS found`);
+  while ((await counted(run, 1, look)).found === 1) {
+    const [, { meta }] = await counted(run, 2, () => store.batch([forget, remove]));
+    yield meta.changes;
+  }
 }
 
 /**

@@ -143,8 +143,9 @@ describe("pruning events", () => {
     const prepare = (text: string) => ({
       bind: (...values: unknown[]) => {
         const bound = env.DB.prepare(text).bind(...values);
-        if (/^(update "deliveries"|delete from "events")/.test(text)) ofPruning.add(bound);
-        return bound;
+        if (!/^(SELECT EXISTS .*|delete from )"events"/.test(text)) return bound;
+        ofPruning.add(bound);
+        return Object.assign(bound, { all: async () => (await batch([bound]))[0] });
       },
     });
     const batch = async (list: D1PreparedStatement[]) => {
