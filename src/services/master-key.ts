@@ -43,8 +43,8 @@ export async function keepCanary(ctx: Tools): Promise<boolean> {
     if (opened !== undefined && (opened.row.keptAt !== null || credentials === undefined)) return true;
     if (opened === undefined) {
       const others = await haveOtherSeals(ctx, ctx.answerBy);
-      // A silent home may be the one whose apps do not open.
-      if (others !== false) return others === undefined;
+      // A silent home may be the one whose apps do not open. A canary that is there, and does not open, says enough.
+      if (others !== false) return others === undefined && keys.length === 0;
     }
     await customerHasher(ctx);
     return true;

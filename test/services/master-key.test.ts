@@ -80,6 +80,15 @@ describe.each(["main", "apac"])("with an app in %s", (home) => {
     expect([await keyRows(), await stateIn({ ...WRONG, ...closing(home) })]).toEqual([[], "down"]);
   });
 
+  it("is down in the cron too, while the canary does not open and the home whose apps do not is silent", async () => {
+    await World.create({}, home);
+    await keepCanary(at());
+    await databaseOf(home).exec("DELETE FROM apps");
+    await World.create({}, "apac");
+    const silent = { ...WRONG, HOME_APAC: downDb(env.HOME_APAC) };
+    expect([await keepCanary(at(silent)), await stateIn(silent)]).toEqual([false, "down"]);
+  });
+
   it("is well again when the app that no key opens is revoked", async () => {
     const { appid } = await World.create({}, home);
     await databaseOf(home).prepare("UPDATE apps SET revoked_at = ? WHERE appid = ?").bind(NOW, appid).run();
