@@ -5,6 +5,7 @@ import { isJournalMessage } from "./journal/journal.ts";
 import { SESSION_EVENT_TYPES } from "./operations/index.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { CALL_RULES } from "./signed/call-rules.ts";
+import { rootOf } from "./store/run-batch.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 
 /** The crons, spelled as in wrangler.toml. */
@@ -45,11 +46,17 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
     return failed;
   }
 
-  /** Whether the master keys open what is sealed. Makes the canary that tells, when there is none. */
-  async function opensSealed(config: Config, now: number): Promise<boolean> {
+  /** Why what is sealed does not open; empty when it does. Makes the canary that tells, when there is none. */
+  async function unopenedBecause(config: Config, now: number): Promise<string[]> {
     const { keepCanary } = await import("./services/master-key.ts");
     const answerBy = runtime.elapsed() + CANARY_MS;
-    return keepCanary({ runtime, config, credentials, now, answerBy });
+    try {
+      const opens = await keepCanary({ runtime, config, credentials, now, answerBy });
+      return opens ? [] : ["MASTER_KEY does not open it"];
+    } catch (error) {
+      // Pruning goes on in the other homes.
+      return [rootOf(error).message];
+    }
   }
 
   async function runSweep(config: Config): Promise<Record<string, string>> {
@@ -83,7 +90,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
       const config = readConfig(env, telemetry);
       const unswept = cron === PRUNE_CRON ? {} : await runSweep(config);
       const now = Math.floor(scheduledTime / 1000);
-      const unopened = cron === SWEEP_CRON || (await opensSealed(config, now)) ? [] : ["MASTER_KEY does not open it"];
+      const unopened = cron === SWEEP_CRON ? [] : await unopenedBecause(config, now);
       const unpruned = cron === SWEEP_CRON ? [] : await runPruning(config, now);
       const failed = Object.entries({
         "not swept": Object.keys(unswept),

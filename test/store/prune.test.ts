@@ -714,6 +714,14 @@ describe("the scheduled handler", () => {
     }
   });
 
+  it("prunes when D1 refuses the look at MASTER_KEY, and fails at the end without telling a parameter", async () => {
+    const log = vi.spyOn(console, "log").mockImplementation(() => {});
+    const fault = "D1_ERROR: wrong number of parameter bindings: SQLITE_ERROR";
+    const { db } = watched({ naming: "any_app", times: 100, error: fault });
+    await expect(runAt(NOW, db)).rejects.toThrow(new Error(`what is sealed: ${fault}`));
+    expect(lines(log)).toMatchObject([{ job: "prune", outcome: "ok" }]);
+  });
+
   it("fails when D1 does not answer at all, and names every table", async () => {
     vi.spyOn(console, "log").mockImplementation(() => {});
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
