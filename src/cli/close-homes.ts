@@ -18,10 +18,10 @@ export async function closeHomes(live: LiveWorker, asked: Closing, homes: readon
   const isSet = (home: string) => before.secrets.includes(closedSecret(home));
   for (const home of asked.close) if (!isSet(home)) await live.setSecret(closedSecret(home), home);
   for (const home of asked.open) if (isSet(home)) await live.deleteSecret(closedSecret(home));
-  await changeList(live, before, closedAfter(before.closed, asked));
-  const { closed } = await live.serving();
+  if (before.list !== undefined) await changeList(live, asked);
+  const { closed, list = closed } = await live.serving();
   const wrong = [
-    ...asked.close.filter((home) => !closed.includes(home)),
+    ...asked.close.filter((home) => !closed.includes(home) || !list.includes(home)),
     ...asked.open.filter((home) => closed.includes(home)),
   ];
   if (wrong.length > 0) {
@@ -40,9 +40,10 @@ export function tellClosed(home: string, asItWas: boolean, io: Io): void {
 }
 
 /** A release before this one may serve. It knows the var CLOSED_HOMES and no secret, so the var says the same as the secrets. */
-async function changeList(live: LiveWorker, { list }: Serving, closed: readonly string[]): Promise<void> {
-  if (list === undefined || closed.toSorted().join() === list.toSorted().join()) return;
-  await live.setText(CLOSED_LIST, closed.join(","));
+async function changeList(live: LiveWorker, asked: Closing): Promise<void> {
+  const { list = [], closed } = await live.serving();
+  const after = closedAfter(closed, asked);
+  if (after.toSorted().join() !== list.toSorted().join()) await live.setText(CLOSED_LIST, after.join(","));
 }
 
 /**

@@ -208,7 +208,7 @@ describe("npm run deploy -- --close and --open", () => {
   it("change CLOSED_HOMES too while a release serves that knows no secrets, and lose no binding of it unseen", async () => {
     serve(THREE, "oc");
     expect((await deploy("--close", "apac")).stdout).toContain("Home oc is closed, as it was");
-    expect(serving()).toMatchObject({ list: "oc,apac", closed: ["CLOSED_APAC"] });
+    expect(serving()).toMatchObject({ list: "apac,oc", closed: ["CLOSED_APAC"] });
     expect((await deploy("--open", "apac", "--open", "oc")).exitCode).toBe(0);
     expect(serving()).toMatchObject({ list: "", closed: [] });
     fake.refuse = (call) => {
@@ -221,6 +221,29 @@ describe("npm run deploy -- --close and --open", () => {
       1,
       expect.stringContaining("has lost EVENTS. Bring back what served"),
     ]);
+  });
+
+  it("say so when a release serves that knows no secrets, and Cloudflare takes CLOSED_HOMES without changing it", async () => {
+    serve(THREE, "");
+    fake.refuse = (call) => (call === `PATCH ${SETTINGS}` ? { result: {} } : undefined);
+    const ignored = await deploy("--close", "apac");
+    expect([ignored.exitCode, ignored.stdout]).toEqual([1, ""]);
+    expect(ignored.stderr).toContain("does not have it yet for apac. Run this again to look.");
+    fake.refuse = undefined;
+    expect((await deploy("--close", "apac")).exitCode).toBe(0);
+    expect(serving()).toMatchObject({ list: "apac", closed: ["CLOSED_APAC"] });
+  });
+
+  it("keep in CLOSED_HOMES what another operator has closed there meanwhile", async () => {
+    serve(THREE, "");
+    fake.refuse = (call) => {
+      if (call !== `PUT ${SECRETS}`) return undefined;
+      worker()?.secrets.add("CLOSED_OC");
+      serve(THREE, "oc");
+      return undefined;
+    };
+    expect((await deploy("--close", "apac")).exitCode).toBe(0);
+    expect(serving()).toMatchObject({ list: "apac,oc", closed: ["CLOSED_APAC", "CLOSED_OC"] });
   });
 
   it("find the account by themselves when the credentials have only one", async () => {
