@@ -15,10 +15,12 @@ export function timesOf(locale: string, timeZone: string, now: number) {
     time: (at: number) => whole().format(at * 1000),
     exactTime: (at: number) => exact().format(at * 1000),
     day: (at: number) => day().format(at * 1000),
-    hour: (at: number) =>
-      now - at < 86_400
-        ? `${clock().format(at * 1000)}–${clock().format((at + 3_600) * 1000)}`
-        : day().format(at * 1000),
+    hour(at: number): string {
+      if (now - at >= 86_400) return day().format(at * 1000);
+      // Yesterday's later hours have a date: without it they would lie ahead.
+      const begins = day().format(at * 1000) === day().format(now * 1000) ? clock() : recent();
+      return `${begins.format(at * 1000)}–${clock().format((at + 3_600) * 1000)}`;
+    },
     ago(at: number): string {
       const past = now - at;
       if (past < 0 || past >= 86_400) return (Math.abs(past) < 180 * 86_400 ? recent() : old()).format(at * 1000);

@@ -34,7 +34,7 @@ export interface View {
   exactTime: (seconds: number) => string;
   /** Its day alone. */
   day: (seconds: number) => string;
-  /** The hour that begins at a time, such as `07:00–08:00`; after a day, its day alone. */
+  /** The hour that begins at a time, such as `07:00–08:00`, yesterday's with its date; after a day, its day alone. */
   hour: (seconds: number) => string;
   /** How long ago a time is, such as `3 min ago`; a time in the future, or before yesterday's, as day and time without a year. */
   ago: (seconds: number) => string;

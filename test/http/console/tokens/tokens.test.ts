@@ -178,9 +178,12 @@ describe("the last use of a token", () => {
     await statusWith(world, token);
     visitor.cookies.set("__Host-zone", "Asia/Kolkata");
     const old = await newToken({ name: fresh(), lastUsedAt: NOW - DAY });
+    const yesterdays = await newToken({ name: fresh(), lastUsedAt: NOW - 20 * 3600 });
     const used = async (of: string) =>
       /Last used (.+?) Expires/.exec((await visitor.open(`${PATH}/${of}/delete`)).text)?.[1];
     expect([await used(id), await used(old.id)]).toEqual(["13:30–14:30", "14 Jan 2027"]);
+    // By the clock of this page, 17:30 lies ahead.
+    expect(await used(yesterdays.id)).toBe("14 Jan, 17:30–18:30");
   });
 });
 
