@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import { MAIN_HOME } from "../homes.ts";
-import { selectOtherHomes } from "../store/directory/sites.ts";
+import { countSitesByHome } from "../store/directory/sites.ts";
 import { probeHome } from "../store/home/probe.ts";
 import { databaseFault } from "../store/run-batch.ts";
 import { inItsTurn, inTurns } from "./ask-homes.ts";
@@ -115,7 +115,8 @@ async function unboundHomes({ runtime, config: { homes, directory } }: HealthToo
   const at = runtime.elapsed();
   const last = known.get(homes);
   if (last !== undefined && at < last.at + 60_000) return last.homes;
-  const found = { at, homes: await selectOtherHomes(directory, [...homes.keys()]) };
+  const named = [...(await countSitesByHome(directory)).keys()];
+  const found = { at, homes: named.filter((home) => !homes.has(home)).sort() };
   known.set(homes, found);
   return found.homes;
 }

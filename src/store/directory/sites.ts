@@ -131,13 +131,6 @@ export function selectSites(db: D1Database, after: number, limit: number, only?:
 
 const isThere = ne(sites.status, "deleted");
 
-/** The homes that sites name beside these. Reads every site. */
-export async function selectOtherHomes(db: D1Database, homes: readonly string[]): Promise<string[]> {
-  const isOther = sql`${sites.home} NOT IN (SELECT value FROM ${each([...homes])})`;
-  const rows = await drizzle(db).selectDistinct({ home: sites.home }).from(sites).where(and(isThere, isOther)).all();
-  return rows.map(({ home }) => home).sort();
-}
-
 /** The number of sites of each home, without homes that have none. */
 export async function countSitesByHome(db: D1Database): Promise<Map<string, number>> {
   const rows = await drizzle(db)
