@@ -71,7 +71,9 @@ export function wrongRow(model: Model, homeName: string, row: Row, refused: Refu
   };
   if (JSON.stringify(sorted(row)) !== JSON.stringify(sorted(expected))) return `expected ${JSON.stringify(expected)}`;
   // The directory may have named the site, although a restore or an unfinished call has left its home without the app.
-  const isRouted = home.sites.has(Number(row.site_id)) && model.routes.get(appid) === row.site_id;
+  // A row that was on its way while hands moved the app stays with the site that was called.
+  const wasRouted = model.routes.get(appid) === row.site_id || model.moved.has(appid);
+  const isRouted = home.sites.has(Number(row.site_id)) && wasRouted;
   if (!home.apps.has(`${row.site_id}/${appid}`) && !isRouted) return "this home has no such app on this site";
   const told = call.answer?.headers.get("x-error-detail") ?? null;
   if (told !== null && told !== detail) return `the call was told ${told}`;
