@@ -96,7 +96,7 @@ async function storeKey(ctx: Tools, keyring: Keyring, known: number): Promise<vo
   const opened = await firstOpened(keyring, kept);
   if (opened !== undefined) return insert({ ...opened.row, keptAt: now });
   // A key that a wrong MASTER_KEY has sealed would be lost with it.
-  if (known + kept.length > 0 || (await haveOtherSeals(ctx, ctx.answerBy)) === true) throw unopened();
+  if (known + kept.length > 0 || (await haveOtherSeals(ctx, ctx.answerBy)) !== false) throw unopened();
   const id = runtime.bytes(4).toHex();
   const sealed = await seal(runtime, keyring, ownerOf(id), "current", runtime.bytes(32).toHex());
   await insert({ id, sealed, createdAt: now, keptAt: null });

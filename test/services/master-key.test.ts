@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { customerHasher } from "../../src/services/customer-hash.ts";
 import { readHealth, readParts } from "../../src/services/health.ts";
 import { keepCanary } from "../../src/services/master-key.ts";
 import { resealSecrets } from "../../src/services/reseal-secrets.ts";
@@ -87,6 +88,13 @@ describe.each(["main", "apac"])("with an app in %s", (home) => {
     await World.create({}, "apac");
     const silent = { ...WRONG, HOME_APAC: downDb(env.HOME_APAC) };
     expect([await keepCanary(at(silent)), await stateIn(silent)]).toEqual([false, "down"]);
+  });
+
+  it("is not drawn for an erasure either, with a wrong key, while the home whose apps do not open is silent", async () => {
+    await World.create({}, "apac");
+    const silent = { ...WRONG, HOME_APAC: downDb(env.HOME_APAC) };
+    await expect(customerHasher(at(silent))).rejects.toMatchObject({ context: { reason: "hash_key_unopened" } });
+    expect([await keyRows(), await stateIn(WRONG)]).toEqual([[], "down"]);
   });
 
   it("is well again when the app that no key opens is revoked", async () => {
