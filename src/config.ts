@@ -181,15 +181,23 @@ function homesOf(env: Record<string, unknown>, directory: D1Database): Map<strin
 const isDatabase = (binding: unknown): binding is D1Database =>
   typeof binding === "object" && binding !== null && "prepare" in binding && "batch" in binding;
 
-function parse(env: Bindings): Config {
+/**
+ * The databases of a deployment, and which homes are closed: what is there also while another setting is wrong.
+ *
+ * @throws ConfigurationError when DB is missing, or a home's binding has a wrong name
+ */
+export function readDatabases(env: Bindings): Pick<Config, "directory" | "homes" | "closedHomes"> {
   if (env.DB === undefined) throw new ConfigurationError("DB is not bound");
+  return { directory: env.DB, homes: homesOf({ ...env }, env.DB), closedHomes: new Set(closedBy({ ...env })) };
+}
+
+function parse(env: Bindings): Config {
+  const databases = readDatabases(env);
   if (env.MASTER_KEY === undefined || env.MASTER_KEY === "") throw new ConfigurationError("MASTER_KEY is not set");
   const previous = env.MASTER_KEY_PREVIOUS;
   checkErrorStatus(env.ERROR_STATUS);
   return {
-    directory: env.DB,
-    homes: homesOf({ ...env }, env.DB),
-    closedHomes: new Set(closedBy({ ...env })),
+    ...databases,
     nonces: env.NONCES,
     credentials: env.CREDENTIALS,
     appLimit: env.APP_LIMIT,

@@ -1,5 +1,5 @@
 import { createApp } from "./app.ts";
-import { type Bindings, type Config, readConfig } from "./config.ts";
+import { type Bindings, type Config, readConfig, readDatabases } from "./config.ts";
 import { CredentialResolver } from "./credentials/resolve-credentials.ts";
 import { isJournalMessage } from "./journal/journal.ts";
 import { SESSION_EVENT_TYPES } from "./operations/index.ts";
@@ -69,16 +69,18 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
 
     /** The messages of EVENTS name webhooks with deliveries that are due. Those of JOURNAL hold refused calls. */
     async queue(batch, env, ctx) {
-      const tools = { runtime, telemetry, config: readConfig(env, telemetry), callRules: CALL_RULES };
       const { refused, others } = Object.groupBy(batch.messages, ({ body }) =>
         isJournalMessage(body) ? "refused" : "others",
       );
       if (refused !== undefined) {
         const { writeJournal } = await import("./journal/write-journal.ts");
+        // Also while a setting is wrong: it is what calls are refused for.
+        const tools = { runtime, telemetry, config: readDatabases(env), callRules: CALL_RULES };
         await writeJournal(tools, refused, journalsNotBefore);
       }
       if (others === undefined) return;
       const { deliver } = await import("./webhooks/deliver.ts");
+      const tools = { runtime, telemetry, config: readConfig(env, telemetry) };
       await deliver(tools, others, (work) => ctx.waitUntil(work));
     },
 

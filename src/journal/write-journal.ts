@@ -30,7 +30,7 @@ interface Written {
 interface Tools {
   runtime: Runtime;
   telemetry: Telemetry;
-  config: Config;
+  config: Pick<Config, "homes" | "closedHomes">;
   callRules: CallRules;
 }
 

@@ -33,6 +33,7 @@ export const COMMON_REASONS = {
   d1_not_migrated: "unavailable",
   d1_statement_refused: "internal",
   master_key_wrong: "internal",
+  configuration: "internal",
   unexpected: "internal",
 } as const satisfies Record<string, SignedErrorCode>;
 

@@ -108,6 +108,7 @@ const COMMON: Record<keyof typeof COMMON_REASONS, Refuse> = {
   d1_statement_refused: (world) =>
     world.anotherIsolate(failing(world, "D1_ERROR: wrong number of parameter bindings: SQLITE_ERROR")).create(),
   master_key_wrong: (world) => world.anotherIsolate({ MASTER_KEY: ANOTHER_KEY }).create(),
+  configuration: (world) => world.anotherIsolate({ MASTER_KEY: "" }).create(),
   async unexpected(world) {
     const subtle = vi.spyOn(crypto.subtle, "verify").mockRejectedValueOnce(new TypeError("out of order"));
     await world.create();
@@ -136,7 +137,9 @@ async function journaled(home: string, bindings: Replacements = {}) {
 }
 
 /** Reasons that a call may be refused for before its app's record is read: then the directory alone knows whose call it was. */
-const WITHOUT_RECORD = Object.keys(COMMON).filter((reason) => /^(home|d1|master|app_unknown)/.test(reason));
+const WITHOUT_RECORD = Object.keys(COMMON).filter((reason) =>
+  /^(home|d1|master|configuration|app_unknown)/.test(reason),
+);
 /** In `main` these come from the directory itself, which then says nothing. */
 const OF_DIRECTORY = /^(home_unbound|d1_)/;
 
@@ -171,6 +174,27 @@ describe("a refused call leaves its row", () => {
       expect((await journal()).map((row) => row.reason)).toEqual([reason]);
     },
   );
+});
+
+describe("a call that a wrong setting refuses", () => {
+  it.each<Replacements>([
+    { MASTER_KEY: undefined },
+    { MASTER_KEY: btoa("\0".repeat(32)) },
+    { TIMESTAMP_TOLERANCE_SECONDS: "five" },
+    { ERROR_STATUS: "sometimes" },
+  ])("leaves its row, which a consumer with the same setting writes: %o", async (wrong) => {
+    for (const home of ["main", "apac"]) {
+      const { sent, JOURNAL } = keepingJournal();
+      const world = await World.create({ JOURNAL }, home);
+      const isolate = world.anotherIsolate(wrong);
+      for (let i = 0; i < 2; i++) expect((await isolate.create()).status).toBe(500);
+      await isolate.create({ appid: "nobodys" });
+      await isolate.sendRaw("create_gd", "{");
+      await new JournalConsumer(wrong).write(sent);
+      expect(await journalOf(world)).toMatchObject([{ reason: "configuration", status: 500, secret: null }]);
+      expect(await world.stored()).toMatchObject({ sessions: [], nonces: [] });
+    }
+  });
 });
 
 describe("a refused call whose app nobody could look up", () => {

@@ -262,6 +262,8 @@ describe("a deployment that is not configured", () => {
           method: "POST",
           route: "/openapi/chat/create_gd",
           status: 500,
+          // Without the directory nobody knows whose call it was.
+          ...("DB" in change ? {} : { appid: world.appid, home: "main" }),
           outcome: "refused",
           reason: "configuration",
           fault,

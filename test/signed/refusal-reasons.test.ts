@@ -10,7 +10,6 @@ const NEVER: Record<string, string> = {
   body_too_large: "the body was not read, so no app is known",
   content_type_not_json: "the body was not read, so no app is known",
   content_encoding_present: "the body was not read, so no app is known",
-  configuration: "without a configuration no app is looked up",
   operator_time_limit: "only calls of operators",
   kv_unavailable: "only calls of operators",
   changed_meanwhile: "only calls of operators",

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import { timeOfRequest } from "../../request-id.ts";
 import { clientNetwork } from "../client-address.ts";
-import { type App, configOf } from "../request-context.ts";
+import type { App } from "../request-context.ts";
 
 /** The most characters of a detail. */
 const LONGEST_DETAIL = 500;
@@ -17,7 +17,7 @@ export function journalRefusals(): MiddlewareHandler<App> {
     const { app, claimedAppid, operation, requestId, reason, detail, secretVersion } = trace;
     const appid = app?.appid ?? claimedAppid;
     if (appid === undefined || operation === undefined) return;
-    const { journal: queue } = configOf(c);
+    const queue: Queue | undefined = c.env.JOURNAL;
     if (queue === undefined) return;
     if (app !== undefined) isolate.journal.find(app);
     if (reason !== undefined) {

@@ -1,23 +1,39 @@
 import type { Handler } from "hono";
+import type { Config } from "../../config.ts";
 import { describeLeftOut } from "../../operations/describe-left-out.ts";
 import type { Operation } from "../../operations/operation.ts";
+import { nameRefusedApp } from "../../signed/refused-unread.ts";
 import { runRequest } from "../../signed/run-request.ts";
 import { clientAddress } from "../client-address.ts";
 import { readBody } from "../read-body.ts";
-import { type App, configOf } from "../request-context.ts";
+import { type App, configOf, type RequestContext } from "../request-context.ts";
 import { fail, succeed } from "./envelope.ts";
+
+/** @throws ConfigurationError after `wrong` is done */
+async function configOr(c: RequestContext, wrong: () => Promise<void>): Promise<Config> {
+  try {
+    return configOf(c);
+  } catch (error) {
+    await wrong();
+    throw error;
+  }
+}
 
 /** The HTTP side of one signed operation: reads the request, runs it, and answers. */
 export function signedRoute(operation: Operation): Handler<App> {
   return async function signedRequest(c) {
     const { isolate, trace } = c.var;
     const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
-    const tools = { ...isolate, trace, waitUntil, config: configOf(c) };
-    const result = await runRequest(tools, operation, {
-      body: await readBody(isolate.runtime, c.req.raw),
+    const body = () => readBody(isolate.runtime, c.req.raw);
+    const client = clientAddress(c.req.raw);
+    const config = await configOr(c, () =>
+      nameRefusedApp({ ...isolate, trace, waitUntil }, c.env, operation, { body, client }),
+    );
+    const result = await runRequest({ ...isolate, trace, waitUntil, config }, operation, {
+      body: await body(),
       signature: c.req.header("x-chat-signature"),
       idempotencyKey: c.req.header("idempotency-key"),
-      client: clientAddress(c.req.raw),
+      client,
     });
     if (!result.ok) return fail(c, result);
     const { sessionId, repeated, leftOut } = result.value;
