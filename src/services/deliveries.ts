@@ -15,26 +15,11 @@ export { MOST_ATTEMPTS } from "../webhooks/schedule.ts";
 
 const DAY_SECONDS = 86_400;
 
-/**
- * How each of some webhooks of a site did in the last 24 hours, in the order of the webhooks. The last success and the last failure are
- * left out when the webhook has got another URL since, or was enabled: they say nothing of what comes now.
- */
-export async function recentDeliveries(
+/** How each of some webhooks of a site did in the last 24 hours, in the order of the webhooks. */
+export const recentDeliveries = (
   ctx: ServiceContext,
   { site, webhooks }: Pick<WebhookOf, "site"> & { webhooks: Webhook[] },
-): Promise<Recent[]> {
-  const keys = webhooks.map(({ id }) => ({ siteId: site.id, id }));
-  const recents = await selectRecents(homeOf(ctx, site), keys, ctx.now - DAY_SECONDS);
-  return recents.map((recent, i) => {
-    const since = webhooks[i]?.healthSince ?? 0;
-    const { deliveredAt, failure } = recent;
-    return {
-      ...recent,
-      deliveredAt: deliveredAt !== null && deliveredAt >= since ? deliveredAt : null,
-      failure: failure !== null && failure.at >= since ? failure : null,
-    };
-  });
-}
+): Promise<Recent[]> => selectRecents(homeOf(ctx, site), site.id, webhooks, ctx.now - DAY_SECONDS);
 
 /** A page of the deliveries to a webhook, newest event first. */
 export interface DeliveryPage {

@@ -128,7 +128,7 @@ describe("how a webhook did lately", () => {
   it("is read from its 1,000 newest deliveries, however many there are, and from their copy", async () => {
     const webhook = await busyWebhook();
     const { db, ran } = watched();
-    const [recent] = await selectRecents(db, [webhook], NOW);
+    const [recent] = await selectRecents(db, webhook.siteId, [{ ...webhook, healthSince: null }], NOW);
     expect(recent).toMatchObject({ delivered: 1_000, tried: 1_000, isCut: true });
     expect(ran).toHaveLength(1);
     expect(ran[0]?.read).toBeLessThan(3_010);

@@ -43,10 +43,14 @@ function Said({ view, webhook, recent }: { view: View; webhook: Webhook; recent:
   const failure = webhook.lastCause === null ? (recent.failure ?? own) : own;
   const result = resultWords(view, failure);
   const cure = cureOf(view, failure);
+  const isMoved = disabledAt !== null && (webhook.healthSince ?? 0) >= disabledAt;
   return (
     <div class="why">
       <p>
-        <strong>{result?.words ?? t("It fails")}</strong>
+        <strong>
+          {result?.words ??
+            (isMoved ? t("Its URL was changed since: enable it to send to the new one.") : t("It fails"))}
+        </strong>
         {failure.at !== null && (
           <>
             {" · "}

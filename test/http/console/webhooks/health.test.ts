@@ -75,8 +75,8 @@ describe("the list of webhooks", () => {
 });
 
 describe("the health of a webhook", () => {
-  it("says nothing of what went to another URL, or came before it was enabled", async () => {
-    const { page } = await open(
+  it("says nothing of what went to another URL, or came before it was enabled, here and in the list", async () => {
+    const { page, visitor, webhook } = await open(
       async (webhook) => {
         await fillDeliveries(webhook, 2);
         await setSome(webhook, DELIVERED, "seq = 1");
@@ -85,8 +85,31 @@ describe("the health of a webhook", () => {
       { health_since: NOW - 59 },
     );
     expect(page.text).toContain("Enabled Nothing was delivered since its URL was changed or it was enabled.");
+    expect(page.text).toContain("Delivered in 24 h – none tried");
     expect(page.text).toContain("Last success –");
     expect(page.text).not.toContain("Last failure");
+    const { rows } = await visitor.open(page.path.replace(`/${webhook.id}`, ""));
+    expect(rows[0]?.slice(1, 4)).toEqual(["Enabled", "–", "– none tried"]);
+  });
+
+  it("counts what was tried since, also of older events", async () => {
+    const { page } = await open(
+      async (webhook) => {
+        await fillDeliveries(webhook, 3);
+        await setSome(webhook, DELIVERED, "seq < 3");
+        await setSome(webhook, `${FAILED}, created_at = ${NOW - 500}`, "seq = 3");
+      },
+      { health_since: NOW - 60 },
+    );
+    expect(page.text).toContain("Delivered in 24 h 0% 0 of 1 tried");
+  });
+
+  it("says of one that the Worker disabled, and that got another URL, to enable it", async () => {
+    const row = { status: "disabled", disabled_reason: "gone", disabled_at: NOW - 500, health_since: NOW - 60 };
+    const { page } = await open(async () => {}, row);
+    expect(page.text).toContain(
+      "Disabled by the Worker Its URL was changed since: enable it to send to the new one. Delivered in 24 h",
+    );
   });
 
   const open = async (set: (webhook: TestWebhook) => Promise<unknown>, row = {}) => {
