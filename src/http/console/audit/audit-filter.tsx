@@ -56,9 +56,7 @@ export function readFilter(c: PageContext): AskedFilter {
 export function AuditFilter({ view, path, asked }: { view: View; path: string; asked: AskedFilter }) {
   const { t } = view;
   const { fields, errors } = asked;
-  // With one home, pages name no homes.
-  const offered = AUDIT_ACTIONS.filter((each) => each !== "home.restored" || view.hasHomes || fields.action === each);
-  const actions = offered.map((each): [string, string] => [each, actionText(view, each)]);
+  const actions = AUDIT_ACTIONS.map((each): [string, string] => [each, actionText(view, each)]);
   const of = (name: keyof AskedFilter["fields"]) => ({ name, value: fields[name], error: errors[name] });
   return (
     <Filter view={view} path={path} on={inForce(view, path, asked)} open={Object.keys(errors).length > 0}>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { AUDIT_ACTIONS } from "../../../../src/store/operator-schema.ts";
 import { plain } from "../../../support/console-page.ts";
 import { NOW } from "../../../support/world.ts";
 import { type Row, start } from "./audit-world.ts";
@@ -165,6 +166,12 @@ describe("the page of the audit log", () => {
 });
 
 describe("the filter of the audit log", () => {
+  it("offers every action, also with one home", async () => {
+    const { visitor, path } = await start();
+    const { html } = await visitor.open(path);
+    for (const action of AUDIT_ACTIONS) expect(html).toContain(`<option value="${action}"`);
+  });
+
   const filled = () =>
     start(
       { ...ADA, subject: "10411" },
