@@ -8,7 +8,7 @@ import {
   type TroubledWebhook,
 } from "../store/home/attention.ts";
 import { askHomes } from "./ask-homes.ts";
-import type { HomeTrouble } from "./health.ts";
+import type { Health, HomeTrouble } from "./health.ts";
 import { type ServiceContext, urlFor } from "./service-context.ts";
 import { TROUBLE_SECONDS } from "./webhooks.ts";
 
@@ -22,39 +22,51 @@ export interface Attention {
   webhooks: TroubledWebhook[];
   overlaps: RunningOverlap[];
   risen: RisenReason[];
-  /** Homes of these sites that are closed, not bound, or did not answer in time. What is in the latter two is not known. */
-  homes: [home: string, trouble: HomeTrouble][];
-  /** Other homes, of which the refused calls alone could not be read in time. */
+  /** Homes that are not well. What is in a silent one is not known. */
+  homes: Map<string, HomeTrouble>;
+  /** Other homes, of which the refused calls could not be read in time. */
   notCompared: string[];
 }
 
 /**
- * What of these sites needs an operator. Asks each home twice at the same time, and waits a second at most. A closed home is asked too:
- * its webhooks fail as others do.
+ * What of these sites needs an operator. Waits a second at most. A closed home is asked too: its webhooks fail as others do.
+ *
+ * @param health of the sites' homes, read before: the silent ones are not asked again. Read at the same time, the calls of both would
+ *   wait for each other behind silent homes
  */
-export async function readAttention(ctx: ServiceContext, sites: readonly Site[]): Promise<Attention> {
+export async function readAttention(
+  ctx: ServiceContext,
+  sites: readonly Site[],
+  health: Pick<Health, "homes">,
+): Promise<Attention> {
   const { config, now, runtime } = ctx;
   const byHome = new Map<string, number[]>();
   for (const { id, home, status } of sites) {
     if (!["open", "closed"].includes(status)) continue;
     byHome.set(home, [...(byHome.get(home) ?? []), id]);
   }
-  const homes = [...config.homes].filter(([home]) => byHome.has(home));
-  const ask = <T>(read: (db: D1Database, ids: number[]) => Promise<T>) =>
-    askHomes(ctx, (db, home) => read(db, byHome.get(home) ?? []), homes, runtime.elapsed() + LIMIT_MS);
+  const troubles = new Map(
+    Object.entries(health.homes).flatMap(([home, state]) => (state === "ok" ? [] : [[home, state] as const])),
+  );
+  const homes = [...config.homes].filter(([home]) => byHome.has(home) && troubles.get(home) !== "silent");
+  const answerBy = runtime.elapsed() + LIMIT_MS;
+  const ask = <T>(asked: typeof homes, read: (db: D1Database, ids: number[]) => Promise<T>) =>
+    askHomes(ctx, (db, home) => read(db, byHome.get(home) ?? []), asked, answerBy);
+  const { answers, down } = await ask(
+    homes,
+    async (db, ids) =>
+      [
+        await selectTroubledWebhooks(db, ids, now - TROUBLE_SECONDS),
+        await selectRunningOverlaps(db, ids, now),
+      ] as const,
+  );
+  for (const home of down) if (!troubles.has(home)) troubles.set(home, "silent");
   // Usage is long: it must not hold back the rest.
-  const [troubles, risen] = await Promise.all([
-    ask((db, ids) =>
-      Promise.all([selectTroubledWebhooks(db, ids, now - TROUBLE_SECONDS), selectRunningOverlaps(db, ids, now)]),
-    ),
-    ask(selectRisenReasons),
-  ]);
-  const found = [...troubles.answers.values()];
-  const troubleOf = (home: string): HomeTrouble | undefined => {
-    if (!config.homes.has(home)) return "unbound";
-    if (config.closedHomes.has(home)) return "closed";
-    return troubles.down.includes(home) ? "silent" : undefined;
-  };
+  const risen = await ask(
+    homes.filter(([home]) => answers.has(home)),
+    selectRisenReasons,
+  );
+  const found = [...answers.values()];
   return {
     webhooks: found
       .flatMap(([webhooks]) => webhooks.map((each) => ({ ...each, url: urlFor(ctx, each.url) })))
@@ -64,11 +76,8 @@ export async function readAttention(ctx: ServiceContext, sites: readonly Site[])
       .map((each) => (each.kind === "webhook" ? { ...each, name: urlFor(ctx, each.name) } : each))
       .sort((a, b) => a.endsAt - b.endsAt),
     risen: [...risen.answers.values()].flat().sort((a, b) => b.count - a.count),
-    homes: [...byHome.keys()].flatMap((home) => {
-      const trouble = troubleOf(home);
-      return trouble === undefined ? [] : [[home, trouble]];
-    }),
-    notCompared: risen.down.filter((home) => !troubles.down.includes(home)),
+    homes: troubles,
+    notCompared: risen.down,
   };
 }
 

@@ -48,15 +48,16 @@ interface Answer {
  * Asks everything, five at a time, and the directory first. A closed home is not asked; the directory is, also while `main` is closed.
  *
  * @param allMs milliseconds for all answers: what has had no turn by then is `down`
+ * @param only  the one home that is asked and named beside the directory
  */
-export async function readHealth(ctx: HealthTools, allMs: number): Promise<Health> {
+export async function readHealth(ctx: HealthTools, allMs: number, only?: string): Promise<Health> {
   const { homes: bound, closedHomes } = ctx.config;
   const ofHomes = [...bound]
-    .filter(([home]) => home === MAIN_HOME || !closedHomes.has(home))
+    .filter(([home]) => home === MAIN_HOME || ((home === only || only === undefined) && !closedHomes.has(home)))
     .map(([home, database]) => ({ name: `home ${home}`, call: async () => asOk(await probeHome(database)) }));
   let unbound: string[] = [];
   const findUnbound = async () => {
-    unbound = await unboundHomes(ctx);
+    unbound = only === undefined ? await unboundHomes(ctx) : [];
     return "ok" as const;
   };
   const probes = [...ofHomes.slice(0, 1), ...probesOf(ctx), { name: "sites", call: findUnbound }, ...ofHomes.slice(1)];
@@ -68,7 +69,8 @@ export async function readHealth(ctx: HealthTools, allMs: number): Promise<Healt
     if (state === "ok") return "ok";
     return databaseFault(error)?.context.reason === "d1_not_migrated" ? "not_migrated" : "silent";
   };
-  const homes = [...bound.keys(), ...unbound].map((home) => [home, stateOf(home)] as const);
+  const named = only === undefined ? [...bound.keys(), ...unbound] : [only];
+  const homes = named.map((home) => [home, stateOf(home)] as const);
   const directory = answerOf(`home ${MAIN_HOME}`).state === "ok" ? "ok" : "down";
   const parts = partsOf(answerOf);
   const isWhole = homes.every(([, state]) => state === "ok") && Object.values(parts).every((state) => state !== "down");

@@ -63,6 +63,8 @@ interface Seen {
   /** Samples of a scrape after that cron; undefined when the scrape fails. */
   scraped: Record<string, number | undefined> | undefined;
   front: { status: number; page: string };
+  /** The badge of the site in apac, there and on the site's own page; undefined when the front page is an error page. */
+  state?: string;
 }
 
 const degraded = (body: object): Seen["health"] => [200, { status: "degraded", ...body }];
@@ -82,6 +84,7 @@ const BROKEN: [string, Replacements, Seen][] = [
       cron: "what is sealed: MASTER_KEY does not open it",
       scraped: part("master_key", "down"),
       front: shown("Wrong key MASTER_KEY does not open what is sealed"),
+      state: "Wrong key",
     },
   ],
   [
@@ -102,6 +105,7 @@ const BROKEN: [string, Replacements, Seen][] = [
       cron: "ok",
       scraped: { ...home("closed", "main", 0), ...home("closed", "apac", 1) },
       front: shown("Home closed apac is closed"),
+      state: "Home closed",
     },
   ],
   [
@@ -112,6 +116,7 @@ const BROKEN: [string, Replacements, Seen][] = [
       cron: "ok",
       scraped: { ...home("closed", "main", 1), ...home("closed", "apac", 0) },
       front: shown("Home closed main is closed"),
+      state: "Open",
     },
   ],
   [
@@ -122,6 +127,7 @@ const BROKEN: [string, Replacements, Seen][] = [
       cron: expect.stringContaining("not pruned: apac."),
       scraped: silent("apac"),
       front: shown("No answer apac did not answer within a second"),
+      state: "No answer",
     },
   ],
   [
@@ -142,12 +148,19 @@ const BROKEN: [string, Replacements, Seen][] = [
       cron: "ok",
       scraped: part("kv", "off"),
       front: shown("NONCES or CREDENTIALS is not bound"),
+      state: "Open",
     },
   ],
   [
     "a queue gone",
     { EVENTS: replacing(env.EVENTS as Queue<never>, QUEUE_GONE) },
-    { health: degraded({ queues: "down" }), cron: "ok", scraped: part("queues", "down"), front: shown("Queue down") },
+    {
+      health: degraded({ queues: "down" }),
+      cron: "ok",
+      scraped: part("queues", "down"),
+      front: shown("Queue down"),
+      state: "Open",
+    },
   ],
   [
     "apac not migrated",
@@ -160,6 +173,7 @@ const BROKEN: [string, Replacements, Seen][] = [
       cron: expect.stringContaining("not pruned: apac."),
       scraped: silent("apac"),
       front: shown("Not migrated apac lacks a migration of this release"),
+      state: "Not migrated",
     },
   ],
   [
@@ -174,12 +188,13 @@ const BROKEN: [string, Replacements, Seen][] = [
       // Without gauges of apac, AgentSessionHomeGone comes.
       scraped: { ...home("closed", "main", 0), ...home("closed", "apac", undefined) },
       front: shown("Not bound apac has no database"),
+      state: "Not bound",
     },
   ],
 ];
 
-describe.each(BROKEN)("%s", (_, bindings, { health, cron, scraped, front }) => {
-  it("is seen by /healthz, the cron, a scrape and the front page", async () => {
+describe.each(BROKEN)("%s", (_, bindings, { health, cron, scraped, front, state }) => {
+  it("is seen by /healthz, the cron, a scrape, the front page and the page of a site", async () => {
     const well = await world.fetch(new Request("http://worker/healthz"));
     const { homes, ...whole } = await well.json<Record<string, object>>();
     expect([well.status, whole]).toMatchObject([200, { status: "ok", kv: "ok", queues: "ok", master_key: "ok" }]);
@@ -189,9 +204,16 @@ describe.each(BROKEN)("%s", (_, bindings, { health, cron, scraped, front }) => {
       const [status, body] = health;
       const said = status === 503 && "setting" in body ? { version: whole.version } : { ...whole, homes };
       expect([answer.status, await answer.json()]).toEqual([status, { ...said, ...body }]);
-      const page = await visitor.through(broken).open("/console");
+      const there = visitor.through(broken);
+      const page = await there.open("/console");
       expect([page.status, page.text]).toEqual([front.status, expect.stringContaining(front.page)]);
       expect(page.text.includes("Nothing needs attention")).toBe(!("status" in body));
+      expect(page.rows.find(([, id]) => id === String(world.siteId))?.[3]).toBe(state);
+      const site = await there.open(`/console/sites/${world.siteId}`);
+      if (site.status === 200) {
+        expect(/Home apac (.+?) Overview/.exec(site.text)?.[1] ?? state).toBe(state);
+        expect(site.text.includes("Nothing needs attention")).toBe(state === "Open" && front.page !== "Queue down");
+      }
       expect(await cronAt(LATER, bindings)).toEqual(cron);
       broken.clock.now = LATER;
       if (scraped === undefined) expect((await broken.admin("GET", "/admin/metrics")).status).toBeGreaterThan(499);

@@ -1,8 +1,9 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { issueApp } from "../../src/services/apps.ts";
-import { readAttention } from "../../src/services/attention.ts";
-import { findSite } from "../../src/services/sites.ts";
+import { LIMIT_MS, readAttention } from "../../src/services/attention.ts";
+import { readHealth } from "../../src/services/health.ts";
+import { findSite, type Site } from "../../src/services/sites.ts";
 import { closing } from "../support/closing.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
@@ -11,7 +12,7 @@ import { replacing } from "../support/replacing.ts";
 import { contextAt } from "../support/service-context.ts";
 import { DAY } from "../support/site-end.ts";
 import { beginCounting } from "../support/usage.ts";
-import { NOW, World } from "../support/world.ts";
+import { NOW, type Replacements, World } from "../support/world.ts";
 
 const GONE = { status: "disabled", disabled_reason: "gone", disabled_at: NOW - 60 };
 
@@ -39,6 +40,11 @@ async function refused(
 
 const HOUR = 3_600;
 
+async function attentionFor(sites: Site[], bindings: Replacements = {}) {
+  const ctx = contextAt(NOW, bindings);
+  return readAttention(ctx, sites, await readHealth(ctx, LIMIT_MS));
+}
+
 describe("webhooks", () => {
   it("need attention when the Worker disabled them, or when they fail for 5 minutes; the disabled come first", async () => {
     const { world, site } = await start();
@@ -47,7 +53,7 @@ describe("webhooks", () => {
     await newWebhook(world, { failing_since: NOW - 299 });
     await newWebhook(world, { status: "disabled", disabled_at: NOW });
     await newWebhook(world);
-    const { webhooks } = await readAttention(contextAt(NOW), [site]);
+    const { webhooks } = await attentionFor([site]);
     const found = { siteId: world.siteId, lastStatus: null, lastError: null, lastCause: null };
     expect(webhooks).toEqual([
       { ...found, id: gone.id, url: gone.url, disabledReason: "gone", since: NOW - 60 },
@@ -75,7 +81,7 @@ describe("overlaps", () => {
     const { id, url } = await newWebhook(world);
     await overlap("apps", "1", NOW + 900).run();
     await overlap("webhooks", "1", NOW + 600).run();
-    const read = async () => (await readAttention(contextAt(NOW), [site])).overlaps;
+    const read = async () => (await attentionFor([site])).overlaps;
     const { siteId, appid } = world;
     const [ofWebhook, ofApp] = await read();
     expect(ofWebhook).toEqual({ siteId, kind: "webhook", id, name: url, endsAt: NOW + 600 });
@@ -99,7 +105,7 @@ describe("a reason of refused calls", () => {
       [HOUR, "timestamp_stale", count],
       [DAY + HOUR, "timestamp_stale", before],
     ]);
-    const { risen } = await readAttention(contextAt(NOW), [site]);
+    const { risen } = await attentionFor([site]);
     const found = { siteId: world.siteId, reason: "timestamp_stale", count, daily: before / 7 };
     expect(risen).toEqual(hasRisen ? [found] : []);
   });
@@ -118,7 +124,7 @@ describe("a reason of refused calls", () => {
       [HOUR, "repeated", 5_000],
     ]);
     await refused(world, appid, [[2 * HOUR, "fields_invalid", 3]]);
-    const { risen } = await readAttention(contextAt(NOW), [site]);
+    const { risen } = await attentionFor([site]);
     expect(risen.map(({ reason, count, daily }) => [reason, count, daily])).toEqual([
       ["app_limit", 12, 0],
       ["fields_invalid", 12, 2],
@@ -138,42 +144,41 @@ describe("the homes of the sites", () => {
         },
       });
     const bindings = { DB: noting("main", env.DB), HOME_APAC: noting("apac", env.HOME_APAC) };
-    await readAttention(contextAt(NOW, bindings), [main.site, apac.site]);
+    await readAttention(contextAt(NOW, bindings), [main.site, apac.site], { homes: {} });
     expect([...asked].sort()).toEqual(["apac", "main"]);
     asked.clear();
-    await readAttention(contextAt(NOW, bindings), [apac.site]);
+    await readAttention(contextAt(NOW, bindings), [apac.site], { homes: {} });
     expect([...asked]).toEqual(["apac"]);
     asked.clear();
-    await readAttention(contextAt(NOW, bindings), []);
+    await readAttention(contextAt(NOW, bindings), [], { homes: {} });
     expect([...asked]).toEqual([]);
   });
 
   it("are named when they do not answer or are not bound, and the others answer", async () => {
     const [main, apac] = [await start(), await start("apac")];
     for (const { world } of [main, apac]) await newWebhook(world, GONE);
-    const read = (bindings: Parameters<typeof contextAt>[1], apacSite = apac.site) =>
-      readAttention(contextAt(NOW, bindings), [main.site, apacSite]);
+    const read = (bindings: Replacements, apacSite = apac.site) => attentionFor([main.site, apacSite], bindings);
     const siteIds = ({ webhooks }: Awaited<ReturnType<typeof read>>) => webhooks.map(({ siteId }) => siteId);
     for (const [bindings, trouble] of [
       [{ HOME_APAC: downDb(env.HOME_APAC) }, "silent"],
-      [{ HOME_APAC: env.UNMIGRATED }, "silent"],
+      [{ HOME_APAC: env.UNMIGRATED }, "not_migrated"],
       [{ HOME_APAC: undefined }, "unbound"],
       [{ HOME_APAC: downDb(env.HOME_APAC), ...closing("apac") }, "closed"],
     ] as const) {
       const found = await read(bindings);
-      expect([siteIds(found), found.homes]).toEqual([[main.site.id], [["apac", trouble]]]);
+      expect([siteIds(found), [...found.homes]]).toEqual([[main.site.id], [["apac", trouble]]]);
       expect(found.notCompared).toEqual([]);
     }
     const unfinished = await read({}, { ...apac.site, status: "creating" });
-    expect([siteIds(unfinished), unfinished.homes]).toEqual([[main.site.id], []]);
+    expect([siteIds(unfinished), [...unfinished.homes]]).toEqual([[main.site.id], []]);
   });
 
   it("are asked while they are closed: what fails there does not vanish", async () => {
     for (const home of ["main", "apac"]) {
       const { world, site } = await start(home);
       await newWebhook(world, GONE);
-      const { webhooks, homes } = await readAttention(contextAt(NOW, closing(home)), [site]);
-      expect([webhooks.map(({ siteId }) => siteId), homes]).toEqual([[site.id], [[home, "closed"]]]);
+      const { webhooks, homes } = await attentionFor([site], closing(home));
+      expect([webhooks.map(({ siteId }) => siteId), [...homes]]).toEqual([[site.id], [[home, "closed"]]]);
     }
   });
 });

@@ -1,13 +1,14 @@
 import { isVisible } from "../../../fields.ts";
 import { hasEnded, type Site } from "../../../services/sites.ts";
 import type { View } from "../view.ts";
-import { SiteState } from "./home-state.tsx";
+import { SiteState, type SiteTrouble } from "./home-state.tsx";
 import { NoticeBox } from "./parts.tsx";
 
 /** The parts that every page of a site has. */
 
 /** A site as its pages show it, and the tab to mark. */
 export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
+  trouble?: SiteTrouble | undefined;
   tab?: "overview" | "sessions" | "customers" | "apps" | "agents" | "webhooks" | "refusals" | "audit" | "settings";
 };
 
@@ -44,7 +45,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
         </p>
         <p class="state">
           {view.hasHomes && <span>{t("Home {0}", site.home)}</span>}
-          <SiteState view={view} site={site} />
+          <SiteState view={view} site={site} trouble={site.trouble} />
         </p>
       </div>
       {site.status !== "creating" && (

@@ -1,9 +1,10 @@
 import type { Child } from "hono/jsx";
 import { isVisible } from "../../../fields.ts";
 import type { Attention } from "../../../services/attention.ts";
-import type { Health, HomeTrouble, Parts } from "../../../services/health.ts";
+import type { Health, Parts } from "../../../services/health.ts";
 import type { HomeFill } from "../../../services/home-fill.ts";
 import type { Site } from "../../../services/sites.ts";
+import { type SiteTrouble, troubleTexts } from "../parts/home-state.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { Ago, Badge, type BadgeKind, Until } from "../parts/parts.tsx";
 import { reasonLabels } from "../reasons.ts";
@@ -38,8 +39,8 @@ export function needsOf(
   const labels = reasonLabels(view);
   const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 });
   return [
-    ...homes.map(([home, trouble]): Need => {
-      const [label, words] = homeTexts(view)[trouble];
+    ...[...homes].map(([home, trouble]): Need => {
+      const [label, words] = troubleTexts(view)[trouble];
       return {
         kind: trouble === "closed" ? "wait" : "bad",
         label,
@@ -116,20 +117,12 @@ export function needsOf(
   ];
 }
 
-const homeTexts = ({ t }: View): Record<HomeTrouble, [label: string, words: string]> => ({
-  unbound: [t("Not bound"), t("has no database: calls of its sites are answered 503. Bind it again.")],
-  not_migrated: [t("Not migrated"), t("lacks a migration of this release: npm run deploy migrates all databases.")],
-  silent: [t("No answer"), t("did not answer within a second: what its sites need is not known.")],
-  closed: [t("Home closed"), t("is closed: calls of its sites are answered 503 until somebody opens it.")],
-});
-
 /** What of the whole deployment needs an operator beside its homes. */
-export function partsInNeed({ t }: View, { parts, isKeyWrong }: Health): Need[] {
+export function partsInNeed(view: View, { parts, isKeyWrong }: Health): Need[] {
+  const { t } = view;
   const bad = (label: string, about: string): Need => ({ kind: "bad", label, about });
   return [
-    ...(isKeyWrong
-      ? [bad(t("Wrong key"), t("MASTER_KEY does not open what is sealed: signed calls and deliveries fail."))]
-      : []),
+    ...(isKeyWrong ? [bad(...troubleTexts(view).wrong_key)] : []),
     ...(parts.kv === "down" ? [bad(t("KV down"), t("KV does not answer: D1 does its work, more slowly."))] : []),
     ...(parts.queues === "down"
       ? [
@@ -141,6 +134,13 @@ export function partsInNeed({ t }: View, { parts, isKeyWrong }: Health): Need[] 
       : []),
   ];
 }
+
+/** Why a site takes no call although it is open. */
+export const troubleOf = (
+  { home }: Pick<Site, "home">,
+  { homes }: Attention,
+  { isKeyWrong }: Health,
+): SiteTrouble | undefined => homes.get(home) ?? (isKeyWrong ? "wrong_key" : undefined);
 
 /** The parts that are not bound, for who has forgotten it. Many a deployment is meant to be so. */
 export function PartsOff({ view: { t }, parts: { kv, queues } }: { view: View; parts: Parts }) {

@@ -1,7 +1,8 @@
 import { listAgents } from "../../../services/agents.ts";
 import { listApps } from "../../../services/apps.ts";
-import { readAttention } from "../../../services/attention.ts";
+import { LIMIT_MS, readAttention } from "../../../services/attention.ts";
 import { readDeletion } from "../../../services/delete-site.ts";
+import { readHealth } from "../../../services/health.ts";
 import { homeFill } from "../../../services/home-fill.ts";
 import { siteUnknown } from "../../../services/refusals.ts";
 import {
@@ -20,7 +21,7 @@ import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
 import { startsOf, type View } from "../view.ts";
-import { AttentionList, fillingHomes, needsOf } from "./attention-list.tsx";
+import { AttentionList, fillingHomes, needsOf, partsInNeed, troubleOf } from "./attention-list.tsx";
 import { endedPage } from "./ended-site.tsx";
 import { RetentionProgress } from "./retention-card.tsx";
 import { readSiteUsage } from "./site-usage.ts";
@@ -40,6 +41,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   if (hasEnded(site)) throw siteUnknown();
   const part = { site, limit: SHOWN };
   const { day, week } = startsOf(view.now, view.timeZone);
+  const health = await readHealth(ctx, LIMIT_MS, site.home);
   const asked = Promise.allSettled([
     countSessions(ctx, { site, since: [day, week] }),
     listSessions(ctx, part),
@@ -50,11 +52,12 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   ]);
   const [parts, attention, fills] = await Promise.all([
     asked,
-    readAttention(ctx, [site]),
+    readAttention(ctx, [site], health),
     // The directory may be down: a site's own page does without it.
     view.may("/console/homes", "GET") ? homeFill(ctx).catch(() => []) : [],
   ]);
   const needs = [
+    ...partsInNeed(view, health),
     ...fillingHomes(
       view,
       fills.filter(({ home }) => home === site.home),
@@ -121,7 +124,8 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
       </Part>
     </>
   );
-  return showPage(c, { title: site.name, site: { ...site, tab: "overview" }, body });
+  const trouble = troubleOf(site, attention, health);
+  return showPage(c, { title: site.name, site: { ...site, trouble, tab: "overview" }, body });
 }
 
 /** Stands in place of a part of the page that could not be read. */

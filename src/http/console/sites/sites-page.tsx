@@ -11,11 +11,11 @@ import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Action, Faults, Field, Fold, Form } from "../parts/form.tsx";
-import { SiteState } from "../parts/home-state.tsx";
+import { SiteState, type SiteTrouble } from "../parts/home-state.tsx";
 import { Ago } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
-import { AttentionList, fillingHomes, needsOf, PartsOff, partsInNeed } from "./attention-list.tsx";
+import { AttentionList, fillingHomes, needsOf, PartsOff, partsInNeed, troubleOf } from "./attention-list.tsx";
 
 /** Answers the form that creates a site. */
 export async function postSite(c: PageContext): Promise<Response> {
@@ -42,21 +42,12 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
   const { t } = view;
   const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });
   const isFirstPage = c.req.query("cursor") === undefined;
-  const [attention, health, fills] = await Promise.all([
-    readAttention(c.var.ctx, sites.items),
-    isFirstPage ? readHealth(c.var.ctx, LIMIT_MS) : undefined,
+  const health = await readHealth(c.var.ctx, LIMIT_MS);
+  const [attention, fills] = await Promise.all([
+    readAttention(c.var.ctx, sites.items, health),
     isFirstPage && view.may("/console/homes", "GET") ? homeFill(c.var.ctx) : [],
   ]);
-  // Health knows also the homes of no site here, and tells why a home is down.
-  const known = Object.entries(health?.homes ?? {}).flatMap(([home, state]) =>
-    state === "ok" ? [] : [[home, state] as const],
-  );
-  const troubled = { ...attention, homes: [...new Map([...attention.homes, ...known])] };
-  const needs = [
-    ...(health ? partsInNeed(view, health) : []),
-    ...fillingHomes(view, fills),
-    ...needsOf(view, troubled, sites.items),
-  ];
+  const needs = [...partsInNeed(view, health), ...fillingHomes(view, fills), ...needsOf(view, attention, sites.items)];
   const homes = [...c.var.ctx.config.homes.keys()];
   // With `main` alone bound, a site may still be in a home that was bound once.
   const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
@@ -116,7 +107,7 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
       ) : (
         <AttentionList view={view} needs={needs} namesSites />
       )}
-      {health && <PartsOff view={view} parts={health.parts} />}
+      {isFirstPage && <PartsOff view={view} parts={health.parts} />}
       <Table
         label={t("Sites")}
         head={[
@@ -132,7 +123,7 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
           </a>,
           site.id,
           ...(showsHomes ? [site.home] : []),
-          <StatusOf view={view} site={site} />,
+          <StatusOf view={view} site={site} trouble={troubleOf(site, attention, health)} />,
           <Ago view={view} at={site.createdAt} />,
         ])}
         empty={
@@ -154,10 +145,10 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
 }
 
 /** The status of a site. An unfinished site has a button that finishes it. */
-function StatusOf({ view, site }: { view: View; site: Site }) {
+function StatusOf({ view, site, trouble }: { view: View; site: Site; trouble: SiteTrouble | undefined }) {
   return (
     <div class="buttons">
-      <SiteState view={view} site={site} />
+      <SiteState view={view} site={site} trouble={trouble} />
       {site.status === "creating" && (
         <Action view={view} action={`/console/sites/${site.id}/finish`} label={view.t("Finish")} about={site.name} />
       )}
