@@ -428,7 +428,9 @@ describe("the events of a site", () => {
     const asked = await visitor.open(settings.link("Turn events off…"));
     expect([asked.heading, (await storedOf(world)).events]).toEqual(["Turn the events of this site off?", 1]);
     expect(asked.text).toContain("Webhooks that get nothing new 1 ");
-    expect(asked.text).toContain("Calls that came in between left no events: none can be sent again or pulled for them.");
+    expect(asked.text).toContain(
+      "Calls that came in between left no events: none can be sent again or pulled for them.",
+    );
     const [off, twice] = [await visitor.press(asked, "Turn off now"), await visitor.press(asked, "Turn off now")];
     expect(twice.notices).toEqual(off.notices);
     expect([off.path.split("?")[0], off.notices, (await storedOf(world)).events]).toEqual([
