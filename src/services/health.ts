@@ -112,8 +112,14 @@ function probesOf(ctx: HealthTools): Probe[] {
 
 const known = new WeakMap<Config["homes"], { at: number; homes: string[] }>();
 
-/** Remembered for a minute: the query reads every site, anybody may ask for it, and only a new deployment unbinds a home. */
-async function unboundHomes({ runtime, config: { homes, directory } }: HealthTools): Promise<string[]> {
+/**
+ * Homes that sites name although no database is bound for them. Remembered for a minute: the query reads every site, anybody may ask for
+ * it, and only a new deployment unbinds a home.
+ */
+export async function unboundHomes({
+  runtime,
+  config: { homes, directory },
+}: Pick<Tools, "runtime" | "config">): Promise<string[]> {
   const at = runtime.elapsed();
   const last = known.get(homes);
   if (last !== undefined && at < last.at + 60_000) return last.homes;

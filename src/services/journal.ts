@@ -7,7 +7,6 @@ import { REQUEST_ID, timeOfRequest } from "../request-id.ts";
 import { NONCE_SECONDS } from "../signed/kv-nonces.ts";
 import { codeOfReason, REFUSAL_REASONS } from "../signed/refusal-reasons.ts";
 import type { Site } from "../store/directory/sites.ts";
-import { countSitesByHome } from "../store/directory/sites.ts";
 import {
   countRefusals,
   type Refusal,
@@ -20,6 +19,7 @@ import {
 } from "../store/home/refusals.ts";
 import { databaseFault } from "../store/run-batch.ts";
 import { askHomes } from "./ask-homes.ts";
+import { unboundHomes } from "./health.ts";
 import { CURSOR_RULE, checkOrder, type Page, type PageInput, pageQuerySchema, unixTimeSchema } from "./page.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 import { findSite } from "./sites.ts";
@@ -209,7 +209,8 @@ export async function findRefusal(ctx: ServiceContext, requestId: string): Promi
   const { answers, down } = await askHomes(ctx, async (db) => (await selectRefusal(db, id)) ?? null, homes);
   const found = [...answers.values()].find((refusal) => refusal !== null);
   if (found !== undefined && found !== null && (site === undefined || found.siteId === site.id)) return found;
-  const unbound = await unboundHomes(ctx, down);
+  // While the directory is silent, it is among the homes that are down.
+  const unbound = down.includes(MAIN_HOME) ? [] : await unboundHomes(ctx);
   const homesDown = [...down, ...unbound.filter((home) => site === undefined || home === site.home)];
   if (homesDown.length === 0) throw callUnknown();
   const detail = `The homes that answer have no such refused call. These do not answer: ${homesDown.join(", ")}.`;
@@ -244,11 +245,4 @@ export async function isCallOf(ctx: ServiceContext, site: Site, requestId: strin
     if (error instanceof ServiceError || databaseFault(error) !== undefined) return false;
     throw error;
   }
-}
-
-/** Homes that sites name although no database is bound for them. */
-async function unboundHomes({ config }: ServiceContext, down: readonly string[]): Promise<string[]> {
-  // While the directory is silent, it is among the homes that are down.
-  if (down.includes(MAIN_HOME)) return [];
-  return [...(await countSitesByHome(config.directory)).keys()].filter((home) => !config.homes.has(home));
 }

@@ -3,7 +3,7 @@ import { selectMetrics } from "../store/directory/metrics.ts";
 import type { Counter, Gauges } from "../store/home/metrics.ts";
 import { PING } from "../store/schema.ts";
 import type { MetricFamily, Sample } from "../telemetry/openmetrics.ts";
-import { PART_STATES, PARTS, type Parts, readParts } from "./health.ts";
+import { PART_STATES, PARTS, type Parts, readParts, unboundHomes } from "./health.ts";
 import { OPERATIONS, REFUSAL_REASONS, wireNameOf } from "./journal.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { outcomeName } from "./usage.ts";
@@ -41,14 +41,18 @@ export async function readMetricFamilies(
   { by }: { by?: "site" | undefined },
 ): Promise<MetricFamily[]> {
   const { directory, homes: bound, closedHomes } = ctx.config;
-  const [{ homes, sites }, parts] = await Promise.all([selectMetrics(directory, by === "site"), readParts(ctx)]);
+  const [{ homes, sites }, parts, unbound] = await Promise.all([
+    selectMetrics(directory, by === "site"),
+    readParts(ctx),
+    unboundHomes(ctx),
+  ]);
   const whole = homes.flatMap(({ counters }) => counters);
   const ofSites = [...sites].flatMap(([siteId, counters]) => counters.map((each) => ({ ...each, siteId })));
   const known = new Map(homes.map((each) => [each.home, each]));
   // Homes that are bound no more are not asked any more, so nothing is new of them; but what they counted still counts.
   const said = [...bound.keys()].map((home) => ({ home, isClosed: closedHomes.has(home), ...known.get(home) }));
   const shown = by === "site" ? { of: ofSites, known: undefined } : { of: whole, known: KNOWN };
-  return [...counterFamilies(whole, shown), ...gaugeFamilies(said, ctx.now), partFamily(parts)];
+  return [...counterFamilies(whole, shown), ...gaugeFamilies(said, unbound, ctx.now), partFamily(parts)];
 }
 
 /** A series for each state, so that an alert sees a part change from one to another. */
@@ -145,7 +149,7 @@ interface Said {
   gauges?: Gauges;
 }
 
-function gaugeFamilies(homes: readonly Said[], now: number): MetricFamily[] {
+function gaugeFamilies(homes: readonly Said[], unbound: readonly string[], now: number): MetricFamily[] {
   const each = (
     value: (gauges: Gauges, at: number) => number | null | undefined,
     labels: Record<string, string> = {},
@@ -194,8 +198,11 @@ function gaugeFamilies(homes: readonly Said[], now: number): MetricFamily[] {
     ),
     gauge(
       "silence_seconds",
-      "Seconds since the home last answered the cron; +Inf when it never has.",
-      homes.map(({ home, at }) => ({ labels: { home }, value: at === undefined ? Infinity : Math.max(0, now - at) })),
+      "Seconds since the home last answered the cron; +Inf when it never has, or has sites and is not bound.",
+      [...homes, ...unbound.map((home): { home: string; at?: number } => ({ home }))].map(({ home, at }) => ({
+        labels: { home },
+        value: at === undefined ? Infinity : Math.max(0, now - at),
+      })),
       "seconds",
     ),
     gauge(

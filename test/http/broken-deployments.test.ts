@@ -185,8 +185,7 @@ const BROKEN: [string, Replacements, Seen][] = [
         fault: "The home apac has no database: bind it as HOME_APAC.",
       }),
       cron: "ok",
-      // Without gauges of apac, AgentSessionHomeGone comes.
-      scraped: { ...home("closed", "main", 0), ...home("closed", "apac", undefined) },
+      scraped: { ...home("silence_seconds", "apac", Infinity), ...home("closed", "apac", undefined) },
       front: shown("Not bound apac has no database"),
       state: "Not bound",
     },

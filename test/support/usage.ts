@@ -51,7 +51,10 @@ export async function scrape(world: World, query = ""): Promise<Record<string, n
   const text = new TextDecoder().decode(await response.arrayBuffer());
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
+    lines.map((line) => {
+      const [, name = "", value] = /^(.*) (.*)$/.exec(line) ?? [];
+      return [name, value === "+Inf" ? Infinity : Number(value)];
+    }),
   );
 }
 

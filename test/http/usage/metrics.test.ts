@@ -185,7 +185,7 @@ describe("a scrape", () => {
     const directory = countingDb(env.DB);
     const home = countingDb(env.HOME_APAC);
     const scraper = world.anotherIsolate({ DB: directory.db, HOME_APAC: home.db });
-    // The first call of the root's hour leaves a row in the audit log.
+    // The first call of the root's hour leaves a row in the audit log, and the first scrape of a minute asks which homes sites name.
     await textOf(scraper);
     directory.trips.single = 0;
     for (const query of ["", "?by=site"]) await textOf(scraper, query);
