@@ -2,7 +2,7 @@ import type { Handler } from "hono";
 import { version } from "../../package.json";
 import { ConfigurationError, homeUnbound } from "../config.ts";
 import { sleep } from "../runtime.ts";
-import type { Health } from "../services/health.ts";
+import type { Health, PartState } from "../services/health.ts";
 import { type App, configOf, type RequestContext } from "./request-context.ts";
 
 const CACHED_MS = 5_000;
@@ -42,14 +42,20 @@ export function health(): Handler<App> {
       await sleep(runtime, POLL_MS);
     }
     const { status, directory, parts } = last.health;
+    const kv = worse(parts.nonces, parts.credentials);
+    const queues = worse(parts.events, parts.journal);
     const states = Object.entries(last.health.homes);
     const homes = Object.fromEntries(
       states.map(([home, state]) => [home, state === "ok" || state === "closed" ? state : "down"]),
     );
     const fault = faultsOf(last.health).join(" ");
-    return answer(c, { status, version, directory, homes, ...parts, ...(fault !== "" && { fault }) });
+    const { master_key } = parts;
+    return answer(c, { status, version, directory, homes, kv, queues, master_key, ...(fault !== "" && { fault }) });
   };
 }
+
+const worse = (...states: PartState[]) =>
+  (["down", "off"] as const).find((state) => states.includes(state)) ?? ("ok" as const);
 
 const answer = (c: RequestContext, body: { status: Health["status"] } & Record<string, unknown>) =>
   c.json(body, body.status === "down" ? 503 : 200, { "cache-control": "no-store" });
@@ -64,10 +70,13 @@ function configOrFault(c: RequestContext) {
 }
 
 /** What an operator can mend, in sentences that hold names of settings and homes alone. */
-const faultsOf = ({ isKeyWrong, homes }: Health): string[] => [
+const faultsOf = ({ isKeyWrong, homes, parts: { master_key: _, ...bindings } }: Health): string[] => [
   ...(isKeyWrong
     ? ["MASTER_KEY does not open what is sealed here: set the key that sealed it, or that one as MASTER_KEY_PREVIOUS."]
     : []),
+  ...Object.entries(bindings).flatMap(([name, state]) =>
+    state === "down" ? [`${name.toUpperCase()} does not answer.`] : [],
+  ),
   ...Object.entries(homes).flatMap(([home, state]) => {
     if (state === "unbound") return [homeUnbound(home)];
     return state === "not_migrated" ? [`The home ${home} is not migrated: npm run deploy migrates all databases.`] : [];

@@ -33,8 +33,8 @@ const health = (status: string[], directory: string[], more: object, required: s
         required: ["main"],
         additionalProperties: string("Another home.", { enum: HOME_STATES }),
       },
-      kv: string("The worse of the two namespaces; `off` when one is not bound.", { enum: PART_STATES }),
-      queues: string("The worse of the two queues; `off` when one is not bound.", { enum: PART_STATES }),
+      kv: string("The worse of NONCES and CREDENTIALS; `off` when one is not bound.", { enum: PART_STATES }),
+      queues: string("The worse of EVENTS and JOURNAL; `off` when one is not bound.", { enum: PART_STATES }),
       master_key: string(
         "`down` when MASTER_KEY does not open what is sealed, or the directory does not answer; `off` until the first run of the cron after the first app was issued.",
         { enum: PART_STATES },

@@ -7,8 +7,10 @@ import { inItsTurn, inTurns } from "./ask-homes.ts";
 import { masterKeyState } from "./master-key.ts";
 import type { Tools } from "./service-context.ts";
 
+/** The bindings beside the databases. Each is a part: who leaves out one on purpose must see that another is lost. */
+export const BINDINGS = ["nonces", "credentials", "events", "journal"] as const;
 /** The parts of a deployment beside its databases. */
-export const PARTS = ["kv", "queues", "master_key"] as const;
+export const PARTS = [...BINDINGS, "master_key"] as const;
 
 /** `off`: a binding is missing, as on Workers Free; for `master_key`: nothing is sealed yet. */
 export const PART_STATES = ["ok", "off", "down"] as const;
@@ -34,7 +36,7 @@ type HealthTools = Pick<Tools, "runtime" | "config" | "credentials">;
 const TURN_MS = 2_000;
 
 interface Probe {
-  /** Of a part, or `home NAME`. Two probes of one name: the worse answer counts. */
+  /** Of a part, or `home NAME`. */
   name: string;
   call: (answerBy: number) => Promise<PartState>;
 }
@@ -91,7 +93,7 @@ export async function readParts(ctx: HealthTools): Promise<Parts> {
 function probesOf(ctx: HealthTools): Probe[] {
   const { nonces, credentials, events, journal } = ctx.config;
   const whenBound = <Binding>(
-    name: string,
+    name: (typeof BINDINGS)[number],
     binding: Binding | undefined,
     ask: (bound: Binding) => Promise<unknown>,
   ) => ({
@@ -103,10 +105,10 @@ function probesOf(ctx: HealthTools): Probe[] {
   const queue = async (bound: Pick<Queue, "metrics">) => bound.metrics?.();
   return [
     { name: "master_key", call: (answerBy) => masterKeyState(ctx, answerBy) },
-    whenBound("kv", nonces, namespace),
-    whenBound("kv", credentials, namespace),
-    whenBound("queues", events, queue),
-    whenBound("queues", journal, queue),
+    whenBound("nonces", nonces, namespace),
+    whenBound("credentials", credentials, namespace),
+    whenBound("events", events, queue),
+    whenBound("journal", journal, queue),
   ];
 }
 
@@ -143,16 +145,8 @@ async function askAll({ runtime }: HealthTools, probes: Probe[], allMs: number):
       return { name, state: "down" as const, error };
     }
   });
-  const [best, ...worse] = PART_STATES;
-  return (name) => {
-    const found = answers.filter((each) => each.name === name);
-    const worst = worse.findLast((state) => found.some((each) => each.state === state));
-    return found.find(({ state }) => state === worst) ?? { state: found.length > 0 ? best : "down" };
-  };
+  return (asked) => answers.find(({ name }) => name === asked) ?? { state: "down" };
 }
 
-const partsOf = (answerOf: (name: string) => Answer): Parts => ({
-  kv: answerOf("kv").state,
-  queues: answerOf("queues").state,
-  master_key: answerOf("master_key").state,
-});
+const partsOf = (answerOf: (name: string) => Answer) =>
+  Object.fromEntries(PARTS.map((part) => [part, answerOf(part).state])) as Parts;

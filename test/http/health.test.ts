@@ -51,7 +51,7 @@ const [FIRST, LATER] = [3, 2];
 const escaped = (text: string) => text.replaceAll('"', "&quot;").replaceAll("'", "&#39;");
 
 const OK = answerOf({});
-const KV_DOWN = answerOf({ status: "degraded", kv: "down" });
+const kvDown = (name: string) => answerOf({ status: "degraded", kv: "down", fault: `${name} does not answer.` });
 const [MAIN_DOWN, APAC_DOWN] = [
   { main: "down", apac: "ok" },
   { main: "ok", apac: "down" },
@@ -64,21 +64,21 @@ const deadQueue = (queue: Queue<never>) => replacing(queue, { metrics: async () 
 describe("GET /healthz", () => {
   it.each<[string, Replacements, object]>([
     ["ok when all answer", {}, OK],
-    ["degraded when NONCES fails", { NONCES: deadKv(env.NONCES) }, KV_DOWN],
-    ["degraded when CREDENTIALS fails", { CREDENTIALS: deadKv(env.CREDENTIALS) }, KV_DOWN],
-    ["degraded when KV throws at once", { NONCES: replacing(env.NONCES, { get: boom }) }, KV_DOWN],
+    ["degraded when NONCES fails", { NONCES: deadKv(env.NONCES) }, kvDown("NONCES")],
+    ["degraded when CREDENTIALS fails", { CREDENTIALS: deadKv(env.CREDENTIALS) }, kvDown("CREDENTIALS")],
+    ["degraded when KV throws at once", { NONCES: replacing(env.NONCES, { get: boom }) }, kvDown("NONCES")],
     ["ok when NONCES is not bound", { NONCES: undefined }, answerOf({ kv: "off" })],
     ["ok when CREDENTIALS is not bound", { CREDENTIALS: undefined }, answerOf({ kv: "off" })],
     [
       "degraded when one is not bound and the other fails",
       { NONCES: undefined, CREDENTIALS: deadKv(env.CREDENTIALS) },
-      KV_DOWN,
+      kvDown("CREDENTIALS"),
     ],
     ["ok when a queue is not bound", { EVENTS: undefined }, answerOf({ queues: "off" })],
     [
       "degraded when a queue fails",
       { JOURNAL: deadQueue(env.JOURNAL as Queue<never>) },
-      answerOf({ status: "degraded", queues: "down" }),
+      answerOf({ status: "degraded", queues: "down", fault: "JOURNAL does not answer." }),
     ],
     ["ok when a queue cannot say how it is", { EVENTS: replacing(env.EVENTS, { metrics: undefined }) }, OK],
     [
@@ -107,7 +107,13 @@ describe("GET /healthz", () => {
     [
       "down when all fail",
       { DB: deadDb, HOME_APAC: deadDb, NONCES: deadKv(env.NONCES), EVENTS: deadQueue(env.EVENTS as Queue<never>) },
-      answerOf({ ...DIRECTORY_DOWN, homes: { main: "down", apac: "down" }, kv: "down", queues: "down" }),
+      answerOf({
+        ...DIRECTORY_DOWN,
+        homes: { main: "down", apac: "down" },
+        kv: "down",
+        queues: "down",
+        fault: "NONCES does not answer. EVENTS does not answer.",
+      }),
     ],
     [
       "degraded when a home is closed, which is not asked",
@@ -139,7 +145,7 @@ describe("GET /healthz", () => {
     const hanging = replacing(env.NONCES, { get: silent });
     const home = answeringBy(silent);
     const answers = [deployed({ NONCES: hanging }), deployed({ HOME_APAC: home })].map(healthz);
-    expect(await Promise.all(answers)).toEqual([KV_DOWN, answerOf({ status: "degraded", homes: APAC_DOWN })]);
+    expect(await Promise.all(answers)).toEqual([kvDown("NONCES"), answerOf({ status: "degraded", homes: APAC_DOWN })]);
   });
 
   /** Silent homes, and after them one that answers. */

@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import { isVisible } from "../../../fields.ts";
 import type { Attention } from "../../../services/attention.ts";
-import type { Health, Parts } from "../../../services/health.ts";
+import { BINDINGS, type Health, type Parts } from "../../../services/health.ts";
 import type { HomeFill } from "../../../services/home-fill.ts";
 import type { Site } from "../../../services/sites.ts";
 import { type SiteTrouble, troubleTexts } from "../parts/home-state.tsx";
@@ -117,21 +117,39 @@ export function needsOf(
   ];
 }
 
+/** What a binding that does not answer is called, and what comes of it; and what comes of one that is not bound. */
+const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [label: string, down: string, off: string]> => ({
+  nonces: [
+    t("KV down"),
+    t("NONCES does not answer: D1 alone looks for a used ranstr."),
+    t("NONCES is not bound: D1 alone looks for a used ranstr."),
+  ],
+  credentials: [
+    t("KV down"),
+    t("CREDENTIALS does not answer: apps are found more slowly; erasing and deleting fail."),
+    t("CREDENTIALS is not bound: what must survive a restore is in D1 alone."),
+  ],
+  events: [
+    t("Queue down"),
+    t("EVENTS does not answer: events are not delivered."),
+    t("EVENTS is not bound: webhooks get nothing."),
+  ],
+  journal: [
+    t("Queue down"),
+    t("JOURNAL does not answer: refused calls are in the log only."),
+    t("JOURNAL is not bound: refused calls are in the log only."),
+  ],
+});
+
 /** What of the whole deployment needs an operator beside its homes. */
 export function partsInNeed(view: View, { parts, isKeyWrong }: Health): Need[] {
-  const { t } = view;
   const bad = (label: string, about: string): Need => ({ kind: "bad", label, about });
   return [
     ...(isKeyWrong ? [bad(...troubleTexts(view).wrong_key)] : []),
-    ...(parts.kv === "down" ? [bad(t("KV down"), t("KV does not answer: D1 does its work, more slowly."))] : []),
-    ...(parts.queues === "down"
-      ? [
-          bad(
-            t("Queue down"),
-            t("A queue does not answer: events are not delivered, or refused calls are in the log only."),
-          ),
-        ]
-      : []),
+    ...BINDINGS.filter((name) => parts[name] === "down").map((name) => {
+      const [label, down] = bindingTexts(view)[name];
+      return bad(label, down);
+    }),
   ];
 }
 
@@ -142,16 +160,13 @@ export const troubleOf = (
   { isKeyWrong }: Health,
 ): SiteTrouble | undefined => homes.get(home) ?? (isKeyWrong ? "wrong_key" : undefined);
 
-/** The parts that are not bound, for who has forgotten it. Many a deployment is meant to be so. */
-export function PartsOff({ view: { t }, parts: { kv, queues } }: { view: View; parts: Parts }) {
+/** The bindings that are missing, for who has forgotten it. Many a deployment is meant to be so. */
+export function PartsOff({ view, parts }: { view: View; parts: Parts }) {
   return (
     <>
-      {kv === "off" && <p class="hint">{t("NONCES or CREDENTIALS is not bound: D1 does the work of KV.")}</p>}
-      {queues === "off" && (
-        <p class="hint">
-          {t("EVENTS or JOURNAL is not bound: webhooks get nothing, or refused calls are in the log only.")}
-        </p>
-      )}
+      {BINDINGS.filter((name) => parts[name] === "off").map((name) => (
+        <p class="hint">{bindingTexts(view)[name][2]}</p>
+      ))}
     </>
   );
 }
