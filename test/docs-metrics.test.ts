@@ -46,7 +46,8 @@ function familiesOf(by?: "site"): Promise<MetricFamily[]> {
   const text = JSON.stringify(counters);
   const home = { home: "main", siteId: null, at: 1, gauges: JSON.stringify(gauges), counters: text };
   const site = { home: null, siteId: 1, at: null, gauges: null, counters: text };
-  const statement = { bind: () => statement, all: async () => ({ results: by ? [home, site] : [home] }) };
+  const all = async () => ({ results: by ? [home, site] : [home] });
+  const statement = { bind: () => statement, all, raw: async () => [] };
   const directory = { prepare: () => statement };
   const config = { directory, homes: new Map([["main", directory]]), closedHomes: new Set() };
   return readMetricFamilies({ config, now: 1, runtime: systemRuntime } as unknown as ServiceContext, { by });
