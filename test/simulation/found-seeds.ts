@@ -12,4 +12,5 @@ interface FoundSeed {
  */
 export const FOUND_SEEDS: FoundSeed[] = [
   { name: "an erasure takes what a hand left of a session that it had found", seed: 842_260_247, steps: 2_053 },
+  { name: "a refused call that comes once more after it was pruned may stay", seed: 6, steps: 9_235 },
 ];

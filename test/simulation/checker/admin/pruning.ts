@@ -31,7 +31,7 @@ interface Run {
   keys: Row[];
   events: Row[];
   deliveries: { home: string; name: string; row: Stored }[];
-  refusals: Row[];
+  refusals: { home: string; name: string; row: unknown }[];
   /** Whether a home was restored since the run began. */
   disturbed: boolean;
 }
@@ -54,11 +54,11 @@ export class Pruning {
       if (closedHomes.includes(home)) continue;
       for (const [name, expiresAt] of nonces) if (expiresAt <= call.clock) run.nonces.push({ home, name, expiresAt });
       for (const [name, { expiresAt }] of keys) if (expiresAt <= call.clock) run.keys.push({ home, name, expiresAt });
-      for (const [name, { at }] of refusals) {
-        const expiresAt = refusalKeptUntil(name, call.settings);
+      for (const [name, row] of refusals) {
+        const at = Number(row.at);
+        const isOld = refusalKeptUntil(name, call.settings) <= call.clock;
         // What is not counted yet stays.
-        const isCounted = Number(at) <= (counts.refusalsUntil ?? Number(at));
-        if (expiresAt <= call.clock && isCounted) run.refusals.push({ home, name, expiresAt });
+        if (isOld && at <= (counts.refusalsUntil ?? at)) run.refusals.push({ home, name, row });
       }
       for (const [name, row] of outbox.events) {
         const expiresAt = keptUntil(row, call.settings);
@@ -105,8 +105,8 @@ export class Pruning {
       run.events.find(({ home: at, name }) => {
         return !failed.has(at) && !mayStay(home(at), home(at).outbox.events.get(name));
       }) ??
-      run.refusals.find((row) => !failed.has(row.home) && home(row.home).refusals.has(row.name)) ??
-      // A delivery that was sent again since then is another row object, and may stay.
+      // A delivery that was sent again since then, and a refused call whose message came once more, are other row objects.
+      run.refusals.find(({ home: at, name, row }) => !failed.has(at) && home(at).refusals.get(name) === row) ??
       run.deliveries.find(({ home: at, name, row }) => !failed.has(at) && home(at).outbox.deliveries.get(name) === row);
     if (left === undefined) return;
     const what = `${call.name} left ${JSON.stringify(left)}`;
