@@ -17,7 +17,7 @@ const OF_WEBHOOKS = new RegExp(
 );
 
 /** Words of receivers: docs/operating.md, "Seeing what fails". */
-const OF_RECEIVERS = /HTTP \d{3}|cannot use |oops/;
+const OF_RECEIVERS = /HTTP \d{3}|cannot use |\boops\b/;
 
 const TOKEN_RULE = "a token is in no row, in no log, and in no answer but the one that gives it out";
 
