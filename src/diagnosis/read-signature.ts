@@ -76,7 +76,11 @@ const ROWS: readonly Row[] = [
     words: "Send the hex digits alone, without a prefix like “sha256=”.",
     strip: without(/^(?:hmac[-_ ]?)?sha-?256[=: ]\s*/i),
   },
-  { name: "zero_x", words: "Send the hex digits alone, without 0x before them.", strip: without(/^(?:0x|\\x)/i) },
+  {
+    name: "zero_x",
+    words: "Send the hex digits alone, without 0x before them.",
+    strip: without(/^(?:0x|\\x)(?=[0-9a-f:\- ]+$)/i),
+  },
   {
     name: "dashes",
     words: "Dashes stand between its bytes, as BitConverter.ToString writes them. Send the hex digits alone.",

@@ -428,6 +428,10 @@ describe("a signature in another form", () => {
     expect(diagnosis).toMatchObject({ exact: false, valid: false, match: undefined, signature: { faults } });
     expect(names(diagnosis)).toEqual(faults);
   });
+
+  it("is base64 also when that begins like a number", async () => {
+    expect(names(await diagnose(BODY, `0x${"Q".repeat(41)}`))).toEqual(["base64", "no_match"]);
+  });
 });
 
 describe("the cost of a diagnosis", () => {
