@@ -197,6 +197,18 @@ describe("a call that a wrong setting refuses", () => {
   });
 });
 
+describe("the look-ups of calls that a wrong setting refuses", () => {
+  it("end for an address that invents appids, and its calls of known apps wait for their rows", async () => {
+    const { world, journal } = await journaled("apac", { MASTER_KEY: undefined, CLIENT_LIMIT: new Counted(1) });
+    for (let i = 0; i < 2; i++) await world.create({ appid: `nobodys-${i}` });
+    const { headers } = await world.create();
+    expect(await journal()).toEqual([]);
+    world.clock.now += 61;
+    await world.create();
+    expect(await journal()).toMatchObject([{ reason: "configuration", requestId: headers.get("x-request-id") }]);
+  });
+});
+
 describe("a refused call whose app nobody could look up", () => {
   it("waits while the directory is silent, and gets its row with the next call that finds the app", async () => {
     const { world, journal } = await journaled("apac", { CREDENTIALS: undefined });
