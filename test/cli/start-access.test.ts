@@ -12,8 +12,11 @@ useCheckout();
 const HEADER = "cf-access-jwt-assertion";
 const ISSUER = "https://this-machine.cloudflareaccess.com";
 
-/** A free port is taken by `0` in `npm start`; a front of its own needs one that is known before. */
-const PORT = 20_000 + (process.pid % 20_000);
+/**
+ * A free port is taken by `0` in `npm start`; a front of its own needs one that is known before. Below 32,768: from there on the system
+ * gives ports to connections of others.
+ */
+const PORT = 20_000 + (process.pid % 10_000);
 
 describe("the front of npm start --access", () => {
   let worker: Listener;

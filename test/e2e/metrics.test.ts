@@ -107,10 +107,15 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
   /** How many calls came to what, counted by whoever sent them. */
   const sent = new Map<string, number>();
 
+  /** Each call has a connection of its own: the server closes an idle one at the moment of the next call now and then. */
   const api = (path: string, init: RequestInit = {}, bearer = root) =>
     fetch(`${worker.url}/admin/${path}`, {
       ...init,
-      headers: { authorization: `Bearer ${bearer}`, ...(init.body && { "content-type": "application/json" }) },
+      headers: {
+        connection: "close",
+        authorization: `Bearer ${bearer}`,
+        ...(init.body && { "content-type": "application/json" }),
+      },
     });
 
   async function admin<T>(method: string, path: string, body?: unknown): Promise<T> {
