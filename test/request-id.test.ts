@@ -13,6 +13,7 @@ describe("a request id", () => {
     });
     expect(id).toBe("017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
     expect(timeOfRequest(id)).toBe(1_645_557_742);
+    expect(at(0x0123456789ab)).toMatch(/^01234567-89ab-7/);
   });
 
   it("has random bits, in the form that is recognised", () => {

@@ -9,6 +9,7 @@ import { databaseOf } from "../support/homes.ts";
 import { JournalConsumer, journalOf, keepingJournal } from "../support/journal.ts";
 import { newRefusal } from "../support/new-refusal.ts";
 import { newSite } from "../support/new-site.ts";
+import { startCall } from "../support/patient-fetch.ts";
 import { NOW, World } from "../support/world.ts";
 
 type Item = Record<string, unknown> & { request_id: string };
@@ -67,6 +68,21 @@ describe("a refused call of a known app", () => {
     vi.restoreAllMocks();
   });
 
+  it("is answered before the queue has its row, which waitUntil keeps on its way", async () => {
+    const order: string[] = [];
+    const send = async () => {
+      await scheduler.wait(20);
+      order.push("row");
+    };
+    const world = await World.create({ JOURNAL: { send } as unknown as Queue });
+    await world.create();
+    const { answer, rest } = await startCall(world, "create_gd", world.createBody({ timestamp: 1 }));
+    await answer;
+    order.push("answer");
+    await rest();
+    expect(order).toEqual(["answer", "row"]);
+  });
+
   it("leaves the status that the caller got, under always-200", async () => {
     const { world, items } = await journaled("main", { ERROR_STATUS: "always-200" });
     await world.create({ timestamp: 1 });
@@ -87,6 +103,24 @@ describe("a refused call of a known app", () => {
     const { world, items } = await journaled();
     await world.create({ timestamp: 1 }, { "cf-connecting-ip": address });
     expect(await items()).toMatchObject([{ client }]);
+  });
+
+  it("has the first 500 characters of a longer detail", async () => {
+    const { world, items } = await journaled();
+    const wrong = Object.fromEntries(Object.keys(world.createBody()).map((field) => [field, null]));
+    const { appid } = world;
+    const { headers } = await world.create({
+      ...wrong,
+      appid,
+      timestamp: NOW,
+      ranstr: "r",
+      title: 7,
+      metadata: 7,
+      sender_type: 7,
+    });
+    const detail = headers.get("x-error-detail") ?? "";
+    expect(detail.length).toBeGreaterThan(500);
+    expect(await items()).toMatchObject([{ detail: detail.slice(0, 500) }]);
   });
 
   it("says no secret when none verified", async () => {
@@ -351,13 +385,23 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     vi.restoreAllMocks();
   });
 
-  it("does not find the call of another site, and names an id that is none", async () => {
+  it("does not find a call of another site: its refusal, its nonce or its session", async () => {
+    const { world, settle } = await journaled();
+    const refused = await world.create({ timestamp: 1 });
+    await settle();
+    const isolate = world.anotherIsolate();
+    const [onItsWay, accepted] = [await isolate.create({ kefu_id: [99], fzr_uid: 99 }), await isolate.create()];
+    const other = await World.create();
+    for (const { headers } of [refused, onItsWay, accepted]) {
+      expect(await find(other, headers.get("x-request-id"))).toMatchObject(problem(404, "Not found"));
+    }
+  });
+
+  it("names an id that is none, and takes one in upper case", async () => {
     const { world, settle } = await journaled();
     const { headers } = await world.create({ timestamp: 1 });
     await settle();
-    const other = await World.create();
     const requestId = headers.get("x-request-id");
-    expect(await find(other, requestId)).toMatchObject(problem(404, "Not found"));
     const message = "must be a request id, as x-request-id gives it";
     for (const none of ["1", "nothing", crypto.randomUUID(), `${requestId}0`]) {
       expect(await find(world, none)).toMatchObject(problem(400, "Invalid input", [{ field: "request_id", message }]));

@@ -26,6 +26,11 @@ const CASES: [string, (world: World, body: Body) => Promise<[body: string, heade
   ],
   ["signature before types", async (_, body) => [text(body, { timestamp: "now" }), FORGED], { status: 401 }],
   ["signature before freshness", async (_, body) => [text(body, { timestamp: 1 }), FORGED], { status: 401 }],
+  [
+    "signature before replay",
+    async (world, body) => [text(body, { ranstr: await usedRanstr(world) }), FORGED],
+    { status: 401 },
+  ],
   ["signature before fields", async (_, body) => [text(body, NO_FIELDS), FORGED], { status: 401 }],
   ["signature before Idempotency-Key", async (_, body) => [text(body), { ...FORGED, ...BAD_KEY }], { status: 401 }],
   [

@@ -58,7 +58,7 @@ describe.each(HOMES)("a site in %s that is deleted", (home) => {
     const { audit } = await world.operated();
     expect(audit.slice(-2)).toMatchObject([
       { action: "site.deletion_begun", who_id: "root" },
-      { action: "site.deleted", actor: "worker", who_id: null },
+      { action: "site.deleted", actor: "worker", who_id: null, request_id: null },
     ]);
   });
 
