@@ -209,6 +209,13 @@ describe("a token", () => {
     expect(await rowOf(id)).toMatchObject({ last_used_at: hour + 3_600 });
   });
 
+  it("notes no use of another token", async () => {
+    const world = await World.create();
+    const [used, unused] = [await made(world), await made(world)];
+    await use(world, used.token);
+    expect(await rowOf(unused.id)).toMatchObject({ last_used_at: null });
+  });
+
   it("may not stand in a cookie or a query", async () => {
     const world = await World.create();
     const { token } = await made(world);

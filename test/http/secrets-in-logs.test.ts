@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/config.ts";
 import worker from "../../src/index.ts";
 import { FAULTS, Faults, faultyD1, faultyKv } from "../support/faulty-bindings.ts";
+import { newToken, useToken } from "../support/new-token.ts";
 import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
 import { type Body, hmac, World } from "../support/world.ts";
@@ -186,6 +187,9 @@ it("says nothing secret of operators' calls: issue, import, rotate, revoke, read
   );
   expect(wrong.status).toBe(401);
   run.answers.push(await wrong.text());
+  const deleted = await newToken({ deletedAt: 1 });
+  run.secrets.set("deleted token", deleted.token);
+  expect((await useToken(world, deleted.token, "GET", "/admin/sites")).status).toBe(401);
   await run.expectSilence(9);
   expect((await world.admin("DELETE", `/admin/apps/${appid}`)).status).toBe(204);
   expect((await run.send(world, "create_gd", run.body())).status).toBe(401);

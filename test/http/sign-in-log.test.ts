@@ -2,8 +2,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { newTokenText } from "../../src/access/token-text.ts";
 import { systemRuntime } from "../../src/runtime.ts";
-import { useToken } from "../support/new-token.ts";
-import { World } from "../support/world.ts";
+import { newToken, useToken } from "../support/new-token.ts";
+import { NOW, World } from "../support/world.ts";
 
 /** A directory that can be switched off and on. */
 function switched() {
@@ -25,6 +25,52 @@ function switched() {
 const readsOf = async (address: string) =>
   (await env.DB.prepare("SELECT details FROM audit_log WHERE action = 'root.read' AND address = ?").bind(address).all())
     .results.length;
+
+const newestRow = () => env.DB.prepare("SELECT coalesce(max(id), 0) AS id FROM audit_log").first<number>("id");
+
+const refusedAfter = async (row: number | null) =>
+  (
+    await env.DB.prepare("SELECT * FROM audit_log WHERE id > ? AND action = 'operator.refused' ORDER BY id")
+      .bind(row)
+      .all<Record<string, unknown>>()
+  ).results;
+
+describe("a row about refused tokens", () => {
+  it.each([
+    ["token_slip", { expiresAt: null }, "x"],
+    ["token_expired", { expiresAt: NOW }, ""],
+    ["admin_token_wrong", { deletedAt: NOW }, ""],
+  ])("says %s, and is in nobody's name", async (reason, change, slip) => {
+    const [world, { token }] = [await World.create(), await newToken(change)];
+    const before = await newestRow();
+    await useToken(world, `${token}${slip}`, "GET", "/admin/sites", undefined, { "cf-connecting-ip": "203.0.113.9" });
+    expect(await refusedAfter(before)).toMatchObject([
+      {
+        actor: "admin-api",
+        at: NOW,
+        site_id: null,
+        subject: "",
+        details: JSON.stringify({ reason, count: 1 }),
+        who_kind: null,
+        address: "203.0.113.0/24",
+      },
+    ]);
+  });
+
+  it("comes once a minute, and counts those since the row before", async () => {
+    const world = await World.create();
+    const before = await newestRow();
+    for (const second of [0, 1, 59, 60]) {
+      world.clock.now = NOW + second;
+      await useToken(world, "wrong", "GET", "/admin/sites");
+    }
+    const rows = (await refusedAfter(before)).map(({ at, details }) => [at, JSON.parse(String(details)).count]);
+    expect(rows).toEqual([
+      [NOW, 1],
+      [NOW + 60, 3],
+    ]);
+  });
+});
 
 describe("rows that change nothing", () => {
   it("of the root's reads are written in an hour in which the directory was down at first", async () => {

@@ -265,6 +265,8 @@ describe("a webhook", () => {
     expect(audit.at(-1)).toMatchObject({
       at: NOW,
       actor: "worker",
+      who_kind: null,
+      address: null,
       action: "webhook.disabled",
       subject: webhook.id,
       details: '{"origin":"https://hooks.example.com","reason":"gone","from":"enabled","to":"disabled"}',

@@ -29,6 +29,33 @@ function refusalOf({ role, scope, id }: AdminCall, caller: Caller): 403 | 404 | 
   return role === "anyone" || isAtLeast(caller.role, role) ? undefined : 403;
 }
 
+/** The calls for which the rest of this file takes the declaration as it is: docs/operating.md, "Who may". */
+const OWNERS_CALLS =
+  "createToken deleteSite deleteToken eraseCustomer exportCustomer exportSite listTokens resealSecrets settleRestoredHome";
+const DEPLOYMENTS_CALLS =
+  "createSite createToken deleteToken listDivergentApps listHomes listTokens readMetrics resealSecrets settleRestoredHome";
+
+describe("the declarations", () => {
+  const idsWhere = (is: (call: AdminCall) => boolean) =>
+    (ADMIN_CALLS as readonly AdminCall[])
+      .filter(is)
+      .map(({ id }) => id)
+      .sort();
+
+  it("let a viewer read, an operator change things, and an owner alone do what is named here", () => {
+    expect(idsWhere(({ role }) => role === "owner")).toEqual(OWNERS_CALLS.split(" "));
+    const others = (role: string) => idsWhere((call) => call.role === role);
+    const isKept = ({ id }: AdminCall) => OWNERS_CALLS.split(" ").includes(id);
+    expect(others("viewer")).toEqual(idsWhere((call) => call.method === "get" && !isKept(call)));
+    expect(others("operator")).toEqual(idsWhere((call) => call.method !== "get" && !isKept(call)));
+  });
+
+  it("keep what is about the deployment from a token of one site, and give it its own part of three lists", () => {
+    expect(idsWhere(({ scope }) => scope === "deployment")).toEqual(DEPLOYMENTS_CALLS.split(" "));
+    expect(idsWhere(({ scope }) => scope === "sites")).toEqual(["findRefusal", "listAuditLog", "listSites"]);
+  });
+});
+
 const titleOf = ({ method, path }: AdminCall) => `${method.toUpperCase()} /admin${path}`;
 
 async function tokenOf(world: World, { role, of }: Caller): Promise<string> {
