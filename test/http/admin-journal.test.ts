@@ -385,6 +385,14 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     vi.restoreAllMocks();
   });
 
+  it("names the session to which a call added agents although its answer was 503", async () => {
+    const { world } = await journaled();
+    const chatId = await world.chatId({});
+    const requestId = (await world.add(chatId, { kefu_ids: "3" })).headers.get("x-request-id") ?? "";
+    await newRefusal(world, { requestId, operation: "add_agents", status: 503, reason: "d1_unavailable" });
+    expect((await find(world, requestId)).body).toMatchObject({ reason: "d1_unavailable", chat_id: chatId });
+  });
+
   it("does not find a call of another site: its refusal, its nonce or its session", async () => {
     const { world, settle } = await journaled();
     const refused = await world.create({ timestamp: 1 });

@@ -301,6 +301,19 @@ describe("while the directory does not answer", () => {
     expect((await use(world, token, AUDIT)).status).toBe(503);
   });
 
+  it("a token opens nothing from its end on", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    vi.spyOn(console, "error").mockReturnValue();
+    const { world, down } = await switchable();
+    const { token } = await made(world, { expires_in_days: 1 });
+    world.clock.now = NOW + DAY - 1;
+    expect((await use(world, token, AUDIT)).status).toBe(200);
+    down(true);
+    expect((await use(world, token, AUDIT)).status).toBe(200);
+    world.clock.now = NOW + DAY;
+    expect((await use(world, token, AUDIT)).status).toBe(503);
+  });
+
   it("a token keeps its role and its site", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     vi.spyOn(console, "error").mockReturnValue();

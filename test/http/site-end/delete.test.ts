@@ -75,6 +75,16 @@ describe.each(HOMES)("a site in %s that is deleted", (home) => {
     expect([fresh.status, fresh.envelope]).toEqual([than.status, than.envelope]);
   });
 
+  it("gets no token any more", async () => {
+    const world = await World.create({}, home);
+    await endSite(world);
+    const fields = { name: "Late", role: "viewer", site_id: world.siteId };
+    expect(await call(world, "POST", "/admin/tokens", fields)).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: "site_id", message: "must be a site's id" }] },
+    });
+  });
+
   it("delivers nothing more, and says what remains", async () => {
     const { world } = await lived(home);
     await endSite(world);
