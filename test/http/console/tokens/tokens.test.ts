@@ -147,7 +147,7 @@ describe("making a token", () => {
       "Must be viewer or operator for a token of one site",
     ],
     ["a site that is no number", { Site: "one" }, "site_id", "Must be an integer from 1 to 9007199254740991"],
-    ["a site that there is not", { Site: "987654321" }, "site_id", "Must be a site&#39;s id"],
+    ["a site that there is not, for no end", { Site: "987654321", Days: "" }, "site_id", "Must be a site&#39;s id"],
     ["no day", { Days: "0" }, "expires_in_days", "Must be an integer from 1 to 3650"],
     ["too many days", { Days: "3651" }, "expires_in_days", "Must be an integer from 1 to 3650"],
   ])("refuses %s at its field, and keeps the others", async (_, wrong, field, message) => {
