@@ -92,6 +92,9 @@ describe("the metrics", () => {
       'agent_session_home_observed_timestamp_seconds{home="apac"}': COUNTED,
       'agent_session_home_usage_complete_timestamp_seconds{home="apac"}': NOW,
     });
+    expect(await scrape(world, "?by=site")).toMatchObject({
+      'agent_session_delivery_attempts_total{outcome="failed"}': 2,
+    });
     const oldest = 'agent_session_home_oldest_pending_delivery_age_seconds{home="apac"}';
     expect(after[oldest]).toBeGreaterThanOrEqual(COUNTED - NOW);
     expect(after['agent_session_home_size_bytes{home="apac"}']).toBeGreaterThan(10_000);
@@ -197,9 +200,13 @@ describe("a scrape", () => {
 
   it("asks no home, so it answers while one of ten is silent, with what that home said last and since when", async () => {
     const world = await World.create({}, "apac");
+    await newWebhook(world);
     await world.chatId();
     const homes = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`HOME_N${i}`, env.HOME_APAC]));
     await pruneAt(COUNTED);
+    world.clock.now = COUNTED;
+    const oldest = 'agent_session_home_oldest_pending_delivery_age_seconds{home="apac"}';
+    const before = await scrape(world);
     const never = vi.fn(() => new Promise<never>(() => {}));
     const silent = replacing(env.HOME_APAC, { prepare: never, batch: never });
     const scraper = world.anotherIsolate({ ...homes, HOME_APAC: silent, HOME_NEVER: silent });
@@ -212,6 +219,8 @@ describe("a scrape", () => {
       'agent_session_calls_total{operation="create_gd",outcome="ok"}': 1,
     });
     expect(samples['agent_session_home_size_bytes{home="apac"}']).toBeGreaterThan(0);
+    expect(before[oldest]).toBeGreaterThan(0);
+    expect(samples[oldest]).toBe(before[oldest]);
     expect(await textOf(scraper)).toContain('agent_session_home_silence_seconds{home="never"} +Inf');
     expect(samples['agent_session_home_size_bytes{home="never"}']).toBeUndefined();
   });
@@ -232,7 +241,25 @@ describe("a scrape", () => {
     const bySite = `agent_session_calls_total{site="${world.siteId}",app="${world.appid}",operation="create_gd",outcome="ok"}`;
     expect((await scrape(world, "?by=site"))[bySite]).toBe(2);
     const without = world.anotherIsolate({ HOME_APAC: undefined });
-    expect((await scrape(without))[calls]).toBe(2);
+    expect(await scrape(without)).toMatchObject({
+      [calls]: 2,
+      'agent_session_home_silence_seconds{home="apac"}': Infinity,
+    });
+  });
+
+  it("sees no counter of a site that ended before a copy arrived, and no home that is heard of earlier than before", async () => {
+    const world = await World.create({}, "apac");
+    await world.chatId();
+    await pruneAt(COUNTED + 60);
+    const late = await readMetrics(databaseOf("apac"), 0, COUNTED);
+    await env.DB.batch([
+      env.DB.prepare("UPDATE sites SET status = 'deleting' WHERE id = ?").bind(world.siteId),
+      env.DB.prepare("DELETE FROM site_metrics WHERE site_id = ?").bind(world.siteId),
+    ]);
+    await drizzle(env.DB).batch(writeMetrics(env.DB, "apac", late, COUNTED));
+    const samples = await scrape(world, "?by=site");
+    expect(samples['agent_session_home_observed_timestamp_seconds{home="apac"}']).toBe(COUNTED + 60);
+    expect(Object.keys(samples).filter((name) => name.includes(`site="${world.siteId}"`))).toEqual([]);
   });
 
   it("sees all counters of a restored home, also when the directory took the first copy and the answer was lost", async () => {

@@ -232,6 +232,18 @@ describe.each(["main", "apac"])("the calls of a site in %s", (home) => {
     expect(old).not.toBe(world.secret);
   });
 
+  it("do not count as uses of the previous secret when an earlier one has verified them", async () => {
+    const world = await World.create({}, home);
+    await world.chatId();
+    const rotate = () => call(world, "POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
+    await rotate();
+    world.clock.now = NOW + 61;
+    await rotate();
+    await pruneAt(COUNTED);
+    const [app] = (await readUsage(world)).apps;
+    expect(app).toMatchObject({ last_used_at: NOW, previous_secret_used_at: null });
+  });
+
   it("go with their site, all but the counts of the home", async () => {
     const world = await World.create({}, home);
     const neighbour = await World.create({}, home);
@@ -316,6 +328,8 @@ describe("usage", () => {
     const query = `?since=${HOUR + 3_600}&until=${HOUR + 7_200}`;
     const { items } = await readUsage(world, query);
     expect(items.map(({ at }) => at)).toEqual([HOUR + 3_600, HOUR + 3_600, HOUR + 7_200, HOUR + 7_200]);
+    const later = await readUsage(world, `?since=${HOUR + 7_201}`);
+    expect(later.items.map(({ at }) => at)).toEqual([HOUR + 10_800, HOUR + 10_800]);
     const only = await readUsage(world, `${query}&appid=${second.appid}`);
     expect([only.items.map(({ appid }) => appid), only.apps.map(({ appid }) => appid)]).toEqual([
       [second.appid, second.appid],
@@ -345,7 +359,7 @@ describe("usage", () => {
     expect(await readUsage(world)).toMatchObject({ items: [], complete_until: NOW });
   });
 
-  it("gives whole days, also when since is in the middle of one", async () => {
+  it("gives whole days, also when since is in the middle of one, or until at the beginning of one", async () => {
     const world = await World.create();
     const day = NOW - (NOW % DAY);
     for (const at of [day + 3_600, day + 20 * 3_600, day + DAY + 3_600]) {
@@ -354,12 +368,15 @@ describe("usage", () => {
     }
     world.clock.now = day + 3 * DAY;
     await pruneAt(world.clock.now);
-    const items = async (since: number) => (await readUsage(world, `?by=day&since=${since}`)).items;
-    expect((await items(day)).map(({ at, count }) => [at, count])).toEqual([
+    const items = async (range: string) =>
+      (await readUsage(world, `?by=day&${range}`)).items.map(({ at, count }) => [at, count]);
+    const [first, second] = [
       [day, 2],
       [day + DAY, 1],
-    ]);
-    expect((await items(day + 12 * 3_600)).map(({ at }) => at)).toEqual([day + DAY]);
+    ];
+    expect(await items(`since=${day}`)).toEqual([first, second]);
+    expect(await items(`since=${day + 12 * 3_600}`)).toEqual([second]);
+    expect(await items(`until=${day}`)).toEqual([first]);
   });
 
   it("counts a refused call that comes between the look for such calls and the end of the run", async () => {
