@@ -29,6 +29,7 @@ describe.each(HOMES)("the export of a customer in %s", (home) => {
     await world.chatId({ sbs: "other", content: "somebody else" });
     const body = { sbs: "theirs", title: "T", metadata: { order: "7" }, sender_type: 1, kefu_id: [1, 2] };
     const id = await world.chatId(body);
+    world.clock.now += 60;
     await world.add(id, { kefu_ids: "3" });
     const { status, body: shown } = await exportOf(world, { sbs: "theirs" });
     const { request_id } = (await world.stored()).sessions.at(-1) as { request_id: string };
@@ -51,14 +52,14 @@ describe.each(HOMES)("the export of a customer in %s", (home) => {
             request_id,
             participants: [
               { agent_id: 2, added_by: 1, added_at: NOW },
-              { agent_id: 3, added_by: 1, added_at: NOW },
+              { agent_id: 3, added_by: 1, added_at: NOW + 60 },
             ],
             messages: [{ sender: "visitor", sender_uid: null, content: "Initial message", created_at: NOW }],
           },
         ],
         events: [
           expect.objectContaining({ seq: 2, type: "session.created", chat_id: id, created_at: NOW }),
-          expect.objectContaining({ seq: 3, type: "session.agents_added", chat_id: id, created_at: NOW }),
+          expect.objectContaining({ seq: 3, type: "session.agents_added", chat_id: id, created_at: NOW + 60 }),
         ],
         next_cursor: null,
       },

@@ -176,6 +176,13 @@ describe("the receipts", () => {
     expect((await world.stored()).sessions).toEqual([]);
   });
 
+  it("that the operator keeps name the highest chat_id of the site, also when it is of somebody else", async () => {
+    const world = await World.create({ CREDENTIALS: undefined });
+    const [id, others] = [await world.chatId({ sbs: "earlier" }), await world.chatId({ sbs: "later" })];
+    const [answer] = await eraseWhole(world, "earlier");
+    expect(answer?.receipts).toMatchObject([{ chat_ids: [id], highest_chat_id: others }]);
+  });
+
   it("that the operator keeps are given once, and erased after however many days", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     await world.chatId({ sbs: "slow" });

@@ -43,7 +43,7 @@ describe.each(HOMES)("a site in %s that is deleted", (home) => {
     const before = await neighbour.stored();
     const answer = await endSite(world);
     expect(answer).toMatchObject({ status: 202, body: { deletion_id: expect.stringMatching(/^[0-9a-f-]{36}$/) } });
-    await pruneAll(NOW);
+    await pruneAll(NOW + 60);
     expect(await tablesLeft(world)).toEqual([]);
     expect(await placesOf(text)).toEqual([]);
     expect(await neighbour.stored()).toEqual(before);
@@ -53,7 +53,7 @@ describe.each(HOMES)("a site in %s that is deleted", (home) => {
       id: world.siteId,
       name: "",
       status: "deleted",
-      deletion: { deletion_id, begun_at: NOW, done_at: NOW },
+      deletion: { deletion_id, begun_at: NOW, done_at: NOW + 60 },
     });
     const { audit } = await world.operated();
     expect(audit.slice(-2)).toMatchObject([

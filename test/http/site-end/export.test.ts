@@ -4,7 +4,7 @@ import { HOMES, seedCustomer } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newToken, useToken } from "../../support/new-token.ts";
 import { sitePath } from "../../support/site-end.ts";
-import { World } from "../../support/world.ts";
+import { NOW, World } from "../../support/world.ts";
 
 /** The export of a site: docs/operating.md, "Exporting a site". */
 
@@ -91,6 +91,26 @@ describe.each(HOMES)("the export of a site in %s", (home) => {
     ]);
     const { apps } = await world.operated();
     for (const secret of [world.secret, String(apps[0]?.secret)]) expect(JSON.stringify(lines)).not.toContain(secret);
+  });
+
+  it("has what is stored of an agent, an app and a customer, whom another site may have too", async () => {
+    const world = await World.create({}, home);
+    const neighbour = await World.create({}, home);
+    await neighbour.chatId({ sbs: "both" });
+    await world.chatId({ sbs: "first" });
+    world.clock.now += 60;
+    await world.chatId({ sbs: "both", sbs_mc: "Ann" });
+    world.clock.now += 60;
+    await world.chatId({ sbs: "both", sbs_mc: "Anna" });
+    world.clock.now += 60;
+    expect((await call(world, "DELETE", `/admin/apps/${world.appid}`)).status).toBe(204);
+    await call(world, "PATCH", `${sitePath(world)}/agents/2`, { name: "Bob", status: "disabled" });
+    const { appid, name, created_at } = (await world.operated()).apps[0] as Record<string, unknown>;
+    const lines = await exported(world, 100);
+    const ann = { sbs: "both", name: "Anna", ip: "127.0.0.1", created_at: NOW + 60, updated_at: NOW + 120 };
+    expect(of(lines, "customer").at(-1)).toEqual({ kind: "customer", ...ann });
+    expect(of(lines, "agent")).toContainEqual({ kind: "agent", id: 2, name: "Bob", status: "disabled" });
+    expect(of(lines, "app")).toEqual([{ kind: "app", appid, name, revoked_at: NOW + 180, created_at }]);
   });
 
   it("goes on behind sessions that were opened or went meanwhile", async () => {
