@@ -65,6 +65,25 @@ describe("the divergent apps after a restore", () => {
     await Promise.all([missing, unrouted].map(forget));
   });
 
+  it("include for main an app of another home that the directory leads elsewhere, as missing there and unrouted", async () => {
+    const { id } = await siteWithApps("apac", 1);
+    const lead = (home: string) => env.DB.prepare("UPDATE sites SET home = ? WHERE id = ?").bind(home, id).run();
+    await lead("main");
+    expect((await allPages("main", 100)).flat().map(({ siteId, why }) => [siteId, why])).toEqual([
+      [id, "missing"],
+      [id, "unrouted"],
+    ]);
+    await Promise.all([forget({ id }), lead("apac")]);
+  });
+
+  it("leave out those of a site that ends", async () => {
+    const { id } = await siteWithApps("apac", 1, { apps: false });
+    const set = (status: string) => env.DB.prepare("UPDATE sites SET status = ? WHERE id = ?").bind(status, id).run();
+    await set("deleting");
+    expect((await allPages("apac", 100)).flat()).toEqual([]);
+    await Promise.all([forget({ id }), set("open")]);
+  });
+
   it("are searched among 5,000 in a call: a page without any still has a cursor", async () => {
     const site = await siteWithApps("apac", 5_500);
     const last = site.names.at(-1) ?? "";
