@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { UsageError } from "../../src/cli/known-options.ts";
 import { FAKE_RULES, FAKE_SEEDS } from "../simulation/command/fake-run.ts";
 import { readCommand } from "../simulation/command/options.ts";
-import type { Report } from "../simulation/gates/report.ts";
+import type { Report } from "../simulation/gates/gate.ts";
 import { run } from "../support/run-cli.ts";
 import { runFakeSimulate as simulate, simulateArguments } from "../support/run-simulate.ts";
 
@@ -143,6 +143,7 @@ describe("--defects", () => {
     expect(rowOf(stdout, "does-not-fit")).toContain("NOT PLANTED: it does not fit");
     expect(stdout).toContain("2 of 4 defects found.");
     expect(stdout).toMatch(/^Slowest: .*never-found \d+ s/m);
+    expect(stdout).toMatch(/^All of it: \d+ s$/m);
     expect(stdout).toMatch(/^Not found: never-found, does-not-fit$/m);
 
     const late = `${FAKE_SEEDS.late}`;
@@ -154,7 +155,7 @@ describe("--defects", () => {
   it("prints the same lines in the same order, whatever the number of threads", async () => {
     const asked = ["--defects", "--seeds", "6", "--steps", "100"];
     const [one, three] = await Promise.all(["1", "3"].map((threads) => simulate(...asked, "--threads", threads)));
-    const withoutSeconds = (stdout = "") => stdout.replace(/^Slowest: .*$/m, "");
+    const withoutSeconds = (stdout = "") => stdout.replace(/^(Slowest|All of it): .*$/gm, "");
     expect(withoutSeconds(three?.stdout)).toBe(withoutSeconds(one?.stdout));
   });
 

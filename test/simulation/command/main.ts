@@ -1,10 +1,28 @@
+import { openSync, writeSync } from "node:fs";
 import { UsageError } from "../../../src/cli/known-options.ts";
+import type { bundle } from "../bundle.ts";
+import type { Defect } from "../defects.ts";
 import { findDefects } from "./find-defects.ts";
-import { readCommand, USAGE } from "./options.ts";
-import type { Parts } from "./parts.ts";
-import { BrokenRun, Stopped } from "./seed-thread.ts";
+import { type Command, readCommand, USAGE } from "./options.ts";
+import { BrokenRun, Stopped } from "./threads.ts";
 import { trySeeds } from "./try-seeds.ts";
-import { WrittenFile } from "./written-file.ts";
+
+/** The parts that the command runs. Its own tests replace them with small fakes. */
+export interface Parts {
+  /** The path of the module that exports `run`. */
+  runModule: string;
+  bundle: typeof bundle;
+  defects: readonly Defect[];
+}
+
+/** Writes a line into a file that is named on the command line. */
+export type Write = (line: string) => void;
+
+export interface Asked extends Command {
+  trace: Write | undefined;
+  /** Ends the command at once: seeds in flight are dropped. */
+  stop: AbortSignal;
+}
 
 const EXIT = { nothing: 0, found: 1, usage: 2 } as const;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
@@ -24,39 +42,36 @@ export async function main(args: string[], parts: Parts): Promise<number> {
     });
   }
   try {
-    const found = await simulate(args, parts, stop.signal);
+    const known = parts.defects.map(({ name }) => name);
+    const command = readCommand(args, known);
+    if (command === "help") {
+      console.log(USAGE);
+      return EXIT.nothing;
+    }
+    if (!("fromBase64" in Uint8Array)) {
+      throw new UsageError('This node needs the option --js-base-64, which "npm run simulate" gives it.');
+    }
+    const asked = { ...command, trace: opened("trace", command.traceFile), stop: stop.signal };
+    const report = opened("report", command.reportFile);
+    const found = await (asked.defects === undefined ? trySeeds(asked, parts, report) : findDefects(asked, parts));
     return found ? EXIT.found : interrupted || EXIT.nothing;
   } catch (error) {
-    if (error instanceof Stopped) return EXIT.found;
     if (error instanceof UsageError) {
       console.error(`${error.message}\n\nnpm run simulate -- --help tells how.`);
       return EXIT.usage;
     }
-    console.error(error instanceof BrokenRun ? error.message : error);
+    if (!(error instanceof Stopped)) console.error(error instanceof BrokenRun ? error.message : error);
     return EXIT.found;
   }
 }
 
-async function simulate(args: string[], parts: Parts, stop: AbortSignal): Promise<boolean> {
-  const asked = readCommand(
-    args,
-    parts.defects.map(({ name }) => name),
-  );
-  if (asked === "help") {
-    console.log(USAGE);
-    return false;
-  }
-  if (!("fromBase64" in Uint8Array)) {
-    throw new UsageError('This node needs the option --js-base-64, which "npm run simulate" gives it.');
-  }
-  const trace = WrittenFile.open("trace", asked.traceFile);
-  const report = WrittenFile.open("report", asked.reportFile);
+/** @throws UsageError when the file cannot be written */
+function opened(what: string, name: string | undefined): Write | undefined {
+  if (name === undefined) return undefined;
   try {
-    return asked.defects === undefined
-      ? await trySeeds(asked, parts, { trace, report }, stop)
-      : await findDefects(asked, parts, trace, stop);
-  } finally {
-    trace?.close();
-    report?.close();
+    const file = openSync(name, "w");
+    return (line) => void writeSync(file, `${line}\n`);
+  } catch (error) {
+    throw new UsageError(`The ${what} could not be written: ${(error as Error).message}`);
   }
 }

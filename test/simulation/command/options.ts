@@ -6,8 +6,7 @@ import { countedFrom, derivedFrom, MOST_SEED } from "./seeds.ts";
 const STEPS = 8_000;
 /** The number of seeds without --seeds and --seconds. */
 const SEEDS = 40;
-/** The number of seeds for each defect: 800,000 steps in all with the default number of steps. */
-const SEEDS_FOR_A_DEFECT = 100;
+const SEEDS_FOR_A_DEFECT = 40;
 
 export const USAGE = `npm run simulate -- [options]
 
@@ -71,53 +70,43 @@ export interface Command {
  */
 export function readCommand(args: string[], known: readonly string[]): Command | "help" {
   const { values } = readOptions("npm run simulate -- --seed 7", args, OPTIONS);
+  const { from, trace, report, defect } = values;
   if (values.help === true) return "help";
-  const { seed, seeds, seconds, from, trace, report, defect } = values;
-
-  const refuse = (given: boolean, why: string) => {
-    if (given) throw new UsageError(why);
-  };
   const planting = values.defects === true || defect !== undefined;
-  refuse(seed !== undefined && seeds !== undefined, "--seed is for one seed and --seeds for many: give one of them.");
-  refuse(seed !== undefined && from !== undefined, "--seed names the seed and --from derives it: give one of them.");
-  refuse(seed !== undefined && seconds !== undefined, "--seconds is for many seeds: leave out --seed.");
-  refuse(seconds !== undefined && planting, "--seconds is not for defects: how fast a machine is must not matter.");
-  refuse(trace !== undefined && seed === undefined, "--trace writes what happens in one seed: add --seed.");
-  refuse(trace !== undefined && planting && defect === undefined, "--trace is for one run: add --defect.");
-  refuse(trace === "", "--trace needs the name of a file.");
-  refuse(report === "", "--report needs the name of a file.");
-  refuse(report !== undefined && planting, "--report is for the code as it is: leave out --defects and --defect.");
-  refuse(from === "", "--from needs a text.");
-  if (defect !== undefined && !known.includes(defect)) {
-    throw new UsageError(`"${defect}" is no known defect. They are ${known.join(", ") || "none yet"}.`);
-  }
+  const has = (...names: (keyof typeof OPTIONS)[]) => names.every((name) => values[name] !== undefined);
+  const refused: [boolean, string][] = [
+    [has("seed", "seeds"), "--seed is for one seed and --seeds for many: give one of them."],
+    [has("seed", "from"), "--seed names the seed and --from derives it: give one of them."],
+    [has("seed", "seconds"), "--seconds is for many seeds: leave out --seed."],
+    [has("seconds") && planting, "--seconds is not for defects: how fast a machine is must not matter."],
+    [has("trace") && !has("seed"), "--trace writes what happens in one seed: add --seed."],
+    [has("trace") && planting && !has("defect"), "--trace is for one run: add --defect."],
+    [has("report") && planting, "--report is for the code as it is: leave out --defects and --defect."],
+    [trace === "" || report === "", "--trace and --report need the name of a file."],
+    [from === "", "--from needs a text."],
+    [defect !== undefined && !known.includes(defect), `"${defect}" is no known defect. They are ${known.join(", ")}.`],
+  ];
+  for (const [is, why] of refused) if (is) throw new UsageError(why);
 
-  const one = integer("seed", seed, 0, MOST_SEED);
-  const count =
-    one !== undefined
-      ? 1
-      : (integer("seeds", seeds, 1, MOST_SEED) ??
-        (planting ? SEEDS_FOR_A_DEFECT : seconds === undefined ? SEEDS : undefined));
+  const integer = (name: "seed" | "seeds" | "steps" | "seconds" | "threads", least: number, most: number) => {
+    const given = values[name];
+    if (given === undefined || (/^\d+$/.test(given) && +given >= least && +given <= most))
+      return given === undefined ? undefined : Number(given);
+    throw new UsageError(`--${name} "${given}" is not a whole number from ${least} to ${most}.`);
+  };
+  const one = integer("seed", 0, MOST_SEED);
+  const seconds = integer("seconds", 1, 86_400);
+  const usual = planting ? SEEDS_FOR_A_DEFECT : seconds === undefined ? SEEDS : undefined;
+  const count = one === undefined ? (integer("seeds", 1, MOST_SEED) ?? usual) : 1;
+  const which = from === undefined ? "from 1" : `derived from "${from}"`;
   return {
     seeds: () => (from === undefined ? countedFrom(one ?? 1, count) : derivedFrom(from, count)),
-    named: (ran) => {
-      if (one !== undefined) return `Seed ${one}`;
-      return `${counted(ran, "seed")}${from === undefined ? ` from 1` : ` derived from "${from}"`}`;
-    },
-    steps: integer("steps", values.steps, 1, 1_000_000_000) ?? STEPS,
-    seconds: integer("seconds", seconds, 1, 86_400),
+    named: (ran) => (one === undefined ? `${counted(ran, "seed")} ${which}` : `Seed ${one}`),
+    steps: integer("steps", 1, 1_000_000_000) ?? STEPS,
+    seconds,
     traceFile: trace,
     reportFile: report,
-    threads: integer("threads", values.threads, 1, 256) ?? availableParallelism(),
+    threads: integer("threads", 1, 256) ?? availableParallelism(),
     defects: !planting ? undefined : defect !== undefined ? [defect] : known,
   };
-}
-
-function integer(name: string, given: string | undefined, least: number, most: number): number | undefined {
-  if (given === undefined) return undefined;
-  const number = Number(given);
-  if (!/^\d+$/.test(given) || number < least || number > most) {
-    throw new UsageError(`--${name} "${given}" is not a whole number from ${least} to ${most}.`);
-  }
-  return number;
 }

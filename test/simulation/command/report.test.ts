@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { LastLines } from "./last-lines.ts";
-import { inColumns } from "./report.ts";
+import type { Violation } from "../run.ts";
+import { inColumns, LastLines, Totals } from "./report.ts";
 import { countedFrom, derivedFrom, MOST_SEED } from "./seeds.ts";
-import { Totals } from "./totals.ts";
+import { shortestRun } from "./shortest-run.ts";
 
 describe("seeds that a text gives", () => {
   it("are the first 31 bits of SHA-256 of the text, a slash and their number", () => {
@@ -22,36 +22,22 @@ describe("seeds that a text gives", () => {
   });
 });
 
-describe("Totals", () => {
-  const result = (elapsed: number, seen: Record<string, number>) => ({
-    seed: 1,
-    steps: 10,
-    elapsed,
-    seen,
-    violation: undefined,
-  });
-
-  it("are the same in any order, and count what was answered or cut off as requests", () => {
+describe("the report", () => {
+  it("has the same sums in any order, and counts what was answered or cut off as requests", () => {
     const results = [
-      result(0.1, { "honest 200": 3, "isolate killed": 9 }),
-      result(3_600_000.4, { "attacker cut off": 2, "honest 200": 1, "D1 slow for 200 ms": 4 }),
-      result(7_200_000.3, {}),
+      { elapsed: 0.1, seen: { "honest 200": 3, "isolate killed": 9 } },
+      { elapsed: 3_600_000.4, seen: { "attacker cut off": 2, "honest 200": 1, "D1 slow for 200 ms": 4 } },
+      { elapsed: 7_200_000.3, seen: {} },
     ];
     for (const order of [results, results.toReversed()]) {
       const totals = new Totals();
-      for (const each of order) totals.add(each);
-      expect(totals).toMatchObject({ seeds: 3, steps: 30, hours: 3, requests: 6 });
-      expect(totals.seen).toEqual([
-        ["isolate killed", 9],
-        ["D1 slow for 200 ms", 4],
-        ["honest 200", 4],
-        ["attacker cut off", 2],
-      ]);
+      for (const each of order) totals.add({ seed: 1, steps: 10, violation: undefined, ...each });
+      expect(totals.amounts(1, 2).match(/[\d.]+/g)).toEqual(["30", "3", "6", "1.0", "30", "2"]);
+      const seen = totals.seen.map(([kind, count]) => `${count} ${kind}`);
+      expect(seen).toEqual(["9 isolate killed", "4 D1 slow for 200 ms", "4 honest 200", "2 attacker cut off"]);
     }
   });
-});
 
-describe("inColumns", () => {
   it("goes down each column, in lines that fit", () => {
     const counts = Array.from({ length: 10 }, (_, i) => [`kind number ${i}`, 1000 - i] as const);
     const lines = inColumns(counts).split("\n");
@@ -60,29 +46,52 @@ describe("inColumns", () => {
     expect(inColumns([[`a very long kind ${"x".repeat(200)}`, 1]])).toMatch(/^ {2}1 {2}a very/);
     expect(inColumns([])).toBe("  nothing");
   });
+
+  it("has the last lines that mention a name, whole, or all when nothing is named", () => {
+    const kept = (about: string[]) => {
+      const last = new LastLines(about, 3);
+      for (const line of ["a call-1", "b call-12", "c xcall-1", "d call-12, call-1", "e (call-1)", "f site-2"])
+        last.add(line);
+      return `${last}`.split("\n  ");
+    };
+    const some = "The last 3 of 4 lines of its trace that mention call-1 or site-2:";
+    expect(kept(["call-1", "site-2"])).toEqual([some, "d call-12, call-1", "e (call-1)", "f site-2"]);
+    expect(kept([])[0]).toBe("The last 3 of 6 lines of its trace:");
+  });
 });
 
-describe("LastLines", () => {
-  const kept = (about: string[], lines: string[]) => {
-    const last = new LastLines(about, 3);
-    for (const line of lines) last.add(line);
-    return [last.count, last.lines];
-  };
+describe("the search of the shortest run", () => {
+  const broken = (step: number, rule = "the promise"): Violation => ({ rule, what: "", step, about: [] });
 
-  it("keeps the last lines that mention a name, whole", () => {
-    const lines = [
-      "a call-1",
-      "b call-12",
-      "c xcall-1",
-      "d call-12, call-1",
-      "e (call-1): 200",
-      "f site-2",
-      "g call-1",
-    ];
-    expect(kept(["call-1", "site-2"], lines)).toEqual([5, ["e (call-1): 200", "f site-2", "g call-1"]]);
+  /** @param breaks the violation of a run with so many steps */
+  async function search(breaks: (steps: number) => Violation | undefined, steps = 20_000) {
+    const tried: number[] = [];
+    const shortest = await shortestRun({ steps, violation: breaks(steps) ?? broken(steps) }, async (fewer) => {
+      tried.push(fewer);
+      return { seed: 1, steps: fewer, elapsed: 0, violation: breaks(fewer), seen: {} };
+    });
+    expect(tried).toHaveLength(shortest.tries);
+    return { ...shortest, tried };
+  }
+
+  it.each([1, 2, 812, 1234, 19_999, 20_000])("finds %i steps", async (least) => {
+    const found = await search((steps) => (steps >= least ? broken(least) : undefined));
+    expect(found).toMatchObject({ steps: least, violation: broken(least) });
   });
 
-  it("keeps all when nothing is named", () => {
-    expect(kept([], ["a", "b", "c", "d"])).toEqual([4, ["b", "c", "d"]]);
+  it("begins with the step after which it showed, and takes no other promise for the same", async () => {
+    const found = await search((steps) => (steps >= 300 ? broken(700) : broken(10, "another promise")));
+    expect(found.tried.slice(0, 2)).toEqual([700, 350]);
+    expect(found.steps).toBe(300);
+  });
+
+  it("finds one that shows only when the run ends", async () => {
+    const found = await search((steps) => (steps >= 300 ? broken(steps + 40) : undefined));
+    expect(found).toMatchObject({ steps: 300, violation: broken(340) });
+  });
+
+  it("stops after 20 tries", async () => {
+    const found = await search((steps) => (steps >= 3 ? broken(steps) : undefined), 2 ** 29);
+    expect(found).toMatchObject({ tries: 20, steps: 2 ** 9 });
   });
 });

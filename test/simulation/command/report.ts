@@ -1,63 +1,99 @@
-import type { LastLines } from "./last-lines.ts";
-import type { Prefix } from "./shortest-prefix.ts";
-import type { Totals } from "./totals.ts";
+import type { RunResult } from "../run.ts";
+import type { Shortest } from "./shortest-run.ts";
 
 const WIDTH = 118;
 /** Longer lines of the trace are cut, because bodies and rows are long. --trace writes whole lines. */
 const LONGEST_LINE = 240;
 const LONGEST_REASON = 2000;
+/** A kind of `seen` that counts requests: "honest 200", "attacker cut off". */
+const A_REQUEST = / (?:\d{3}|cut off)$/;
+
+const IN_NAME = String.raw`[\p{L}\p{N}_-]`;
 
 /** 12345 as 12,345. */
 export const grouped = (number: number): string => number.toLocaleString("en");
 
 export const counted = (number: number, one: string): string => `${grouped(number)} ${one}${number === 1 ? "" : "s"}`;
 
-/** The amount of work. Only the last line changes when the same seeds run again. */
-export function amounts(totals: Totals, seconds: number, threads: number): string {
-  const perSecond = grouped(Math.round(totals.steps / Math.max(seconds, 0.001)));
-  return [
-    `steps           ${grouped(totals.steps)}`,
-    `virtual hours   ${grouped(Math.round(totals.hours * 10) / 10)}`,
-    `requests        ${grouped(totals.requests)}`,
-    `real seconds    ${seconds.toFixed(1)} (${perSecond} steps/s on ${counted(threads, "thread")})`,
-  ].join("\n");
+/** The sums over many seeds. They do not depend on the order in which seeds end. */
+export class Totals {
+  seeds = 0;
+  steps = 0;
+  #milliseconds = 0;
+  readonly #seen = new Map<string, number>();
+
+  add({ steps, elapsed, seen }: RunResult): void {
+    this.seeds++;
+    this.steps += steps;
+    // Rounded, because the sum of fractions would depend on the order.
+    this.#milliseconds += Math.round(elapsed);
+    for (const [kind, count] of Object.entries(seen)) this.#seen.set(kind, (this.#seen.get(kind) ?? 0) + count);
+  }
+
+  /** The counts, the most frequent first. */
+  get seen(): [kind: string, count: number][] {
+    return [...this.#seen].sort(([a, some], [b, others]) => others - some || (a < b ? -1 : 1));
+  }
+
+  /** The amount of work. Only the last line changes when the same seeds run again. */
+  amounts(seconds: number, threads: number): string {
+    const requests = this.seen.reduce((sum, [kind, count]) => sum + (A_REQUEST.test(kind) ? count : 0), 0);
+    const perSecond = grouped(Math.round(this.steps / Math.max(seconds, 0.001)));
+    return [
+      `steps           ${grouped(this.steps)}`,
+      `virtual hours   ${grouped(Math.round(this.#milliseconds / 360_000) / 10)}`,
+      `requests        ${grouped(requests)}`,
+      `real seconds    ${seconds.toFixed(1)} (${perSecond} steps/s on ${counted(threads, "thread")})`,
+    ].join("\n");
+  }
 }
 
-/** Counts in as many columns as fit, the most frequent first, down each column. */
+/** Counts in as many columns as fit, down each column. */
 export function inColumns(counts: readonly (readonly [kind: string, count: number])[]): string {
   if (counts.length === 0) return "  nothing";
   const digits = Math.max(...counts.map(([, count]) => grouped(count).length));
   const kinds = Math.max(...counts.map(([kind]) => kind.length));
-  const columns = Math.max(1, Math.floor(WIDTH / (digits + kinds + 4)));
-  const rows = Math.ceil(counts.length / columns);
-  return Array.from({ length: rows }, (_, row) =>
-    counts
-      .filter((_, at) => at % rows === row)
-      .map(([kind, count]) => `  ${grouped(count).padStart(digits)}  ${kind.padEnd(kinds)}`)
-      .join("")
-      .trimEnd(),
-  ).join("\n");
+  const rows = Math.ceil(counts.length / Math.max(1, Math.floor(WIDTH / (digits + kinds + 4))));
+  const cells = counts.map(([kind, count]) => `  ${grouped(count).padStart(digits)}  ${kind.padEnd(kinds)}`);
+  const lines = Array.from({ length: rows }, (_, row) => cells.filter((_, at) => at % rows === row).join(""));
+  return lines.map((line) => line.trimEnd()).join("\n");
 }
 
-export function shortestRun({ steps, violation, tries, complete }: Prefix): string {
-  const how = complete
-    ? `found in ${tries === 1 ? "1 try" : `${tries} tries`}`
-    : `the search was cut after ${tries} tries`;
-  return [
-    `The shortest run that still breaks it: ${counted(steps, "step")}, ${how}. It shows at step ${grouped(violation.step)}.`,
+export const shortestLines = ({ steps, violation, tries }: Shortest): string =>
+  [
+    `The shortest run that still breaks it: ${counted(steps, "step")}, found in ${tries === 1 ? "1 try" : `${tries} tries`}. It shows at step ${grouped(violation.step)}.`,
     `  rule      ${violation.rule}`,
     `  instead   ${shortened(violation.what, LONGEST_REASON)}`,
   ].join("\n");
-}
 
-/** The command that writes the whole trace of one run. */
-export const command = (seed: number, steps: number): string =>
-  `npm run simulate -- --seed ${seed} --steps ${steps} --trace seed-${seed}.trace`;
+/** The last lines of a trace that mention certain names. */
+export class LastLines {
+  readonly #about: readonly string[];
+  readonly #names: RegExp;
+  readonly #most: number;
+  readonly #lines: string[] = [];
+  #count = 0;
 
-export function lastLines({ lines, count, about }: LastLines): string {
-  const which = about.length === 0 ? "of its trace" : `of its trace that mention ${about.join(" or ")}`;
-  const howMany = count > lines.length ? `The last ${lines.length} of ${grouped(count)} lines` : "The lines";
-  return `${howMany} ${which}:\n${lines.map((line) => `  ${shortened(line, LONGEST_LINE)}`).join("\n")}`;
+  /** @param about whole names: "call-1" does not occur in "call-12". When there are none, all lines are kept. */
+  constructor(about: readonly string[], most = 60) {
+    this.#about = about;
+    this.#names = new RegExp(`(?<!${IN_NAME})(?:${about.map(RegExp.escape).join("|")})(?!${IN_NAME})`, "u");
+    this.#most = most;
+  }
+
+  add(line: string): void {
+    if (this.#about.length > 0 && !this.#names.test(line)) return;
+    this.#count++;
+    this.#lines.push(shortened(line, LONGEST_LINE));
+    if (this.#lines.length > this.#most) this.#lines.shift();
+  }
+
+  toString(): string {
+    const which = this.#about.length === 0 ? "" : ` that mention ${this.#about.join(" or ")}`;
+    const cut = this.#count > this.#lines.length;
+    const howMany = cut ? `The last ${this.#lines.length} of ${grouped(this.#count)} lines` : "The lines";
+    return [`${howMany} of its trace${which}:`, ...this.#lines].join("\n  ");
+  }
 }
 
 const shortened = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most)} …`);

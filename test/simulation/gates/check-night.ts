@@ -3,8 +3,7 @@
  * docs/simulation.md.
  */
 import { readFileSync } from "node:fs";
-import { missingIn } from "./gate.ts";
-import type { Report } from "./report.ts";
+import { missingIn, type Report } from "./gate.ts";
 
 const [file = ""] = process.argv.slice(2);
 const missing = missingIn(JSON.parse(readFileSync(file, "utf8")) as Report);

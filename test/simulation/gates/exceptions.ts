@@ -6,9 +6,9 @@ export const NEVER: Record<string, string> = {
 
 /**
  * Rules whose last condition only excuses a violation, so it is never evaluated while the promise holds. They count as
- * asked where their test begins.
+ * asked where their function begins.
  */
-export const WHOLE_TEST: Record<string, string> = {
+export const WHOLE_FUNCTION: Record<string, string> = {
   "KV and limits delay no request": "what took too long is excused last",
   "no receiver delays the queue": "a fault is an excuse",
 };

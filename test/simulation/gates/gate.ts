@@ -1,12 +1,31 @@
 import { OPERATIONS } from "../../../src/operations/index.ts";
 import { NEVER } from "./exceptions.ts";
 import { worldNames } from "./names.ts";
-import { operationNames } from "./operations.ts";
-import { notAsked, notSeen, type Report } from "./report.ts";
 
-/** The names of everything that must happen. The rules, which must be asked, are in the report. */
-export const namesThatHappen = (): string[] => [...operationNames(OPERATIONS), ...worldNames()];
+/** The combined result of many seeds, as `--report` writes it. */
+export interface Report {
+  /** How often each kind of thing happened. */
+  seen: Record<string, number>;
+  /** For each rule, whether it was asked. */
+  rules: Record<string, boolean>;
+}
+
+/** The names under which the simulation counts each operation: docs/simulation.md, "What has to happen". */
+export const operationNames = (operations: readonly { wireName: string; refusals: object }[] = OPERATIONS): string[] =>
+  operations.flatMap(({ wireName, refusals }) => [
+    `${wireName} accepted`,
+    `${wireName} repeated`,
+    ...[...Object.keys(refusals), "key_reused"].map((refusal) => `${wireName} refused: ${refusal}`),
+  ]);
+
+export const notSeen = ({ seen }: Pick<Report, "seen">, names: readonly string[]): string[] =>
+  names.filter((name) => !((seen[name] ?? 0) > 0));
+
+export const notAsked = ({ rules }: Pick<Report, "rules">): string[] =>
+  Object.keys(rules).filter((rule) => !rules[rule]);
 
 /** The names that did not happen, and the rules that were not asked. */
 export const missingIn = (report: Report): string[] =>
-  [...notSeen(report, namesThatHappen()), ...notAsked(report)].filter((name) => !Object.hasOwn(NEVER, name));
+  [...notSeen(report, [...operationNames(), ...worldNames()]), ...notAsked(report)].filter(
+    (name) => !Object.hasOwn(NEVER, name),
+  );

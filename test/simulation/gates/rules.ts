@@ -1,16 +1,6 @@
 import type { Spot } from "./covered.ts";
-import { WHOLE_TEST } from "./exceptions.ts";
-import { declarationOf, questionsOf } from "./question.ts";
-import {
-  isCallOf,
-  isFunction,
-  type Node,
-  nameOf,
-  nameOfFunction,
-  readSources,
-  type Source,
-  wordsOf,
-} from "./source.ts";
+import { WHOLE_FUNCTION } from "./exceptions.ts";
+import { isCallOf, isFunction, type Node, nameOf, readSources, type Source, wordsOf } from "./source.ts";
 
 /** A place whose count by V8 tells whether a rule was asked. */
 export interface Place extends Spot {
@@ -19,10 +9,9 @@ export interface Place extends Spot {
 
 /** The return type of a function that returns a rule with what happened instead. */
 const GIVES_PAIR = /\bBroken\b|\[rule: string/;
-
 /** Syntax that may stand between such a pair and its function. */
 const ON_THE_WAY =
-  /^((Conditional|Logical|Parenthesized)Expression|(Return|Block|If|For|ForOf|Switch)Statement|SwitchCase)$/;
+  /^(Conditional|Logical|Parenthesized)Expression|^(Return|Block|If|For|ForOf|Switch)Statement|SwitchCase$/;
 
 /** The rules of the simulation in the current checkout. */
 export const readRules = (): Place[] => rulesOf(readSources());
@@ -44,88 +33,104 @@ export const rulesOf = (sources: readonly Source[]): Place[] =>
 
 /** @param at the node that breaks the rule */
 function rulesIn(words: Node, at: Node, source: Source, sources: readonly Source[]): Place[] {
+  const { nodes, url } = source;
   const rule = wordsOf(words);
-  if (rule !== undefined) {
-    return questionsOf(at, source.nodes, rule in WHOLE_TEST).map(({ start }) => ({
-      rule,
-      url: source.url,
-      offset: start,
-    }));
-  }
+  if (rule !== undefined) return askedAt(at, nodes, rule in WHOLE_FUNCTION).map((offset) => ({ rule, url, offset }));
   const follow = (next: Node, from = at) => rulesIn(next, from, source, sources);
-  const { type, consequent, alternate, left, right, property } = words;
+  const { type, consequent, alternate, left, right, object, property } = words;
   if (type === "ConditionalExpression") return [consequent, alternate].flatMap((each) => follow(each));
   if (type === "LogicalExpression") return [left, right].flatMap((each) => follow(each));
   // `broken[0]`: its text is found where the pair is made.
   if (type === "MemberExpression" && property.value === 0) return [];
-  const value = type === "Identifier" ? declarationOf(words)?.init : undefined;
-  if (value != null) return follow(value);
-  const handed = type === "Identifier" ? handedOver(words, source) : undefined;
-  if (handed !== undefined) return handed.flatMap((call) => follow(call.words, call.at));
+  if (type === "MemberExpression") return sentencesOf(nameOf(object), sources);
+  const made = type === "Identifier" ? declarationOf(words, nodes) : undefined;
+  if (made?.type === "VariableDeclarator") return follow(made.init);
   // `for (const { rule } of RULES)`: the texts are in the list.
-  const listed = source.nodes.filter((each) => isField(each, nameOf(words)));
-  if (type === "Identifier" && listed.length > 0) return listed.flatMap(({ value: field }) => follow(field));
-  const record = type === "MemberExpression" ? sentencesOf(words.object.name, sources) : undefined;
-  if (record !== undefined) return record;
+  if (made?.type === "Property") {
+    return nodes.flatMap(({ type, key, value }) =>
+      type === "Property" && nameOf(key) === words.name && wordsOf(value) !== undefined ? follow(value) : [],
+    );
+  }
+  if (made !== undefined) {
+    const place = made.params.findIndex((each: Node) => each.name === words.name);
+    return callsOf(made, nodes).flatMap((call) => follow(call.arguments[place], call));
+  }
   const line = source.text.slice(0, words.start).split("\n").length;
   throw new Error(`${source.file}:${line}: which rule is ${source.text.slice(words.start, words.end)}?`);
 }
 
-const isField = ({ type, key, value }: Node, name: string | undefined): boolean =>
-  type === "Property" && nameOf(key) === name && wordsOf(value) !== undefined;
+/**
+ * Where V8 counts that a rule is asked: the end of the test directly before its violation, that of its branch or of an
+ * early return. It is the end, because the parts before it are the rule's precondition: `attempts >= 8 && claim ===
+ * null` is asked when there were eight attempts.
+ *
+ * @param at the node that breaks the rule
+ * @param nodes all nodes of its file: `at` may be in a function that others call when something is wrong
+ * @param whole whether the function counts instead
+ */
+function askedAt(at: Node, nodes: readonly Node[], whole: boolean): number[] {
+  for (let child = at, parent = child.parent; parent !== undefined; child = parent, parent = child.parent) {
+    if (isFunction(parent)) {
+      const calls = callsOf(parent, nodes);
+      return whole || calls.length === 0 ? [child.start] : calls.flatMap((call) => askedAt(call, nodes, whole));
+    }
+    if (whole) continue;
+    const { type, test, left, right, consequent, body } = parent;
+    if (/^(IfStatement|ConditionalExpression)$/.test(type) && child !== test) return [test.end - 1];
+    if (type === "LogicalExpression" && child === right) return [left.end - 1];
+    const statements: Node[] = type === "SwitchCase" ? consequent : type === "BlockStatement" ? body : [];
+    const before = statements.slice(0, Math.max(0, statements.indexOf(child)));
+    const exit = before.findLast((each) => each.type === "IfStatement" && leaves(each.consequent));
+    if (exit !== undefined) return [exit.test.end - 1];
+    if (type === "SwitchCase") return [consequent[0].start];
+  }
+  return [at.start];
+}
+
+/** Whether a statement always leaves its block, so nothing after it runs. */
+const leaves = ({ type, body }: Node): boolean =>
+  type === "BlockStatement" ? body.length > 0 && leaves(body.at(-1)) : /^(Return|Throw|Continue|Break)/.test(type);
+
+/** The calls of a function in its file, by its own name or that of the variable or member that holds it. */
+function callsOf({ id, parent }: Node, nodes: readonly Node[]): Node[] {
+  const name = nameOf(id) ?? nameOf(parent?.id ?? parent?.key);
+  return name === undefined ? [] : nodes.filter((each) => isCallOf(each, name));
+}
+
+/** The last declaration of a name before its use: a variable, a parameter's function, or a field that is taken out. */
+function declarationOf(used: Node, nodes: readonly Node[]): Node | undefined {
+  const declares = ({ type, id, params, key, parent }: Node) =>
+    (type === "VariableDeclarator" && nameOf(id) === used.name) ||
+    params?.some?.((each: Node) => nameOf(each) === used.name) ||
+    (type === "Property" && parent?.type === "ObjectPattern" && nameOf(key) === used.name);
+  return nodes.findLast((each) => each.start < used.start && declares(each));
+}
 
 /** Whether a node is a pair of a rule and what happened instead. */
 function isPair(node: Node, { text }: Source): boolean {
   if (node.type !== "ArrayExpression" || node.elements.length !== 2) return false;
   let parent = node.parent;
   while (parent !== undefined && ON_THE_WAY.test(parent.type)) parent = parent.parent;
-  if (parent === undefined) return false;
-  const { returnType } = parent;
-  return isFunction(parent)
-    ? returnType != null && GIVES_PAIR.test(text.slice(returnType.start, returnType.end))
-    : isCallOf(parent, "report");
+  if (parent === undefined || !isFunction(parent)) return parent !== undefined && isCallOf(parent, "report");
+  return parent.returnType != null && GIVES_PAIR.test(text.slice(parent.returnType.start, parent.returnType.end));
 }
 
-/** The arguments that callers of a function pass for this parameter; undefined when the name is no parameter. */
-function handedOver(name: Node, { nodes }: Source): { words: Node; at: Node }[] | undefined {
-  for (let scope = name.parent; scope !== undefined; scope = scope.parent) {
-    if (!isFunction(scope)) continue;
-    const place = scope.params.findIndex((each: Node) => each.name === name.name);
-    const called = nameOfFunction(scope);
-    if (place < 0 || called === undefined) continue;
-    return nodes.flatMap((at) => (isCallOf(at, called) ? [{ words: at.arguments[place], at }] : []));
-  }
-  return undefined;
-}
-
-/** The sentences of a record by kind. Each is asked where its kind is handled. */
-function sentencesOf(name: string, sources: readonly Source[]): Place[] | undefined {
-  const isRecord = ({ type, id, init }: Node) =>
-    type === "VariableDeclarator" && id.name === name && init?.type === "ObjectExpression";
-  const record = sources.flatMap(({ nodes }) => nodes).find(isRecord);
-  return record?.init.properties.flatMap(({ key, value }: Node) => {
-    const rule = wordsOf(value);
-    if (rule === undefined) throw new Error(`which rule is ${name}.${nameOf(key)}?`);
-    return spotsOf(nameOf(key) ?? wordsOf(key) ?? "", sources).map((spot) => ({ rule, ...spot }));
+/** The sentences of a record by kind. Each is asked where the checker decides that something is of its kind. */
+const sentencesOf = (record: string | undefined, sources: readonly Source[]): Place[] =>
+  sources.flatMap(({ nodes }) => {
+    const made = nodes.find(({ type, id }) => type === "VariableDeclarator" && nameOf(id) === record);
+    const sentences: Node[] = made?.init?.properties ?? [];
+    return sentences.flatMap(({ key, value }) => kindsOf(nameOf(key) ?? wordsOf(key), wordsOf(value), sources));
   });
-}
 
-/** Where the checker checks something of a kind, otherwise where it decides that something is of that kind. */
-function spotsOf(kind: string, sources: readonly Source[]): Spot[] {
-  const held: Spot[] = [];
-  const found: Spot[] = [];
-  for (const { file, nodes, url } of sources) {
-    if (!file.startsWith("checker/")) continue;
-    for (const { type, test, consequent, key, value } of nodes) {
-      const [first] = type === "SwitchCase" && wordsOf(test) === kind ? consequent : [];
-      if (first !== undefined && !saysOnly(first)) held.push({ url, offset: first.start });
-      if (type === "Property" && nameOf(key) === "kind" && wordsOf(value) === kind)
-        found.push({ url, offset: value.start });
-    }
-  }
-  return held.length > 0 ? held : found;
+function kindsOf(kind: string | undefined, rule: string | undefined, sources: readonly Source[]): Place[] {
+  const places = sources.flatMap(({ file, nodes, url }) => {
+    const made = nodes.filter(
+      ({ type, key, value }) => type === "Property" && nameOf(key) === "kind" && wordsOf(value) === kind,
+    );
+    return file.startsWith("checker/") ? made.map(({ value }) => ({ rule: rule ?? "", url, offset: value.start })) : [];
+  });
+  if (rule === undefined || places.length === 0)
+    throw new Error(`which rule is of the kind ${kind}, and where is it asked?`);
+  return places;
 }
-
-/** `return undefined;` and `return "what is wrong";` check nothing. */
-const saysOnly = ({ type, argument }: Node): boolean =>
-  type === "ReturnStatement" && (argument == null || argument.name === "undefined" || wordsOf(argument) !== undefined);

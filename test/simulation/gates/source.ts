@@ -72,9 +72,5 @@ export const nameOf = (node: Node | null | undefined): string | undefined =>
 export const isFunction = ({ type }: Node): boolean =>
   type === "FunctionDeclaration" || type === "FunctionExpression" || type === "ArrowFunctionExpression";
 
-/** The name by which a function is called: its own, or that of the variable or member that holds it. */
-export const nameOfFunction = ({ id, parent }: Node): string | undefined =>
-  nameOf(id) ?? nameOf(parent?.id ?? parent?.key);
-
 export const isCallOf = (node: Node, name: string): boolean =>
   node.type === "CallExpression" && nameOf(node.callee) === name;
