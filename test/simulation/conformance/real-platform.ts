@@ -53,17 +53,13 @@ export async function startRealPlatform(migrations: string[]): Promise<RealPlatf
   );
   await miniflare.ready;
   const url = await miniflare.unsafeGetDirectURL();
-  const run = async (list: ListName) => {
-    const answer = await fetch(new URL(list, url));
-    if (!answer.ok) throw new Error(await answer.text());
-    return (await answer.json()) as Record<string, Outcome>;
-  };
-  const runs = new Map<ListName, ReturnType<typeof run>>();
+  const runs: Partial<Record<ListName, Promise<Response>>> = {};
   return {
-    outcomes(list) {
-      const begun = runs.get(list) ?? run(list);
-      runs.set(list, begun);
-      return begun;
+    async outcomes(list) {
+      runs[list] ??= fetch(new URL(list, url));
+      const answer = (await runs[list]).clone();
+      if (!answer.ok) throw new Error(await answer.text());
+      return (await answer.json()) as Record<string, Outcome>;
     },
     async close() {
       await miniflare.dispose();

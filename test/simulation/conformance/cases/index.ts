@@ -1,28 +1,24 @@
 import type { Cases } from "../case.ts";
+import { answerCases } from "./d1-answers.ts";
 import { batchCases } from "./d1-batches.ts";
 import { errorCases } from "./d1-errors.ts";
 import { randomCases } from "./d1-random.ts";
-import { resultCases } from "./d1-results.ts";
-import { sqlCases } from "./d1-sql.ts";
 import { valueCases } from "./d1-values.ts";
-import type { Store } from "./home.ts";
 import { kvCases } from "./kv.ts";
 import { queueCases } from "./queue.ts";
 import { rateLimitCases } from "./rate-limit.ts";
-import { signedCases } from "./service-signed.ts";
-import { storeCases } from "./service-store.ts";
+import { serviceCases } from "./service.ts";
 import { subtleCases } from "./subtle.ts";
 
 export const d1Cases: Cases<D1Database> = {
   ...valueCases,
-  ...resultCases,
+  ...answerCases,
   ...batchCases,
   ...errorCases,
-  ...sqlCases,
   ...randomCases,
 };
-export const serviceCases: Cases<Store> = { ...signedCases, ...storeCases };
-export { kvCases, queueCases, rateLimitCases, subtleCases };
+
+export { kvCases, queueCases, rateLimitCases, serviceCases, subtleCases };
 
 /**
  * A database that has inserted one row, so that last_insert_rowid() is 1 when a case begins. It inserts twice, because

@@ -1,0 +1,142 @@
+import addAgents from "../../../../src/operations/add-agents.ts";
+import createSession from "../../../../src/operations/create-session.ts";
+import type { Operation, Outcome } from "../../../../src/operations/operation.ts";
+import type { Runtime } from "../../../../src/runtime.ts";
+import { CALL_RULES } from "../../../../src/signed/call-rules.ts";
+import { claimOf } from "../../../../src/signed/claim-of.ts";
+import { insertAgents, updateAgent } from "../../../../src/store/home/agents.ts";
+import { prune } from "../../../../src/store/prune.ts";
+import { keepInDirectory, selectFloors, skipIds } from "../../../../src/store/reconciliations.ts";
+import type { Cases } from "../case.ts";
+import { seen } from "./ask.ts";
+import { APP, everything, madeHome, NOW, type Store } from "./home.ts";
+
+/** A fixed clock, and no time limit that strikes. */
+const runtime: Runtime = {
+  now: () => NOW * 1000,
+  elapsed: () => 0,
+  after: () => () => {},
+  random: () => 0.5,
+  bytes: (length) => new Uint8Array(length),
+  uuid: () => "00000000-0000-4000-8000-000000000000",
+};
+const author = {
+  actor: "console",
+  now: NOW + 9,
+  requestId: "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12",
+  who: { kind: "token", id: "tok_1", name: "Nightly" },
+  address: "192.0.2.0/24",
+} as const;
+
+const SESSION = {
+  sbs: "customer_001",
+  ip: "127.0.0.1",
+  sbs_mc: "Customer 🙂",
+  content: 'It\'s "here"\n我的订单在哪里？',
+  kefu_id: [1],
+  fzr_uid: 1,
+  title: "Order",
+  metadata: { order: "20260617-0042" },
+};
+
+/** The differences from an accepted request. */
+type Change = { ranstr?: string; owner?: string; attempt?: number; key?: string; secretVersion?: string; now?: number };
+
+/** A signed call's batch. @param kind what it must come to: without it both sides could agree on something else */
+const send =
+  (kind: Outcome["kind"], operation: Operation, fields: object, change: Change) => async (db: D1Database) => {
+    const asked = operation.read(fields as Record<string, unknown>);
+    if (!asked.ok) throw new Error(`the fields are refused: ${JSON.stringify(asked)}`);
+    const { ranstr = "r1", key = null, now = NOW, owner = `owner of ${ranstr}`, secretVersion = APP.version } = change;
+    // A fake toHex, because node has the real one only with a flag.
+    const fake = { bytes: () => ({ toHex: () => owner }) };
+    const claimed = { asked: asked.value, ranstr, idempotencyKey: null };
+    const claim = await claimOf(fake as never, { ...APP, secretVersion }, claimed, owner, now);
+    const request = { ...claim, key, fingerprint: key === null ? "" : JSON.stringify(asked.value.input) };
+    const results = await db.batch(operation.batch(db, request, asked.value, change.attempt ?? 1));
+    const outcome = operation.outcomeOf(results.map((each) => each.results));
+    if (outcome.kind !== kind) throw new Error(`came to ${outcome.kind}, not to ${kind}`);
+    return { results: results.map(seen), outcome };
+  };
+
+const create = (kind: Outcome["kind"], change: Change = {}, fields: object = {}) =>
+  send(kind, createSession, { ...SESSION, ...fields }, change);
+const add = (kind: Outcome["kind"], kefu_ids: number[], ranstr: string) =>
+  send(kind, addAgents, { chat_id: 1, kefu_ids }, { ranstr });
+
+const run = (sql: string) => (db: D1Database) => db.prepare(sql).run().then(seen);
+
+/** A run of prune that knows the settings of one home and no more. */
+function pruned(db: D1Database) {
+  const settings = { eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [], callRules: CALL_RULES };
+  const homes = { directory: db, homes: new Map([["main", db]]), closedHomes: new Set<string>() };
+  return prune(runtime, { ...homes, ...settings }, NOW + 90_000, { chunkRows: 4, statements: 100 });
+}
+
+const RECONCILIATION = { id: "s", home: "main", skip: 1000 };
+const REMEMBERED = { floors: [{ siteId: 7, chatId: 500, eventSeq: 20 }], highestSite: 99 };
+
+/** A case on a migrated home. It returns the results of its calls in order, and then all stored rows. */
+const onHome =
+  (...calls: ((db: D1Database) => unknown)[]) =>
+  async (store: Store) => {
+    const db = await madeHome(store);
+    const answers: unknown[] = [];
+    for (const call of calls) answers.push(await call(db));
+    return { answers, stored: await everything(db) };
+  };
+
+const insertTwo = (ids: [number, number]) => (db: D1Database) =>
+  insertAgents(
+    db,
+    7,
+    ids.map((id) => ({ id, name: `It's 🙂 ${id}` })),
+    author,
+  );
+const rename = (id: number) => (db: D1Database) =>
+  updateAgent(runtime, db, { siteId: 7, id }, { name: "Li 2" }, author, Number.POSITIVE_INFINITY);
+
+/** One case for each kind of statement that src/ sends: each kind might differ in node:sqlite. */
+export const serviceCases: Cases<Store> = {
+  "a claim with its guards: accepted, replayed, tried again, by a stale secret": onHome(
+    create("accepted"),
+    create("replayed", { owner: "another" }),
+    create("accepted", { attempt: 2 }),
+    create("credentials_stale", { ranstr: "r2", secretVersion: "v0", now: NOW + 60 }),
+    create("accepted", { ranstr: "r1", owner: "another", now: NOW + 1_860 }),
+  ),
+  "an upsert of a row that is new, and of one that changed": onHome(
+    create("accepted"),
+    create("accepted", { ranstr: "r2", now: NOW + 5 }, { sbs_mc: "New name", sender_type: 3, metadata: undefined }),
+  ),
+  "a look-up by key: accepted, repeated, for something else": onHome(
+    create("accepted", { key: "k" }),
+    create("repeated", { key: "k", ranstr: "r2" }),
+    create("refused", { key: "k", ranstr: "r3" }, { content: "Other" }),
+  ),
+  "a list in json_each: refused, some left out, nobody left": onHome(
+    create("refused", {}, { kefu_id: [1, 3, 99, 2] }),
+    create("accepted", { ranstr: "r2" }),
+    add("accepted", [2, 1, 3, 99], "r3"),
+    add("refused", [1, 3, 99], "r4"),
+  ),
+  "ids beyond 32 bits go on above the floor": onHome(
+    run("UPDATE home_sites SET chat_id_floor = 900000000000000 WHERE site_id = 7"),
+    create("accepted"),
+    create("accepted", { ranstr: "r2" }),
+  ),
+  "rows all or none, with their row in the audit log": onHome(insertTwo([5, 4]), insertTwo([6, 1])),
+  "an UPDATE with RETURNING, and one that finds nothing": onHome(rename(2), rename(99)),
+  "a DELETE in chunks, and a second one": onHome(
+    run(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
+      INSERT INTO nonces (site_id, appid, ranstr, owner, attempt, expires_at, outcome, session_id)
+      SELECT 7, 'a', 'r' || i, 'o', 1, ${NOW} + i * 20000, 'accepted', NULL FROM n`),
+    pruned,
+    pruned,
+  ),
+  "a join with what another database knows": onHome(
+    (db) => skipIds(db, RECONCILIATION, REMEMBERED, author),
+    (db) => skipIds(db, RECONCILIATION, REMEMBERED, { ...author, now: NOW + 9 }),
+    async (db) => keepInDirectory(db, RECONCILIATION, await selectFloors(db), author),
+  ),
+};
