@@ -50,6 +50,7 @@ describe("the gate of rules", () => {
     'if (a && b¦) violate("r", what);',
     'if (a) { look(); } else if (b¦) this.#violate("r", what);',
     'function look() { if (a) return; if (b || c¦) { return; } violate("r", what); }',
+    'function look() { if (a) return; if (b¦ && c) return; violate("r", what); }',
     'class A { #broken() { violate("r", what); } look() { if (a¦) this.#broken(); } }',
     'const broken = (rule: string) => violate(rule, what); if (a¦) broken("r");',
     "const rule = 'r'; if (a¦) violate(rule, what);",

@@ -60,9 +60,8 @@ function rulesIn(words: Node, at: Node, source: Source, sources: readonly Source
 }
 
 /**
- * Where V8 counts that a rule is asked: the end of the test directly before its violation, that of its branch or of an
- * early return. It is the end, because the parts before it are the rule's precondition: `attempts >= 8 && claim ===
- * null` is asked when there were eight attempts.
+ * Where V8 counts that a rule is asked: in the test directly before its violation, that of its branch or of an early
+ * return.
  *
  * @param at the node that breaks the rule
  * @param nodes all nodes of its file: `at` may be in a function that others call when something is wrong
@@ -76,16 +75,24 @@ function askedAt(at: Node, nodes: readonly Node[], whole: boolean): number[] {
     }
     if (whole) continue;
     const { type, test, left, right, consequent, body } = parent;
-    if (/^(IfStatement|ConditionalExpression)$/.test(type) && child !== test) return [test.end - 1];
-    if (type === "LogicalExpression" && child === right) return [left.end - 1];
+    if (/^(IfStatement|ConditionalExpression)$/.test(type) && child !== test)
+      return [lastAsked(test, child === consequent)];
+    if (type === "LogicalExpression" && child === right) return [lastAsked(left, parent.operator === "&&")];
     const statements: Node[] = type === "SwitchCase" ? consequent : type === "BlockStatement" ? body : [];
     const before = statements.slice(0, Math.max(0, statements.indexOf(child)));
     const exit = before.findLast((each) => each.type === "IfStatement" && leaves(each.consequent));
-    if (exit !== undefined) return [exit.test.end - 1];
+    if (exit !== undefined) return [lastAsked(exit.test, false)];
     if (type === "SwitchCase") return [consequent[0].start];
   }
   return [at.start];
 }
+
+/**
+ * The part of a test that is evaluated last when it comes to a value. The parts before it are the rule's precondition:
+ * `attempts >= 8 && claim === null` is asked when there were eight attempts.
+ */
+const lastAsked = ({ operator, start, end }: Node, comesTo: boolean): number =>
+  operator === (comesTo ? "||" : "&&") ? start : end - 1;
 
 /** Whether a statement always leaves its block, so nothing after it runs. */
 const leaves = ({ type, body }: Node): boolean =>
