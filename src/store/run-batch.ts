@@ -6,9 +6,12 @@ export const TRIES = 3;
 export const TRY_LIMIT_MS = 3_000;
 export const WHOLE_LIMIT_MS = 8_000;
 
-/** The faults that D1's documentation says to retry. */
+/**
+ * The faults that D1's documentation says to retry, and the reset after storage did not answer: reports say that D1 serves the next
+ * call at once.
+ */
 const TRANSIENT =
-  /network connection lost|storage caused object to be reset|reset because its code was updated|transient issue/i;
+  /network connection lost|client disconnected|caused object to be reset|reset because its code was updated|transient issue/i;
 
 /**
  * SQLite or D1 refused the statement: the transaction is certainly rolled back, and a retry would fail too. SQLite's other codes

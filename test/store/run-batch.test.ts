@@ -21,11 +21,11 @@ const TRANSIENT = [
   "Network connection lost.",
   "Internal error in D1 DB storage caused object to be reset.",
   "Cannot resolve D1 DB due to transient issue on remote node.",
+  "Can't read from request stream because client disconnected.",
+  "D1 DB storage operation exceeded timeout which caused object to be reset.",
 ];
 
 const UNKNOWN = [
-  "Can't read from request stream because client disconnected.",
-  "D1 DB storage operation exceeded timeout which caused object to be reset.",
   "D1 DB is overloaded. Requests queued for too long.",
   "D1 DB is overloaded. Too many requests queued.",
   "D1 DB's isolate exceeded its memory limit and was reset.",
