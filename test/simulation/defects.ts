@@ -14,6 +14,7 @@ import { REVIEWED_DEFECTS } from "./defects/reviewed.ts";
 import { TOKEN_DEFECTS } from "./defects/tokens.ts";
 import { USAGE_DEFECTS } from "./defects/usage.ts";
 import { WHO_DEFECTS } from "./defects/who.ts";
+import { WEATHER_DEFECTS } from "./weather/defects.ts";
 
 export type { Defect } from "./defects/defect.ts";
 
@@ -34,4 +35,5 @@ export const DEFECTS: Defect[] = [
   ...PLATFORM_DEFECTS,
   ...JOURNAL_DEFECTS,
   ...USAGE_DEFECTS,
+  ...WEATHER_DEFECTS,
 ];

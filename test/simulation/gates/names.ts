@@ -101,7 +101,7 @@ export function countedIn(sources: readonly Source[]): { names: string[]; putTog
   return { names: [...names], putTogether: [...putTogether] };
 }
 
-export const readWorld = (): Source[] => readSources().filter(({ file }) => file.startsWith("world/"));
+export const readWorld = (): Source[] => readSources().filter(({ file }) => /^(world|weather)\//.test(file));
 
 /** All names of the world. Each is counted when it happens. */
 export function worldNames(): string[] {

@@ -1,4 +1,5 @@
 import type { Chance } from "../machine/chance.ts";
+import { drawStalls } from "../weather/stalls.ts";
 import { MOODS, type Mood } from "./receivers/moods.ts";
 
 /** Shares of D1's calls that each kind of fault meets; 0 for a kind that this seed does without. */
@@ -94,6 +95,10 @@ export interface Weather {
   receivers: ReceiverWeather;
   /** Whether the run lasts for weeks, in which everybody works for seconds and rests for hours. */
   weeks: boolean;
+  /** Share of D1's calls that fail because their connection was closed; some of them are executed. */
+  disconnected: number;
+  /** Mean milliseconds between two stalls of a home; 0 for none. */
+  stalls: number;
 }
 
 /** A run has the first home or more of them, in this order. */
@@ -163,13 +168,17 @@ export function drawWeather(chance: Chance): Weather {
       never: sometimes(chance, 0.1, share),
     },
     journalBound: chance.happens(0.92),
+    stalls: drawStalls(chance, calm),
+    disconnected: sometimes(chance, 0.06, share / 2),
   };
   if (!weather.weeks) return weather;
   return { ...weather, events: 1, receivers: { ...weather.receivers, dead: DEAD_FOR_WEEKS } };
 }
 
 /** Whether faults may use up the client's tries. Faults of KV and of the limits never do. */
-export const hasFaults = ({ network, cutOff, isolateLife, outages, database }: Weather): boolean => {
+export const hasFaults = ({ database, ...weather }: Weather): boolean => {
+  const { network, cutOff, isolateLife, outages, disconnected, stalls } = weather;
   const { saysSo, ...shares } = database;
-  return [network, cutOff, isolateLife, outages, ...Object.values(shares)].some((share) => share > 0);
+  const all = [network, cutOff, isolateLife, outages, disconnected, stalls, ...Object.values(shares)];
+  return all.some((share) => share > 0);
 };

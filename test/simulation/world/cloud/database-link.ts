@@ -1,5 +1,5 @@
 import type { Carry } from "../../platform/d1.ts";
-import type { DatabaseWeather } from "../weather.ts";
+import type { Weather } from "../weather.ts";
 import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 import type { Home } from "./home.ts";
 
@@ -16,6 +16,9 @@ const SPELL_MS = [1_500, 4_000] as const;
 export const TRANSIENT_FAULT = "transient";
 
 const TRANSIENT = "D1_ERROR: Network connection lost.";
+const DISCONNECTED = "D1_ERROR: Can't read from request stream because client disconnected.";
+const STALL_RESET = "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.";
+const WORTH_A_RETRY = [TRANSIENT, DISCONNECTED, STALL_RESET];
 /**
  * Errors of D1 and SQLite when they have done nothing, or when that is unknown. Only the first one is worth a retry.
  */
@@ -41,10 +44,14 @@ export const DATABASE_FAULTS = [
   "answer lost",
   "answer lost in silence",
   "restarted",
+  "disconnected",
+  "stalled, in silence",
 ] as const;
 
+const ignore = () => {};
+
 /** How an isolate's calls travel to a home and back. */
-export function databaseLink(air: Air, home: Home, weather: DatabaseWeather): Carry {
+export function databaseLink(air: Air, home: Home, { database: weather, disconnected }: Weather): Carry {
   const { scheduler, chance, witness } = air;
   return (name, work) => {
     const call = callNow();
@@ -66,20 +73,26 @@ export function databaseLink(air: Air, home: Home, weather: DatabaseWeather): Ca
     const refused = strikes(air, weather.refused);
     const lostAfter = strikes(air, weather.lostAfter);
     const saysSo = chance.happens(weather.saysSo);
+    const disconnects = disconnected > 0 && strikes(air, disconnected) ? chance.one(["before", "after"]) : undefined;
+    let isStalled = false;
     const travel = () => chance.between(0.3, 12);
     return new Promise((resolve, reject) => {
       const deliver = (settle: () => void, delay = 0) => {
         scheduler.after(travel() + delay, () => {
           if (call !== undefined) call.d1Ms += scheduler.now - since;
-          if (scheduler.now - since > SLOW_MS && slow === 0) fault("slow");
+          if (scheduler.now - since > SLOW_MS && slow === 0 && !isStalled) fault("slow");
           if (isHeard(call, trip)) settle();
         });
       };
       const fail = (message: string) =>
         deliver(() => {
-          if (message !== TRANSIENT) trip.refusedAt = scheduler.now;
+          if (!WORTH_A_RETRY.includes(message)) trip.refusedAt = scheduler.now;
           reject(new Error(message));
         });
+      const disconnect = () => {
+        fault("disconnected", { detail: ` ${disconnects} its work`, isTransient: true });
+        fail(DISCONNECTED);
+      };
       if (lostBefore) {
         fault(saysSo ? "request lost" : "request lost in silence", { isTransient: saysSo });
         if (saysSo) fail(TRANSIENT);
@@ -96,10 +109,23 @@ export function databaseLink(air: Air, home: Home, weather: DatabaseWeather): Ca
           fail(chance.one(REFUSALS));
           return;
         }
+        if (home.state === "stalled") {
+          isStalled = true;
+          fault("stalled, in silence");
+          home.waiting.push(() => {
+            if (call?.alive && !call.isOver) witness.note(call, `D1 ${home.name} ${name}: reset`, "D1: reset");
+            fail(STALL_RESET);
+          });
+          // Nobody sees before the reset whether it was done.
+          if (chance.happens(0.5)) home.take(call, work, ignore, ignore);
+          return;
+        }
+        if (disconnects === "before") return disconnect();
         home.take(
           call,
           work,
           (result) => {
+            if (disconnects === "after") return disconnect();
             if (!lostAfter) return deliver(() => resolve(result), back);
             const words = saysSo ? chance.one([TRANSIENT, TRANSIENT, ...REFUSALS]) : undefined;
             fault(saysSo ? "answer lost" : "answer lost in silence", { isTransient: words === TRANSIENT });

@@ -26,15 +26,12 @@ export class Edge {
   /** Its view of CREDENTIALS; undefined when KV is not bound. */
   readonly credentials: SimulatedKv | undefined;
 
-  constructor(
-    { homes, nonces, credentials, events, journal, now }: Behind,
-    air: Air,
-    { database, kv, kvBound, limits, queue, journal: journalWeather, journalBound }: Weather,
-  ) {
+  constructor({ homes, nonces, credentials, events, journal, now }: Behind, air: Air, weather: Weather) {
+    const { kv, kvBound, limits, queue, journal: journalWeather, journalBound } = weather;
     this.bindings.EVENTS = new SimulatedQueue(events, queueLink(air, "EVENTS", queue));
     if (journalBound) this.bindings.JOURNAL = new SimulatedQueue(journal, queueLink(air, "JOURNAL", journalWeather));
     for (const [name, home] of homes) {
-      this.bindings[bindingOf(name)] = new SimulatedD1(home.database, databaseLink(air, home, database));
+      this.bindings[bindingOf(name)] = new SimulatedD1(home.database, databaseLink(air, home, weather));
     }
     if (kvBound) {
       this.credentials = new SimulatedKv(credentials, now, kvLink(air, "CREDENTIALS", kv));

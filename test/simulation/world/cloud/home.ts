@@ -4,8 +4,11 @@ import type { Call } from "../call.ts";
 import { newDatabase } from "./new-database.ts";
 import type { Witness } from "./witness.ts";
 
-/** How a home treats calls. `slow` takes seconds for each, `refusing` fails at once, `silent` never answers. */
-type HomeState = "up" | "slow" | "refusing" | "silent";
+/**
+ * How a home treats calls. `slow` takes seconds for each, `refusing` fails at once, `silent` never answers. `stalled`
+ * lets all calls wait, and they fail together when the state ends.
+ */
+type HomeState = "up" | "slow" | "refusing" | "silent" | "stalled";
 
 /** Milliseconds that a batch keeps the database busy. It runs one batch at a time. */
 const SERVICE_MS = 0.4;
@@ -17,6 +20,8 @@ export class Home {
   /** When it came into its state, in milliseconds of virtual time. */
   stateSince = 0;
   #state: HomeState = "up";
+  /** What to do with each call that waits for the end of a stall. */
+  readonly waiting: (() => void)[] = [];
   /** Called for each session that a call has made. */
   onSession: (session: Row) => void = () => {};
   readonly #scheduler: Scheduler;
@@ -43,6 +48,7 @@ export class Home {
   set state(state: HomeState) {
     this.#state = state;
     this.stateSince = this.#scheduler.now;
+    if (state !== "stalled") for (const reset of this.waiting.splice(0)) reset();
   }
 
   /**

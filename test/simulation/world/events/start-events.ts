@@ -1,3 +1,4 @@
+import { stallHomes } from "../../weather/stalls.ts";
 import { Auditor } from "../people/auditor.ts";
 import { keepCustomers } from "../people/customer-keeper.ts";
 import { monitor } from "../people/monitor.ts";
@@ -46,6 +47,7 @@ export function startEvents(world: World): void {
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => deleteWebhookByHand(world));
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => spoilUrls(world));
   if (world.weather.weeks) world.start(() => letWeeksPass(world));
+  world.start(() => stallHomes(world));
 }
 
 /** Gives the checker the states of homes and KV, and each record of an app that KV receives. */

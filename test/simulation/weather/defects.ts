@@ -1,0 +1,31 @@
+import type { Defect } from "../defects/defect.ts";
+
+const RUN_BATCH = "src/store/run-batch.ts";
+
+/** Defects that show only when a home stalls, or when the connection of a call of D1 is closed. */
+export const WEATHER_DEFECTS: Defect[] = [
+  {
+    name: "reset-surely-not-done",
+    what: "A call that a stalled home has reset counts as not done, so the next try does its work again under a new ranstr.",
+    edits: [
+      { file: RUN_BATCH, find: "  let fault: unknown;", replace: "  let fault: unknown;\n  let fresh = 0;" },
+      { file: RUN_BATCH, find: "call(before + attempt), late", replace: "call(before + attempt + fresh), late" },
+      {
+        file: RUN_BATCH,
+        find: "      watch?.onFault();",
+        replace: "      if (/exceeded timeout/.test(message)) fresh = 100;\n      watch?.onFault();",
+      },
+      {
+        file: "src/signed/decide.ts",
+        find: "const request = { ...claim, siteId, secretVersion };\n  const batch = (attempt: number) => operation.batch(db, request, asked, attempt);",
+        replace:
+          "const request = { ...claim, siteId, secretVersion };\n  const batch = (attempt: number) =>\n    operation.batch(db, attempt < 100 ? request : { ...request, ranstr: request.ranstr + attempt }, asked, attempt);",
+      },
+    ],
+  },
+  {
+    name: "disconnected-surely-not-done",
+    what: "A call whose connection was closed counts as refused by D1, although it may be done, and is answered as an internal error.",
+    edits: [{ file: RUN_BATCH, find: "SQLITE_(ERROR|", replace: "client disconnected|SQLITE_(ERROR|" }],
+  },
+];
