@@ -13,17 +13,4 @@ describe("the simulation's models of operations", () => {
     expect(Object.keys(model.refusals)).toEqual(Object.keys(operation?.refusals ?? {}));
     expect(model.event.type).toBe(operation?.eventType);
   });
-
-  it.each(MODELS)("send $name malformed in each of its own fields", ({ malformed, ask }) => {
-    const site = { agentIds: [1, 2], chatIds: [7], refusedSessions: new Map() };
-    const chance = {
-      one: ([first]: unknown[]) => first,
-      some: (all: unknown[]) => all,
-      happens: () => true,
-      integer: () => 1,
-    };
-    const fields = ask({ chance, site, foreignChatIds: [], nextOrder: () => "1" } as never);
-    const spoilt = new Set(malformed.flatMap((twist) => Object.keys(twist)));
-    expect(Object.keys(fields).filter((field) => !spoilt.has(field))).toEqual([]);
-  });
 });

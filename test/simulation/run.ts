@@ -1,11 +1,11 @@
+import { startAttackers } from "./callers/acts/attacker.ts";
+import { Caller } from "./callers/acts/caller.ts";
 import type { ProgramImage } from "./machine/program.ts";
-import { startAttackers } from "./world/attacks/attacker.ts";
+import { Operator } from "./operators/acts/operator.ts";
+import { OperatorDay } from "./operators/acts/operator-day.ts";
 import { WATCHED } from "./world/cloud/new-database.ts";
 import { calm, endMs } from "./world/end.ts";
-import { startEvents } from "./world/events/start-events.ts";
-import { Caller } from "./world/people/caller.ts";
-import { Operator } from "./world/people/operator.ts";
-import { OperatorDay } from "./world/people/operator-day.ts";
+import { startEvents } from "./world/start-events.ts";
 import { World } from "./world/world.ts";
 
 export interface RunOptions {
@@ -59,24 +59,23 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
     }
   }
   if (checker.violation === undefined) {
-    const { isolates, journal, homes, nonces, credentials } = world.cloud;
+    const { homes, nonces, credentials } = world.cloud;
     const { putLost } = world.weather.kv;
     // A restore of `main` undoes what only KV keeps, and KV may have lost it.
     const except = new Set([...world.company.underRestore, ...(putLost > 0 ? ["main"] : [])]);
     checker.searchForErased({ homes: homes.values(), kv: [nonces, credentials], tables: WATCHED, except });
     checker.searchForEnded({ homes: homes.values(), tables: WATCHED, except: world.company.underRestore });
-    checker.runIsOver({ left: journal.left, isolates: new Set(isolates.map(({ name }) => name)) });
   }
   return { seed, steps: scheduler.steps, elapsed: scheduler.now, violation: checker.violation, seen: world.seen };
 }
 
 /** Makes the company's sites without faults, then starts all actors. */
 async function begin(world: World): Promise<void> {
-  const operator = new Operator(world, "operator");
+  const operator = new Operator(world);
   for (const home of world.cloud.homes.keys()) await operator.found(home);
   await operator.found(world.chance.one([...world.cloud.homes.keys()]));
   world.cloud.rough = true;
-  const colleagues = Array.from({ length: world.chance.integer(0, 2) }, () => new Operator(world, "operator"));
+  const colleagues = Array.from({ length: world.chance.integer(0, 2) }, () => new Operator(world));
   for (const each of [operator, ...colleagues]) world.start(() => new OperatorDay(each).work());
   startEvents(world);
   startAttackers(world);

@@ -63,7 +63,7 @@ export const FIELD: Edit[] = [
   [
     "test/simulation/operations/create-session.ts",
     /\n {2}title: \{\n/,
-    '\n  throwaway: { columns: ["throwaway"], accepts: (text) => text === "zh", right: ["zh"], wrong: ["ZH", 1, null] },$&',
+    '\n  throwaway: { columns: ["throwaway"], right: ["zh"] },$&',
   ],
 
   [
@@ -115,7 +115,6 @@ export const OPERATION: Edit[] = [
     `
     session_binned: {
       ...FORBIDS,
-      detail: /^chat_id: the session was thrown away$/,
       ask: askFor("session_binned"),
     },$1`,
   ],

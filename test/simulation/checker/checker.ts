@@ -1,35 +1,44 @@
+import { SignedCalls } from "../callers/rules/signed-calls.ts";
+import type { Post } from "../deliveries/acts/post.ts";
+import { Deliveries } from "../deliveries/rules/deliveries.ts";
+import { GivenEvents } from "../deliveries/rules/given-events.ts";
+import { Sweeps } from "../deliveries/rules/sweeps.ts";
+import { endedAgain } from "../erasure/rules/ended.ts";
+import { foundAgain } from "../erasure/rules/erased.ts";
+import { Pruning } from "../erasure/rules/pruning.ts";
+import { Removals } from "../erasure/rules/removals.ts";
+import { loweredFloor } from "../homes/rules/floors.ts";
 import { EPOCH } from "../machine/program.ts";
 import type { Scheduler } from "../machine/scheduler.ts";
+import { Operators } from "../operators/rules/operators.ts";
 import type { Change } from "../platform/database.ts";
 import type { Violation } from "../run.ts";
+import { Secrecy } from "../secrecy/secrecy.ts";
+import { AfterAnswer } from "../weather/after-answer.ts";
 import type { Call, Trip } from "../world/call.ts";
 import type { Home } from "../world/cloud/home.ts";
 import { JOURNAL } from "../world/cloud/queues.ts";
-import type { Post } from "../world/receivers/post.ts";
-import { Operators } from "./admin/operators.ts";
-import { Pruning } from "./admin/pruning.ts";
-import { Removals } from "./admin/removals.ts";
-import { AfterAnswer } from "./after-answer.ts";
-import { Deliveries } from "./deliveries/deliveries.ts";
-import { Sweeps } from "./deliveries/sweeps.ts";
-import { endedAgain } from "./ended.ts";
-import { foundAgain } from "./erased.ts";
-import { GivenEvents } from "./events/given-events.ts";
-import { HealthRules } from "./health.ts";
-import { Journal, type TheEnd } from "./journal/journal.ts";
-import { RequestIds } from "./journal/request-ids.ts";
 import { Model } from "./model.ts";
-import { Secrecy } from "./secrecy.ts";
-import { SignedCalls } from "./signed/signed-calls.ts";
-import { UsageRules } from "./usage/usage.ts";
 
-/** A signed call, as opposed to a call of the admin API or a monitor, or a run of the cron job. */
+/** A signed call, as opposed to a call of the admin API or a run of the cron job. */
 const isSigned = ({ role, wire }: Call): boolean =>
-  role !== "cron" && role !== "queue" && role !== "monitor" && !wire.path.startsWith("/admin");
+  role !== "cron" && role !== "queue" && !wire.path.startsWith("/admin");
 
-/** A call of the admin API. */
-const isOfAdmin = ({ role, wire }: Call): boolean =>
-  (role === "operator" || role === "attacker") && wire.path.startsWith("/admin");
+/** The tables of which tests of their own say all: usage, metrics and refused calls. */
+const BESIDE = new Set([
+  "usage",
+  "usage_days",
+  "counters",
+  "counted_events",
+  "folds",
+  "home_metrics",
+  "site_metrics",
+  "refusals",
+]);
+
+/** A change that no rule is about: a row of those tables, or the audit row of a read. */
+const isBeside = ({ table, after }: Change): boolean =>
+  BESIDE.has(table) || (table === "audit_log" && after?.action === "root.read");
 
 /** A run of the consumer of refused calls, as opposed to one of events. */
 const isOfJournal = ({ role, wire }: Call): boolean => role === "queue" && wire.path === JOURNAL.name;
@@ -45,16 +54,14 @@ export class Checker {
   readonly removals: Removals;
   readonly sweeps: Sweeps;
   readonly secrecy: Secrecy;
-  readonly health: HealthRules;
-  readonly usage: UsageRules;
   violation: Violation | undefined;
+  /** Master keys that a newer deployment calls the previous ones. */
+  readonly #oldKeys = new Set<string | undefined>();
   readonly #signed: SignedCalls;
   readonly #given: GivenEvents;
   readonly #afterAnswer: AfterAnswer;
   readonly #deliveries: Deliveries;
   readonly #scheduler: Scheduler;
-  readonly #journal: Journal;
-  readonly #requestIds: RequestIds;
 
   /** @param count counts what happens, for the report */
   constructor(scheduler: Scheduler, count: (what: string) => void) {
@@ -64,11 +71,7 @@ export class Checker {
     this.pruning = new Pruning(this.model, violate);
     this.removals = new Removals(this.model, violate, count);
     this.sweeps = new Sweeps(this.model, violate);
-    this.secrecy = new Secrecy(violate);
-    this.health = new HealthRules(violate);
-    this.usage = new UsageRules(this.model, violate, count);
-    this.#journal = new Journal(this.model, violate, count);
-    this.#requestIds = new RequestIds(violate);
+    this.secrecy = new Secrecy(violate, this.model.secrets);
     this.#afterAnswer = new AfterAnswer(violate);
     this.#given = new GivenEvents(this.model, violate);
     this.#deliveries = new Deliveries(this.model, violate);
@@ -81,40 +84,27 @@ export class Checker {
 
   /** A call reached an isolate. */
   arrives(call: Call): void {
-    if (call.role === "monitor" || isOfJournal(call)) return;
-    if (call.role === "queue") {
-      this.#deliveries.arrives(call, this.#now());
-      return;
-    }
+    this.#oldKeys.add(call.settings.masterKeyPrevious);
+    if (isOfJournal(call)) return;
     if (call.role === "cron") this.#deliveries.liveness.deployed(call.settings.closedHomes);
-    if (call.role === "cron") {
-      this.pruning.arrives(call);
-      this.removals.arrives(call);
-      this.sweeps.arrives(call);
-    } else if (isSigned(call)) this.#signed.arrives(call);
-    else {
-      this.operators.arrives(call);
-      this.usage.metrics.arrives(call);
-    }
+    if (call.role === "cron") this.removals.arrives(call);
+    else if (call.role === "queue") this.#deliveries.arrives(call, this.#now());
+    else if (isSigned(call)) this.#signed.arrives(call);
+    else this.operators.arrives(call);
   }
 
   /** A home has changed rows; `call` is undefined for a hand at the database. */
-  commits({ name: home }: Home, call: Call | undefined, all: Change[]): void {
-    const apply = (change: Change) => this.#apply(home, call, change);
-    this.#requestIds.checkWritten(call, all);
+  commits({ name: home, turn }: Home, call: Call | undefined, all: Change[]): void {
+    const apply = (change: Change) => this.#apply(home, call, change, turn);
     this.secrecy.checkRows(call, all);
-    const changes = this.usage.checkWritten(home, call, all);
+    const changes = all.filter((change) => !isBeside(change));
     if (changes.length > 0) this.#checkOthers(home, call, changes, apply);
     this.#look();
   }
 
-  /** Checks and applies the changes that are no counts. */
+  /** Checks and applies the changes that rules are about. */
   #checkOthers(home: string, call: Call | undefined, changes: Change[], apply: (change: Change) => void): void {
-    if (call !== undefined && !isOfAdmin(call)) this.operators.door.checkOthers(call, changes);
-    if (call !== undefined && isOfJournal(call)) {
-      this.#journal.checkWritten(home, call, changes);
-      changes.forEach(apply);
-    } else if (call?.role === "queue") {
+    if (call?.role === "queue") {
       this.#deliveries.checkWritten(home, call, changes, apply, this.#now());
     } else if (call?.role === "cron" && this.removals.checkWritten(home, call, changes)) {
       changes.forEach(apply);
@@ -128,18 +118,20 @@ export class Checker {
     }
   }
 
-  #apply(home: string, call: Call | undefined, change: Change): void {
+  #apply(home: string, call: Call | undefined, change: Change, turn: number): void {
     const { table, before, after } = change;
     if (table === "home_sites" && before?.status === "closed" && after?.status === "open") {
       this.model.reopenedAt.set(`${home}/${after.site_id}`, this.#scheduler.now);
     }
+    const lowered = loweredFloor(change);
+    if (lowered !== undefined)
+      this.violate("the floors of a site only rise", lowered, call === undefined ? [] : [call.name]);
     this.model.apply(home, change, call === undefined ? "" : this.#signed.fingerprintOf(call));
-    this.operators.noteChanged(home, call, change);
+    this.operators.noteChanged(home, call, change, turn);
+    this.operators.records.changes(change);
     if (table === "events") this.#given.changes(home, call, change);
     if (table === "webhooks") this.#deliveries.webhookChanges(home, change);
     if (table === "deliveries") this.#deliveries.liveness.changes(home, change, this.#now());
-    // The journal takes no more rows of an app that is gone.
-    if (table === "apps" && after === null) this.#journal.tampered(String(before?.appid));
     // Without its route, the cached credentials of an app are outdated.
     const isUnrouted = table === "app_routes" && after === null;
     if (table === "apps" || isUnrouted) this.#signed.costs.changed(String((after ?? before)?.appid));
@@ -147,19 +139,11 @@ export class Checker {
 
   /** The Worker has answered. The answer may still be lost on its way. */
   answers(call: Call): void {
-    this.#requestIds.checkAnswer(call);
-    if (call.role === "monitor") {
-      this.health.checkAnswer(call);
-      return;
-    }
     if (!isSigned(call)) {
-      this.secrecy.checkShown(call);
       this.operators.checkAnswer(call);
-      this.usage.metrics.checkAnswer(call);
       return;
     }
     this.secrecy.checkAnswer(call);
-    this.#journal.checkAnswer(call);
     this.#signed.checkAnswer(call);
   }
 
@@ -168,13 +152,8 @@ export class Checker {
     this.#deliveries.posts(post);
   }
 
-  /** The Worker receives the status of a post's answer. */
+  /** The Worker receives the status of a post's answer, or will never receive one. */
   hears(post: Post): void {
-    this.#deliveries.ends(post, this.#scheduler.now);
-  }
-
-  /** The Worker will never receive an answer to a post. */
-  misses(post: Post): void {
     this.#deliveries.ends(post, this.#scheduler.now);
   }
 
@@ -186,7 +165,7 @@ export class Checker {
   /** At the end, when the cron job has run several times: nothing is left that had to go. */
   isPruned(underRestore: ReadonlySet<string>): void {
     this.removals.isPruned(underRestore);
-    this.usage.isPruned(underRestore, this.removals.last);
+    if (this.removals.last !== undefined) this.pruning.isPruned(this.removals.last, underRestore);
   }
 
   /** At the end: sites that ended are nowhere. */
@@ -201,20 +180,9 @@ export class Checker {
     if (found !== undefined) this.violate("who was erased is not found anywhere", found, []);
   }
 
-  /** All that was begun has ended. */
-  runIsOver(end: TheEnd): void {
-    this.#journal.runEnds(end);
-  }
-
   /** An isolate writes to its log. @param line the record as text */
   logs(call: Call | undefined, line: string, record: object): void {
-    this.secrecy.checkLog(line);
-    if (call !== undefined) this.#journal.logs(call, record as never, this.#scheduler.now);
-  }
-
-  /** A queue will never give this message. */
-  loses(queue: string, message: unknown): void {
-    if (queue === JOURNAL.name) this.#journal.loses(message);
+    this.secrecy.checkLog(call, line, record);
   }
 
   /** From here on nobody begins anything new, and nothing fails except some receivers. */
@@ -230,20 +198,14 @@ export class Checker {
   /** The call will never be answered. */
   ends(call: Call): void {
     this.#afterAnswer.checkTrips(call);
-    this.#journal.ends(call, this.#scheduler.now);
-    if (call.role === "monitor" || call.role === "queue") return;
+    if (call.role === "queue") return;
     if (isSigned(call)) this.#signed.ends(call);
-    else {
-      this.operators.ends(call);
-      this.usage.metrics.ends(call);
-    }
+    else this.operators.ends(call);
   }
 
   /** The call is answered, and all work that it registered with `waitUntil` has ended. */
   isOver(call: Call): void {
     this.#afterAnswer.isOver(call, this.#scheduler.now);
-    this.#journal.pace.ends(call);
-    this.#signed.usedRanstrs.isOver(call);
     this.operators.records.isOver(call);
   }
 
@@ -255,6 +217,8 @@ export class Checker {
   /** Work in a call's `waitUntil` has failed, or the cron job has thrown. */
   fails(call: Call, error: unknown): void {
     if ((call.role === "cron" || call.role === "queue") && call.faults.length > 0) return;
+    // An isolate of the deployment before does not open what a newer one has sealed.
+    if (this.#oldKeys.has(call.settings.masterKey) && /MASTER_KEY does not open/.test(String(error))) return;
     this.violate("nothing fails after the answer", `${call.name}: ${String(error)}`, [call.name]);
   }
 
@@ -264,13 +228,8 @@ export class Checker {
     for (const table of tables) {
       for (const after of database.rows(table)) this.model.apply(home, { table, before: null, after }, "");
     }
-    this.usage.restored(home);
-    this.model.lookForMoves(home);
-    if (home === "main") this.model.forgetIdsOfLostSites();
     this.#signed.costs.outdate();
     this.operators.disturb(home);
-    this.pruning.disturb();
-    this.sweeps.disturb();
     this.#deliveries.restored(home);
     this.#look();
   }
@@ -279,12 +238,6 @@ export class Checker {
   tampered(appid: string): void {
     this.#signed.costs.outdate(appid);
     this.#signed.excuses.noteTampered(appid);
-    this.#journal.tampered(appid);
-  }
-
-  /** The client told a caller that a session was opened for its order. */
-  opened(site: { home: string; siteId: number }, chatId: number, content: string): void {
-    this.#signed.orders.told(site, chatId, content);
   }
 
   /** State changed: open calls may get other answers from here on. */

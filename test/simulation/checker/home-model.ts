@@ -1,6 +1,5 @@
+import { isOutbox, OutboxModel } from "../deliveries/rules/outbox-model.ts";
 import type { Change, Row } from "../platform/database.ts";
-import { isOutbox, OutboxModel } from "./events/outbox-model.ts";
-import { CountRows } from "./usage/count-rows.ts";
 
 export interface App {
   siteId: number;
@@ -54,10 +53,6 @@ export class HomeModel {
   /** By id. */
   readonly audit = new Map<number, Row>();
   readonly outbox = new OutboxModel();
-  /** Usage and metrics. */
-  readonly counts = new CountRows();
-  /** The rows of the journal, by request id. */
-  readonly refusals = new Map<string, Row>();
   /** The ends of sites that this database knows, by site. The directory knows those of other homes too. */
   readonly deletions = new Map<number, Row>();
   readonly name: string;
@@ -83,7 +78,6 @@ export class HomeModel {
   apply(change: Change, fingerprint: string): void {
     const { table, before, after } = change;
     if (isOutbox(table)) this.outbox.apply(change);
-    this.counts.apply(change);
     const row = (after ?? before) as Row;
     const gone = after === null;
     const id = `${row.site_id}/${row.id}`;
@@ -123,9 +117,6 @@ export class HomeModel {
       case "nonces":
         put(this.nonces, JSON.stringify([row.site_id, row.appid, row.ranstr]), Number(row.expires_at), gone);
         put(this.claims, JSON.stringify([row.site_id, row.appid, row.ranstr]), row, gone);
-        break;
-      case "refusals":
-        put(this.refusals, String(row.request_id), row, gone);
         break;
       case "site_deletions":
         put(this.deletions, Number(row.site_id), row, gone);

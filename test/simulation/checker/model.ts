@@ -1,6 +1,6 @@
+import type { Begun } from "../erasure/rules/erasures.ts";
 import type { Change, Row } from "../platform/database.ts";
 import type { Call } from "../world/call.ts";
-import type { Begun, ErasedRows } from "./admin/erasures.ts";
 import { type App, HomeModel, put } from "./home-model.ts";
 
 /** A site as the directory has it. */
@@ -33,10 +33,6 @@ export class Model {
   readonly routes = new Map<string, number>();
   /** The directory's row of each site. */
   readonly directory = new Map<number, Listed>();
-  /** Apps that exist and that a hand at the database has put under another site. */
-  readonly moved = new Set<string>();
-  /** Each such app with its keys (site and appid) before and after. */
-  readonly #moves = new Map<string, { before: string; after: string }>();
   /** The secret of each version, kept for ever. */
   readonly secrets = new Map<string, string>();
   /** Every version that an app's secret has ever had, by appid. */
@@ -47,10 +43,8 @@ export class Model {
   readonly reopenedAt = new Map<string, number>();
   /** Sites that an operator has changed since their home was restored, by home and site. */
   readonly changedSinceRestore = new Set<string>();
-  /** The tokens for programs in the directory, by id. */
-  readonly tokens = new Map<string, Row>();
-  /** Each token that was ever made, by its hash. */
-  readonly tokensByHash = new Map<string, Row>();
+  /** The id of every site that was ever begun. */
+  readonly givenSites = new Set<number>();
   /** Every chat id ever given, by home, site and id. */
   readonly givenIds = new Set<string>();
   /** Every seq ever given to an event, by home, site and seq. */
@@ -61,8 +55,6 @@ export class Model {
   readonly floors = new Map<string, { chatId: number; eventSeq: number }>();
   /** Every erasure of a customer that was begun, by id. */
   readonly erasures = new Map<string, Begun>();
-  /** By erasure. */
-  readonly erasedRows = new Map<string, ErasedRows>();
   /** The sessions that were erased, by home, site and id. */
   readonly erasedSessions = new Set<string>();
   /** The texts of messages that were erased. */
@@ -73,8 +65,6 @@ export class Model {
   isEndInKv: ((home: string, siteId: number, id: string) => boolean) | undefined;
   /** Whether KV may lose what it takes. */
   mayKvLose = false;
-  /** Reads the keys of the customers' hashes. */
-  hashKeys: () => Row[] = () => [];
   /** Reads which chat ids of a site the receipts of erasures name. */
   receipts: ((home: string, siteId: number) => Record<"kv" | "directory", Set<number>>) | undefined;
   /** The id of every webhook so far. */
@@ -127,6 +117,15 @@ export class Model {
     return apps.find((app) => app.appid === appid)?.siteId;
   }
 
+  /** A person's sessions go: their texts must be nowhere any more. */
+  noteGone(home: string, changes: readonly Change[]): void {
+    for (const { table, before, after } of changes) {
+      if (before === null || after !== null) continue;
+      if (table === "sessions") this.erasedSessions.add(`${home}/${before.site_id}/${before.id}`);
+      if (table === "messages") this.erasedTexts.add(String(before.content));
+    }
+  }
+
   /** A home is restored: its rows are applied anew after this call. @param at Unix seconds */
   forget(home: string, at: number): void {
     this.homes.delete(home);
@@ -144,41 +143,6 @@ export class Model {
     if (this.mayKvLose) for (const [name, end] of this.ends) if (name.startsWith("main/")) end.isTold = false;
     this.routes.clear();
     this.directory.clear();
-    this.tokens.clear();
-  }
-
-  /** A hand at the database puts an app under another site. */
-  moves(appid: string, { from, to }: { from: number; to: number }): void {
-    this.#moves.set(appid, { before: `${from}/${appid}`, after: `${to}/${appid}` });
-    this.moved.add(appid);
-  }
-
-  /** Whether a hand at the database has ever put an app under another site. */
-  wasMoved(appid: string): boolean {
-    return this.#moves.has(appid);
-  }
-
-  /** A restored home may have a moved app under its own site again, or under the other one again. */
-  lookForMoves(home: string): void {
-    const { apps } = this.home(home);
-    for (const [appid, { before, after }] of this.#moves) {
-      if (apps.has(before)) this.moved.delete(appid);
-      if (apps.has(after)) this.moved.add(appid);
-    }
-  }
-
-  /**
-   * A restore of `main` undid some sites, and their ids are given to other sites: docs/operating.md, "Restoring
-   * `main`".
-   */
-  forgetIdsOfLostSites(): void {
-    const { sites } = this.home("main");
-    for (const all of [this.givenIds, this.givenSeqs]) {
-      for (const given of all) {
-        const [home, siteId] = given.split("/");
-        if (home === "main" && !sites.has(Number(siteId))) all.delete(given);
-      }
-    }
   }
 
   /** @param fingerprint the meaning of an Idempotency-Key in the change; empty when the writer does not give it */
@@ -188,10 +152,7 @@ export class Model {
     if (change.table === "sites") {
       put(this.directory, Number(row.id), listedOf(row), gone);
     } else if (change.table === "app_routes") put(this.routes, String(row.appid), Number(row.site_id), gone);
-    else if (change.table === "admin_tokens") {
-      if (home === "main") put(this.tokens, String(row.id), row, gone);
-      this.tokensByHash.set(String(row.hash), row);
-    } else if (change.table === "idempotency_keys") {
+    else if (change.table === "idempotency_keys") {
       const name = JSON.stringify([home, row.site_id, row.appid, row.operation, row.key, row.session_id]);
       const known = fingerprint || this.#fingerprints.get(name) || "";
       this.#fingerprints.set(name, known);

@@ -1,39 +1,34 @@
-import { ATTACKS } from "../world/attacks/attacker.ts";
-import { FORGERIES, FORGERS_ACTS } from "../world/attacks/forgeries.ts";
-import { TAMPERINGS } from "../world/attacks/tampering.ts";
-import { TENANT_ACTS } from "../world/attacks/tenant.ts";
-import { FORGED_TOKENS } from "../world/attacks/token-forgeries.ts";
-import { TWISTS } from "../world/attacks/twists.ts";
+import { ATTACKS } from "../callers/acts/attacker.ts";
+import { CALLER_ACTS } from "../callers/acts/caller.ts";
+import { CHANGES } from "../callers/acts/changed-sessions.ts";
+import { FORGERIES, FORGERS_ACTS } from "../callers/acts/forgeries.ts";
+import { MEANWHILE } from "../callers/acts/lost-commits.ts";
+import { TWISTS } from "../callers/acts/replays.ts";
+import { TAMPERINGS } from "../callers/acts/tampering.ts";
+import { WHILE_IN_FLIGHT } from "../deliveries/acts/in-flight.ts";
+import { MOODS } from "../deliveries/acts/moods.ts";
+import { SENT_AGAIN } from "../deliveries/acts/operator-webhooks.ts";
+import { MISSES } from "../deliveries/acts/post.ts";
+import { WEBHOOK_ACTS } from "../deliveries/acts/webhook-day.ts";
+import { CUSTOMER_ACTS } from "../erasure/acts/customer-keeper.ts";
+import { SITE_ACTS } from "../erasure/acts/site-keeper.ts";
+import { ACTS as DEPLOYMENTS } from "../homes/acts/deployments.ts";
+import { RESTORES } from "../homes/acts/drill.ts";
+import { DAY_BEFORE } from "../homes/acts/drill-troubles.ts";
+import { CROSSINGS } from "../operators/acts/crossings.ts";
+import { ACTS } from "../operators/acts/operator-acts.ts";
+import { OUTAGES } from "../weather/outages.ts";
 import { ROLES } from "../world/call.ts";
 import { DATABASE_FAULTS } from "../world/cloud/database-link.ts";
 import { KV_FAULTS } from "../world/cloud/kv-link.ts";
 import { LIMIT_FAULTS } from "../world/cloud/limit-link.ts";
 import { QUEUE_FAULTS } from "../world/cloud/queue-link.ts";
-import { CHANGES } from "../world/events/changed-sessions.ts";
-import { ACTS as DEPLOYMENTS } from "../world/events/deployments.ts";
-import { RESTORES } from "../world/events/drill.ts";
-import { DAY_BEFORE } from "../world/events/drill-troubles.ts";
-import { OUTAGES } from "../world/events/outages.ts";
-import { CALLER_ACTS } from "../world/people/caller.ts";
-import { CUSTOMER_ACTS } from "../world/people/customer-keeper.ts";
-import { ACTS } from "../world/people/operator-acts.ts";
-import { TWO_AT_ONCE } from "../world/people/operator-day.ts";
-import { SENT_AGAIN } from "../world/people/operator-webhooks.ts";
-import { SITE_ACTS } from "../world/people/site-keeper.ts";
-import { TRIED } from "../world/people/token-holder.ts";
-import { TOKEN_ACTS } from "../world/people/token-keeper.ts";
-import { WEBHOOK_ACTS } from "../world/people/webhook-day.ts";
-import { MOODS } from "../world/receivers/moods.ts";
-import { MISSES } from "../world/receivers/post.ts";
 import { type Node, readSources, type Source, wordsOf } from "./source.ts";
 
 const CACHED = ["NONCES get", "NONCES put", "CREDENTIALS get", "CREDENTIALS put"];
 const isPut = (call: string) => call.endsWith("put");
-/**
- * The moods in which a receiver gets a post. One that refuses gets none, and a flaky one has another mood for each
- * post.
- */
-const MET = Object.keys(MOODS).filter((mood) => mood !== "refuses" && mood !== "flaky");
+/** The moods in which a receiver gets a post. One that refuses gets none. */
+const MET = Object.keys(MOODS).filter((mood) => mood !== "refuses");
 
 /**
  * The names that the world counts by a computed text. The keys are the texts of the expressions, as they stand in the
@@ -46,19 +41,17 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "OUTAGES[state]": Object.values(OUTAGES),
   "`session changed by hand: ${name}`": CHANGES.map(({ name }) => `session changed by hand: ${name}`),
   "`caller: ${act}`": Object.keys(CALLER_ACTS).map((act) => `caller: ${act}`),
+  "`moment: second try after ${what}`": Object.keys(MEANWHILE).map((what) => `moment: second try after ${what}`),
   "`customer: ${act}`": Object.keys(CUSTOMER_ACTS).map((act) => `customer: ${act}`),
   "`operator: ${act}`": [ACTS, WEBHOOK_ACTS].flatMap(Object.keys).map((act) => `operator: ${act}`),
-  "`two at once: ${act}`": Object.keys(TWO_AT_ONCE).map((act) => `two at once: ${act}`),
+  "`moment: in flight, ${name}`": Object.keys(WHILE_IN_FLIGHT).map((name) => `moment: in flight, ${name}`),
+  "`moment: late at ${kind}`": Object.keys(CROSSINGS).map((kind) => `moment: late at ${kind}`),
   "`sent again: ${what}`": Object.keys(SENT_AGAIN).map((what) => `sent again: ${what}`),
   "`before a restore: ${act}`": Object.keys(DAY_BEFORE).map((act) => `before a restore: ${act}`),
   "`attack: ${kind}`": Object.keys(ATTACKS).map((kind) => `attack: ${kind}`),
-  "`tenant: ${act}`": Object.keys(TENANT_ACTS).map((act) => `tenant: ${act}`),
   "`forger: ${act}`": Object.keys(FORGERS_ACTS).map((act) => `forger: ${act}`),
   "`forgery: ${forgery}`": Object.keys(FORGERIES).map((forgery) => `forgery: ${forgery}`),
   "`site keeper: ${act}`": Object.keys(SITE_ACTS).map((act) => `site keeper: ${act}`),
-  "`tried: ${what}`": Object.keys(TRIED).map((what) => `tried: ${what}`),
-  "`token keeper: ${what}`": Object.keys(TOKEN_ACTS).map((what) => `token keeper: ${what}`),
-  "`forged token: ${kind}`": Object.keys(FORGED_TOKENS).map((kind) => `forged token: ${kind}`),
   "`twist: ${name}`": Object.keys(TWISTS).map((name) => `twist: ${name}`),
   "`KV record tampered: ${kind}`": TAMPERINGS.map((kind) => `KV record tampered: ${kind}`),
   "`D1: ${what}`": DATABASE_FAULTS.map((what) => `D1: ${what}`),
@@ -69,7 +62,7 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "`queue: ${what}`": QUEUE_FAULTS.map((what) => `queue: ${what}`),
   "`limit: ${fault}`": LIMIT_FAULTS.map((fault) => `limit: ${fault}`),
   "`receiver turns ${server.mood}`": ["well", ...Object.keys(MOODS)].map((mood) => `receiver turns ${mood}`),
-  "`receiver: ${post.mood}`": ["well", ...MET].map((mood) => `receiver: ${mood}`),
+  "`receiver: ${post.mood}`": ["well", "planned", ...MET].map((mood) => `receiver: ${mood}`),
   "`post: ${post.missed}`": MISSES.map((why) => `post: ${why}`),
   "`${call.role} cut off`": ROLES.map((role) => `${role} cut off`),
   // The gate asks for results of operations and for moods instead of statuses.
@@ -101,7 +94,7 @@ export function countedIn(sources: readonly Source[]): { names: string[]; putTog
   return { names: [...names], putTogether: [...putTogether] };
 }
 
-export const readWorld = (): Source[] => readSources().filter(({ file }) => /^(world|weather)\//.test(file));
+export const readWorld = (): Source[] => readSources().filter(({ file }) => !file.includes("/rules/"));
 
 /** All names of the world. Each is counted when it happens. */
 export function worldNames(): string[] {

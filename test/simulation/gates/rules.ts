@@ -1,5 +1,4 @@
 import type { Spot } from "./covered.ts";
-import { WHOLE_FUNCTION } from "./exceptions.ts";
 import { isCallOf, isFunction, type Node, nameOf, readSources, type Source, wordsOf } from "./source.ts";
 
 /** A place whose count by V8 tells whether a rule was asked. */
@@ -35,7 +34,7 @@ export const rulesOf = (sources: readonly Source[]): Place[] =>
 function rulesIn(words: Node, at: Node, source: Source, sources: readonly Source[]): Place[] {
   const { nodes, url } = source;
   const rule = wordsOf(words);
-  if (rule !== undefined) return askedAt(at, nodes, rule in WHOLE_FUNCTION).map((offset) => ({ rule, url, offset }));
+  if (rule !== undefined) return askedAt(at, nodes).map((offset) => ({ rule, url, offset }));
   const follow = (next: Node, from = at) => rulesIn(next, from, source, sources);
   const { type, consequent, alternate, left, right, object, property } = words;
   if (type === "ConditionalExpression") return [consequent, alternate].flatMap((each) => follow(each));
@@ -65,15 +64,13 @@ function rulesIn(words: Node, at: Node, source: Source, sources: readonly Source
  *
  * @param at the node that breaks the rule
  * @param nodes all nodes of its file: `at` may be in a function that others call when something is wrong
- * @param whole whether the function counts instead
  */
-function askedAt(at: Node, nodes: readonly Node[], whole: boolean): number[] {
+function askedAt(at: Node, nodes: readonly Node[]): number[] {
   for (let child = at, parent = child.parent; parent !== undefined; child = parent, parent = child.parent) {
     if (isFunction(parent)) {
       const calls = callsOf(parent, nodes);
-      return whole || calls.length === 0 ? [child.start] : calls.flatMap((call) => askedAt(call, nodes, whole));
+      return calls.length === 0 ? [child.start] : calls.flatMap((call) => askedAt(call, nodes));
     }
-    if (whole) continue;
     const { type, test, left, right, consequent, body } = parent;
     if (/^(IfStatement|ConditionalExpression)$/.test(type) && child !== test)
       return [lastAsked(test, child === consequent)];
@@ -135,7 +132,7 @@ function kindsOf(kind: string | undefined, rule: string | undefined, sources: re
     const made = nodes.filter(
       ({ type, key, value }) => type === "Property" && nameOf(key) === "kind" && wordsOf(value) === kind,
     );
-    return file.startsWith("checker/") ? made.map(({ value }) => ({ rule: rule ?? "", url, offset: value.start })) : [];
+    return file.includes("/rules/") ? made.map(({ value }) => ({ rule: rule ?? "", url, offset: value.start })) : [];
   });
   if (rule === undefined || places.length === 0)
     throw new Error(`which rule is of the kind ${kind}, and where is it asked?`);

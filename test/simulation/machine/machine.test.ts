@@ -76,25 +76,11 @@ describe("chance", () => {
     expect(draws(7)[0]).not.toBe(draws(8)[0]);
   });
 
-  it("draws every integer of a range, its ends included, and each name as often as its weight", () => {
-    const chance = new Chance(1);
-    const drawn = Array.from({ length: 1_000 }, () => chance.integer(1, 3));
-    expect(new Set(drawn)).toEqual(new Set([1, 2, 3]));
-    const names = Array.from({ length: 1_000 }, () => chance.weighted({ often: 9, seldom: 1, never: 0 }));
-    expect(names.filter((name) => name === "seldom").length).toBeGreaterThan(50);
-    expect(names.filter((name) => name === "seldom").length).toBeLessThan(150);
-    expect(names).not.toContain("never");
-  });
-
   it("gives a fork draws of its own, which do not depend on what is drawn after it", () => {
     const [one, other] = [new Chance(3), new Chance(3)];
     const forks = [one.fork(), other.fork()];
     one.number();
     expect(forks[0]?.uuid()).toBe(forks[1]?.uuid());
-  });
-
-  it("makes ids in the form of randomUUID", () => {
-    expect(new Chance(5).uuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 });
 
@@ -131,11 +117,6 @@ describe("a program", () => {
     });
     await scheduler.step();
     expect([done, scheduler.now]).toEqual([true, 1_000]);
-  });
-
-  it("draws the same chance in every run", () => {
-    const draw = () => start("return { draw: () => [Math.random(), crypto.randomUUID()] };").draw?.();
-    expect(draw()).toEqual(draw());
   });
 
   it("finds nothing of node, and no network", () => {

@@ -21,22 +21,6 @@ test("refuses text that is not well-formed, of which D1 makes other bytes than n
   expect(() => statement.bind("🙂")).not.toThrow();
 });
 
-test("its carrier is told how the statements were sent", async () => {
-  const calls: string[] = [];
-  const carry: Carry = async (call, work) => {
-    calls.push(call);
-    return work();
-  };
-  const db = new SimulatedD1(new Database(), carry);
-  const statement = db.prepare("SELECT 1 AS a");
-  await statement.all();
-  await statement.run();
-  await statement.first();
-  await statement.raw();
-  await db.batch([statement]);
-  expect(calls).toEqual(["all", "run", "first", "raw", "batch"]);
-});
-
 test("its carrier decides when the work is done, and what comes back", async () => {
   const database = new Database();
   database.execute(TABLE);
@@ -53,10 +37,4 @@ test("its carrier decides when the work is done, and what comes back", async () 
   arrive();
   await expect(answer).rejects.toThrow("the answer was lost");
   expect(database.rows("t")).toEqual([{ a: "x" }]);
-});
-
-test("what cannot be bound is not carried", () => {
-  const carry: Carry = () => expect.unreachable();
-  const statement = new SimulatedD1(new Database(), carry).prepare("SELECT ?");
-  expect(() => statement.bind(undefined)).toThrow("D1_TYPE_ERROR");
 });

@@ -11,8 +11,8 @@ interface Entry {
 
 /** The true content of a namespace. */
 export class KvTruth extends Map<string, Entry> {
-  /** Called with every value that a binding has put. */
-  onPut: (value: string, key: string) => void = () => {};
+  /** Called with every value that a binding has put, and its metadata as JSON. */
+  onPut: (value: string, key: string, metadata: string | undefined) => void = () => {};
 }
 
 const LEAST_CACHE_SECONDS = 30;
@@ -71,7 +71,7 @@ export class SimulatedKv {
       const seconds = Math.floor(this.#now() / 1000);
       const expiresAt = expirationTtl === undefined ? Number.POSITIVE_INFINITY : (seconds + expirationTtl) * 1000;
       this.#truth.set(key, { value, expiresAt, metadata: told });
-      this.#truth.onPut(value, key);
+      this.#truth.onPut(value, key, told);
       this.#cached.delete(key);
     });
   }

@@ -28,12 +28,15 @@ interface QueueWorld {
 
 /** A queue with its one consumer: at-least-once delivery, in no guaranteed order. */
 export class QueueTruth {
+  /** Called with each message that a binding has sent. */
+  onTake: (body: unknown) => void = () => {};
   readonly #settings: ConsumerSettings;
   readonly #world: QueueWorld;
   #ready: QueuedMessage[] = [];
   readonly #left = new Set<QueuedMessage>();
   #inFlight = 0;
   #isScheduled = false;
+  #isHeld = false;
 
   constructor(settings: ConsumerSettings, world: QueueWorld) {
     this.#settings = settings;
@@ -42,10 +45,22 @@ export class QueueTruth {
 
   take(body: unknown, delaySeconds: number): void {
     const { now, newId, arrivals = () => [0] } = this.#world;
+    this.onTake(body);
     const [id, timestamp] = [newId(), now()];
     for (const late of arrivals(body)) {
       this.#arrive(new QueuedMessage(id, timestamp, structuredClone(body)), delaySeconds * 1000 + late);
     }
+  }
+
+  /** Messages come once more, and all at the same time: a queue may do so. */
+  comeTogether(bodies: readonly unknown[]): void {
+    for (const body of bodies) this.#arrive(new QueuedMessage(this.#world.newId(), this.#world.now(), body), 0);
+  }
+
+  /** While true, messages wait, and then come together. */
+  set isHeld(isHeld: boolean) {
+    this.#isHeld = isHeld;
+    this.#schedule();
   }
 
   /** The bodies of the messages that nobody has acknowledged, in the order of their arrival. */
@@ -63,7 +78,8 @@ export class QueueTruth {
 
   /** Messages that have arrived at the same time go into one batch. */
   #schedule(): void {
-    if (this.#isScheduled || this.#ready.length === 0 || this.#inFlight >= this.#world.concurrency) return;
+    if (this.#isHeld || this.#isScheduled || this.#ready.length === 0 || this.#inFlight >= this.#world.concurrency)
+      return;
     this.#isScheduled = true;
     this.#world.after(0, () => {
       this.#isScheduled = false;

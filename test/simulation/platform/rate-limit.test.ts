@@ -23,17 +23,3 @@ test.each([10, 60] as const)("a window of %i s ends at the next multiple of it",
   clock.now += 1;
   expect(await call()).toBe(true);
 });
-
-test("calls that were refused are not counted", async () => {
-  const { clock, call } = limited(1, 10);
-  for (let i = 0; i < 5; i++) await call();
-  clock.now += 10_000;
-  expect([await call(), await call()]).toEqual([true, false]);
-});
-
-test("counts are kept apart by key, and kept by no other key's new window", async () => {
-  const { clock, call } = limited(1, 10);
-  expect([await call("a"), await call("b"), await call("a")]).toEqual([true, true, false]);
-  clock.now += 10_000;
-  expect([await call("b"), await call("a"), await call("b")]).toEqual([true, true, false]);
-});

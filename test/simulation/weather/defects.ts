@@ -1,4 +1,4 @@
-import type { Defect } from "../defects/defect.ts";
+import type { Defect } from "../defect.ts";
 
 const RUN_BATCH = "src/store/run-batch.ts";
 

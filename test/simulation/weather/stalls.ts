@@ -1,6 +1,6 @@
 import type { Chance } from "../machine/chance.ts";
 import type { Home } from "../world/cloud/home.ts";
-import { pause } from "../world/people/day.ts";
+import { pause } from "../world/day.ts";
 import type { World } from "../world/world.ts";
 
 /** Share of seeds in which homes stall. */

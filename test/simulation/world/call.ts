@@ -4,9 +4,9 @@ import type { Settings } from "./cloud/settings.ts";
 
 /**
  * The senders of calls. Honest callers and operators follow the documentation, an attacker sends captured or made-up
- * requests, a monitor calls /healthz, and cron and queue are the platform.
+ * requests, and cron and queue are the platform.
  */
-export const ROLES = ["honest", "attacker", "operator", "monitor", "cron", "queue"] as const;
+export const ROLES = ["honest", "attacker", "operator", "cron", "queue"] as const;
 
 export type Role = (typeof ROLES)[number];
 
@@ -68,6 +68,16 @@ export class Call implements Task {
   limiterFailed = false;
   /** Milliseconds that it waited for D1 in all. */
   d1Ms = 0;
+  /** What each of its questions to D1 waits for: a moment of an actor. */
+  gate: ((call: Call, to: string) => Promise<void>) | undefined;
+  /** D1's answer to the transaction that runs now is lost in silence. */
+  losesAnswer = false;
+  /** The kind of its trips to D1 that are held back, so that others come first: see moments.ts. */
+  held: { to: string; milliseconds: number } | undefined;
+  /** By home: the newest turn of which it has heard. */
+  readonly knows = new Map<string, number>();
+  /** Its transaction that runs now: what it knew of the home when it sent it. */
+  doing: { knows: number } | undefined;
   /** How many promises of its `waitUntil` are pending. */
   leftOver = 0;
 

@@ -3,13 +3,14 @@ import { Chance } from "../machine/chance.ts";
 import { EPOCH, type ProgramImage } from "../machine/program.ts";
 import { Scheduler } from "../machine/scheduler.ts";
 import type { Change } from "../platform/database.ts";
+import { drawWeather, type Weather } from "../weather/weather.ts";
 import { type Answer, Call, type Role, type Wire } from "./call.ts";
 import { Cloud } from "./cloud/cloud.ts";
 import { NetworkError } from "./cloud/network.ts";
 import { firstSettings } from "./cloud/settings.ts";
 import type { Witness } from "./cloud/witness.ts";
-import { Company } from "./people/company.ts";
-import { drawWeather, type Weather } from "./weather.ts";
+import { Company } from "./company.ts";
+import { Moments } from "./moments.ts";
 
 /** Everything in one run: time, chance, the platform, the people, and the checker. */
 export class World {
@@ -20,6 +21,8 @@ export class World {
   readonly checker: Checker;
   readonly cloud: Cloud;
   readonly company = new Company();
+  /** What actors wait for, and keep on its way. */
+  readonly moments = new Moments(this.scheduler);
   /** The requests of honest callers, as an eavesdropper on the wire sees them; the newest last. */
   readonly captured: Call[] = [];
   /** Called with each captured call at once, before it reaches the Worker. */
@@ -39,30 +42,39 @@ export class World {
     this.checker = new Checker(this.scheduler, (what) => this.count(what));
     const settings = firstSettings(this.chance);
     const { weather } = this;
-    this.cloud = new Cloud(image, this.scheduler, this.chance.fork(), { weather, settings, witness: this.#witness() });
+    this.cloud = new Cloud(image, this.scheduler, this.chance.fork(), {
+      weather,
+      settings,
+      witness: this.#witness(),
+      moments: this.moments,
+    });
     this.say(() => [undefined, `weather ${JSON.stringify(this.weather)}`]);
   }
 
   /** Counts and traces what happens, and passes it to the checker. */
   #witness(): Witness {
-    const { checker } = this;
+    const { checker, moments } = this;
     return {
       arrives: (call) => {
         this.say(() => [call.name, `reaches ${call.isolate?.name}`]);
         checker.arrives(call);
+        moments.tell({ kind: "arrives", call });
       },
       commits: (home, call, changes) => {
         this.say(() => [call?.name, `${home.name} commits ${describe(changes)}`]);
         checker.commits(home, call, changes);
+        moments.tell({ kind: "commits", call, home, changes });
       },
       answers: (call) => {
         this.count(`${call.role} ${call.answer?.status}`);
         this.say(() => [call.name, `is answered ${call.answer?.status} ${call.answer?.body}`]);
         checker.answers(call);
+        moments.tell({ kind: "answers", call });
       },
       ends: (call) => {
         this.count(`${call.role} cut off`);
         checker.ends(call);
+        moments.tell({ kind: "ends", call });
       },
       isOver: (call) => checker.isOver(call),
       goesOn: (call, trip) => checker.goesOn(call, trip),
@@ -76,24 +88,24 @@ export class World {
           `${post.name} ${post.method} ${post.url} ${JSON.stringify(post.headers)} ${post.body}`,
         ]);
         checker.posts(post);
+        moments.tell({ kind: "posts", post });
       },
       takes: (post) => {
         this.count(`receiver: ${post.mood}`);
-        const { name, mood, verified, status, retryAfter } = post;
-        this.say(() => [
-          post.call.name,
-          `${name} is taken: ${mood}, ${verified ? "verified" : "not verified"}, ${status}, ${retryAfter}`,
-        ]);
+        const { name, mood, status } = post;
+        this.say(() => [post.call.name, `${name} is taken: ${mood}, ${status}`]);
       },
       hears: (post) => {
         this.count(`post ${post.status}`);
         this.say(() => [post.call.name, `${post.name} is answered ${post.status}`]);
         checker.hears(post);
+        moments.tell({ kind: "hears", post });
       },
       misses: (post) => {
         this.count(`post: ${post.missed}`);
         this.say(() => [post.call.name, `${post.name} gets no answer: ${post.missed}`]);
-        checker.misses(post);
+        checker.hears(post);
+        moments.tell({ kind: "misses", post });
       },
       note: (call, what, kind) => {
         if (kind !== undefined) this.count(kind);
@@ -104,7 +116,6 @@ export class World {
         this.say(() => [call?.name, line]);
         checker.logs(call, line, record);
       },
-      loses: (queue, body) => checker.loses(queue, body),
     };
   }
 

@@ -1,7 +1,7 @@
 import type { App, HomeModel } from "../../checker/home-model.ts";
 import type { Chance } from "../../machine/chance.ts";
 import type { Change, Row } from "../../platform/database.ts";
-import type { KnownSite } from "../../world/people/company.ts";
+import type { KnownSite } from "../../world/company.ts";
 
 /** Fields of a body, by their names on the wire. */
 export type Fields = Record<string, unknown>;
@@ -20,8 +20,6 @@ export interface Asker {
 export interface Refusal {
   status: number;
   msg: string;
-  /** The text of `x-error-detail`. */
-  detail: RegExp;
   /** Fields that break the rule; undefined while the caller knows no such session. */
   ask(asker: Asker): Fields | undefined;
   /**
@@ -37,6 +35,9 @@ export interface ExpectedRow {
   after: Row;
   json?: object;
 }
+
+/** A row as it was stored. */
+export type Written = Pick<ExpectedRow, "table" | "after">;
 
 /** The effect of an accepted call. */
 interface Accepted {
@@ -65,26 +66,19 @@ export interface OperationModel<Asked extends object = object> {
   wireName: string;
   /** Fields of a call that may be accepted. `appid`, `timestamp` and `ranstr` are added later. */
   ask(asker: Asker): Fields;
-  /** Each replaces fields of such a call, and breaks one rule of its form. */
-  malformed: readonly Fields[];
-  /** Each is at the limit of a rule, and still well-formed. */
-  extreme: readonly Fields[];
   /**
    * The meaning of a body. Bodies with the same meaning are the same request under one Idempotency-Key:
-   * docs/retrying.md, "When two requests mean the same".
-   *
-   * @param numbers the numbers of the body as they were written, by the name of the field
-   * @returns undefined when the form is wrong
+   * docs/retrying.md, "When two requests mean the same". Bodies of a wrong form are never sent here.
    */
-  read(fields: Fields, numbers: ReadonlyMap<string, string>): Asked | undefined;
+  read(fields: Fields): Asked;
   /** In the order in which the rules are checked. */
   refusals: Record<string, Refusal>;
   /** The result of a call by the stored state: the name of a refusal, or the effect. */
   decide(moment: Omit<Moment, "clock">, asked: Asked): string | Accepted;
   /** The rows of an accepted call, without its ranstr, its key and its event. */
   rows(moment: Moment, asked: Asked, accepted: Accepted): ExpectedRow[];
-  /** The event of an accepted call. `data` lacks `seq` and `appid`; `written` is the result of `rows`. */
-  event: { type: string; data(moment: Moment, asked: Asked, written: ExpectedRow[]): object };
+  /** The event of an accepted call. `data` lacks `seq` and `appid`; `written` are the rows that the call has stored. */
+  event: { type: string; data(moment: Moment, asked: Asked, written: Written[]): object };
   /** `data` of the answer. */
   answer(sessionId: number): unknown;
   /** Tells the caller what the answer of an accepted call contains. */

@@ -1,6 +1,7 @@
 import type { Chance } from "../../machine/chance.ts";
 import { currentTask, type Scheduler } from "../../machine/scheduler.ts";
 import type { Call, Trip } from "../call.ts";
+import type { Moments } from "../moments.ts";
 import type { Witness } from "./witness.ts";
 
 /** What all links from an isolate to a binding share. */
@@ -8,6 +9,7 @@ export interface Air {
   scheduler: Scheduler;
   chance: Chance;
   witness: Witness;
+  moments: Moments;
   /** While false, no fault happens. */
   isRough: () => boolean;
 }

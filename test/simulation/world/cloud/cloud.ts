@@ -1,11 +1,12 @@
+import { Internet } from "../../deliveries/acts/internet.ts";
 import type { Chance } from "../../machine/chance.ts";
 import { EPOCH, type ProgramImage } from "../../machine/program.ts";
 import type { Scheduler } from "../../machine/scheduler.ts";
 import { KvTruth, type SimulatedKv } from "../../platform/kv.ts";
 import type { QueueTruth } from "../../platform/queue.ts";
+import type { Weather } from "../../weather/weather.ts";
 import type { Answer, Call } from "../call.ts";
-import { Internet } from "../receivers/internet.ts";
-import type { Weather } from "../weather.ts";
+import type { Moments } from "../moments.ts";
 import { type Air, callNow } from "./air.ts";
 import { Edge } from "./edge.ts";
 import { Home } from "./home.ts";
@@ -43,7 +44,12 @@ export class Cloud {
     image: ProgramImage,
     scheduler: Scheduler,
     chance: Chance,
-    { weather, settings, witness }: { weather: Weather; settings: Settings; witness: Witness },
+    {
+      weather,
+      settings,
+      witness,
+      moments,
+    }: { weather: Weather; settings: Settings; witness: Witness; moments: Moments },
   ) {
     this.#image = image;
     this.#scheduler = scheduler;
@@ -52,8 +58,8 @@ export class Cloud {
     this.#witness = witness;
     this.settings = settings;
     this.homes = new Map(weather.homes.map((name) => [name, new Home(name, scheduler, witness)]));
-    this.#air = { scheduler, chance, witness, isRough: () => this.rough };
-    this.internet = new Internet(this.#air, weather, this.now);
+    this.#air = { scheduler, chance, witness, moments, isRough: () => this.rough };
+    this.internet = new Internet(this.#air, weather);
     this.#lives = new Lives(this.#air, weather.cutOff, this.internet);
     this.events = eventsQueue(this, this.#air, weather.queue);
     this.journal = journalQueue(this, this.#air, weather.journal);
@@ -120,6 +126,13 @@ export class Cloud {
   /** The caches of the KV namespace CREDENTIALS at the edges. */
   get credentialCaches(): SimulatedKv[] {
     return [...this.#edges.values()].flatMap(({ credentials }) => credentials ?? []);
+  }
+
+  /** Ends one call with all of its work, as the platform cuts off a request. */
+  cutOff(call: Call): void {
+    if (!call.alive) return;
+    this.#witness.note(call, "cut off");
+    this.#lives.end(call);
   }
 
   /** Ends an isolate with all of its work. */

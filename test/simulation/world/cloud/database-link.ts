@@ -1,5 +1,5 @@
 import type { Carry } from "../../platform/d1.ts";
-import type { Weather } from "../weather.ts";
+import type { Weather } from "../../weather/weather.ts";
 import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 import type { Home } from "./home.ts";
 
@@ -50,38 +50,65 @@ export const DATABASE_FAULTS = [
 
 const ignore = () => {};
 
+/** The faults that a call of D1 meets, drawn before it sets out. */
+function drawFaults(air: Air, home: Home, { database: weather, disconnected }: Weather, heldMs: number) {
+  const { chance } = air;
+  const isSlow = strikes(air, weather.slow);
+  const slow =
+    heldMs > SLOW_MS
+      ? heldMs
+      : home.state === "slow"
+        ? chance.between(...SPELL_MS)
+        : isSlow
+          ? chance.between(100, 15_000)
+          : 0;
+  const [out, back] = heldMs > 0 ? [heldMs, 0] : chance.happens(0.5) ? [slow, 0] : [0, slow];
+  return {
+    slow,
+    out,
+    back,
+    lostBefore: strikes(air, weather.lostBefore),
+    refused: strikes(air, weather.refused),
+    lostAfter: strikes(air, weather.lostAfter),
+    saysSo: chance.happens(weather.saysSo),
+    disconnects: disconnected > 0 && strikes(air, disconnected) ? chance.one(["before", "after"]) : undefined,
+  };
+}
+
 /** How an isolate's calls travel to a home and back. */
-export function databaseLink(air: Air, home: Home, { database: weather, disconnected }: Weather): Carry {
-  const { scheduler, chance, witness } = air;
-  return (name, work) => {
+export function databaseLink(air: Air, home: Home, weather: Weather): Carry {
+  const { scheduler, chance, witness, moments } = air;
+  return async <T>(name: string, work: () => T): Promise<T> => {
     const call = callNow();
     const since = scheduler.now;
     const trip = setOut(air, call, `${home.name} ${name}`);
+    const nth = call?.trips.filter(({ to }) => to.startsWith(`${home.name} `)).length ?? 0;
+    const knows = call?.knows.get(home.name) ?? 0;
+    let turn = knows;
+    let isStalled = false;
     const fault = (what: (typeof DATABASE_FAULTS)[number], { detail = "", isTransient = false } = {}) => {
       call?.faults.push(isTransient ? TRANSIENT_FAULT : `${home.name}: ${what}`);
       witness.note(call, `D1 ${home.name} ${name}: ${what}${detail}`, `D1: ${what}`);
     };
-    const slow =
-      home.state === "slow"
-        ? chance.between(...SPELL_MS)
-        : strikes(air, weather.slow)
-          ? chance.between(100, 15_000)
-          : 0;
+    const heldMs = call?.held?.to === trip.to ? call.held.milliseconds : 0;
+    const drawn = drawFaults(air, home, weather, heldMs);
+    const { slow, out, back, saysSo, disconnects } = drawn;
     if (slow > 0) fault("slow", { detail: ` by ${Math.round(slow)} ms` });
-    const [out, back] = chance.happens(0.5) ? [slow, 0] : [0, slow];
-    const lostBefore = strikes(air, weather.lostBefore);
-    const refused = strikes(air, weather.refused);
-    const lostAfter = strikes(air, weather.lostAfter);
-    const saysSo = chance.happens(weather.saysSo);
-    const disconnects = disconnected > 0 && strikes(air, disconnected) ? chance.one(["before", "after"]) : undefined;
-    let isStalled = false;
     const travel = () => chance.between(0.3, 12);
-    return new Promise((resolve, reject) => {
+    const pass = (way: "there" | "back", go: () => void) => {
+      if (call === undefined) return go();
+      const goesOn = moments.pass({ way, call, home: home.name, method: name, nth }, go);
+      if (!goesOn) fault("slow", { detail: `, kept on its way ${way}` });
+    };
+    await call?.gate?.(call, trip.to);
+    return new Promise<T>((resolve, reject) => {
       const deliver = (settle: () => void, delay = 0) => {
         scheduler.after(travel() + delay, () => {
           if (call !== undefined) call.d1Ms += scheduler.now - since;
           if (scheduler.now - since > SLOW_MS && slow === 0 && !isStalled) fault("slow");
-          if (isHeard(call, trip)) settle();
+          if (!isHeard(call, trip)) return;
+          call?.knows.set(home.name, Math.max(turn, call.knows.get(home.name) ?? 0));
+          settle();
         });
       };
       const fail = (message: string) =>
@@ -93,49 +120,49 @@ export function databaseLink(air: Air, home: Home, { database: weather, disconne
         fault("disconnected", { detail: ` ${disconnects} its work`, isTransient: true });
         fail(DISCONNECTED);
       };
-      if (lostBefore) {
+      const doWork = () => {
+        turn = home.turn;
+        if (call !== undefined) call.doing = { knows };
+        return work();
+      };
+      const comeBack = (result: T) => {
+        if (disconnects === "after") return disconnect();
+        const isLost = call?.losesAnswer === true;
+        if (!drawn.lostAfter && !isLost) return pass("back", () => deliver(() => resolve(result), back));
+        if (call !== undefined) call.losesAnswer = false;
+        const words = saysSo && !isLost ? chance.one([TRANSIENT, TRANSIENT, ...REFUSALS]) : undefined;
+        const what = words === undefined ? "answer lost in silence" : "answer lost";
+        fault(what, { isTransient: words === TRANSIENT });
+        if (words !== undefined) fail(words);
+      };
+      const refuse = (error: unknown) => {
+        if (/reset because/.test(String(error))) fault("restarted", { isTransient: true });
+        deliver(() => reject(error));
+      };
+      const wait = () => {
+        isStalled = true;
+        fault("stalled, in silence");
+        home.waiting.push(() => {
+          if (call?.alive && !call.isOver) witness.note(call, `D1 ${home.name} ${name}: reset`, "D1: reset");
+          fail(STALL_RESET);
+        });
+        // Nobody sees before the reset whether it was done.
+        if (chance.happens(0.5)) home.take(call, doWork, ignore, ignore);
+      };
+      if (drawn.lostBefore) {
         fault(saysSo ? "request lost" : "request lost in silence", { isTransient: saysSo });
         if (saysSo) fail(TRANSIENT);
         return;
       }
       scheduler.after(travel() + out, () => {
-        if (home.state === "refusing" || home.state === "silent") {
-          fault(`down, ${home.state}`);
-          if (home.state === "refusing") fail(chance.one(REFUSALS));
-          return;
-        }
-        if (refused) {
-          fault("refused");
-          fail(chance.one(REFUSALS));
-          return;
-        }
-        if (home.state === "stalled") {
-          isStalled = true;
-          fault("stalled, in silence");
-          home.waiting.push(() => {
-            if (call?.alive && !call.isOver) witness.note(call, `D1 ${home.name} ${name}: reset`, "D1: reset");
-            fail(STALL_RESET);
-          });
-          // Nobody sees before the reset whether it was done.
-          if (chance.happens(0.5)) home.take(call, work, ignore, ignore);
-          return;
-        }
+        const { state } = home;
+        if (state === "refusing" || state === "silent") fault(`down, ${state}`);
+        else if (drawn.refused) fault("refused");
+        if (state === "silent") return;
+        if (state === "refusing" || drawn.refused) return fail(chance.one(REFUSALS));
+        if (state === "stalled") return wait();
         if (disconnects === "before") return disconnect();
-        home.take(
-          call,
-          work,
-          (result) => {
-            if (disconnects === "after") return disconnect();
-            if (!lostAfter) return deliver(() => resolve(result), back);
-            const words = saysSo ? chance.one([TRANSIENT, TRANSIENT, ...REFUSALS]) : undefined;
-            fault(saysSo ? "answer lost" : "answer lost in silence", { isTransient: words === TRANSIENT });
-            if (words !== undefined) fail(words);
-          },
-          (error) => {
-            if (/reset because/.test(String(error))) fault("restarted", { isTransient: true });
-            deliver(() => reject(error));
-          },
-        );
+        pass("there", () => home.take(call, doWork, comeBack, refuse));
       });
     });
   };

@@ -2,7 +2,7 @@ import { SimulatedD1 } from "../../platform/d1.ts";
 import { type KvTruth, SimulatedKv } from "../../platform/kv.ts";
 import { type QueueTruth, SimulatedQueue } from "../../platform/queue.ts";
 import { SimulatedRateLimit } from "../../platform/rate-limit.ts";
-import type { Weather } from "../weather.ts";
+import type { Weather } from "../../weather/weather.ts";
 import type { Air } from "./air.ts";
 import { databaseLink } from "./database-link.ts";
 import type { Home } from "./home.ts";

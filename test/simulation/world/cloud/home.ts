@@ -27,6 +27,8 @@ export class Home {
   readonly #scheduler: Scheduler;
   #freeAt = 0;
   #restarts = 0;
+  /** How many transactions it has run. */
+  turn = 0;
   /** The call whose transaction runs. */
   #working: Call | undefined;
 
@@ -63,6 +65,7 @@ export class Home {
         failed(new Error("D1_ERROR: D1 DB reset because its code was updated."));
         return;
       }
+      this.turn++;
       this.#working = call;
       try {
         done(work());

@@ -1,5 +1,5 @@
 import type { Carry } from "../../platform/d1.ts";
-import type { KvWeather } from "../weather.ts";
+import type { KvWeather } from "../../weather/weather.ts";
 import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 
 /** Faults of a call of KV; only a put can be lost. */

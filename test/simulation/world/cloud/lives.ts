@@ -1,6 +1,6 @@
+import type { Internet } from "../../deliveries/acts/internet.ts";
 import { runAs } from "../../machine/scheduler.ts";
 import type { Call } from "../call.ts";
-import type { Internet } from "../receivers/internet.ts";
 import { type Air, strikes } from "./air.ts";
 
 /** Milliseconds that work may go on after a handler has returned. */

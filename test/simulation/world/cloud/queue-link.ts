@@ -1,5 +1,5 @@
 import type { Carry } from "../../platform/d1.ts";
-import type { QueueWeather } from "../weather.ts";
+import type { QueueWeather } from "../../weather/weather.ts";
 import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 
 /** Faults of a call of the queue. */

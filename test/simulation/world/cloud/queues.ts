@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { QueueTruth } from "../../platform/queue.ts";
 import type { SimulatedBatch } from "../../platform/queue-batch.ts";
+import type { JournalWeather, QueueWeather } from "../../weather/weather.ts";
 import { Call } from "../call.ts";
-import type { JournalWeather, QueueWeather } from "../weather.ts";
 import { type Air, strikes } from "./air.ts";
 import type { Cloud } from "./cloud.ts";
 
@@ -58,7 +58,6 @@ function queue(
     arrivals(body) {
       if (strikes(air, weather.never)) {
         witness.note(undefined, `the queue loses ${JSON.stringify(body)}`, "queue: message never comes");
-        witness.loses(settings.name, body);
         return [];
       }
       if (!strikes(air, weather.doubled)) return [way()];
@@ -67,7 +66,6 @@ function queue(
     },
     dropped({ body }) {
       witness.note(undefined, `the queue drops ${JSON.stringify(body)}`, "queue: message dropped");
-      witness.loses(settings.name, body);
     },
     async consume(batch) {
       const body = JSON.stringify(batch.messages.map((message) => message.body));

@@ -1,6 +1,6 @@
+import type { Post } from "../../deliveries/acts/post.ts";
 import type { Change } from "../../platform/database.ts";
 import type { Call, Trip } from "../call.ts";
-import type { Post } from "../receivers/post.ts";
 import type { Home } from "./home.ts";
 
 /** Receives everything that happens on the platform. */
@@ -31,6 +31,4 @@ export interface Witness {
   note(call: Call | undefined, what: string, kind?: string): void;
   /** An isolate writes to its log; `call` is the one whose work it is. */
   logs(isolate: string, call: Call | undefined, record: object): void;
-  /** A queue will never give this message again, although nobody has taken it. */
-  loses(queue: string, body: unknown): void;
 }

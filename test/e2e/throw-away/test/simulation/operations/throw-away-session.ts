@@ -21,22 +21,17 @@ const model: OperationModel<Asked> = {
 
   ask,
 
-  malformed: [{ chat_id: "1" }, { chat_id: 1.5 }, { chat_id: null }],
-  extreme: [{ chat_id: 0 }],
-
-  read: ({ chat_id }) => (Number.isSafeInteger(chat_id) ? { chatId: chat_id as number } : undefined),
+  read: ({ chat_id }) => ({ chatId: Number(chat_id) }),
 
   refusals: {
     session_not_found: {
       status: 404,
       msg: "会话不存在",
-      detail: /^chat_id: no such session on this site$/,
       ask: () => ({ chat_id: 77_000_000 }),
     },
     binned_before: {
       status: 409,
       msg: "当前状态不允许操作",
-      detail: /^chat_id: the session was thrown away before$/,
       ask: ({ chance, site }) => {
         const binned = site.refusedSessions.get("session_binned") ?? [];
         return binned.length === 0 ? undefined : { chat_id: chance.one(binned) };

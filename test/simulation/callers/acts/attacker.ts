@@ -1,0 +1,88 @@
+import type { Chance } from "../../machine/chance.ts";
+import type { Answer, Call, Wire } from "../../world/call.ts";
+import type { KnownApp } from "../../world/company.ts";
+import { pause } from "../../world/day.ts";
+import type { World } from "../../world/world.ts";
+import { forgeries } from "./forgeries.ts";
+import { floods, inTransit, late, replays } from "./replays.ts";
+import { tampering } from "./tampering.ts";
+
+/** Each seed leaves some attacks out, because one attack can hide the effects of another. */
+export const ATTACKS = {
+  inTransit,
+  replays,
+  floods,
+  late,
+  forgeries,
+  tampering,
+} satisfies Record<string, (attacker: Attacker) => Promise<void>>;
+
+/** Runs attackers until the world closes. */
+export function startAttackers(world: World): void {
+  const chance = world.chance.fork();
+  const kinds = chance.some(Object.keys(ATTACKS) as (keyof typeof ATTACKS)[], 0.45);
+  for (const kind of kinds) {
+    world.count(`attack: ${kind}`);
+    world.start(() => ATTACKS[kind](new Attacker(world, chance.fork())));
+  }
+  world.say(() => [undefined, `attacks: ${kinds.join(", ")}`]);
+}
+
+/** An attacker. His addresses are his own or, in some seeds, include one that an honest caller has too. */
+export class Attacker {
+  readonly world: World;
+  readonly chance: Chance;
+  readonly #addresses: (() => string)[];
+
+  constructor(world: World, chance: Chance) {
+    this.world = world;
+    this.chance = chance;
+    const host = chance.integer(1, 250);
+    const own = `198.18.${chance.integer(0, 9)}.${host}`;
+    this.#addresses = [() => own, ...(chance.happens(0.25) ? [() => world.captured.at(-1)?.client ?? own] : [])];
+  }
+
+  /** Waits, and longer when the world is quiet; `world.sleep` waits for the given time only. */
+  pause(least: number, most: number): Promise<void> {
+    return pause(this.world, this.chance, this.chance.between(least, most));
+  }
+
+  /** Sends, by default from one of the attacker's addresses, unless the world closes. */
+  async send(wire: Wire, edge: string, address = this.chance.one(this.#addresses)()): Promise<Answer | undefined> {
+    const { world } = this;
+    if (world.closing) return undefined;
+    const headers = { ...wire.headers, "cf-connecting-ip": address };
+    return world.send(world.newCall("attacker", { ...wire, headers }, edge));
+  }
+
+  anyEdge(): string {
+    return this.chance.one(this.world.weather.edges);
+  }
+
+  /** The edge of a call, or sometimes another one. */
+  edgeOf(call: Call): string {
+    return this.chance.happens(0.6) ? call.edge : this.anyEdge();
+  }
+
+  /** One of the last captured calls, or sometimes an old one. */
+  captured(): Call | undefined {
+    const { captured } = this.world;
+    if (captured.length === 0) return undefined;
+    return this.chance.happens(0.7) ? this.chance.one(captured.slice(-12)) : this.chance.one(captured);
+  }
+}
+
+/** The newest secret of an app, even if the attacker cannot have it. */
+export const secretOf = ({ secrets }: Pick<KnownApp, "secrets">): string => secrets.at(-1)?.secret ?? "none";
+
+/** All fields of a new session except the appid. */
+export const newSession = ({ world, chance }: Pick<Attacker, "world" | "chance">, agent: number) => ({
+  timestamp: world.clock,
+  ranstr: chance.uuid(),
+  sbs: `customer_${chance.integer(1, 6)}`,
+  sbs_mc: "Customer made up",
+  ip: "198.18.0.1",
+  content: "Order made up is late.",
+  kefu_id: [agent],
+  fzr_uid: agent,
+});

@@ -1,0 +1,205 @@
+import type { NewSession } from "../../../../src/client/client.ts";
+import type { Chance } from "../../machine/chance.ts";
+import createSession from "../../operations/create-session.ts";
+import { MODELS } from "../../operations/index.ts";
+import type { Asker, Fields, OperationModel } from "../../operations/shared/model.ts";
+import type { KnownApp } from "../../world/company.ts";
+import { pause } from "../../world/day.ts";
+import type { World } from "../../world/world.ts";
+import { CallerClient } from "./caller-client.ts";
+
+/** The acts of a caller, by their weights. */
+export const CALLER_ACTS = {
+  create: 10,
+  again: 4,
+  unkeyed: 3,
+  add: 7,
+  addTwo: 2,
+  refused: 3,
+  repeated: 3,
+};
+
+/** A company's back end that opens sessions as the documentation says, with the project's client. */
+export class Caller {
+  readonly #world: World;
+  readonly #chance: Chance;
+  readonly #app: KnownApp;
+  readonly #client: CallerClient;
+  #orders = 0;
+  #sent = 0;
+  readonly #name: string;
+  /** Orders that may be sent again under the same key. */
+  readonly #keyedOrders: { key: string; session: NewSession }[] = [];
+  /** Calls of any operation that may be sent again under the same key. */
+  readonly #keyedCalls: { key: string; operation: OperationModel; fields: Fields }[] = [];
+
+  constructor(world: World, name: string, app: KnownApp) {
+    this.#world = world;
+    this.#name = name;
+    this.#chance = world.chance.fork();
+    this.#app = app;
+    this.#client = new CallerClient(world, this.#chance, app);
+  }
+
+  /** Acts until the world closes or the app is revoked. */
+  async work(): Promise<void> {
+    const world = this.#world;
+    const chance = this.#chance;
+    while (!world.closing) {
+      // A caller goes on for a while after its app is revoked, because it has not heard of it.
+      if (this.#app.revoked && chance.happens(0.1)) return;
+      await pause(world, chance, chance.happens(0.03) ? chance.between(10_000, 400_000) : chance.between(5, 1_500));
+      // A busy back end sometimes makes several calls at once.
+      await Promise.all(Array.from({ length: chance.happens(0.2) ? 3 : 1 }, () => this.#act()));
+    }
+  }
+
+  /** One act, which may fail. */
+  async #act(): Promise<void> {
+    const chance = this.#chance;
+    try {
+      const act = chance.weighted(CALLER_ACTS);
+      this.#world.count(`caller: ${act}`);
+      switch (act) {
+        case "create":
+          await this.#create(this.#newSession());
+          break;
+        case "again":
+          return await this.#again();
+        case "unkeyed":
+          await this.#create(this.#newSession(), false);
+          break;
+        case "add":
+          return await this.#add();
+        case "addTwo":
+          return await this.#addTwo();
+        case "refused": {
+          const operation = chance.one(MODELS);
+          const fields = chance.one(Object.values(operation.refusals)).ask(this.#asker());
+          return fields && (await this.#send(operation, fields));
+        }
+        case "repeated":
+          return await this.#repeat();
+      }
+    } catch (error) {
+      if (!this.#client.gaveUp(error) && (error as Error).message !== "the caller gave up") throw error;
+    }
+  }
+
+  /** Opens a session for this customer, which may fail. */
+  async open(sbs: string): Promise<void> {
+    const session = this.#newSession();
+    try {
+      await this.#create({ ...session, customer: { ...session.customer, id: sbs } });
+    } catch (error) {
+      if (!this.#client.gaveUp(error) && (error as Error).message !== "the caller gave up") throw error;
+    }
+  }
+
+  async #create(session: NewSession, idempotencyKey?: string | false): Promise<number> {
+    const controller = new AbortController();
+    if (this.#chance.happens(0.05)) {
+      this.#world.scheduler.after(this.#chance.between(1, 200), () =>
+        controller.abort(new Error("the caller gave up")),
+      );
+    }
+    const keyed = idempotencyKey !== undefined && { idempotencyKey };
+    const { chatId } = await this.#client.now().createSession(session, { ...keyed, signal: controller.signal });
+    this.#app.site.chatIds.push(chatId);
+    return chatId;
+  }
+
+  /** Sends an order under its own key, and often again; sometimes sends another order under a used key. */
+  async #again(): Promise<void> {
+    const chance = this.#chance;
+    const known =
+      this.#keyedOrders.length > 0 && chance.happens(0.6) ? chance.one(this.#keyedOrders.slice(-5)) : undefined;
+    // Other apps and other operations use the same keys, because a key belongs to one app and one operation.
+    const order = known ?? {
+      key: `order-${this.#name.slice(-1)}-${this.#keyedOrders.length}`,
+      session: this.#newSession(),
+    };
+    if (known === undefined) this.#keyedOrders.push(order);
+    const session = known !== undefined && chance.happens(0.1) ? this.#newSession() : order.session;
+    await this.#create(session, order.key);
+  }
+
+  async #add(): Promise<void> {
+    const { site } = this.#app;
+    const chance = this.#chance;
+    const chatId = this.#someChatId();
+    const agentIds = [...chance.some(site.agentIds, 0.4), ...(chance.happens(0.1) ? [777] : [])];
+    if (agentIds.length === 0) return;
+    const key = `order-${this.#name.slice(-1)}-${chance.integer(0, 20)}`;
+    const options = chance.happens(0.5) ? {} : { idempotencyKey: chance.happens(0.5) ? key : (false as const) };
+    await this.#client.now().addAgents({ chatId, agentIds }, options);
+  }
+
+  /** Two calls add agents to a new session in the same second, and one agent is in both. */
+  async #addTwo(): Promise<void> {
+    const [own = 0, both = 0, another = 0] = this.#app.site.agentIds;
+    const chatId = await this.#create({ ...this.#newSession(), agentIds: [own], responsibleAgentId: own });
+    const add = (agentIds: number[]) => this.#client.now().addAgents({ chatId, agentIds });
+    await Promise.all([add([both]), add([both, another])]);
+  }
+
+  #someChatId(): number {
+    const chance = this.#chance;
+    const others = this.#foreignChatIds();
+    const known = chance.happens(0.06) && others.length > 0 ? others : this.#app.site.chatIds.slice(-6);
+    return known.length === 0 || chance.happens(0.03) ? 77_000_000 : chance.one(known);
+  }
+
+  /** Calls any operation under a key, often again soon, and sometimes with another meaning. */
+  async #repeat(): Promise<void> {
+    const chance = this.#chance;
+    const known =
+      this.#keyedCalls.length > 0 && chance.happens(0.7) ? chance.one(this.#keyedCalls.slice(-4)) : undefined;
+    if (known !== undefined) {
+      const { operation, fields, key } = known;
+      return this.#send(operation, chance.happens(0.25) ? operation.ask(this.#asker()) : fields, key);
+    }
+    const operation = chance.one(MODELS);
+    const key = `order-again-${this.#keyedCalls.length}`;
+    const fields = operation.ask(this.#asker());
+    this.#keyedCalls.push({ operation, fields, key });
+    return this.#send(operation, fields, key);
+  }
+
+  #foreignChatIds(): number[] {
+    const { site } = this.#app;
+    return this.#world.company.sites.filter((each) => each !== site).flatMap(({ chatIds }) => chatIds);
+  }
+
+  #asker(): Asker {
+    const nextOrder = () => `${this.#name}-${++this.#orders}`;
+    return { chance: this.#chance, site: this.#app.site, foreignChatIds: this.#foreignChatIds(), nextOrder };
+  }
+
+  /** A new session in the field names of the client. */
+  #newSession(): NewSession {
+    const chance = this.#chance;
+    const { agentIds } = this.#app.site;
+    const asked = [...chance.some(agentIds, 0.3), chance.one(agentIds), ...(chance.happens(0.02) ? [777] : [])];
+    const { sbs, sbs_mc, ip, content, title, metadata } = createSession.ask(this.#asker()) as Record<string, string>;
+    return {
+      customer: { id: String(sbs), name: String(sbs_mc), ip: String(ip) },
+      content: String(content),
+      agentIds: asked,
+      responsibleAgentId: chance.one(asked),
+      ...(title !== undefined && { title }),
+      ...(chance.happens(0.5) && { sender: chance.one(["customer", "responsible_agent", "system"] as const) }),
+      ...(metadata !== undefined && { metadata: metadata as unknown as Record<string, string> }),
+    };
+  }
+
+  /** Sends fields once, as they are. The ranstr is new for its app; other apps may use the same one. */
+  async #send(operation: OperationModel, fields: Fields, key?: string): Promise<void> {
+    const ranstr = `${this.#name.slice(-1)}-${++this.#sent}`;
+    const options = key === undefined ? {} : { idempotencyKey: key };
+    const { envelope } = await this.#client
+      .now()
+      .send(operation.wireName as "create_gd", { ranstr, ...fields }, options);
+    if (envelope.code === 1) operation.learn?.(this.#app.site, envelope.data, fields);
+  }
+}

@@ -1,0 +1,50 @@
+import { createHmac } from "node:crypto";
+import type { Chance } from "../../machine/chance.ts";
+import type { Answer, Wire } from "../../world/call.ts";
+import type { KnownApp } from "../../world/company.ts";
+import type { World } from "../../world/world.ts";
+import { newSession } from "./attacker.ts";
+
+/** A signed request with these fields, for the path of an operation. */
+export function signed(operation: string, fields: object, secret: string, headers: Record<string, string> = {}): Wire {
+  const body = JSON.stringify(fields);
+  const signature = createHmac("sha256", secret).update(body).digest("hex");
+  return {
+    method: "POST",
+    path: `/openapi/chat/${operation}`,
+    headers: { "content-type": "application/json", "x-chat-signature": signature, ...headers },
+    body,
+  };
+}
+
+/** A person without the client, who opens sessions of an app whose secrets are known. */
+export class SimpleCaller {
+  readonly world: World;
+  readonly chance: Chance;
+  readonly #address: string;
+
+  constructor(world: World, chance: Chance) {
+    this.world = world;
+    this.chance = chance;
+    this.#address = `198.19.${chance.integer(0, 250)}.${chance.integer(1, 250)}`;
+  }
+
+  /** Fields of a new session. */
+  session({ appid, site }: KnownApp): object {
+    return { appid, ...newSession(this, this.chance.one(site.agentIds)) };
+  }
+
+  async send(wire: Wire, edge: string): Promise<Answer | undefined> {
+    const { world } = this;
+    if (world.closing) return undefined;
+    const headers = { ...wire.headers, "cf-connecting-ip": this.#address };
+    return world.send(world.newCall("attacker", { ...wire, headers }, edge));
+  }
+
+  /** Opens a session at each edge at once. @param fields in place of its own */
+  async sendEverywhere(app: KnownApp, secret: string | undefined, fields: object = {}): Promise<void> {
+    if (secret === undefined) return;
+    const wire = () => signed("create_gd", { ...this.session(app), ...fields }, secret);
+    await Promise.all(this.world.weather.edges.map((edge) => this.send(wire(), edge)));
+  }
+}

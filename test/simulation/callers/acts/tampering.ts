@@ -1,0 +1,110 @@
+import type { Chance } from "../../machine/chance.ts";
+import type { World } from "../../world/world.ts";
+import { type Attacker, newSession, secretOf } from "./attacker.ts";
+import { SimpleCaller, signed } from "./signed.ts";
+
+type Stored = Record<string, unknown>;
+
+/** Changes of an app's record in KV. `other` is another app's record, `old` an earlier record of the namespace. */
+const CHANGES: Record<
+  string,
+  (record: Stored, given: { other: Stored; old: Stored; world: World; chance: Chance }) => unknown
+> = {
+  "another app's": (_, { other }) => other,
+  "another app's, with this appid": (record, { other }) => ({ ...other, appid: record.appid }),
+  "another site": (record, { other }) => ({ ...record, siteId: other.siteId }),
+  "another home": (record, { world, chance }) => {
+    const home = chance.one([...world.cloud.homes.keys(), "nowhere", "nowhere"]);
+    return { ...record, home: worstHome(world) ?? home };
+  },
+  "an older one": (_, { old }) => old,
+  revoked: (record, { world }) => ({ ...record, revokedAt: world.clock }),
+  "not revoked": (record) => ({ ...record, revokedAt: null }),
+  "an overlap without end": (record) => ({ ...record, previousExpiresAt: 4_000_000_000 }),
+  "no overlap": (record) => ({ ...record, previousVersion: null, previousSecret: null, previousExpiresAt: null }),
+  "the previous secret as the current one": (record) => ({ ...record, secret: record.previousSecret ?? record.secret }),
+  "the old secret with the version of now": (record, { old }) => ({ ...record, secret: old.secret }),
+  "the old version": (record, { old }) => ({ ...record, version: old.version }),
+};
+
+/** The names of all changes. */
+export const TAMPERINGS = [...Object.keys(CHANGES), "truncated", "deleted"];
+
+/**
+ * The home that harms most when a record names it: one that answers nothing or is closed, but not the directory's,
+ * whose failure stops apps anyway.
+ */
+function worstHome({ cloud }: World): string | undefined {
+  const others = [...cloud.homes.values()].filter(({ name }) => name !== "main");
+  const { closedHomes } = cloud.settings;
+  return (others.find(({ state }) => state === "silent") ?? others.find(({ name }) => closedHomes.includes(name)))
+    ?.name;
+}
+
+/** An attacker writes into KV. Records that he deletes can be read again from D1. He adds nothing to NONCES. */
+export async function tampering(attacker: Attacker): Promise<void> {
+  const { world, chance } = attacker;
+  /** Every record that KV ever held, by appid. */
+  const known = new Map<string, Stored[]>();
+  const owner = new SimpleCaller(world, chance.fork());
+  while (!world.closing) {
+    await attacker.pause(500, 6_000);
+    remember(world, known);
+    const { oldSecrets } = world.company;
+    const rotated = oldSecrets.length > 0 && chance.happens(0.5) ? chance.one(oldSecrets.slice(-6)) : undefined;
+    const { appid } = rotated ?? world.company.anyApp(chance);
+    if (!known.has(appid)) continue;
+    tamperWith(attacker, appid, known);
+    const app = world.company.apps.find((each) => each.appid === appid && !each.revoked);
+    if (rotated === undefined && app !== undefined) await owner.sendEverywhere(app, secretOf(app));
+    if (rotated === undefined) continue;
+    // An attacker may have kept an ended secret, and now try it.
+    for (const edge of world.weather.edges) {
+      const fields = { appid, ...newSession(attacker, 10_411) };
+      await attacker.send(signed("create_gd", fields, rotated.secret), edge);
+    }
+  }
+}
+
+function remember({ company, cloud }: World, known: Map<string, Stored[]>): void {
+  for (const { appid } of company.apps) {
+    const stored = cloud.credentials.get(`app:${appid}`)?.value;
+    const records = known.get(appid) ?? [];
+    const record = stored === undefined ? undefined : read(stored);
+    if (record !== undefined && record.version !== records.at(-1)?.version) known.set(appid, [...records, record]);
+  }
+}
+
+/** Changes the record of an app, and drops it from most edges' and some isolates' caches. */
+function tamperWith({ world, chance }: Attacker, appid: string, known: Map<string, Stored[]>): void {
+  const { credentials, credentialCaches, isolates } = world.cloud;
+  const records = known.get(appid) as Stored[];
+  const key = `app:${appid}`;
+  const any = chance.one([...TAMPERINGS, "another home"]);
+  const kind = worstHome(world) === undefined ? any : "another home";
+  const record = records.at(-1) as Stored;
+  const old = chance.one(records);
+  const other = known.get(chance.one([...known.keys()]))?.at(-1) as Stored;
+  const changed = CHANGES[kind]?.(record, { other, old, world, chance });
+  world.count(`KV record tampered: ${kind}`);
+  world.say(() => [appid, `KV holds ${kind} for it: ${JSON.stringify(changed)}`]);
+  world.checker.tampered(appid);
+  if (kind === "deleted") credentials.delete(key);
+  else {
+    const value = kind === "truncated" ? JSON.stringify(record).slice(0, 60) : JSON.stringify(changed);
+    credentials.set(key, { value, expiresAt: Number.POSITIVE_INFINITY });
+  }
+  for (const cache of chance.some(credentialCaches, 0.8)) cache.forget(key);
+  if (world.weather.isolateLife === 0) return;
+  for (const isolate of chance.some(isolates, 0.3)) world.cloud.kill(isolate);
+}
+
+/** Parses a record of KV; undefined when it is damaged. */
+function read(text: string): Stored | undefined {
+  try {
+    const record = JSON.parse(text) as Stored;
+    return typeof record === "object" && record !== null && typeof record.version === "string" ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}

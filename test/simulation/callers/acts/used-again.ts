@@ -1,0 +1,66 @@
+import { modelAt } from "../../operations/index.ts";
+import type { Call } from "../../world/call.ts";
+import { pause, rest } from "../../world/day.ts";
+import type { World } from "../../world/world.ts";
+import { SimpleCaller, signed } from "./signed.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Uses Idempotency-Keys again when they have expired and are not pruned yet, and once more right after that. */
+export async function useOldKeys(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  const caller = new SimpleCaller(world, chance);
+  for (let day = 0; day < 2; day++) {
+    await pause(world, chance, chance.between(1_000, 15_000));
+    const apps = world.company.sitesAtWork.flatMap(({ apps: all }) => all.filter(({ revoked }) => !revoked));
+    const used = chance.some(apps, 0.7).map((app) => ({ app, key: `day-${chance.uuid()}` }));
+    const send = (fields = (each: (typeof used)[number]) => caller.session(each.app)) =>
+      Promise.all(
+        used.map(async (each) => {
+          const headers = { "idempotency-key": each.key };
+          const secret = each.app.secrets.at(-1)?.secret ?? "";
+          const wire = signed("create_gd", fields(each), secret, headers);
+          return caller.send(wire, chance.one(world.weather.edges));
+        }),
+      );
+    await send();
+    if (world.closing) return;
+    // The clocks of isolates differ by up to 16 s.
+    await rest(world, DAY_MS + chance.between(17_000, 60_000));
+    const again = used.map(({ app }) => caller.session(app));
+    const accepted = await send((each) => again[used.indexOf(each)] as object);
+    for (const each of accepted) if (each?.status === 200) world.count("moment: key used again after a day");
+    const freshly = { timestamp: world.clock, ranstr: chance.uuid() };
+    await send((each) => ({ ...again[used.indexOf(each)], ...freshly }));
+  }
+}
+
+/** Sends requests that a closed site has refused once more as soon as the site is open: their ranstr is not used up. */
+export function sendWhenOpen(world: World): void {
+  const chance = world.chance.fork();
+  const caller = new SimpleCaller(world, chance);
+  /** The last refused calls, by site. */
+  const refused = new Map<number, Call[]>();
+  const noteRefused = (call: Call) => {
+    if (!/site is closed/.test(call.answer?.headers.get("x-error-detail") ?? "")) return;
+    const [, appid] = /"appid":"([^"]*)"/.exec(call.wire.body) ?? [];
+    const { siteId = 0 } = world.company.apps.find((app) => app.appid === appid)?.site ?? {};
+    refused.set(siteId, [...(refused.get(siteId) ?? []), call].slice(-4));
+  };
+  world.moments.always((at) => {
+    if (at.kind === "answers" && modelAt(at.call.wire.path) !== undefined) noteRefused(at.call);
+    if (at.kind !== "commits" || world.closing) return;
+    for (const { table, before, after } of at.changes) {
+      if (table !== "home_sites" || before?.status !== "closed" || after?.status !== "open") continue;
+      for (const call of refused.get(Number(after.site_id)) ?? []) world.start(() => again(call));
+      refused.delete(Number(after.site_id));
+    }
+  });
+
+  async function again({ wire, edge }: Call): Promise<void> {
+    // An isolate may believe for a second that the site is closed.
+    await world.sleep(chance.between(900, 2_500));
+    const answer = await caller.send(wire, edge);
+    if (answer?.status === 200) world.count("moment: request of a closed site sent again");
+  }
+}

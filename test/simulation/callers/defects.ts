@@ -1,0 +1,227 @@
+import type { Defect } from "../defect.ts";
+
+const CLAIM = "src/store/home/claim.ts";
+const RUN = "src/signed/run-request.ts";
+const RESOLVE = "src/credentials/resolve-credentials.ts";
+const VERIFY = "src/signed/verify-caller.ts";
+const ROTATED = "src/store/home/rotated-secrets.ts";
+const CLIENT = "src/client/client.ts";
+
+/** A defect of one edit. */
+const one = (name: string, what: string, file: string, find: string, replace: string): Defect => ({
+  name,
+  what,
+  edits: [{ file, find, replace }],
+});
+
+const SIGNED: Defect[] = [
+  one(
+    "second-try-writes-again",
+    "The Worker's second try writes once more, and brings back what was erased meanwhile.",
+    CLAIM,
+    "sql`${mine(v)} AND ${nonces.attempt} = ${v.attempt}`",
+    "sql`${mine(v)}`",
+  ),
+  one(
+    "revoked-after-the-commit-is-401",
+    "A request that was accepted is answered 401 when its app is revoked before the second try.",
+    "src/operations/define-operation.ts",
+    "if (row.mine !== 1) return",
+    "if (row.mine !== 1 || row.gate === null) return",
+  ),
+  one(
+    "closed-site-burns-the-ranstr-here",
+    "An isolate takes a request that a closed site refused for a used one.",
+    "src/signed/decide.ts",
+    'if (kind !== "credentials_stale" && kind !== "site_closed") {',
+    'if (kind !== "credentials_stale") {',
+  ),
+  one(
+    "expired-key-row-keeps-its-place",
+    "A key that has expired and is not pruned is not remembered anew.",
+    CLAIM,
+    "          WHERE ${idempotencyKeys.expiresAt} <= ${v.now}`,",
+    "          WHERE ${v.now} < 0`,",
+  ),
+  one(
+    "fresh-owner-for-each-try",
+    "A second try takes the commit of the first one for a replay.",
+    "src/signed/decide.ts",
+    "const batch = (attempt: number) => operation.batch(db, request, asked, attempt);",
+    "const batch = (attempt: number) =>\n    operation.batch(db, { ...request, owner: request.owner + attempt }, asked, attempt);",
+  ),
+  {
+    name: "claim-without-owner",
+    what: "A replay takes the claim of the first request for its own.",
+    edits: [
+      { file: CLAIM, find: "${sameNonce(v)} AND ${nonces.owner} = ${v.owner}\n", replace: "${sameNonce(v)}\n" },
+      { file: CLAIM, find: "${nonces.owner} = ${v.owner} AS mine", replace: "1 AS mine" },
+    ],
+  },
+  one(
+    "gate-without-revocation",
+    "A revoked app is accepted until the caches forget it.",
+    CLAIM,
+    "  AND ${apps.revokedAt} IS NULL\n",
+    "\n",
+  ),
+  one(
+    "gate-without-status",
+    "A closed site is written to.",
+    CLAIM,
+    "WHERE ${appIsGood(v)} AND ${homeSites.status} = 'open')",
+    "WHERE ${appIsGood(v)})",
+  ),
+  one(
+    "key-of-any-operation",
+    "An Idempotency-Key of create_gd answers for add_kf.",
+    CLAIM,
+    "AND ${idempotencyKeys.operation} = ${literal(name)}\n",
+    "\n",
+  ),
+  one(
+    "nonces-forgotten-early",
+    "A ranstr is remembered for eleven minutes.",
+    "src/signed/kv-nonces.ts",
+    "= 2 * MAX_TOLERANCE_SECONDS + 60;",
+    "= 660;",
+  ),
+  one(
+    "same-second-agent-is-not-named",
+    "An agent who joined in the same second by another call is not named as left out.",
+    "src/operations/add-agents.ts",
+    "WHEN ${participants.addedAt} = ${v.now} AND ${wasAcceptedBefore(v)} THEN NULL",
+    "WHEN ${participants.addedAt} = ${v.now} AND (1 OR ${wasAcceptedBefore(v)}) THEN NULL",
+  ),
+  one(
+    "answer-before-the-commit-is-known",
+    "A batch whose answers were lost is answered as a refusal.",
+    "src/store/run-batch.ts",
+    '  new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });',
+    '  new ServiceError("invalid_parameters", { reason: "d1_unavailable", cause, tell: true, detail: "x" });',
+  ),
+  one(
+    "ranstr-put-is-forgotten",
+    "The put of a used ranstr into NONCES is not registered with waitUntil, so it ends with the answer.",
+    RUN,
+    "waitUntil(rememberNonce",
+    "((_: unknown) => {})(rememberNonce",
+  ),
+];
+
+const ATTACKS: Defect[] = [
+  one(
+    "replays-count",
+    "A replay counts for the limit of its app.",
+    RUN,
+    "  if (!unused.ok) return unused;",
+    "  if (!unused.ok) waitUntil(limits.count(config.appLimit, appid, EXCEEDED_SECONDS));\n  if (!unused.ok) return unused;",
+  ),
+  one(
+    "nonce-memory-without-appid",
+    "An isolate remembers a ranstr for all apps.",
+    "src/signed/nonce-memory.ts",
+    "const name = (appid: string, ranstr: string) => `${appid}\\0${ranstr}`;",
+    "const name = (_appid: string, ranstr: string) => ranstr;",
+  ),
+  one(
+    "burn-before-verify",
+    "A forgery uses up the ranstr in the isolate.",
+    RUN,
+    "  if (!verified.ok) return verified;",
+    "  if (!verified.ok) tools.nonces.add(appid, String(fields.value.ranstr), now + 900);\n  if (!verified.ok) return verified;",
+  ),
+  one(
+    "failures-charged-first",
+    "An address over its limit is refused before its signature is verified.",
+    VERIFY,
+    "  const since = runtime.elapsed();\n",
+    '  const since = runtime.elapsed();\n  if (limits.isExceeded(failureKey("signed", client))) return tooManyFailures();\n',
+  ),
+  one(
+    "confirm-skipped",
+    "A refusal before the batch tells a revoked app more than a wrong signature would be told.",
+    VERIFY,
+    '  if (caller.source === "d1") return ok(null);',
+    "  if (caller.source !== undefined) return ok(null);",
+  ),
+];
+
+const CLIENTS: Defect[] = [
+  one(
+    "client-new-key-for-each-try",
+    "The client draws another Idempotency-Key for each try.",
+    CLIENT,
+    "const attempt = { operation, fields, names, key, signal, limits };",
+    "const attempt = { operation, fields, names, key: key && crypto.randomUUID(), signal, limits };",
+  ),
+  one(
+    "client-retries-without-key",
+    "The client repeats a call without a key after a lost answer.",
+    CLIENT,
+    "return keyed && (failure.code",
+    "return (keyed || true) && (failure.code",
+  ),
+];
+
+const CREDENTIALS: Defect[] = [
+  one(
+    "forger-blocks-the-app-for-all-addresses",
+    "After a forgery the isolate reads no newer record of the app for 5 s, for any address.",
+    RESOLVE,
+    "this.#once(`${appid} ${question.client}`,",
+    "this.#once(`${appid} ${question.client.slice(0, 0)}`,",
+  ),
+  one(
+    "cached-revocation-is-final",
+    "A cached record that says revoked is believed.",
+    VERIFY,
+    '(result.reason === "signature_mismatch" || result.reason === "app_revoked")',
+    'result.reason === "signature_mismatch"',
+  ),
+  one(
+    "old-records-kept",
+    "When the gate refuses an old record, no newer one is read.",
+    "src/signed/decide.ts",
+    '  if (outcome.kind !== "credentials_stale") return ok(outcome);\n',
+    "  if (outcome.kind !== undefined) return ok(outcome);\n",
+  ),
+  one(
+    "rotation-compares-one-version",
+    "A rotation does not see that the overlap was ended, and ends the only secret in use.",
+    ROTATED,
+    "sql`${previousVersion} IS ${before.previousVersion}`",
+    "sql`(1 OR ${previousVersion} IS ${before.previousVersion})`",
+  ),
+  one(
+    "reseal-brings-back-an-ended-secret",
+    "Re-sealing writes the secret of an overlap back that was ended since it was read.",
+    "src/store/home/seals.ts",
+    "sql`${table.previousSecret} IS ${part(6)}`",
+    "sql`(1 OR ${table.previousSecret} IS ${part(6)})`",
+  ),
+  one(
+    "end-overlap-keeps-seal",
+    "The end of an overlap leaves the sealed secret in the row.",
+    ROTATED,
+    "{ previousVersion: null, previousSecret: null, previousExpiresAt: null } as const",
+    "{ previousVersion: null, previousExpiresAt: null } as const",
+  ),
+  one(
+    "end-overlap-not-published",
+    "The end of an overlap does not reach KV.",
+    "src/services/app-secrets.ts",
+    "publishApp(ctx, { ...now, home });",
+    "",
+  ),
+  one(
+    "released-without-a-fence",
+    "Releasing an appid stops no call that is issuing it.",
+    "src/store/home/apps.ts",
+    ".set({ revision: sql`${homeSites.revision} + 1` })",
+    ".set({ revision: sql`${homeSites.revision} + 0` })",
+  ),
+];
+
+/** Defects of signed calls, of the protection against attackers, of the client, and of credentials and caches. */
+export const CALLER_DEFECTS: Defect[] = [...SIGNED, ...ATTACKS, ...CLIENTS, ...CREDENTIALS];

@@ -1,0 +1,52 @@
+import type { Violate } from "../../checker/violate.ts";
+import type { Row, Change as StoredChange } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+
+const nameOf = (appid: unknown, version: unknown, { isRevoked, isAlone }: { isRevoked: boolean; isAlone: boolean }) =>
+  `${appid} with ${version}${isRevoked ? ", revoked" : ""}${isAlone ? ", without a previous secret" : ""}`;
+
+/** Checks that KV receives the new record of each app that a call has changed. */
+export class AppRecords {
+  /** Whether this seed's KV keeps everything that is put. */
+  isKept = false;
+  readonly #violate: Violate;
+  /** What KV has received. */
+  readonly #put = new Set<string>();
+  /** What KV must receive of each call, while work of the call is in flight. */
+  readonly #changed = new Map<Call, string>();
+
+  constructor(violate: Violate) {
+    this.#violate = violate;
+  }
+
+  /** A row was changed. A copy of the database must not hold a secret that was ended. */
+  changes({ table, after }: StoredChange): void {
+    if ((table !== "apps" && table !== "webhooks") || after === null) return;
+    if ((after.previous_version == null) === (after.previous_secret == null)) return;
+    const name = String(after.appid ?? after.id);
+    this.#violate("no row holds an ended secret", `${name}: ${JSON.stringify(after)}`, [name]);
+  }
+
+  /** A call that changed an app was answered: its record must reach KV. */
+  expect(call: Call, { appid, version, revoked_at, previous_version }: Row): void {
+    const state = { isRevoked: revoked_at !== null, isAlone: previous_version === null };
+    this.#changed.set(call, nameOf(appid, version, state));
+  }
+
+  /** All work of the call has ended. */
+  isOver(call: Call): void {
+    const changed = this.#changed.get(call);
+    if (!this.#changed.delete(call) || !("CREDENTIALS" in (call.isolate?.env ?? {}))) return;
+    const isPut = call.trips.some(({ to }) => to === "CREDENTIALS put");
+    if (isPut && (!this.isKept || this.#put.has(String(changed)))) return;
+    this.#violate("KV receives the record of each changed app", `${call.name}: ${changed}`, [call.name]);
+  }
+
+  /** KV received a record of an app. */
+  put(text: string): void {
+    const { appid, version, previousVersion, revokedAt } = JSON.parse(text) as Record<string, unknown>;
+    for (const isAlone of previousVersion === null ? [true, false] : [false]) {
+      this.#put.add(nameOf(appid, version, { isRevoked: revokedAt !== null, isAlone }));
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { createHmac } from "node:crypto";
+import { modelAt } from "../../operations/index.ts";
+import type { OperationModel } from "../../operations/shared/model.ts";
+import type { Wire } from "../../world/call.ts";
+
+/** The content of a signed call. All calls here have the right form: tests of the fields say what becomes of others. */
+export interface Reading {
+  operation: OperationModel;
+  appid: string;
+  timestamp: number;
+  ranstr: string;
+  asked: object;
+  /** Two requests with one Idempotency-Key count as the same if their fingerprints are equal. */
+  fingerprint: string;
+  key: string | null;
+  signature: string;
+}
+
+export function read({ path, headers, body }: Wire): Reading {
+  const operation = modelAt(path);
+  if (operation === undefined) throw new Error(`no operation has the path ${path}`);
+  const fields = JSON.parse(body) as { appid: string; timestamp: number; ranstr: string };
+  const { appid, timestamp, ranstr } = fields;
+  const asked = operation.read(fields as never);
+  return {
+    operation,
+    appid,
+    timestamp,
+    ranstr,
+    asked,
+    // docs/retrying.md, "When two requests mean the same".
+    fingerprint: JSON.stringify(asked),
+    key: headers["idempotency-key"] ?? null,
+    signature: headers["x-chat-signature"] ?? "",
+  };
+}
+
+/** Section 5: HMAC-SHA256 of the body as sent, in hex, upper or lower case. */
+export const isSignedWith = (secret: string, body: string, signature: string): boolean =>
+  createHmac("sha256", secret).update(body).digest("hex") === signature.toLowerCase();

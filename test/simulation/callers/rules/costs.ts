@@ -1,0 +1,66 @@
+import type { Violate } from "../../checker/violate.ts";
+import type { Call, Trip } from "../../world/call.ts";
+
+/** How long an isolate certainly keeps an app's credentials: 300 s, minus one second for the call that reads them. */
+const CACHED_MS = 299_000;
+/** The most milliseconds that a call is in flight. */
+const CALL_MS = 10_000;
+
+/** What isolates know of apps: docs/architecture.md, "Why it is fast, and why that harms nothing". */
+export class Costs {
+  readonly #violate: Violate;
+  /** How often an app's row was written. A row that was written only once is the same in all caches. */
+  readonly #writes = new Map<string, number>();
+  /**
+   * The time of an isolate's last read of an app's credentials, by isolate and app: it is not earlier than `from`, and
+   * has ended at `done`.
+   */
+  readonly #loads = new Map<string, { from: number; done: number }>();
+
+  constructor(violate: Violate) {
+    this.#violate = violate;
+  }
+
+  changed(appid: string): void {
+    this.#writes.set(appid, (this.#writes.get(appid) ?? 0) + 1);
+  }
+
+  /** From here on, all caches may be outdated: of one app, or of all apps. */
+  outdate(appid?: string): void {
+    for (const each of appid === undefined ? this.#writes.keys() : [appid]) this.changed(each);
+  }
+
+  /** Whether the isolate had the app's one and only record in its cache during the whole call. */
+  isWarm({ isolate, arrivedAt, answeredAt }: Call, appid: string): boolean {
+    const load = this.#loads.get(`${isolate?.name} ${appid}`);
+    if (load === undefined || this.#writes.get(appid) !== 1) return false;
+    return (arrivedAt as number) > load.done && (answeredAt as number) < load.from + CACHED_MS;
+  }
+
+  /** A call was answered with its result, and has used up its ranstr. */
+  done(call: Call, appid: string): void {
+    const asked = call.trips.filter(isDatabase);
+    if (call.faults.length === 0 && this.isWarm(call, appid) && asked.length !== 1) {
+      this.#violate(
+        "a request of an app that the isolate knows costs one trip to D1",
+        `${call.name} made ${asked.length}: ${asked.map(({ to }) => to).join(", ")}`,
+        [call.name, appid],
+      );
+    }
+    this.#noteLoad(call, appid);
+  }
+
+  #noteLoad(call: Call, appid: string): void {
+    const isCold = call.trips.some((trip) => trip.to === "CREDENTIALS get" || (isDatabase(trip) && !isBatch(trip)));
+    if (!isCold) return;
+    const key = `${call.isolate?.name} ${appid}`;
+    // A call that arrived earlier and was still in flight may have read the credentials for this one.
+    const from = (call.arrivedAt as number) - CALL_MS;
+    const known = this.#loads.get(key);
+    if (known !== undefined && from < known.from + CACHED_MS + CALL_MS) return;
+    this.#loads.set(key, { from, done: call.answeredAt as number });
+  }
+}
+
+const isDatabase = ({ to }: Trip): boolean => !/^(NONCES|CREDENTIALS|EVENTS|JOURNAL) /.test(to);
+const isBatch = ({ to }: Trip): boolean => to.endsWith(" batch");

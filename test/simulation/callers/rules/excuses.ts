@@ -1,0 +1,204 @@
+import { hasEnded, type Model } from "../../checker/model.ts";
+import { NEGATIVE_CACHE_MS, WHOLE_LIMIT_MS } from "../../erasure/rules/periods.ts";
+import type { Answer, Call } from "../../world/call.ts";
+import { TRANSIENT_FAULT } from "../../world/cloud/database-link.ts";
+import { LIMITS } from "../../world/cloud/settings.ts";
+import { formMismatch, LIMITED, mismatch, NO_ANSWER } from "./answers.ts";
+import type { Costs } from "./costs.ts";
+import type { AppLimits, ClientLimit } from "./limits.ts";
+import { wasOnceInForce } from "./signatures.ts";
+import type { WatchedCall } from "./watched-call.ts";
+
+/** How often an isolate asks D1 whether a caller that it refuses is still valid. */
+const CONFIRM_EVERY_MS = 1_000;
+const CONFIRMS_PER_SECOND = 10;
+/** Refusals that an isolate decides before the batch, so D1 has not confirmed the app for them. */
+const TOLD_BEFORE_THE_BATCH = ["stale", "site_closed"] as const;
+
+/** Answers that no verdict explains and that the contract allows all the same. */
+export class Excuses {
+  readonly #model: Model;
+  readonly #calls: ReadonlyMap<Call, WatchedCall>;
+  readonly #rules: { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit };
+  /** When an isolate last answered that a signature failed, by isolate, app and address. */
+  readonly #unsigned = new Map<string, number>();
+  /** Apps whose record in KV was tampered with. */
+  readonly #tampered = new Set<string>();
+
+  /** @param calls every signed call so far */
+  constructor(
+    model: Model,
+    calls: ReadonlyMap<Call, WatchedCall>,
+    rules: { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit },
+  ) {
+    this.#model = model;
+    this.#calls = calls;
+    this.#rules = rules;
+  }
+
+  /** A call was answered that its signature failed, or that its address failed too often. */
+  noteUnsigned({ call, reading }: WatchedCall): void {
+    this.#unsigned.set(`${call.isolate?.name} ${reading.appid} ${call.client}`, call.answeredAt as number);
+  }
+
+  /** An attacker has written an app's record into KV. */
+  noteTampered(appid: string): void {
+    this.#tampered.add(appid);
+  }
+
+  allow(watched: WatchedCall, answer: Answer): boolean {
+    const { call, committed } = watched;
+    if (formMismatch(call, answer, NO_ANSWER) === undefined) {
+      const isBorne = isBearable(call) || this.#failedElsewhere(watched);
+      if (!isBorne || this.#waitsForOthers(watched)) return true;
+      return this.#isMisled(watched) || this.#isToldUnconfirmed(watched, answer);
+    }
+    if (committed !== undefined)
+      return this.#hasLostSite(watched) && mismatch(call, answer, { kind: "unsigned" }) === undefined;
+    if (formMismatch(call, answer, LIMITED) === undefined) return this.#isLimited(watched);
+    if (this.#isToldUnconfirmed(watched, answer)) return true;
+    if (mismatch(call, answer, { kind: "unsigned" }) !== undefined) return false;
+    // If the cached record was new enough all the time, an earlier failure explains nothing.
+    const { appid } = watched.reading;
+    return this.#isHidden(watched) || (this.#failedBefore(watched) && !this.#rules.costs.isWarm(call, appid));
+  }
+
+  /** The site has ended since the call committed, and a fault has hidden that from it: its next try is that of an unknown app. */
+  #hasLostSite({ call, reading }: WatchedCall): boolean {
+    const siteId = this.#model.routes.get(reading.appid);
+    return call.faults.length > 0 && siteId !== undefined && hasEnded(this.#model.directory.get(siteId));
+  }
+
+  /** Calls of one app in one isolate share look-ups and the replay check, so a fault of one call may delay another one. */
+  #waitsForOthers(watched: WatchedCall): boolean {
+    const { arrivedAt = 0 } = watched.call;
+    return this.#othersOfApp(watched).some((other) => {
+      const { call } = other;
+      // A call that waits for one that was cut off gives up when that one's time is over.
+      const ended = (call.arrivedAt ?? 0) + WHOLE_LIMIT_MS;
+      const isBorne = this.#failedElsewhere(other);
+      return call.faults.length > 0 && !isBorne && (call.answeredAt ?? ended) >= arrivedAt;
+    });
+  }
+
+  /**
+   * docs/threat-model.md, "Write access to KV": a record that names a silent home must not stop an app whose own home
+   * answers. True when all faults were at homes that are neither the app's own nor the directory's.
+   */
+  #failedElsewhere({ call, reading }: WatchedCall): boolean {
+    const { appid } = reading;
+    if (!this.#tampered.has(appid)) return false;
+    const own = this.#model.homeOf(appid);
+    const failed = call.faults.map((fault) => fault.split(":")[0]);
+    return (
+      own !== undefined &&
+      failed.every((home) => home !== own && home !== "main" && this.#model.homes.has(String(home)))
+    );
+  }
+
+  /**
+   * docs/threat-model.md, "Write access to KV". A record that names `main` while `main` is closed gets the app refused.
+   * A record that names another closed home is believed unless the directory says otherwise. A record that names an
+   * unknown home may get one such answer for a revoked app, before its isolate knows of the revocation. An app that is
+   * issued again after a restore is found 5 s late by a client whose isolate has it in its negative cache.
+   */
+  #isMisled(watched: WatchedCall): boolean {
+    const { call, reading, possible } = watched;
+    const { appid } = reading;
+    if (!this.#tampered.has(appid)) return false;
+    // Without a route, only KV says where the app is.
+    if (this.#model.homeOf(appid) === undefined) return true;
+    const { closedHomes } = call.settings;
+    const isAsked = call.faults.length === 0;
+    if (closedHomes.includes("main") || (closedHomes.length > 0 && !isAsked)) return true;
+    if (this.#wasSoughtInVain(watched)) return true;
+    const kinds = [...possible.values()].map(({ kind }) => kind);
+    const isUnsigned = kinds.some((kind) => kind === "unsigned" || kind === "seal_unknown");
+    const isNoMore = kinds.every((kind) => kind === "unsigned" || kind === "seal_unknown" || kind === "used");
+    return isUnsigned && isNoMore && wasOnceInForce(this.#model, watched);
+  }
+
+  /**
+   * docs/threat-model.md, "Write access to KV": a record that names another home hides that the app's own home is
+   * closed, and then the signature is verified.
+   */
+  #isHidden({ reading, possible }: WatchedCall): boolean {
+    return this.#tampered.has(reading.appid) && [...possible.values()].some(({ kind }) => kind === "home_closed");
+  }
+
+  /**
+   * docs/operating.md, "Limits": a 429 follows from calls of the app, its site or its address. A header names the
+   * exceeded limit.
+   */
+  #isLimited(watched: WatchedCall): boolean {
+    const { call, reading, possible } = watched;
+    const { costs, appLimits, clientLimit } = this.#rules;
+    const { appid } = reading;
+    const period = Number(call.answer?.headers.get("retry-after"));
+    if (period === LIMITS.APP_LIMIT.period) {
+      return appLimits.explains(call, appid, this.#model.siteOf(appid));
+    }
+    if (period !== LIMITS.CLIENT_LIMIT.period) return false;
+    const isUnsigned = [...possible.values()].some(({ kind }) => kind === "unsigned");
+    const mayBeUnsigned = isUnsigned || this.#isHidden(watched) || this.#failedBefore(watched);
+    return clientLimit.explains(call, { mayBeUnsigned, isKnown: costs.isWarm(call, appid) });
+  }
+
+  /**
+   * docs/decisions.md, "unknown or revoked appid". An isolate that has not heard of a revocation asks D1 before its
+   * refusal tells more: once a second for one signature, ten times for an app. Without an answer of D1 the refusal does
+   * tell more.
+   */
+  #isToldUnconfirmed(watched: WatchedCall, answer: Answer): boolean {
+    const { call, reading } = watched;
+    if (TOLD_BEFORE_THE_BATCH.every((kind) => mismatch(call, answer, { kind }) !== undefined)) return false;
+    if (!wasOnceInForce(this.#model, watched)) return false;
+    // A tampered record can send a call to a home that does not exist, where D1 cannot be asked.
+    if (call.faults.length > 0 || this.#tampered.has(reading.appid)) return true;
+    const before = this.#othersOfApp(watched).filter(
+      (other) => (call.arrivedAt ?? 0) - (other.call.answeredAt ?? Number.POSITIVE_INFINITY) < CONFIRM_EVERY_MS,
+    );
+    const signatures = new Set(before.map((other) => other.reading.signature.toLowerCase()));
+    return signatures.has(reading.signature.toLowerCase()) || signatures.size >= CONFIRMS_PER_SECOND;
+  }
+
+  /**
+   * docs/architecture.md, "Caches may be wrong": after a fresh look-up found nothing new, the isolate makes no further
+   * one for that appid and that address for 5 s.
+   */
+  #failedBefore({ call, reading }: WatchedCall): boolean {
+    const failed = this.#unsigned.get(`${call.isolate?.name} ${reading.appid} ${call.client}`);
+    return failed !== undefined && failed >= (call.arrivedAt ?? 0) - NEGATIVE_CACHE_MS;
+  }
+
+  /**
+   * Whether the isolate asked the directory for the app within the last 5 s, for the same client, and got no usable
+   * answer.
+   */
+  #wasSoughtInVain(watched: WatchedCall): boolean {
+    const { call } = watched;
+    return this.#othersOfApp(watched).some(({ call: other }) => {
+      if (other.client !== call.client || other.answer === undefined || other.answeredAt === undefined) return false;
+      const since = (call.arrivedAt ?? 0) - other.answeredAt;
+      const hasAsked = other.trips.some(({ to }) => to.startsWith("main "));
+      return hasAsked && since < NEGATIVE_CACHE_MS && formMismatch(other, other.answer, NO_ANSWER) === undefined;
+    });
+  }
+
+  /** Other calls of the same app that the same isolate has served or is serving. */
+  #othersOfApp({ call, reading }: WatchedCall): WatchedCall[] {
+    const others: WatchedCall[] = [];
+    for (const each of call.isolate?.calls ?? []) {
+      const other = each === call ? undefined : this.#calls.get(each);
+      if (other !== undefined && other.reading.appid === reading.appid) others.push(other);
+    }
+    return others;
+  }
+}
+
+/**
+ * docs/architecture.md, "Time is bounded": whether the Worker should have overcome the faults of a call. It retries
+ * after an error that D1 calls transient, and after 3 s without an answer.
+ */
+const isBearable = ({ faults: [fault, another] }: Call): boolean =>
+  fault === undefined || (another === undefined && (fault === TRANSIENT_FAULT || / in silence$/.test(fault)));

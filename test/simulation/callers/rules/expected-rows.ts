@@ -1,0 +1,70 @@
+import { isDeepStrictEqual } from "node:util";
+import type { App, HomeModel } from "../../checker/home-model.ts";
+import { eventRows } from "../../deliveries/rules/expected-event.ts";
+import { KEY_SECONDS, NONCE_SECONDS } from "../../erasure/rules/periods.ts";
+import type { ExpectedRow } from "../../operations/shared/model.ts";
+import type { Change, Row } from "../../platform/database.ts";
+import type { SignedCall } from "./signatures.ts";
+import type { Writing } from "./verdicts.ts";
+
+/** All rows that a request with this verdict writes. The event holds what is stored, as `changes` have it. */
+export function expectedRows(
+  home: HomeModel,
+  app: App,
+  { call, reading }: SignedCall,
+  verdict: Writing,
+  changes: readonly Change[],
+): ExpectedRow[] {
+  const { clock } = call;
+  const { siteId: site_id, appid } = app;
+  const { operation, asked, ranstr, key } = reading;
+  const session_id = verdict.kind === "refused" ? null : verdict.sessionId;
+  const rows: ExpectedRow[] = [
+    {
+      table: "nonces",
+      after: {
+        site_id,
+        appid,
+        ranstr,
+        expires_at: clock + NONCE_SECONDS,
+        session_id,
+        operation: operation.name,
+      },
+    },
+  ];
+  if (verdict.kind !== "accepted") return rows;
+  const moment = { home, app, clock };
+  rows.push(...operation.rows(moment, asked, verdict));
+  const written = changes.flatMap(({ table, after }) => (after === null ? [] : [{ table, after }]));
+  const data = { appid, ...operation.event.data(moment, asked, written) };
+  const { type } = operation.event;
+  rows.push(...eventRows(home, { siteId: site_id, sessionId: verdict.sessionId, clock, type, data }));
+  if (key !== null) {
+    const after = { site_id, appid, operation: operation.name, key, session_id, expires_at: clock + KEY_SECONDS };
+    rows.push({ table: "idempotency_keys", after });
+  }
+  return rows;
+}
+
+/** How the written rows differ from the expected ones; undefined when they do not. */
+export function difference(changes: readonly Change[], expected: readonly ExpectedRow[]): string | undefined {
+  const missing = [...expected];
+  for (const change of changes) {
+    const fits = missing.findIndex(({ table, after, json }) => {
+      const isInserted = table !== "events" && table !== "deliveries" ? true : change.before === null;
+      return table === change.table && isInserted && includes(change.after, after) && says(change.after, json);
+    });
+    if (fits < 0) {
+      const near = missing.find(({ table }) => table === change.table);
+      return `wrote ${JSON.stringify(change)}${near === undefined ? "" : `, expected ${JSON.stringify(near)}`}`;
+    }
+    missing.splice(fits, 1);
+  }
+  return missing.length === 0 ? undefined : `did not write ${JSON.stringify(missing[0])}`;
+}
+
+const includes = (row: Row | null, part: Row): boolean =>
+  row !== null && Object.entries(part).every(([column, value]) => row[column] === value);
+
+const says = (row: Row | null, json: object | undefined): boolean =>
+  json === undefined || isDeepStrictEqual(JSON.parse(String(row?.data)), json);

@@ -1,0 +1,110 @@
+import type { Call } from "../../world/call.ts";
+import { LIMITS } from "../../world/cloud/settings.ts";
+
+/**
+ * Whose calls explain a 429: docs/operating.md, "Limits". Nobody else's calls do, however often they are sent. Tests of
+ * the limits say when a call must be refused.
+ */
+
+/** Milliseconds within which a limit answers. An isolate learns the count by as much later. */
+const LIMITER_MS = 1;
+/** Milliseconds for which an isolate refuses an app or a site, and an address, after its limit was exceeded. */
+const APP_REFUSED_MS = 1_000;
+const CLIENT_REFUSED_MS = 60_000;
+const PERIOD_MS = LIMITS.CLIENT_LIMIT.period * 1000;
+
+/** Whether the limits are bound in a call's deployment. */
+const areLimitsBound = ({ isolate }: Call): boolean => isolate !== undefined && "APP_LIMIT" in isolate.env;
+
+/** The limits of an app and its site: only their own calls count, and each ranstr once. */
+export class AppLimits {
+  /** How many own calls of a key there were in the last window of a location. */
+  readonly #counters = new Map<string, { window: number; own: number }>();
+  /** When an isolate learnt that own calls exceeded a limit, in milliseconds. */
+  readonly #exceeded = new Map<string, number>();
+  readonly #charged = new Set<string>();
+
+  /** A request of an app has used up its ranstr. */
+  charge(call: Call, own: { appid: string; siteId: number | undefined; ranstr: string; timestamp: number }): void {
+    // With a new timestamp, a ranstr that is forgotten is good again.
+    const once = `${call.edge} ${own.appid} ${own.ranstr} ${own.timestamp}`;
+    const isOwn = !this.#charged.has(once);
+    this.#charged.add(once);
+    this.#count(call, `app ${own.appid}`, LIMITS.APP_LIMIT, isOwn);
+    this.#count(call, `site ${own.siteId}`, LIMITS.SITE_LIMIT, isOwn);
+  }
+
+  /** Whether the calls of an app or its site explain a 429. */
+  explains(call: Call, appid: string, siteId: number | undefined): boolean {
+    const since = (call.arrivedAt as number) - APP_REFUSED_MS - LIMITER_MS;
+    const names = [`app ${appid}`, `site ${siteId}`];
+    return (
+      areLimitsBound(call) &&
+      names.some((name) => (this.#exceeded.get(`${call.isolate?.name} ${name}`) ?? Number.NEGATIVE_INFINITY) >= since)
+    );
+  }
+
+  #count(call: Call, name: string, { limit, period }: { limit: number; period: number }, isOwn: boolean): void {
+    const now = call.answeredAt as number;
+    const key = `${call.edge} ${name}`;
+    const window = Math.floor(now / (period * 1000));
+    const known = this.#counters.get(key);
+    const counter = known?.window === window ? known : { window, own: 0 };
+    this.#counters.set(key, counter);
+    if (isOwn) counter.own++;
+    if (counter.own > limit) this.#exceeded.set(`${call.isolate?.name} ${name}`, now);
+  }
+}
+
+/** The limit of an address: only calls from there that fail, and may still fail, count. */
+export class ClientLimit {
+  /** Calls by edge and client, in the order of their arrival. */
+  readonly #calls = new Map<string, Call[]>();
+  /** For each call that failed, or may still fail: whether no app has its appid. */
+  readonly #failures = new Map<Call, boolean>();
+
+  arrives(call: Call, isUnknown: boolean): void {
+    const key = `${call.edge} ${call.client}`;
+    const calls = this.#calls.get(key);
+    if (calls === undefined) this.#calls.set(key, [call]);
+    else calls.push(call);
+    this.#failures.set(call, isUnknown);
+  }
+
+  /** The signature of a call verified. */
+  succeeds(call: Call): void {
+    this.#failures.delete(call);
+  }
+
+  /** Its signature did not verify, or its appid is unknown. */
+  fails(call: Call, isUnknown: boolean): void {
+    this.#failures.set(call, isUnknown);
+  }
+
+  /** Whether failures at its address explain that a call is refused with 429. */
+  explains(call: Call, { mayBeUnsigned, isKnown }: { mayBeUnsigned: boolean; isKnown: boolean }): boolean {
+    if (!areLimitsBound(call)) return false;
+    const now = call.answeredAt as number;
+    const { limit } = LIMITS.CLIENT_LIMIT;
+    // A limit that does not answer was asked long before the call's answer, perhaps in the window before.
+    const asked = call.limiterFailed ? (call.arrivedAt as number) : now;
+    const from = Math.floor((asked - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
+    if (mayBeUnsigned && this.#count(call, from, now, false) > limit) return true;
+    if (isKnown) return false;
+    const first = Math.floor(((call.arrivedAt as number) - CLIENT_REFUSED_MS - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
+    for (let start = first; start <= now; start += PERIOD_MS) {
+      if (this.#count(call, start - LIMITER_MS, start + PERIOD_MS, true) > limit) return true;
+    }
+    return false;
+  }
+
+  /** How many calls of a client at this location failed, or may still fail, the call itself included. */
+  #count(call: Call, from: number, to: number, onlyUnknown: boolean): number {
+    const calls = this.#calls.get(`${call.edge} ${call.client}`) ?? [];
+    return calls.filter((other) => {
+      const isUnknown = this.#failures.get(other);
+      if (isUnknown === undefined || (onlyUnknown && !isUnknown) || (other.arrivedAt as number) > to) return false;
+      return (other.answeredAt ?? Number.POSITIVE_INFINITY) >= from;
+    }).length;
+  }
+}

@@ -1,0 +1,160 @@
+import { type Model, usedName } from "../../checker/model.ts";
+import type { Violate } from "../../checker/violate.ts";
+import { WHOLE_LIMIT_MS } from "../../erasure/rules/periods.ts";
+import type { Scheduler } from "../../machine/scheduler.ts";
+import { openedBy } from "../../operations/shared/model.ts";
+import type { Change } from "../../platform/database.ts";
+import type { Answer, Call } from "../../world/call.ts";
+import { LIMITS } from "../../world/cloud/settings.ts";
+import { formMismatch, ignoredIn, LIMITED, mismatch, NO_ANSWER } from "./answers.ts";
+import { read } from "./contract.ts";
+import { Costs } from "./costs.ts";
+import { Excuses } from "./excuses.ts";
+import { AppLimits, ClientLimit } from "./limits.ts";
+import { Orders } from "./orders.ts";
+import { checkWritten } from "./signed-writes.ts";
+import { isWriting, type Verdict, verdictsOf } from "./verdicts.ts";
+import { aboutOf, type WatchedCall } from "./watched-call.ts";
+
+/** Checks the writes and the answers of signed calls against the contract's verdicts. */
+export class SignedCalls {
+  readonly costs: Costs;
+  readonly excuses: Excuses;
+  readonly orders: Orders;
+  readonly #model: Model;
+  readonly #violate: Violate;
+  readonly #scheduler: Scheduler;
+  readonly #count: (what: string) => void;
+  readonly #appLimits = new AppLimits();
+  readonly #clientLimit = new ClientLimit();
+  readonly #calls = new Map<Call, WatchedCall>();
+  /** Calls without an answer yet. */
+  readonly #open = new Set<WatchedCall>();
+
+  /** @param count counts the results of calls */
+  constructor(model: Model, violate: Violate, scheduler: Scheduler, count: (what: string) => void) {
+    this.#count = count;
+    this.#model = model;
+    this.#violate = violate;
+    this.#scheduler = scheduler;
+    this.costs = new Costs(violate);
+    this.orders = new Orders(model, violate);
+    const rules = { costs: this.costs, appLimits: this.#appLimits, clientLimit: this.#clientLimit };
+    this.excuses = new Excuses(model, this.#calls, rules);
+  }
+
+  arrives(call: Call): void {
+    const reading = read(call.wire);
+    const watched: WatchedCall = { call, reading, signedBy: new Map(), possible: new Map(), committed: undefined };
+    this.#calls.set(call, watched);
+    this.#open.add(watched);
+    this.#look(watched);
+    this.#clientLimit.arrives(call, !this.#model.hasRouted(reading.appid));
+    this.#scheduler.after(WHOLE_LIMIT_MS, () => {
+      if (call.alive && call.answer === undefined) {
+        this.#violate("every call is answered within 9.5 s", `${call.name} has no answer`, [call.name]);
+      }
+    });
+  }
+
+  /** Notes the verdicts that open calls may get at this moment. */
+  look(): void {
+    for (const watched of this.#open) this.#look(watched);
+  }
+
+  /** The meaning of the call's Idempotency-Key; empty for a call that is not signed. */
+  fingerprintOf(call: Call): string {
+    return this.#calls.get(call)?.reading.fingerprint ?? "";
+  }
+
+  ends(call: Call): void {
+    const watched = this.#calls.get(call);
+    if (watched !== undefined) this.#open.delete(watched);
+  }
+
+  /** @param home the name of the home that has committed */
+  checkWritten(home: string, call: Call, changes: readonly Change[]): void {
+    const watched = this.#calls.get(call) as WatchedCall;
+    const result = checkWritten(this.#model, this.#violate, home, watched, changes);
+    if (result === undefined) return;
+    const { app, verdict } = result;
+    const { ranstr, operation } = watched.reading;
+    const joined = changes.flatMap(({ table, after }) => (table === "participants" ? [after?.agent_id] : []));
+    watched.committed = { verdict, joined };
+    this.#count(`${operation.wireName} ${verdict.kind}${verdict.kind === "refused" ? `: ${verdict.reason}` : ""}`);
+    this.#model.used.set(usedName(app.appid, ranstr), call);
+    const opened = openedBy(changes);
+    if (verdict.kind === "accepted" && opened !== undefined) {
+      this.orders.opens(home, app, watched, verdict.sessionId, opened.content);
+    }
+  }
+
+  checkAnswer(call: Call): void {
+    const watched = this.#calls.get(call) as WatchedCall;
+    const answer = call.answer as Answer;
+    this.#look(watched);
+    this.#open.delete(watched);
+    const { committed, possible } = watched;
+    const candidates =
+      committed === undefined ? [...possible.values()].filter((each) => !isWriting(each)) : [committed.verdict];
+    const misses = candidates.map((verdict) => mismatch(call, answer, verdict));
+    const matched = candidates[misses.indexOf(undefined)];
+    if (matched === undefined && !this.excuses.allow(watched, answer)) {
+      const expected = JSON.stringify(committed?.verdict ?? [...possible.values()]);
+      const why = misses.find((each) => each !== undefined) ?? "";
+      this.#violate(
+        call.role === "honest"
+          ? "an honest request is answered as the contract says"
+          : "every request is answered as the contract says",
+        `${call.name} was answered ${answer.status} ${answer.body} (${why}), came to ${expected}`,
+        aboutOf(watched),
+      );
+      return;
+    }
+    this.#charge(watched, answer);
+    if (matched !== undefined) this.#checkIgnored(watched, answer, matched);
+  }
+
+  #look(watched: WatchedCall): void {
+    if (watched.committed !== undefined) return;
+    for (const verdict of verdictsOf(this.#model, watched)) {
+      const name = JSON.stringify(verdict);
+      if (!watched.possible.has(name)) watched.possible.set(name, verdict);
+    }
+  }
+
+  #checkIgnored(watched: WatchedCall, answer: Answer, verdict: Verdict): void {
+    const { call } = watched;
+    if (verdict.kind !== "accepted") return;
+    const said = ignoredIn(answer);
+    // After a lost answer, the second try may find other reasons for agents that were left out. Agents that joined must
+    // not be named.
+    if (call.faults.length > 0) {
+      const { joined = [] } = watched.committed ?? {};
+      const wrong = said.find((each) => joined.some((id) => each.startsWith(`${id} `)));
+      if (wrong === undefined) return;
+      this.#violate("x-ignored-agents names no agent that joined", `${call.name} says ${wrong}`, aboutOf(watched));
+      return;
+    }
+    if (JSON.stringify(said) === JSON.stringify(verdict.ignored.toSorted())) return;
+    const what = `${call.name} says ${said}, left out were ${verdict.ignored}`;
+    this.#violate("x-ignored-agents names the agents that were left out", what, aboutOf(watched));
+  }
+
+  /** Counts an answered call for the limits and checks its cost. */
+  #charge(watched: WatchedCall, answer: Answer): void {
+    const { call, committed, reading } = watched;
+    const { appid, ranstr, timestamp } = reading;
+    const isUnsigned = mismatch(call, answer, { kind: "unsigned" }) === undefined;
+    const isLimited =
+      formMismatch(call, answer, LIMITED) === undefined &&
+      Number(answer.headers.get("retry-after")) === LIMITS.CLIENT_LIMIT.period;
+    if (isUnsigned || isLimited) {
+      this.excuses.noteUnsigned(watched);
+      this.#clientLimit.fails(call, !this.#model.hasRouted(appid));
+    } else this.#clientLimit.succeeds(call);
+    if (committed === undefined || isUnsigned || formMismatch(call, answer, NO_ANSWER) === undefined) return;
+    this.#appLimits.charge(call, { appid, siteId: this.#model.siteOf(appid), ranstr, timestamp });
+    this.costs.done(call, appid);
+  }
+}

@@ -1,0 +1,80 @@
+import type { App } from "../../checker/home-model.ts";
+import type { Model } from "../../checker/model.ts";
+import type { Violate } from "../../checker/violate.ts";
+import type { Change } from "../../platform/database.ts";
+import { formMismatch, NO_ANSWER } from "./answers.ts";
+import { difference, expectedRows } from "./expected-rows.ts";
+import { isSignedBy } from "./signatures.ts";
+import { isWriting, type Verdict, verdictsAt, type Writing } from "./verdicts.ts";
+import { aboutOf, type WatchedCall } from "./watched-call.ts";
+
+/** The rule that a request breaks when it writes although it has this verdict. */
+const RULES: Partial<Record<Verdict["kind"], string>> = {
+  used: "each ranstr has at most one effect",
+  unsigned: "only a request signed by a secret in force is accepted",
+  stale: "a request with a stale timestamp changes nothing",
+  site_closed: "a closed site is not written to",
+  home_closed: "a closed home is not written to",
+};
+
+/**
+ * Checks a signed call's writes against the verdicts that it may get at this moment, before the model applies them.
+ *
+ * @returns the verdict of the call; undefined after a violation
+ */
+export function checkWritten(
+  model: Model,
+  violate: Violate,
+  homeName: string,
+  watched: WatchedCall,
+  changes: readonly Change[],
+): { app: App; verdict: Writing } | undefined {
+  const { call, committed } = watched;
+  const about = aboutOf(watched);
+  const broken = (rule: string, what: string): undefined => {
+    violate(rule, `${call.name}${what}`, about);
+    return undefined;
+  };
+  if (committed !== undefined) {
+    return broken("a second try writes nothing", ` wrote again: ${JSON.stringify(changes[0])}`);
+  }
+  const home = model.home(homeName);
+  const siteId = changes[0]?.after?.site_id;
+  const app = home.apps.get(`${siteId}/${watched.reading.appid}`);
+  if (app === undefined) {
+    return broken("a request writes only into its own site", ` wrote ${JSON.stringify(changes[0])}`);
+  }
+  if (model.isEndTold(homeName, app.siteId)) {
+    return broken("nothing is written for an app of a site that ended", ` wrote ${JSON.stringify(changes[0])}`);
+  }
+  const verdicts = verdictsAt(model, home, app, watched);
+  const verdict = verdicts.find(isWriting);
+  if (verdict === undefined) {
+    const [{ kind }] = verdicts as [Verdict];
+    const rule = RULES[kind] ?? "only a request that the contract allows writes";
+    return broken(rule, ` (${kind}) wrote ${JSON.stringify(changes)}`);
+  }
+  const wrong = difference(changes, expectedRows(home, app, watched, verdict, changes));
+  if (wrong !== undefined) {
+    const rule =
+      verdict.kind === "accepted"
+        ? "an accepted request writes all of its session and nothing else"
+        : "a refused or repeated request writes nothing but its ranstr";
+    return broken(rule, `: ${wrong}`);
+  }
+  const { secret } = changes.find(({ table }) => table === "nonces")?.after ?? {};
+  if (![app.version, app.previousVersion].includes(String(secret)) || !isSignedBy(model, String(secret), watched)) {
+    return broken("a nonce names the version of the secret that verified", ` wrote ${JSON.stringify(secret)}`);
+  }
+  checkLateCommit(violate, watched, verdict);
+  return { app, verdict };
+}
+
+/** A commit after the Worker gave up: its answer must have been that the result is unknown. */
+function checkLateCommit(violate: Violate, watched: WatchedCall, verdict: Writing): void {
+  const { call } = watched;
+  const { answer } = call;
+  if (answer === undefined || formMismatch(call, answer, NO_ANSWER) === undefined) return;
+  const what = `${call.name} was answered ${answer.status} and then came to ${JSON.stringify(verdict)}`;
+  violate("only a 503 leaves open whether the request was done", what, aboutOf(watched));
+}

@@ -1,0 +1,59 @@
+import type { Operator } from "../../operators/acts/operator.ts";
+import type { KnownWebhook } from "../../world/company.ts";
+import type { World } from "../../world/world.ts";
+import type { Outcome } from "./moods.ts";
+import { WebhookKeeper } from "./operator-webhooks.ts";
+import type { Post } from "./post.ts";
+
+/** Milliseconds until the attempt begins. */
+const PATIENCE_MS = 4_000;
+/** An event among so many of the newest is sent again. */
+const NEWEST = 5;
+
+/**
+ * Brings about an attempt that its receiver treats as planned.
+ *
+ * @param begin what makes an attempt due, by default sending one event again
+ * @returns its post, when it is on its way
+ */
+export async function attemptOf(
+  operator: Operator,
+  webhook: KnownWebhook,
+  outcome: Outcome,
+  begin: (operator: Operator, webhook: KnownWebhook) => Promise<unknown> = sendOneAgain,
+): Promise<{ seq: number; post: Post } | undefined> {
+  const { world } = operator;
+  const { site, id, url } = webhook;
+  const receiver = world.cloud.internet.receivers.get(url);
+  const { outbox } = world.checker.model.home(site.home);
+  if (outbox.webhooks.get(`${site.siteId}/${id}`)?.status === "disabled") {
+    await new WebhookKeeper(operator).setStatus(webhook, "enabled");
+  }
+  const begins = world.moments.when((each) => {
+    const post = each.kind === "posts" && each.post.url === receiver?.url ? each.post : undefined;
+    const seq = post && seqOf(world, webhook, post);
+    if (seq === undefined) return undefined;
+    receiver?.plans.set(post as Post, outcome);
+    return { seq, post: post as Post };
+  }, PATIENCE_MS);
+  await begin(operator, webhook);
+  return begins;
+}
+
+/** The seq of the event of a post, when the post is an attempt of this webhook. */
+function seqOf({ checker }: World, { id, site }: KnownWebhook, { headers }: Post): number | undefined {
+  const { outbox } = checker.model.home(site.home);
+  const leased = outbox.deliveriesOf({ site_id: site.siteId, id }).filter(({ claim }) => claim !== null);
+  const its = leased.find((row) => outbox.eventOf(row)?.id === headers["webhook-id"]);
+  return its && Number(its.seq);
+}
+
+/** Sends one of the site's newest events again that tells of a session. */
+export async function sendOneAgain(operator: Operator, { id, site }: KnownWebhook): Promise<void> {
+  const { world, chance } = operator;
+  const { siteId, home } = site;
+  const events = [...world.checker.model.home(home).outbox.events.values()];
+  const its = events.filter((each) => each.site_id === siteId && each.session_id !== null && each.data !== null);
+  const seq = its.length > 0 ? chance.one(its.slice(-NEWEST)).seq : 1;
+  await operator.call("POST", `/sites/${siteId}/webhooks/${id}/deliveries/${seq}/redeliver`);
+}

@@ -1,0 +1,71 @@
+import { Operator } from "../../operators/acts/operator.ts";
+import type { KnownWebhook } from "../../world/company.ts";
+import { pause } from "../../world/day.ts";
+import type { World } from "../../world/world.ts";
+import { attemptOf } from "./attempt-of.ts";
+import { WebhookKeeper } from "./operator-webhooks.ts";
+
+/** Milliseconds for which one write waits until the other is done. */
+const HELD_MS = 700;
+
+/** The Worker judges a webhook, or disables it, while an operator changes it: each of the two comes first in turn. */
+export async function crossTheWorker(world: World): Promise<void> {
+  const operator = new Operator(world);
+  const { chance } = operator;
+  while (!world.closing) {
+    await pause(world, chance, chance.between(50, 1_500));
+    const webhooks = world.company.sitesAtWork.flatMap((site) => site.webhooks);
+    if (webhooks.length === 0 || world.closing) continue;
+    const webhook = chance.one(webhooks);
+    await (chance.happens(0.5) ? workerFirst : operatorFirst)(operator, webhook);
+    world.cloud.internet.receivers.get(webhook.url)?.change(1);
+  }
+}
+
+/** The operator has read the webhook, and writes when the Worker has disabled it. */
+async function workerFirst(operator: Operator, webhook: KnownWebhook): Promise<void> {
+  const { world } = operator;
+  const { id, site } = webhook;
+  const attempt = await attemptOf(operator, webhook, { after: 150, status: 410, body: "" });
+  if (attempt === undefined) return;
+  const { post } = attempt;
+  const path = `/admin/sites/${site.siteId}/webhooks/${id}`;
+  const arrives = world.moments.whenArrives(({ wire }) => wire.method === "PATCH" && wire.path === path, HELD_MS);
+  const done = new WebhookKeeper(operator).change(webhook);
+  const call = await arrives;
+  if (call !== undefined) call.held = { to: `${site.home} batch`, milliseconds: HELD_MS };
+  const disabled = await world.moments.when((each) => {
+    if (each.kind !== "commits" || each.call !== post.call) return undefined;
+    return (
+      each.changes.some(
+        ({ table, after }) => table === "webhooks" && after?.id === id && after.status === "disabled",
+      ) || undefined
+    );
+  }, HELD_MS);
+  const waits =
+    call?.answer === undefined && call?.trips.some(({ to, isOpen }) => isOpen && to === `${site.home} batch`);
+  if (disabled === true && waits === true) world.count("moment: disabled before an operator's write");
+  await done;
+}
+
+/** The Worker has the result of an attempt, and records it when the operator has changed the webhook. */
+async function operatorFirst(operator: Operator, webhook: KnownWebhook): Promise<void> {
+  const { world, chance } = operator;
+  const keeper = new WebhookKeeper(operator);
+  const status = chance.one([410, 410, 500, 200]);
+  const attempt = await attemptOf(operator, webhook, { after: 20, status, body: "" });
+  if (attempt === undefined) return;
+  const { post } = attempt;
+  const to = `${webhook.site.home} batch`;
+  post.call.held = { to, milliseconds: HELD_MS };
+  await chance.one([
+    () => keeper.move(webhook),
+    () => keeper.move(webhook),
+    () => keeper.change(webhook),
+    () => keeper.setStatus(webhook, "disabled"),
+    () => keeper.rotate(webhook, 30),
+  ])();
+  if (post.call.trips.some((each) => each.isOpen && each.to === to))
+    world.count("moment: an operator's change before a result");
+  await world.sleep(HELD_MS);
+}

@@ -1,0 +1,156 @@
+import { Operator } from "../../operators/acts/operator.ts";
+import type { KnownSite, KnownWebhook } from "../../world/company.ts";
+import { PRUNE_CRON, triggerCron } from "../../world/cron.ts";
+import { pause } from "../../world/day.ts";
+import type { World } from "../../world/world.ts";
+import { attemptOf, sendOneAgain } from "./attempt-of.ts";
+import { WebhookKeeper } from "./operator-webhooks.ts";
+import type { Post } from "./post.ts";
+
+/** An attempt in flight: its receiver has it, and does not answer yet. */
+interface InFlight {
+  operator: Operator;
+  keeper: WebhookKeeper;
+  webhook: KnownWebhook;
+  site: KnownSite;
+  seq: number;
+  post: Post;
+}
+
+type Act = (held: InFlight) => Promise<unknown>;
+
+const sendAgain: Act = ({ operator, webhook, site, seq }) =>
+  operator.insist("POST", `/sites/${site.siteId}/webhooks/${webhook.id}/deliveries/${seq}/redeliver`);
+
+const sendAllAgain: Act = ({ operator, webhook, site, seq }) =>
+  operator.insist("POST", `/sites/${site.siteId}/webhooks/${webhook.id}/redeliver`, {
+    after_seq: seq - 1,
+    status: ["failed", "pending"],
+  });
+
+/** What others do while an attempt is in flight. */
+export const WHILE_IN_FLIGHT: Record<string, Act> = {
+  "sent again": sendAgain,
+  "all sent again": sendAllAgain,
+  "another URL": ({ keeper, webhook }) => keeper.move(webhook),
+  disabled: ({ keeper, webhook }) => keeper.setStatus(webhook, "disabled"),
+  "disabled and enabled": async ({ keeper, webhook }) => {
+    await keeper.setStatus(webhook, "disabled");
+    await keeper.setStatus(webhook, "enabled");
+  },
+  deleted: ({ keeper, webhook }) => keeper.delete(webhook),
+  erased: erase,
+  aged: age,
+  "held back": loseItsLease,
+};
+
+/** How the receiver answers, with weights. */
+const ENDS = { 200: 4, 500: 4, 410: 1, 0: 1 };
+const OPERATORS = 4;
+const PAUSE_MS = [20, 400] as const;
+/** Milliseconds until something happens to the attempt. */
+const BEFORE_MS = [50, 150] as const;
+/** Milliseconds after which the result is recorded. */
+const RECORDED_MS = 300;
+
+/** Lets several operators meet attempts again and again: each act has its turn. */
+export function meetAttempts(world: World): void {
+  const left = new Set<string>();
+  for (let i = 0; i < OPERATORS; i++) world.start(() => meetInTurn(new Operator(world), left));
+}
+
+async function meetInTurn(operator: Operator, left: Set<string>): Promise<void> {
+  const { world, chance } = operator;
+  while (!world.closing) {
+    await pause(world, chance, chance.between(...PAUSE_MS));
+    const webhooks = world.company.sitesAtWork.flatMap((site) => site.webhooks);
+    if (webhooks.length === 0 || world.closing) continue;
+    if (left.size === 0) for (const name of Object.keys(WHILE_IN_FLIGHT)) left.add(name);
+    const name = chance.one([...left]);
+    left.delete(name);
+    if (!(await meet(operator, chance.one(webhooks), name))) left.add(name);
+  }
+}
+
+/** @returns whether it happened while the attempt was in flight */
+async function meet(operator: Operator, webhook: KnownWebhook, name: string): Promise<boolean> {
+  const { world, chance } = operator;
+  const { site } = webhook;
+  const keeper = new WebhookKeeper(operator);
+  let answer = () => {};
+  const until = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const status = Number(chance.weighted(ENDS));
+  const outcome = status > 0 && { after: chance.between(1, 500), status, body: "so it ends", until };
+  const attempt = await attemptOf(operator, webhook, outcome || "silence", begin);
+  await world.sleep(chance.between(...BEFORE_MS));
+  if (attempt?.post.isOpen !== true) return false;
+  const { post } = attempt;
+  world.say(() => [post.name, `meets: ${name}`]);
+  await WHILE_IN_FLIGHT[name]?.({ operator, keeper, webhook, site, ...attempt });
+  const isMet = post.isOpen;
+  if (isMet) world.count(`moment: in flight, ${name}`);
+  answer();
+  if (isMet) await whenEnds(world, post);
+  await world.sleep(RECORDED_MS);
+  if (site.webhooks.length === 0) await keeper.add(site);
+  return isMet;
+}
+
+/** Brings about an attempt: a ping, an event that is sent again, or the last attempt of one that waits. */
+async function begin(operator: Operator, webhook: KnownWebhook): Promise<void> {
+  const { world, chance } = operator;
+  if (chance.happens(0.25)) return new WebhookKeeper(operator).ping(webhook);
+  if (chance.happens(0.4) && beLast(world, webhook)) return;
+  await sendOneAgain(operator, webhook);
+}
+
+const whenEnds = (world: World, post: Post): Promise<unknown> =>
+  world.moments.when(
+    (each) => ((each.kind === "hears" || each.kind === "misses") && each.post === post ? true : undefined),
+    16_000,
+  );
+
+/** Makes the next attempt of what waits longest the eighth one, as after a day of failures. @returns whether something waits */
+function beLast({ cloud, checker }: World, { id, site }: KnownWebhook): boolean {
+  const { siteId, home } = site;
+  const { outbox } = checker.model.home(home);
+  const waiting = outbox
+    .deliveriesOf({ site_id: siteId, id })
+    .find((row) => row.status === "pending" && row.claim === null);
+  if (waiting === undefined || outbox.eventOf(waiting)?.type === "ping") return false;
+  const sql = `UPDATE deliveries SET attempts = 7, next_attempt_at = min(next_attempt_at, ?)
+    WHERE site_id = ? AND webhook_id = ? AND seq = ? AND status = 'pending' AND claim IS NULL`;
+  const now = Math.floor(cloud.now() / 1000) - 10;
+  cloud.home(home).database.transaction([{ sql, values: [now, siteId, id, Number(waiting.seq)] }]);
+  cloud.events.comeTogether([{ home, site: siteId, webhook: id }]);
+  return true;
+}
+
+/** Erases the customer of the event. */
+async function erase({ operator, site, seq }: InFlight): Promise<void> {
+  const { sessions, outbox } = operator.world.checker.model.home(site.home);
+  const session = outbox.eventOf({ site_id: site.siteId, seq })?.session_id;
+  const sbs = sessions.get(`${site.siteId}/${session}`)?.row.customer_external_id;
+  if (sbs == null) return;
+  await operator.insist("POST", `/sites/${site.siteId}/customers/erase`, { sbs: String(sbs) });
+}
+
+/** Lets the session of the event be older than the site keeps sessions: a day of retention is five seconds. */
+async function age({ operator, site }: InFlight): Promise<void> {
+  const { world, chance } = operator;
+  await operator.setSite(site, { retention_days: 1 });
+  await triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges));
+  world.start(() => operator.setSite(site, { retention_days: null }));
+}
+
+/** Its result comes to D1 when its lease is over, and another attempt has begun. */
+async function loseItsLease({ operator, post, site, webhook }: InFlight): Promise<void> {
+  const { world, chance } = operator;
+  post.call.held = { to: `${site.home} batch`, milliseconds: chance.between(50_000, 75_000) };
+  world.start(async () => {
+    await world.sleep(chance.between(61_000, 64_000));
+    if (!world.closing) world.cloud.events.comeTogether([{ home: site.home, site: site.siteId, webhook: webhook.id }]);
+  });
+}

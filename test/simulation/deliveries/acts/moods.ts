@@ -1,0 +1,59 @@
+import type { Chance } from "../../machine/chance.ts";
+
+/** How a receiver treats posts. */
+export type Mood = keyof typeof MOODS;
+
+/** The moods of an unwell receiver, by their weights. */
+export const MOODS = {
+  /** Answers with an error that quotes the post. */
+  error: 6,
+  /** Never answers. */
+  hangs: 2,
+  /** Answers 200 after some seconds, some of them after the Worker has stopped waiting. */
+  slow: 5,
+  /** Answers 410. */
+  gone: 0.7,
+  /** Refuses the connection, or loses it before the whole post has arrived. */
+  refuses: 3,
+  /** Receives the whole post, and loses the connection. */
+  drops: 3,
+};
+
+export const drawMood = (chance: Chance, moods: Partial<Record<Mood, number>>): Mood =>
+  Object.keys(moods).length === 0 ? "error" : chance.weighted(moods);
+
+/** A receiver's answer. */
+export interface Reply {
+  /** Milliseconds from the arrival of the whole post to the answer. */
+  after: number;
+  status: number;
+  body: string;
+  /** What it waits for before. */
+  until?: Promise<void>;
+}
+
+/** "silence": no answer ever comes; "before" or "after": the connection is lost before or after the post has arrived. */
+export type Outcome = Reply | "silence" | "before" | "after";
+
+/** @param got the body of the post, which an error quotes */
+export function outcomeOf(mood: Mood | "well", chance: Chance, got: string): Outcome {
+  const reply = (status: number, body = "", after = quick(chance)) => ({ after, status, body });
+  switch (mood) {
+    case "well":
+      return reply(chance.one([204, 204, 200, 202]));
+    case "error":
+      return reply(chance.one([500, 500, 502, 400, 404, 301]), chance.one(["", `cannot use ${got}`]));
+    case "hangs":
+      return "silence";
+    case "slow":
+      return reply(200, "ok", chance.between(1_000, 20_000));
+    case "gone":
+      return reply(410, "gone");
+    case "refuses":
+      return "before";
+    case "drops":
+      return "after";
+  }
+}
+
+const quick = (chance: Chance): number => (chance.happens(0.9) ? chance.between(1, 120) : chance.between(100, 2_000));

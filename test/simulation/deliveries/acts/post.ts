@@ -1,0 +1,49 @@
+import type { Call } from "../../world/call.ts";
+
+/** Why the Worker will never get an answer. */
+export const MISSES = ["no connection", "aborted", "ended"] as const;
+
+/**
+ * One request of the Worker to a receiver, as it goes over the wire, and its result. Times are milliseconds of virtual
+ * time.
+ */
+export class Post {
+  readonly name: string;
+  readonly url: string;
+  readonly method: string;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** The call that posts. */
+  readonly call: Call;
+  /** The receiver's mood for it: "well", "error", "hangs", … */
+  mood: string | undefined;
+  /** When the Worker got status and headers. Before that it cannot know of a success. */
+  heardAt: number | undefined;
+  /** The status of the receiver's answer, even if the answer never arrives. */
+  status: number | undefined;
+  /** Why the Worker will never get an answer. */
+  missed: (typeof MISSES)[number] | undefined;
+
+  constructor(name: string, url: string, init: PostInit, call: Call) {
+    this.name = name;
+    this.url = url;
+    this.method = init.method ?? "GET";
+    this.headers = Object.fromEntries(new Headers(init.headers as HeadersInit));
+    if (init.body != null && typeof init.body !== "string") throw new Error("not simulated: a body that is not text");
+    this.body = init.body ?? "";
+    this.call = call;
+  }
+
+  get isOpen(): boolean {
+    return this.heardAt === undefined && this.missed === undefined;
+  }
+}
+
+/** The options that the Worker may pass to fetch. */
+export interface PostInit {
+  method?: string;
+  headers?: unknown;
+  body?: unknown;
+  signal?: AbortSignal | null;
+}

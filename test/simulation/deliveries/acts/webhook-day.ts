@@ -1,0 +1,82 @@
+import { Operator } from "../../operators/acts/operator.ts";
+import type { KnownSite, KnownWebhook } from "../../world/company.ts";
+import { pause } from "../../world/day.ts";
+import type { World } from "../../world/world.ts";
+import { sendOneAgain } from "./attempt-of.ts";
+import { WebhookKeeper } from "./operator-webhooks.ts";
+
+/** An operator's acts on events, by their weights. */
+export const WEBHOOK_ACTS = {
+  addWebhook: 3,
+  reviveWebhooks: 2,
+  tidyWebhooks: 2,
+  changeWebhook: 2,
+  disableWebhook: 1,
+  rotateWebhook: 3,
+  endWebhookOverlap: 2,
+  ping: 3,
+  deleteWebhook: 1,
+  redeliver: 3,
+  sendAgain: 4,
+  pingHanging: 1,
+};
+
+export type WebhookAct = keyof typeof WEBHOOK_ACTS;
+
+export const isWebhookAct = (act: string): act is WebhookAct => Object.hasOwn(WEBHOOK_ACTS, act);
+
+/** A company that wants events turns them on from the start. */
+export async function wantEvents(operator: Operator, site: KnownSite): Promise<void> {
+  const { chance, world } = operator;
+  if (!chance.happens(world.weather.events)) return;
+  for (let i = chance.integer(1, 2); i > 0; i--) await new WebhookKeeper(operator).add(site);
+}
+
+export async function actOnWebhooks(operator: Operator, site: KnownSite, act: WebhookAct): Promise<void> {
+  const keeper = new WebhookKeeper(operator);
+  operator.world.count(`operator: ${act}`);
+  if (act === "addWebhook") await keeper.add(site);
+  else if (act === "tidyWebhooks") await keeper.tidy(site);
+  else if (act === "reviveWebhooks") await keeper.revive(site);
+  else if (site.webhooks.length > 0) await actOnOne(operator, keeper, operator.chance.one(site.webhooks), act);
+}
+
+async function actOnOne(operator: Operator, keeper: WebhookKeeper, webhook: KnownWebhook, act: WebhookAct) {
+  const { chance, world } = operator;
+  switch (act) {
+    case "changeWebhook":
+      return keeper.change(webhook);
+    case "disableWebhook":
+      await keeper.setStatus(webhook, "disabled");
+      await world.sleep(chance.happens(0.5) ? 0 : chance.between(100, 60_000));
+      return keeper.setStatus(webhook, "enabled");
+    case "rotateWebhook":
+      return keeper.rotate(webhook, chance.one([0, 1, 30, 600, 604_800]));
+    case "endWebhookOverlap":
+      await keeper.rotate(webhook, chance.one([30, 86_400]));
+      return keeper.endOverlap(webhook);
+    case "ping":
+      return keeper.ping(webhook);
+    case "deleteWebhook":
+      return keeper.delete(webhook);
+    case "redeliver":
+      return sendOneAgain(operator, webhook);
+    case "sendAgain":
+      return keeper.sendAgain(webhook);
+    case "pingHanging":
+      return keeper.pingHanging(webhook);
+  }
+}
+
+/** Changes webhooks often and does nothing else, so deliveries in flight meet every act. */
+export async function keepWebhooks(world: World): Promise<void> {
+  const operator = new Operator(world);
+  const { chance } = operator;
+  while (!world.closing) {
+    await pause(world, chance, chance.between(300, 6_000));
+    const sites = world.company.sitesAtWork.filter(({ webhooks }) => webhooks.length > 0);
+    if (sites.length > 0 && !world.closing) {
+      await actOnWebhooks(operator, chance.one(sites), chance.weighted(WEBHOOK_ACTS));
+    }
+  }
+}

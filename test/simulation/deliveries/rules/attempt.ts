@@ -1,0 +1,47 @@
+import type { Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import type { Post } from "../acts/post.ts";
+
+/** The largest difference between the clocks of two isolates. */
+export const SKEW_SECONDS = 20;
+
+/** One attempt to deliver an event, from its lease on. Times are Unix seconds by the clock of its isolate. */
+export interface Attempt {
+  call: Call;
+  home: string;
+  /** Site, webhook and seq. */
+  key: string;
+  lease: string;
+  /** The number of attempts so far, this one included. */
+  number: number;
+  leasedAt: number;
+  /** Every state of the webhook from the lease to the post. */
+  webhooks: Row[];
+  /** Undefined when the event was erased or pruned. */
+  event: Row | undefined;
+  post: Post | undefined;
+  /** When the post ended. */
+  endedAt: number | undefined;
+  /** The same in milliseconds of virtual time. */
+  endedMs: number | undefined;
+  /** Whether its success was recorded. */
+  isWritten: boolean;
+}
+
+/** A ping is tried once, and says nothing of its webhook's health: docs/operating.md, "Webhooks". */
+export const isPing = ({ event }: Attempt): boolean => event?.type === "ping";
+
+/** The status, once the Worker has received it. */
+export const heardStatus = ({ status, heardAt }: Post): number | undefined =>
+  heardAt === undefined ? undefined : status;
+
+export const isSuccess = (post: Post): boolean => {
+  const status = heardStatus(post);
+  return status !== undefined && status >= 200 && status < 300;
+};
+
+/** The isolate's clock in Unix seconds, now. */
+export const clockOf = ({ isolate, clock }: Call): number => isolate?.clock ?? clock;
+
+/** Whether a post goes to the URL of a webhook's row. */
+export const isAt = (post: Post, { url }: Row): boolean => post.url === URL.parse(String(url))?.href;

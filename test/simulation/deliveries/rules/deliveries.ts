@@ -1,0 +1,235 @@
+import type { Model } from "../../checker/model.ts";
+import type { Violate } from "../../checker/violate.ts";
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import type { Post } from "../acts/post.ts";
+import { type Attempt, clockOf, isAt, isSuccess, SKEW_SECONDS } from "./attempt.ts";
+import { isLease, LEASE_SECONDS, wrongLease } from "./leases.ts";
+import { Liveness } from "./liveness.ts";
+import { isOutbox, keyOf } from "./outbox-model.ts";
+import { wrongPlaces } from "./places.ts";
+import { wrongLeftover, wrongResult } from "./results.ts";
+import { DISABLED_EVENT, Telling } from "./told-events.ts";
+import { PLACES, Waiting, wrongOrder } from "./turns.ts";
+import { disabledIn, missedHealth, stuckBefore, wrongHealth, wrongLeft, wrongOwnAudit } from "./webhook-health.ts";
+import { wrongPost } from "./wire.ts";
+
+type Broken = [rule: string, what: string] | undefined;
+
+/** Follows each delivery from its lease to its post, and from the post to the recorded result. */
+export class Deliveries {
+  readonly liveness = new Liveness();
+  readonly #model: Model;
+  readonly #violate: Violate;
+  /** The attempts of each run of the consumer. */
+  readonly #attempts = new Map<Call, Attempt[]>();
+  readonly #byPost = new Map<Post, Attempt>();
+  /** The call that made each lease. */
+  readonly #holders = new Map<string, Call>();
+  readonly #waiting = new Waiting();
+
+  constructor(model: Model, violate: Violate) {
+    this.#model = model;
+    this.#violate = violate;
+  }
+
+  /** A run of the consumer begins. */
+  arrives(call: Call, now: number): void {
+    this.liveness.arrives(this.#model, call, now);
+    this.#waiting.arrives(this.#model, call);
+  }
+
+  #report(call: Call, about: string, broken: Broken): void {
+    if (broken !== undefined) this.#violate(broken[0], `${call.name} ${about}: ${broken[1]}`, [call.name]);
+  }
+
+  /**
+   * A run of the consumer has changed rows. The model applies them one by one. @param now Unix seconds by the right
+   * clock
+   */
+  checkWritten(
+    home: string,
+    call: Call,
+    changes: readonly Change[],
+    apply: (change: Change) => void,
+    now: number,
+  ): void {
+    const written: Attempt[] = [];
+    const telling = new Telling(this.#model.home(home));
+    // A clock that is behind may not see what has just been due for a day.
+    const stuck = stuckBefore(this.#model.home(home).outbox, changes, clockOf(call) - SKEW_SECONDS);
+    for (const change of changes) {
+      const wrong = this.#wrong(home, call, change, { written, telling, now });
+      this.#report(call, `at ${home} ${JSON.stringify(change)}`, wrong);
+      const isToBeTried = change.table === "deliveries" && change.after?.status === "pending" && !isLease(change);
+      if (isToBeTried && change.before !== null) {
+        this.liveness.fails(this.#model.home(home), call, change.after as Row, now);
+      }
+      apply(change);
+      for (const webhook of disabledIn([change])) telling.mustTell(DISABLED_EVENT, webhook);
+    }
+    this.#report(call, `at ${home}`, telling.missed());
+    this.#report(call, `at ${home}`, wrongOwnAudit(changes));
+    const { outbox } = this.#model.home(home);
+    const leases = changes.filter((change) => change.table === "deliveries" && isLease(change));
+    this.#report(call, `at ${home}`, wrongOrder(outbox, leases));
+    const all = (this.#attempts.get(call) ?? []).filter((each) => each.home === home);
+    const turn = { own: all, begun: leases.length, due: this.#waiting.of(call, home) };
+    this.#report(call, `at ${home}`, wrongPlaces(outbox, home, call, turn));
+    for (const { after } of leases) this.#waiting.begins(outbox, home, after as Row);
+    this.#report(call, `at ${home}`, wrongLeft(outbox, changes));
+    for (const [key, webhook] of outbox.webhooks) {
+      const its = written.filter((each) => each.key.startsWith(`${key}/`));
+      if (its.length === 0) continue;
+      const results = { written: its, stuck: stuck.get(key) ?? [] };
+      this.#report(call, `at ${home}`, missedHealth(call, outbox, webhook, results));
+    }
+  }
+
+  #wrong(
+    home: string,
+    call: Call,
+    change: Change,
+    { written, telling, now }: { written: Attempt[]; telling: Telling; now: number },
+  ): Broken {
+    const { table, before, after } = change;
+    const { outbox } = this.#model.home(home);
+    if (call.settings.closedHomes.includes(home)) return ["a closed home is not written to", ""];
+    if (table === "audit_log") return undefined;
+    const own = this.#attempts.get(call) ?? [];
+    if (table === "webhooks") {
+      const its = own.filter((each) => each.home === home && each.key.startsWith(`${keyOf(table, after ?? {})}/`));
+      return wrongHealth(call, outbox, change, its);
+    }
+    if (before === null && isOutbox(table)) return telling.wrong(change, { from: call.clock, to: clockOf(call) });
+    if (table !== "deliveries" || before === null || after === null) {
+      return ["the consumer changes deliveries and their webhooks only", ""];
+    }
+    if (isLease(change)) return this.#lease(home, call, change, now);
+    const key = keyOf(table, after);
+    const attempts = own.filter((each) => each.home === home && each.key === key);
+    const mine = attempts.findLast(({ lease }) => lease === before.claim);
+    const webhook = outbox.webhookOf(after);
+    if (webhook?.status === "disabled" && after.status === "failed") {
+      const wrong = wrongLeftover(change, webhook);
+      // A result may be recorded before the sweep ends the delivery.
+      if (mine === undefined || wrong === undefined)
+        return wrong === undefined ? undefined : ["a pending delivery of a disabled webhook fails", wrong];
+    }
+    const heard = attempts.filter(({ post }) => post !== undefined && isSuccess(post));
+    if (after.status === "delivered") for (const each of heard) each.isWritten = true;
+    written.push(...(after.status === "delivered" ? heard.slice(-1) : mine === undefined ? [] : [mine]));
+    // A second try of the lease reads the event again, which may have been erased since the first try.
+    if (mine !== undefined && after.status === "skipped") mine.event = outbox.eventOf(after);
+    const { data = null } = outbox.eventOf(after) ?? {};
+    return wrongResult(change, mine, attempts, data !== null);
+  }
+
+  #lease(home: string, call: Call, change: Change, now: number): Broken {
+    const { outbox } = this.#model.home(home);
+    const wrong =
+      wrongLease(this.#model.home(home), call, change) ?? this.liveness.wrongBegin(this.#model.home(home), change, now);
+    if (wrong !== undefined) return wrong;
+    const after = change.after as Row;
+    if (this.#model.isEndTold(home, Number(after.site_id))) {
+      return ["no attempt begins for a site that ended", `site ${after.site_id}`];
+    }
+    const lease = String(after.claim);
+    const holder = this.#holders.get(lease) ?? call;
+    if (holder !== call) return ["each attempt has a lease of its own", `${lease} is one of ${holder.name}`];
+    this.#holders.set(lease, call);
+    const all = this.#attempts.get(call) ?? [];
+    this.#attempts.set(call, all);
+    all.push({
+      call,
+      home,
+      key: keyOf("deliveries", after),
+      lease,
+      number: Number(after.attempts),
+      leasedAt: Number(after.next_attempt_at) - LEASE_SECONDS,
+      webhooks: [outbox.webhookOf(after) as Row],
+      event: outbox.eventOf(after),
+      post: undefined,
+      endedAt: undefined,
+      endedMs: undefined,
+      isWritten: false,
+    });
+    return undefined;
+  }
+
+  /** A webhook was changed: an attempt that is not posted yet may use either state of it. */
+  webhookChanges(home: string, { after }: Change): void {
+    if (after === null) return;
+    this.liveness.webhookChanges(home, after);
+    const key = `${after.site_id}/${after.id}/`;
+    this.#waiting.leaves(`${home}/${after.site_id}/${after.id}`);
+    for (const [call, attempts] of this.#attempts) {
+      if (!call.alive) continue;
+      for (const each of attempts) {
+        if (each.home === home && each.post === undefined && each.key.startsWith(key)) each.webhooks.push(after);
+      }
+    }
+  }
+
+  posts(post: Post): void {
+    const { call, url, name } = post;
+    const all = this.#attempts.get(call) ?? [];
+    const meant = all.filter(
+      ({ post: earlier, event, webhooks }) =>
+        earlier === undefined && event?.id === post.headers["webhook-id"] && webhooks.some((each) => isAt(post, each)),
+    );
+    const attempt = meant.find((each) => wrongPost(each, post, this.#model.secrets) === undefined) ?? meant[0];
+    if (attempt === undefined) {
+      const id = post.headers["webhook-id"];
+      this.#report(call, name, [
+        "each post is one leased attempt, with its event's id, at its webhook's URL",
+        `${id} at ${url}`,
+      ]);
+      return;
+    }
+    const open = all.filter((each) => each.post?.isOpen === true);
+    if (open.length >= PLACES)
+      this.#report(call, name, ["a run has at most six posts in flight", `it has ${open.length}`]);
+    attempt.post = post;
+    this.#byPost.set(post, attempt);
+    this.#report(call, name, wrongPost(attempt, post, this.#model.secrets));
+    if (clockOf(call) >= attempt.leasedAt + LEASE_SECONDS) {
+      this.#report(call, name, ["nothing is posted after its lease", `it was leased at ${attempt.leasedAt}`]);
+    }
+  }
+
+  /** The Worker knows the result of a post. @param now milliseconds of virtual time */
+  ends(post: Post, now: number): void {
+    const attempt = this.#byPost.get(post);
+    if (attempt !== undefined) {
+      attempt.endedAt ??= clockOf(post.call);
+      attempt.endedMs ??= now;
+    }
+  }
+
+  /** The run has ended. @param now Unix seconds */
+  runEnds(now: number): void {
+    for (const home of this.#model.homes.values()) {
+      const wrong = this.liveness.wrongEnd(home, now);
+      if (wrong !== undefined) this.#violate(wrong[0], wrong[1], []);
+    }
+    for (const [call, attempts] of this.#attempts) {
+      const forgotten =
+        !call.wasEnded && call.faults.length === 0 ? attempts.find((each) => this.#isForgotten(each)) : undefined;
+      const rule = "a success is recorded, whoever holds the lease";
+      if (forgotten !== undefined) this.#report(call, forgotten.key, [rule, `${forgotten.post?.name} is not recorded`]);
+    }
+  }
+
+  #isForgotten({ home, key, post, isWritten, endedAt }: Attempt): boolean {
+    if (isWritten || endedAt === undefined || post === undefined || !isSuccess(post)) return false;
+    // Another attempt may have recorded a success of the same delivery.
+    const delivery = this.#model.home(home).outbox.deliveries.get(key);
+    return delivery !== undefined && delivery.status !== "delivered" && Number(delivery.created_at) <= endedAt;
+  }
+
+  /** A home was restored: results that were recorded after the point are gone, which is no fault of the Worker. */
+  restored(home: string): void {
+    for (const each of [...this.#attempts.values()].flat()) if (each.home === home) each.isWritten = true;
+  }
+}

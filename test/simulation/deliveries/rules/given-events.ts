@@ -1,0 +1,44 @@
+import type { Model } from "../../checker/model.ts";
+import type { Violate } from "../../checker/violate.ts";
+import type { Change } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+
+const EVENT_ID = /^evt_[0-9a-f]{32}$/;
+
+/** An event gets its id and its seq once, and both never change: docs/receiving.md. */
+export class GivenEvents {
+  readonly #model: Model;
+  readonly #violate: Violate;
+  readonly #ids = new Map<string, { call: Call | undefined; key: string }>();
+
+  constructor(model: Model, violate: Violate) {
+    this.#model = model;
+    this.#violate = violate;
+  }
+
+  /** A row of `events` has changed. Other rules say which call may write it. */
+  changes(home: string, call: Call | undefined, { before, after }: Change): void {
+    const by = call?.name ?? "a hand";
+    const { site_id, seq, id } = after ?? before ?? {};
+    const key = `${site_id}/${seq}`;
+    const place = `${home}/${key}`;
+    const broken = (rule: string, what: string) => this.#violate(rule, `${by}: ${place}: ${what}`, [by, String(id)]);
+    if (after === null) return;
+    if (before !== null) {
+      // A hand erases one event, and an operator a customer.
+      const isErased = (call === undefined || call.role === "operator") && after.data === null;
+      if (!isErased) broken("an event never changes", JSON.stringify({ before, after }));
+      return;
+    }
+    const earlier = this.#ids.get(String(id));
+    // A restore may come between two tries: the second one makes the event that it has undone.
+    const isThere = earlier?.key !== key && this.#model.home(home).outbox.events.get(String(earlier?.key))?.id === id;
+    const isUndone = earlier?.call === call && !isThere;
+    if (!EVENT_ID.test(String(id)) || (earlier !== undefined && !isUndone)) {
+      broken("each event has an id of its own, which nobody can guess", `its id is ${id}`);
+    }
+    this.#ids.set(String(id), { call, key });
+    if (this.#model.givenSeqs.has(place)) broken("no seq is given twice", "it was given before");
+    this.#model.givenSeqs.add(place);
+  }
+}

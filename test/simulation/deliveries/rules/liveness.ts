@@ -1,0 +1,161 @@
+import type { HomeModel } from "../../checker/home-model.ts";
+import type { Model } from "../../checker/model.ts";
+import { DISABLED } from "../../operators/rules/webhook-writes.ts";
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import { clockOf, SKEW_SECONDS } from "./attempt.ts";
+import { FIRST_IN_LINE, LEASE_SECONDS } from "./leases.ts";
+import { keyOf, type OutboxModel } from "./outbox-model.ts";
+import { dueNow, messagesOf } from "./turns.ts";
+
+/** No delivery waits for ever: docs/architecture.md, "Events". */
+
+type Broken = [rule: string, what: string] | undefined;
+
+/** Seconds within which a due attempt begins when nothing fails: its message is in flight, and clocks differ. */
+const LATE_SECONDS = 120;
+/** Seconds of delay that are too long when the queue was notified: clocks differ, and its message is in flight. */
+const UNTOLD_SECONDS = 40;
+/** Seconds after which a ping is too late. It waits for nothing else, and not for one that hangs. */
+const PING_SECONDS = 8;
+/**
+ * Seconds in which a healthy webhook of which a run was told is posted to, whoever hangs: a run begins nothing after 8 s,
+ * the next run may find all places with receivers that hang for 15 s, and after that those count as failing.
+ */
+const WAIT_SECONDS = 30;
+/** Seconds that one hanging receiver may add to the wait of each delivery that is due later. */
+const HANGING_SECONDS = 15;
+/** Clocks are read in whole seconds: once when an attempt ends, and once when its result is recorded. */
+const ROUNDED_SECONDS = 2;
+/** The longest delay of a queue's message. An attempt that is due later is left to the sweep. */
+const LONGEST_MESSAGE_SECONDS = 43_200;
+
+/** What the queue was told of a delivery's next attempt. Times are Unix seconds. */
+interface Told {
+  /** By the clock of the isolate that computed it. */
+  dueAt: number;
+  /**
+   * False when the notification may have had no effect: it was sent while faults still happened, or its run came too
+   * early.
+   */
+  isSure: boolean;
+  /** How many deliveries of the webhook are due before it, and so are attempted first. */
+  ahead: number;
+}
+
+export class Liveness {
+  /** Unix seconds by the platform's clock from which nothing fails any more. */
+  #calmSince = Number.POSITIVE_INFINITY;
+  /** By delivery. */
+  readonly #told = new Map<string, Told>();
+  /** When pings came to be first in line, by delivery. Unix seconds by the platform's clock. */
+  readonly #pinged = new Map<string, number>();
+  /** The most seconds by which a run's clock was ahead: its messages arrive early by as much. */
+  #ahead = 0;
+  #closedHomes: readonly string[] = [];
+  /** The homes that were closed for a run of the consumer: what it was told of is left to the sweep. */
+  readonly #metClosed = new Set<string>();
+
+  /** Since when a run was told of each healthy webhook that has something due and was not posted to. */
+  readonly #waits = new Map<string, number>();
+
+  calms(now: number): void {
+    // Calls in flight may still suffer from earlier faults.
+    this.#calmSince = now + LATE_SECONDS;
+  }
+
+  /** The closed homes of a deployment. They are learnt from the first run of a cron trigger that it serves. */
+  deployed(closedHomes: readonly string[]): void {
+    this.#closedHomes = closedHomes;
+  }
+
+  /**
+   * A run of the consumer begins. For a home that its settings still close, it leaves the work to the sweep. A run
+   * whose clock is behind the sender's finds nothing due yet, and then it does not notify the queue of later attempts
+   * either.
+   *
+   * @param now Unix seconds
+   */
+  arrives(model: Model, call: Call, now: number): void {
+    this.#ahead = Math.max(this.#ahead, clockOf(call) - now + ROUNDED_SECONDS);
+    for (const message of messagesOf(call)) {
+      const { home, site, webhook } = message;
+      const key = `${home}/${site}/${webhook}`;
+      const isSure = now > this.#calmSince && !call.settings.closedHomes.includes(home);
+      const isWaiting = isSure && dueNow(model.home(home).outbox, message, clockOf(call)).length > 0;
+      if (isWaiting && !this.#waits.has(key)) this.#waits.set(key, now);
+      if (call.settings.closedHomes.includes(home)) this.#metClosed.add(home);
+      const its = [...this.#told].filter(([each]) => each.startsWith(`${key}/`)).map(([, told]) => told);
+      const isNearlyDue = ({ next_attempt_at }: Row) =>
+        Number(next_attempt_at) > clockOf(call) && Number(next_attempt_at) <= clockOf(call) + SKEW_SECONDS;
+      const isEarly =
+        its.some(({ dueAt }) => dueAt - this.#ahead <= now && clockOf(call) < dueAt) ||
+        model.home(home).outbox.deliveriesOf({ site_id: site, id: webhook }).some(isNearlyDue);
+      if (isEarly || call.settings.closedHomes.includes(home)) for (const told of its) told.isSure = false;
+    }
+  }
+
+  /** A webhook has changed: it may fail, or be disabled. */
+  webhookChanges(home: string, { site_id, id }: Row): void {
+    this.#waits.delete(`${home}/${site_id}/${id}`);
+  }
+
+  /** A failed attempt was recorded, with a time for the next one. @param now Unix seconds */
+  fails({ name, outbox }: HomeModel, call: Call, delivery: Row, now: number): void {
+    const dueAt = Number(delivery.next_attempt_at);
+    if (dueAt - clockOf(call) > LONGEST_MESSAGE_SECONDS) return;
+    const [isSure, ahead] = [now > this.#calmSince, dueOf(outbox, delivery, dueAt)];
+    this.#told.set(`${name}/${keyOf("deliveries", delivery)}`, { dueAt, isSure, ahead });
+  }
+
+  /** A delivery has changed. @param now Unix seconds */
+  changes(home: string, { before, after }: Change, now: number): void {
+    if (after?.next_attempt_at !== FIRST_IN_LINE || before?.next_attempt_at === FIRST_IN_LINE) return;
+    this.#pinged.set(`${home}/${keyOf("deliveries", after)}`, now);
+  }
+
+  /** An attempt begins. @param now Unix seconds */
+  wrongBegin({ name, outbox }: HomeModel, { before, after }: Change, now: number): Broken {
+    if (before === null || after === null) return undefined;
+    const key = `${name}/${keyOf("deliveries", after)}`;
+    const webhook = `${name}/${after.site_id}/${after.webhook_id}`;
+    const waited = now - (this.#waits.get(webhook) ?? now);
+    this.#waits.delete(webhook);
+    if (waited > WAIT_SECONDS)
+      return ["a webhook that waits is posted to within 30 s, whoever hangs", `${waited} s late`];
+    const [told, pinged] = [this.#told.get(key), this.#pinged.get(key)];
+    this.#told.delete(key);
+    this.#pinged.delete(key);
+    const isCalm = pinged !== undefined && pinged > this.#calmSince && !this.#metClosed.has(name);
+    if (isCalm && now - pinged > PING_SECONDS) {
+      return ["a ping is posted within seconds, whatever waits", `${now - pinged} s late`];
+    }
+    if (told?.isSure !== true) return undefined;
+    const at = Number(after.next_attempt_at) - LEASE_SECONDS;
+    const late = at - Number(before.next_attempt_at);
+    return late > UNTOLD_SECONDS + HANGING_SECONDS * Math.max(told.ahead, dueOf(outbox, after, at))
+      ? ["the next attempt begins when it is due, also without a sweep", `${late} s late`]
+      : undefined;
+  }
+
+  /** The end of the run, long after the last fault; only some receivers still fail. @param now Unix seconds */
+  wrongEnd({ name, outbox }: HomeModel, now: number): Broken {
+    if (this.#closedHomes.includes(name)) return undefined;
+    for (const delivery of outbox.deliveries.values()) {
+      const { status, attempts, next_attempt_at } = delivery;
+      const said = `${name} ${JSON.stringify(delivery)}`;
+      const webhook = outbox.webhookOf(delivery);
+      if (webhook === undefined) return ["the sweep removes the deliveries of deleted webhooks", said];
+      if (status !== "pending") continue;
+      if (webhook.status !== "enabled") return ["nothing stays pending for a disabled webhook", `${DISABLED}: ${said}`];
+      const patience = LATE_SECONDS + HANGING_SECONDS * dueOf(outbox, delivery, now);
+      if (attempts === 0 || Number(next_attempt_at) < now - patience) return ["a due delivery is attempted", said];
+    }
+    return undefined;
+  }
+}
+
+const dueOf = (outbox: OutboxModel, { site_id, webhook_id }: Row, now: number): number =>
+  outbox
+    .deliveriesOf({ site_id: site_id ?? 0, id: webhook_id ?? "" })
+    .filter(({ status, next_attempt_at }) => status === "pending" && Number(next_attempt_at) <= now).length;

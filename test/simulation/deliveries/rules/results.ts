@@ -1,0 +1,141 @@
+import { misses } from "../../checker/row-changes.ts";
+import { hasKeyOf } from "../../checker/seals.ts";
+import { DISABLED } from "../../operators/rules/webhook-writes.ts";
+import type { Change, Row } from "../../platform/database.ts";
+import { type Attempt, clockOf, heardStatus, isPing, isSuccess } from "./attempt.ts";
+import { FIRST_IN_LINE } from "./leases.ts";
+import { MOST_ATTEMPTS, nextBounds } from "./schedule.ts";
+
+type Broken = [rule: string, what: string] | undefined;
+
+/**
+ * Which results an ended attempt may record: docs/receiving.md and docs/architecture.md, "Events".
+ *
+ * @param own      the attempt that holds the delivery's lease; undefined when another call holds it, or nobody
+ * @param attempts all attempts of the call at this delivery
+ * @param hasData  whether the event has its data: what the receiver said is kept only beside it
+ */
+export function wrongResult(
+  change: Change,
+  own: Attempt | undefined,
+  attempts: readonly Attempt[],
+  hasData: boolean,
+): Broken {
+  const before = change.before as Row;
+  const after = change.after as Row;
+  if (after.status === "delivered") return wrongSuccess(before, after, attempts);
+  if (!hasData && after.last_error !== null) {
+    return ["a receiver's words go with the person: none are kept after that", String(after.last_error)];
+  }
+  if (own === undefined || before.status !== "pending") {
+    return ["only the holder of the delivery's lease records a failure", `it was ${before.status}`];
+  }
+  if (after.status === "skipped") {
+    return own.event == null || own.event.data === null
+      ? wrongEnd(before, after, {})
+      : ["only a delivery of an erased or pruned event is skipped", "the event is there"];
+  }
+  const { post } = own;
+  if (post === undefined) {
+    if (!isRefused(own)) return ["an attempt fails by its receiver or its secret", "it was not posted"];
+    return wrongNext(before, after, own, { endedAt: own.leasedAt, status: null });
+  }
+  if (isSuccess(post)) return ["a success is recorded as one", `${post.name} was answered ${post.status}`];
+  if (own.endedAt === undefined) return ["only an attempt that has ended is recorded", `${post.name} has not`];
+  const status = heardStatus(post) ?? null;
+  if (after.last_status !== status) return ["the receiver's status is recorded", `last_status is ${after.last_status}`];
+  return wrongNext(before, after, own, { endedAt: own.endedAt, status });
+}
+
+function wrongSuccess(before: Row, after: Row, attempts: readonly Attempt[]): Broken {
+  const heard = attempts.find(({ post }) => post !== undefined && isSuccess(post) && post.status === after.last_status);
+  if (heard !== undefined) return wrongEnd(before, after, { last_error: null });
+  return [
+    "a delivered event was answered 2xx by its receiver",
+    `none of ${attempts.map(({ post }) => post?.name)} was`,
+  ];
+}
+
+/** Whether a secret that an attempt needs does not open in its isolate. */
+const isRefused = ({ webhooks, call }: Attempt): boolean =>
+  webhooks.some(({ secret, previous_secret }) =>
+    [secret, previous_secret].some((seal) => seal != null && !hasKeyOf(call.settings, seal)),
+  );
+
+interface Told {
+  endedAt: number;
+  status: number | null;
+}
+
+/** Whether a failed delivery ends or gets a next attempt, and at which time. */
+function wrongNext(before: Row, after: Row, own: Attempt, { endedAt, status }: Told): Broken {
+  const { call, number } = own;
+  if (Number(before.attempts) < number) return wrongAgain(before, after, own, endedAt);
+  if (after.status === "failed") {
+    const isLast = number >= MOST_ATTEMPTS || status === 410 || isPing(own);
+    return isLast
+      ? wrongEnd(before, after, {})
+      : ["a delivery fails after 8 attempts, or a 410", `attempt ${number} failed`];
+  }
+  if (isPing(own)) return ["a ping is tried once", `it is due again at ${after.next_attempt_at}`];
+  if (status === 410) return ["a 410 ends the delivery", "it is tried again"];
+  const bounds = nextBounds(number, { endedAt, writtenAt: clockOf(call) });
+  if (bounds === undefined) return ["a delivery has at most 8 attempts", "it is tried again"];
+  const next = Number(after.next_attempt_at);
+  if (next >= bounds.from && next <= bounds.to) return wrongRest(before, after);
+  const said = `${next}, not ${bounds.from} to ${bounds.to}`;
+  return ["the next attempt is due by the schedule", `${number} at ${endedAt}: ${said}`];
+}
+
+/** A failure whose delivery was sent again while it was in flight: the next attempt is the first of eight. */
+function wrongAgain(before: Row, after: Row, own: Attempt, endedAt: number): Broken {
+  const rule = "what was sent again while an attempt was in flight is tried anew when that attempt fails";
+  const next = Number(after.next_attempt_at);
+  if (after.status !== "pending" || after.attempts !== 0) return [rule, `${after.status} after ${after.attempts}`];
+  if (isPing(own)) return next === FIRST_IN_LINE ? wrongRest(before, after) : [rule, `the ping is due at ${next}`];
+  const first = nextBounds(1, { endedAt, writtenAt: clockOf(own.call) });
+  if (next < Number(first?.from) || next > Number(first?.to)) return [rule, `the next attempt is due at ${next}`];
+  return wrongRest(before, after);
+}
+
+const REST = "a result leaves its delivery ended, or due without a lease, and changes nothing else";
+
+/** What a result may say, whichever it is. */
+const saidBy = ({ last_status = null, last_error = null, duration_ms = null }: Row): Row => ({
+  last_status,
+  last_error,
+  duration_ms,
+  claim: null,
+});
+
+/** A failure that leaves its delivery pending. */
+function wrongRest(before: Row, after: Row): Broken {
+  const wrong = misses(after, { ...before, ...saidBy(after), next_attempt_at: after.next_attempt_at ?? null });
+  return wrong === undefined ? undefined : [REST, wrong];
+}
+
+/** Why a change is not the end of a delivery with these columns; undefined when it is. */
+function wrongEnd(before: Row, after: Row, columns: Row): Broken {
+  const { status = "" } = after;
+  const wrong = misses(after, { ...before, ...saidBy(after), status, next_attempt_at: null, ...columns });
+  return wrong === undefined ? undefined : [REST, wrong];
+}
+
+/**
+ * Why a change is not the failure of a delivery whose webhook was disabled. It must keep what is known of the attempts
+ * before.
+ */
+export function wrongLeftover({ before, after }: Change, webhook: Row | undefined): string | undefined {
+  if (webhook?.status !== "disabled") return "its webhook is not disabled";
+  if (before?.status !== "pending") return `it was ${before?.status}`;
+  return misses(after, leftover(before));
+}
+
+/** The row of a delivery whose webhook was disabled: its last error stays. */
+export const leftover = (before: Row): Row => ({
+  ...before,
+  status: "failed",
+  next_attempt_at: null,
+  claim: null,
+  last_error: before.last_error ?? DISABLED,
+});

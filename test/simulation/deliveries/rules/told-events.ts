@@ -1,0 +1,80 @@
+import type { HomeModel } from "../../checker/home-model.ts";
+import { inserts, misses } from "../../checker/row-changes.ts";
+import type { Change, Row } from "../../platform/database.ts";
+import { deliveryRow, nextSeq } from "./expected-event.ts";
+import { wants } from "./outbox-model.ts";
+
+/** The events that the Worker itself writes of a site's webhooks: docs/operating.md, "Webhooks". */
+
+type Broken = [rule: string, what: string] | undefined;
+
+export const DISABLED_EVENT = "webhook.disabled";
+export const FAILING_EVENT = "webhook.failing";
+
+const RULE = "the Worker tells a site's other webhooks once of each webhook that it disables or that fails";
+
+/** Follows the rows of one transaction of the Worker in their order. */
+export class Telling {
+  readonly #home: HomeModel;
+  /** The webhooks of which the transaction has to tell, by their keys. */
+  readonly #due = new Map<string, { type: string; webhook: Row }>();
+  /** The events that it wrote, with the webhooks that must get them. */
+  readonly #told: { event: Row; left: Set<string> }[] = [];
+
+  constructor(home: HomeModel) {
+    this.#home = home;
+  }
+
+  /** A webhook was disabled, or was noted as failing for a while. */
+  mustTell(type: string, webhook: Row): void {
+    this.#due.set(`${webhook.site_id}/${webhook.id}`, { type, webhook });
+  }
+
+  /** A row of `events` or of `deliveries` is inserted. @param now the times by the clocks of the call */
+  wrong({ table, before, after }: Change, now: { from: number; to: number }): Broken {
+    if (before !== null || after === null) return [RULE, "it changed a row that was there"];
+    return table === "events" ? this.#wrongEvent(after, now) : this.#wrongDelivery(after);
+  }
+
+  #wrongEvent(event: Row, now: { from: number; to: number }): Broken {
+    const json = JSON.parse(String(event.data)) as { webhook_id?: string };
+    const key = `${event.site_id}/${json.webhook_id}`;
+    const due = this.#due.get(key);
+    if (due === undefined) return [RULE, `nothing has happened to ${key}`];
+    this.#due.delete(key);
+    const { type, webhook } = due;
+    const siteId = Number(webhook.site_id);
+    if (!this.#areOn(siteId)) return ["a site whose events are off is told nothing", `${siteId} is`];
+    const clock = Number(event.created_at);
+    const wrong = misses(event, { site_id: siteId, seq: nextSeq(this.#home, siteId), type, session_id: null });
+    if (wrong !== undefined) return [RULE, wrong];
+    if (clock < now.from || clock > now.to) return [RULE, `its time is ${clock}, now is ${now.to}`];
+    const others = this.#home.outbox.webhooksOf(siteId).filter((each) => each.id !== webhook.id && wants(each, type));
+    this.#told.push({ event, left: new Set(others.map(({ id }) => String(id))) });
+    return undefined;
+  }
+
+  #wrongDelivery(delivery: Row): Broken {
+    const told = this.#told.find(({ event }) => event.site_id === delivery.site_id && event.seq === delivery.seq);
+    if (told === undefined) return [RULE, "the delivery is of another event"];
+    const id = String(delivery.webhook_id);
+    if (!told.left.delete(id)) return ["only the site's other webhooks that want it are told", `${id} is`];
+    const wrong = inserts(
+      { table: "deliveries", before: null, after: delivery },
+      deliveryRow(told.event, id, Number(told.event.created_at)).after,
+    );
+    return wrong === undefined ? undefined : [RULE, wrong];
+  }
+
+  /** What the transaction should have told and did not. */
+  missed(): Broken {
+    const untold = [...this.#due.values()].find(({ webhook }) => this.#areOn(Number(webhook.site_id)));
+    if (untold !== undefined) return [RULE, `nobody is told of ${untold.webhook.id}: ${untold.type}`];
+    const left = this.#told.find((each) => each.left.size > 0);
+    return left === undefined ? undefined : [RULE, `${[...left.left]} is not told by ${left.event.id}`];
+  }
+
+  #areOn(siteId: number): boolean {
+    return this.#home.sites.get(siteId)?.row.events === 1;
+  }
+}

@@ -1,0 +1,86 @@
+import type { Model } from "../../checker/model.ts";
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import { isInFlight, isOfPing, LEASE_SECONDS, placesLeft } from "./leases.ts";
+import { keyOf, type OutboxModel } from "./outbox-model.ts";
+
+/** In which order attempts begin: docs/architecture.md, "The way of an event". */
+
+type Broken = [rule: string, what: string] | undefined;
+
+/** The attempts that one run may have in flight. */
+export const PLACES = 6;
+
+interface Message {
+  home: string;
+  site: number;
+  webhook: string;
+}
+
+/** The queue's messages of a run. */
+export const messagesOf = ({ wire }: Call): Message[] => JSON.parse(wire.body) as Message[];
+
+/**
+ * @param outbox the home's outbox after one transaction
+ * @param leases the leases of that transaction
+ */
+export function wrongOrder(outbox: OutboxModel, leases: readonly Change[]): Broken {
+  for (const [key, its] of Map.groupBy(leases, ({ after }) => `${after?.site_id}/${after?.webhook_id}`)) {
+    const webhook = outbox.webhooks.get(key);
+    // While a webhook fails, a place is kept for what was never tried.
+    if (webhook === undefined || webhook.failing_since !== null) continue;
+    const begun = new Set(its.map(({ after }) => keyOf("deliveries", after as Row)));
+    const last = Math.max(...its.map(({ before }) => Number(before?.next_attempt_at)));
+    const isPassedOver = (row: Row) =>
+      row.status === "pending" && Number(row.next_attempt_at) < last && !begun.has(keyOf("deliveries", row));
+    const passedOver = outbox.deliveriesOf(webhook).find(isPassedOver);
+    if (passedOver !== undefined) {
+      const what = `${JSON.stringify(passedOver)} waits, due at ${last} is begun`;
+      return ["the delivery that is due longest is attempted first", what];
+    }
+  }
+  return undefined;
+}
+
+/** What a healthy webhook has due, when an attempt of it may begin now. */
+export function dueNow(outbox: OutboxModel, { site, webhook: id }: Message, now: number): Row[] {
+  const webhook = outbox.webhooks.get(`${site}/${id}`);
+  if (webhook?.status !== "enabled" || webhook.failing_since !== null) return [];
+  const all = outbox.deliveriesOf(webhook).filter(({ status }) => status === "pending");
+  const pings = all.filter((each) => isInFlight(each, now) && isOfPing(outbox, each));
+  // Whether a ping in flight takes a place of the other deliveries is left open.
+  if (placesLeft(outbox, webhook, now) - pings.length <= 0) return [];
+  return all.filter(({ next_attempt_at }) => Number(next_attempt_at) <= now);
+}
+
+/** What was due of healthy webhooks when each run of the consumer began, and may have waited since. */
+export class Waiting {
+  /** By run, home and webhook. */
+  readonly #due = new Map<Call, Map<string, readonly Row[]>>();
+
+  arrives(model: Model, call: Call): void {
+    const due = messagesOf(call).map((each) => {
+      const rows = dueNow(model.home(each.home).outbox, each, call.clock);
+      return [`${each.home}/${each.site}/${each.webhook}`, rows] as const;
+    });
+    this.#due.set(call, new Map(due.filter(([, rows]) => rows.length > 0)));
+  }
+
+  /** By webhook of a home. */
+  of(call: Call, home: string): Map<string, readonly Row[]> {
+    const its = [...(this.#due.get(call) ?? [])].filter(([key]) => key.startsWith(`${home}/`));
+    return new Map(its.map(([key, rows]) => [key.slice(home.length + 1), rows]));
+  }
+
+  /** An attempt begins. A run leaves a webhook that has the most attempts in flight, and does not come back to it. */
+  begins(outbox: OutboxModel, home: string, { site_id, webhook_id, next_attempt_at }: Row): void {
+    const webhook = outbox.webhooks.get(`${site_id}/${webhook_id}`);
+    const at = Number(next_attempt_at) - LEASE_SECONDS;
+    if (webhook === undefined || placesLeft(outbox, webhook, at) <= 1) this.leaves(`${home}/${site_id}/${webhook_id}`);
+  }
+
+  /** It may wait for another reason from now on. */
+  leaves(webhook: string): void {
+    for (const due of this.#due.values()) due.delete(webhook);
+  }
+}

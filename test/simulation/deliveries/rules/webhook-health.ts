@@ -1,0 +1,168 @@
+import { misses } from "../../checker/row-changes.ts";
+import { MOST_AT_ONCE } from "../../operators/rules/whole-changes.ts";
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import { type Attempt, clockOf, heardStatus, isAt, isPing, isSuccess, SKEW_SECONDS } from "./attempt.ts";
+import type { OutboxModel } from "./outbox-model.ts";
+import { MOST_ATTEMPTS } from "./schedule.ts";
+
+/** What the Worker itself records about a webhook: docs/operating.md, "Webhooks". */
+
+type Broken = [rule: string, what: string] | undefined;
+
+const FAILING_SECONDS = 5 * 86_400;
+/** A delivery that nobody holds and that has been due for so long: the receiver hangs, so no delivery uses up its attempts. */
+const STUCK_SECONDS = 86_400;
+
+/** What a webhook's row says of its last failure. What the receiver said stands in the delivery alone. */
+const NO_FAILURE = { last_status: null, last_cause: null, last_failed_at: null, last_seq: null };
+
+/** What a webhook's row says while it is well, and after it was enabled. */
+export const WELL = { failing_since: null, ...NO_FAILURE, last_error: null, failing_told_at: null };
+
+/** Whether an attempt tells of the receiver at the webhook's URL of now: pings, and posts to an earlier URL, do not. */
+const tellsOf =
+  (webhook: Row) =>
+  (attempt: Attempt): boolean =>
+    attempt.post !== undefined && !isPing(attempt) && isAt(attempt.post, webhook);
+
+const hasFailed = ({ post, endedAt }: Attempt): boolean =>
+  post !== undefined && endedAt !== undefined && !isSuccess(post);
+
+const statusOf = ({ post }: Attempt): number | null => (post && heardStatus(post)) ?? null;
+
+/** @param attempts the call's attempts at this webhook */
+export function wrongHealth(call: Call, outbox: OutboxModel, change: Change, attempts: readonly Attempt[]): Broken {
+  const before = change.before as Row;
+  const { after } = change;
+  if (after === null || change.before === null) return ["the Worker makes and removes no webhook by itself", ""];
+  const { status = "", disabled_reason = null, disabled_at = null } = after;
+  const { failing_since = null, failing_told_at = null } = after;
+  const said = Object.fromEntries(Object.keys(NO_FAILURE).map((column) => [column, after[column] ?? null]));
+  // A new revision ends PATCHes that an operator sent before the Worker disabled the webhook: they must not enable it
+  // again.
+  const revision = Number(before.revision) + Number(status !== before.status);
+  const health = { failing_since, ...said, failing_told_at };
+  const wrong = misses(after, { ...before, ...health, status, disabled_reason, disabled_at, revision });
+  if (wrong !== undefined) return ["the Worker changes only the health of a webhook", wrong];
+  const telling = attempts.filter(tellsOf(before));
+  const failed = telling.filter(hasFailed);
+  const isSick = failing_since !== null;
+  if (!isSick && status === "enabled" && misses(after, WELL) !== undefined) {
+    return ["a webhook that is well says nothing of earlier failures", JSON.stringify(health)];
+  }
+  if (failing_since !== before.failing_since) {
+    const broken = isSick
+      ? wrongSince(call, before, Number(failing_since), failed)
+      : telling.every(({ post }) => post === undefined || !isSuccess(post));
+    if (broken === true) return ["a webhook fails no more after a success", "there was none"];
+    if (typeof broken === "object") return broken;
+  }
+  const isOfOne = telling.length > 0 || misses(said, before) === undefined;
+  if (!isOfOne) return ["only attempts at a webhook's URL of now tell of its health", JSON.stringify(said)];
+  return status === before.status ? undefined : wrongDisabling(call, outbox, after, failed);
+}
+
+function wrongSince(call: Call, before: Row, since: number, failed: readonly Attempt[]): Broken {
+  const rule = "failing_since is the first failure since the last success";
+  if (before.failing_since !== null) return [rule, `it was ${before.failing_since}`];
+  const isThen = failed.some(({ endedAt = 0 }) => endedAt <= since);
+  return isThen && since <= clockOf(call) ? undefined : [rule, `nothing failed at ${since}`];
+}
+
+/** @param after the webhook as the Worker disabled it */
+function wrongDisabling(call: Call, outbox: OutboxModel, after: Row, failed: readonly Attempt[]): Broken {
+  const { status, disabled_reason, failing_since } = after;
+  const now = clockOf(call);
+  const isGone = disabled_reason === "gone" && failed.some((each) => statusOf(each) === 410);
+  const isOver = failing_since != null && Number(failing_since) <= now - FAILING_SECONDS;
+  const isUsedUp = failed.some(({ number }) => number >= MOST_ATTEMPTS);
+  const isHopeless = isOver && (isUsedUp || stuckOf(outbox, after, now).length > 0);
+  const isFailing = disabled_reason === "failing" && failed.length > 0 && isHopeless;
+  if (status === "disabled" && (isGone || isFailing)) return undefined;
+  const rule =
+    "the Worker disables only what answered 410, or failed for 5 days and used up a delivery or let one wait";
+  return [rule, `${disabled_reason}, failing since ${failing_since}, now is ${now}`];
+}
+
+/** The deliveries of a webhook that have been due for a day, and nobody holds them. Pings do not count. */
+const stuckOf = (outbox: OutboxModel, webhook: Row, now: number): Row[] =>
+  outbox
+    .deliveriesOf(webhook)
+    .filter(
+      ({ status, next_attempt_at }) =>
+        status === "pending" && Number(next_attempt_at) > 0 && Number(next_attempt_at) <= now - STUCK_SECONDS,
+    );
+
+/** The same before a transaction, by webhook, of each webhook whose results it records. */
+export function stuckBefore(outbox: OutboxModel, changes: readonly Change[], now: number): Map<string, Row[]> {
+  const results = changes.filter(
+    ({ table, before, after }) => table === "deliveries" && before !== null && after !== null,
+  );
+  const webhooks = new Set(results.map(({ after }) => outbox.webhookOf(after as Row)));
+  const its = [...webhooks].filter((each) => each !== undefined);
+  return new Map(its.map((each) => [`${each.site_id}/${each.id}`, stuckOf(outbox, each, now)]));
+}
+
+/** What stays pending when a transaction disables its webhook; a transaction ends so many and no more. */
+export function wrongLeft(outbox: OutboxModel, changes: readonly Change[]): Broken {
+  for (const { site_id = 0, id = "" } of disabledIn(changes)) {
+    const its = changes.filter(({ table, after }) => table === "deliveries" && after?.webhook_id === id);
+    const isFull = its.filter(({ after }) => after?.status === "failed").length >= MOST_AT_ONCE;
+    const left = outbox.deliveriesOf({ site_id, id }).find(({ status }) => status === "pending");
+    if (!isFull && left !== undefined)
+      return ["a pending delivery of a disabled webhook fails", `${JSON.stringify(left)} stays pending`];
+  }
+  return undefined;
+}
+
+/**
+ * What a transaction had to record about a webhook, by the results that it recorded, and did not.
+ *
+ * @param now     the webhook after that transaction
+ * @param written the attempts whose results it recorded
+ * @param stuck   the deliveries that had been due for a day before the transaction
+ */
+export function missedHealth(
+  call: Call,
+  outbox: OutboxModel,
+  now: Row,
+  { written, stuck }: { written: readonly Attempt[]; stuck: readonly Row[] },
+): Broken {
+  const telling = written.filter(tellsOf(now));
+  if (telling.length === 0) return undefined;
+  if (telling.some((each) => statusOf(each) === 410) && now.status === "enabled") {
+    return ["a 410 disables the webhook", `${now.id} is enabled`];
+  }
+  if (telling.some(({ post }) => post !== undefined && isSuccess(post))) {
+    return now.failing_since === null ? undefined : ["a webhook fails no more after a success", `${now.failing_since}`];
+  }
+  if (now.status !== "enabled") return undefined;
+  // After a lost answer, a second try records the results once more, with results since then: one of them may be a
+  // success.
+  if (now.failing_since === null && call.faults.length > 0) return undefined;
+  if (now.failing_since === null) return ["a failure is noted at the webhook", `${now.id} says nothing of it`];
+  const isOver = Number(now.failing_since) < clockOf(call) - FAILING_SECONDS - SKEW_SECONDS;
+  if (!isOver) return undefined;
+  const what = `${now.id} fails since ${now.failing_since}`;
+  const isUsedUp = telling.some(({ key }) => outbox.deliveries.get(key)?.status === "failed");
+  const waits = stuck.some((row) => outbox.deliveries.get(`${now.site_id}/${now.id}/${row.seq}`)?.status === "pending");
+  if (!isUsedUp && !waits) return undefined;
+  return ["a webhook that fails for 5 days is disabled when a delivery is used up, or has been due for a day", what];
+}
+
+/** How the audit rows of a transaction of the Worker itself are wrong. */
+export function wrongOwnAudit(changes: readonly Change[]): Broken {
+  const rows = changes.flatMap(({ table, after }) => (table === "audit_log" && after !== null ? [after] : []));
+  const said = rows.map(({ actor, action, site_id, subject }) => `${actor} ${action} ${site_id} ${subject}`);
+  const disabled = disabledIn(changes);
+  const expected = disabled.map(({ site_id, id }) => `worker webhook.disabled ${site_id} ${id}`);
+  if (said.toSorted().join() === expected.toSorted().join()) return undefined;
+  return ["each webhook that the Worker disables is in the audit log", `it says ${said}, expected ${expected}`];
+}
+
+/** The webhooks that a transaction disabled, as they are then. */
+export const disabledIn = (changes: readonly Change[]): Row[] =>
+  changes.flatMap(({ table, before, after }) =>
+    table === "webhooks" && before?.status === "enabled" && after?.status === "disabled" ? [after] : [],
+  );

@@ -1,0 +1,68 @@
+import { Operator } from "../../operators/acts/operator.ts";
+import type { KnownSite } from "../../world/company.ts";
+import { pause } from "../../world/day.ts";
+import type { World } from "../../world/world.ts";
+import { crossErasures, eraseHalf, someCustomer } from "./half-erasures.ts";
+
+/** The acts of an owner who erases customers, by their weights. */
+export const CUSTOMER_ACTS = { erase: 2, eraseInPart: 1, twoAtOnce: 1, eraseLate: 1, eraseHalf: 4, cross: 7 };
+
+/** How often an owner sends an erasure again, when it is answered with something left. */
+const MOST_CALLS = 40;
+
+interface Erased {
+  remaining: number;
+}
+
+/** Erases customers, until the world closes. */
+export async function keepCustomers(world: World): Promise<void> {
+  const operator = new Operator(world);
+  const { chance } = operator;
+  const longest = chance.one([1_000, 2_500, 6_000]);
+  while (!world.closing) {
+    await pause(world, chance, chance.between(500, longest));
+    const sites = world.company.sitesAtWork;
+    if (sites.length > 0) await erase(operator, chance.one(sites), chance.weighted(CUSTOMER_ACTS));
+  }
+}
+
+async function erase(operator: Operator, site: KnownSite, act: keyof typeof CUSTOMER_ACTS): Promise<void> {
+  const { world, chance } = operator;
+  world.count(`customer: ${act}`);
+  if (act === "eraseHalf" || act === "cross") {
+    const sbs = await (act === "cross" ? crossErasures : eraseHalf)(operator, site);
+    // The half waits for a restore, for the cron job, or for the customer. Without KV an operator needs the receipts.
+    if (world.weather.kvBound && chance.happens(0.4)) return;
+    return eraseWhole(operator, site, sbs);
+  }
+  const sbs = await someCustomer(operator, site);
+  if (act === "twoAtOnce") {
+    await Promise.all([eraseWhole(operator, site, sbs), eraseWhole(operator, site, sbs)]);
+    return;
+  }
+  if (act === "erase") return eraseWhole(operator, site, sbs);
+  await eraseOnce(operator, site, sbs);
+  // Receipts are older than half a day when a late erasure goes on. The rest of one in part waits, often for ever.
+  if (act === "eraseLate" && world.weather.weeks) await world.sleep(86_400_000);
+  else if (chance.happens(0.5)) return;
+  else await world.sleep(chance.between(1_000, 100_000));
+  await eraseWhole(operator, site, sbs);
+}
+
+/** Sends an erasure until nothing is left. */
+export async function eraseWhole(operator: Operator, site: KnownSite, sbs: string): Promise<void> {
+  for (let i = 0; i < MOST_CALLS && !operator.world.closing; i++) {
+    const erased = await eraseOnce(operator, site, sbs);
+    if (erased === undefined || erased.remaining === 0) return;
+  }
+}
+
+/** @returns undefined unless it was answered 200 */
+async function eraseOnce(operator: Operator, { siteId }: KnownSite, sbs: string): Promise<Erased | undefined> {
+  const { world } = operator;
+  const answer = await operator.insist("POST", `/sites/${siteId}/customers/erase`, { sbs });
+  if (answer?.status !== 200) return undefined;
+  const erased = JSON.parse(answer.body) as Erased;
+  world.count(erased.remaining === 0 ? "customer erased" : "customer erased in part");
+  return erased;
+}

@@ -1,0 +1,142 @@
+import { Caller } from "../../callers/acts/caller.ts";
+import { Operator } from "../../operators/acts/operator.ts";
+import type { KnownSite } from "../../world/company.ts";
+import { PRUNE_CRON, triggerCron } from "../../world/cron.ts";
+import type { OnItsWay } from "../../world/moments.ts";
+import { type Kept, keepCall, nthWrite, within } from "./kept-calls.ts";
+
+/** Writes of an erasure: its begin, its receipt, the home's note of that, and its first step. */
+const WRITES = [1, 2, 3, 3, 4, 4, 4];
+/** Milliseconds after which the Worker has tried again. */
+const SECOND_TRY_MS = 3_500;
+
+const pathOf = ({ siteId }: KnownSite) => `/sites/${siteId}/customers/erase`;
+
+/** A customer of the newest sessions. */
+export async function someCustomer(operator: Operator, { siteId }: KnownSite): Promise<string> {
+  const { chance } = operator;
+  const answer = await operator.call("GET", `/sites/${siteId}/sessions?limit=100`);
+  if (answer?.status !== 200) return `customer_${chance.integer(1, 6)}`;
+  const { items } = JSON.parse(answer.body) as { items: { customer: { sbs: string } }[] };
+  return items.length === 0 ? "nobody" : chance.one(items).customer.sbs;
+}
+
+/** A new customer of a site, with few sessions. */
+export async function newCustomer(operator: Operator, site: KnownSite): Promise<string> {
+  const { world, chance } = operator;
+  const sbs = `customer_${Math.ceil(world.scheduler.now)}`;
+  for (let left = chance.integer(1, 2); left > 0; left--) await comeBack(operator, site, sbs);
+  return sbs;
+}
+
+/** The customer opens one more session, when nothing fails. */
+async function comeBack({ world, chance }: Operator, site: KnownSite, sbs: string): Promise<void> {
+  const app = site.apps.find(({ revoked, secrets }) => !revoked && secrets.length > 0);
+  if (app !== undefined) await within(world, new Caller(world, `for-${chance.integer(1, 1e9)}`, app).open(sbs));
+}
+
+/**
+ * An erasure is kept at one of its writes, and mostly broken off there. Meanwhile the customer comes back, the cron job
+ * comes, or somebody else erases.
+ *
+ * @returns the customer
+ */
+export async function eraseHalf(operator: Operator, site: KnownSite): Promise<string> {
+  const { world, chance } = operator;
+  const sbs = await (chance.happens(0.6) ? newCustomer(operator, site) : someCustomer(operator, site));
+  const way = chance.one(["there", "back"] as const);
+  const fits = nthWrite("POST", pathOf(site), chance.one(WRITES), way);
+  const kept = await keepCall(world, fits, () => operator.call("POST", pathOf(site), { sbs }));
+  if (kept === undefined) return sbs;
+  world.count("moment: an erasure is kept at one of its writes");
+  const fate = chance.one(["cut off", "cut off", "second try", "late"]);
+  if (fate === "cut off") world.cloud.cutOff(kept.call);
+  if (fate === "second try") await world.sleep(SECOND_TRY_MS);
+  if (chance.happens(0.6)) await comeBack(operator, site, sbs);
+  if (chance.happens(0.3)) await within(world, triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges)));
+  if (chance.happens(0.4)) await new Operator(world).call("POST", pathOf(site), { sbs });
+  kept.letGo();
+  await kept.sent;
+  return sbs;
+}
+
+/** A call that erases comes to its step: it has looked for the sessions, and then for their receipts in the directory. */
+const isStep =
+  (site: KnownSite, others: readonly (Kept | undefined)[]) =>
+  ({ way, home, method, call }: OnItsWay): boolean =>
+    way === "there" &&
+    home === site.home &&
+    method === "batch" &&
+    call.wire.path === `/admin${pathOf(site)}` &&
+    call.trips.at(-2)?.to === "main raw" &&
+    call.trips.filter(({ to }) => to === `${home} batch`).length > 1 &&
+    !others.some((other) => other?.call === call);
+
+/** Two erasures of a new customer come to their steps, and between them the customer opens a session. */
+export async function crossErasures(operator: Operator, site: KnownSite): Promise<string> {
+  const { world, chance } = operator;
+  const sbs = await newCustomer(operator, site);
+  const erase = () => operator.call("POST", pathOf(site), { sbs });
+  const first = await keepCall(world, isStep(site, []), erase);
+  if (first === undefined) return sbs;
+  if (chance.happens(0.8)) world.cloud.cutOff(first.call);
+  await comeBack(operator, site, sbs);
+  const second = await keepCall(world, isStep(site, [first]), erase);
+  if (second !== undefined) world.count("moment: two erasures of a customer who came back cross at their steps");
+  for (const each of chance.happens(0.7) ? [first, second] : [second, first]) {
+    each?.letGo();
+    await world.sleep(chance.between(0, 60));
+  }
+  await Promise.all([first.sent, second?.sent]);
+  return sbs;
+}
+
+/** An erasure comes to one of its writes just before its home closes. @returns a function that lets it go */
+export async function eraseWhileClosing(operator: Operator, sites: readonly KnownSite[]): Promise<() => void> {
+  const { world, chance } = operator;
+  const site = sites.length > 0 && chance.happens(0.5) ? chance.one(sites) : undefined;
+  const sbs = site && (await newCustomer(operator, site));
+  if (site === undefined || sbs === undefined) return () => {};
+  const fits = nthWrite("POST", pathOf(site), chance.one(WRITES), "there");
+  const kept = await keepCall(world, fits, () => operator.call("POST", pathOf(site), { sbs }));
+  if (kept !== undefined) world.count("moment: an erasure is kept while its home closes");
+  return () => kept?.letGo();
+}
+
+/**
+ * Erasures that begin before a restore point and end after it: half of each before the point, with a session of the
+ * customer after the half.
+ *
+ * @returns a function that ends them
+ */
+export async function eraseAroundPoint(
+  operator: Operator,
+  sites: readonly KnownSite[],
+  end: (site: KnownSite, sbs: string) => Promise<void>,
+): Promise<() => Promise<void>> {
+  const { world, chance } = operator;
+  const halves: { site: KnownSite; sbs: string }[] = [];
+  for (const site of chance.some(sites, 0.8)) {
+    const sbs = await newCustomer(operator, site);
+    // Its receipt is written, the home knows that, and nothing is deleted.
+    const fits = ({ way, home, method, call: { wire, trips } }: OnItsWay) =>
+      way === "back" &&
+      home === site.home &&
+      method === "batch" &&
+      wire.path === `/admin${pathOf(site)}` &&
+      trips.filter(({ to }) => to === `${home} batch`).length === 2;
+    const kept = chance.happens(0.8)
+      ? await keepCall(world, fits, () => operator.call("POST", pathOf(site), { sbs }))
+      : undefined;
+    if (kept !== undefined) world.cloud.cutOff(kept.call);
+    kept?.letGo();
+    if (chance.happens(0.9)) await comeBack(operator, site, sbs);
+    halves.push({ site, sbs });
+  }
+  return async () => {
+    for (const { site, sbs } of halves.splice(0)) {
+      world.count("moment: an erasure ends after a restore point that has its begin");
+      await end(site, sbs);
+    }
+  };
+}

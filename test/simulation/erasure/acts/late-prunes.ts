@@ -1,0 +1,36 @@
+import type { Operator } from "../../operators/acts/operator.ts";
+import type { KnownSite } from "../../world/company.ts";
+import { PRUNE_CRON, triggerCron } from "../../world/cron.ts";
+import type { OnItsWay } from "../../world/moments.ts";
+import { type Kept, keepCall } from "./kept-calls.ts";
+
+/** Keeps a run of the cron job that has found old sessions of a home: before it deletes them, or before it knows that they are gone. */
+function keepRun({ world, chance }: Operator, site: KnownSite, wanted: OnItsWay["way"]): Promise<Kept | undefined> {
+  const isRemoval = ({ way, home, method, call: { role, trips } }: OnItsWay) => {
+    const [events, customers] = trips.slice(-3);
+    const hasFound = events?.to === `${home} all` && customers?.to === `${home} raw`;
+    return role === "cron" && way === wanted && home === site.home && method === "batch" && hasFound;
+  };
+  return keepCall(world, isRemoval, () => triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges)));
+}
+
+/** A site keeps its sessions for longer, or for ever, when a run is about to delete some of them. */
+export async function lengthenWhilePruned(operator: Operator, site: KnownSite): Promise<void> {
+  const { world, chance } = operator;
+  const kept = await keepRun(operator, site, "there");
+  if (kept === undefined) return;
+  const answer = await operator.call("PATCH", `/sites/${site.siteId}`, { retention_days: chance.one([null, 30, 30]) });
+  if (answer?.status === 200) world.count("moment: a site keeps its sessions for longer while a run goes on");
+  kept.letGo();
+  await kept.sent;
+}
+
+/** A run of the cron job dies after it has deleted some sessions. */
+export async function stopWhilePruned(operator: Operator, site: KnownSite): Promise<void> {
+  const { world } = operator;
+  const kept = await keepRun(operator, site, "back");
+  if (kept === undefined) return;
+  world.count("moment: a run dies between two batches");
+  world.cloud.cutOff(kept.call);
+  kept.letGo();
+}

@@ -1,0 +1,75 @@
+import type { Model } from "../../checker/model.ts";
+import type { Row } from "../../platform/database.ts";
+import type { KvTruth } from "../../platform/kv.ts";
+import type { Home } from "../../world/cloud/home.ts";
+import { sessionsOf } from "./erased-rows.ts";
+
+/**
+ * Who was erased must not be found anywhere: in no table of any home that is not under restore, and not in KV. Free pages of a file are
+ * not searched: the platform does not let anybody overwrite them.
+ */
+
+/** Tables that the model does not follow. */
+const OTHERS = ["erasures", "erasure_receipts", "customer_hash_keys", "jobs", "console_sessions", "console_forms"];
+
+interface Places {
+  homes: Iterable<Home>;
+  kv: readonly KvTruth[];
+  tables: readonly string[];
+  /** Homes whose rows may come from a restore that is not settled, or whose receipts nobody kept. */
+  except: ReadonlySet<string>;
+}
+
+/** A text as it stands within JSON. */
+const asJson = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+/** @returns which session of a home is back although its erasure has ended; undefined when none is */
+export function backAgain(model: Model, home: string): string | undefined {
+  for (const { id, siteId, sbs, chatIds, ends, ...erasure } of model.erasures.values()) {
+    if (ends === 0 || erasure.home !== home || model.ends.has(`${home}/${siteId}`)) continue;
+    // Other sessions may be back that one restore had undone before the erasure, and another restore has not: no receipt names them.
+    const back = sessionsOf(model.home(home), { siteId, sbs }).find(({ row }) => chatIds.has(Number(row.id)));
+    if (back !== undefined) return `session ${back.row.id} of site ${siteId} in ${home} is back after erasure ${id}`;
+  }
+  return undefined;
+}
+
+/** @returns who is found and where; undefined when nobody is */
+export function foundAgain(model: Model, { homes, kv, tables, except }: Places): string | undefined {
+  for (const home of model.homes.keys()) {
+    const back = except.has(home) ? undefined : backAgain(model, home);
+    if (back !== undefined) return back;
+  }
+  const texts = new Set(model.erasedTexts);
+  // A caller may give the same order again, and a hand at the database may take that session and leave its event.
+  for (const [home, { sessions, outbox }] of model.homes) {
+    const said = [...sessions.values()].flatMap(({ messages }) => messages.map(({ content }) => String(content)));
+    for (const text of texts) if (said.some((each) => each.includes(text))) texts.delete(text);
+    for (const { site_id, session_id, data } of outbox.events.values()) {
+      if (data === null || model.erasedSessions.has(`${home}/${site_id}/${session_id}`)) continue;
+      for (const text of texts) if (String(data).includes(asJson(text))) texts.delete(text);
+    }
+  }
+  const search = (where: string, held: string) => {
+    for (const text of texts) if (held.includes(asJson(text))) return `${text} is in ${where}`;
+    return undefined;
+  };
+  for (const { name, database } of homes) {
+    if (except.has(name)) continue;
+    const named = database.rows("erasures").find((row) => (row.done_at === null) === (row.external_id === null));
+    if (named !== undefined)
+      return `an erasure of ${name} names the customer only while it is under way: ${JSON.stringify(named)}`;
+    for (const table of [...tables, ...OTHERS]) {
+      const rows: Row[] = database.rows(table);
+      const found = search(`${table} of ${name}`, rows.map((row) => Object.values(row).join("\n")).join("\n"));
+      if (found !== undefined) return found;
+    }
+  }
+  for (const truth of kv) {
+    for (const [key, { value, metadata }] of truth) {
+      const found = search(`KV ${key}`, `${key}\n${value}\n${metadata}`);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}

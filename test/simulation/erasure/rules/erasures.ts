@@ -1,0 +1,160 @@
+import type { Model } from "../../checker/model.ts";
+import type { Operation, Written } from "../../operators/rules/intents.ts";
+import type { Row } from "../../platform/database.ts";
+import { goneOf, leftBehind, sessionsOf, toldBy, wrongChange } from "./erased-rows.ts";
+
+/**
+ * Erasing a customer: docs/operating.md, "One customer's data". A transaction that erases takes sessions with all that belongs to them
+ * and nothing else, and only those of an erasure that was begun.
+ */
+
+/** An erasure that was begun. */
+export interface Begun {
+  id: string;
+  home: string;
+  siteId: number;
+  sbs: string;
+  /** The highest id of the site's sessions at that time. */
+  until: number;
+  /** The customer's sessions at that time. */
+  chatIds: ReadonlySet<number>;
+  /** How many sessions it has taken. */
+  erased: number;
+  /** The sessions of which receivers were told. */
+  told: Set<number>;
+  isDone: boolean;
+  /** Whether a restore of its home may have undone its row. */
+  isLost: boolean;
+  /** Whether a restore of its home has brought sessions back: then the sum of its end is that of the restored home. */
+  isRestored: boolean;
+  /** How often its end was written: a restored home may write it once more. */
+  ends: number;
+}
+
+type Changes = readonly Written[];
+
+const auditOf = (changes: Changes): Row[] =>
+  changes.flatMap((each) => (each.table === "audit_log" && each.after !== null ? [each.after] : []));
+
+/** Whether a transaction of a call that settles a home erases, as opposed to skipping ids. */
+export const isErasing = (changes: Changes): boolean =>
+  changes.some(({ table }) =>
+    ["customers", "sessions", "messages", "participants", "events", "deliveries"].includes(table),
+  ) || auditOf(changes).some(({ action }) => action === "customer.erased");
+
+/** The customer whose data a transaction erases; undefined when neither the intent says, nor a session, nor the audit log. */
+function whose(model: Model, { intent }: Operation, changes: Changes): string | undefined {
+  if (intent.kind === "eraseCustomer") return intent.sbs;
+  const [session] = goneOf(changes, "sessions");
+  if (session !== undefined) return String(session.customer_external_id);
+  return model.erasures.get(String(auditOf(changes)[0]?.subject))?.sbs;
+}
+
+/** @returns how one transaction of an erasure is wrong, before it is applied to the model */
+export function wrongErasing(model: Model, operation: Operation, changes: Changes): string | undefined {
+  const [{ home: name = "" } = {}] = changes;
+  const audited = auditOf(changes);
+  const begins = audited.find(({ action }) => action === "customer.erasure_begun");
+  if (begins !== undefined)
+    return changes.length === 1 ? wrongBegin(model, operation, name, begins) : "it begins with a deletion";
+  const sessions = goneOf(changes, "sessions");
+  const siteId = Number((sessions[0] ?? audited[0] ?? changes[0]?.before ?? changes[0]?.after)?.site_id);
+  const sbs = whose(model, operation, changes);
+  const strange = audited.find(({ action, site_id }) => action !== "customer.erased" || site_id !== siteId);
+  if (strange !== undefined || audited.length > 1) return `the audit log says ${JSON.stringify(audited)}`;
+  const all = [...model.erasures.values()].filter((each) => each.home === name && each.siteId === siteId);
+  const theirs = all.filter((each) => each.sbs === sbs || audited.some(({ subject }) => subject === each.id));
+  if (theirs.length === 0) return "no erasure of this customer was begun";
+  const until = Math.max(-1, ...theirs.map((each) => each.until));
+  const isTheirs = (row: Row) =>
+    Number(row.id) <= until && theirs.some((each) => each.sbs === row.customer_external_id);
+  const beyond = sessions.find((row) => !isTheirs(row));
+  if (beyond !== undefined) return `session ${beyond.id} is not the erasure's`;
+  const taken = new Set(sessions.map(({ id }) => Number(id)));
+  const told = toldBy(changes).chatIds;
+  const again = told.find((id) => theirs.some((each) => each.told.has(id) && !each.isRestored));
+  if (again !== undefined) return `receivers are told again of session ${again}`;
+  return (
+    unlisted(model, name, siteId, taken) ??
+    wrongChange(model, changes, { siteId, sbs, taken, told }) ??
+    leftBehind(model, changes, { siteId, sbs, taken, told }) ??
+    wrongEnd(model, theirs, changes, audited[0])
+  );
+}
+
+function wrongBegin(model: Model, { intent }: Operation, home: string, row: Row): string | undefined {
+  if (intent.kind !== "eraseCustomer" || row.site_id !== intent.siteId) return "it begins another's";
+  const ids = [...model.home(home).sessions.values()].filter((each) => each.row.site_id === row.site_id);
+  const highest = Math.max(0, ...ids.map((each) => Number(each.row.id)));
+  const { highest_chat_id } = JSON.parse(String(row.details)) as { highest_chat_id: number };
+  if (highest_chat_id !== highest) return `the highest chat id is ${highest}, and it says ${highest_chat_id}`;
+  const { siteId, sbs } = intent;
+  const open = [...model.erasures.values()].find(
+    (each) => each.home === home && each.siteId === siteId && each.sbs === sbs && !each.isDone && !each.isLost,
+  );
+  if (open === undefined) return undefined;
+  if (open.id !== row.subject || open.erased > 0) return `erasure ${open.id} is under way`;
+  const isNewer = sessionsOf(model.home(home), intent).some((session) => Number(session.row.id) > open.until);
+  return isNewer ? undefined : `erasure ${open.id} begins anew without newer sessions`;
+}
+
+/** The receipts must name each session before it goes, in KV and in the directory. */
+function unlisted(model: Model, home: string, siteId: number, taken: ReadonlySet<number>): string | undefined {
+  const kept = model.receipts?.(home, siteId);
+  if (kept === undefined) return undefined;
+  for (const id of taken) {
+    if (!kept.kv.has(id)) return `no receipt in KV names session ${id}`;
+    if (!kept.directory.has(id)) return `no receipt in the directory names session ${id}`;
+  }
+  return undefined;
+}
+
+/** The end of an erasure: its audit row, and nothing of the customer up to its highest id. */
+function wrongEnd(model: Model, theirs: readonly Begun[], changes: Changes, row: Row | undefined): string | undefined {
+  const isGone = changes.some((each) => each.table === "customers" && each.after === null);
+  if (row === undefined) return isGone ? "the customer goes and the audit log does not say it" : undefined;
+  const erasure = theirs.find(({ id }) => id === row.subject);
+  if (erasure === undefined) return `no erasure ${row.subject} was begun`;
+  const home = model.home(erasure.home);
+  const gone = new Set(goneOf(changes, "sessions").map(({ id }) => id));
+  // Where KV has lost the receipt and a restore has taken it from the directory, nobody knows up to which session it went.
+  const isUnknown = model.mayKvLose && erasure.isRestored;
+  const isLeft = (each: Row) => Number(each.id) <= erasure.until && !isUnknown && !gone.has(each.id ?? null);
+  const left = sessionsOf(home, erasure).find((each) => isLeft(each.row));
+  if (left !== undefined) return `session ${left.row.id} is left`;
+  const { sessions } = JSON.parse(String(row.details)) as { sessions: number };
+  const went = erasure.erased + gone.size;
+  return went === sessions || erasure.isRestored ? undefined : `it says ${sessions} sessions, and ${went} went`;
+}
+
+/** Notes a transaction that was right, after it was checked. */
+export function noteErasing(model: Model, operation: Operation, changes: Changes): void {
+  const [{ home = "" } = {}] = changes;
+  const { intent } = operation;
+  for (const row of auditOf(changes)) {
+    const id = String(row.subject);
+    if (row.action !== "customer.erasure_begun" || intent.kind !== "eraseCustomer") continue;
+    const { highest_chat_id: until } = JSON.parse(String(row.details)) as { highest_chat_id: number };
+    const { siteId, sbs } = intent;
+    const chatIds = new Set(sessionsOf(model.home(home), intent).map((session) => Number(session.row.id)));
+    const { isRestored = false, ends = 0, erased = 0, told = new Set<number>() } = model.erasures.get(id) ?? {};
+    const begun = { id, home, siteId, sbs, until, chatIds, erased, told };
+    model.erasures.set(id, { ...begun, isDone: false, isLost: false, isRestored, ends });
+  }
+  const sessions = goneOf(changes, "sessions");
+  model.noteGone(home, changes);
+  const sbs = whose(model, operation, changes);
+  for (const erasure of model.erasures.values()) {
+    const isIts = erasure.home === home && erasure.sbs === sbs && !erasure.isDone;
+    if (!isIts || sessions.some(({ site_id }) => site_id !== erasure.siteId)) continue;
+    erasure.erased += sessions.length;
+    for (const id of toldBy(changes).chatIds) erasure.told.add(id);
+  }
+  for (const row of auditOf(changes)) {
+    const erasure = model.erasures.get(String(row.subject));
+    if (row.action !== "customer.erased" || erasure === undefined) continue;
+    erasure.isDone = true;
+    erasure.isLost = false;
+    erasure.ends++;
+  }
+}

@@ -1,0 +1,133 @@
+import type { HomeModel, Session } from "../../checker/home-model.ts";
+import { becomes } from "../../checker/row-changes.ts";
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import { goneOf } from "./erased-rows.ts";
+import { keptUntil } from "./retention.ts";
+
+/** How old sessions go, and those of a site that ends: docs/operating.md, "How long sessions are kept". */
+
+export type Broken = [rule: string, what: string] | undefined;
+
+/** A day of retention in the bundle, in seconds. */
+const RETENTION_DAY = 5;
+
+/** Whether a session or an event is older than its site keeps sessions. */
+export const isOld = (home: HomeModel, { site_id, created_at }: Row, clock: number): boolean => {
+  const days = home.sites.get(Number(site_id))?.row.retention_days ?? null;
+  return days !== null && Number(created_at) <= clock - Number(days) * RETENTION_DAY;
+};
+
+/** Whether a home deletes all of a site: its end is known elsewhere. */
+export const isEnding = (home: HomeModel, siteId: number): boolean => {
+  const row = home.deletions.get(siteId);
+  return row !== undefined && row.home === home.name && row.kept_at !== null;
+};
+
+/** Sessions go, the oldest of their site, with all that belongs to them. */
+export function wrongSessions(home: HomeModel, siteId: number, call: Call, changes: readonly Change[]): Broken {
+  const gone = goneOf(changes, "sessions");
+  const ids = new Set(gone.map(({ id }) => Number(id)));
+  const ofSite = [...home.sessions.values()].filter(({ row }) => row.site_id === siteId);
+  const left = ofSite.filter(({ row }) => !ids.has(Number(row.id)));
+  if (!isEnding(home, siteId)) {
+    const days = home.sites.get(siteId)?.row.retention_days ?? null;
+    if (days === null) return ["a site that keeps its sessions for ever loses none", `site ${siteId}: ${[...ids]}`];
+    const young = gone.find((row) => !isOld(home, row, call.clock));
+    if (young !== undefined) return ["no session goes while its site keeps it", JSON.stringify(young)];
+  }
+  return (
+    wrongParts(home, siteId, ids, changes) ??
+    wrongCustomers(left, gone, changes) ??
+    wrongFloors(home, siteId, left, ids, changes)
+  );
+}
+
+/** Whether events go that an erasure left of sessions, which it took after they were found to be older than their site keeps them. */
+export function isLeftOfErased(home: HomeModel, call: Call, changes: readonly Change[]): boolean {
+  const events = goneOf(changes, "events");
+  const isKept = (row: Row) => keptUntil(row, call.settings) > call.clock;
+  const isPart = ({ table, after }: Change) =>
+    (["events", "deliveries"].includes(table) && after === null) || (table === "home_sites" && after !== null);
+  return (
+    events.some(isKept) &&
+    events.every((row) => row.data === null && isOld(home, row, call.clock)) &&
+    changes.every(isPart)
+  );
+}
+
+export function wrongLeftOfErased(home: HomeModel, siteId: number, changes: readonly Change[]): Broken {
+  const left = [...home.sessions.values()].filter(({ row }) => row.site_id === siteId);
+  return wrongParts(home, siteId, new Set(), changes) ?? wrongFloors(home, siteId, left, new Set(), changes);
+}
+
+/** Messages, participants, events and deliveries. */
+function wrongParts(home: HomeModel, siteId: number, ids: ReadonlySet<number>, changes: readonly Change[]): Broken {
+  const rule = "a session goes with all that belongs to it, and nothing else goes";
+  const sessions = [...ids].map((id) => home.sessions.get(`${siteId}/${id}`));
+  const parts = sessions.reduce((sum, each) => sum + (each?.messages.length ?? 0) + (each?.participants.size ?? 0), 0);
+  const [messages, participants] = [goneOf(changes, "messages"), goneOf(changes, "participants")];
+  const strange = [...messages, ...participants].find(({ session_id }) => !ids.has(Number(session_id)));
+  if (strange !== undefined) return [rule, `a part of another session goes: ${JSON.stringify(strange)}`];
+  const missing = parts - messages.length - participants.length;
+  if (missing !== 0) return [rule, `${missing} messages and participants stay`];
+  const { outbox } = home;
+  const isIts = ({ site_id, session_id }: Row) => site_id === siteId && ids.has(Number(session_id));
+  const seqs = new Set([...outbox.events.values()].filter(isIts).map(({ seq }) => seq));
+  const events = goneOf(changes, "events");
+  // An erasure may have taken a session after it was found to be old: what it left of the events may go.
+  for (const { seq, data } of events) if (data === null) seqs.add(seq);
+  if (events.length !== seqs.size || !events.every(({ seq }) => seqs.has(seq))) {
+    return [rule, `the events ${events.map(({ seq }) => seq)} go, its are ${[...seqs]}`];
+  }
+  const due = [...outbox.deliveries.values()].filter(({ site_id, seq }) => site_id === siteId && seqs.has(seq));
+  const deliveries = goneOf(changes, "deliveries");
+  if (deliveries.length !== due.length || !deliveries.every(({ seq }) => seqs.has(seq))) {
+    return [rule, `${deliveries.length} of ${due.length} deliveries go`];
+  }
+  const places = ["sessions", "messages", "participants", "events", "deliveries", "customers"];
+  const other = changes.find(
+    ({ table, after }) => table !== "home_sites" && (!places.includes(table) || after !== null),
+  );
+  return other === undefined ? undefined : [rule, JSON.stringify(other)];
+}
+
+function wrongCustomers(left: readonly Session[], gone: readonly Row[], changes: readonly Change[]): Broken {
+  const rule = "a customer goes with the last session";
+  const back = new Set(left.map(({ row }) => row.customer_external_id));
+  const customers = goneOf(changes, "customers").map(({ external_id }) => external_id);
+  const early = customers.find((each) => back.has(each));
+  if (early !== undefined) return [rule, `${early} has more sessions`];
+  const without = gone
+    .map((row) => row.customer_external_id)
+    .find((each) => !back.has(each) && !customers.includes(each));
+  return without === undefined ? undefined : [rule, `${without} has none and stays`];
+}
+
+/** No id and no seq may be given again. */
+function wrongFloors(
+  home: HomeModel,
+  siteId: number,
+  left: readonly Session[],
+  ids: ReadonlySet<number>,
+  changes: readonly Change[],
+): Broken {
+  const rule = "no chat id and no seq is free again when the newest session goes";
+  let row = home.sites.get(siteId)?.row;
+  for (const change of changes) {
+    if (change.table !== "home_sites" || change.after === null) continue;
+    const { chat_id_floor = 0, event_seq_floor = 0 } = change.after;
+    const wrong = becomes(change, { chat_id_floor, event_seq_floor });
+    if (wrong !== undefined) return [rule, wrong];
+    const { chat_id_floor: chatId, event_seq_floor: seq } = change.before ?? {};
+    const isLower = Number(chat_id_floor) < Number(chatId) || Number(event_seq_floor) < Number(seq);
+    if (isLower) return [rule, `a floor is lower: ${JSON.stringify(change)}`];
+    row = change.after;
+  }
+  const highest = Math.max(...ids);
+  const isNewest = left.every((each) => Number(each.row.id) < highest);
+  if (isNewest && Number(row?.chat_id_floor) < highest) return [rule, `${highest} is above ${row?.chat_id_floor}`];
+  const seq = Math.max(0, ...goneOf(changes, "events").map((each) => Number(each.seq)));
+  const isLast = seq > 0 && seq === home.outbox.newestSeq(siteId);
+  return isLast && Number(row?.event_seq_floor) < seq ? [rule, `${seq} is above ${row?.event_seq_floor}`] : undefined;
+}

@@ -1,0 +1,94 @@
+import type { HomeModel } from "../../checker/home-model.ts";
+import type { Model } from "../../checker/model.ts";
+import { misses } from "../../checker/row-changes.ts";
+import type { Violate } from "../../checker/violate.ts";
+import { wrongLeftover } from "../../deliveries/rules/results.ts";
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import { isHeldUp, isNewest, isOver, keptUntil, wrongPrune } from "./retention.ts";
+
+/**
+ * The largest difference between the times of two events in a row: clocks differ, so an event may have an earlier time
+ * than the one before it. A run that finds the first event of a site too old removes all old ones.
+ */
+const APART_SECONDS = 20;
+/** How long the row of a deleted token stays: a late try of the call that made it must not bring it back. */
+const DAY_SECONDS = 86_400;
+
+/** Checks what the cron job removes: docs/operating.md, "Pruning". */
+export class Pruning {
+  readonly #model: Model;
+  readonly #violate: Violate;
+
+  constructor(model: Model, violate: Violate) {
+    this.#model = model;
+    this.#violate = violate;
+  }
+
+  /** @param all the changes of the transaction */
+  checkWritten(home: string, call: Call, changes: Change[], all: readonly Change[]): void {
+    for (const change of changes) {
+      const wrong = wrongRemoval(this.#model.home(home), call, change, all);
+      if (wrong === undefined) continue;
+      const what = `${call.name} at ${home}: ${wrong}: ${JSON.stringify(change)}`;
+      this.#violate("only expired rows are pruned", what, [call.name]);
+    }
+  }
+
+  /** The end of the run, when the cron job has run several times without a fault. @param last its last run */
+  isPruned({ settings, clock }: Call, underRestore: ReadonlySet<string>): void {
+    for (const home of this.#model.homes.values()) {
+      if (settings.closedHomes.includes(home.name) || underRestore.has(home.name)) continue;
+      const left = leftIn(home, { settings, clock: clock - APART_SECONDS });
+      if (left !== undefined) this.#violate("no expired row stays", `${home.name}: ${JSON.stringify(left)}`, []);
+    }
+  }
+}
+
+/** A row that had to go. */
+function leftIn({ nonces, keys, outbox }: HomeModel, { settings, clock }: Pick<Call, "settings" | "clock">): unknown {
+  return (
+    [...nonces].find(([, expiresAt]) => expiresAt <= clock) ??
+    [...keys].find(([, { expiresAt }]) => expiresAt <= clock) ??
+    [...outbox.events.values()].find((row) => keptUntil(row, settings) <= clock && !isNewest(outbox, row)) ??
+    [...outbox.deliveries.values()].find((row) => isOver(outbox, row, settings, clock) && !isHeldUp(outbox, row))
+  );
+}
+
+function wrongRemoval(
+  home: HomeModel,
+  { clock, settings }: Call,
+  change: Change,
+  all: readonly Change[],
+): string | undefined {
+  const { table, before, after } = change;
+  if (settings.closedHomes.includes(home.name)) return "the home is closed";
+  if (table === "deliveries" && before !== null && after !== null) {
+    if (isPruned(before, all)) return misses(after, skipped(before));
+    return wrongLeftover(change, home.outbox.webhookOf(after));
+  }
+  if (after !== null || before === null) return "it is no removal";
+  if (table === "admin_tokens")
+    return Number(before.deleted_at ?? clock) > clock - DAY_SECONDS + APART_SECONDS
+      ? "its row stays for a day"
+      : undefined;
+  if (table === "events" || table === "deliveries") return wrongPrune(home, table, before, settings, clock);
+  if (table !== "nonces" && table !== "idempotency_keys") return "no row that expires";
+  return Number(before.expires_at) > clock ? "it has not expired" : undefined;
+}
+
+/** Whether the event of a delivery is removed by these changes. */
+const isPruned = ({ site_id, seq }: Row, all: readonly Change[]): boolean =>
+  all.some(
+    ({ table, before, after }) =>
+      table === "events" && after === null && before?.site_id === site_id && before?.seq === seq,
+  );
+
+/** A delivery whose event is pruned. */
+const skipped = (before: Row): Row => ({
+  ...before,
+  status: before.status === "pending" ? "skipped" : (before.status ?? null),
+  next_attempt_at: null,
+  claim: null,
+  last_error: null,
+});

@@ -1,0 +1,187 @@
+import type { HomeModel } from "../../checker/home-model.ts";
+import type { Model } from "../../checker/model.ts";
+import type { Violate } from "../../checker/violate.ts";
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import { goneOf } from "./erased-rows.ts";
+import { type Broken, isEnding, isLeftOfErased, isOld, wrongLeftOfErased, wrongSessions } from "./old-sessions.ts";
+import { notKept } from "./site-ends.ts";
+
+/**
+ * What the cron job deletes of sites: sessions that are older than their site keeps them, and sites that end: docs/operating.md,
+ * "Retention" and "Deleting a site".
+ */
+
+/** Tables of which the cron job removes rows for these reasons only. */
+const OURS = [
+  "home_sites",
+  "apps",
+  "agents",
+  "customers",
+  "sessions",
+  "participants",
+  "messages",
+  "site_deletions",
+  "sites",
+  "app_routes",
+];
+
+const ONLY_ENDED = "only a site whose end is known elsewhere loses its rows";
+
+/** How long the appids of a site that ended are kept. */
+const APPIDS_KEPT_SECONDS = 31 * 86_400;
+
+/** What a home has of a site, but for its row. */
+function leftOf({ outbox, ...home }: HomeModel, siteId: number): string | undefined {
+  const rows = {
+    deliveries: outbox.deliveries,
+    events: outbox.events,
+    webhooks: outbox.webhooks,
+    nonces: home.claims,
+    customers: home.customers,
+    agents: home.agents,
+    sessions: new Map([...home.sessions].map(([name, { row }]) => [name, row])),
+    apps: new Map([...home.apps].map(([name, { row }]) => [name, row])),
+  };
+  for (const [table, all] of Object.entries(rows)) {
+    const left = [...all.values()].find(({ site_id }) => site_id === siteId);
+    if (left !== undefined) return `a row of ${table} is left: ${JSON.stringify(left)}`;
+  }
+  return undefined;
+}
+
+const rowOf = ({ before, after }: Change): Row => (after ?? before) as Row;
+
+export class Removals {
+  readonly #model: Model;
+  readonly #violate: Violate;
+  readonly #count: (what: string) => void;
+  /** The last run of the cron job. */
+  last: Call | undefined;
+
+  /** @param count counts what goes, for the report */
+  constructor(model: Model, violate: Violate, count: (what: string) => void) {
+    this.#model = model;
+    this.#violate = violate;
+    this.#count = count;
+  }
+
+  arrives(call: Call): void {
+    this.last = call;
+  }
+
+  /**
+   * Judges a transaction of the cron job as a whole, before the model has it.
+   *
+   * @returns whether it is about old sessions or about a site that ends; other rules judge the others
+   */
+  checkWritten(name: string, call: Call, changes: readonly Change[]): boolean {
+    const home = this.#model.home(name);
+    // Expired rows of several sites go at once.
+    const siteId = rowOf(changes[0] as Change).site_id;
+    const isOfEnd = (change: Change) =>
+      change.after === null && rowOf(change).site_id === siteId && isEnding(home, Number(siteId));
+    const isOurs = changes.some(({ table }) => OURS.includes(table)) || changes.every(isOfEnd);
+    if (!isOurs && !isLeftOfErased(home, call, changes)) return false;
+    const broken = this.#wrong(home, call, changes);
+    if (broken !== undefined) this.#violate(broken[0], `${call.name} at ${name}: ${broken[1]}`, [call.name]);
+    this.#model.noteGone(name, changes);
+    const [first] = goneOf(changes, "sessions");
+    if (first !== undefined) {
+      this.#count(isEnding(home, Number(first.site_id)) ? "sessions go with their site" : "old sessions go");
+    }
+    return true;
+  }
+
+  #wrong(home: HomeModel, call: Call, changes: readonly Change[]): Broken {
+    if (call.settings.closedHomes.includes(home.name)) return ["a closed home is not written to", ""];
+    const has = (table: string) => changes.some((each) => each.table === table);
+    if (has("sites") || has("site_deletions") || has("app_routes")) return this.#wrongDirectory(home, call, changes);
+    const siteId = Number(rowOf(changes[0] as Change).site_id);
+    const another = changes.find((each) => rowOf(each).site_id !== siteId);
+    if (another !== undefined) {
+      return ["a site loses rows alone", `site ${siteId} and ${JSON.stringify(rowOf(another))}`];
+    }
+    if (goneOf(changes, "home_sites").length > 0) return wrongLast(home, siteId, changes);
+    if (has("sessions")) return wrongSessions(home, siteId, call, changes);
+    if (isLeftOfErased(home, call, changes)) return wrongLeftOfErased(home, siteId, changes);
+    const kept = changes.find(({ after }) => after !== null);
+    if (!isEnding(home, siteId) || kept !== undefined) {
+      return [ONLY_ENDED, `${siteId}: ${JSON.stringify(kept ?? changes[0])}`];
+    }
+    return undefined;
+  }
+
+  /** The directory, or the site's home, notes that nothing is left, or frees what was kept for long. */
+  #wrongDirectory(home: HomeModel, call: Call, changes: readonly Change[]): Broken {
+    const rule = "a site has ended when nothing is left of it, and then the directory knows";
+    const freed = changes.find(({ table, after }) => after === null && (table === "sites" || table === "app_routes"));
+    if (freed !== undefined) {
+      const siteId = Number(freed.table === "sites" ? freed.before?.id : freed.before?.site_id);
+      const doneAt = home.deletions.get(siteId)?.done_at ?? null;
+      const isOver = doneAt !== null && Number(doneAt) + APPIDS_KEPT_SECONDS <= call.clock;
+      return isOver
+        ? undefined
+        : ["an appid stays taken for 31 days after its site has ended", JSON.stringify(freed.before)];
+    }
+    if (changes.some(isKeeping)) return wrongStop(this.#model, home, changes);
+    for (const change of changes) {
+      const row = rowOf(change);
+      const siteId = Number(change.table === "sites" ? row.id : row.site_id);
+      const at = this.#model.directory.get(siteId)?.home ?? String(row.home);
+      const left = leftOf(this.#model.home(at), siteId);
+      if (this.#model.home(at).sites.has(siteId)) return [rule, `${at} has site ${siteId}`];
+      if (left !== undefined) return [rule, `${at}: ${left}`];
+      const isUntold = home.name !== "main" && this.#model.directory.get(siteId)?.status !== "deleted";
+      if (isUntold && this.#model.directory.has(siteId)) return [rule, `the directory does not know of ${siteId}`];
+    }
+    return undefined;
+  }
+
+  /** The end of the run, when the cron job has run several times without a fault. */
+  isPruned(underRestore: ReadonlySet<string>): void {
+    const { settings, clock } = this.last ?? {};
+    if (settings === undefined || clock === undefined) return;
+    const isServed = (home: string) => !settings.closedHomes.includes(home) && !underRestore.has(home);
+    for (const home of this.#model.homes.values()) {
+      if (!isServed(home.name)) continue;
+      const old = [...home.sessions.values()].find(({ row }) => isOld(home, row, clock));
+      if (old !== undefined) {
+        this.#violate("no session stays longer than its site keeps it", `${home.name}: ${JSON.stringify(old.row)}`, []);
+      }
+      if (!isServed("main")) continue;
+      const under = [...home.deletions.values()].find(
+        (row) => row.home === home.name && row.kept_at !== null && row.done_at === null,
+      );
+      if (under !== undefined) {
+        this.#violate("a site that ends goes whole", `${home.name}: ${JSON.stringify(under)}`, []);
+      }
+    }
+  }
+}
+
+/** A home notes that the directory and KV know of an end, perhaps once more. */
+const isKeeping = ({ table, before, after }: Change): boolean =>
+  table === "site_deletions" && before !== null && after !== null && after.kept_at !== null && after.done_at === null;
+
+/** The cron job goes on with an end that a fault has stopped: apps and webhooks go. */
+function wrongStop(model: Model, home: HomeModel, changes: readonly Change[]): Broken {
+  const siteId = Number(rowOf(changes[0] as Change).site_id);
+  const unkept = notKept(model, home.name, siteId, String(home.deletions.get(siteId)?.id));
+  if (unkept !== undefined) return [ONLY_ENDED, `${unkept}: site ${siteId} of ${home.name}`];
+  const other = changes.find(({ table, after }) => {
+    const isStopped = (table === "apps" || table === "webhooks") && after === null;
+    return table !== "site_deletions" && table !== "home_sites" && !isStopped;
+  });
+  return other === undefined ? undefined : [ONLY_ENDED, JSON.stringify(other)];
+}
+
+/** The row of the site itself goes. */
+function wrongLast(home: HomeModel, siteId: number, changes: readonly Change[]): Broken {
+  const rule = "the row of a site goes last, with a row in the audit log";
+  if (!isEnding(home, siteId)) return [rule, `site ${siteId} does not end`];
+  const left = leftOf(home, siteId);
+  if (left !== undefined) return [rule, left];
+  const other = changes.find(({ table, after }) => table !== "home_sites" && after?.action !== "site.deleted");
+  return changes.length === 2 && other === undefined ? undefined : [rule, JSON.stringify(other ?? "no audit row")];
+}

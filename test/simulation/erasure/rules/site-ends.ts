@@ -1,0 +1,102 @@
+import { hasEnded, type Model } from "../../checker/model.ts";
+import { becomes, inserts } from "../../checker/row-changes.ts";
+import type { OperationOf, Written } from "../../operators/rules/intents.ts";
+import type { Row } from "../../platform/database.ts";
+
+/**
+ * The end of a site, `DELETE /sites/{id}`, and its end once more in a restored home: docs/operating.md, "Deleting a site". What the cron
+ * job deletes then has its rules in removals.ts.
+ */
+
+/** Why the end of a site is not known where a restore of its home does not reach; undefined when it is. */
+export function notKept(model: Model, home: string, siteId: number, id: string): string | undefined {
+  if (!hasEnded(model.directory.get(siteId))) return "the directory does not say that the site ends";
+  if (model.home("main").deletions.get(siteId)?.id !== id) return "the directory does not have its end";
+  return model.isEndInKv?.(home, siteId, id) === false ? "KV does not have its end" : undefined;
+}
+
+/** @returns how a change by a call that ends a site is wrong: the home decides, then KV and the directory keep it, then the site stops */
+export function wrongSiteEnd(
+  model: Model,
+  { call, intent }: OperationOf<"deleteSite">,
+  change: Written,
+): string | undefined {
+  const { siteId, name } = intent;
+  const { table, before, after } = change;
+  const row = (after ?? before) as Row;
+  if ((table === "sites" ? row.id : row.site_id) !== siteId) return "another site's";
+  const listed = model.directory.get(siteId);
+  const home = model.home(listed?.home ?? "");
+  const begun = home.deletions.get(siteId);
+  const isOfHome = change.home === listed?.home;
+  if (table === "site_deletions" && before === null && isOfHome) {
+    const stored = home.sites.get(siteId);
+    if (stored?.status !== "closed") return "the site is not closed";
+    if (stored.name !== name) return `its name is ${stored.name}`;
+    return inserts(change, { home: home.name, begun_at: call.clock, kept_at: null, done_at: null });
+  }
+  if (table === "home_sites" && isOfHome && after !== null) {
+    const ends = becomes(change, { revision: Number(before?.revision) + 1 });
+    return ends === undefined ? undefined : becomes(change, { status: "closed" });
+  }
+  if (begun === undefined) return "its home has not begun its end";
+  const id = String(begun.id);
+  if (table === "site_deletions" && before === null) {
+    const kept = { id, home: home.name, begun_at: begun.begun_at ?? 0, kept_at: call.clock, done_at: null };
+    return change.home === "main" ? inserts(change, kept) : "not a place of ends";
+  }
+  if (table === "sites") return becomes(change, { status: "deleting" });
+  if (!isOfHome) return "not a place of its end";
+  const unkept = notKept(model, home.name, siteId, id);
+  if (unkept !== undefined) return unkept;
+  if (table === "site_deletions") return becomes(change, { kept_at: before?.kept_at ?? call.clock, done_at: null });
+  const isStopped = (table === "apps" || table === "webhooks") && after === null;
+  return isStopped ? undefined : "the cron job does the rest";
+}
+
+/** @returns how the answer to a call that ends a site is wrong */
+export function wrongSiteEndAnswer(
+  model: Model,
+  { intent: { siteId } }: OperationOf<"deleteSite">,
+  body: { deletion_id?: string },
+): string | undefined {
+  const name = model.directory.get(siteId)?.home ?? "";
+  const home = model.home(name);
+  const begun = home.deletions.get(siteId);
+  if (begun === undefined || begun.id !== body.deletion_id) return "its home has no such end";
+  if (begun.kept_at === null) return "nobody else knows of its end";
+  if (!hasEnded(model.directory.get(siteId))) return "the directory does not say that the site ends";
+  if ([...home.apps.values()].some((app) => app.siteId === siteId)) return "an app is left";
+  return home.outbox.webhooksOf(siteId).length > 0 ? "a webhook is left" : undefined;
+}
+
+/** Whether a change by a call that settles a home ends a site. */
+export function isOfEnd({ table, before, after }: Written): boolean {
+  if (table === "site_deletions") return true;
+  if (table === "apps" || table === "webhooks") return after === null;
+  return table === "sites" && hasEnded({ status: String(after?.status) }) && before?.status !== after?.status;
+}
+
+/** @returns how a change by a call that settles a restored home, and so ends its sites again, is wrong */
+export function wrongEndAgain(model: Model, { intent }: OperationOf<"restored">, change: Written): string | undefined {
+  const { table, before, after } = change;
+  const row = (after ?? before) as Row;
+  const siteId = Number(table === "sites" ? row.id : row.site_id);
+  const endOf = (home: unknown) => model.ends.get(`${home}/${siteId}`);
+  switch (table) {
+    case "site_deletions": {
+      if (endOf(row.home) === undefined) return "no end of this site in this home was begun";
+      if (change.home !== intent.home && change.home !== "main") return "not a place of its end";
+      return before === null
+        ? undefined
+        : becomes(change, { kept_at: after?.kept_at ?? null, done_at: after?.done_at ?? null });
+    }
+    case "sites": {
+      if (endOf(row.home) === undefined) return "no end of this site was begun";
+      const isGone = row.status === "deleted";
+      return becomes(change, { status: row.status ?? "", name: isGone ? "" : (before?.name ?? "") });
+    }
+    default:
+      return change.home === intent.home && endOf(change.home) !== undefined ? undefined : "its site has not ended";
+  }
+}

@@ -1,0 +1,165 @@
+import { actOnWebhooks } from "../../deliveries/acts/webhook-day.ts";
+import { SiteKeeper } from "../../erasure/acts/site-keeper.ts";
+import type { Chance } from "../../machine/chance.ts";
+import type { Operator } from "../../operators/acts/operator.ts";
+import type { Change } from "../../platform/database.ts";
+import type { Home } from "../../world/cloud/home.ts";
+import type { KnownSite } from "../../world/company.ts";
+import type { World } from "../../world/world.ts";
+
+/** Changes and faults between the steps of a restore drill. */
+
+/** Changes between the restore point and the restore, by their weights. */
+export const DAY_BEFORE = {
+  issue: 4,
+  found: 3,
+  rotate: 2,
+  revoke: 1,
+  forget: 3,
+  floor: 2,
+  close: 5,
+  told: 3,
+  retain: 3,
+  end: 5,
+};
+
+/** Sites that were closed after the point of a restore. */
+const closedBefore = new WeakSet<KnownSite>();
+
+/** Makes a site of which neither KV nor the operator hears: its isolate ends when the site is open. */
+async function foundUnheard(world: World, operator: Operator, home: string): Promise<void> {
+  const isOpen = ({ table, after }: Change) => table === "sites" && after?.status === "open";
+  const made = world.moments.when((at) =>
+    at.kind === "commits" && at.call === operator.latest && at.changes.some(isOpen) ? at.call : undefined,
+  );
+  const sent = operator.call("POST", "/sites", { name: operator.newName("Unheard"), home });
+  const call = await Promise.race([made, sent.then(() => undefined)]);
+  if (call?.isolate === undefined) return;
+  world.cloud.kill(call.isolate);
+  world.count("moment: site made of which KV does not hear");
+}
+
+/**
+ * Makes changes that the restore will undo: above all changes that an operator must repeat, and changes that only the
+ * directory or only the home knows.
+ */
+export async function liveOn(world: World, operator: Operator, chance: Chance, home: string): Promise<void> {
+  const { company } = world;
+  // What only the directory or only another home remembers.
+  const firsts: (keyof typeof DAY_BEFORE)[] = chance.some(home === "main" ? ["issue", "found"] : ["close"], 0.8);
+  for (let i = chance.integer(2, 3); i > 0; i--) {
+    // When `main` is restored, the other homes give back what it has lost.
+    const sites = company.sitesAtWork.filter((site) => site.home === home || home === "main");
+    if (sites.length === 0) return;
+    const first = firsts.shift();
+    const others = sites.filter((site) => site.home !== home);
+    const site = chance.one(first === "issue" && others.length > 0 ? others : sites);
+    const app = site.apps.find(({ revoked }) => !revoked);
+    const withoutApp = app === undefined ? { rotate: 0, revoke: 0, forget: 0 } : {};
+    const withoutEvents = world.weather.events > 0 ? {} : { told: 0 };
+    const act = first ?? chance.weighted({ ...DAY_BEFORE, ...withoutApp, ...withoutEvents });
+    world.count(`before a restore: ${act}`);
+    switch (act) {
+      case "issue":
+        await operator.issueApp(site);
+        break;
+      case "found":
+        await foundUnheard(world, operator, chance.happens(0.7) ? home : site.home);
+        break;
+      case "rotate":
+        if (app !== undefined) await operator.rotate(app, chance.one([0, 600]));
+        break;
+      case "revoke":
+        if (app !== undefined) await operator.revoke(app);
+        break;
+      case "forget":
+        // Nobody repeats the revocation after the restore: caches say that the app is revoked, and its home does not.
+        if (app !== undefined && site.apps.length > 1) await operator.call("DELETE", `/apps/${app.appid}`);
+        break;
+      case "floor":
+        await operator.setSite(site, { first_chat_id: Math.max(0, ...site.chatIds) + chance.integer(2, 900) });
+        break;
+      case "told":
+        await actOnWebhooks(operator, site, chance.one(["addWebhook", "rotateWebhook", "deleteWebhook", "ping"]));
+        break;
+      case "retain":
+        await new SiteKeeper(operator).retain(site);
+        break;
+      case "end":
+        await new SiteKeeper(operator).end(site);
+        break;
+      case "close":
+        await operator.setSite(site, { name: `Site ${site.siteId} of now`, status: "closed" });
+        closedBefore.add(site);
+        break;
+    }
+    await world.sleep(chance.between(0, 3_000));
+  }
+}
+
+/** Changes sites of a restored home before it is reconciled. Sometimes the directory does not receive the change. */
+export async function changeTooEarly(operator: Operator, chance: Chance, home: string): Promise<void> {
+  const { world } = operator;
+  const sites = world.company.sites.filter((site) => site.home === home);
+  if (home !== "main" && chance.happens(0.4)) {
+    await Promise.all(sites.map((site) => changeUnheard(operator, chance, site)));
+    return;
+  }
+  for (const site of sites.filter((each) => closedBefore.has(each) || chance.happens(0.7))) {
+    const name = `Site ${site.siteId} before settling`;
+    const first_chat_id = Math.max(0, ...site.chatIds) + chance.integer(2, 900);
+    // What the change does not name must come from the directory.
+    const others = closedBefore.has(site)
+      ? [{ name }, { first_chat_id }]
+      : [{ name }, { status: "open" as const }, { status: "closed" as const }, { events: true }, { first_chat_id }];
+    await operator.setSite(site, chance.one(others));
+    if (closedBefore.has(site)) world.count("moment: site changed that was closed before the restore");
+    if (chance.happens(0.3)) await operator.setSite(site, { name });
+  }
+}
+
+/** The directory becomes silent while a site of the home is changed, and the operator gives up. */
+async function changeUnheard(operator: Operator, chance: Chance, { siteId }: KnownSite): Promise<void> {
+  const { world } = operator;
+  const directory = world.cloud.home("main");
+  const setAfter = (milliseconds: number, state: Home["state"]) =>
+    world.scheduler.after(milliseconds, () => {
+      directory.state = state;
+    });
+  setAfter(chance.between(10, 45), "refusing");
+  setAfter(chance.between(1_000, 5_000), "up");
+  const change = chance.one([{ name: `Site ${siteId} unheard of` }, { status: chance.one(["open", "closed"]) }]);
+  await operator.call("PATCH", `/sites/${siteId}`, change);
+}
+
+/** Another home becomes silent while this one is reconciled. */
+export function silence(world: World, chance: Chance, name: string): void {
+  const others = [...world.cloud.homes.values()].filter((home) => home.name !== name);
+  if (others.length === 0) return;
+  const home = chance.one(others);
+  home.state = chance.one(["refusing", "silent", "slow"]);
+  world.scheduler.after(chance.between(3_000, 15_000), () => {
+    home.state = "up";
+  });
+}
+
+/**
+ * Breaks a settling off: after some of its calls of one database, that database answers none of it any more, until the
+ * call is answered. Sometimes what was asked comes to be done later.
+ */
+export async function breakOff(world: World, chance: Chance, name: string): Promise<void> {
+  const { moments, cloud } = world;
+  const path = `/admin/homes/${name}/restored`;
+  const call = await moments.whenArrives(({ wire }) => wire.path === path);
+  // Between two homes, or between the sites and the routes of one.
+  const homes = [...cloud.homes.keys()].filter((each) => name !== "main" || each !== "main");
+  const home = chance.one(homes.length > 0 ? homes : ["main"]);
+  const from = name === "main" ? chance.one([0, 1, 1, 1, 2]) : chance.integer(1, 6);
+  const { caught, letGo } = moments.keep((trip) => trip.call === call && trip.home === home && trip.nth > from, true);
+  const over = moments.when((at) => (at.kind === "answers" && at.call === call ? call : undefined)).then(() => false);
+  const isBroken = await Promise.race([caught.then(() => true), over, world.sleep(60_000).then(() => false)]);
+  if (isBroken) world.count("moment: settling broken off");
+  if (isBroken && call?.isolate !== undefined && chance.happens(0.6)) cloud.kill(call.isolate);
+  await Promise.race([over, world.sleep(20_000)]);
+  letGo();
+}

@@ -1,0 +1,15 @@
+import type { Change } from "../../platform/database.ts";
+
+/** The columns below which no id and no seq is given, by table. */
+const FLOORS: Record<string, string[]> = {
+  home_sites: ["chat_id_floor", "event_seq_floor"],
+  sites: ["first_chat_id", "event_seq_floor"],
+};
+
+/** docs/decisions.md, "the ids after a second restore": whoever changes a site, its floors only rise. */
+export function loweredFloor({ table, before, after }: Change): string | undefined {
+  // A site that was begun in another home and never finished loses its row to the one that has the id.
+  if (before === null || after === null || before.home !== after.home) return undefined;
+  const column = FLOORS[table]?.find((name) => Number(after[name]) < Number(before[name]));
+  return column && `${column} of site ${after.site_id ?? after.id} falls from ${before[column]} to ${after[column]}`;
+}

@@ -1,0 +1,217 @@
+import { WebhookKeeper } from "../../deliveries/acts/operator-webhooks.ts";
+import type { Chance } from "../../machine/chance.ts";
+import type { Answer } from "../../world/call.ts";
+import type { KnownSite } from "../../world/company.ts";
+import { pause } from "../../world/day.ts";
+import type { OnItsWay } from "../../world/moments.ts";
+import type { World } from "../../world/world.ts";
+import { Operator } from "./operator.ts";
+
+/** A call of the admin API: its method, its path and its body. */
+type Asked = [method: string, path: string, body?: object];
+
+interface Crossing {
+  /** The call that D1 applies late. */
+  first: Asked;
+  /** What another operator does meanwhile. `answer` is the first call's, by a further try of it. */
+  second: (operator: Operator, answer: Answer | undefined) => Promise<Answer | undefined>;
+  /** What remains to be done, so that the run goes on. */
+  tidy?: (operator: Operator) => Promise<unknown>;
+  /** The second needs the first one's answer. */
+  isAfter?: boolean;
+  /** The first call is done and its answer is late, or its transaction is late. Else either of them. */
+  way?: OnItsWay["way"];
+}
+
+/** The most sites that are made to be changed and ended here. */
+const MOST_SITES = 4;
+
+/** What two operators cross at. */
+export const CROSSINGS = {
+  "a site": site,
+  "a site's end": siteEnd,
+  "a site's first webhook": firstWebhook,
+  "an agent": agent,
+  "a webhook": webhook,
+  "a new webhook": newWebhook,
+  "a secret": secret,
+  "a token": token,
+  "a sending again": sendAgain,
+} satisfies Record<string, (operator: Operator, site: KnownSite) => Promise<Crossing | undefined>>;
+
+/**
+ * Keeps one operator's transaction on its way to D1, or its answer on its way back, until another operator has changed
+ * the same thing and has been answered.
+ */
+export async function crossAtOneThing(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  const [first, second] = [new Operator(world), new Operator(world)];
+  const kinds = Object.keys(CROSSINGS) as (keyof typeof CROSSINGS)[];
+  const favourite = chance.one(kinds);
+  while (!world.closing) {
+    await pause(world, chance, chance.between(100, 2_500));
+    const sites = world.company.sitesAtWork;
+    if (sites.length === 0 || world.closing) continue;
+    const kind = chance.happens(0.4) ? favourite : chance.one(kinds);
+    const crossing = await CROSSINGS[kind](second, chance.one(sites));
+    if (crossing !== undefined && (await cross(first, second, chance, crossing)))
+      world.count(`moment: late at ${kind}`);
+  }
+}
+
+/** @returns whether the first call's transaction, or its answer, came after the second's change */
+async function cross(a: Operator, b: Operator, chance: Chance, crossing: Crossing): Promise<boolean> {
+  const { world } = a;
+  const way = crossing.way ?? (crossing.isAfter || chance.happens(0.5) ? "there" : "back");
+  // Often the transaction that changes the home; sometimes a step between home and directory.
+  const nth = crossing.way === undefined && chance.happens(0.3) ? chance.integer(1, 5) : undefined;
+  let seen = 0;
+  const { caught, letGo } = world.moments.keep((trip) => {
+    if (trip.call !== a.latest || trip.way !== way) return false;
+    return nth === undefined ? trip.method === "batch" : ++seen === nth;
+  });
+  const told = a.call(...crossing.first);
+  const isCaught = await Promise.race([caught.then(() => true), told.then(() => false)]);
+  let isCrossed = false;
+  if (isCaught) {
+    if (crossing.isAfter) await told;
+    else if (chance.happens(0.3)) await Promise.race([told, world.sleep(chance.between(0, 10_000))]);
+    const done = crossing.second(b, crossing.isAfter ? await told : undefined);
+    // Nothing stays on its way until a restore of its home.
+    const answer = await Promise.race([done, world.sleep(20_000).then(() => undefined)]);
+    isCrossed = answer !== undefined && answer.status < 300;
+    // The first call's next try comes within 3 s.
+    if (way === "back") await Promise.race([told, world.sleep(chance.between(3_000, 12_000))]);
+  }
+  letGo();
+  await told;
+  await crossing.tidy?.(b);
+  return isCrossed;
+}
+
+async function site({ chance }: Operator, known: KnownSite): Promise<Crossing> {
+  const { siteId, chatIds } = known;
+  const path = `/sites/${siteId}`;
+  const first_chat_id = Math.max(0, ...chatIds) + chance.integer(10, 60);
+  const changes = [{ status: "closed" }, { status: "closed", first_chat_id }, { name: `Site ${siteId}, late` }];
+  const others = [
+    { status: "open", name: `Site ${siteId}` },
+    { status: "open", retention_days: 30, name: "Kept" },
+  ];
+  const change = chance.one(changes);
+  return {
+    first: ["PATCH", path, change],
+    second: (operator) => operator.insist("PATCH", path, chance.one(others)),
+    tidy: (operator) => operator.setSite(known, { status: "open" }),
+  };
+}
+
+async function agent({ chance }: Operator, { siteId, agentIds }: KnownSite): Promise<Crossing | undefined> {
+  if (agentIds.length === 0) return undefined;
+  const path = `/sites/${siteId}/agents/${chance.one(agentIds)}`;
+  const change = chance.one([{ status: "disabled" }, { status: "disabled" }, { status: "disabled", name: "Late" }]);
+  // Also a change to the values that it has stops what was sent before.
+  return { first: ["PATCH", path, change], second: (operator) => operator.insist("PATCH", path, { status: "normal" }) };
+}
+
+async function webhook({ chance }: Operator, { siteId, webhooks }: KnownSite): Promise<Crossing | undefined> {
+  if (webhooks.length === 0) return undefined;
+  const { id } = chance.one(webhooks);
+  const path = `/sites/${siteId}/webhooks/${id}`;
+  const change = chance.one([{ status: "disabled" }, { status: "disabled", events: ["session.created"] }]);
+  return {
+    first: ["PATCH", path, change],
+    second: (operator) => operator.insist("PATCH", path, { status: "enabled" }),
+  };
+}
+
+async function newWebhook(_: Operator, { siteId }: KnownSite): Promise<Crossing> {
+  const path = `/sites/${siteId}/webhooks`;
+  const first: Asked = ["POST", path, { url: `https://hooks-${siteId}.example.com/in/hook-token-1` }];
+  return { first, isAfter: true, second: (operator, answer) => remove(operator, path, answer) };
+}
+
+async function token(): Promise<Crossing> {
+  const first: Asked = ["POST", "/tokens", { name: "Nightly", role: "viewer" }];
+  return { first, isAfter: true, second: (operator, answer) => remove(operator, "/tokens", answer) };
+}
+
+/** Deletes what a call has made. */
+async function remove(operator: Operator, path: string, answer: Answer | undefined): Promise<Answer | undefined> {
+  if (answer?.status !== 201) return undefined;
+  const { id } = JSON.parse(answer.body) as { id: string };
+  return operator.insist("DELETE", `${path}/${id}`);
+}
+
+/** Each rotation shows its secret once. Another one at the end gives callers a secret again. */
+async function secret(operator: Operator, { siteId, apps, webhooks }: KnownSite): Promise<Crossing | undefined> {
+  const { chance } = operator;
+  const app = apps.find(({ revoked }) => !revoked);
+  const [hook] = webhooks;
+  const isOfWebhook = hook !== undefined && (app === undefined || chance.happens(0.5));
+  const path = isOfWebhook ? `/sites/${siteId}/webhooks/${hook.id}` : `/apps/${app?.appid}`;
+  if (!isOfWebhook && app === undefined) return undefined;
+  const rotate = (body: object): Asked => ["POST", `${path}/rotate`, body];
+  const end: Asked = ["POST", `${path}/end-overlap`, {}];
+  await operator.insist(...rotate({ overlap_seconds: 600, ends: "previous" }));
+  const again = rotate({ overlap_seconds: 600, ends: "previous" });
+  const [first, second] = chance.one<[Asked, Asked]>([
+    [end, again],
+    [rotate({ ends: "current" }), end],
+    [rotate({ ends: "current" }), again],
+    [again, again],
+    [again, end],
+  ]);
+  const tidy = async (another: Operator) => {
+    for (let i = 0; i < 2; i++) {
+      if (isOfWebhook) await new WebhookKeeper(another).rotate(hook, 0);
+      else if (app !== undefined) await another.rotate(app, 0);
+    }
+  };
+  return { first, second: (another) => another.insist(...second), tidy };
+}
+
+async function sendAgain({ chance, world }: Operator, site: KnownSite): Promise<Crossing | undefined> {
+  const { siteId, home, webhooks } = site;
+  const events = world.cloud.home(home).database.rows("events");
+  const seqs = events.filter((row) => row.site_id === siteId && row.data !== null).map(({ seq }) => seq);
+  if (webhooks.length === 0 || seqs.length === 0) return undefined;
+  const path = `/sites/${siteId}/webhooks/${chance.one(webhooks).id}/deliveries/${chance.one(seqs)}/redeliver`;
+  const name = `Site ${siteId}.${chance.integer(1, 99)}`;
+  return {
+    first: ["POST", path],
+    way: "back",
+    second: (operator) => operator.insist("PATCH", `/sites/${siteId}`, { name }),
+  };
+}
+
+/** Makes a site without events that nobody else works at. */
+async function spareSite(operator: Operator, home: string): Promise<number | undefined> {
+  const { seen } = operator.world;
+  if ((seen["spare site"] ?? 0) >= MOST_SITES) return undefined;
+  operator.world.count("spare site");
+  const answer = await operator.insist("POST", "/sites", { name: operator.newName("Spare"), home });
+  return answer?.status === 201 ? (JSON.parse(answer.body) as { id: number }).id : undefined;
+}
+
+async function firstWebhook(operator: Operator, { home }: KnownSite): Promise<Crossing | undefined> {
+  const siteId = await spareSite(operator, home);
+  if (siteId === undefined) return undefined;
+  const url = `https://hooks-${siteId}.example.com/in/hook-token-1`;
+  const first: Asked = ["PATCH", `/sites/${siteId}`, { name: "Spare" }];
+  return { first, way: "there", second: (another) => another.insist("POST", `/sites/${siteId}/webhooks`, { url }) };
+}
+
+async function siteEnd(operator: Operator, { home }: KnownSite): Promise<Crossing | undefined> {
+  const siteId = await spareSite(operator, home);
+  if (siteId === undefined) return undefined;
+  const path = `/sites/${siteId}`;
+  const name = "Spare, closed";
+  await operator.insist("PATCH", path, { name, status: "closed" });
+  const change = operator.chance.one([{ status: "open" }, { name: "Spare, late" }, { retention_days: 30 }]);
+  return {
+    first: ["PATCH", path, change],
+    way: "there",
+    second: (another) => another.insist("DELETE", path, { name }),
+  };
+}

@@ -1,0 +1,39 @@
+import type { Answer } from "../../world/call.ts";
+import type { Operator } from "./operator.ts";
+
+/** What operators do with the secrets of apps and of webhooks. */
+
+interface Asked {
+  overlap_seconds: number;
+  expected_version?: string | undefined;
+}
+
+/**
+ * Rotates, and says which secret ends when the answer asks for it. Now and then it says so without being asked.
+ *
+ * @param path of the app or the webhook
+ */
+export async function rotateAt(
+  operator: Operator,
+  path: string,
+  asked: Asked,
+  given?: string,
+): Promise<Answer | undefined> {
+  const { chance, world } = operator;
+  const ends = given ?? chance.one([undefined, undefined, "previous", "current"]);
+  const answer = await operator.insist("POST", `${path}/rotate`, { ...asked, ...(ends && { ends }) });
+  if (answer?.status !== 409 || chance.happens(0.3)) return answer;
+  if (answer.body.includes("An overlap runs")) {
+    world.count("rotation that said which secret ends");
+    const body = { ...asked, ends: chance.one(["previous", "current"]) };
+    return operator.insist("POST", `${path}/rotate`, body);
+  }
+  return answer.body.includes("No overlap runs") ? operator.insist("POST", `${path}/rotate`, asked) : answer;
+}
+
+/** Ends an overlap, sometimes twice, and sometimes only while a version is in place. */
+export async function endOverlapAt(operator: Operator, path: string, version: string | undefined): Promise<void> {
+  const { chance } = operator;
+  const body = version !== undefined && chance.happens(0.5) ? { expected_version: version } : undefined;
+  for (let i = chance.integer(1, 2); i > 0; i--) await operator.insist("POST", `${path}/end-overlap`, body);
+}

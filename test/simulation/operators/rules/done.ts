@@ -1,0 +1,127 @@
+import { hasEnded, type Model } from "../../checker/model.ts";
+import { hasKeyOf, keyId, sealedWith } from "../../checker/seals.ts";
+import { sessionsOf } from "../../erasure/rules/erased-rows.ts";
+import { wrongSiteEndAnswer } from "../../erasure/rules/site-ends.ts";
+import { wrongRestoredAnswer } from "../../homes/rules/restores.ts";
+import type { Row } from "../../platform/database.ts";
+import type { Operation, OperationOf } from "./intents.ts";
+
+/**
+ * What an operator was told is done. Tests of the calls say what an answer shows; here it counts whether the change is
+ * stored, whatever happened to its tries.
+ */
+
+type Body = Record<string, unknown>;
+
+/** @returns how what a 2xx answer says is not so */
+export function undone(model: Model, operation: Operation): string | undefined {
+  const { call, intent, changes } = operation;
+  const text = call.answer?.body ?? "";
+  const body = (text === "" ? {} : JSON.parse(text)) as Body;
+  const isMade = (table: string) => changes.some((each) => each.table === table && each.after !== null);
+  switch (intent.kind) {
+    case "createSite": {
+      const isThere =
+        model.directory.get(Number(body.id))?.home === intent.home &&
+        model.home(intent.home).sites.has(Number(body.id));
+      return isThere ? undefined : "home and directory do not have this site";
+    }
+    case "change":
+      return wrongChange(model, { ...operation, intent });
+    case "add":
+      if (intent.table === "apps") return wrongIssueApp(model, { ...operation, intent }, body);
+      return isMade(intent.table) ? undefined : "it added none";
+    case "rotate": {
+      if (!changes.some(({ after }) => after?.version === body.version)) return "it did not rotate to this version";
+      return model.secrets.get(String(body.version)) === body.secret ? undefined : "another secret is stored";
+    }
+    case "endOverlap": {
+      const now = operation.rows.at(-1);
+      const isThere = now !== undefined && now.version === body.version && now.previous_version !== null;
+      return isThere ? "the previous secret is there" : undefined;
+    }
+    case "revoke":
+      return model.listedApp(intent.appid)?.revoked === false && !operation.isTouched
+        ? "the app is not revoked"
+        : undefined;
+    case "send":
+      return intent.what !== "ping" || isMade("deliveries") ? undefined : "it sends nothing";
+    case "addToken":
+      return isMade("admin_tokens") ? undefined : "it made none";
+    case "reseal":
+      return wrongReseal(model, operation, body);
+    case "restored":
+      return wrongRestoredAnswer(model, { ...operation, intent }, body);
+    case "eraseCustomer": {
+      const erasure = model.erasures.get(String(body.erasure_id));
+      if (body.remaining !== 0) return undefined;
+      if (erasure === undefined) return "no such erasure was begun";
+      const left = sessionsOf(model.home(erasure.home), erasure).find(({ row }) => Number(row.id) <= erasure.until);
+      return left && `session ${left.row.id} is left`;
+    }
+    case "deleteSite":
+      return wrongSiteEndAnswer(model, { ...operation, intent }, body);
+    default:
+      return undefined;
+  }
+}
+
+/** A PATCH may be answered with every state of the row since it arrived that has the values asked for. */
+function wrongChange(model: Model, { intent, rows, changes }: OperationOf<"change">): string | undefined {
+  const { table, asked } = intent;
+  const own = changes.flatMap((each) => (each.table === table && each.after !== null ? [each.after] : []));
+  const fitting = [...rows, ...own].filter((row) =>
+    Object.entries(asked).every(([column, value]) => row[column] === value),
+  );
+  if (fitting.length === 0) return "it is not so";
+  // docs/decisions.md: also a change to the present values gives a new revision.
+  const isOld = (row: Row) => row.revision === rows[0]?.revision;
+  const stopsNothing = own.length === 0 ? rows.length === 1 : own.every(isOld);
+  if (stopsNothing) return "it has no new revision, and stops nothing that was sent before";
+  const listed = model.directory.get(Number(intent.siteId));
+  // A site whose end came between the two writes gets no copy any more.
+  if (table !== "home_sites" || listed === undefined || hasEnded(listed)) return undefined;
+  if (fitting.every((each) => listed.revision < Number(each.revision))) return "the directory has an older copy";
+  const { row } = model.home(listed.home).sites.get(Number(intent.siteId)) ?? {};
+  const agree =
+    row?.name === listed.name && row.status === listed.status && row.retention_days === listed.retentionDays;
+  if (row?.revision === listed.revision && !agree) return "home and directory do not agree";
+  return listed.firstChatId <= Number(asked.chat_id_floor ?? 0) ? "the directory lacks first_chat_id" : undefined;
+}
+
+function wrongIssueApp(model: Model, { intent, changes }: OperationOf<"add">, body: Body): string | undefined {
+  const row = changes.findLast((each) => each.table === "apps")?.after;
+  if (row == null) return "it made no app";
+  const appid = String(row.appid);
+  if (model.routes.get(appid) !== intent.siteId) return "no route leads to it";
+  // The site's end may have taken it since.
+  const isGone = hasEnded(model.directory.get(intent.siteId ?? 0));
+  if (!isGone && model.listedApp(appid) === undefined) return "its home does not have it";
+  const stored = model.secrets.get(String(row.version));
+  return body.secret === stored && stored === (intent.secret ?? stored) ? undefined : "another secret is stored";
+}
+
+function wrongReseal(model: Model, { call, meanwhile }: Operation, body: Body): string | undefined {
+  const { remaining, unopened, homes_down } = body as { remaining: number; unopened: number; homes_down: string[] };
+  const { settings } = call;
+  const owners = [...model.homes.values()].flatMap((home) =>
+    [...[...home.apps.values()].map(({ row }) => row), ...home.outbox.webhooks.values()].map((row) => ({ home, row })),
+  );
+  const sealsOf = (row: Row) => [row.secret, row.previous_secret].filter((seal) => seal != null);
+  const isShut = (row: Row) => sealsOf(row).some((seal) => !hasKeyOf(settings, seal));
+  const isSealed = owners.some(({ row }) => isShut(row));
+  // A rotation or the end of an overlap may have removed the seal since it was read.
+  if (unopened > 0 && !isSealed && meanwhile.size === 0) return "every seal can be opened";
+  if (remaining > 0 || unopened > 0) return undefined;
+  const closed = [...model.homes.keys()].find((name) => settings.closedHomes.includes(name));
+  if (closed !== undefined && !homes_down.includes(closed)) return `${closed} is closed and not named`;
+  // Another isolate may have another master key, and the home may have been counted before rows of `meanwhile` were
+  // written.
+  const old = owners.find(
+    ({ home, row }) =>
+      !homes_down.includes(home.name) &&
+      !meanwhile.has(row.version) &&
+      sealsOf(row).some((seal) => sealedWith(seal) !== keyId(settings.masterKey)),
+  );
+  return old && `${old.row.appid ?? old.row.id} is sealed with another key`;
+}

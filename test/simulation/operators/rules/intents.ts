@@ -1,0 +1,156 @@
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+
+/** A row that a call changes, by its table, its site and its own id. */
+interface Subject {
+  table: "home_sites" | "agents" | "apps" | "webhooks";
+  /** Undefined for an app: the directory knows the site. */
+  siteId: number | undefined;
+  /** An appid, or the id of an agent or a webhook; the id of the site itself. */
+  id: string;
+}
+
+/** The purpose of a call of the admin API, read from its path and body: docs/operating.md, "Admin API". */
+export type Intent =
+  | { kind: "createSite"; name: string; home: string; firstChatId: number }
+  /** A PATCH; `asked` has the values that it names, by columns. */
+  | ({ kind: "change"; asked: Row } & Subject)
+  | ({ kind: "add"; appid?: string | undefined; secret?: string | undefined } & Omit<Subject, "id">)
+  | ({ kind: "rotate"; overlap: number; expected: string | undefined; ends: string | undefined } & Subject)
+  | ({ kind: "endOverlap"; expected: string | undefined } & Subject)
+  | { kind: "revoke"; appid: string }
+  | { kind: "deleteSite"; siteId: number; name: string }
+  | { kind: "deleteWebhook"; siteId: number; webhookId: string }
+  /** A ping, one event or many events for a webhook. */
+  | { kind: "send"; siteId: number; webhookId: string; what: "ping" | "redeliver" | "many" }
+  | { kind: "addToken" }
+  | { kind: "deleteToken"; id: string }
+  | { kind: "reseal" }
+  | { kind: "restored"; home: string; lift: number; reconciliationId: string | undefined; force: boolean }
+  | { kind: "eraseCustomer"; siteId: number; sbs: string };
+
+/** An operator's call, with everything that the checker has seen of it. */
+export interface Operation<Kind extends Intent = Intent> {
+  call: Call;
+  intent: Kind;
+  /** Its changes so far, in their order. */
+  changes: Written[];
+  /** Every state since its arrival of the row that it changes. */
+  rows: Row[];
+  /** The actions and subjects of its audit rows so far. */
+  audited: Set<string>;
+  /** The highest chat id of each site of its home when it arrived. */
+  highest: Map<number, number>;
+  /** The versions of secrets that other calls have stored since its arrival. */
+  meanwhile: Set<unknown>;
+  /** Whether another call has issued or released the appid that it releases. */
+  isTouched: boolean;
+  /** Whether a home was restored since its arrival. */
+  disturbed: boolean;
+}
+
+export type OperationOf<Kind extends Intent["kind"]> = Operation<Extract<Intent, { kind: Kind }>>;
+
+/** A change of a row, with the name of its home. */
+export type Written = Change & { home: string };
+
+/** The fields of a body, as the simulation's operators send them. */
+interface Body {
+  name?: string;
+  home?: string;
+  first_chat_id?: number;
+  events?: boolean | string[];
+  retention_days?: number | null;
+  status?: string;
+  url?: string;
+  appid?: string;
+  secret?: string;
+  overlap_seconds?: number;
+  expected_version?: string;
+  ends?: string;
+  lift?: number;
+  settling_id?: string;
+  force?: boolean;
+  sbs?: string | number;
+}
+
+/** The values that a PATCH names, as their columns have them. */
+function askedBy({ name, first_chat_id, events, retention_days, status, url }: Body): Row {
+  const columns: Record<string, Row[string] | undefined> = {
+    name,
+    status,
+    url,
+    chat_id_floor: first_chat_id && first_chat_id - 1,
+    events: Array.isArray(events)
+      ? JSON.stringify([...new Set(events)])
+      : events === undefined
+        ? events
+        : Number(events),
+    retention_days,
+  };
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as Row;
+}
+
+/** @returns undefined for a read, and for a path of no documented call */
+export function intentOf({ wire }: Call): Intent | undefined {
+  const { pathname } = new URL(wire.path, "https://worker.example");
+  const [first, second = "", third, fourth = "", fifth] = pathname.replace(/^\/admin\//, "").split("/");
+  const body: Body = wire.body === "" ? {} : (JSON.parse(wire.body) as Body);
+  const siteId = Number(second);
+  const { expected_version: expected, overlap_seconds: overlap = 86_400, ends, name = "" } = body;
+  const ofSite = { table: "home_sites", siteId, id: second } as const;
+  const app = { table: "apps", siteId: undefined, id: second } as const;
+  const agent = { table: "agents", siteId, id: fourth } as const;
+  const webhook = { table: "webhooks", siteId, id: fourth } as const;
+  const send = { kind: "send", siteId, webhookId: fourth } as const;
+  switch ([wire.method, first, third, fifth].filter((part) => part !== undefined).join(" ")) {
+    case "POST sites":
+      return { kind: "createSite", name, home: body.home ?? "main", firstChatId: body.first_chat_id ?? 1 };
+    case "PATCH sites":
+      return { kind: "change", ...ofSite, asked: askedBy(body) };
+    case "DELETE sites":
+      return { kind: "deleteSite", siteId, name };
+    case "POST sites apps":
+      return { kind: "add", table: "apps", siteId, appid: body.appid, secret: body.secret };
+    case "POST apps rotate":
+      return { kind: "rotate", ...app, overlap, expected, ends };
+    case "POST apps end-overlap":
+      return { kind: "endOverlap", ...app, expected };
+    case "DELETE apps":
+      return { kind: "revoke", appid: second };
+    case "POST sites agents":
+      return { kind: "add", table: "agents", siteId };
+    case "PATCH sites agents":
+      return { kind: "change", ...agent, asked: askedBy(body) };
+    case "POST sites webhooks":
+      return { kind: "add", table: "webhooks", siteId };
+    case "PATCH sites webhooks":
+      return { kind: "change", ...webhook, asked: askedBy(body) };
+    case "DELETE sites webhooks":
+      return { kind: "deleteWebhook", siteId, webhookId: fourth };
+    case "POST sites webhooks rotate":
+      return { kind: "rotate", ...webhook, overlap, expected, ends };
+    case "POST sites webhooks end-overlap":
+      return { kind: "endOverlap", ...webhook, expected };
+    case "POST sites webhooks ping":
+      return { ...send, what: "ping" };
+    case "POST sites webhooks redeliver":
+      return { ...send, what: "many" };
+    case "POST sites webhooks deliveries":
+      return { ...send, what: "redeliver" };
+    case "POST tokens":
+      return { kind: "addToken" };
+    case "DELETE tokens":
+      return { kind: "deleteToken", id: second };
+    case "POST reseal":
+      return { kind: "reseal" };
+    case "POST sites customers":
+      return fourth === "erase" ? { kind: "eraseCustomer", siteId, sbs: String(body.sbs) } : undefined;
+    case "POST homes restored": {
+      const { lift = 1_000_000, settling_id: reconciliationId, force = false } = body;
+      return { kind: "restored", home: second, lift, reconciliationId, force };
+    }
+    default:
+      return undefined;
+  }
+}

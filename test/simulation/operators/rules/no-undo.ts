@@ -1,0 +1,87 @@
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import type { Operation, Written } from "./intents.ts";
+
+/**
+ * docs/decisions.md, "two operators change one thing while D1 loses answers", and "what a rotation is compared with": a
+ * call changes a row only when the row is as the call has read it. So nothing that was changed in between is undone,
+ * whichever of the calls was answered, and when.
+ */
+
+/** The columns that one decision is about, by table. */
+const SETTINGS: Record<string, string[]> = {
+  home_sites: ["name", "status", "events", "retention_days", "revision"],
+  webhooks: ["url", "events", "status", "revision"],
+  agents: ["name", "status", "revision"],
+};
+const SECRETS = ["version", "previous_version"];
+
+/** The name of a row, and of the group of columns of it that a call decides about. */
+export const nameOf = (home: string, { table, before, after }: Change): string => {
+  const row = (after ?? before) as Row;
+  return `${home} ${table} ${row.site_id} ${row.appid ?? row.id}`;
+};
+
+const groupsOf = (table: string): [name: string, columns: string[]][] => {
+  const settings: [string, string[]][] = SETTINGS[table] === undefined ? [] : [["settings", SETTINGS[table]]];
+  return table === "apps" || table === "webhooks" ? [...settings, ["secrets", SECRETS]] : settings;
+};
+
+const differs = ({ before, after }: Change, columns: string[]): boolean =>
+  columns.some((column) => before?.[column] !== after?.[column]);
+
+/** Keeps who changed each row last, and what was deleted. */
+export class NoUndo {
+  /** By group: the last change, and the last one by somebody else than its author. */
+  readonly #last = new Map<
+    string,
+    { by: Call | undefined; at: number; before?: { by: Call | undefined; at: number } }
+  >();
+  readonly #deleted = new Set<string>();
+
+  /** A row was changed: by a call, by the Worker itself, or by a hand at the database. @param at the turn of its home */
+  changed(home: string, call: Call | undefined, change: Change, at: number): void {
+    const { table, before, after } = change;
+    const name = nameOf(home, change);
+    if ((table === "webhooks" && after === null) || (table === "admin_tokens" && after?.deleted_at != null)) {
+      this.#deleted.add(name);
+    }
+    if (before === null || after === null) return;
+    for (const [group, columns] of groupsOf(table)) {
+      if (!differs(change, columns)) continue;
+      const last = this.#last.get(`${name} ${group}`);
+      this.#last.set(`${name} ${group}`, {
+        by: call,
+        at,
+        ...(last && { before: last.by === call ? last.before : last }),
+      } as never);
+    }
+  }
+
+  /** A home was restored. */
+  forget(home: string): void {
+    for (const name of this.#last.keys()) if (name.startsWith(`${home} `)) this.#last.delete(name);
+    for (const name of this.#deleted) if (name.startsWith(`${home} `)) this.#deleted.delete(name);
+  }
+
+  /** @returns which newer change a call's change undoes; undefined when it undoes none */
+  undone({ call, intent, changes }: Operation, change: Written): string | undefined {
+    const { home, table, before, after } = change;
+    const name = nameOf(home, change);
+    if (before === null) return this.#deleted.has(name) ? "it was deleted" : undefined;
+    if (table === "admin_tokens" && before.deleted_at !== null && after?.deleted_at === null) return "it was deleted";
+    if (after === null || !["change", "rotate", "endOverlap"].includes(intent.kind)) return undefined;
+    for (const [group, columns] of groupsOf(table)) {
+      if (!differs(change, columns)) continue;
+      if (intent.kind === "change" && changes.some((each) => nameOf(each.home, each) === name)) {
+        return "the call has changed it before";
+      }
+      const last = this.#last.get(`${name} ${group}`);
+      const other = last?.by === call ? last.before : last;
+      if (other !== undefined && other.at > (call.doing?.knows ?? 0)) {
+        return `${other.by?.name ?? "a hand"} has changed it since the call has read it`;
+      }
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,199 @@
+import { AppRecords } from "../../callers/rules/app-records.ts";
+import { hasEnded, type Model } from "../../checker/model.ts";
+import type { Violate } from "../../checker/violate.ts";
+import { isErasing, noteErasing, wrongErasing } from "../../erasure/rules/erasures.ts";
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import { wrongAudit } from "./audit.ts";
+import { undone } from "./done.ts";
+import { type Intent, intentOf, type Operation } from "./intents.ts";
+import { NoUndo } from "./no-undo.ts";
+import { leftUndone } from "./whole-changes.ts";
+import { wrongWrite } from "./writes.ts";
+
+/** Checks the writes of operators' calls against the calls' purpose, and whether what they were told is done. */
+export class Operators {
+  readonly records: AppRecords;
+  readonly #model: Model;
+  readonly #violate: Violate;
+  readonly #operations = new Map<Call, Operation>();
+  /** Operations without an answer yet. */
+  readonly #open = new Set<Operation>();
+  readonly #noUndo = new NoUndo();
+
+  constructor(model: Model, violate: Violate) {
+    this.#model = model;
+    this.#violate = violate;
+    this.records = new AppRecords(violate);
+  }
+
+  arrives(call: Call): void {
+    const intent = intentOf(call);
+    if (intent === undefined || call.role !== "operator") return;
+    const operation: Operation = {
+      call,
+      intent,
+      changes: [],
+      rows: [],
+      audited: new Set(),
+      highest: new Map(),
+      meanwhile: new Set(),
+      isTouched: false,
+      disturbed: false,
+    };
+    if (intent.kind === "restored") {
+      const home = this.#model.home(intent.home);
+      for (const siteId of home.sites.keys()) operation.highest.set(siteId, home.highestId(siteId));
+    }
+    this.#operations.set(call, operation);
+    this.#open.add(operation);
+    this.#look(operation);
+  }
+
+  /** Notes the states that the open calls may be answered with. */
+  look(): void {
+    for (const operation of this.#open) this.#look(operation);
+  }
+
+  ends(call: Call): void {
+    const operation = this.#operations.get(call);
+    if (operation !== undefined) this.#open.delete(operation);
+  }
+
+  /** A home was restored. */
+  disturb(home: string): void {
+    for (const operation of this.#open) operation.disturbed = true;
+    this.#noUndo.forget(home);
+  }
+
+  /** A row was changed, by any call or by a hand at the database. @param at the turn of its home */
+  noteChanged(home: string, call: Call | undefined, change: Change, at: number): void {
+    this.#noUndo.changed(home, call, change, at);
+    const { table, before, after } = change;
+    for (const operation of this.#open) {
+      if (operation.call === call) continue;
+      if (table === "apps" || table === "webhooks") operation.meanwhile.add(after?.version);
+      // A call that asks for an appid and a call that releases it may disturb each other.
+      const { intent } = operation;
+      const isOfAppid = (table === "apps" || table === "app_routes") && intent.kind === "revoke";
+      if (isOfAppid && intent.appid === (after ?? before)?.appid) operation.isTouched = true;
+    }
+  }
+
+  checkWritten(home: string, call: Call, changes: Change[]): void {
+    const operation = this.#operations.get(call);
+    const located = changes.map((change) => ({ ...change, home }));
+    const breaks = (rule: string, what: string) => this.#violate(rule, `${call.name} at ${home}: ${what}`, [call.name]);
+    if (operation === undefined) {
+      breaks("only operators write through the admin API", JSON.stringify(changes));
+      return;
+    }
+    const unaudited = wrongAudit(operation, located);
+    if (unaudited !== undefined) {
+      breaks("the audit log has each change of an operator once, in the same transaction", unaudited);
+      return;
+    }
+    const { intent } = operation;
+    if (intent.kind === "eraseCustomer" || (intent.kind === "restored" && isErasing(located))) {
+      const wrong = wrongErasing(this.#model, operation, located);
+      if (wrong !== undefined)
+        breaks("an erasure takes the customer's sessions up to its begin, whole, and nothing else", wrong);
+      noteErasing(this.#model, operation, located);
+      operation.changes.push(...located.filter(({ table }) => table !== "audit_log"));
+      return;
+    }
+    const left = leftUndone(this.#model, operation, located);
+    if (left !== undefined) breaks("what is done to a webhook is done to its deliveries", left);
+    for (const written of located) {
+      if (written.table === "audit_log") continue;
+      const newer = this.#noUndo.undone(operation, written);
+      if (newer !== undefined) {
+        breaks("no newer change is undone", `${newer}: ${JSON.stringify(written)}`);
+        return;
+      }
+      const broken = wrongWrite(this.#model, operation, written);
+      if (broken !== undefined) {
+        breaks(broken[0], `${broken[1]}: ${JSON.stringify(written)}`);
+        return;
+      }
+      operation.changes.push(written);
+      if (intent.kind === "change" && written.table === "home_sites") {
+        this.#model.changedSinceRestore.add(`${home}/${intent.siteId}`);
+      }
+    }
+  }
+
+  checkAnswer(call: Call): void {
+    const operation = this.#operations.get(call);
+    if (operation === undefined || call.answer === undefined) return;
+    this.#open.delete(operation);
+    this.#checkDone(operation);
+  }
+
+  #look({ intent, rows }: Operation): void {
+    const row = rowOf(this.#model, intent);
+    if (row !== undefined && row !== rows.at(-1)) rows.push(row);
+  }
+
+  #checkDone(operation: Operation): void {
+    const { call, intent, changes, disturbed } = operation;
+    const { status = 0, body = "" } = call.answer ?? {};
+    const said = `${call.name} ${call.wire.method} ${call.wire.path} ${call.wire.body} was answered ${status} ${body}`;
+    const breaks = (rule: string, what = "") => this.#violate(rule, said + what, [call.name]);
+    const hadFaults = call.faults.length > 0 || disturbed;
+    if (status >= 400 && status < 500 && !hadFaults && !this.#mayHaveChanged(operation, status)) {
+      breaks("an operator's call that is refused changes nothing");
+    }
+    const rotated = changes.findLast(({ table }) => table === "apps")?.after;
+    if (intent.kind === "rotate" && status === 409 && !disturbed && rotated != null) {
+      const app = this.#model.listedApp(intent.id);
+      // Without the answer, nobody would ever know the secret that is in force.
+      if (app !== undefined && app.version === rotated.version && !app.revoked)
+        breaks("a secret is never lost, and ends only as an operator says");
+    }
+    if (status === 202 && intent.kind === "deleteSite") this.#ends(intent.siteId);
+    if (status >= 300 || disturbed) return;
+    const wrong = undone(this.#model, operation);
+    if (wrong !== undefined) breaks("what an operator is told is done", `: ${wrong}`);
+    // The record in KV follows each change of an app.
+    if (rotated != null && intent.kind !== "reseal" && intent.kind !== "deleteSite" && intent.kind !== "restored") {
+      this.records.expect(call, rotated);
+    }
+    if (intent.kind === "createSite" && !hadFaults) {
+      const { id } = JSON.parse(body) as { id: number };
+      const isOpened = changes.some(
+        ({ table, before, after }) => table === "sites" && before !== null && after?.id === id,
+      );
+      if (!isOpened) breaks("each call makes its own site");
+    }
+  }
+
+  /**
+   * What a refused call may have changed: an appid stays reserved, and a release changes the site's revision first, to
+   * end every issuing of the appid that has begun. The end of the site may have come in between.
+   */
+  #mayHaveChanged({ intent, changes }: Operation, status: number): boolean {
+    const siteId = "siteId" in intent ? intent.siteId : undefined;
+    const appid = intent.kind === "revoke" ? intent.appid : "id" in intent ? intent.id : "";
+    const listed = this.#model.directory.get(siteId ?? this.#model.routes.get(appid) ?? 0);
+    if (status === 404 && (listed === undefined || hasEnded(listed))) return true;
+    return changes.every(({ table }) => table === "app_routes" || (table === "home_sites" && intent.kind === "revoke"));
+  }
+
+  /** A call was answered that a site ends. */
+  #ends(siteId: number): void {
+    const home = this.#model.directory.get(siteId)?.home;
+    const end = this.#model.ends.get(`${home}/${siteId}`);
+    if (end !== undefined) end.isTold = true;
+  }
+}
+
+/** The row that a call changes, as its home has it now; undefined for other calls. */
+function rowOf(model: Model, intent: Intent): Row | undefined {
+  if (intent.kind !== "change" && intent.kind !== "endOverlap") return undefined;
+  const { table, siteId = 0, id } = intent;
+  if (table === "apps") return model.listedApp(id)?.row;
+  const home = model.homes.get(model.directory.get(siteId)?.home ?? "");
+  if (table === "home_sites") return home?.sites.get(siteId)?.row;
+  return table === "agents" ? home?.agents.get(`${siteId}/${id}`) : home?.outbox.webhooks.get(`${siteId}/${id}`);
+}

@@ -1,0 +1,83 @@
+import type { Model } from "../../checker/model.ts";
+import { secretIn } from "../../checker/row-secrets.ts";
+import { keyId, sealedWith } from "../../checker/seals.ts";
+import type { Row } from "../../platform/database.ts";
+import type { Operation, OperationOf, Written } from "./intents.ts";
+
+/**
+ * The secrets of apps and webhooks, whatever an operator does with them: docs/operating.md, "Rotating a secret once",
+ * and "Rotating the master key".
+ */
+
+const PREVIOUS = ["previous_version", "previous_expires_at"];
+
+/** How the secrets of a row are wrong after a change. Notes a new one. */
+export function wrongSecrets(model: Model, operation: Operation, change: Written): string | undefined {
+  const { table, before, after } = change;
+  if ((table !== "apps" && table !== "webhooks") || after === null) return undefined;
+  const { settings } = operation.call;
+  if (before?.secret !== after.secret) {
+    const current = secretIn(settings, after, "current");
+    if (current === undefined) return "its seal does not open";
+    if (before?.version !== after.version) {
+      if (model.secrets.has(String(after.version))) return "its version was given before";
+      if (before !== null && current === model.secrets.get(String(before.version))) return "the secret is the same";
+      model.secrets.set(String(after.version), current);
+    } else if (current !== model.secrets.get(String(after.version))) return "the secret is lost";
+  } else if (before?.version !== after.version) return "the secret is the same";
+  if (before?.previous_secret !== after.previous_secret && after.previous_secret !== null) {
+    if (after.previous_version === null) return "it has a secret without a version";
+    const previous = secretIn(settings, after, "previous");
+    if (previous === undefined || previous !== model.secrets.get(String(after.previous_version)))
+      return "the previous secret is lost";
+  }
+  if (before === null) return undefined;
+  const { intent } = operation;
+  if (intent.kind === "rotate") return wrongRotation({ ...operation, intent }, change);
+  if (intent.kind === "endOverlap") return wrongEnd(intent.expected, change);
+  if (intent.kind !== "reseal") return undefined;
+  if (settings.closedHomes.includes(change.home)) return "the home is closed";
+  const wrong = ["secret", "previous_secret"].find(
+    (column) => after[column] !== before[column] && sealedWith(after[column]) !== keyId(settings.masterKey),
+  );
+  return wrong && `${wrong} is sealed with another key`;
+}
+
+/** Which old secret stays after a rotation: the one in use, the previous one, or none; undefined when it is refused. */
+function kept({ overlap, ends }: OperationOf<"rotate">["intent"], row: Row, clock: number): unknown {
+  if (overlap === 0) return ends === "current" ? undefined : null;
+  const isRunning = Number(row.previous_expires_at ?? 0) > clock;
+  if (ends === "current") return isRunning ? row.previous_version : undefined;
+  return isRunning && ends === undefined ? undefined : row.version;
+}
+
+function wrongRotation(
+  { call, intent, changes }: OperationOf<"rotate">,
+  { before, after }: Written,
+): string | undefined {
+  if (before === null || after === null) return undefined;
+  if (before.revoked_at != null) return "the app is revoked";
+  if (intent.expected !== undefined && before.version !== intent.expected)
+    return "it has another version than expected";
+  // Each of two rotations at once may see the other's version and rotate again, but none rotates its own version again.
+  const isItsOwn = changes.some((each) => each.after?.version === before.version);
+  if (isItsOwn || (intent.expected !== undefined && changes.length > 0)) return "the call has rotated already";
+  const version = kept(intent, before, call.clock);
+  if (version === undefined)
+    return "an overlap runs and nothing says which secret ends, or none runs and the one in use ends";
+  if (after.previous_version !== version) return `it keeps ${after.previous_version}, expected ${version}`;
+  const until =
+    version === null ? null : version === before.version ? call.clock + intent.overlap : before.previous_expires_at;
+  return after.previous_expires_at === until
+    ? undefined
+    : `the overlap ends at ${after.previous_expires_at}, expected ${until}`;
+}
+
+function wrongEnd(expected: string | undefined, { before, after }: Written): string | undefined {
+  if (before?.revoked_at != null) return "the app is revoked";
+  if (expected !== undefined && before?.version !== expected) return "it has another version than expected";
+  if (before?.version !== after?.version) return "it has another version";
+  return [...PREVIOUS, "previous_secret"].every((column) => after?.[column] === null)
+    ? undefined
+    : "the previous secret is there";
+}

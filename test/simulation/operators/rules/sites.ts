@@ -1,0 +1,86 @@
+import type { Model } from "../../checker/model.ts";
+import { becomes } from "../../checker/row-changes.ts";
+import type { Row } from "../../platform/database.ts";
+import type { OperationOf, Written } from "./intents.ts";
+import { notAsked } from "./writes.ts";
+
+/** Changes that are made in the directory and in a home, one after the other: docs/decisions.md, "Sites and homes". */
+
+export function wrongCreateSite(
+  model: Model,
+  operation: OperationOf<"createSite">,
+  change: Written,
+): string | undefined {
+  const { name, home, firstChatId } = operation.intent;
+  const { table, before, after } = change;
+  const id = Number(table === "sites" ? after?.id : after?.site_id);
+  const isSame = (each: number) => {
+    const site = model.directory.get(each);
+    return site?.name === name && site.home === home && site.firstChatId === firstChatId;
+  };
+  if (table === "sites" && before === null) {
+    const begun = [...model.directory].some(([each, { status }]) => status === "creating" && isSame(each));
+    if (begun) return "one that was begun is there to be finished";
+    if (model.givenSites.has(id)) return "its id was given before";
+    model.givenSites.add(id);
+    return after?.status === "creating" ? undefined : "it is not begun";
+  }
+  if (!isSame(id) || model.directory.get(id)?.status !== "creating") return "the directory has not begun it";
+  if (table === "home_sites") return change.home === home ? undefined : "not its home";
+  if (!model.home(home).sites.has(id)) return "its home does not have it";
+  const opened = operation.changes.some((each) => each.table === "sites" && each.before !== null);
+  return opened ? "the call has opened one already" : becomes(change, { status: "open" });
+}
+
+/** The change is made in the home. The directory gets a copy, and no older one than it has. */
+export function wrongChangeSite(model: Model, operation: OperationOf<"change">, change: Written): string | undefined {
+  const { intent, changes, rows, disturbed } = operation;
+  const siteId = Number(intent.siteId);
+  const { before, after } = change;
+  const listed = model.directory.get(siteId);
+  // After a restore the directory may have lost its row, so nothing can be compared.
+  if (before === null || after === null || listed === undefined || disturbed) return undefined;
+  if (change.table === "home_sites") {
+    const home = model.home(change.home);
+    if (home.deletions.has(siteId)) return "its end has begun";
+    const floor = Number(after.chat_id_floor);
+    const asked = intent.asked.chat_id_floor;
+    if (asked !== undefined && floor !== before.chat_id_floor && floor < home.highestId(siteId))
+      return "ids were given above first_chat_id";
+    if (asked === undefined && floor !== Math.max(Number(before.chat_id_floor), listed.firstChatId - 1))
+      return "nobody asked for a first_chat_id";
+    if (floor < listed.firstChatId - 1) return "the directory knows of more ids";
+    const { name, status, retentionDays } = listed;
+    // What the call does not name comes from the newer one of a restored home and the directory.
+    const newer = listed.revision > Number(before.revision) ? { name, status, retention_days: retentionDays } : {};
+    return (
+      notAsked(intent.asked, change, { ...before, ...newer }) ??
+      (Number(after.revision) > Math.max(Number(before.revision), listed.revision)
+        ? undefined
+        : "it has no newer revision")
+    );
+  }
+  const known: Row[] = [
+    ...rows,
+    ...changes.flatMap((each) => (each.table === "home_sites" && each.after ? [each.after] : [])),
+  ];
+  const original = known.find(({ revision }) => revision === after.revision);
+  if (original === undefined) return "the home has no such change";
+  if (Number(after.revision) <= Number(before.revision)) return "it was newer before";
+  const { name = "", status = "", retention_days = null } = original;
+  return becomes(change, {
+    name,
+    status,
+    retention_days,
+    revision: after.revision ?? 0,
+    first_chat_id: after.first_chat_id ?? 0,
+  });
+}
+
+/**
+ * Only a route without an app is released. First the site's new revision ends every issuing of the appid that has begun.
+ */
+export function wrongRelease(model: Model, appid: string, { table, before }: Written): string | undefined {
+  if (table === "apps") return before?.revoked_at === null ? undefined : "it was revoked before";
+  return model.listedApp(appid) === undefined ? undefined : "the site has the app";
+}

@@ -1,0 +1,44 @@
+import type { Model } from "../../checker/model.ts";
+import { becomes, inserts } from "../../checker/row-changes.ts";
+import { deliveryRow } from "../../deliveries/rules/expected-event.ts";
+import { FIRST_IN_LINE, isInFlight } from "../../deliveries/rules/leases.ts";
+import type { Row } from "../../platform/database.ts";
+import type { OperationOf, Written } from "./intents.ts";
+
+export const DISABLED = "the webhook is disabled";
+
+/** Of many events, the last is due within so many seconds. */
+const SPREAD_SECONDS = 15;
+
+/**
+ * A ping, and sending events again: docs/operating.md, "Sending again". Tests of the calls say which events fit what is
+ * asked for; here each is sent once, and an attempt in flight goes on.
+ */
+export function wrongSend(model: Model, operation: OperationOf<"send">, change: Written): string | undefined {
+  const { call, intent, changes } = operation;
+  const { table, before, after } = change;
+  const { outbox } = model.home(change.home);
+  const row = after as Row;
+  if (outbox.webhooks.get(`${intent.siteId}/${intent.webhookId}`)?.status !== "enabled")
+    return "the webhook is not enabled";
+  const isAgain = changes.some((each) => each.table === table && each.after?.seq === row.seq);
+  if (isAgain && intent.what === "many") return "the call has sent it already";
+  const isPing = intent.what === "ping";
+  if (isPing && changes.some((each) => each.table === table)) return "the call has sent a ping already";
+  if (table === "events") return isPing ? undefined : "it makes an event";
+  const event = isPing ? changes.find((each) => each.table === "events")?.after : outbox.eventOf(row);
+  if (event == null || event.data === null) return "there is nothing to deliver";
+  // An attempt in flight goes on, and when it fails, the first of eight attempts follows.
+  if (before !== null && isInFlight(before, call.clock)) return becomes(change, { attempts: 0 });
+  const next = Number(row.next_attempt_at);
+  const last = call.clock + (intent.what === "many" ? SPREAD_SECONDS : 0);
+  const isFirst = event.type === "ping";
+  if (isFirst ? next !== FIRST_IN_LINE : next < call.clock || next > last)
+    return `it is due at ${next}, now is ${call.clock}`;
+  const fresh = { ...deliveryRow(event, intent.webhookId, call.clock).after, next_attempt_at: next };
+  // A delivery is kept as long as its event, so it takes the event's time.
+  if (before === null) return inserts(change, { ...fresh, created_at: event.created_at ?? 0 });
+  // The time of the last attempt stays: its receiver may have the event.
+  const { created_at = 0, last_attempt_at = null } = before;
+  return becomes(change, { ...fresh, created_at, last_attempt_at });
+}

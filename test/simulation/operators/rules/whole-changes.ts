@@ -1,0 +1,42 @@
+import type { Model } from "../../checker/model.ts";
+import { isInFlight } from "../../deliveries/rules/leases.ts";
+import type { Operation, Written } from "./intents.ts";
+
+/** What a call about a webhook must do to all of its deliveries at once: docs/operating.md, "Webhooks". */
+
+/** The most deliveries that one statement ends, deletes or makes due. It is 5,000, and lowered in the simulation. */
+export const MOST_AT_ONCE = 6;
+
+/** The longest difference between two clocks by which a lease may seem longer. */
+const LONGEST_LEASE_SECONDS = 120;
+
+/** How one transaction of a call leaves deliveries as they were. It is not applied to the model yet. */
+export function leftUndone(model: Model, { call, intent }: Operation, changes: readonly Written[]): string | undefined {
+  const change = changes.find(({ table }) => table === "webhooks");
+  const isMeant = intent.kind === "deleteWebhook" || (intent.kind === "change" && intent.table === "webhooks");
+  if (!isMeant || change === undefined || change.before === null) return undefined;
+  const { before, after } = change;
+  const all = model.home(change.home).outbox.deliveriesOf(before);
+  const pending = all.filter(({ status }) => status === "pending");
+  const done = changes.filter(({ table }) => table === "deliveries");
+  if (after === null)
+    return isEnough(done.length, all.length) ? undefined : `it deletes ${done.length} of ${all.length}`;
+  if (before.status === "enabled" && after.status === "disabled") {
+    const ended = done.filter((each) => each.after?.status === "failed").length;
+    return isEnough(ended, pending.length) ? undefined : `it ends ${ended} of ${pending.length}`;
+  }
+  if (before.status === "disabled" && after.status === "enabled" && pending.length > 0) {
+    return `it enables a webhook with ${pending.length} pending`;
+  }
+  if (before.url === after.url || after.status !== "enabled") return undefined;
+  const held = pending.filter(
+    (row) => isInFlight(row, call.clock) && Number(row.next_attempt_at) <= call.clock + LONGEST_LEASE_SECONDS,
+  );
+  const anew = done.filter((each) => each.after?.claim !== null).length;
+  if (anew < held.length) return `it renews ${anew} of ${held.length} in flight`;
+  const later = pending.filter((row) => row.claim === null && Number(row.next_attempt_at) > call.clock);
+  const moved = done.filter((each) => each.before?.claim === null).length;
+  return isEnough(moved, later.length) ? undefined : `it makes ${moved} of ${later.length} due`;
+}
+
+const isEnough = (done: number, all: number): boolean => done >= Math.min(all, MOST_AT_ONCE);

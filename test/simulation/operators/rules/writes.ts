@@ -1,0 +1,143 @@
+import type { Model } from "../../checker/model.ts";
+import { wrongSiteEnd } from "../../erasure/rules/site-ends.ts";
+import { wrongRestoredWrite } from "../../homes/rules/restores.ts";
+import type { Row } from "../../platform/database.ts";
+import type { Intent, Operation, Written } from "./intents.ts";
+import { wrongSecrets } from "./secrets.ts";
+import { wrongChangeSite, wrongCreateSite, wrongRelease } from "./sites.ts";
+import { wrongSend } from "./webhook-writes.ts";
+
+/**
+ * What a call of the admin API may change: the tables, and of each "+" for a new row, "-" for one that goes, and the
+ * columns that change. Tests of the calls say which values each of them stores.
+ */
+const SECRET = /^(version|secret|previous_version|previous_secret|previous_expires_at)$/;
+const MAY: Record<
+  Exclude<Intent["kind"], "restored" | "eraseCustomer" | "deleteSite">,
+  Record<string, ("+" | "-" | RegExp)[]>
+> = {
+  createSite: { sites: ["+", /^status$/], home_sites: ["+"] },
+  change: {
+    home_sites: [/^(name|status|chat_id_floor|events|retention_days|revision)$/],
+    sites: [/^(name|status|first_chat_id|retention_days|revision)$/],
+    agents: [/^(name|status|revision)$/],
+    webhooks: [/^(?!id|site_id|version|secret|previous|created)/],
+    deliveries: [/^(?!webhook_id|site_id|seq|created)/],
+  },
+  add: { agents: ["+"], apps: ["+"], app_routes: ["+", /^claim$/], webhooks: ["+"], home_sites: [/^events$/] },
+  rotate: { apps: [SECRET], webhooks: [SECRET] },
+  endOverlap: { apps: [SECRET], webhooks: [SECRET] },
+  revoke: { apps: [/^revoked_at$/], home_sites: [/^revision$/], app_routes: ["-"] },
+  deleteWebhook: { webhooks: ["-"], deliveries: ["-"] },
+  send: { events: ["+"], deliveries: ["+", /./] },
+  addToken: { admin_tokens: ["+"] },
+  deleteToken: { admin_tokens: [/^deleted_at$/] },
+  reseal: { apps: [/secret$/], webhooks: [/secret$/] },
+};
+
+/** The tables of the directory. All others are a home's. */
+const OF_DIRECTORY = ["sites", "app_routes", "admin_tokens"];
+
+/** @returns the rule that a change by an operator's call breaks, and how */
+export function wrongWrite(
+  model: Model,
+  operation: Operation,
+  change: Written,
+): [rule: string, what: string] | undefined {
+  const { intent } = operation;
+  switch (intent.kind) {
+    case "restored":
+      return broken(SETTLES, wrongRestoredWrite(model, { ...operation, intent }, change));
+    case "deleteSite":
+      return broken(ENDS, wrongSiteEnd(model, { ...operation, intent }, change));
+    case "eraseCustomer":
+      // The whole transaction is checked at once: erasures.ts.
+      return undefined;
+    default: {
+      const may = MAY[intent.kind][change.table];
+      return (
+        broken(
+          PURPOSE,
+          may === undefined ? "not a table of it" : (wrongPlace(model, operation, change) ?? beyond(may, change)),
+        ) ??
+        broken(SEALS, wrongSecrets(model, operation, change)) ??
+        broken(PURPOSE, wrongValues(model, operation, change))
+      );
+    }
+  }
+}
+
+const PURPOSE = "an operator's call changes what it is about, as it was asked for, and nothing else";
+const SEALS = "a secret is never lost, and ends only as an operator says";
+const ENDS = "only a closed site ends, by its own name, and is known to end elsewhere before anything of it goes";
+const SETTLES = "reconciling a restored home gives back what other databases know, and makes its sites skip ids";
+
+const broken = (rule: string, what: string | undefined): [string, string] | undefined =>
+  what === undefined ? undefined : [rule, what];
+
+/** Why a row is not one that the call is about. */
+function wrongPlace(model: Model, { intent, disturbed }: Operation, { home, table, before, after }: Written) {
+  const row = (after ?? before) as Row;
+  const isOfDirectory = OF_DIRECTORY.includes(table);
+  if (isOfDirectory && home !== "main") return "not a table of a home";
+  // After a restore the directory may have lost its row, so nothing can be compared.
+  if (disturbed) return undefined;
+  const id = "id" in intent ? intent.id : undefined;
+  const of = "table" in intent ? intent.table : intent.kind === "deleteToken" ? "admin_tokens" : undefined;
+  const appid = intent.kind === "revoke" ? intent.appid : of === "apps" ? id : undefined;
+  const webhook_id = "webhookId" in intent ? intent.webhookId : of === "webhooks" ? id : undefined;
+  const site_id =
+    ("siteId" in intent ? intent.siteId : undefined) ?? (appid === undefined ? undefined : model.siteOf(appid));
+  const own = { site_id, appid, webhook_id, id: table === "webhooks" ? webhook_id : table === of ? id : undefined };
+  const ids = Object.entries(table === "sites" ? { id: site_id } : own);
+  const wrong = ids.find(
+    ([name, value]) => value !== undefined && row[name] != null && String(row[name]) !== String(value),
+  );
+  if (wrong !== undefined) return `another ${wrong[0]}`;
+  const isThere = isOfDirectory || site_id === undefined || home === model.directory.get(site_id)?.home;
+  return isThere ? undefined : "not the site's home";
+}
+
+/** Which part of a change is not among those that the call may make. */
+function beyond(may: ("+" | "-" | RegExp)[], { before, after }: Written): string | undefined {
+  if (before === null) return may.includes("+") ? undefined : "it makes a row";
+  if (after === null) return may.includes("-") ? undefined : "it removes a row";
+  const column = Object.keys(after).find(
+    (name) => after[name] !== before[name] && !may.some((part) => part instanceof RegExp && part.test(name)),
+  );
+  return column && `it changes ${column}`;
+}
+
+/** Rules of single calls. */
+function wrongValues(model: Model, operation: Operation, change: Written): string | undefined {
+  const { intent, changes } = operation;
+  const { table, before, after } = change;
+  switch (intent.kind) {
+    case "createSite":
+      return wrongCreateSite(model, { ...operation, intent }, change);
+    case "change":
+      if (intent.table === "home_sites") return wrongChangeSite(model, { ...operation, intent }, change);
+      return table === intent.table ? notAsked(intent.asked, change) : undefined;
+    case "add":
+      if (table === "app_routes") return after?.claim === before?.claim ? "it has no new reservation" : undefined;
+      if (table === "apps" && model.routes.get(String(after?.appid)) !== intent.siteId) return "no route leads to it";
+      // A call that another one disturbs may reserve an appid once more, but makes what it adds once.
+      return changes.some((each) => each.table === table) ? "the call has done that already" : undefined;
+    case "revoke":
+      return wrongRelease(model, intent.appid, change);
+    case "send":
+      return wrongSend(model, { ...operation, intent }, change);
+    default:
+      return undefined;
+  }
+}
+
+/** The columns that a PATCH may name. */
+const NAMED = ["name", "status", "url", "events", "retention_days"];
+
+/** Which column has another value than was asked for, or than before when nothing was asked. */
+export function notAsked(asked: Row, { before, after }: Written, base: Row = before ?? {}): string | undefined {
+  const wanted = { ...base, ...asked };
+  const column = NAMED.find((name) => name in base && after?.[name] !== wanted[name]);
+  return column && `${column} is ${after?.[column]}, expected ${wanted[column]}`;
+}

@@ -1,0 +1,30 @@
+import type { Wire } from "../world/call.ts";
+
+/** Texts shorter than this may stand in a sentence by chance. */
+const SHORTEST = 4;
+
+/** Headers with texts of the caller. */
+const HEADERS = ["idempotency-key", "x-chat-signature", "x-request-id"];
+
+/** The texts that a caller has put into a call, but for the appid. Numbers are no texts, even in quotes. */
+export function callersTexts({ headers, body }: Wire): Set<string> {
+  const found = new Set<string>(HEADERS.map((name) => headers[name] ?? ""));
+  const add = (value: unknown, isField: boolean) => {
+    if (typeof value === "string") found.add(value);
+    if (typeof value !== "object" || value === null) return;
+    for (const [name, each] of Object.entries(value)) {
+      if (isField && name === "appid") continue;
+      // The names of a body's own fields are the contract's.
+      if (!isField && !Array.isArray(value)) found.add(name);
+      add(each, false);
+    }
+  };
+  try {
+    const fields: unknown = JSON.parse(body);
+    for (const each of Array.isArray(fields) ? (fields as unknown[]) : [fields]) add(each, true);
+  } catch {
+    // A body that is no JSON has no fields.
+  }
+  for (const text of found) if (text.length < SHORTEST || /^[\d\s,.-]*$/.test(text)) found.delete(text);
+  return found;
+}

@@ -1,0 +1,76 @@
+import type { Violate } from "../checker/violate.ts";
+import type { Call, Trip } from "../world/call.ts";
+
+/** Milliseconds after which an unanswered limit counts as failed, and the Worker no longer waits for it. */
+const LIMIT_MS = 499;
+/** The least milliseconds for which the Worker waits for any other answer before it counts as failed. */
+const PATIENCE_MS = 2_000;
+/**
+ * docs/architecture.md, "The way of an event", and docs/deploying.md: how much one invocation may ask of the platform.
+ * Runs of a cron trigger, and settling a restored home, stop where Workers Free stops them, and go on in the next one.
+ */
+const MOST_TRIPS = 50;
+const MOST_TRIPS_PAID = 1_000;
+
+/** The platform drops work that a call has begun and not registered: docs/architecture.md, "Time is bounded". */
+export class AfterAnswer {
+  readonly #violate: Violate;
+
+  constructor(violate: Violate) {
+    this.#violate = violate;
+  }
+
+  /**
+   * The call is answered, and all work that it registered with `waitUntil` has ended.
+   *
+   * @param now milliseconds of virtual time
+   */
+  isOver(call: Call, now: number): void {
+    this.checkTrips(call);
+    this.#checkWords(call);
+    // The 503 tells the operator that the work may still be done.
+    if (call.role === "operator" && call.answer?.status === 503) return;
+    const open = [...call.trips, ...call.counts].find(
+      (trip) => trip.isOpen && isEffect(call, trip) && !isGivenUp(trip, now),
+    );
+    if (open !== undefined) this.#broken(call, `had "${open.to}" in flight when it was over`);
+  }
+
+  /** All work of the call has ended. */
+  checkTrips({ name, role, trips, wire }: Call): void {
+    const mayGoOn = role === "cron" || /^\/admin\/homes\/[^/]+\/restored$/.test(wire.path);
+    if (trips.length <= (mayGoOn ? MOST_TRIPS_PAID : MOST_TRIPS)) return;
+    const asked = Map.groupBy(trips, ({ to }) => to);
+    const counts = [...asked].map(([to, all]) => `${to} ${all.length} times`).join(", ");
+    this.#violate("an invocation asks no more than the platform allows", `${name} asked ${counts}`, [name]);
+  }
+
+  /** The words of a database error belong into the log, not into an answer. */
+  #checkWords({ name, answer }: Call): void {
+    const text = answer === undefined ? "" : JSON.stringify([...answer.headers, answer.body]);
+    const [words] = /SQLITE_|D1_ERROR|D1 DB|database is|DB size/.exec(text) ?? [];
+    if (words !== undefined) this.#violate("no answer quotes the database", `${name} was told ${text}`, [name]);
+  }
+
+  /** A call that is over asks the platform for something more. */
+  goesOn(call: Call, { to }: Trip): void {
+    this.#broken(call, `began "${to}" after it was over`);
+  }
+
+  #broken(call: Call, what: string): void {
+    this.#violate("work after the answer is registered with waitUntil", `${call.name} ${what}`, [call.name]);
+  }
+}
+
+/**
+ * Whether a dropped call of a binding could have changed anything. A read of KV may be dropped: it is raced against D1
+ * or the time limit. So may a query to a faulty home: another home has answered, or its time was over.
+ */
+function isEffect({ role, faults }: Call, { to }: Trip): boolean {
+  if (/^(NONCES|CREDENTIALS) (get|list)$/.test(to)) return false;
+  if (/^(NONCES|CREDENTIALS|EVENTS|JOURNAL|fetch|[A-Z]+_LIMIT)\b/.test(to) || faults.length === 0) return true;
+  return role === "operator" && / (batch|run)$/.test(to);
+}
+
+const isGivenUp = ({ to, at }: Trip, now: number): boolean =>
+  now - at >= (to.endsWith(" limit") ? LIMIT_MS : PATIENCE_MS);

@@ -1,0 +1,52 @@
+import type { Chance } from "../machine/chance.ts";
+import type { World } from "./world.ts";
+
+/** Share of waits that end although the world is quiet. */
+const SLEEPLESS = 0.02;
+/**
+ * Milliseconds over which callers start again in a run of weeks. If all started at once, their calls would fill the
+ * run.
+ */
+const LIE_IN_MS = 20_000;
+
+/** Waits between two acts, and longer while the world is quiet. */
+export async function pause(world: World, chance: Chance, milliseconds: number): Promise<void> {
+  await world.sleep(milliseconds);
+  const left = () => world.company.quietUntil - world.scheduler.now;
+  if (left() <= 0) return;
+  if (chance.happens(SLEEPLESS)) return world.sleep(chance.number() * left());
+  // In a run of weeks, a late riser may find that the next rest has begun.
+  do await world.sleep(left() + chance.between(0, world.weather.weeks ? LIE_IN_MS : 1_000));
+  while (world.weather.weeks && left() > 0);
+}
+
+/** Lets everybody rest for so long. */
+export function beQuiet(world: World, milliseconds: number): void {
+  world.company.quietUntil = Math.max(world.company.quietUntil, world.scheduler.now + milliseconds);
+  world.say(() => [undefined, `quiet for ${Math.round(milliseconds / 1000)} s`]);
+}
+
+/** Milliseconds that one rest of {@link inQuiet} takes: after each of them, everybody acts once. */
+const NAP_MS = 40_000;
+
+/** Does long work while everybody else rests, so that it takes few turns. */
+export async function inQuiet<Result>(world: World, work: () => Promise<Result>): Promise<Result> {
+  let isOver = false;
+  const keepQuiet = async () => {
+    while (!isOver && !world.closing) await rest(world, NAP_MS);
+  };
+  world.start(keepQuiet);
+  const result = await work();
+  isOver = true;
+  return result;
+}
+
+/** Waits until everybody is awake, and a little longer. */
+export const beAwake = (world: World, milliseconds: number): Promise<void> =>
+  world.sleep(Math.max(0, world.company.quietUntil - world.scheduler.now) + milliseconds);
+
+/** Lets everybody rest for so long, and waits. */
+export async function rest(world: World, milliseconds: number): Promise<void> {
+  beQuiet(world, milliseconds);
+  await world.sleep(milliseconds);
+}
