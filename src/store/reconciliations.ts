@@ -62,7 +62,7 @@ export async function skipIds(
     // Only the directory gives site ids. In another home nobody reads this floor.
     store
       .update(reconciliations)
-      .set({ siteIdFloor: sql`max(${highestSite}, ${newestSite} + ${SKIPPED_SITES})` })
+      .set({ siteIdFloor: sql`max(${highestSite}, ${newestSite}) + ${SKIPPED_SITES}` })
       .where(isThis),
   ] as const;
   const isSkipping = batch.length - 4;

@@ -138,7 +138,13 @@ describe("apac, restored twice", () => {
 });
 
 describe("main, restored", () => {
-  it("gives no site id twice, not even at the second restore", async () => {
+  it.each([
+    ["KV knows each", () => {}],
+    [
+      "KV has lost the newest",
+      (id: number) => env.CREDENTIALS.delete(`site-ids:${String(1_000_000_000 - id).padStart(10, "0")}`),
+    ],
+  ])("gives no site id twice, not even at the second restore, when %s", async (_, lose) => {
     const world = await World.create();
     const travelBack = await bookmark(env.DB);
     const make = async () => {
@@ -151,6 +157,7 @@ describe("main, restored", () => {
       await travelBack();
       await reconcile(world);
       given.push(await make(), await make());
+      await lose(Math.max(...given));
     }
     expect(given).toEqual([...new Set(given)]);
   });

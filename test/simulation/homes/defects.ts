@@ -167,7 +167,7 @@ export const HOME_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/reconciliations.ts",
-        find: "siteIdFloor: sql`max(${highestSite}, ${newestSite} + ${SKIPPED_SITES})`",
+        find: "siteIdFloor: sql`max(${highestSite}, ${newestSite}) + ${SKIPPED_SITES}`",
         replace: "siteIdFloor: sql`max(${highestSite}, ${newestSite} + ${highestSite > 0 ? 0 : SKIPPED_SITES})`",
       },
     ],
