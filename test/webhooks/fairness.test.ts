@@ -36,6 +36,18 @@ class Receivers {
   }
 }
 
+/** A Worker whose first lease is made, and its answer lost. @param meanwhile what happens before its second try */
+function workerOfTwoTries(meanwhile: () => Promise<unknown>): DeliveringWorker {
+  let batches = 0;
+  const batch = async (statements: D1PreparedStatement[]) => {
+    const results = await env.DB.batch(statements);
+    if (++batches > 1) return results;
+    await meanwhile();
+    throw new Error("D1_ERROR: Network connection lost.");
+  };
+  return new DeliveringWorker({ DB: replacing(env.DB, { batch }) });
+}
+
 const areDelivered = (webhooks: TestWebhook[]) =>
   eventually(async () => {
     for (const webhook of webhooks) {
@@ -371,6 +383,16 @@ describe("a ping", () => {
     expect((await deliveriesOf(webhook)).at(-1)).toMatchObject({ seq: 99, status: "failed", attempts: 1 });
   });
 
+  it("that is sent again between two tries of its lease is tried once more when it fails", async () => {
+    const webhook = await hanging();
+    await addPing(webhook);
+    const worker = workerOfTwoTries(() => setDeliveries(webhook, "attempts = iif(seq = 99, 0, attempts)"));
+    worker.receiver = () => new Response(null, { status: 503 });
+    await worker.deliver(webhook);
+    expect(worker.posted.map(({ headers }) => headers.get("webhook-id"))).toEqual(["evt_99", "evt_99"]);
+    expect((await deliveriesOf(webhook)).at(-1)).toMatchObject({ seq: 99, status: "failed", attempts: 1 });
+  });
+
   it.each([200, 410, 500])(
     "that is answered %i is tried once and says nothing of the webhook's health",
     async (status) => {
@@ -416,22 +438,22 @@ describe("of the three attempts of a failing webhook", () => {
 });
 
 describe("a delivery that is sent again while its attempt is in flight", () => {
-  it("is tried again as the first of eight also when it was sent again between two tries of the lease", async () => {
-    const [webhook] = (await webhooksOf(1, 1)) as [TestWebhook];
-    await setDeliveries(webhook, "attempts = 3");
-    let batches = 0;
-    const batch = async (statements: D1PreparedStatement[]) => {
-      const results = await env.DB.batch(statements);
-      if (++batches > 1) return results;
-      await setDeliveries(webhook, "attempts = 0");
-      throw new Error("D1_ERROR: Network connection lost.");
-    };
-    const worker = new DeliveringWorker({ DB: replacing(env.DB, { batch }) });
-    worker.receiver = () => new Response(null, { status: 503 });
-    await worker.deliver(webhook);
-    expect(worker.posted).toHaveLength(1);
-    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", attempts: 0, next_attempt_at: NOW + 5 }]);
-  });
+  it.each([503, 410])(
+    "is tried again as the first of eight also when it was sent again between two tries of the lease, answered %i",
+    async (status) => {
+      const [webhook] = (await webhooksOf(1, 1)) as [TestWebhook];
+      await setDeliveries(webhook, "attempts = 3");
+      const worker = workerOfTwoTries(() => setDeliveries(webhook, "attempts = 0"));
+      worker.receiver = async () => {
+        // What a 410 says of the old URL does not count for a new one.
+        await setWebhook(webhook, "url = 'https://hooks.example.com/new'");
+        return new Response(null, { status });
+      };
+      await worker.deliver(webhook);
+      expect(worker.posted).toHaveLength(1);
+      expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", attempts: 0, next_attempt_at: NOW + 5 }]);
+    },
+  );
 
   it.each([503, 410])("is tried again as the first of eight when that attempt is answered %i", async (status) => {
     const [webhook] = (await webhooksOf(1, 1)) as [TestWebhook];

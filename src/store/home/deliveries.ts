@@ -35,8 +35,11 @@ export type AttemptResult = Pick<Delivery, "siteId" | "webhookId" | "seq" | "sta
     againAt: number | null;
   };
 
-/** Whether a failure belongs to a delivery that was sent again meanwhile, which set its attempts to 0. */
-const SENT_AGAIN = sql`(${deliveries.attempts} < each.value ->> 'attempts' AND each.value ->> 'againAt' IS NOT NULL
+/**
+ * Whether a failure belongs to a delivery that was sent again meanwhile, which set its attempts to 0. Its own attempt says 0 too
+ * when that was between two tries of its lease.
+ */
+const SENT_AGAIN = sql`(${deliveries.attempts} < max(1, each.value ->> 'attempts') AND each.value ->> 'againAt' IS NOT NULL
   AND each.value ->> 'status' IN ('pending', 'failed'))`;
 
 /** Whether a result counts, see {@link recordResults}. */
