@@ -36,7 +36,7 @@ export function startEvents(world: World): void {
   if (world.weather.events > 0) world.start(() => changeReceivers(world));
   world.start(() => new Deployer(world).work());
   if (chance.happens(0.5)) world.start(() => eraseByHand(world));
-  if (chance.happens(0.6)) world.start(() => changeSessions(world));
+  if (chance.happens(0.9)) world.start(() => changeSessions(world));
   if (chance.happens(0.3)) world.start(() => makeOrphan(world));
   for (let i = chance.one([0, 2, 3, 3]); i > 0; i--) world.start(() => crossAtOneThing(world));
   if (chance.happens(0.35)) world.start(() => closeInCalls(world));

@@ -15,8 +15,8 @@ export const CALLER_ACTS = {
   unkeyed: 3,
   add: 7,
   addTwo: 2,
-  refused: 3,
-  repeated: 3,
+  refused: 6,
+  repeated: 6,
 };
 
 /** A company's back end that opens sessions as the documentation says, with the project's client. */
@@ -120,7 +120,7 @@ export class Caller {
       session: this.#newSession(),
     };
     if (known === undefined) this.#keyedOrders.push(order);
-    const session = known !== undefined && chance.happens(0.1) ? this.#newSession() : order.session;
+    const session = known !== undefined && chance.happens(0.35) ? this.#newSession() : order.session;
     await this.#create(session, order.key);
   }
 
@@ -157,7 +157,7 @@ export class Caller {
       this.#keyedCalls.length > 0 && chance.happens(0.7) ? chance.one(this.#keyedCalls.slice(-4)) : undefined;
     if (known !== undefined) {
       const { operation, fields, key } = known;
-      return this.#send(operation, chance.happens(0.25) ? operation.ask(this.#asker()) : fields, key);
+      return this.#send(operation, chance.happens(0.5) ? operation.ask(this.#asker()) : fields, key);
     }
     const operation = chance.one(MODELS);
     const key = `order-again-${this.#keyedCalls.length}`;

@@ -14,7 +14,7 @@ export const CHANGES = MODELS.flatMap(({ refusals }) =>
 export async function changeSessions(world: World): Promise<void> {
   const chance = world.chance.fork();
   while (!world.closing && CHANGES.length > 0) {
-    await pause(world, chance, chance.between(500, 8_000));
+    await pause(world, chance, chance.between(300, 4_000));
     const sites = world.company.sites.filter(({ chatIds }) => chatIds.length > 0);
     if (sites.length === 0 || world.closing) continue;
     const site = chance.one(sites);
