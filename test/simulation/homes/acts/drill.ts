@@ -142,9 +142,10 @@ async function reconcile(
     const asked = { settling_id, ...kept, ...deletions };
     const first = i === 0 ? await operator.call("POST", `/homes/${home}/restored`, asked) : undefined;
     // While the directory is under restore, nobody makes a site.
-    if (i === 0 && home !== "main" && !world.company.underRestore.has("main") && chance.happens(0.3)) {
-      await operator.found(home);
-      world.count("moment: site made between two calls of a settling");
+    if (i === 0 && home !== "main" && !world.company.underRestore.has("main") && chance.happens(0.8)) {
+      if ((await operator.found(home)) !== undefined) {
+        world.count("moment: site made between two calls of a settling");
+      }
       continue;
     }
     const answer = first ?? (await operator.insist("POST", `/homes/${home}/restored`, asked));
