@@ -16,7 +16,7 @@ export const CALLER_ACTS = {
   add: 7,
   addTwo: 2,
   refused: 6,
-  repeated: 6,
+  repeated: 10,
 };
 
 /** A company's back end that opens sessions as the documentation says, with the project's client. */
@@ -157,7 +157,7 @@ export class Caller {
       this.#keyedCalls.length > 0 && chance.happens(0.7) ? chance.one(this.#keyedCalls.slice(-4)) : undefined;
     if (known !== undefined) {
       const { operation, fields, key } = known;
-      return this.#send(operation, chance.happens(0.5) ? operation.ask(this.#asker()) : fields, key);
+      return this.#send(operation, chance.happens(0.6) ? operation.ask(this.#asker()) : fields, key);
     }
     const operation = chance.one(MODELS);
     const key = `order-again-${this.#keyedCalls.length}`;
