@@ -1,9 +1,11 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { DeliveringWorker, deliveriesOf, fillDeliveries } from "../support/deliveries.ts";
+import { DeliveringWorker, deliveriesOf, fillDeliveries, readWebhook, setWebhook } from "../support/deliveries.ts";
 import { eventually } from "../support/eventually.ts";
 import { FAULTS, type Fault, Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { newWebhook } from "../support/new-webhook.ts";
+import { replacing } from "../support/replacing.ts";
+import { eventStore } from "../support/webhook-store.ts";
 import { World } from "../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -34,6 +36,36 @@ describe.each(BATCHES.map((name, nth) => [name, nth] as const))("when the answer
     const delivered = { status: "delivered", attempts: 1, claim: null };
     expect(await deliveriesOf(webhook)).toMatchObject(Array.from({ length: COUNT }, () => delivered));
   });
+});
+
+describe("a webhook that an operator enables between two tries of the batch that disabled it", () => {
+  it.each([true, false])(
+    "stays enabled, and its disabling is told and logged once (another webhook: %s)",
+    async (hasOther) => {
+      const world = await World.create();
+      const webhook = await newWebhook(world);
+      if (hasOther) await newWebhook(world, { url: "https://other.example.com/in" });
+      await fillDeliveries(webhook, 1);
+      let batches = 0;
+      const batch = async (statements: D1PreparedStatement[]) => {
+        const results = await env.DB.batch(statements);
+        if (++batches !== 2) return results;
+        expect(await readWebhook(webhook)).toMatchObject({ status: "disabled" });
+        await setWebhook(webhook, "status = 'enabled', disabled_reason = NULL, disabled_at = NULL");
+        throw new Error("D1_ERROR: Network connection lost.");
+      };
+      const worker = new DeliveringWorker({ DB: replacing(env.DB, { batch }) });
+      worker.receiver = () => new Response(null, { status: 410 });
+      await worker.deliver(webhook);
+      expect(await readWebhook(webhook)).toMatchObject({ status: "enabled", disabled_reason: null });
+      const { events } = await eventStore(world);
+      expect(events.filter(({ type }) => type === "webhook.disabled")).toHaveLength(1);
+      const logged = env.DB.prepare(
+        "SELECT count(*) AS n FROM audit_log WHERE site_id = ? AND action = 'webhook.disabled'",
+      );
+      expect(await logged.bind(world.siteId).first("n")).toBe(1);
+    },
+  );
 });
 
 describe("when the database stops answering", () => {

@@ -66,14 +66,18 @@ const ended = alias(deliveries, "ended");
 /**
  * Disables a webhook for a reason. For `failing` there must be something to judge: a delivery that has used up its attempts, or one
  * that is due for a day and held by nobody. A webhook that hangs under load uses up no attempts for weeks. A lease that ended keeps
- * its time, so it counts as due since then.
+ * its time, so it counts as due since then. A second try of the same batch, which its own row in the audit log shows, disables nothing:
+ * an operator may have enabled the webhook since.
  */
 const disable: Statement<Disabling> = statement(
   (
     v,
   ) => sql`UPDATE ${webhooks} SET status = 'disabled', disabled_reason = ${v.reason}, disabled_at = ${v.now}, revision = revision + 1,
       ${itsFailure(v)}
-    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${v.reason} = 'gone' OR (${webhooks.failingSince} <= ${v.failingBefore} AND (
+    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled'
+      AND NOT EXISTS (SELECT 1 FROM ${auditLog} WHERE ${auditLog.siteId} = ${v.siteId} AND ${auditLog.action} = 'webhook.disabled'
+        AND ${auditLog.subject} = ${v.webhookId} AND ${auditLog.actor} = 'worker' AND ${auditLog.at} = ${v.now})
+      AND (${v.reason} = 'gone' OR (${webhooks.failingSince} <= ${v.failingBefore} AND (
       EXISTS (SELECT 1 FROM json_each(${v.usedUp}) AS each CROSS JOIN ${deliveries} AS ${ended}
         ON ${ended.siteId} = ${v.siteId} AND ${ended.webhookId} = ${v.webhookId} AND ${ended.seq} = each.value
         WHERE ${ended.status} = 'failed')
