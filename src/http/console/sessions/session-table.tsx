@@ -52,8 +52,8 @@ function Customer({ view, site, session }: { view: View; site: string; session: 
       ) : (
         <bdi class="clip">{customerName}</bdi>
       )}
-      <small class="clip">
-        <bdi>{visibleSbs(sbs)}</bdi>
+      <small>
+        <bdi class="clip">{visibleSbs(sbs)}</bdi>
       </small>
     </span>
   );
