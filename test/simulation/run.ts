@@ -3,7 +3,6 @@ import { Caller } from "./callers/acts/caller.ts";
 import type { ProgramImage } from "./machine/program.ts";
 import { Operator } from "./operators/acts/operator.ts";
 import { OperatorDay } from "./operators/acts/operator-day.ts";
-import { WATCHED } from "./world/cloud/new-database.ts";
 import { calm, endMs } from "./world/end.ts";
 import { startEvents } from "./world/start-events.ts";
 import { World } from "./world/world.ts";
@@ -63,8 +62,8 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
     const { putLost } = world.weather.kv;
     // A restore of `main` undoes what only KV keeps, and KV may have lost it.
     const except = new Set([...world.company.underRestore, ...(putLost > 0 ? ["main"] : [])]);
-    checker.searchForErased({ homes: homes.values(), kv: [nonces, credentials], tables: WATCHED, except });
-    checker.searchForEnded({ homes: homes.values(), tables: WATCHED, except: world.company.underRestore });
+    checker.searchForErased({ homes: homes.values(), kv: [nonces, credentials], except });
+    checker.searchForEnded({ homes: homes.values(), except: world.company.underRestore });
   }
   return { seed, steps: scheduler.steps, elapsed: scheduler.now, violation: checker.violation, seen: world.seen };
 }

@@ -24,21 +24,9 @@ import { Model } from "./model.ts";
 const isSigned = ({ role, wire }: Call): boolean =>
   role !== "cron" && role !== "queue" && !wire.path.startsWith("/admin");
 
-/** The tables of which tests of their own say all: usage, metrics and refused calls. */
-const BESIDE = new Set([
-  "usage",
-  "usage_days",
-  "counters",
-  "counted_events",
-  "folds",
-  "home_metrics",
-  "site_metrics",
-  "refusals",
-]);
-
-/** A change that no rule is about: a row of those tables, or the audit row of a read. */
+/** A change of which only secrecy has rules: a refused call, or the audit row of a read. */
 const isBeside = ({ table, after }: Change): boolean =>
-  BESIDE.has(table) || (table === "audit_log" && after?.action === "root.read");
+  table === "refusals" || (table === "audit_log" && after?.action === "root.read");
 
 /** A run of the consumer of refused calls, as opposed to one of events. */
 const isOfJournal = ({ role, wire }: Call): boolean => role === "queue" && wire.path === JOURNAL.name;

@@ -26,10 +26,7 @@ class WatchedDatabase extends Database {
 
   override transaction(statements: Parameters<Database["transaction"]>[0]) {
     const given = super.transaction(statements);
-    const tables = this.rows("sqlite_master").filter(({ type }) => type === "table");
-    // SQLite allows no trigger on its own tables.
-    const own = tables.map(({ name }) => String(name)).filter((name) => !name.startsWith("sqlite_"));
-    const made = own.filter((name) => !this.#known.has(name));
+    const made = this.tables().filter((name) => !this.#known.has(name));
     for (const table of made) this.#known.add(table);
     this.watch(made);
     return given;

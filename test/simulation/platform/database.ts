@@ -120,6 +120,13 @@ export class Database {
     });
   }
 
+  /** The names of all tables but SQLite's own, on which no trigger may be. */
+  tables(): string[] {
+    const sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'";
+    const rows = this.#sqlite.prepare(sql).all() as { name: string }[];
+    return rows.map(({ name }) => name);
+  }
+
   /** All rows of a table. */
   rows(table: string): Row[] {
     return this.#sqlite.prepare(`SELECT * FROM ${table}`).all() as Row[];

@@ -4,21 +4,17 @@ import type { Home } from "../../world/cloud/home.ts";
 
 /** A site whose end was answered must not be found anywhere at the end, but for what docs/operating.md names in "Deleting a site". */
 
-/** Tables that the model does not follow. */
-const OTHERS = ["erasures", "erasure_receipts"];
-
 /** What stays for good. */
 const STAYS = ["audit_log", "site_deletions"];
 
 interface Places {
   homes: Iterable<Home>;
-  tables: readonly string[];
   /** Homes whose rows may come from a restore that is not settled. */
   except: ReadonlySet<string>;
 }
 
 /** @returns which site is found and where; undefined when none is */
-export function endedAgain(model: Model, { homes, tables, except }: Places): string | undefined {
+export function endedAgain(model: Model, { homes, except }: Places): string | undefined {
   const all = [...homes];
   for (const [name, { id, isTold }] of model.ends) {
     const [home = "", site] = name.split("/");
@@ -29,7 +25,7 @@ export function endedAgain(model: Model, { homes, tables, except }: Places): str
     // A home that is closed at the end has not done its part.
     if (row.done_at === null) continue;
     for (const { name: at, database } of all) {
-      for (const table of [...tables, ...OTHERS]) {
+      for (const table of database.tables()) {
         if (STAYS.includes(table)) continue;
         const left = database.rows(table).find((each) => isOf(table, each, siteId) && !isKept(table, each));
         if (left !== undefined) return `site ${siteId} is in ${table} of ${at}: ${JSON.stringify(left)}`;

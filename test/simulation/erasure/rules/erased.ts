@@ -9,13 +9,9 @@ import { sessionsOf } from "./erased-rows.ts";
  * not searched: the platform does not let anybody overwrite them.
  */
 
-/** Tables that the model does not follow. */
-const OTHERS = ["erasures", "erasure_receipts", "customer_hash_keys", "jobs", "console_sessions", "console_forms"];
-
 interface Places {
   homes: Iterable<Home>;
   kv: readonly KvTruth[];
-  tables: readonly string[];
   /** Homes whose rows may come from a restore that is not settled, or whose receipts nobody kept. */
   except: ReadonlySet<string>;
 }
@@ -35,7 +31,7 @@ export function backAgain(model: Model, home: string): string | undefined {
 }
 
 /** @returns who is found and where; undefined when nobody is */
-export function foundAgain(model: Model, { homes, kv, tables, except }: Places): string | undefined {
+export function foundAgain(model: Model, { homes, kv, except }: Places): string | undefined {
   for (const home of model.homes.keys()) {
     const back = except.has(home) ? undefined : backAgain(model, home);
     if (back !== undefined) return back;
@@ -59,7 +55,7 @@ export function foundAgain(model: Model, { homes, kv, tables, except }: Places):
     const named = database.rows("erasures").find((row) => (row.done_at === null) === (row.external_id === null));
     if (named !== undefined)
       return `an erasure of ${name} names the customer only while it is under way: ${JSON.stringify(named)}`;
-    for (const table of [...tables, ...OTHERS]) {
+    for (const table of database.tables()) {
       const rows: Row[] = database.rows(table);
       const found = search(`${table} of ${name}`, rows.map((row) => Object.values(row).join("\n")).join("\n"));
       if (found !== undefined) return found;

@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { Database } from "../../platform/database.ts";
 
 const MIGRATIONS = join(import.meta.dirname, "../../../../migrations");
-/** The tables that the checker watches, in an order in which each row comes after the rows that it refers to. */
+/**
+ * The tables that the checker watches, in an order in which each row comes after the rows that it refers to. Tests of
+ * their own say all of usage and metrics, whose rows change with each call.
+ */
 export const WATCHED = [
   "sites",
   "admin_tokens",
@@ -24,13 +27,6 @@ export const WATCHED = [
   "settlings",
   "site_deletions",
   "refusals",
-  "usage",
-  "usage_days",
-  "counters",
-  "counted_events",
-  "folds",
-  "home_metrics",
-  "site_metrics",
 ];
 
 /** The database of a home, with all migrations applied. */
