@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Violation } from "../run.ts";
 import { inColumns, LastLines, Totals } from "./report.ts";
 import { countedFrom, derivedFrom, MOST_SEED } from "./seeds.ts";
-import { shortestRun } from "./shortest-run.ts";
 
 describe("seeds that a text gives", () => {
   it("are the first 31 bits of SHA-256 of the text, a slash and their number", () => {
@@ -57,41 +55,5 @@ describe("the report", () => {
     const some = "The last 3 of 4 lines of its trace that mention call-1 or site-2:";
     expect(kept(["call-1", "site-2"])).toEqual([some, "d call-12, call-1", "e (call-1)", "f site-2"]);
     expect(kept([])[0]).toBe("The last 3 of 6 lines of its trace:");
-  });
-});
-
-describe("the search of the shortest run", () => {
-  const broken = (step: number, rule = "the promise"): Violation => ({ rule, what: "", step, about: [] });
-
-  /** @param breaks the violation of a run with so many steps */
-  async function search(breaks: (steps: number) => Violation | undefined, steps = 20_000) {
-    const tried: number[] = [];
-    const shortest = await shortestRun({ steps, violation: breaks(steps) ?? broken(steps) }, async (fewer) => {
-      tried.push(fewer);
-      return { seed: 1, steps: fewer, elapsed: 0, violation: breaks(fewer), seen: {} };
-    });
-    expect(tried).toHaveLength(shortest.tries);
-    return { ...shortest, tried };
-  }
-
-  it.each([1, 2, 812, 1234, 19_999, 20_000])("finds %i steps", async (least) => {
-    const found = await search((steps) => (steps >= least ? broken(least) : undefined));
-    expect(found).toMatchObject({ steps: least, violation: broken(least) });
-  });
-
-  it("begins with the step after which it showed, and takes no other promise for the same", async () => {
-    const found = await search((steps) => (steps >= 300 ? broken(700) : broken(10, "another promise")));
-    expect(found.tried.slice(0, 2)).toEqual([700, 350]);
-    expect(found.steps).toBe(300);
-  });
-
-  it("finds one that shows only when the run ends", async () => {
-    const found = await search((steps) => (steps >= 300 ? broken(steps + 40) : undefined));
-    expect(found).toMatchObject({ steps: 300, violation: broken(340) });
-  });
-
-  it("stops after 20 tries", async () => {
-    const found = await search((steps) => (steps >= 3 ? broken(steps) : undefined), 2 ** 29);
-    expect(found).toMatchObject({ tries: 20, steps: 2 ** 9 });
   });
 });

@@ -1,10 +1,8 @@
 import type { RunResult } from "../run.ts";
-import type { Shortest } from "./shortest-run.ts";
 
 const WIDTH = 118;
 /** Longer lines of the trace are cut, because bodies and rows are long. --trace writes whole lines. */
 const LONGEST_LINE = 240;
-const LONGEST_REASON = 2000;
 /** A kind of `seen` that counts requests: "honest 200", "attacker cut off". */
 const A_REQUEST = / (?:\d{3}|cut off)$/;
 
@@ -59,13 +57,6 @@ export function inColumns(counts: readonly (readonly [kind: string, count: numbe
   return lines.map((line) => line.trimEnd()).join("\n");
 }
 
-export const shortestLines = ({ steps, violation, tries }: Shortest): string =>
-  [
-    `The shortest run that still breaks it: ${counted(steps, "step")}, found in ${tries === 1 ? "1 try" : `${tries} tries`}. It shows at step ${grouped(violation.step)}.`,
-    `  rule      ${violation.rule}`,
-    `  instead   ${shortened(violation.what, LONGEST_REASON)}`,
-  ].join("\n");
-
 /** The last lines of a trace that mention certain names. */
 export class LastLines {
   readonly #about: readonly string[];
@@ -96,4 +87,5 @@ export class LastLines {
   }
 }
 
-const shortened = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most)} …`);
+export const shortened = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most)} …`;

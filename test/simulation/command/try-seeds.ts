@@ -2,8 +2,7 @@ import type { Code } from "../bundle.ts";
 import type { Report } from "../gates/gate.ts";
 import type { Violation } from "../run.ts";
 import type { Asked, Parts, Write } from "./main.ts";
-import { counted, grouped, inColumns, LastLines, shortestLines, Totals } from "./report.ts";
-import { shortestRun } from "./shortest-run.ts";
+import { counted, grouped, inColumns, LastLines, shortened, Totals } from "./report.ts";
 import { inThreads, SeedThread } from "./threads.ts";
 
 interface Failure {
@@ -11,6 +10,8 @@ interface Failure {
   seed: number;
   violation: Violation;
 }
+
+const LONGEST_REASON = 2000;
 
 const NOT_THE_SAME =
   "The same seed with the same steps ended in another way just before: the simulation is not deterministic. Mend that first.";
@@ -75,20 +76,17 @@ export async function trySeeds(asked: Asked, parts: Parts, report: Write | undef
 }
 
 /**
- * Prints the shortest run that breaks the promise, and the last lines of its trace.
+ * Prints what happened instead, and the last lines of the trace that are about it.
  *
  * @throws Stopped
  */
-async function explain(thread: SeedThread, code: Code, { seed, violation }: Failure, given: number) {
-  console.log(`\nLooking for the shortest run of seed ${seed} that breaks it …`);
+async function explain(thread: SeedThread, code: Code, { seed, violation }: Failure, steps: number) {
+  console.log(`\nInstead, in seed ${seed}: ${shortened(violation.what, LONGEST_REASON)}\n`);
   try {
-    const shortest = await shortestRun({ steps: given, violation }, (steps) => thread.run(code, { seed, steps }));
-    const { steps } = shortest;
-    console.log(`${shortestLines(shortest)}\n`);
-    const last = new LastLines(shortest.violation.about);
+    const last = new LastLines(violation.about);
     const again = await thread.run(code, { seed, steps, trace: (line) => last.add(line) });
     console.log(`${last}`);
-    if (JSON.stringify(again.violation) !== JSON.stringify(shortest.violation)) console.log(`\n${NOT_THE_SAME}`);
+    if (JSON.stringify(again.violation) !== JSON.stringify(violation)) console.log(`\n${NOT_THE_SAME}`);
     console.log(`\nTo see all of it: npm run simulate -- --seed ${seed} --steps ${steps} --trace seed-${seed}.trace`);
   } finally {
     await thread.close();
