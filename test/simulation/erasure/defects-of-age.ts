@@ -96,17 +96,6 @@ export const AGE_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "end-leaves-what-was-written-late",
-    what: "The row of a site goes while the home still has rows of the site.",
-    edits: [
-      {
-        file: SITE_DELETIONS,
-        find: "exists(ends), ...isEmpty)),",
-        replace: "exists(ends), ...isEmpty.slice(99))),",
-      },
-    ],
-  },
-  {
     name: "settling-ends-no-site",
     what: "A restored home keeps the sites that have ended.",
     edits: [

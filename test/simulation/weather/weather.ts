@@ -95,6 +95,8 @@ export interface Weather {
   receivers: ReceiverWeather;
   /** Whether the run lasts for weeks, in which everybody works for seconds and rests for hours. */
   weeks: boolean;
+  /** Whether homes are restored again and again, and most others have the day off. */
+  restores: boolean;
   /** Share of D1's calls that fail because their connection was closed; some of them are executed. */
   disconnected: number;
   /** Mean milliseconds between two stalls of a home; 0 for none. */
@@ -106,6 +108,8 @@ const HOMES = ["main", "apac", "eu"];
 
 /** Share of seeds that last for weeks. */
 const WEEKS = 0.08;
+/** Share of the other seeds in which homes are restored again and again. */
+const RESTORES = 0.3;
 /** Share of dead receivers in a run of weeks, so that some fail for longer than a webhook may. */
 const DEAD_FOR_WEEKS = 0.4;
 
@@ -159,6 +163,7 @@ export function drawWeather(chance: Chance): Weather {
       dead: 0,
     },
     weeks: chance.happens(WEEKS),
+    restores: false,
     journal: {
       lostBefore: sometimes(chance, 0.3, share),
       lostAfter: sometimes(chance, 0.2, share),
@@ -171,6 +176,12 @@ export function drawWeather(chance: Chance): Weather {
     stalls: drawStalls(chance, calm),
     disconnected: sometimes(chance, 0.06, share / 2),
   };
+  // A settling makes so many calls that it would hardly ever come to its end while one in ten fails.
+  const { database, kv, ...others } = weather;
+  const isCalm = { lostBefore: 0, lostAfter: 0, saysSo: 1, refused: 0, slow: database.slow };
+  const ofRestores = { ...others, database: isCalm, kv: { ...kv, failed: 0, silent: 0 }, restores: true };
+  if (!weather.weeks && chance.happens(RESTORES))
+    return { ...ofRestores, homes: HOMES.slice(0, chance.integer(2, 3)), stalls: 0, disconnected: 0, outages: 0 };
   if (!weather.weeks) return weather;
   return { ...weather, events: 1, receivers: { ...weather.receivers, dead: DEAD_FOR_WEEKS } };
 }

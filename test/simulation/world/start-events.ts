@@ -2,7 +2,7 @@ import { meetAtOneApp } from "../callers/acts/at-one-app.ts";
 import { callAtChanges } from "../callers/acts/changed-apps.ts";
 import { changeSessions } from "../callers/acts/changed-sessions.ts";
 import { applyFirstTriesLate, changeBeforeSecondTries } from "../callers/acts/lost-commits.ts";
-import { sendWhenOpen, useOldKeys } from "../callers/acts/used-again.ts";
+import { sendWhenOpen, useOldKeys, useOldRanstrs } from "../callers/acts/used-again.ts";
 import { crossTheWorker } from "../deliveries/acts/crossings.ts";
 import { meetAttempts } from "../deliveries/acts/in-flight.ts";
 import { changeReceivers } from "../deliveries/acts/receivers-day.ts";
@@ -35,6 +35,7 @@ export function startEvents(world: World): void {
   startCrons(world);
   if (world.weather.events > 0) world.start(() => changeReceivers(world));
   world.start(() => new Deployer(world).work());
+  if (world.weather.restores) return;
   if (chance.happens(0.5)) world.start(() => eraseByHand(world));
   if (chance.happens(0.9)) world.start(() => changeSessions(world));
   if (chance.happens(0.3)) world.start(() => makeOrphan(world));
@@ -54,6 +55,7 @@ export function startEvents(world: World): void {
   if (chance.happens(0.4)) applyFirstTriesLate(world);
   if (chance.happens(0.6)) world.start(() => meetAtOneApp(world));
   if (chance.happens(0.45)) world.start(() => useOldKeys(world));
+  if (chance.happens(0.45)) world.start(() => useOldRanstrs(world));
   if (chance.happens(0.5)) sendWhenOpen(world);
   if (world.weather.weeks) world.start(() => letWeeksPass(world));
   world.start(() => stallHomes(world));

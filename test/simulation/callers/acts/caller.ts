@@ -57,7 +57,7 @@ export class Caller {
   /** One act, which may fail. */
   async #act(): Promise<void> {
     const chance = this.#chance;
-    try {
+    await this.#mayFail(async () => {
       const act = chance.weighted(CALLER_ACTS);
       this.#world.count(`caller: ${act}`);
       switch (act) {
@@ -81,16 +81,23 @@ export class Caller {
         case "repeated":
           return await this.#repeat();
       }
-    } catch (error) {
-      if (!this.#client.gaveUp(error) && (error as Error).message !== "the caller gave up") throw error;
-    }
+    });
   }
 
   /** Opens a session for this customer, which may fail. */
-  async open(sbs: string): Promise<void> {
+  open(sbs: string): Promise<void> {
     const session = this.#newSession();
+    return this.#mayFail(() => this.#create({ ...session, customer: { ...session.customer, id: sbs } }));
+  }
+
+  /** Adds all agents of the site to a session, which may fail. */
+  join(chatId: number): Promise<void> {
+    return this.#mayFail(() => this.#client.now().addAgents({ chatId, agentIds: this.#app.site.agentIds }));
+  }
+
+  async #mayFail(work: () => Promise<unknown>): Promise<void> {
     try {
-      await this.#create({ ...session, customer: { ...session.customer, id: sbs } });
+      await work();
     } catch (error) {
       if (!this.#client.gaveUp(error) && (error as Error).message !== "the caller gave up") throw error;
     }

@@ -74,18 +74,26 @@ export function applyFirstTriesLate(world: World): void {
     const app = appOf(world, call);
     if (app === undefined || !world.cloud.rough) return;
     free = world.scheduler.now + chance.between(10_000, 40_000);
-    const answered = world.moments.when((at) => (at.kind === "answers" && at.call === call ? at : undefined), 9_000);
-    let isFirst = true;
-    call.gate = async (_, to) => {
-      if (!isFirst || !to.endsWith(" batch")) return;
-      isFirst = false;
-      call.faults.push(`${to.split(" ")[0]}: held in silence`);
-      if ((await answered)?.call.answer?.status === 200) world.count("moment: first try applied after the second");
+    holdFirstTry(world, call, async () => {
+      if (call.answer?.status === 200) world.count("moment: first try applied after the second");
       const { sbs } = JSON.parse(call.wire.body) as { sbs?: string };
       if (sbs !== undefined && chance.happens(0.6))
         await operator.call("POST", `/sites/${app.site.siteId}/customers/erase`, { sbs });
-    };
+    });
   });
+}
+
+/** D1 gets the first try of a call when the call was answered, and `before` is done. */
+export function holdFirstTry(world: World, call: Call, before: () => Promise<void> = async () => {}): void {
+  const answered = world.moments.when((at) => (at.kind === "answers" && at.call === call ? true : undefined), 9_000);
+  let isFirst = true;
+  call.gate = async (_, to) => {
+    if (!isFirst || !to.endsWith(" batch")) return;
+    isFirst = false;
+    call.faults.push(`${to.split(" ")[0]}: held in silence`);
+    await answered;
+    await before();
+  };
 }
 
 /** Waits for a commit in a home, and loses its answer. @returns whether there was one */

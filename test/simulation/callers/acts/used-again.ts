@@ -1,10 +1,19 @@
+import type { Chance } from "../../machine/chance.ts";
 import { modelAt } from "../../operations/index.ts";
 import type { Call } from "../../world/call.ts";
 import { pause, rest } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
+import { holdFirstTry } from "./lost-commits.ts";
 import { SimpleCaller, signed } from "./signed.ts";
 
 const DAY_MS = 86_400_000;
+const NONCE_MS = 1_860_000;
+
+const someApps = ({ company }: World, chance: Chance) =>
+  chance.some(
+    company.sitesAtWork.flatMap(({ apps }) => apps.filter(({ revoked }) => !revoked)),
+    0.7,
+  );
 
 /** Uses Idempotency-Keys again when they have expired and are not pruned yet, and once more right after that. */
 export async function useOldKeys(world: World): Promise<void> {
@@ -12,8 +21,7 @@ export async function useOldKeys(world: World): Promise<void> {
   const caller = new SimpleCaller(world, chance);
   for (let day = 0; day < 2; day++) {
     await pause(world, chance, chance.between(1_000, 15_000));
-    const apps = world.company.sitesAtWork.flatMap(({ apps: all }) => all.filter(({ revoked }) => !revoked));
-    const used = chance.some(apps, 0.7).map((app) => ({ app, key: `day-${chance.uuid()}` }));
+    const used = someApps(world, chance).map((app) => ({ app, key: `day-${chance.uuid()}` }));
     const send = (fields = (each: (typeof used)[number]) => caller.session(each.app)) =>
       Promise.all(
         used.map(async (each) => {
@@ -33,6 +41,30 @@ export async function useOldKeys(world: World): Promise<void> {
     const freshly = { timestamp: world.clock, ranstr: chance.uuid() };
     await send((each) => ({ ...again[used.indexOf(each)], ...freshly }));
   }
+}
+
+/** Uses a ranstr again when it has expired and is not pruned yet, in a call whose second try writes. */
+export async function useOldRanstrs(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  const caller = new SimpleCaller(world, chance);
+  await pause(world, chance, chance.between(1_000, 15_000));
+  const used = someApps(world, chance).map((app) => ({ app, ranstr: chance.uuid() }));
+  const send = () =>
+    Promise.all(
+      used.map(({ app, ranstr }) => {
+        const wire = signed("create_gd", { ...caller.session(app), ranstr }, app.secrets.at(-1)?.secret ?? "");
+        return caller.send(wire, chance.one(world.weather.edges));
+      }),
+    );
+  await send();
+  if (world.closing) return;
+  // The clocks of isolates differ by up to 16 s.
+  await rest(world, NONCE_MS + chance.between(17_000, 60_000));
+  const isAgain = (call: Call) => used.some(({ ranstr }) => call.wire.body.includes(ranstr));
+  world.moments.always((at) => {
+    if (at.kind === "arrives" && isAgain(at.call) && world.cloud.rough) holdFirstTry(world, at.call);
+  });
+  for (const answer of await send()) if (answer?.status === 200) world.count("moment: ranstr used again after 31 min");
 }
 
 /** Sends requests that a closed site has refused once more as soon as the site is open: their ranstr is not used up. */

@@ -80,7 +80,8 @@ export class SignedCalls {
     const { app, verdict } = result;
     const { ranstr, operation } = watched.reading;
     const joined = changes.flatMap(({ table, after }) => (table === "participants" ? [after?.agent_id] : []));
-    watched.committed = { verdict, joined };
+    const sessionId = verdict.kind === "refused" ? undefined : verdict.sessionId;
+    watched.committed = { verdict, joined, session: this.#model.home(home).sessions.get(`${app.siteId}/${sessionId}`) };
     this.#count(`${operation.wireName} ${verdict.kind}${verdict.kind === "refused" ? `: ${verdict.reason}` : ""}`);
     this.#model.used.set(usedName(app.appid, ranstr), call);
     const opened = openedBy(changes);
@@ -128,12 +129,21 @@ export class SignedCalls {
     if (verdict.kind !== "accepted") return;
     const said = ignoredIn(answer);
     // After a lost answer, the second try may find other reasons for agents that were left out. Agents that joined must
-    // not be named.
+    // not be named, and agents who were on the session in an earlier second must be.
     if (call.faults.length > 0) {
-      const { joined = [] } = watched.committed ?? {};
-      const wrong = said.find((each) => joined.some((id) => each.startsWith(`${id} `)));
-      if (wrong === undefined) return;
-      this.#violate("x-ignored-agents names no agent that joined", `${call.name} says ${wrong}`, aboutOf(watched));
+      const { joined = [], session } = watched.committed ?? {};
+      const names = (id: unknown) => said.some((each) => each.startsWith(`${id} `));
+      const wasOn = (id: number) => (session?.participants.get(id)?.added_at ?? call.clock) !== call.clock;
+      const wrong = joined.find(names);
+      const silent = verdict.ignored.map((each) => Number.parseInt(each, 10)).find((id) => wasOn(id) && !names(id));
+      if (wrong !== undefined)
+        this.#violate("x-ignored-agents names no agent that joined", `${call.name} says ${wrong}`, aboutOf(watched));
+      else if (silent !== undefined && answer.status === 200)
+        this.#violate(
+          "x-ignored-agents names who was on the session",
+          `${call.name} leaves out ${silent}`,
+          aboutOf(watched),
+        );
       return;
     }
     if (JSON.stringify(said) === JSON.stringify(verdict.ignored.toSorted())) return;

@@ -1,3 +1,4 @@
+import type { Session } from "../../checker/home-model.ts";
 import type { SignedCall } from "./signatures.ts";
 import type { Verdict, Writing } from "./verdicts.ts";
 
@@ -5,8 +6,8 @@ import type { Verdict, Writing } from "./verdicts.ts";
 export interface WatchedCall extends SignedCall {
   /** The verdicts that it may get, by what was true at some moment since its arrival; by the verdict's text. */
   possible: Map<string, Verdict>;
-  /** The call's verdict when it wrote, and the agents who joined. */
-  committed: { verdict: Writing; joined: readonly unknown[] } | undefined;
+  /** The call's verdict when it wrote, the agents who joined, and the session if it was there before. */
+  committed: { verdict: Writing; joined: readonly unknown[]; session: Session | undefined } | undefined;
 }
 
 /** The names by which lines of the trace mention the call. */

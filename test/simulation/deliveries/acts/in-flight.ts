@@ -39,6 +39,7 @@ export const WHILE_IN_FLIGHT: Record<string, Act> = {
     await keeper.setStatus(webhook, "enabled");
   },
   deleted: ({ keeper, webhook }) => keeper.delete(webhook),
+  "well again": beWell,
   erased: erase,
   aged: age,
   "held back": loseItsLease,
@@ -50,6 +51,8 @@ const OPERATORS = 4;
 const PAUSE_MS = [20, 400] as const;
 /** Milliseconds until something happens to the attempt. */
 const BEFORE_MS = [50, 150] as const;
+/** Longer than a webhook may fail. */
+const FAILING_SECONDS = 5.1 * 86_400;
 /** Milliseconds after which the result is recorded. */
 const RECORDED_MS = 300;
 
@@ -112,7 +115,17 @@ const whenEnds = (world: World, post: Post): Promise<unknown> =>
     16_000,
   );
 
-/** Makes the next attempt of what waits longest the eighth one, as after a day of failures. @returns whether something waits */
+/** Another attempt succeeds. */
+async function beWell({ operator, webhook }: InFlight): Promise<void> {
+  const well = await attemptOf(operator, webhook, { after: 20, status: 200, body: "" });
+  if (well !== undefined) await whenEnds(operator.world, well.post);
+  await operator.world.sleep(RECORDED_MS);
+}
+
+/**
+ * Makes the next attempt of what waits longest the eighth one, as after a day of failures, and a webhook that fails now
+ * one that has failed for more than five days. @returns whether something waits
+ */
 function beLast({ cloud, checker }: World, { id, site }: KnownWebhook): boolean {
   const { siteId, home } = site;
   const { outbox } = checker.model.home(home);
@@ -123,7 +136,12 @@ function beLast({ cloud, checker }: World, { id, site }: KnownWebhook): boolean 
   const sql = `UPDATE deliveries SET attempts = 7, next_attempt_at = min(next_attempt_at, ?)
     WHERE site_id = ? AND webhook_id = ? AND seq = ? AND status = 'pending' AND claim IS NULL`;
   const now = Math.floor(cloud.now() / 1000) - 10;
-  cloud.home(home).database.transaction([{ sql, values: [now, siteId, id, Number(waiting.seq)] }]);
+  const fails = `UPDATE webhooks SET failing_since = ?, failing_told_at = NULL
+    WHERE site_id = ? AND id = ? AND failing_since IS NOT NULL`;
+  cloud.home(home).database.transaction([
+    { sql, values: [now, siteId, id, Number(waiting.seq)] },
+    { sql: fails, values: [now - FAILING_SECONDS, siteId, id] },
+  ]);
   cloud.events.comeTogether([{ home, site: siteId, webhook: id }]);
   return true;
 }

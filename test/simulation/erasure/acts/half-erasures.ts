@@ -3,6 +3,7 @@ import { Operator } from "../../operators/acts/operator.ts";
 import type { KnownSite } from "../../world/company.ts";
 import { PRUNE_CRON, triggerCron } from "../../world/cron.ts";
 import type { OnItsWay } from "../../world/moments.ts";
+import { sessionsOf } from "../rules/erased-rows.ts";
 import { type Kept, keepCall, nthWrite, within } from "./kept-calls.ts";
 
 /** Writes of an erasure: its begin, its receipt, the home's note of that, and its first step. */
@@ -88,6 +89,22 @@ export async function crossErasures(operator: Operator, site: KnownSite): Promis
     await world.sleep(chance.between(0, 60));
   }
   await Promise.all([first.sent, second?.sent]);
+  return sbs;
+}
+
+/** An erasure comes to its step, and before that agents join a session that it takes. @returns the customer */
+export async function joinAtErasure(operator: Operator, site: KnownSite): Promise<string> {
+  const { world, chance } = operator;
+  const sbs = await newCustomer(operator, site);
+  const kept = await keepCall(world, isStep(site, []), () => operator.call("POST", pathOf(site), { sbs }));
+  const session = sessionsOf(world.checker.model.home(site.home), { siteId: site.siteId, sbs }).at(-1);
+  const app = site.apps.find(({ revoked, secrets }) => !revoked && secrets.length > 0);
+  if (kept !== undefined && session !== undefined && app !== undefined) {
+    await within(world, new Caller(world, `join-${chance.integer(1, 1e9)}`, app).join(Number(session.row.id)));
+    world.count("moment: agents join a session at its erasure");
+  }
+  kept?.letGo();
+  await kept?.sent;
   return sbs;
 }
 

@@ -18,14 +18,8 @@ const LONG_WEEKEND_MS = 5.2 * 24 * 3_600_000;
 const RESEALS = 20;
 
 /** The acts of a team that deploys, by their weights, and a night in which nobody acts. */
-export const ACTS = {
-  "settings changed": 5,
-  "home closed": 2,
-  "master key changed": 4,
-  "restore drill": 3,
-  "restore drill of main": 1,
-  night: 1,
-};
+const DRILLS = { "restore drill": 3, "restore drill of main": 1 };
+export const ACTS = { "settings changed": 5, "home closed": 2, "master key changed": 4, ...DRILLS, night: 1 };
 
 type Act = keyof typeof ACTS;
 
@@ -42,8 +36,9 @@ export class Deployer {
     this.#world = world;
     this.#chance = world.chance.fork();
     this.#operator = new Operator(world);
-    this.#acts = Object.fromEntries(this.#chance.some(Object.entries(ACTS) as [Act, number][], 0.55));
-    const isEarly = this.#chance.happens(0.55);
+    const some = Object.fromEntries(this.#chance.some(Object.entries(ACTS) as [Act, number][], 0.55));
+    this.#acts = world.weather.restores ? DRILLS : some;
+    const isEarly = this.#chance.happens(world.weather.restores ? 1 : 0.45);
     const isKeyChanged = this.#chance.happens(0.35);
     const others = isKeyChanged ? ("master key changed" as const) : undefined;
     this.#first = isEarly ? this.#chance.one(["restore drill", "restore drill of main"]) : others;

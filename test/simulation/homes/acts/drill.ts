@@ -101,6 +101,8 @@ async function restore(
   home.restart();
   home.database.restore(point);
   checker.restored(home, WATCHED, Math.floor((EPOCH + world.scheduler.now) / 1000));
+  // Its id may be one that the restore took.
+  if (name === "main") await operator.call("POST", "/sites", { name: operator.newName("Too early") });
   if (chance.happens(0.5)) await changeTooEarly(operator, chance, name);
   if (chance.happens(0.3)) silence(world, chance, name);
   if (chance.happens(0.75)) world.start(() => breakOff(world, chance.fork(), name));

@@ -161,6 +161,7 @@ async function secret(operator: Operator, { siteId, apps, webhooks }: KnownSite)
     [rotate({ ends: "current" }), again],
     [again, again],
     [again, end],
+    [end, rotate({ overlap_seconds: 600, ends: "current" })],
   ]);
   const tidy = async (another: Operator) => {
     for (let i = 0; i < 2; i++) {
