@@ -46,15 +46,11 @@ export async function errorOf(call: () => unknown): Promise<{ name: string; mess
 
 /** A value as JSON, with a special form for each value that JSON would lose. */
 function plain(value: unknown): unknown {
-  if (value === undefined || Object.is(value, -0)) return { is: Object.is(value, -0) ? "-0" : "undefined" };
-  if (typeof value === "bigint") return { bigint: String(value) };
-  if (typeof value === "number") return Number.isFinite(value) ? value : { is: String(value) };
+  if (value === undefined || Object.is(value, -0)) return { is: value === undefined ? "undefined" : "-0" };
   if (typeof value !== "object" || value === null) return value;
-  if (value instanceof ArrayBuffer) return { buffer: hex(new Uint8Array(value)) };
-  if (value instanceof Uint8Array) return { bytes: hex(value) };
+  if (value instanceof ArrayBuffer) return { buffer: Array.from(new Uint8Array(value)) };
+  if (value instanceof Uint8Array) return { bytes: Array.from(value) };
   if (value instanceof Map) return { map: [...value].map(plain) };
   if (Array.isArray(value)) return value.map(plain);
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]));
 }
-
-const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,6 +1,6 @@
 import { Chance } from "../../machine/chance.ts";
 import { type Cases, errorOf } from "../case.ts";
-import { seen } from "./ask.ts";
+import { seen, batch as sent, type Tables } from "./tables.ts";
 
 const SCHEMA = [
   "CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER CHECK (size <> 5))",
@@ -50,10 +50,9 @@ function drawn(chance: Chance, db: D1Database): D1PreparedStatement {
 
 /** The answer or the error of a batch, and the rows after it. */
 async function tried(db: D1Database, batch: D1PreparedStatement[]) {
-  const left = () => db.batch(["owners", "things"].map((table) => db.prepare(`SELECT * FROM ${table}`)));
-  const sent = db.batch(batch).then((results) => results.map(seen));
-  const answer = await sent.catch(() => errorOf(() => sent));
-  return { answer, left: (await left()).map(seen) };
+  const answered = db.batch(batch).then((results) => results.map(seen));
+  const answer = await answered.catch(() => errorOf(() => answered));
+  return { answer, left: await sent(db, "SELECT * FROM owners", "SELECT * FROM things") };
 }
 
 /**
@@ -63,18 +62,20 @@ async function tried(db: D1Database, batch: D1PreparedStatement[]) {
 const FIRST = "DELETE FROM things WHERE owner = 0";
 
 /** The batches come from a seed, so that both sides get the same ones. */
-const randomBatches = (seed: number) => async (db: D1Database) => {
-  const chance = new Chance(seed);
-  await db.batch(SCHEMA.map((sql) => db.prepare(sql)));
-  const answers: unknown[] = [];
-  for (let i = 0; i < 100; i++) {
-    const batch = Array.from({ length: chance.integer(1, 6) }, () => drawn(chance, db));
-    answers.push(await tried(db, [db.prepare(FIRST), ...batch]));
-  }
-  return answers;
-};
+const randomBatches =
+  (seed: number) =>
+  async ({ db, create }: Tables) => {
+    const chance = new Chance(seed);
+    await create(...SCHEMA);
+    const answers: unknown[] = [];
+    for (let i = 0; i < 100; i++) {
+      const batch = Array.from({ length: chance.integer(1, 6) }, () => drawn(chance, db));
+      answers.push(await tried(db, [db.prepare(FIRST), ...batch]));
+    }
+    return answers;
+  };
 
 /** Random batches, for cases that nobody thought of. */
-export const randomCases: Cases<D1Database> = Object.fromEntries(
+export const randomCases: Cases<Tables> = Object.fromEntries(
   [1, 2, 3].map((seed) => [`100 random batches, seed ${seed}`, randomBatches(seed)]),
 );

@@ -1,6 +1,7 @@
+import type { Tables } from "./tables.ts";
+
 /** An empty database, and the statements of the service's migrations. */
-export interface Store {
-  db: D1Database;
+export interface Store extends Tables {
   migrations: readonly string[];
 }
 
@@ -13,8 +14,8 @@ export const APP = { siteId: 7, appid: "a".repeat(32), version: "v1", previousVe
  * Applies the migrations as wrangler does. Inserts two sites with an app each: the first has events, the second is
  * closed. The first has agents 1 to 3, and agent 3 is disabled.
  */
-export async function madeHome({ db, migrations }: Store): Promise<D1Database> {
-  await db.batch(migrations.map((sql) => db.prepare(sql)));
+export async function madeHome({ db, create, migrations }: Store): Promise<D1Database> {
+  await create(...migrations);
   const insert = (table: string, rows: unknown[][]) =>
     rows.map((row) => db.prepare(`INSERT INTO ${table} VALUES (${row.map(() => "?").join(", ")})`).bind(...row));
   await db.batch([

@@ -8,8 +8,8 @@ import { insertAgents, updateAgent } from "../../../../src/store/home/agents.ts"
 import { prune } from "../../../../src/store/prune.ts";
 import { keepInDirectory, selectFloors, skipIds } from "../../../../src/store/reconciliations.ts";
 import type { Cases } from "../case.ts";
-import { seen } from "./ask.ts";
 import { APP, everything, madeHome, NOW, type Store } from "./home.ts";
+import { seen } from "./tables.ts";
 
 /** A fixed clock, and no time limit that strikes. */
 const runtime: Runtime = {
