@@ -1,4 +1,34 @@
+let tell: (error: Error) => void = () => {};
+
+/** From now on a listener hears of each refusal, because the Worker catches most errors of the platform. */
+export function onNotSimulated(listener: (error: Error) => void): void {
+  tell = listener;
+}
+
 /**
  * The error for features of the platform that a stand-in lacks, so that no run takes a wrong answer for the platform's.
  */
-export const notSimulated = (what: string): Error => new Error(`not simulated: ${what}`);
+export function notSimulated(what: string): Error {
+  const error = new Error(`not simulated: ${what}`);
+  tell(error);
+  return error;
+}
+
+/** @throws Error `not simulated: …` */
+export function refuseIf(isUnknown: boolean, what: string): void {
+  if (isUnknown) throw notSimulated(what);
+}
+
+/** Refuses options that a stand-in does not know. */
+export const refuseOthers = (call: string, others: object): void =>
+  refuseIf(Object.keys(others).length > 0, `${call} with ${Object.keys(others)}`);
+
+/** A stand-in as the Worker gets it: a property that it lacks is refused. */
+export const complete = <StandIn extends object>(what: string, standIn: StandIn): StandIn =>
+  new Proxy(standIn, {
+    get(target, name) {
+      refuseIf(!(name in target), `${String(name)} of ${what}`);
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });

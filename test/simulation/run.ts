@@ -1,6 +1,7 @@
 import { startAttackers } from "./callers/acts/attacker.ts";
 import { Caller } from "./callers/acts/caller.ts";
 import type { ProgramImage } from "./machine/program.ts";
+import { onNotSimulated } from "./not-simulated.ts";
 import { Operator } from "./operators/acts/operator.ts";
 import { OperatorDay } from "./operators/acts/operator-day.ts";
 import { calm, endMs } from "./world/end.ts";
@@ -46,6 +47,7 @@ const MOST_END_STEPS = 1_000_000;
 export async function run(image: ProgramImage, { seed, steps, trace }: RunOptions): Promise<RunResult> {
   const world = new World(image, seed, trace);
   const { scheduler, checker } = world;
+  onNotSimulated(({ stack }) => checker.violate("the simulation itself works", String(stack), []));
   world.start(() => begin(world));
   while (scheduler.steps < steps && checker.violation === undefined && (await scheduler.step()));
   if (checker.violation === undefined) {

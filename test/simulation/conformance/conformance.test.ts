@@ -41,7 +41,6 @@ function queuePlatform(): QueuePlatform {
   const truth = new QueueTruth(
     { name: "queue-1", maxBatchSize: 6, maxRetries: 3 },
     {
-      now: Date.now,
       after: (milliseconds, run) => setTimeout(run, milliseconds).unref(),
       newId: () => randomBytes(16).toString("hex"),
       concurrency: 1,

@@ -1,4 +1,4 @@
-import { notSimulated } from "../not-simulated.ts";
+import { notSimulated, refuseIf, refuseOthers } from "../not-simulated.ts";
 import type { Bound, Cell, Database, Given } from "./database.ts";
 
 /**
@@ -15,23 +15,17 @@ const CODES: Record<number, string> = {
   1: "SQLITE_ERROR",
   18: "SQLITE_TOOBIG",
   19: "SQLITE_CONSTRAINT",
-  20: "SQLITE_MISMATCH",
-  23: "SQLITE_AUTH",
   275: "SQLITE_CONSTRAINT_CHECK",
   787: "SQLITE_CONSTRAINT_FOREIGNKEY",
   1299: "SQLITE_CONSTRAINT_NOTNULL",
   1555: "SQLITE_CONSTRAINT_PRIMARYKEY",
-  1811: "SQLITE_CONSTRAINT_TRIGGER",
   2067: "SQLITE_CONSTRAINT_UNIQUE",
-  3091: "SQLITE_CONSTRAINT_DATATYPE",
 };
 
 /**
- * A D1 binding to a database. test/simulation/conformance runs one list of statements on it and on the real one.
- *
- * Features that src/ does not use are refused: exec(), withSession(), dump(), PRAGMA, named parameters, several
- * statements in one text, text that is not well-formed. Two differences are not refused: D1 forbids some of SQLite's
- * functions, such as sqlite_version(), and reports the offset of an error in a statement.
+ * A D1 binding to a database. test/simulation/conformance runs one list of statements on it and on the real one. What
+ * src/ does not ask is refused. Two differences are not refused: D1 forbids some of SQLite's functions, such as
+ * sqlite_version(), and reports the offset of an error in a statement.
  */
 export class SimulatedD1 {
   readonly #database: Database;
@@ -47,16 +41,16 @@ export class SimulatedD1 {
   }
 
   async batch(statements: SimulatedStatement[]): Promise<D1Result[]> {
+    refuseIf(statements.length === 0, "an empty batch");
     return (await this.#send(statements, "batch")).map(resultOf);
   }
 
   #send(statements: SimulatedStatement[], call: string): Promise<Given[]> {
     return this.#carry(call, () => {
-      if (statements.length === 0) throw failure("D1_ERROR", "No SQL statements detected.");
       try {
         return this.#database.transaction(statements);
       } catch (error) {
-        throw failure("D1_ERROR", describe(error));
+        throw failure(error as Error);
       }
     });
   }
@@ -66,7 +60,7 @@ type Send = (statements: SimulatedStatement[], call: string) => Promise<Given[]>
 
 interface D1Result {
   success: true;
-  meta: { changes: number; last_row_id: number; duration: number; size_after: number };
+  meta: { changes: number; last_row_id: number; size_after: number };
   results: Record<string, unknown>[];
 }
 
@@ -93,22 +87,9 @@ class SimulatedStatement {
     return resultOf(await this.#sendAlone("run"));
   }
 
-  async first(column?: string): Promise<unknown> {
-    const [row] = resultOf(await this.#sendAlone("first")).results;
-    if (row === undefined) return null;
-    if (column === undefined) return row;
-    const value = row[column];
-    if (value === undefined) {
-      const what = "Column not found";
-      throw new Error(`D1_COLUMN_NOTFOUND: ${what} (${column})`, { cause: new Error(what) });
-    }
-    return value;
-  }
-
-  async raw(options?: { columnNames?: boolean }): Promise<unknown[][]> {
-    const { columns, rows } = await this.#sendAlone("raw");
-    const values = rows.map((row) => row.map(readable));
-    return options?.columnNames === true ? [columns, ...values] : values;
+  async raw(others: object = {}): Promise<unknown[][]> {
+    refuseOthers("raw()", others);
+    return (await this.#sendAlone("raw")).rows.map((row) => row.map(readable));
   }
 
   async #sendAlone(call: string): Promise<Given> {
@@ -119,42 +100,31 @@ class SimulatedStatement {
 
 /** A bound value as it arrives: it travels as JSON. */
 function bindable(value: unknown): Bound {
-  if (value === null) return null;
-  if (typeof value === "string") {
-    // A lone surrogate: D1 stores three bytes that are not valid UTF-8; node:sqlite stores U+FFFD.
-    if (!value.isWellFormed()) throw notSimulated("text that is not well-formed");
-    return value;
-  }
-  if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
+  if (value === null || (typeof value === "string" && value.isWellFormed())) return value;
+  if (typeof value === "number" && Number.isFinite(value)) return value + 0;
   if (typeof value === "boolean") return value ? 1 : 0;
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  if (value instanceof Uint8Array) return value;
-  if (Array.isArray(value) && value.every((byte) => typeof byte === "number" && byte >= 0 && byte < 256)) {
-    return Uint8Array.from(value);
-  }
-  if (ArrayBuffer.isView(value)) throw notSimulated("a view of anything but bytes");
-  throw failure("D1_TYPE_ERROR", `Type '${typeof value}' not supported for value '${String(value)}'`);
+  throw notSimulated(`a bound value: ${typeof value} ${value}`);
 }
 
 /** A value that is read, as it arrives: it travels as JSON. */
-function readable(value: Cell): unknown {
-  if (typeof value === "bigint") return Number(value);
-  if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
-  return value instanceof Uint8Array ? Array.from(value) : value;
+function readable(value: Cell): string | number | null {
+  if (value === null || typeof value === "string") return value;
+  const number = value instanceof Uint8Array ? Number.NaN : Number(value) + 0;
+  refuseIf(!Number.isFinite(number), `to read ${value}`);
+  return number;
 }
 
 function resultOf({ columns, rows, changes, lastRowId, size }: Given): D1Result {
   const results = rows.map((row) => Object.fromEntries(row.map((cell, i) => [columns[i], readable(cell)])));
-  return { success: true, meta: { changes, last_row_id: lastRowId, duration: 0, size_after: size }, results };
+  return { success: true, meta: { changes, last_row_id: lastRowId, size_after: size }, results };
 }
 
-/** An error in the form of D1's client: with a prefix, and with the original error as its cause. */
-const failure = (prefix: string, what: string) => new Error(`${prefix}: ${what}`, { cause: new Error(what) });
-
-/** SQLite's message with the name of its code. An error that D1 raises without SQLite has no code. */
-function describe(error: unknown): string {
-  const { message, errcode } = error as Error & { errcode?: number };
-  if (errcode === undefined) return message;
-  const extended = errcode > 255 ? ` (extended: ${CODES[errcode] ?? errcode})` : "";
-  return `${message}: ${CODES[errcode & 255] ?? errcode}${extended}`;
+/** SQLite's error in the form of D1's client. An error that D1 raises without SQLite has no code. */
+function failure(error: Error & { errcode?: number }): Error {
+  const { message, errcode } = error;
+  const [code, extended] = errcode === undefined ? [] : [CODES[errcode & 255], CODES[errcode]];
+  if (errcode !== undefined && extended === undefined) return notSimulated(`SQLite's error ${errcode}: ${message}`);
+  const what = [message, code].filter((part) => part !== undefined).join(": ");
+  const whole = code === extended ? what : `${what} (extended: ${extended})`;
+  return new Error(`D1_ERROR: ${whole}`, { cause: new Error(whole) });
 }

@@ -1,8 +1,7 @@
 import { DatabaseSync, type DatabaseSyncOptions, type StatementSync } from "node:sqlite";
-import { notSimulated } from "../not-simulated.ts";
-import { changesSchema, checkStatement, countParameters } from "./sql-text.ts";
+import { refuseIf } from "../not-simulated.ts";
 
-export type Bound = string | number | null | Uint8Array;
+export type Bound = string | number | null;
 
 /** A value as SQLite returns it: every integer is a bigint. */
 export type Cell = string | number | bigint | null | Uint8Array;
@@ -31,7 +30,6 @@ interface Compiled {
   statement: StatementSync;
   columns: string[];
   parameters: number;
-  isOfSchema: boolean;
 }
 
 /** The limits that workerd sets for D1. */
@@ -76,8 +74,8 @@ export class Database {
   }
 
   /**
-   * From now on {@link onCommit} also gets the changes of these tables. They must not contain blobs, which JSON cannot
-   * hold. Triggers record the changes, which affects neither changes() nor last_insert_rowid() nor RETURNING.
+   * From now on {@link onCommit} also gets the changes of these tables, which must not contain blobs. Triggers record
+   * them. That affects neither changes() nor RETURNING, and last_insert_rowid() only after a broken foreign key.
    */
   watch(tables: readonly string[]): void {
     if (this.#watched.length === 0 && tables.length > 0) {
@@ -106,10 +104,9 @@ export class Database {
     return this.#inTransaction(() => {
       let [before] = this.#counters();
       const given = statements.map(({ sql, values }) => {
-        const { statement, columns, parameters, isOfSchema } = this.#compile(sql);
+        const { statement, columns, parameters } = this.#compile(sql);
         if (values.length !== parameters) throw new Error("Wrong number of parameter bindings for SQL query.");
         const rows = statement.all(...values) as unknown as Cell[][];
-        if (isOfSchema) this.#compiled = new Map();
         const [after, lastRowId] = this.#counters();
         const changes = after - before;
         before = after;
@@ -154,7 +151,6 @@ export class Database {
   }
 
   #inTransaction<T>(run: () => T): T {
-    const compiled = this.#compiled;
     this.#mine("BEGIN").run();
     let result: T;
     try {
@@ -162,7 +158,6 @@ export class Database {
       this.#mine("COMMIT").run();
     } catch (error) {
       if (this.#sqlite.isTransaction) this.#mine("ROLLBACK").run();
-      if (this.#compiled !== compiled) this.#compiled = new Map();
       throw error;
     }
     this.#tell();
@@ -186,11 +181,10 @@ export class Database {
   #compile(sql: string): Compiled {
     let compiled = this.#compiled.get(sql);
     if (compiled === undefined) {
-      checkStatement(sql);
+      const parameters = countParameters(sql);
       const statement = this.#prepare(sql);
-      if (/\S/.test(sql.slice(statement.sourceSQL.length))) throw notSimulated("several statements in one text");
-      const columns = statement.columns().map(({ name }) => name);
-      compiled = { statement, columns, parameters: countParameters(sql), isOfSchema: changesSchema(sql) };
+      refuseIf(/\S/.test(sql.slice(statement.sourceSQL.length)), "several statements in one text");
+      compiled = { statement, columns: statement.columns().map(({ name }) => name), parameters };
       this.#compiled.set(sql, compiled);
     }
     return compiled;
@@ -224,4 +218,17 @@ export class Database {
     const rowOf = (json: string | null) => (json === null ? null : (JSON.parse(json) as Row));
     this.onCommit(seen.map(([table, before, after]) => ({ table, before: rowOf(before), after: rowOf(after) })));
   }
+}
+
+/** The statements that src/ sends: they read and write rows. */
+const OF_ROWS = /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i;
+/** Matches string literals, quoted names and comments. */
+const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--.*|\/\*[\s\S]*?\*\//g;
+
+/** The number of values that a statement needs, which node:sqlite cannot report. */
+function countParameters(sql: string): number {
+  const code = sql.replace(QUOTED, " ");
+  refuseIf(!OF_ROWS.test(code), `the statement ${sql.slice(0, 100)}`);
+  refuseIf(/[:@$]\w|\?\d/.test(code), "named and numbered parameters");
+  return code.split("?").length - 1;
 }

@@ -1,6 +1,13 @@
-import { notSimulated } from "../not-simulated.ts";
+import { complete, refuseIf, refuseOthers } from "../not-simulated.ts";
 import { type Carry, carryAtOnce } from "./d1.ts";
-import { QueuedMessage, SimulatedBatch } from "./queue-batch.ts";
+
+/** A message in a queue. */
+interface QueuedMessage {
+  id: string;
+  body: unknown;
+  /** How often it was delivered to a consumer, this time included. */
+  attempts: number;
+}
 
 /** A consumer's settings in wrangler.toml. There is no batch timeout: a batch does not wait for more messages. */
 interface ConsumerSettings {
@@ -12,8 +19,6 @@ interface ConsumerSettings {
 
 /** The functions of the world that a queue needs. */
 interface QueueWorld {
-  /** Milliseconds since the epoch. */
-  now(): number;
   after(milliseconds: number, run: () => void): unknown;
   newId(): string;
   /** Runs the consumer. @returns whether its handler returned; false when it threw or died */
@@ -44,17 +49,17 @@ export class QueueTruth {
   }
 
   take(body: unknown, delaySeconds: number): void {
-    const { now, newId, arrivals = () => [0] } = this.#world;
+    const { newId, arrivals = () => [0] } = this.#world;
     this.onTake(body);
-    const [id, timestamp] = [newId(), now()];
+    const id = newId();
     for (const late of arrivals(body)) {
-      this.#arrive(new QueuedMessage(id, timestamp, structuredClone(body)), delaySeconds * 1000 + late);
+      this.#arrive({ id, body: structuredClone(body), attempts: 1 }, delaySeconds * 1000 + late);
     }
   }
 
   /** Messages come once more, and all at the same time: a queue may do so. */
   comeTogether(bodies: readonly unknown[]): void {
-    for (const body of bodies) this.#arrive(new QueuedMessage(this.#world.newId(), this.#world.now(), body), 0);
+    for (const body of bodies) this.#arrive({ id: this.#world.newId(), body, attempts: 1 }, 0);
   }
 
   /** While true, messages wait, and then come together. */
@@ -99,9 +104,42 @@ export class QueueTruth {
       const delay = batch.retryDelayOf(message, isOk);
       if (delay === undefined) continue;
       if (message.attempts > maxRetries) this.#world.dropped?.(message);
-      else this.#arrive(message.again(), delay * 1000);
+      else this.#arrive({ ...message, attempts: message.attempts + 1 }, delay * 1000);
     }
     this.#schedule();
+  }
+}
+
+/** A message as the consumer sees it. */
+interface SimulatedMessage extends Pick<QueuedMessage, "body" | "attempts"> {
+  retry(options?: { delaySeconds?: number }): void;
+}
+
+/** The messages of one run of a consumer. What is said after the handler has returned has no effect. */
+export class SimulatedBatch {
+  readonly queue: string;
+  readonly messages: readonly SimulatedMessage[];
+  /** Seconds after which messages come again, by their ids. Only the first word about a message counts. */
+  readonly #again = new Map<string, number>();
+
+  constructor(queue: string, messages: readonly QueuedMessage[]) {
+    this.queue = queue;
+    this.messages = messages.map(({ id, body, attempts }) => {
+      const retry = ({ delaySeconds = 0 } = {}) => {
+        if (!this.#again.has(id)) this.#again.set(id, delaySeconds);
+      };
+      return complete("a message", { body, attempts, retry });
+    });
+  }
+
+  /**
+   * After a failure the whole batch comes again.
+   *
+   * @param isOk whether the handler has returned
+   * @returns the seconds after which the message comes again; undefined when it does not
+   */
+  retryDelayOf({ id }: QueuedMessage, isOk: boolean): number | undefined {
+    return this.#again.get(id) ?? (isOk ? undefined : 0);
   }
 }
 
@@ -110,16 +148,15 @@ const MOST_BYTES = 128_000;
 const MOST_MESSAGES = 100;
 const MOST_BATCH_BYTES = 288_000;
 
-interface SendOptions {
+interface SentMessage {
+  body: unknown;
   contentType?: string;
   delaySeconds?: number;
 }
 
 /**
- * The binding of a producer. test/simulation/conformance runs one list of calls on it and on the real one.
- *
- * Features that src/ does not use are refused: other content types than JSON, metrics(). The metrics of answers are
- * zeros.
+ * The binding of a producer. test/simulation/conformance runs one list of calls on it and on the real one. What src/
+ * does not ask is refused, and the metrics of an answer are left out.
  */
 export class SimulatedQueue {
   readonly #truth: QueueTruth;
@@ -130,58 +167,30 @@ export class SimulatedQueue {
     this.#carry = carry;
   }
 
-  async send(body: unknown, options: SendOptions = {}): Promise<object> {
-    const text = textOf(body, options);
-    const delay = delayOf(options);
-    return this.#carry("send", () => {
-      checkSizes([text]);
-      checkDelay(delay);
-      this.#truth.take(JSON.parse(text), delay ?? 0);
-      return answer();
-    });
+  async send(body: unknown, { contentType = "", ...others }: { contentType?: string } = {}): Promise<void> {
+    refuseOthers("send()", others);
+    return this.#send("send", [{ body, contentType }]);
   }
 
-  async sendBatch(
-    messages: Iterable<SendOptions & { body: unknown }>,
-    options: { delaySeconds?: number } = {},
-  ): Promise<object> {
-    const sent = [...messages].map((each) => ({ text: textOf(each.body, each), delay: delayOf(each) }));
-    if (sent.length === 0) throw new TypeError("sendBatch() requires at least one message");
-    const delay = delayOf(options);
-    return this.#carry("sendBatch", () => {
-      checkSizes(sent.map(({ text }) => text));
-      checkDelay(delay);
-      for (const each of sent) checkDelay(each.delay);
-      for (const each of sent) this.#truth.take(JSON.parse(each.text), each.delay ?? delay ?? 0);
-      return answer();
+  async sendBatch(messages: readonly SentMessage[], others: object = {}): Promise<void> {
+    refuseOthers("sendBatch()", others);
+    return this.#send("sendBatch", messages);
+  }
+
+  #send(call: string, messages: readonly SentMessage[]): Promise<void> {
+    const sent = messages.map(({ body, contentType, delaySeconds = 0, ...others }) => {
+      refuseOthers("a message", others);
+      refuseIf(contentType !== "json" || body === undefined, `a message of type ${contentType}`);
+      const isDelay = Number.isInteger(delaySeconds) && delaySeconds >= 0 && delaySeconds <= MOST_DELAY_SECONDS;
+      refuseIf(!isDelay, `a delay of ${delaySeconds} s`);
+      return { text: JSON.stringify(body), delaySeconds };
+    });
+    const sizes = sent.map(({ text }) => Buffer.byteLength(text));
+    const all = sizes.reduce((sum, size) => sum + size, 0);
+    refuseIf(sent.length === 0 || sent.length > MOST_MESSAGES, `${sent.length} messages`);
+    refuseIf(Math.max(...sizes) > MOST_BYTES || all > MOST_BATCH_BYTES, `messages of ${all} bytes`);
+    return this.#carry(call, () => {
+      for (const { text, delaySeconds } of sent) this.#truth.take(JSON.parse(text), delaySeconds);
     });
   }
-}
-
-const answer = () => ({ metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } });
-
-/** The real error does not name its reason either. */
-const refusal = () => new Error("Unknown Internal Error (15000)");
-
-function textOf(body: unknown, { contentType }: SendOptions): string {
-  if (contentType !== "json") throw notSimulated(`a message of type ${contentType}`);
-  const text = JSON.stringify(body) as string | undefined;
-  if (text === undefined) throw notSimulated("a message that JSON does not have");
-  return text;
-}
-
-/** A delay as it arrives: a whole number of 32 bits. */
-function delayOf({ delaySeconds }: { delaySeconds?: number }): number | undefined {
-  if (delaySeconds !== undefined && !Number.isInteger(delaySeconds)) throw notSimulated("a delay of parts of a second");
-  return delaySeconds;
-}
-
-function checkDelay(seconds: number | undefined): void {
-  if (seconds !== undefined && (seconds < 0 || seconds > MOST_DELAY_SECONDS)) throw refusal();
-}
-
-function checkSizes(texts: string[]): void {
-  const sizes = texts.map((text) => Buffer.byteLength(text));
-  const all = sizes.reduce((sum, size) => sum + size, 0);
-  if (sizes.length > MOST_MESSAGES || Math.max(...sizes) > MOST_BYTES || all > MOST_BATCH_BYTES) throw refusal();
 }

@@ -1,3 +1,4 @@
+import { refuseIf, refuseOthers } from "../not-simulated.ts";
 import { type Carry, carryAtOnce } from "./d1.ts";
 
 /**
@@ -21,8 +22,9 @@ export class SimulatedRateLimit {
     this.#carry = carry;
   }
 
-  async limit(options: { key: string }): Promise<{ success: boolean }> {
-    const key = keyOf(options);
+  async limit({ key, ...others }: { key: string }): Promise<{ success: boolean }> {
+    refuseIf(typeof key !== "string", "a limit without a key");
+    refuseOthers("limit()", others);
     return this.#carry("limit", () => {
       const window = Math.floor(this.#now() / this.#periodMs);
       if (window !== this.#window) this.#counts.clear();
@@ -33,14 +35,4 @@ export class SimulatedRateLimit {
       return { success: true };
     });
   }
-}
-
-/** @throws Error with the message of the real one */
-function keyOf(options: unknown): string {
-  if (typeof options !== "object" || options === null) throw new Error("invalid rate limit options");
-  const { key = "", ...others } = options as { key?: unknown };
-  const names = Object.keys(others);
-  if (names.length > 0) throw new Error(`bad rate limit options: [${names.join(",")}]`);
-  if (typeof key !== "string") throw new Error(`invalid key: ${key}`);
-  return key;
 }

@@ -1,4 +1,5 @@
 import type { Chance } from "../../machine/chance.ts";
+import { notSimulated } from "../../not-simulated.ts";
 import type { Weather } from "../../weather/weather.ts";
 import type { Call } from "../../world/call.ts";
 import { type Air, callNow, setOut, strikes } from "../../world/cloud/air.ts";
@@ -31,8 +32,8 @@ export class Internet {
 
   fetch = async (input: string | URL | Request, init: PostInit = {}): Promise<Response> => {
     const call = callNow();
-    if (call === undefined) throw new Error("not simulated: a fetch of nobody");
-    if (input instanceof Request) throw new Error("not simulated: a fetch of a Request");
+    if (call === undefined) throw notSimulated("a fetch of nobody");
+    if (input instanceof Request) throw notSimulated("a fetch of a Request");
     const trip = setOut(this.#air, call, "fetch");
     try {
       return await this.#post(call, new URL(input).href, init);

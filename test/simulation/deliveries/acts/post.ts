@@ -1,3 +1,4 @@
+import { notSimulated } from "../../not-simulated.ts";
 import type { Call } from "../../world/call.ts";
 
 /** Why the Worker will never get an answer. */
@@ -30,7 +31,7 @@ export class Post {
     this.url = url;
     this.method = init.method ?? "GET";
     this.headers = Object.fromEntries(new Headers(init.headers as HeadersInit));
-    if (init.body != null && typeof init.body !== "string") throw new Error("not simulated: a body that is not text");
+    if (init.body != null && typeof init.body !== "string") throw notSimulated("a body that is not text");
     this.body = init.body ?? "";
     this.call = call;
   }

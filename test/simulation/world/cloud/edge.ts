@@ -1,3 +1,4 @@
+import { complete } from "../../not-simulated.ts";
 import { SimulatedD1 } from "../../platform/d1.ts";
 import { type KvTruth, SimulatedKv } from "../../platform/kv.ts";
 import { type QueueTruth, SimulatedQueue } from "../../platform/queue.ts";
@@ -41,5 +42,6 @@ export class Edge {
     for (const [name, limit] of limits ? Object.entries(LIMITS) : []) {
       this.bindings[name] = new SimulatedRateLimit(limit, now, limitLink(air, name));
     }
+    for (const [name, standIn] of Object.entries(this.bindings)) this.bindings[name] = complete(name, standIn);
   }
 }

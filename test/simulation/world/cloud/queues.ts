@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { QueueTruth } from "../../platform/queue.ts";
-import type { SimulatedBatch } from "../../platform/queue-batch.ts";
+import { complete } from "../../not-simulated.ts";
+import { QueueTruth, type SimulatedBatch } from "../../platform/queue.ts";
 import type { JournalWeather, QueueWeather } from "../../weather/weather.ts";
 import { Call } from "../call.ts";
 import { type Air, strikes } from "./air.ts";
@@ -51,7 +51,6 @@ function queue(
   let batches = 0;
   const way = () => chance.between(2, 60) + (strikes(air, weather.late) ? chance.between(500, 90_000) : 0);
   return new QueueTruth(settings, {
-    now: () => Math.floor(cloud.now()),
     after: (milliseconds, run) => scheduler.after(milliseconds, run),
     newId: () => Buffer.from(chance.bytes(16)).toString("hex"),
     concurrency: weather.concurrency,
@@ -82,7 +81,7 @@ function queue(
 async function handOver(cloud: Cloud, call: Call, batch: SimulatedBatch): Promise<boolean> {
   let isOk = false;
   await cloud.run(call, async ({ worker, env }, context) => {
-    await worker.queue(batch as never, env as never, context as never);
+    await worker.queue(complete("a batch", batch) as never, env as never, context as never);
     isOk = call.alive;
   });
   return isOk;
