@@ -23,13 +23,6 @@ const SIGNED: Defect[] = [
     "sql`${mine(v)}`",
   ),
   one(
-    "revoked-after-the-commit-is-401",
-    "A request that was accepted is answered 401 when its app is revoked before the second try.",
-    "src/operations/define-operation.ts",
-    "if (row.mine !== 1) return",
-    "if (row.mine !== 1 || row.gate === null) return",
-  ),
-  one(
     "closed-site-burns-the-ranstr-here",
     "An isolate takes a request that a closed site refused for a used one.",
     "src/signed/decide.ts",
@@ -50,27 +43,12 @@ const SIGNED: Defect[] = [
     "const batch = (attempt: number) => operation.batch(db, request, asked, attempt);",
     "const batch = (attempt: number) =>\n    operation.batch(db, { ...request, owner: request.owner + attempt }, asked, attempt);",
   ),
-  {
-    name: "claim-without-owner",
-    what: "A replay takes the claim of the first request for its own.",
-    edits: [
-      { file: CLAIM, find: "${sameNonce(v)} AND ${nonces.owner} = ${v.owner}\n", replace: "${sameNonce(v)}\n" },
-      { file: CLAIM, find: "${nonces.owner} = ${v.owner} AS mine", replace: "1 AS mine" },
-    ],
-  },
   one(
     "gate-without-revocation",
     "A revoked app is accepted until the caches forget it.",
     CLAIM,
     "  AND ${apps.revokedAt} IS NULL\n",
     "\n",
-  ),
-  one(
-    "gate-without-status",
-    "A closed site is written to.",
-    CLAIM,
-    "WHERE ${appIsGood(v)} AND ${homeSites.status} = 'open')",
-    "WHERE ${appIsGood(v)})",
   ),
   one(
     "key-of-any-operation",
@@ -154,13 +132,6 @@ const CLIENTS: Defect[] = [
     CLIENT,
     "const attempt = { operation, fields, names, key, signal, limits };",
     "const attempt = { operation, fields, names, key: key && crypto.randomUUID(), signal, limits };",
-  ),
-  one(
-    "client-retries-without-key",
-    "The client repeats a call without a key after a lost answer.",
-    CLIENT,
-    "return keyed && (failure.code",
-    "return (keyed || true) && (failure.code",
   ),
 ];
 

@@ -76,17 +76,6 @@ export const DELIVERY_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "pings-wait",
-    what: "A ping waits behind everything that was due before.",
-    edits: [
-      {
-        file: "src/store/home/events.ts",
-        find: "nextAttemptAt: sql`${FIRST_IN_LINE}`.as",
-        replace: "nextAttemptAt: sql`${FIRST_IN_LINE} + ${events.createdAt}`.as",
-      },
-    ],
-  },
-  {
     name: "gone-leaves-the-rest",
     what: "When the Worker disables a webhook, its pending deliveries stay pending.",
     edits: [

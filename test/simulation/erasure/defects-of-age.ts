@@ -18,17 +18,6 @@ export const AGE_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "retention-keeps-customers",
-    what: "Who has no session left stays as long as the site has any session.",
-    edits: [
-      {
-        file: OLD_SESSIONS,
-        find: "AND ${sessions.customerExternalId} = ${customers.externalId})`",
-        replace: ")`",
-      },
-    ],
-  },
-  {
     name: "retention-gives-seqs-again",
     what: "The floor of seqs does not rise when a site's newest event goes.",
     edits: [

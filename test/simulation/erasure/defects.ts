@@ -44,33 +44,6 @@ export const ERASURE_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "erase-counts-twice",
-    what: "A second try of a step counts and tells again.",
-    edits: [
-      {
-        file: ERASE_STEP,
-        find: "AND ${erasures.step} = ${v.step} AND ${erasures.doneAt} IS NULL",
-        replace: "AND ${erasures.step} >= ${v.step} AND ${erasures.doneAt} IS NULL",
-      },
-      {
-        file: ERASE_STEP,
-        find: "${erasures.step} = ${v.step} + 1 AND ${erasures.madeBy} = ${v.madeBy})`",
-        replace: "${erasures.madeBy} = ${v.madeBy})`",
-      },
-    ],
-  },
-  {
-    name: "erase-keeps-event-data",
-    what: "The data of the site's newest event stays.",
-    edits: [
-      {
-        file: ERASE_STEP,
-        find: "UPDATE ${events} SET data = NULL WHERE ${withData(v)}",
-        replace: "UPDATE ${events} SET data = NULL WHERE seq < ${v.newestSeq} AND ${withData(v)}",
-      },
-    ],
-  },
-  {
     name: "erased-delivery-keeps-its-lease",
     what: "Erasing sets the deliveries of a person's events to skipped, but leaves the lease with an attempt that is in flight.",
     edits: [
@@ -78,17 +51,6 @@ export const ERASURE_DEFECTS: Defect[] = [
         file: ERASE_STEP,
         find: "THEN 'skipped' ELSE status END, next_attempt_at = NULL, claim = NULL",
         replace: "THEN 'skipped' ELSE status END, next_attempt_at = NULL",
-      },
-    ],
-  },
-  {
-    name: "erase-gives-ids-again",
-    what: "The floor does not rise when a site's newest session goes.",
-    edits: [
-      {
-        file: ERASE_STEP,
-        find: "raiseFloor(v, isMine(v))",
-        replace: "raiseFloor(v, sql`false`)",
       },
     ],
   },

@@ -79,17 +79,6 @@ export const HOME_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "settling-undoes-change",
-    what: "Reconciling a restored home undoes changes of operators since the restore.",
-    edits: [
-      {
-        file: "src/store/home/sites.ts",
-        find: "revision: Math.max(before.revision, known.revision) + 1,",
-        replace: "revision: before.revision + 1,",
-      },
-    ],
-  },
-  {
     name: "settling-overwrites-change",
     what: "Reconciling a restored home gives a site the directory's name and status, even if the home's are newer.",
     edits: [

@@ -14,17 +14,6 @@ export const OPERATOR_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "site-copied-first",
-    what: "The directory accepts a late copy that is older than its own.",
-    edits: [
-      {
-        file: "src/store/directory/sites.ts",
-        find: "and(eq(sites.id, id), lt(sites.revision, copy.revision), hasNotEnded)",
-        replace: "eq(sites.id, id)",
-      },
-    ],
-  },
-  {
     name: "site-opened-before-home",
     what: "The directory opens a site before its home has it.",
     edits: [
@@ -73,17 +62,6 @@ export const OPERATOR_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "reseal-undoes-rotation",
-    what: "Re-sealing brings back the secret from before a rotation.",
-    edits: [
-      {
-        file: "src/store/home/seals.ts",
-        find: ".where(and(eq(table.siteId, part(0)), eq(name, part(1)), unchanged))",
-        replace: ".where(and(eq(table.siteId, part(0)), eq(name, part(1))))",
-      },
-    ],
-  },
-  {
     name: "unanswered-try-is-forgotten",
     what: "A change that meets another operator's newer change begins anew, although a try of it got no answer and may have been made before.",
     edits: [
@@ -113,17 +91,6 @@ export const OPERATOR_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "deleted-token-leaves-no-row",
-    what: "Deleting a token deletes its row at once, instead of marking it for a day.",
-    edits: [
-      {
-        file: "src/store/directory/admin-tokens.ts",
-        find: "store.update(adminTokens).set({ deletedAt: author.now }).where(isLive(id)),",
-        replace: "store.delete(adminTokens).where(isLive(id)),",
-      },
-    ],
-  },
-  {
     name: "renaming-turns-events-off-again",
     what: "A change of a site does not look whether its events were turned on since it was read, and writes back what it read.",
     edits: [
@@ -131,17 +98,6 @@ export const OPERATOR_DEFECTS: Defect[] = [
         file: "src/store/home/sites.ts",
         find: "eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed);",
         replace: "eq(homeSites.revision, before.revision), allowed);",
-      },
-    ],
-  },
-  {
-    name: "redelivery-is-logged-twice",
-    what: "A second try of sending one event again looks for its own audit row only in the newest row of the site.",
-    edits: [
-      {
-        file: "src/store/home/redeliveries.ts",
-        find: "ORDER BY id DESC LIMIT 100) WHERE request_id = ${requestId} AND action",
-        replace: "ORDER BY id DESC LIMIT 1) WHERE request_id = ${requestId} AND action",
       },
     ],
   },
@@ -181,33 +137,6 @@ export const OPERATOR_DEFECTS: Defect[] = [
         find: "const route = { appid, siteId, reservation: runtime.uuid(), name };",
         replace: `await insertApp(runtime, db, app, found.revision, authorOf(ctx), answerBy);
     const route = { appid, siteId, reservation: runtime.uuid(), name };`,
-      },
-    ],
-  },
-  {
-    name: "release-route-of-app",
-    what: "A release deletes the route of an app.",
-    edits: [
-      {
-        file: "src/services/apps.ts",
-        find: "await revokeApp(ctx, { appid });",
-        replace: "await releaseApp(ctx, { appid });",
-      },
-      {
-        file: "src/services/apps.ts",
-        find: 'if (fence === "issued") throw appIssued();',
-        replace: 'if (fence === "never") throw appIssued();',
-      },
-    ],
-  },
-  {
-    name: "rotate-revoked",
-    what: "An app that was revoked meanwhile is rotated.",
-    edits: [
-      {
-        file: "src/store/home/apps.ts",
-        find: ".where(and(isApp(before), hasSecretsOf(apps, before), isNull(apps.revokedAt)))",
-        replace: ".where(and(isApp(before), hasSecretsOf(apps, before)))",
       },
     ],
   },
