@@ -7,9 +7,11 @@ export interface Defect {
   /** What is wrong with the code, as a sentence. */
   what: string;
   edits: Edit[];
-  /** The least number of turns of each seed, for a defect that a run of the usual length does not show. */
-  steps?: number;
 }
 
-/** For defects that show only after several rare events at once. */
-export const LONGER = 24_000;
+/** A defect of one edit. */
+export const one = (name: string, what: string, file: string, find: string, replace: string): Defect => ({
+  name,
+  what,
+  edits: [{ file, find, replace }],
+});

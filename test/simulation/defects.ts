@@ -2,7 +2,6 @@ import { CALLER_DEFECTS } from "./callers/defects.ts";
 import type { Defect } from "./defect.ts";
 import { DELIVERY_DEFECTS } from "./deliveries/defects.ts";
 import { ERASURE_DEFECTS } from "./erasure/defects.ts";
-import { AGE_DEFECTS } from "./erasure/defects-of-age.ts";
 import { HOME_DEFECTS } from "./homes/defects.ts";
 import { OPERATOR_DEFECTS } from "./operators/defects.ts";
 import { SECRECY_DEFECTS } from "./secrecy/defects.ts";
@@ -16,7 +15,6 @@ export const DEFECTS: Defect[] = [
   ...HOME_DEFECTS,
   ...OPERATOR_DEFECTS,
   ...ERASURE_DEFECTS,
-  ...AGE_DEFECTS,
   ...SECRECY_DEFECTS,
   ...DELIVERY_DEFECTS,
   ...WEATHER_DEFECTS,

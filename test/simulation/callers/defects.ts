@@ -1,4 +1,4 @@
-import type { Defect } from "../defect.ts";
+import { type Defect, one } from "../defect.ts";
 
 const CLAIM = "src/store/home/claim.ts";
 const RUN = "src/signed/run-request.ts";
@@ -6,13 +6,6 @@ const RESOLVE = "src/credentials/resolve-credentials.ts";
 const VERIFY = "src/signed/verify-caller.ts";
 const ROTATED = "src/store/home/rotated-secrets.ts";
 const CLIENT = "src/client/client.ts";
-
-/** A defect of one edit. */
-const one = (name: string, what: string, file: string, find: string, replace: string): Defect => ({
-  name,
-  what,
-  edits: [{ file, find, replace }],
-});
 
 const SIGNED: Defect[] = [
   one(

@@ -88,7 +88,7 @@ function cleanRuns(code: Code): Clean {
  */
 async function find(
   thread: SeedThread,
-  { what, edits, steps: least = 0 }: Defect,
+  { what, edits }: Defect,
   asked: Asked,
   { bundle }: Parts,
   clean: Clean,
@@ -99,7 +99,7 @@ async function find(
   } catch (error) {
     return `NOT PLANTED: ${(error as Error).message}`;
   }
-  const steps = Math.max(asked.steps, least);
+  const { steps } = asked;
   const before = { seeds: 0, steps: 0 };
   try {
     for (const seed of asked.seeds()) {

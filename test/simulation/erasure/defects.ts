@@ -1,22 +1,21 @@
-import type { Defect } from "../defect.ts";
+import { type Defect, one } from "../defect.ts";
 
 const ERASE_CUSTOMER = "src/services/erase-customer.ts";
 const ERASE_STEP = "src/store/home/erase-step.ts";
 const ERASE_AGAIN = "src/services/erase-again.ts";
+const OLD_SESSIONS = "src/store/home/old-sessions.ts";
+const SITE_DELETIONS = "src/store/home/site-deletions.ts";
+const DELETE_SITE = "src/services/delete-site.ts";
 
 /** Defects of erasing customers. */
-export const ERASURE_DEFECTS: Defect[] = [
-  {
-    name: "erase-without-receipt-in-kv",
-    what: "The receipt of an erasure is not written into KV.",
-    edits: [
-      {
-        file: "src/store/kv-erasures.ts",
-        find: "await kv?.put(keyOf(receipt), JSON.stringify(receipt.chatIds)",
-        replace: "await kv?.put(keyOf(receipt), JSON.stringify([])",
-      },
-    ],
-  },
+const ERASING: Defect[] = [
+  one(
+    "erase-without-receipt-in-kv",
+    "The receipt of an erasure is not written into KV.",
+    "src/store/kv-erasures.ts",
+    "await kv?.put(keyOf(receipt), JSON.stringify(receipt.chatIds)",
+    "await kv?.put(keyOf(receipt), JSON.stringify([])",
+  ),
   {
     name: "erase-before-the-receipt",
     what: "An erasure deletes before the directory has its receipt.",
@@ -43,39 +42,27 @@ export const ERASURE_DEFECTS: Defect[] = [
       },
     ],
   },
-  {
-    name: "erased-delivery-keeps-its-lease",
-    what: "Erasing sets the deliveries of a person's events to skipped, but leaves the lease with an attempt that is in flight.",
-    edits: [
-      {
-        file: ERASE_STEP,
-        find: "THEN 'skipped' ELSE status END, next_attempt_at = NULL, claim = NULL",
-        replace: "THEN 'skipped' ELSE status END, next_attempt_at = NULL",
-      },
-    ],
-  },
-  {
-    name: "erase-takes-newer-sessions",
-    what: "An erasure takes sessions that were opened after it began.",
-    edits: [
-      {
-        file: ERASE_STEP,
-        find: "const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };",
-        replace: "const chosen = { siteId, externalId, after: 0, until: until + 99, limit: SESSIONS_PER_STEP };",
-      },
-    ],
-  },
-  {
-    name: "erasure-ends-below-its-new-end",
-    what: "A step of an erasure does not look whether the erasure's highest id is still the one that it was read with.",
-    edits: [
-      {
-        file: ERASE_STEP,
-        find: "AND ${erasures.until} = ${v.until} AND ${erasures.listedTo} >= ${erasures.until}`,",
-        replace: "AND ${erasures.listedTo} >= ${erasures.until}`,",
-      },
-    ],
-  },
+  one(
+    "erased-delivery-keeps-its-lease",
+    "Erasing sets the deliveries of a person's events to skipped, but leaves the lease with an attempt that is in flight.",
+    ERASE_STEP,
+    "THEN 'skipped' ELSE status END, next_attempt_at = NULL, claim = NULL",
+    "THEN 'skipped' ELSE status END, next_attempt_at = NULL",
+  ),
+  one(
+    "erase-takes-newer-sessions",
+    "An erasure takes sessions that were opened after it began.",
+    ERASE_STEP,
+    "const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };",
+    "const chosen = { siteId, externalId, after: 0, until: until + 99, limit: SESSIONS_PER_STEP };",
+  ),
+  one(
+    "erasure-ends-below-its-new-end",
+    "A step of an erasure does not look whether the erasure's highest id is still the one that it was read with.",
+    ERASE_STEP,
+    "AND ${erasures.until} = ${v.until} AND ${erasures.listedTo} >= ${erasures.until}`,",
+    "AND ${erasures.listedTo} >= ${erasures.until}`,",
+  ),
   {
     name: "erase-keeps-the-id",
     what: "The row of an erasure names the customer after its end.",
@@ -92,26 +79,81 @@ export const ERASURE_DEFECTS: Defect[] = [
       },
     ],
   },
-  {
-    name: "settling-erases-nobody",
-    what: "Settling a restored home does not erase again.",
-    edits: [
-      {
-        file: ERASE_AGAIN,
-        find: "if (first !== undefined && !done.has(nameOf(first))) due.push",
-        replace: "if (first !== undefined && done.has(nameOf(first))) due.push",
-      },
-    ],
-  },
-  {
-    name: "first-part-says-where-the-erasure-ended",
-    what: "Erasing again after a restore takes the highest id from the first part of the receipt, not from the part with the highest one.",
-    edits: [
-      {
-        file: ERASE_AGAIN,
-        find: "const until = Math.max(...parts.flatMap((part) => (part.hash === hash ? (part.until ?? []) : [])));",
-        replace: "const until = believed[0]?.until ?? 0;",
-      },
-    ],
-  },
+  one(
+    "settling-erases-nobody",
+    "Settling a restored home does not erase again.",
+    ERASE_AGAIN,
+    "if (first !== undefined && !done.has(nameOf(first))) due.push",
+    "if (first !== undefined && done.has(nameOf(first))) due.push",
+  ),
+  one(
+    "first-part-says-where-the-erasure-ended",
+    "Erasing again after a restore takes the highest id from the first part of the receipt, not from the part with the highest one.",
+    ERASE_AGAIN,
+    "const until = Math.max(...parts.flatMap((part) => (part.hash === hash ? (part.until ?? []) : [])));",
+    "const until = believed[0]?.until ?? 0;",
+  ),
 ];
+
+/** Defects of keeping sessions for so long, and of the ends of sites. */
+const AGEING: Defect[] = [
+  one(
+    "longer-retention-comes-too-late",
+    "A batch of the cron job asks only whether the site has a retention, not whether it is the one that was read.",
+    OLD_SESSIONS,
+    "AND (${homeSites.retentionDays} = ${v.retentionDays}",
+    "AND (${homeSites.retentionDays} IS NOT NULL",
+  ),
+  one(
+    "retention-gives-seqs-again",
+    "The floor of seqs does not rise when a site's newest event goes.",
+    OLD_SESSIONS,
+    "AND ${homeSites.eventSeqFloor} < (SELECT",
+    "AND ${homeSites.eventSeqFloor} > (SELECT",
+  ),
+  one(
+    "retention-forgets-who-is-next",
+    "No site is found whose oldest session is too old.",
+    "src/store/prune-sessions.ts",
+    "${keptUntil} <= ${run.now}",
+    "${keptUntil} <= ${run.now} - 9e9",
+  ),
+  one(
+    "end-of-an-open-site",
+    "A site ends that is open.",
+    SITE_DELETIONS,
+    'eq(homeSites.name, name), eq(homeSites.status, "closed"));',
+    "eq(homeSites.name, name));",
+  ),
+  one(
+    "cron-ends-a-site-that-nobody-kept",
+    "The cron goes on with a site's deletion that its home has begun, although the directory does not know of it.",
+    "src/store/prune-deleted-sites.ts",
+    'if (site?.home !== deletion.home || site.status !== "deleting") return false;',
+    "if (site?.home !== deletion.home) return false;",
+  ),
+  one(
+    "end-without-receipt-in-kv",
+    "KV does not learn that a site ends.",
+    DELETE_SITE,
+    "await fromKv(ctx)(() => writeSiteDeletion(config.credentials, home, { ...deletion, hash }));",
+    "void [hash, fromKv, writeSiteDeletion];",
+  ),
+  one(
+    "end-before-the-directory-knows",
+    "Apps and webhooks go before the directory knows that the site ends.",
+    DELETE_SITE,
+    "  await keepDeletion(runtime, config.directory, deletion, now, answerBy);\n  await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);\n",
+    "  await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);\n  await keepDeletion(runtime, config.directory, deletion, now, answerBy);\n",
+  ),
+  one(
+    "settling-ends-no-site",
+    "A restored home keeps the sites that have ended.",
+    "src/services/delete-again.ts",
+    "await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);\n      again++;",
+    "void [stopSite, authorOf];",
+  ),
+];
+
+/** Defects of erasing, ageing, and the ends of sites. */
+export const ERASURE_DEFECTS: Defect[] = [...ERASING, ...AGEING];

@@ -1,29 +1,21 @@
-import type { Defect } from "../defect.ts";
+import { type Defect, one } from "../defect.ts";
 
 /** Defects of homes: closed, restored, and reconciled. */
 export const HOME_DEFECTS: Defect[] = [
-  {
-    name: "lift-by-floor-only",
-    what: "Reconciling a restored home skips ids above the floor, and ignores sessions with higher ids.",
-    edits: [
-      {
-        file: "src/store/reconciliations.ts",
-        find: "const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;",
-        replace: "const highest = sql`${homeSites.chatIdFloor}`;",
-      },
-    ],
-  },
-  {
-    name: "restored-home-without-sites",
-    what: "A restored home does not get its lost sites back.",
-    edits: [
-      {
-        file: "src/services/homes.ts",
-        find: "if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);",
-        replace: "if (home === '') await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);",
-      },
-    ],
-  },
+  one(
+    "lift-by-floor-only",
+    "Reconciling a restored home skips ids above the floor, and ignores sessions with higher ids.",
+    "src/store/reconciliations.ts",
+    "const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;",
+    "const highest = sql`${homeSites.chatIdFloor}`;",
+  ),
+  one(
+    "restored-home-without-sites",
+    "A restored home does not get its lost sites back.",
+    "src/services/homes.ts",
+    "if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);",
+    "if (home === '') await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);",
+  ),
   {
     name: "restored-home-first-id",
     what: "A restored home forgets a first_chat_id that was set after the point.",
@@ -40,17 +32,13 @@ export const HOME_DEFECTS: Defect[] = [
       },
     ],
   },
-  {
-    name: "restored-directory-without-routes",
-    what: "A restored directory does not get the routes of the other homes back.",
-    edits: [
-      {
-        file: "src/store/copy-sites.ts",
-        find: `.innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),`,
-        replace: `.innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, ''))),`,
-      },
-    ],
-  },
+  one(
+    "restored-directory-without-routes",
+    "A restored directory does not get the routes of the other homes back.",
+    "src/store/copy-sites.ts",
+    `.innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),`,
+    `.innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, ''))),`,
+  ),
   {
     name: "lift-not-in-directory",
     what: "The new floors of a further home are kept neither in the directory nor in KV, so a second restore gives ids twice.",
@@ -67,17 +55,13 @@ export const HOME_DEFECTS: Defect[] = [
       },
     ],
   },
-  {
-    name: "settling-lifts-again",
-    what: "The same reconciliation sent again skips ids again.",
-    edits: [
-      {
-        file: "src/store/reconciliations.ts",
-        find: "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,\n      })\n      .where(CHANGED),",
-        replace: "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,\n      }),",
-      },
-    ],
-  },
+  one(
+    "settling-lifts-again",
+    "The same reconciliation sent again skips ids again.",
+    "src/store/reconciliations.ts",
+    "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,\n      })\n      .where(CHANGED),",
+    "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,\n      }),",
+  ),
   {
     name: "settling-overwrites-change",
     what: "Reconciling a restored home gives a site the directory's name and status, even if the home's are newer.",
@@ -94,71 +78,46 @@ export const HOME_DEFECTS: Defect[] = [
       },
     ],
   },
-  {
-    name: "reopen-too-early",
-    what: "reopen_after allows opening a restored home before old requests are stale.",
-    edits: [
-      {
-        file: "src/services/homes.ts",
-        find: "const reopenAfter = at + NONCE_SECONDS;",
-        replace: "const reopenAfter = at + 300;",
-      },
-    ],
-  },
-  {
-    name: "directory-open-under-restore",
-    what: "Sites and apps are made while the directory may be under restore.",
-    edits: [
-      {
-        file: "src/services/service-context.ts",
-        find: "if (config.closedHomes.has(MAIN_HOME)) throw",
-        replace: "if (config.closedHomes.has('')) throw",
-      },
-    ],
-  },
-  {
-    name: "floor-falls-with-the-newest-session",
-    what: "When the newest session of a site goes, the site's floor becomes that session's id, also when the floor is higher already.",
-    edits: [
-      {
-        file: "src/store/home/chosen-sessions.ts",
-        find: " AND ${homeSites.chatIdFloor} < ${v.lastChatId} AND ${condition}",
-        replace: " AND ${condition}",
-      },
-    ],
-  },
-  {
-    name: "change-before-settling-opens-the-site",
-    what: "A change of a site in a restored home starts from the home's own row even when the directory's copy is newer, but gets a revision above both.",
-    edits: [
-      {
-        file: "src/store/home/sites.ts",
-        find: "  const isOlder = before.revision < known.revision;\n  const { name, status, retentionDays } = isOlder ? known : before;",
-        replace: "  const { name, status, retentionDays } = before;",
-      },
-    ],
-  },
-  {
-    name: "home-noted-as-copied-too-early",
-    what: "Settling main notes that a home is copied after its sites came, before its routes and ended sites have come.",
-    edits: [
-      {
-        file: "src/services/homes.ts",
-        find: "    await copyRoutesToDirectory(directory, name, other);\n    await keepDeletionsOf(ctx, name, other);\n    await noteCopied(directory, reconciliationId, name, now);",
-        replace:
-          "    await noteCopied(directory, reconciliationId, name, now);\n    await copyRoutesToDirectory(directory, name, other);\n    await keepDeletionsOf(ctx, name, other);",
-      },
-    ],
-  },
-  {
-    name: "kv-is-believed-to-know-every-site",
-    what: "Settling main skips the 100 site ids of reserve only when KV knows no site id at all.",
-    edits: [
-      {
-        file: "src/store/reconciliations.ts",
-        find: "siteIdFloor: sql`max(${highestSite}, ${newestSite}) + ${SKIPPED_SITES}`",
-        replace: "siteIdFloor: sql`max(${highestSite}, ${newestSite} + ${highestSite > 0 ? 0 : SKIPPED_SITES})`",
-      },
-    ],
-  },
+  one(
+    "reopen-too-early",
+    "reopen_after allows opening a restored home before old requests are stale.",
+    "src/services/homes.ts",
+    "const reopenAfter = at + NONCE_SECONDS;",
+    "const reopenAfter = at + 300;",
+  ),
+  one(
+    "directory-open-under-restore",
+    "Sites and apps are made while the directory may be under restore.",
+    "src/services/service-context.ts",
+    "if (config.closedHomes.has(MAIN_HOME)) throw",
+    "if (config.closedHomes.has('')) throw",
+  ),
+  one(
+    "floor-falls-with-the-newest-session",
+    "When the newest session of a site goes, the site's floor becomes that session's id, also when the floor is higher already.",
+    "src/store/home/chosen-sessions.ts",
+    " AND ${homeSites.chatIdFloor} < ${v.lastChatId} AND ${condition}",
+    " AND ${condition}",
+  ),
+  one(
+    "change-before-settling-opens-the-site",
+    "A change of a site in a restored home starts from the home's own row even when the directory's copy is newer, but gets a revision above both.",
+    "src/store/home/sites.ts",
+    "  const isOlder = before.revision < known.revision;\n  const { name, status, retentionDays } = isOlder ? known : before;",
+    "  const { name, status, retentionDays } = before;",
+  ),
+  one(
+    "home-noted-as-copied-too-early",
+    "Settling main notes that a home is copied after its sites came, before its routes and ended sites have come.",
+    "src/services/homes.ts",
+    "    await copyRoutesToDirectory(directory, name, other);\n    await keepDeletionsOf(ctx, name, other);\n    await noteCopied(directory, reconciliationId, name, now);",
+    "    await noteCopied(directory, reconciliationId, name, now);\n    await copyRoutesToDirectory(directory, name, other);\n    await keepDeletionsOf(ctx, name, other);",
+  ),
+  one(
+    "kv-is-believed-to-know-every-site",
+    "Settling main skips the 100 site ids of reserve only when KV knows no site id at all.",
+    "src/store/reconciliations.ts",
+    "siteIdFloor: sql`max(${highestSite}, ${newestSite}) + ${SKIPPED_SITES}`",
+    "siteIdFloor: sql`max(${highestSite}, ${newestSite} + ${highestSite > 0 ? 0 : SKIPPED_SITES})`",
+  ),
 ];

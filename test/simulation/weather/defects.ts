@@ -1,4 +1,4 @@
-import type { Defect } from "../defect.ts";
+import { type Defect, one } from "../defect.ts";
 
 const RUN_BATCH = "src/store/run-batch.ts";
 
@@ -23,9 +23,11 @@ export const WEATHER_DEFECTS: Defect[] = [
       },
     ],
   },
-  {
-    name: "disconnected-surely-not-done",
-    what: "A call whose connection was closed counts as refused by D1, although it may be done, and is answered as an internal error.",
-    edits: [{ file: RUN_BATCH, find: "SQLITE_(ERROR|", replace: "client disconnected|SQLITE_(ERROR|" }],
-  },
+  one(
+    "disconnected-surely-not-done",
+    "A call whose connection was closed counts as refused by D1, although it may be done, and is answered as an internal error.",
+    RUN_BATCH,
+    "SQLITE_(ERROR|",
+    "client disconnected|SQLITE_(ERROR|",
+  ),
 ];
