@@ -1,6 +1,11 @@
 import { OPERATIONS } from "../../../src/operations/index.ts";
-import { NEVER } from "./exceptions.ts";
 import { worldNames } from "./names.ts";
+
+/** Names that may be missing in any number of seeds, with the reason. The nightly gate leaves them out. */
+export const NEVER: Record<string, string> = {
+  "queue: message dropped":
+    "its consumer has to die as often in a row as a message is given; the stand-in's own tests show it",
+};
 
 /** The combined result of many seeds, as `--report` writes it. */
 export interface Report {

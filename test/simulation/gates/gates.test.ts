@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { hasRun } from "./covered.ts";
-import { NEVER } from "./exceptions.ts";
-import { missingIn, notAsked, notSeen, operationNames } from "./gate.ts";
+import { missingIn, NEVER, notAsked, notSeen, operationNames } from "./gate.ts";
 import { countedIn, PUT_TOGETHER, readWorld, worldNames } from "./names.ts";
 import { readRules, rulesOf } from "./rules.ts";
 import { sourceOf } from "./source.ts";
