@@ -10,7 +10,6 @@ interface Listed {
   name: string;
   revision: number;
   firstChatId: number;
-  createdAt: number;
   /** Null for ever. */
   retentionDays: number | null;
 }
@@ -183,7 +182,6 @@ const listedOf = (row: Row): Listed => ({
   name: String(row.name),
   revision: Number(row.revision),
   firstChatId: Number(row.first_chat_id),
-  createdAt: Number(row.created_at),
   retentionDays: row.retention_days == null ? null : Number(row.retention_days),
 });
 

@@ -2,15 +2,6 @@ import type { Row } from "../platform/database.ts";
 import type { Settings } from "../world/cloud/settings.ts";
 import { openSeal } from "./seals.ts";
 
-/** The secrets in a row of `apps` or `webhooks`; undefined when one of its seals does not open for this owner. */
-export function secretsOf(settings: Settings, row: Row): { current: string; previous: string | undefined } | undefined {
-  const current = secretIn(settings, row, "current");
-  if (current === undefined) return undefined;
-  if (row.previous_secret == null) return { current, previous: undefined };
-  const previous = secretIn(settings, row, "previous");
-  return previous === undefined ? undefined : { current, previous };
-}
-
 /** The secret in one slot of a row; undefined when its seal does not open for this owner. */
 export function secretIn(settings: Settings, row: Row, slot: "current" | "previous"): string | undefined {
   const [version, seal] = slot === "current" ? [row.version, row.secret] : [row.previous_version, row.previous_secret];

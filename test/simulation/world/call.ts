@@ -32,8 +32,6 @@ export interface Trip {
   at: number;
   /** True until it is answered or fails. */
   isOpen: boolean;
-  /** When it was answered with an error that a retry does not mend. */
-  refusedAt?: number;
 }
 
 /** One invocation of the Worker: an HTTP request, a run of a cron trigger, or a batch of the queue. */

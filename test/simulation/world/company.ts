@@ -28,22 +28,9 @@ export interface KnownSite {
   /** Chat ids from answers to callers. */
   chatIds: number[];
   webhooks: KnownWebhook[];
-  /** The last event that was pulled. */
-  pulled: number;
   /** Sessions that an operation must refuse, by the name of the refusal. */
   refusedSessions: Map<string, number[]>;
 }
-
-const NO_SITE: KnownSite = {
-  siteId: 1_000_000,
-  home: "main",
-  apps: [],
-  agentIds: [1],
-  chatIds: [],
-  webhooks: [],
-  pulled: 0,
-  refusedSessions: new Map(),
-};
 
 /** Stands for a new secret whose answer was lost. */
 export const LOST_SECRET = "nobody knows it";
@@ -69,11 +56,6 @@ export class Company {
 
   get apps(): KnownApp[] {
     return this.sites.flatMap(({ apps }) => apps);
-  }
-
-  /** A site to name: when a restore has taken all, one that never was. */
-  anySite(chance: Chance): KnownSite {
-    return this.sites.length > 0 ? chance.one(this.sites) : { ...NO_SITE };
   }
 
   /** An app to name: when none is left, one that never was. */

@@ -12,11 +12,15 @@ export function shownSession(
   messages: Row[],
   columns: readonly string[],
 ): object {
-  const { auto_title, metadata } = row;
+  const { id: chat_id, kind, status, responsible_agent_id, created_at, auto_title, metadata } = row;
   const { name, ip } = customer;
   const joined = participants.toSorted((a, b) => Number(a.agent_id) - Number(b.agent_id));
   return {
-    ...summaryOf(row),
+    chat_id,
+    kind,
+    status,
+    responsible_agent_id,
+    created_at,
     ...Object.fromEntries(columns.map((column) => [column, row[column]])),
     auto_title,
     metadata: metadata == null ? {} : (JSON.parse(String(metadata)) as object),
@@ -25,11 +29,3 @@ export function shownSession(
     messages: messages.map(({ sender, sender_uid, content }) => ({ sender, sender_uid, content })),
   };
 }
-
-export const summaryOf = ({ id, kind, status, responsible_agent_id, created_at }: Row) => ({
-  chat_id: id,
-  kind,
-  status,
-  responsible_agent_id,
-  created_at,
-});

@@ -132,7 +132,6 @@ export class Operator {
       agentIds: [],
       chatIds: [],
       webhooks: [],
-      pulled: 0,
       refusedSessions: new Map(),
     };
     this.world.company.sites.push(site);

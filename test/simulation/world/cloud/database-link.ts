@@ -18,7 +18,6 @@ export const TRANSIENT_FAULT = "transient";
 const TRANSIENT = "D1_ERROR: Network connection lost.";
 const DISCONNECTED = "D1_ERROR: Can't read from request stream because client disconnected.";
 const STALL_RESET = "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.";
-const WORTH_A_RETRY = [TRANSIENT, DISCONNECTED, STALL_RESET];
 /**
  * Errors of D1 and SQLite when they have done nothing, or when that is unknown. Only the first one is worth a retry.
  */
@@ -111,11 +110,7 @@ export function databaseLink(air: Air, home: Home, weather: Weather): Carry {
           settle();
         });
       };
-      const fail = (message: string) =>
-        deliver(() => {
-          if (!WORTH_A_RETRY.includes(message)) trip.refusedAt = scheduler.now;
-          reject(new Error(message));
-        });
+      const fail = (message: string) => deliver(() => reject(new Error(message)));
       const disconnect = () => {
         fault("disconnected", { detail: ` ${disconnects} its work`, isTransient: true });
         fail(DISCONNECTED);
