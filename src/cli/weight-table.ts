@@ -55,7 +55,8 @@ export function settle(
         `${folder} rose from ${from} to ${to}. Make it less, or say why: npm run weight -- --write --why "${folder}=The …."`,
       );
     }
-    return { folder, ...now, least, why: isMore ? `${old.why} ${rose ? reason : ""}`.trim() : "" };
+    const isNew = rose && !` ${old.why} `.includes(` ${reason} `);
+    return { folder, ...now, least, why: isMore ? `${old.why} ${isNew ? reason : ""}`.trim() : "" };
   });
   return { rows, faults };
 }

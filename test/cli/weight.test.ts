@@ -128,6 +128,11 @@ describe("the table of weight", () => {
     expect(started).toContain("| src/a | 1,000 | 100 | 0 | 0 | +1,000, +100: It is new. |\n");
   });
 
+  it("says a reason once, however often it is given", () => {
+    const again = after(started, counted(1100, 110), because("It is new.")).page;
+    expect(again).toContain("| src/a | 1,100 | 110 | 0 | 0 | +1,100, +110: It is new. |\n");
+  });
+
   it("takes a number that fell, and is settled then", () => {
     expect(after(started, counted(900, 90), NONE).faults).toEqual([]);
     expect(fell).toContain("| src/a | 900 | 90 | 0 | 0 | +900, +90: It is new. |\n");
