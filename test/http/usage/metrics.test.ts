@@ -110,6 +110,17 @@ describe("the metrics", () => {
     }
   });
 
+  it("have an age of 0 in a home where nothing is pending", async () => {
+    const world = await World.create({}, "apac");
+    await newWebhook(world);
+    await world.chatId();
+    const db = databaseOf("apac");
+    await db.prepare("UPDATE deliveries SET status = 'failed', next_attempt_at = NULL WHERE status = 'pending'").run();
+    await pruneAt(COUNTED);
+    const oldest = 'agent_session_home_oldest_pending_delivery_age_seconds{home="apac"}';
+    expect((await scrape(world))[oldest]).toBe(0);
+  });
+
   it("count a result once that is recorded twice", async () => {
     const world = await World.create();
     const webhook = await newWebhook(world);
