@@ -78,6 +78,20 @@ const SIGNED: Defect[] = [
     "waitUntil(rememberNonce",
     "((_: unknown) => {})(rememberNonce",
   ),
+  one(
+    "expired-nonce-keeps-its-try",
+    "A call that takes the place of an expired nonce keeps the number of its try, and writes nothing.",
+    CLAIM,
+    "takeExcluded(nonces.owner, nonces.attempt, nonces.expiresAt,",
+    "takeExcluded(nonces.owner, nonces.expiresAt,",
+  ),
+  one(
+    "second-try-hides-who-was-on-the-session",
+    "After a lost answer, agents who were on the session before count as joined.",
+    "src/operations/add-agents.ts",
+    "WHEN ${participants.addedAt} = ${v.now} AND",
+    "WHEN ${participants.agentId} IS NOT NULL AND",
+  ),
 ];
 
 const ATTACKS: Defect[] = [

@@ -93,6 +93,43 @@ const ERASING: Defect[] = [
     "const until = Math.max(...parts.flatMap((part) => (part.hash === hash ? (part.until ?? []) : [])));",
     "const until = believed[0]?.until ?? 0;",
   ),
+  one(
+    "erase-keeps-event-data",
+    "The data of the site's newest event stays.",
+    ERASE_STEP,
+    "UPDATE ${events} SET data = NULL WHERE ${withData(v)}",
+    "UPDATE ${events} SET data = NULL WHERE seq < ${v.newestSeq} AND ${withData(v)}",
+  ),
+  one(
+    "erase-misses-an-event-in-between",
+    "The event of a call that came between the search for events and the step keeps its data.",
+    "src/store/home/chosen-sessions.ts",
+    "UNION SELECT seq FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} > ${v.newestSeq}",
+    "UNION SELECT seq FROM ${events} WHERE ${events.siteId} = 0 AND ${events.seq} > ${v.newestSeq}",
+  ),
+  {
+    name: "erase-counts-twice",
+    what: "A second try of a step counts and tells again.",
+    edits: [
+      {
+        file: ERASE_STEP,
+        find: "AND ${erasures.step} = ${v.step} AND ${erasures.doneAt} IS NULL",
+        replace: "AND ${erasures.step} >= ${v.step} AND ${erasures.doneAt} IS NULL",
+      },
+      {
+        file: ERASE_STEP,
+        find: "${erasures.step} = ${v.step} + 1 AND ${erasures.madeBy} = ${v.madeBy})`",
+        replace: "${erasures.madeBy} = ${v.madeBy})`",
+      },
+    ],
+  },
+  one(
+    "erase-gives-ids-again",
+    "The floor does not rise when a site's newest session goes.",
+    ERASE_STEP,
+    "raiseFloor(v, isMine(v))",
+    "raiseFloor(v, sql`false`)",
+  ),
 ];
 
 /** Defects of keeping sessions for so long, and of the ends of sites. */
@@ -152,6 +189,13 @@ const AGEING: Defect[] = [
     "src/services/delete-again.ts",
     "await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);\n      again++;",
     "void [stopSite, authorOf];",
+  ),
+  one(
+    "retention-keeps-customers",
+    "Who has no session left stays as long as the site has any session.",
+    OLD_SESSIONS,
+    "AND ${sessions.customerExternalId} = ${customers.externalId})`",
+    ")`",
   ),
 ];
 

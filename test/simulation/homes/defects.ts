@@ -120,4 +120,11 @@ export const HOME_DEFECTS: Defect[] = [
     "siteIdFloor: sql`max(${highestSite}, ${newestSite}) + ${SKIPPED_SITES}`",
     "siteIdFloor: sql`max(${highestSite}, ${newestSite} + ${highestSite > 0 ? 0 : SKIPPED_SITES})`",
   ),
+  one(
+    "settling-undoes-change",
+    "Reconciling a restored home undoes changes of operators since the restore.",
+    "src/store/home/sites.ts",
+    "revision: Math.max(before.revision, known.revision) + 1,",
+    "revision: before.revision + 1,",
+  ),
 ];

@@ -121,4 +121,41 @@ export const OPERATOR_DEFECTS: Defect[] = [
       },
     ],
   },
+  one(
+    "redelivery-is-logged-twice",
+    "A second try of sending one event again looks for its own audit row only in the newest row of the site.",
+    "src/store/home/redeliveries.ts",
+    "ORDER BY id DESC LIMIT 100) WHERE request_id = ${requestId} AND action",
+    "ORDER BY id DESC LIMIT 1) WHERE request_id = ${requestId} AND action",
+  ),
+  one(
+    "site-copied-first",
+    "The directory accepts a late copy that is older than its own.",
+    "src/store/directory/sites.ts",
+    "and(eq(sites.id, id), lt(sites.revision, copy.revision), hasNotEnded)",
+    "eq(sites.id, id)",
+  ),
+  {
+    name: "release-route-of-app",
+    what: "A release deletes the route of an app.",
+    edits: [
+      {
+        file: "src/services/apps.ts",
+        find: "await revokeApp(ctx, { appid });",
+        replace: "await releaseApp(ctx, { appid });",
+      },
+      {
+        file: "src/services/apps.ts",
+        find: 'if (fence === "issued") throw appIssued();',
+        replace: 'if (fence === "never") throw appIssued();',
+      },
+    ],
+  },
+  one(
+    "deleted-token-leaves-no-row",
+    "Deleting a token deletes its row at once, instead of marking it for a day.",
+    "src/store/directory/admin-tokens.ts",
+    "store.update(adminTokens).set({ deletedAt: author.now }).where(isLive(id)),",
+    "store.delete(adminTokens).where(isLive(id)),",
+  ),
 ];
