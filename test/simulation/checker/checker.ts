@@ -168,6 +168,18 @@ export class Checker {
     if (found !== undefined) this.violate("who was erased is not found anywhere", found, []);
   }
 
+  /** At the end: what must stand in no row stands in none, in the tables of which single changes are not watched too. */
+  searchForSaid(homes: Iterable<Home>): void {
+    for (const { database } of homes) {
+      for (const table of database.tables()) {
+        this.secrecy.checkRows(
+          undefined,
+          database.rows(table).map((after) => ({ table, before: null, after })),
+        );
+      }
+    }
+  }
+
   /** An isolate writes to its log. @param line the record as text */
   logs(call: Call | undefined, line: string, record: object): void {
     this.secrecy.checkLog(call, line, record);

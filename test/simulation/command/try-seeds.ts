@@ -81,7 +81,7 @@ export async function trySeeds(asked: Asked, parts: Parts, report: Write | undef
  * @throws Stopped
  */
 async function explain(thread: SeedThread, code: Code, { seed, violation }: Failure, steps: number) {
-  console.log(`\nInstead, in seed ${seed}: ${shortened(violation.what, LONGEST_REASON)}\n`);
+  console.log(`\nWhat happened in seed ${seed}: ${shortened(violation.what, LONGEST_REASON)}\n`);
   try {
     const last = new LastLines(violation.about);
     const again = await thread.run(code, { seed, steps, trace: (line) => last.add(line) });

@@ -1,6 +1,7 @@
 import type { AgentSessionClient, AgentSessionError } from "../../../src/client/client.ts";
 import type { createWorker } from "../../../src/worker.ts";
 import type { Code } from "../bundle.ts";
+import { complete } from "../not-simulated.ts";
 import type { Chance } from "./chance.ts";
 import { currentTask, runAs, type Scheduler } from "./scheduler.ts";
 import { subtle } from "./subtle.ts";
@@ -100,7 +101,7 @@ function dateOf(clock: Clock): typeof Date {
 }
 
 const cryptoOf = (chance: Chance) => ({
-  subtle,
+  subtle: complete("WebCrypto", subtle),
   randomUUID: () => chance.uuid(),
   getRandomValues<T extends Uint8Array>(bytes: T): T {
     bytes.set(chance.bytes(bytes.length));

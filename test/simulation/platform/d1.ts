@@ -1,4 +1,4 @@
-import { notSimulated, refuseIf, refuseOthers } from "../not-simulated.ts";
+import { complete, notSimulated, refuseIf, refuseOthers } from "../not-simulated.ts";
 import type { Bound, Cell, Database, Given } from "./database.ts";
 
 /**
@@ -37,7 +37,7 @@ export class SimulatedD1 {
   }
 
   prepare(sql: string): SimulatedStatement {
-    return new SimulatedStatement((statements, call) => this.#send(statements, call), sql);
+    return statementOf((statements, call) => this.#send(statements, call), sql);
   }
 
   async batch(statements: SimulatedStatement[]): Promise<D1Result[]> {
@@ -64,6 +64,9 @@ interface D1Result {
   results: Record<string, unknown>[];
 }
 
+const statementOf = (...given: ConstructorParameters<typeof SimulatedStatement>): SimulatedStatement =>
+  complete("a statement", new SimulatedStatement(...given));
+
 class SimulatedStatement {
   readonly #send: Send;
   readonly sql: string;
@@ -76,7 +79,7 @@ class SimulatedStatement {
   }
 
   bind(...values: unknown[]): SimulatedStatement {
-    return new SimulatedStatement(this.#send, this.sql, values.map(bindable));
+    return statementOf(this.#send, this.sql, values.map(bindable));
   }
 
   async all(): Promise<D1Result> {

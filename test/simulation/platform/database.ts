@@ -75,7 +75,8 @@ export class Database {
 
   /**
    * From now on {@link onCommit} also gets the changes of these tables, which must not contain blobs. Triggers record
-   * them. That affects neither changes() nor RETURNING, and last_insert_rowid() only after a broken foreign key.
+   * them. That affects neither changes() nor RETURNING. After a broken foreign key, last_insert_rowid() is not D1's until
+   * the next insert; src/ reads it in the batch of its insert.
    */
   watch(tables: readonly string[]): void {
     if (this.#watched.length === 0 && tables.length > 0) {

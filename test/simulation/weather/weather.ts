@@ -3,7 +3,7 @@ import type { Chance } from "../machine/chance.ts";
 import { drawStalls } from "./stalls.ts";
 
 /** Shares of D1's calls that each kind of fault meets; 0 for a kind that this seed does without. */
-export interface DatabaseWeather {
+interface DatabaseWeather {
   /** The call never reaches the database. */
   lostBefore: number;
   /** The call is executed, and its answer is lost. */
@@ -178,8 +178,8 @@ export function drawWeather(chance: Chance): Weather {
   };
   // A settling makes so many calls that it would hardly ever come to its end while one in ten fails.
   const { database, kv, ...others } = weather;
-  const isCalm = { lostBefore: 0, lostAfter: 0, saysSo: 1, refused: 0, slow: database.slow };
-  const ofRestores = { ...others, database: isCalm, kv: { ...kv, failed: 0, silent: 0 }, restores: true };
+  const goodDatabase = { lostBefore: 0, lostAfter: 0, saysSo: 1, refused: 0, slow: database.slow };
+  const ofRestores = { ...others, database: goodDatabase, kv: { ...kv, failed: 0, silent: 0 }, restores: true };
   if (!weather.weeks && chance.happens(RESTORES))
     return { ...ofRestores, homes: HOMES.slice(0, chance.integer(2, 3)), stalls: 0, disconnected: 0, outages: 0 };
   if (!weather.weeks) return weather;

@@ -85,21 +85,24 @@ export class Caller {
   }
 
   /** Opens a session for this customer, which may fail. */
-  open(sbs: string): Promise<void> {
+  open(sbs: string): Promise<boolean> {
     const session = this.#newSession();
     return this.#mayFail(() => this.#create({ ...session, customer: { ...session.customer, id: sbs } }));
   }
 
-  /** Adds all agents of the site to a session, which may fail. */
-  join(chatId: number): Promise<void> {
+  /** Adds all agents of the site to a session. @returns whether they joined */
+  join(chatId: number): Promise<boolean> {
     return this.#mayFail(() => this.#client.now().addAgents({ chatId, agentIds: this.#app.site.agentIds }));
   }
 
-  async #mayFail(work: () => Promise<unknown>): Promise<void> {
+  /** @returns whether it did not fail */
+  async #mayFail(work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();
+      return true;
     } catch (error) {
       if (!this.#client.gaveUp(error) && (error as Error).message !== "the caller gave up") throw error;
+      return false;
     }
   }
 

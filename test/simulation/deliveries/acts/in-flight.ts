@@ -123,8 +123,8 @@ async function beWell({ operator, webhook }: InFlight): Promise<void> {
 }
 
 /**
- * Makes the next attempt of what waits longest the eighth one, as after a day of failures, and a webhook that fails now
- * one that has failed for more than five days. @returns whether something waits
+ * The delivery that waits longest gets seven attempts, as after a day of failures. If its webhook fails now, it has
+ * failed for more than five days. @returns whether something waits
  */
 function beLast({ cloud, checker }: World, { id, site }: KnownWebhook): boolean {
   const { siteId, home } = site;

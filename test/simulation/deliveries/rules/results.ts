@@ -132,7 +132,7 @@ export function wrongLeftover({ before, after }: Change, webhook: Row | undefine
 }
 
 /** The row of a delivery whose webhook was disabled: its last error stays. */
-export const leftover = (before: Row): Row => ({
+const leftover = (before: Row): Row => ({
   ...before,
   status: "failed",
   next_attempt_at: null,

@@ -8,7 +8,11 @@ import { crossErasures, eraseHalf, joinAtErasure, someCustomer } from "./half-er
 export const CUSTOMER_ACTS = { erase: 2, eraseInPart: 1, twoAtOnce: 1, eraseLate: 1, eraseHalf: 4, cross: 7, join: 4 };
 
 /** Those that bring an erasure to a moment at which others act. */
-const AT_A_MOMENT = { eraseHalf, cross: crossErasures, join: joinAtErasure };
+const AT_A_MOMENT: Partial<Record<keyof typeof CUSTOMER_ACTS, typeof eraseHalf>> = {
+  eraseHalf,
+  cross: crossErasures,
+  join: joinAtErasure,
+};
 
 /** How often an owner sends an erasure again, when it is answered with something left. */
 const MOST_CALLS = 40;
@@ -32,8 +36,9 @@ export async function keepCustomers(world: World): Promise<void> {
 async function erase(operator: Operator, site: KnownSite, act: keyof typeof CUSTOMER_ACTS): Promise<void> {
   const { world, chance } = operator;
   world.count(`customer: ${act}`);
-  if (act === "eraseHalf" || act === "cross" || act === "join") {
-    const sbs = await AT_A_MOMENT[act](operator, site);
+  const atMoment = AT_A_MOMENT[act];
+  if (atMoment !== undefined) {
+    const sbs = await atMoment(operator, site);
     // The half waits for a restore, for the cron job, or for the customer. Without KV an operator needs the receipts.
     if (world.weather.kvBound && chance.happens(0.4)) return;
     return eraseWhole(operator, site, sbs);

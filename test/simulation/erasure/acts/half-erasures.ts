@@ -23,7 +23,7 @@ export async function someCustomer(operator: Operator, { siteId }: KnownSite): P
 }
 
 /** A new customer of a site, with few sessions. */
-export async function newCustomer(operator: Operator, site: KnownSite): Promise<string> {
+async function newCustomer(operator: Operator, site: KnownSite): Promise<string> {
   const { world, chance } = operator;
   const sbs = `customer_${Math.ceil(world.scheduler.now)}`;
   for (let left = chance.integer(1, 2); left > 0; left--) await comeBack(operator, site, sbs);
@@ -100,8 +100,9 @@ export async function joinAtErasure(operator: Operator, site: KnownSite): Promis
   const session = sessionsOf(world.checker.model.home(site.home), { siteId: site.siteId, sbs }).at(-1);
   const app = site.apps.find(({ revoked, secrets }) => !revoked && secrets.length > 0);
   if (kept !== undefined && session !== undefined && app !== undefined) {
-    await within(world, new Caller(world, `join-${chance.integer(1, 1e9)}`, app).join(Number(session.row.id)));
-    world.count("moment: agents join a session at its erasure");
+    const join = new Caller(world, `join-${chance.integer(1, 1e9)}`, app).join(Number(session.row.id));
+    const counted = join.then((isDone) => isDone && world.count("moment: agents join a session at its erasure"));
+    await within(world, counted);
   }
   kept?.letGo();
   await kept?.sent;

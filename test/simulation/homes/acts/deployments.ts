@@ -17,8 +17,8 @@ const LONG_WEEKEND_MS = 5.2 * 24 * 3_600_000;
 /** How often an operator calls the re-sealing before he gives up for now. */
 const RESEALS = 20;
 
-/** The acts of a team that deploys, by their weights, and a night in which nobody acts. */
 const DRILLS = { "restore drill": 3, "restore drill of main": 1 };
+/** The acts of a team that deploys, by their weights, and a night in which nobody acts. */
 export const ACTS = { "settings changed": 5, "home closed": 2, "master key changed": 4, ...DRILLS, night: 1 };
 
 type Act = keyof typeof ACTS;
