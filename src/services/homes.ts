@@ -5,7 +5,7 @@ import { NONCE_SECONDS } from "../signed/kv-nonces.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../store/copy-sites.ts";
 import { countSitesByHome } from "../store/directory/sites.ts";
 import { probeHome } from "../store/home/probe.ts";
-import { readFloors, writeReconciledFloors } from "../store/kv-floors.ts";
+import { readFloors, writeReconciledFloors, writeSiteId } from "../store/kv-floors.ts";
 import {
   keepInDirectory,
   notCopied,
@@ -147,10 +147,11 @@ export async function reconcileHome(
   const remembered = await readFloors(credentials, home, askKv);
   // `skipIds` skips once for each reconciliation. A site that only a retry copies gets `skip` here.
   if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);
-  const { skipped, sites, at } = await skipIds(db, reconciliation, remembered, authorOf(ctx));
+  const { skipped, sites, at, siteIdFloor } = await skipIds(db, reconciliation, remembered, authorOf(ctx));
   const floors = await selectFloors(db);
   if (home !== MAIN_HOME) await keepInDirectory(directory, reconciliation, floors, authorOf(ctx));
   await askKv(() => writeReconciledFloors(credentials, home, reconciliationId, floors));
+  if (home === MAIN_HOME) await askKv(() => writeSiteId(credentials, siteIdFloor));
   const copyHome = async (other: D1Database, name: string) => {
     await copySitesToDirectory(directory, name, other);
     await copyRoutesToDirectory(directory, name, other);

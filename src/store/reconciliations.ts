@@ -27,14 +27,15 @@ const newestSite = sql`coalesce((SELECT max(${sites.id}) FROM ${sites}), 0)`;
  * reconciliation skips once: with the same id again, it only raises floors to the remembered ones.
  *
  * @param remembered floors that the restore did not undo
- * @returns whether this call skipped ids; the number of the home's sites; when the reconciliation first skipped, in Unix seconds
+ * @returns whether this call skipped ids; the number of the home's sites; when the reconciliation first skipped, in Unix seconds; the
+ *   highest site id that counts as given, if the home is the directory
  */
 export async function skipIds(
   db: D1Database,
   { id, home, skip }: Reconciliation,
   { floors, highestSite }: RememberedFloors,
   author: Author,
-): Promise<{ skipped: boolean; sites: number; at: number }> {
+): Promise<{ skipped: boolean; sites: number; at: number; siteIdFloor: number }> {
   const store = drizzle(db);
   const isThis = and(eq(reconciliations.id, id), eq(reconciliations.home, home));
   const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
@@ -59,11 +60,14 @@ export async function skipIds(
         eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,
       })
       .where(CHANGED),
-    // Only the directory gives site ids. In another home nobody reads this floor.
+    // Only the directory gives site ids. In another home nobody reads this floor. At a second call KV knows the floor of the first.
     store
       .update(reconciliations)
-      .set({ siteIdFloor: sql`max(${highestSite}, ${newestSite}) + ${SKIPPED_SITES}` })
-      .where(isThis),
+      .set({
+        siteIdFloor: sql`max(coalesce(site_id_floor, ${highestSite + SKIPPED_SITES}), ${newestSite} + ${SKIPPED_SITES})`,
+      })
+      .where(isThis)
+      .returning({ siteIdFloor: reconciliations.siteIdFloor }),
   ] as const;
   const isSkipping = batch.length - 4;
   const [found, ...results] = await store.batch([
@@ -71,9 +75,14 @@ export async function skipIds(
     ...batch,
     store.select({ sites: sql<number>`count(*)` }).from(homeSites),
   ]);
-  const counted = results.at(-1) as { sites: number }[];
+  const [raised, counted] = results.slice(-2) as [{ siteIdFloor: number }[], { sites: number }[]];
   const inserted = results[isSkipping] as D1Result;
-  return { skipped: inserted.meta.changes === 1, sites: counted[0]?.sites ?? 0, at: found[0]?.at ?? author.now };
+  return {
+    skipped: inserted.meta.changes === 1,
+    sites: counted[0]?.sites ?? 0,
+    at: found[0]?.at ?? author.now,
+    siteIdFloor: raised[0]?.siteIdFloor ?? 0,
+  };
 }
 
 /** These floors as tables for FROM, one row for each; several tables when one would be too large. */

@@ -117,8 +117,8 @@ export const HOME_DEFECTS: Defect[] = [
     "kv-is-believed-to-know-every-site",
     "Settling main skips the 100 site ids of reserve only when KV knows no site id at all.",
     "src/store/reconciliations.ts",
-    "siteIdFloor: sql`max(${highestSite}, ${newestSite}) + ${SKIPPED_SITES}`",
-    "siteIdFloor: sql`max(${highestSite}, ${newestSite} + ${highestSite > 0 ? 0 : SKIPPED_SITES})`",
+    "max(coalesce(site_id_floor, ${highestSite + SKIPPED_SITES}), ${newestSite} + ${SKIPPED_SITES})",
+    "max(${highestSite}, ${newestSite} + ${highestSite > 0 ? 0 : SKIPPED_SITES})",
   ),
   one(
     "settling-undoes-change",
