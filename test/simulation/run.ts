@@ -5,7 +5,7 @@ import { onNotSimulated } from "./not-simulated.ts";
 import { Operator } from "./operators/acts/operator.ts";
 import { OperatorDay } from "./operators/acts/operator-day.ts";
 import { calm, endMs } from "./world/end.ts";
-import { startEvents } from "./world/start-events.ts";
+import { startEvents, watchRecords } from "./world/start-events.ts";
 import { World } from "./world/world.ts";
 
 export interface RunOptions {
@@ -73,6 +73,7 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
 
 /** Makes the company's sites without faults, then starts all actors. */
 async function begin(world: World): Promise<void> {
+  watchRecords(world);
   const operator = new Operator(world);
   for (const home of world.cloud.homes.keys()) await operator.found(home);
   await operator.found(world.chance.one([...world.cloud.homes.keys()]));

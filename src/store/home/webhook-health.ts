@@ -66,8 +66,8 @@ const ended = alias(deliveries, "ended");
 /**
  * Disables a webhook for a reason. For `failing` there must be something to judge: a delivery that has used up its attempts, or one
  * that is due for a day and held by nobody. A webhook that hangs under load uses up no attempts for weeks. A lease that ended keeps
- * its time, so it counts as due since then. A second try of the same batch, which its own row in the audit log shows, disables nothing:
- * an operator may have enabled the webhook since.
+ * its time, so it counts as due since then. A second try of the same batch, which a row of the same second in the audit log shows,
+ * disables nothing: an operator may have enabled the webhook since.
  */
 const disable: Statement<Disabling> = statement(
   (

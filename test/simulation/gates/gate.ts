@@ -5,6 +5,10 @@ import { worldNames } from "./names.ts";
 export const NEVER: Record<string, string> = {
   "queue: message dropped":
     "its consumer has to die as often in a row as a message is given; the stand-in's own tests show it",
+  "nothing fails after the answer":
+    "all work after an answer catches its errors; the rule waits for work that does not",
+  "an appid stays taken for 31 days after its site has ended":
+    "no run lasts for so long; the rule waits for an appid that is freed too early",
 };
 
 /** The combined result of many seeds, as `--report` writes it. */

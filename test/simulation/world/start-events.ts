@@ -29,7 +29,6 @@ import type { World } from "./world.ts";
  */
 export function startEvents(world: World): void {
   const chance = world.chance.fork();
-  watchRecords(world);
   world.start(() => killIsolates(world));
   world.start(() => takeHomesDown(world));
   startCrons(world);
@@ -62,7 +61,7 @@ export function startEvents(world: World): void {
 }
 
 /** Gives the checker the states of homes and KV, and each record of an app that KV receives. */
-function watchRecords(world: World): void {
+export function watchRecords(world: World): void {
   const { checker, cloud, weather } = world;
   const { credentials, nonces, events, journal } = cloud;
   const { kv, kvBound } = weather;

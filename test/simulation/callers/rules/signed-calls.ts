@@ -138,7 +138,7 @@ export class SignedCalls {
       const silent = verdict.ignored.map((each) => Number.parseInt(each, 10)).find((id) => wasOn(id) && !names(id));
       if (wrong !== undefined)
         this.#violate("x-ignored-agents names no agent that joined", `${call.name} says ${wrong}`, aboutOf(watched));
-      else if (silent !== undefined && answer.status === 200)
+      else if (answer.status === 200 && silent !== undefined)
         this.#violate(
           "x-ignored-agents names who was on the session",
           `${call.name} leaves out ${silent}`,

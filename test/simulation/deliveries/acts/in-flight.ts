@@ -137,7 +137,8 @@ function beLast({ cloud, checker }: World, { id, site }: KnownWebhook): boolean 
     WHERE site_id = ? AND webhook_id = ? AND seq = ? AND status = 'pending' AND claim IS NULL`;
   const now = Math.floor(cloud.now() / 1000) - 10;
   const fails = `UPDATE webhooks SET failing_since = ?, failing_told_at = NULL
-    WHERE site_id = ? AND id = ? AND failing_since IS NOT NULL`;
+    WHERE site_id = ? AND id = ? AND failing_since IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries
+      WHERE deliveries.site_id = webhooks.site_id AND deliveries.webhook_id = webhooks.id AND claim IS NOT NULL)`;
   cloud.home(home).database.transaction([
     { sql, values: [now, siteId, id, Number(waiting.seq)] },
     { sql: fails, values: [now - FAILING_SECONDS, siteId, id] },

@@ -45,7 +45,7 @@ function wrongFailing(outbox: OutboxModel, call: Call, { own, begun }: Turn): Br
     webhooks[0]?.failing_since !== null && outbox.webhooks.get(webhookOf(key))?.failing_since !== null;
   const theirs = held.filter((each) => failed(each) && !isPing(each));
   const most = Math.max(1, Math.floor(placesOf(call) / 3));
-  if (theirs.length <= most || !theirs.some((each) => own.indexOf(each) >= own.length - begun)) return undefined;
+  if (!theirs.some((each) => own.indexOf(each) >= own.length - begun) || theirs.length <= most) return undefined;
   return ["failing webhooks share two of a run's six places", `${theirs.length} of ${placesOf(call)} are theirs`];
 }
 

@@ -148,7 +148,7 @@ export class Operators {
     if (intent.kind === "rotate" && status === 409 && !disturbed && rotated != null) {
       const app = this.#model.listedApp(intent.id);
       // Without the answer, nobody would ever know the secret that is in force.
-      if (app !== undefined && app.version === rotated.version && !app.revoked)
+      if (app !== undefined && !app.revoked && app.version === rotated.version)
         breaks("a secret is never lost, and ends only as an operator says");
     }
     if (status === 202 && intent.kind === "deleteSite") this.#ends(intent.siteId);
