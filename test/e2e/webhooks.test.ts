@@ -98,7 +98,7 @@ const RECEIVERS: Record<
     answer: (response) => {
       response.writeHead(200).flushHeaders();
       let left = 10;
-      const timer = setInterval(() => (left-- > 0 ? response.write("x".repeat(300)) : response.end()), 50);
+      const timer = setInterval(() => (left-- > 0 ? response.write("x".repeat(300)) : response.end()), 5);
       response.on("close", () => clearInterval(timer));
     },
     noted: { status: "delivered", last_status: 200, last_error: null },
