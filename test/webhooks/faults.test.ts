@@ -1,12 +1,19 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { DeliveringWorker, deliveriesOf, fillDeliveries, readWebhook, setWebhook } from "../support/deliveries.ts";
+import {
+  DeliveringWorker,
+  deliveriesOf,
+  fillDeliveries,
+  readWebhook,
+  setDeliveries,
+  setWebhook,
+} from "../support/deliveries.ts";
 import { eventually } from "../support/eventually.ts";
 import { FAULTS, type Fault, Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { newWebhook } from "../support/new-webhook.ts";
 import { replacing } from "../support/replacing.ts";
 import { eventStore } from "../support/webhook-store.ts";
-import { World } from "../support/world.ts";
+import { NOW, World } from "../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -66,6 +73,19 @@ describe("a webhook that an operator enables between two tries of the batch that
       expect(await logged.bind(world.siteId).first("n")).toBe(1);
     },
   );
+
+  it("is disabled by the next 410, also within the same second", async () => {
+    const webhook = await newWebhook(await World.create());
+    const worker = new DeliveringWorker();
+    worker.receiver = () => new Response(null, { status: 410 });
+    await fillDeliveries(webhook, 1);
+    for (let i = 0; i < 2; i++) {
+      await setWebhook(webhook, "status = 'enabled', disabled_reason = NULL, disabled_at = NULL");
+      await setDeliveries(webhook, `status = 'pending', next_attempt_at = ${NOW}`);
+      await worker.deliver(webhook);
+      expect(await readWebhook(webhook)).toMatchObject({ status: "disabled", disabled_reason: "gone" });
+    }
+  });
 });
 
 describe("when the database stops answering", () => {

@@ -58,6 +58,7 @@ type Disabling = Key &
     failingBefore: number;
     dueBefore: number;
     usedUp: string;
+    eventId: string;
   };
 
 const late = alias(deliveries, "late");
@@ -66,8 +67,8 @@ const ended = alias(deliveries, "ended");
 /**
  * Disables a webhook for a reason. For `failing` there must be something to judge: a delivery that has used up its attempts, or one
  * that is due for a day and held by nobody. A webhook that hangs under load uses up no attempts for weeks. A lease that ended keeps
- * its time, so it counts as due since then. A second try of the same batch, which a row of the same second in the audit log shows,
- * disables nothing: an operator may have enabled the webhook since.
+ * its time, so it counts as due since then. A second try of the same batch, which the event's id in the audit log shows, disables
+ * nothing: an operator may have enabled the webhook since.
  */
 const disable: Statement<Disabling> = statement(
   (
@@ -76,7 +77,8 @@ const disable: Statement<Disabling> = statement(
       ${itsFailure(v)}
     WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled'
       AND NOT EXISTS (SELECT 1 FROM ${auditLog} WHERE ${auditLog.siteId} = ${v.siteId} AND ${auditLog.action} = 'webhook.disabled'
-        AND ${auditLog.subject} = ${v.webhookId} AND ${auditLog.actor} = 'worker' AND ${auditLog.at} = ${v.now})
+        AND ${auditLog.subject} = ${v.webhookId} AND ${auditLog.actor} = 'worker' AND ${auditLog.at} = ${v.now}
+        AND ${auditLog.details} ->> 'event_id' = ${v.eventId})
       AND (${v.reason} = 'gone' OR (${webhooks.failingSince} <= ${v.failingBefore} AND (
       EXISTS (SELECT 1 FROM json_each(${v.usedUp}) AS each CROSS JOIN ${deliveries} AS ${ended}
         ON ${ended.siteId} = ${v.siteId} AND ${ended.webhookId} = ${v.webhookId} AND ${ended.seq} = each.value
@@ -124,11 +126,12 @@ export function judge(
   if (!gone && !failsLong) return [noted];
   const reason = gone ? "gone" : "failing";
   const limits = { failingBefore, dueBefore: now - DAY_SECONDS, usedUp: JSON.stringify(usedUp) };
-  const details = JSON.stringify({ origin: URL.parse(url)?.origin, reason, from: "enabled", to: "disabled" });
+  const changed = { reason, from: "enabled", to: "disabled", event_id: eventId };
+  const details = JSON.stringify({ origin: URL.parse(url)?.origin, ...changed });
   const ending = endPending(db, { siteId, id: webhookId }).toSQL();
   return [
     noted,
-    disable(db, { ...key, ...failure, ...limits, reason }),
+    disable(db, { ...key, ...failure, ...limits, reason, eventId }),
     auditDisabling(db, { siteId, webhookId, now, details }),
     ...tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }),
     db.prepare(ending.sql).bind(...ending.params),

@@ -8,8 +8,6 @@ export class OutboxModel {
   readonly webhooks = new Map<string, Row>();
   /** By site, webhook and seq. */
   readonly deliveries = new Map<string, Row>();
-  /** The second in which the Worker has disabled each webhook last. */
-  readonly disabledAt = new Map<string, unknown>();
   readonly #newest = new Map<number, number>();
 
   apply({ table, before, after }: Change): void {
@@ -17,8 +15,6 @@ export class OutboxModel {
     const rows = table === "events" ? this.events : table === "webhooks" ? this.webhooks : this.deliveries;
     if (after === null) rows.delete(keyOf(table, row));
     else rows.set(keyOf(table, row), after);
-    if (table === "webhooks" && (row.disabled_reason === "gone" || row.disabled_reason === "failing"))
-      this.disabledAt.set(keyOf(table, row), row.disabled_at);
     if (table !== "events") return;
     const siteId = Number(row.site_id);
     if (after !== null) this.#newest.set(siteId, Math.max(this.newestSeq(siteId), Number(row.seq)));

@@ -131,9 +131,7 @@ export function missedHealth(
 ): Broken {
   const telling = written.filter(tellsOf(now));
   if (telling.length === 0) return undefined;
-  // Within one second the Worker disables a webhook once: an operator may have enabled it before a second try.
-  const wasDisabled = outbox.disabledAt.get(`${now.site_id}/${now.id}`) === now.last_failed_at;
-  if (telling.some((each) => statusOf(each) === 410) && now.status === "enabled" && !wasDisabled) {
+  if (telling.some((each) => statusOf(each) === 410) && now.status === "enabled") {
     return ["a 410 disables the webhook", `${now.id} is enabled`];
   }
   if (telling.some(({ post }) => post !== undefined && isSuccess(post))) {
