@@ -7,7 +7,7 @@ import { runSimulate } from "../support/run-simulate.ts";
 import { notAsked, notSeen, operationNames, type Report } from "./gates/gate.ts";
 import { worldNames } from "./gates/names.ts";
 
-/** Takes about 45 s on two cores. */
+/** Takes about a minute on two cores. */
 const FIXED = ["--seeds", "32"];
 
 const TIME_LIMIT_MS = 240_000;
