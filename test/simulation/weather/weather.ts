@@ -2,107 +2,6 @@ import { MOODS, type Mood } from "../deliveries/acts/moods.ts";
 import type { Chance } from "../machine/chance.ts";
 import { drawStalls } from "./stalls.ts";
 
-/** Shares of D1's calls that each kind of fault meets; 0 for a kind that this seed does without. */
-interface DatabaseWeather {
-  /** The call never reaches the database. */
-  lostBefore: number;
-  /** The call is executed, and its answer is lost. */
-  lostAfter: number;
-  /** Share of lost calls and answers that fail with an error at once; for the others nothing ever comes. */
-  saysSo: number;
-  /** The database answers with an error and does nothing. */
-  refused: number;
-  /** The call takes up to 15 s: longer than a try, or even longer than the whole request may take. */
-  slow: number;
-}
-
-export interface KvWeather {
-  failed: number;
-  silent: number;
-  slow: number;
-  /** A put is answered with success and not stored. */
-  putLost: number;
-}
-
-/** Shares of sends and of messages that each kind of fault meets. */
-export interface QueueWeather {
-  /** The send fails, and nothing is sent. */
-  lostBefore: number;
-  /** The send fails although the message is stored. */
-  lostAfter: number;
-  slow: number;
-  /** The message comes up to 90 s late. */
-  late: number;
-  /** The message comes twice. */
-  doubled: number;
-  /** The most batches in flight at the same time. */
-  concurrency: number;
-}
-
-/** The same for the queue of refused calls, which may lose messages. */
-export interface JournalWeather extends Omit<QueueWeather, "concurrency"> {
-  /** The queue takes the message, and it never comes. */
-  never: number;
-}
-
-/** The behaviour of receivers. */
-interface ReceiverWeather {
-  /** The moods that they may have when unwell, with their weights. */
-  moods: Partial<Record<Mood, number>>;
-  /** Share of mood changes for the better. */
-  well: number;
-  /** Mean milliseconds between two changes of a receiver's mood. */
-  change: number;
-  /** Share of receivers that never get well at the end. */
-  hopeless: number;
-  /** Share of receivers that never work in the whole run. */
-  dead: number;
-}
-
-/**
- * The kinds and rates of faults in a run, drawn from its seed. Each seed leaves some kinds out, because one fault can
- * hide the effects of another.
- */
-export interface Weather {
-  homes: string[];
-  edges: string[];
-  /** The most isolates at one edge. */
-  isolates: number;
-  /** The largest error of an isolate's clock, in milliseconds. */
-  isolateSkew: number;
-  /** The largest error of a caller's clock, in seconds. */
-  callerSkew: number;
-  database: DatabaseWeather;
-  kv: KvWeather;
-  /** Share of calls that are cut off at one of their awaits; the isolate lives on. */
-  cutOff: number;
-  /** Share of requests that the network loses on the way to the Worker or back. */
-  network: number;
-  /** Share of requests that the network delivers twice. */
-  doubled: number;
-  /** Mean milliseconds between two deaths of an isolate; 0 for none. */
-  isolateLife: number;
-  /** Mean milliseconds between two outages of a home; 0 for none. */
-  outages: number;
-  /** Whether the limits are bound. They are low enough for floods to exceed them. */
-  limits: boolean;
-  kvBound: boolean;
-  /** Share of sites whose company wants events; 0 in some seeds. */
-  events: number;
-  queue: QueueWeather;
-  journal: JournalWeather;
-  journalBound: boolean;
-  receivers: ReceiverWeather;
-  /** Whether the run lasts for weeks, in which everybody works for seconds and rests for hours. */
-  weeks: boolean;
-  /** Whether homes are restored again and again, and most others have the day off. */
-  restores: boolean;
-  /** Share of D1's calls that fail because their connection was closed; some of them are executed. */
-  disconnected: number;
-  /** Mean milliseconds between two stalls of a home; 0 for none. */
-  stalls: number;
-}
-
 /** A run has the first home or more of them, in this order. */
 const HOMES = ["main", "apac", "eu"];
 
@@ -117,63 +16,96 @@ const DEAD_FOR_WEEKS = 0.4;
 const sometimes = (chance: Chance, most: number, share = 0.5): number =>
   chance.happens(share) ? chance.number() * most : 0;
 
-export function drawWeather(chance: Chance): Weather {
+/** Shares of sends and of messages that each kind of fault of a queue meets. */
+const drawQueue = (chance: Chance, share: number) => ({
+  /** The send fails, and nothing is sent. */
+  lostBefore: sometimes(chance, 0.3, share),
+  /** The send fails although the message is stored. */
+  lostAfter: sometimes(chance, 0.2, share),
+  slow: sometimes(chance, 0.1, share),
+  /** The message comes up to 90 s late. */
+  late: sometimes(chance, 0.3, share),
+  /** The message comes twice. */
+  doubled: sometimes(chance, 0.3, share),
+});
+
+/**
+ * The kinds and rates of faults in a run, drawn from its seed. Each seed leaves some kinds out, because one fault can
+ * hide the effects of another.
+ */
+export type Weather = ReturnType<typeof drawWeather>;
+
+export function drawWeather(chance: Chance) {
   const calm = chance.happens(0.15);
   const share = calm ? 0 : 0.5;
   const weather = {
     homes: HOMES.slice(0, chance.integer(1, 3)),
     edges: ["ams", "nrt", "iad"].slice(0, chance.integer(1, 3)),
+    /** The most isolates at one edge. */
     isolates: chance.integer(1, 3),
+    /** The largest error of an isolate's clock, in milliseconds. */
     isolateSkew: chance.happens(0.5) ? chance.integer(1, 8_000) : 0,
+    /** The largest error of a caller's clock, in seconds. */
     callerSkew: chance.happens(0.6) ? chance.integer(1, 320) : 0,
+    /** Shares of D1's calls that each kind of fault meets. */
     database: {
+      /** The call never reaches the database. */
       lostBefore: sometimes(chance, 0.06, share),
+      /** The call is executed, and its answer is lost. */
       lostAfter: sometimes(chance, 0.12, share),
+      /** Share of lost calls and answers that fail with an error at once; for the others nothing ever comes. */
       saysSo: chance.number(),
+      /** The database answers with an error and does nothing. */
       refused: sometimes(chance, 0.03, share),
+      /** The call takes up to 15 s: longer than a try, or even longer than the whole request may take. */
       slow: sometimes(chance, 0.05, share),
     },
     kv: {
       failed: sometimes(chance, 0.2, share),
       silent: sometimes(chance, 0.1, share),
       slow: sometimes(chance, 0.3, share),
+      /** A put is answered with success and not stored. */
       putLost: sometimes(chance, 0.3, share),
     },
+    /** Share of calls that are cut off at one of their awaits; the isolate lives on. */
     cutOff: sometimes(chance, 0.15, share),
+    /** Share of requests that the network loses on the way to the Worker or back. */
     network: sometimes(chance, 0.05, share),
+    /** Share of requests that the network delivers twice. */
     doubled: sometimes(chance, 0.1, share),
+    /** Mean milliseconds between two deaths of an isolate; 0 for none. */
     isolateLife: chance.happens(0.7) ? chance.between(5_000, 120_000) : 0,
+    /** Mean milliseconds between two outages of a home; 0 for none. */
     outages: chance.happens(share) ? chance.between(30_000, 300_000) : 0,
+    /** Whether the limits are bound. They are low enough for floods to exceed them. */
     limits: chance.happens(0.7),
     kvBound: chance.happens(0.9),
+    /** Share of sites whose company wants events; 0 in some seeds. */
     events: chance.happens(0.75) ? chance.one([0.5, 1]) : 0,
-    queue: {
-      lostBefore: sometimes(chance, 0.3, share),
-      lostAfter: sometimes(chance, 0.2, share),
-      slow: sometimes(chance, 0.1, share),
-      late: sometimes(chance, 0.3, share),
-      doubled: sometimes(chance, 0.3, share),
-      concurrency: chance.integer(1, 4),
-    },
+    /** With the most batches in flight at the same time. */
+    queue: { ...drawQueue(chance, share), concurrency: chance.integer(1, 4) },
     receivers: {
-      moods: Object.fromEntries(chance.some(Object.entries(MOODS), 0.6)),
+      /** The moods that they may have when unwell, with their weights. */
+      moods: Object.fromEntries(chance.some(Object.entries(MOODS), 0.6)) as Partial<Record<Mood, number>>,
+      /** Share of mood changes for the better. */
       well: calm ? 1 : chance.between(0.2, 0.9),
+      /** Mean milliseconds between two changes of a receiver's mood. */
       change: chance.one([3_000, 20_000, 90_000]),
+      /** Share of receivers that never get well at the end. */
       hopeless: calm ? 0 : chance.one([0, 0, 0.3]),
+      /** Share of receivers that never work in the whole run. */
       dead: 0,
     },
+    /** Whether the run lasts for weeks, in which everybody works for seconds and rests for hours. */
     weeks: chance.happens(WEEKS),
+    /** Whether homes are restored again and again, and most others have the day off. */
     restores: false,
-    journal: {
-      lostBefore: sometimes(chance, 0.3, share),
-      lostAfter: sometimes(chance, 0.2, share),
-      slow: sometimes(chance, 0.1, share),
-      late: sometimes(chance, 0.3, share),
-      doubled: sometimes(chance, 0.3, share),
-      never: sometimes(chance, 0.1, share),
-    },
+    /** The queue of refused calls may also take a message that never comes. */
+    journal: { ...drawQueue(chance, share), never: sometimes(chance, 0.1, share) },
     journalBound: chance.happens(0.92),
+    /** Mean milliseconds between two stalls of a home; 0 for none. */
     stalls: drawStalls(chance, calm),
+    /** Share of D1's calls that fail because their connection was closed; some of them are executed. */
     disconnected: sometimes(chance, 0.06, share / 2),
   };
   // A settling makes so many calls that it would hardly ever come to its end while one in ten fails.

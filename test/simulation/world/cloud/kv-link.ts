@@ -1,15 +1,15 @@
 import type { Carry } from "../../platform/d1.ts";
-import type { KvWeather } from "../../weather/weather.ts";
+import type { Weather } from "../../weather/weather.ts";
 import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 
-/** Faults of a call of KV; only a put can be lost. */
+/** Faults of a call of KV, the gravest first; only a put can be lost. */
 export const KV_FAULTS = ["failed", "silent", "lost", "slow"] as const;
 
 /**
  * How an isolate's calls travel to a KV namespace and back. The Worker never depends on KV, so no fault here excuses a
  * failing answer.
  */
-export function kvLink(air: Air, name: string, weather: KvWeather): Carry {
+export function kvLink(air: Air, name: string, weather: Weather["kv"]): Carry {
   const { scheduler, chance, witness } = air;
   return (method, work) => {
     const call = callNow();
@@ -19,16 +19,9 @@ export function kvLink(air: Air, name: string, weather: KvWeather): Carry {
     const failed = strikes(air, weather.failed);
     const silent = strikes(air, weather.silent);
     const lost = method === "put" && strikes(air, weather.putLost);
-    const what: (typeof KV_FAULTS)[number] | "" = failed
-      ? "failed"
-      : silent
-        ? "silent"
-        : lost
-          ? "lost"
-          : slow > 100
-            ? "slow"
-            : "";
-    if (what !== "") witness.note(call, `KV ${name} ${method}: ${what}`, `KV ${name} ${method}: ${what}`);
+    const meets = { failed, silent, lost, slow: slow > 100 };
+    const what = KV_FAULTS.find((fault) => meets[fault]);
+    if (what !== undefined) witness.note(call, `KV ${name} ${method}: ${what}`, `KV ${name} ${method}: ${what}`);
     return new Promise((resolve, reject) => {
       scheduler.after(chance.between(0.1, 3) + slow, () => {
         if (silent || call?.isOver) return;

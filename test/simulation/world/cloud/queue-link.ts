@@ -1,15 +1,15 @@
 import type { Carry } from "../../platform/d1.ts";
-import type { QueueWeather } from "../../weather/weather.ts";
+import type { Weather } from "../../weather/weather.ts";
 import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 
-/** Faults of a call of the queue. */
+/** Faults of a call of the queue, the gravest first. */
 export const QUEUE_FAULTS = ["message lost", "answer lost", "slow"] as const;
 
 /**
  * How an isolate's messages travel to a queue. The sweep makes up for lost messages of events, and an answer never
  * waits for a message, so no fault here excuses a failing answer.
  */
-export function queueLink(air: Air, binding: string, weather: Omit<QueueWeather, "concurrency">): Carry {
+export function queueLink(air: Air, binding: string, weather: Weather["queue" | "journal"]): Carry {
   const { scheduler, chance, witness } = air;
   return (method, work) => {
     const call = callNow();
@@ -17,14 +17,9 @@ export function queueLink(air: Air, binding: string, weather: Omit<QueueWeather,
     const slow = strikes(air, weather.slow) ? chance.between(50, 5_000) : 0;
     const lostBefore = strikes(air, weather.lostBefore);
     const lostAfter = strikes(air, weather.lostAfter);
-    const what: (typeof QUEUE_FAULTS)[number] | "" = lostBefore
-      ? "message lost"
-      : lostAfter
-        ? "answer lost"
-        : slow > 0
-          ? "slow"
-          : "";
-    if (what !== "") witness.note(call, `${binding} ${method}: ${what}`, `queue: ${what}`);
+    const meets = { "message lost": lostBefore, "answer lost": lostAfter, slow: slow > 0 };
+    const what = QUEUE_FAULTS.find((fault) => meets[fault]);
+    if (what !== undefined) witness.note(call, `${binding} ${method}: ${what}`, `queue: ${what}`);
     return new Promise((resolve, reject) => {
       const settle = (how: () => void) => {
         scheduler.after(chance.between(0.2, 6), () => {

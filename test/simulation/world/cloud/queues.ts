@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { complete } from "../../not-simulated.ts";
 import { QueueTruth, type SimulatedBatch } from "../../platform/queue.ts";
-import type { JournalWeather, QueueWeather } from "../../weather/weather.ts";
+import type { Weather } from "../../weather/weather.ts";
 import { Call } from "../call.ts";
 import { type Air, strikes } from "./air.ts";
 import type { Cloud } from "./cloud.ts";
@@ -34,18 +34,18 @@ const EVENTS = queueOf("EVENTS");
 export const JOURNAL = queueOf("JOURNAL");
 
 /** The queue of events. The cloud's isolates consume its batches. */
-export const eventsQueue = (cloud: Cloud, air: Air, weather: QueueWeather): QueueTruth =>
+export const eventsQueue = (cloud: Cloud, air: Air, weather: Weather["queue"]): QueueTruth =>
   queue(cloud, air, EVENTS, { ...weather, never: 0 });
 
 /** The queue of refused calls. It may lose messages, and its consumer runs as often at once as wrangler.toml says. */
-export const journalQueue = (cloud: Cloud, air: Air, weather: JournalWeather): QueueTruth =>
+export const journalQueue = (cloud: Cloud, air: Air, weather: Weather["journal"]): QueueTruth =>
   queue(cloud, air, JOURNAL, { ...weather, concurrency: JOURNAL.concurrency });
 
 function queue(
   cloud: Cloud,
   air: Air,
   settings: typeof EVENTS,
-  weather: QueueWeather & Pick<JournalWeather, "never">,
+  weather: Weather["queue"] & Weather["journal"],
 ): QueueTruth {
   const { scheduler, chance, witness } = air;
   let batches = 0;
