@@ -51,12 +51,9 @@ const LOWERED = (
 export async function bundle(edits: readonly Edit[] = []): Promise<Code> {
   const planted = new Map<string, string>();
   for (const { file, find, replace } of [...LOWERED, ...edits]) {
-    const text = planted.get(file) ?? readFileSync(join(ROOT, file), "utf8");
-    if (text.split(find).length !== 2) throw new Error(`${file} must hold this exactly once: ${find}`);
-    planted.set(
-      file,
-      text.replace(find, () => replace),
-    );
+    const around = (planted.get(file) ?? readFileSync(join(ROOT, file), "utf8")).split(find);
+    if (around.length !== 2) throw new Error(`${file} must hold this exactly once: ${find}`);
+    planted.set(file, around.join(replace));
   }
   const [worker, client] = await Promise.all([
     bundleOf(`export { createWorker } from "./src/worker.ts";`, planted),

@@ -66,8 +66,6 @@ export class Model {
   mayKvLose = false;
   /** Reads which chat ids of a site the receipts of erasures name. */
   receipts: ((home: string, siteId: number) => Record<"kv" | "directory", Set<number>>) | undefined;
-  /** The id of every webhook so far. */
-  readonly webhookIds = new Set<string>();
   /**
    * The meaning of each remembered key, by its row. A restore may bring rows back whose meaning no call gives again.
    */

@@ -4,7 +4,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 interface Turn {
   /** Milliseconds of virtual time. */
   at: number;
-  order: number;
   run: () => void;
 }
 
@@ -28,11 +27,10 @@ export class Scheduler {
   steps = 0;
   readonly #turns: Turn[] = [];
   readonly #atRest: (() => void)[] = [];
-  #order = 0;
 
   /** Schedules a turn after `delay` milliseconds. @returns the function that cancels it */
   after(delay: number, run: () => void): () => void {
-    const turn: Turn = { at: rounded(this.now + Math.max(0, delay)), order: this.#order++, run };
+    const turn: Turn = { at: rounded(this.now + Math.max(0, delay)), run };
     this.#turns.splice(this.#placeOf(turn), 0, turn);
     return () => {
       const place = this.#turns.indexOf(turn);
@@ -69,14 +67,13 @@ export class Scheduler {
     return this.#turns.at(-1)?.at;
   }
 
-  /** The queue is sorted backwards: the next turn is the last element. */
-  #placeOf({ at, order }: Turn): number {
+  /** The queue is sorted backwards: the next turn is the last element. Of turns at one time, the newest comes first. */
+  #placeOf({ at }: Turn): number {
     let low = 0;
     let high = this.#turns.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      const other = this.#turns[middle] as Turn;
-      if (other.at > at || (other.at === at && other.order > order)) low = middle + 1;
+      if ((this.#turns[middle] as Turn).at > at) low = middle + 1;
       else high = middle;
     }
     return low;

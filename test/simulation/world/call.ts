@@ -51,8 +51,6 @@ export class Call implements Task {
   answer: Answer | undefined;
   /** The isolate's clock when it arrived, in Unix seconds. */
   clock = 0;
-  /** The same in milliseconds. */
-  clockMs = 0;
   /**
    * Faults of the platform that met the call, in the order of the trace. Without any, only the contract may refuse the
    * call.
@@ -64,8 +62,6 @@ export class Call implements Task {
   readonly counts: Trip[] = [];
   /** Whether a limit was asked and did not count. */
   limiterFailed = false;
-  /** Milliseconds that it waited for D1 in all. */
-  d1Ms = 0;
   /** What each of its questions to D1 waits for: a moment of an actor. */
   gate: ((call: Call, to: string) => Promise<void>) | undefined;
   /** D1's answer to the transaction that runs now is lost in silence. */

@@ -82,17 +82,14 @@ export class Moments {
    * @returns `caught` resolves when there is one; `letGo` lets go what is kept, and keeps nothing more
    */
   keep(fits: (trip: OnItsWay) => boolean, keepsAll = false): { caught: Promise<void>; letGo: () => void } {
-    let caught = () => {};
-    const isCaught = new Promise<void>((resolve) => {
-      caught = resolve;
-    });
-    const toll: Toll = { fits, keepsAll, kept: [], caught };
+    const { promise: caught, resolve } = Promise.withResolvers<void>();
+    const toll: Toll = { fits, keepsAll, kept: [], caught: resolve };
     this.#tolls.add(toll);
     const letGo = () => {
       this.#tolls.delete(toll);
       for (const go of toll.kept.splice(0)) go();
     };
-    return { caught: isCaught, letGo };
+    return { caught, letGo };
   }
 
   /** Goes on at once, unless somebody keeps it. @returns whether it goes on */

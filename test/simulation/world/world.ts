@@ -41,13 +41,9 @@ export class World {
     this.weather = drawWeather(this.chance.fork());
     this.checker = new Checker(this.scheduler, (what) => this.count(what));
     const settings = firstSettings(this.chance);
-    const { weather } = this;
-    this.cloud = new Cloud(image, this.scheduler, this.chance.fork(), {
-      weather,
-      settings,
-      witness: this.#witness(),
-      moments: this.moments,
-    });
+    const { scheduler, moments } = this;
+    const air = { scheduler, moments, chance: this.chance.fork(), witness: this.#witness() };
+    this.cloud = new Cloud(image, this.weather, settings, air);
     this.say(() => [undefined, `weather ${JSON.stringify(this.weather)}`]);
   }
 

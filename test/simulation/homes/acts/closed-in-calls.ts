@@ -38,8 +38,8 @@ export async function closeInCalls(world: World): Promise<void> {
 
 /** Deploys with more homes closed. */
 export const closeHomes = (cloud: Cloud, names: readonly string[]): void =>
-  cloud.deploy({ ...cloud.settings, closedHomes: [...cloud.settings.closedHomes, ...names] });
+  cloud.deploy({ closedHomes: [...cloud.settings.closedHomes, ...names] });
 
 /** Deploys with these homes open. */
 export const openHomes = (cloud: Cloud, names: readonly string[]): void =>
-  cloud.deploy({ ...cloud.settings, closedHomes: cloud.settings.closedHomes.filter((name) => !names.includes(name)) });
+  cloud.deploy({ closedHomes: cloud.settings.closedHomes.filter((name) => !names.includes(name)) });

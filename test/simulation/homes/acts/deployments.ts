@@ -69,7 +69,7 @@ export class Deployer {
     const homes = [...world.cloud.homes.values()];
     switch (act) {
       case "settings changed":
-        return this.#deploy(settingsLike(chance));
+        return world.cloud.deploy(settingsLike(chance));
       case "home closed":
         return this.#closeForAWhile(chance.one(homes));
       case "master key changed":
@@ -82,10 +82,6 @@ export class Deployer {
         // Rows expire while nobody calls.
         return rest(world, chance.one([NIGHT_MS, NIGHT_MS, LONG_WEEKEND_MS]));
     }
-  }
-
-  #deploy(change: Partial<Settings>): void {
-    this.#world.cloud.deploy({ ...this.#world.cloud.settings, ...change });
   }
 
   async #closeForAWhile({ name }: Home): Promise<void> {
@@ -121,7 +117,7 @@ export class Deployer {
     const inUse = () => world.company.sitesAtWork.flatMap(({ apps }) => apps.filter(({ revoked }) => !revoked));
     const overlapping = this.#chance.some(inUse(), 0.6);
     for (const each of overlapping) await this.#operator.rotate(each, 86_400);
-    this.#deploy({ masterKey, masterKeyPrevious });
+    world.cloud.deploy({ masterKey, masterKeyPrevious });
     await rest(world, REACHED_EVERYWHERE_MS * this.#chance.number());
     // Isolates of the old deployment may still seal with the old key, so the last call comes when none of them is left.
     if (this.#chance.happens(0.2)) await this.#operator.call("POST", "/reseal");
@@ -136,7 +132,7 @@ export class Deployer {
     const rotated = app !== undefined ? this.#operator.rotate(app, 600) : undefined;
     const [done] = await Promise.all([resealAll(this.#operator), rotated]);
     // A rotation of an app at the same time has sealed with the new key too.
-    if (done) this.#deploy({ masterKeyPrevious: undefined });
+    if (done) world.cloud.deploy({ masterKeyPrevious: undefined });
   }
 
   async #resealWithClosedHome(): Promise<void> {

@@ -1,12 +1,9 @@
 import { Internet } from "../../deliveries/acts/internet.ts";
-import type { Chance } from "../../machine/chance.ts";
 import { EPOCH, type ProgramImage } from "../../machine/program.ts";
-import type { Scheduler } from "../../machine/scheduler.ts";
 import { KvTruth, type SimulatedKv } from "../../platform/kv.ts";
 import type { QueueTruth } from "../../platform/queue.ts";
 import type { Weather } from "../../weather/weather.ts";
 import type { Answer, Call } from "../call.ts";
-import type { Moments } from "../moments.ts";
 import { type Air, callNow } from "./air.ts";
 import { Edge } from "./edge.ts";
 import { Home } from "./home.ts";
@@ -16,7 +13,6 @@ import { overNetwork } from "./network.ts";
 import { eventsQueue, journalQueue } from "./queues.ts";
 import { requestOf } from "./request.ts";
 import { type Settings, varsOf } from "./settings.ts";
-import type { Witness } from "./witness.ts";
 
 /** The platform: homes, KV, limits, edges and the isolates that run there. */
 export class Cloud {
@@ -31,34 +27,18 @@ export class Cloud {
   settings: Settings;
   isolates: Isolate[] = [];
   readonly #image: ProgramImage;
-  readonly #scheduler: Scheduler;
-  readonly #chance: Chance;
   readonly #weather: Weather;
-  readonly #witness: Witness;
   readonly #air: Air;
   readonly #edges = new Map<string, Edge>();
   readonly #lives: Lives;
   #started = 0;
 
-  constructor(
-    image: ProgramImage,
-    scheduler: Scheduler,
-    chance: Chance,
-    {
-      weather,
-      settings,
-      witness,
-      moments,
-    }: { weather: Weather; settings: Settings; witness: Witness; moments: Moments },
-  ) {
+  constructor(image: ProgramImage, weather: Weather, settings: Settings, air: Omit<Air, "isRough">) {
     this.#image = image;
-    this.#scheduler = scheduler;
-    this.#chance = chance;
     this.#weather = weather;
-    this.#witness = witness;
     this.settings = settings;
-    this.homes = new Map(weather.homes.map((name) => [name, new Home(name, scheduler, witness)]));
-    this.#air = { scheduler, chance, witness, moments, isRough: () => this.rough };
+    this.homes = new Map(weather.homes.map((name) => [name, new Home(name, air.scheduler, air.witness)]));
+    this.#air = { ...air, isRough: () => this.rough };
     this.internet = new Internet(this.#air, weather);
     this.#lives = new Lives(this.#air, weather.cutOff, this.internet);
     this.events = eventsQueue(this, this.#air, weather.queue);
@@ -67,11 +47,11 @@ export class Cloud {
   }
 
   get edgeNames(): readonly string[] {
-    return this.#weather.edges;
+    return [...this.#edges.keys()];
   }
 
   /** Milliseconds since the epoch, by the platform's own clock. */
-  now = (): number => EPOCH + this.#scheduler.now;
+  now = (): number => EPOCH + this.#air.scheduler.now;
 
   home(name: string): Home {
     const home = this.homes.get(name);
@@ -93,31 +73,30 @@ export class Cloud {
 
   /** Runs an invocation that the platform starts itself. Resolves when its handler has ended, even by a failure. */
   async run(call: Call, handler: (isolate: Isolate, context: object) => Promise<void>): Promise<void> {
+    const { scheduler, witness } = this.#air;
     const isolate = this.#accept(call);
     if (call.role === "cron") call.clock = Math.floor(this.now() / 1000);
-    this.#witness.arrives(call);
+    witness.arrives(call);
     this.#lives.maybeCutOff(call);
     await this.#lives.during(call, async () => {
       try {
         await handler(isolate, this.#lives.contextOf(call));
       } catch (error) {
-        this.#witness.fails(call, error);
+        witness.fails(call, error);
       }
-      call.answeredAt = this.#scheduler.now;
+      call.answeredAt = scheduler.now;
     });
     this.#lives.answered(call);
   }
 
-  /** New isolates get these settings. Isolates of the previous deployment serve for some more seconds. */
-  deploy(settings: Settings): void {
-    this.settings = settings;
-    this.#witness.note(
-      undefined,
-      `deployed: ${JSON.stringify({ ...settings, masterKey: undefined, masterKeyPrevious: undefined })}`,
-      "deployment",
-    );
+  /** New isolates get the changed settings. Isolates of the previous deployment serve for some more seconds. */
+  deploy(change: Partial<Settings>): void {
+    const { scheduler, chance, witness } = this.#air;
+    this.settings = { ...this.settings, ...change };
+    const shown = { ...this.settings, masterKey: undefined, masterKeyPrevious: undefined };
+    witness.note(undefined, `deployed: ${JSON.stringify(shown)}`, "deployment");
     for (const isolate of this.isolates) {
-      this.#scheduler.after(this.#chance.between(0, 20_000), () => {
+      scheduler.after(chance.between(0, 20_000), () => {
         isolate.retired = true;
       });
     }
@@ -130,35 +109,31 @@ export class Cloud {
 
   /** Ends one call with all of its work, as the platform cuts off a request. */
   cutOff(call: Call): void {
-    if (!call.alive) return;
-    this.#witness.note(call, "cut off");
-    this.#lives.end(call);
+    this.#lives.cutOff(call);
   }
 
   /** Ends an isolate with all of its work. */
   kill(isolate: Isolate): void {
     this.isolates = this.isolates.filter((each) => each !== isolate);
     const ended = isolate.kill();
-    this.#witness.note(
-      undefined,
-      `isolate ${isolate.name} dies with ${ended.filter(({ answer }) => answer === undefined).length} calls`,
-      "isolate dies",
-    );
+    const waiting = ended.filter(({ answer }) => answer === undefined).length;
+    this.#air.witness.note(undefined, `isolate ${isolate.name} dies with ${waiting} calls`, "isolate dies");
     for (const call of ended) this.#lives.end(call);
   }
 
   /** @returns undefined when the call was ended */
   async #serve(call: Call): Promise<Answer | undefined> {
+    const { scheduler, chance, witness } = this.#air;
     const { worker, env } = this.#accept(call);
-    this.#witness.arrives(call);
+    witness.arrives(call);
     this.#lives.maybeCutOff(call);
-    const request = requestOf(call.wire, this.#chance);
+    const request = requestOf(call.wire, chance);
     await this.#lives.during(call, async () => {
       const response = await worker.fetch(request, env as never, this.#lives.contextOf(call) as never);
       const { status } = response;
       call.answer = { status, headers: response.headers, body: await response.text() };
-      call.answeredAt = this.#scheduler.now;
-      this.#witness.answers(call);
+      call.answeredAt = scheduler.now;
+      witness.answers(call);
       this.#lives.answered(call);
     });
     return call.answer;
@@ -166,26 +141,27 @@ export class Cloud {
 
   /** Chooses the isolate for a call: a cold one when there is none, or at random. */
   #accept(call: Call): Isolate {
+    const { scheduler, chance } = this.#air;
     const serving = this.isolates.filter(({ edge, retired }) => edge === call.edge && !retired);
-    const cold = serving.length === 0 || (serving.length < this.#weather.isolates && this.#chance.happens(0.2));
-    const isolate = cold ? this.#startIsolate(call.edge) : this.#chance.one(serving);
+    const cold = serving.length === 0 || (serving.length < this.#weather.isolates && chance.happens(0.2));
+    const isolate = cold ? this.#startIsolate(call.edge) : chance.one(serving);
     isolate.calls.add(call);
     call.isolate = isolate;
-    call.arrivedAt = this.#scheduler.now;
-    call.clockMs = isolate.clockMs;
+    call.arrivedAt = scheduler.now;
     call.clock = isolate.clock;
     return isolate;
   }
 
   #startIsolate(edge: string): Isolate {
-    const chance = this.#chance.fork();
+    const { scheduler, witness } = this.#air;
+    const chance = this.#air.chance.fork();
     const skew = chance.between(-1, 1) * this.#weather.isolateSkew;
     const name = `${edge}${++this.#started}`;
-    const log = (record: object) => this.#witness.logs(name, callNow(), record);
+    const log = (record: object) => witness.logs(name, callNow(), record);
     const { settings } = this;
     const env = { ...this.#edges.get(edge)?.bindings, ...varsOf(settings) };
     const { fetch } = this.internet;
-    const isolate = new Isolate(this.#image, this.#scheduler, chance, { name, edge, settings, env, skew, log, fetch });
+    const isolate = new Isolate(this.#image, scheduler, chance, { name, edge, settings, env, skew, log, fetch });
     this.isolates.push(isolate);
     return isolate;
   }

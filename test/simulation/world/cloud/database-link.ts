@@ -103,7 +103,6 @@ export function databaseLink(air: Air, home: Home, weather: Weather): Carry {
     return new Promise<T>((resolve, reject) => {
       const deliver = (settle: () => void, delay = 0) => {
         scheduler.after(travel() + delay, () => {
-          if (call !== undefined) call.d1Ms += scheduler.now - since;
           if (scheduler.now - since > SLOW_MS && slow === 0 && !isStalled) fault("slow");
           if (!isHeard(call, trip)) return;
           call?.knows.set(home.name, Math.max(turn, call.knows.get(home.name) ?? 0));

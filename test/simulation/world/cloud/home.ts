@@ -17,8 +17,6 @@ const SERVICE_MS = 0.4;
 export class Home {
   readonly name: string;
   readonly database: Database;
-  /** When it came into its state, in milliseconds of virtual time. */
-  stateSince = 0;
   #state: HomeState = "up";
   /** What to do with each call that waits for the end of a stall. */
   readonly waiting: (() => void)[] = [];
@@ -49,7 +47,6 @@ export class Home {
 
   set state(state: HomeState) {
     this.#state = state;
-    this.stateSince = this.#scheduler.now;
     if (state !== "stalled") for (const reset of this.waiting.splice(0)) reset();
   }
 

@@ -58,11 +58,6 @@ export class Isolate {
     return Math.floor(this.#now() / 1000);
   }
 
-  /** The isolate's clock in milliseconds since the epoch. */
-  get clockMs(): number {
-    return this.#now();
-  }
-
   /** Ends the isolate and all of its work; no answer reaches or leaves it any more. */
   kill(): Call[] {
     const ended = [...this.calls].filter((call) => call.alive);

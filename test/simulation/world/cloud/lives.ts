@@ -49,15 +49,20 @@ export class Lives {
   }
 
   maybeCutOff(call: Call): void {
-    const { scheduler, chance, witness } = this.#air;
+    const { scheduler, chance } = this.#air;
     if (!strikes(this.#air, this.#cutOff)) return;
     // Often during the look-up of the app, which only a cold isolate does; sometimes during a retry, or after the
     // answer.
     scheduler.after(chance.between(0, chance.one([10, 60, 5_000])), () => {
-      if (!call.alive) return;
-      witness.note(call, "cut off");
-      this.end(call);
+      this.cutOff(call);
     });
+  }
+
+  /** Ends a call, as the platform cuts off a request. */
+  cutOff(call: Call): void {
+    if (!call.alive) return;
+    this.#air.witness.note(call, "cut off");
+    this.end(call);
   }
 
   /** A handler has returned. Work that it registered with waitUntil has some more time; all other work is dropped. */
