@@ -4,7 +4,7 @@ import type { Chance } from "../../machine/chance.ts";
 import type { Operator } from "../../operators/acts/operator.ts";
 import type { Change } from "../../platform/database.ts";
 import type { Home } from "../../world/cloud/home.ts";
-import type { KnownSite } from "../../world/company.ts";
+import type { KnownApp, KnownSite } from "../../world/company.ts";
 import type { World } from "../../world/world.ts";
 
 /** Changes and faults between the steps of a restore drill. */
@@ -26,8 +26,38 @@ export const DAY_BEFORE = {
 /** Sites that were closed after the point of a restore. */
 const closedBefore = new WeakSet<KnownSite>();
 
+/** What a change may need. */
+interface Day {
+  operator: Operator;
+  chance: Chance;
+  home: string;
+  site: KnownSite;
+  /** An app of the site that is in use. */
+  app: KnownApp | undefined;
+}
+
+const CHANGES: Record<keyof typeof DAY_BEFORE, (day: Day) => unknown> = {
+  issue: ({ operator, site }) => operator.issueApp(site),
+  found: ({ operator, chance, home, site }) => foundUnheard(operator, chance.happens(0.7) ? home : site.home),
+  rotate: ({ operator, chance, app }) => app && operator.rotate(app, chance.one([0, 600])),
+  revoke: ({ operator, app }) => app && operator.revoke(app),
+  // Nobody repeats the revocation after the restore: caches say that the app is revoked, and its home does not.
+  forget: ({ operator, site, app }) => app && site.apps.length > 1 && operator.call("DELETE", `/apps/${app.appid}`),
+  floor: ({ operator, chance, site }) =>
+    operator.setSite(site, { first_chat_id: Math.max(0, ...site.chatIds) + chance.integer(2, 900) }),
+  told: ({ operator, chance, site }) =>
+    actOnWebhooks(operator, site, chance.one(["addWebhook", "rotateWebhook", "deleteWebhook", "ping"])),
+  retain: ({ operator, site }) => new SiteKeeper(operator).retain(site),
+  end: ({ operator, site }) => new SiteKeeper(operator).end(site),
+  async close({ operator, site }) {
+    await operator.setSite(site, { name: `Site ${site.siteId} of now`, status: "closed" });
+    closedBefore.add(site);
+  },
+};
+
 /** Makes a site of which neither KV nor the operator hears: its isolate ends when the site is open. */
-async function foundUnheard(world: World, operator: Operator, home: string): Promise<void> {
+async function foundUnheard(operator: Operator, home: string): Promise<void> {
+  const { world } = operator;
   const isOpen = ({ table, after }: Change) => table === "sites" && after?.status === "open";
   const made = world.moments.when((at) =>
     at.kind === "commits" && at.call === operator.latest && at.changes.some(isOpen) ? at.call : undefined,
@@ -59,40 +89,7 @@ export async function liveOn(world: World, operator: Operator, chance: Chance, h
     const withoutEvents = world.weather.events > 0 ? {} : { told: 0 };
     const act = first ?? chance.weighted({ ...DAY_BEFORE, ...withoutApp, ...withoutEvents });
     world.count(`before a restore: ${act}`);
-    switch (act) {
-      case "issue":
-        await operator.issueApp(site);
-        break;
-      case "found":
-        await foundUnheard(world, operator, chance.happens(0.7) ? home : site.home);
-        break;
-      case "rotate":
-        if (app !== undefined) await operator.rotate(app, chance.one([0, 600]));
-        break;
-      case "revoke":
-        if (app !== undefined) await operator.revoke(app);
-        break;
-      case "forget":
-        // Nobody repeats the revocation after the restore: caches say that the app is revoked, and its home does not.
-        if (app !== undefined && site.apps.length > 1) await operator.call("DELETE", `/apps/${app.appid}`);
-        break;
-      case "floor":
-        await operator.setSite(site, { first_chat_id: Math.max(0, ...site.chatIds) + chance.integer(2, 900) });
-        break;
-      case "told":
-        await actOnWebhooks(operator, site, chance.one(["addWebhook", "rotateWebhook", "deleteWebhook", "ping"]));
-        break;
-      case "retain":
-        await new SiteKeeper(operator).retain(site);
-        break;
-      case "end":
-        await new SiteKeeper(operator).end(site);
-        break;
-      case "close":
-        await operator.setSite(site, { name: `Site ${site.siteId} of now`, status: "closed" });
-        closedBefore.add(site);
-        break;
-    }
+    await CHANGES[act]({ operator, chance, home, site, app });
     await world.sleep(chance.between(0, 3_000));
   }
 }
@@ -122,12 +119,8 @@ export async function changeTooEarly(operator: Operator, chance: Chance, home: s
 async function changeUnheard(operator: Operator, chance: Chance, { siteId }: KnownSite): Promise<void> {
   const { world } = operator;
   const directory = world.cloud.home("main");
-  const setAfter = (milliseconds: number, state: Home["state"]) =>
-    world.scheduler.after(milliseconds, () => {
-      directory.state = state;
-    });
-  setAfter(chance.between(10, 45), "refusing");
-  setAfter(chance.between(1_000, 5_000), "up");
+  setAfter(world, chance.between(10, 45), directory, "refusing");
+  setAfter(world, chance.between(1_000, 5_000), directory, "up");
   const change = chance.one([{ name: `Site ${siteId} unheard of` }, { status: chance.one(["open", "closed"]) }]);
   await operator.call("PATCH", `/sites/${siteId}`, change);
 }
@@ -138,10 +131,13 @@ export function silence(world: World, chance: Chance, name: string): void {
   if (others.length === 0) return;
   const home = chance.one(others);
   home.state = chance.one(["refusing", "silent", "slow"]);
-  world.scheduler.after(chance.between(3_000, 15_000), () => {
-    home.state = "up";
-  });
+  setAfter(world, chance.between(3_000, 15_000), home, "up");
 }
+
+const setAfter = ({ scheduler }: World, milliseconds: number, home: Home, state: Home["state"]) =>
+  scheduler.after(milliseconds, () => {
+    home.state = state;
+  });
 
 /**
  * Breaks a settling off: after some of its calls of one database, that database answers none of it any more, until the
