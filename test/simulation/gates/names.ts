@@ -13,7 +13,6 @@ import { WEBHOOK_ACTS } from "../deliveries/acts/webhook-day.ts";
 import { CUSTOMER_ACTS } from "../erasure/acts/customer-keeper.ts";
 import { SITE_ACTS } from "../erasure/acts/site-keeper.ts";
 import { ACTS as DEPLOYMENTS } from "../homes/acts/deployments.ts";
-import { RESTORES } from "../homes/acts/drill.ts";
 import { DAY_BEFORE } from "../homes/acts/drill-troubles.ts";
 import { CROSSINGS } from "../operators/acts/crossings.ts";
 import { ACTS } from "../operators/acts/operator-acts.ts";
@@ -36,8 +35,6 @@ const MET = Object.keys(MOODS).filter((mood) => mood !== "refuses");
  */
 export const PUT_TOGETHER: Record<string, readonly string[]> = {
   act: Object.keys(DEPLOYMENTS),
-  once: [RESTORES.main[0], RESTORES.further[0]],
-  again: [RESTORES.main[1], RESTORES.further[1]],
   "OUTAGES[state]": Object.values(OUTAGES),
   "`session changed by hand: ${name}`": CHANGES.map(({ name }) => `session changed by hand: ${name}`),
   "`caller: ${act}`": Object.keys(CALLER_ACTS).map((act) => `caller: ${act}`),

@@ -21,23 +21,13 @@ const MOST_RECEIPTS = 50;
 /** How many ends of sites one call takes. */
 const MOST_DELETIONS = 500;
 
-/** The names of a drill's first restore and of its further ones, by home. */
-export const RESTORES = {
-  main: ["restore of main", "restore of main again"],
-  further: ["restore of a home", "restore of a home again"],
-} as const;
-
 interface Reconciled {
   reopen_after: number;
   erasures_left: number;
   homes_down: string[];
 }
 
-interface Divergent {
-  appid: string;
-  site_id: number;
-  why: string;
-}
+type Divergent = Record<"appid" | "why", string>;
 
 /**
  * docs/operating.md, "Restoring a home": keeps a restore point, lets the day go on, and restores the home to the point.
@@ -66,8 +56,9 @@ export async function restoreDrill(world: World, operator: Operator, chance: Cha
     if (points.length > 1 && point === points[0]) world.count("moment: restored again to the first point");
     points.push(keep());
     if (!(await inQuiet(world, () => restore(world, operator, chance, home, point)))) return;
-    const [once, again] = home.name === "main" ? RESTORES.main : RESTORES.further;
-    world.count(points.length > 2 ? again : once);
+    const isAgain = points.length > 2;
+    if (home.name === "main") world.count(isAgain ? "restore of main again" : "restore of main");
+    else world.count(isAgain ? "restore of a home again" : "restore of a home");
   }
 }
 
