@@ -64,9 +64,7 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
     const { putLost } = world.weather.kv;
     // A restore of `main` undoes what only KV keeps, and KV may have lost it.
     const except = new Set([...world.company.underRestore, ...(putLost > 0 ? ["main"] : [])]);
-    checker.searchForErased({ homes: homes.values(), kv: [nonces, credentials], except });
-    checker.searchForSaid(homes.values());
-    checker.searchForEnded({ homes: homes.values(), except: world.company.underRestore });
+    checker.search({ homes: [...homes.values()], kv: [nonces, credentials], except }, world.company.underRestore);
   }
   return { seed, steps: scheduler.steps, elapsed: scheduler.now, violation: checker.violation, seen: world.seen };
 }

@@ -1,5 +1,4 @@
 import { SignedCalls } from "../callers/rules/signed-calls.ts";
-import type { Post } from "../deliveries/acts/post.ts";
 import { Deliveries } from "../deliveries/rules/deliveries.ts";
 import { GivenEvents } from "../deliveries/rules/given-events.ts";
 import { Sweeps } from "../deliveries/rules/sweeps.ts";
@@ -15,7 +14,7 @@ import type { Change } from "../platform/database.ts";
 import type { Violation } from "../run.ts";
 import { Secrecy } from "../secrecy/secrecy.ts";
 import { AfterAnswer } from "../weather/after-answer.ts";
-import type { Call, Trip } from "../world/call.ts";
+import type { Call } from "../world/call.ts";
 import type { Home } from "../world/cloud/home.ts";
 import { JOURNAL } from "../world/cloud/queues.ts";
 import { Model } from "./model.ts";
@@ -33,7 +32,7 @@ const isOfJournal = ({ role, wire }: Call): boolean => role === "queue" && wire.
 
 /**
  * Checks everything that happens against the contract. It sees what is sent, stored and answered, and no code. It
- * passes each happening to the parts that have rules about it.
+ * passes what several parts have rules about to each of them; the world tells one part of all else.
  */
 export class Checker {
   readonly model = new Model();
@@ -42,13 +41,13 @@ export class Checker {
   readonly removals: Removals;
   readonly sweeps: Sweeps;
   readonly secrecy: Secrecy;
+  readonly afterAnswer: AfterAnswer;
+  readonly deliveries: Deliveries;
   violation: Violation | undefined;
   /** Master keys that a newer deployment calls the previous ones. */
   readonly #oldKeys = new Set<string | undefined>();
   readonly #signed: SignedCalls;
   readonly #given: GivenEvents;
-  readonly #afterAnswer: AfterAnswer;
-  readonly #deliveries: Deliveries;
   readonly #scheduler: Scheduler;
 
   /** @param count counts what happens, for the report */
@@ -60,9 +59,9 @@ export class Checker {
     this.removals = new Removals(this.model, violate, count);
     this.sweeps = new Sweeps(this.model, violate);
     this.secrecy = new Secrecy(violate, this.model.secrets);
-    this.#afterAnswer = new AfterAnswer(violate);
+    this.afterAnswer = new AfterAnswer(violate);
     this.#given = new GivenEvents(this.model, violate);
-    this.#deliveries = new Deliveries(this.model, violate);
+    this.deliveries = new Deliveries(this.model, violate);
     this.#signed = new SignedCalls(this.model, violate, scheduler, count);
   }
 
@@ -74,9 +73,9 @@ export class Checker {
   arrives(call: Call): void {
     this.#oldKeys.add(call.settings.masterKeyPrevious);
     if (isOfJournal(call)) return;
-    if (call.role === "cron") this.#deliveries.liveness.deployed(call.settings.closedHomes);
+    if (call.role === "cron") this.deliveries.liveness.deployed(call.settings.closedHomes);
     if (call.role === "cron") this.removals.arrives(call);
-    else if (call.role === "queue") this.#deliveries.arrives(call, this.#now());
+    else if (call.role === "queue") this.deliveries.arrives(call, this.#now());
     else if (isSigned(call)) this.#signed.arrives(call);
     else this.operators.arrives(call);
   }
@@ -93,7 +92,7 @@ export class Checker {
   /** Checks and applies the changes that rules are about. */
   #checkOthers(home: string, call: Call | undefined, changes: Change[], apply: (change: Change) => void): void {
     if (call?.role === "queue") {
-      this.#deliveries.checkWritten(home, call, changes, apply, this.#now());
+      this.deliveries.checkWritten(home, call, changes, apply, this.#now());
     } else if (call?.role === "cron" && this.removals.checkWritten(home, call, changes)) {
       changes.forEach(apply);
     } else if (call?.role === "cron") {
@@ -118,8 +117,8 @@ export class Checker {
     this.operators.noteChanged(home, call, change, turn);
     this.operators.records.changes(change);
     if (table === "events") this.#given.changes(home, call, change);
-    if (table === "webhooks") this.#deliveries.webhookChanges(home, change);
-    if (table === "deliveries") this.#deliveries.liveness.changes(home, change, this.#now());
+    if (table === "webhooks") this.deliveries.webhookChanges(home, change);
+    if (table === "deliveries") this.deliveries.liveness.changes(home, change, this.#now());
     // Without its route, the cached credentials of an app are outdated.
     const isUnrouted = table === "app_routes" && after === null;
     if (table === "apps" || isUnrouted) this.#signed.costs.changed(String((after ?? before)?.appid));
@@ -135,59 +134,27 @@ export class Checker {
     this.#signed.checkAnswer(call);
   }
 
-  /** The Worker sends a post. */
-  posts(post: Post): void {
-    this.#deliveries.posts(post);
-  }
-
-  /** The Worker receives the status of a post's answer, or will never receive one. */
-  hears(post: Post): void {
-    this.#deliveries.ends(post, this.#scheduler.now);
-  }
-
-  /** The run has ended, after a calm in which all receivers were well. */
-  runEnds(): void {
-    this.#deliveries.runEnds(this.#now());
-  }
-
   /** At the end, when the cron job has run several times: nothing is left that had to go. */
   isPruned(underRestore: ReadonlySet<string>): void {
     this.removals.isPruned(underRestore);
     if (this.removals.last !== undefined) this.pruning.isPruned(this.removals.last, underRestore);
   }
 
-  /** At the end: sites that ended are nowhere. */
-  searchForEnded(places: Parameters<typeof endedAgain>[1]): void {
-    const found = endedAgain(this.model, places);
-    if (found !== undefined) this.violate("a site that ended is found nowhere but in the audit log", found, []);
-  }
-
-  /** At the end: who was erased is nowhere. */
-  searchForErased(places: Parameters<typeof foundAgain>[1]): void {
-    const found = foundAgain(this.model, places);
-    if (found !== undefined) this.violate("who was erased is not found anywhere", found, []);
-  }
-
-  /** At the end: what must stand in no row stands in none, in the tables of which single changes are not watched too. */
-  searchForSaid(homes: Iterable<Home>): void {
-    for (const { database } of homes) {
+  /**
+   * At the end, searches all rows, of tables too whose changes are not watched: for who was erased, for what no row may
+   * say, and for sites that ended.
+   */
+  search(places: Parameters<typeof foundAgain>[1], underRestore: ReadonlySet<string>): void {
+    const erased = foundAgain(this.model, places);
+    if (erased !== undefined) this.violate("who was erased is not found anywhere", erased, []);
+    for (const { database } of places.homes) {
       for (const table of database.tables()) {
-        this.secrecy.checkRows(
-          undefined,
-          database.rows(table).map((after) => ({ table, before: null, after })),
-        );
+        const rows = database.rows(table).map((after) => ({ table, before: null, after }));
+        this.secrecy.checkRows(undefined, rows);
       }
     }
-  }
-
-  /** An isolate writes to its log. @param line the record as text */
-  logs(call: Call | undefined, line: string, record: object): void {
-    this.secrecy.checkLog(call, line, record);
-  }
-
-  /** From here on nobody begins anything new, and nothing fails except some receivers. */
-  calms(): void {
-    this.#deliveries.liveness.calms(this.#now());
+    const ended = endedAgain(this.model, { homes: places.homes, except: underRestore });
+    if (ended !== undefined) this.violate("a site that ended is found nowhere but in the audit log", ended, []);
   }
 
   /** Unix seconds by the platform's clock. */
@@ -197,7 +164,7 @@ export class Checker {
 
   /** The call will never be answered. */
   ends(call: Call): void {
-    this.#afterAnswer.checkTrips(call);
+    this.afterAnswer.checkTrips(call);
     if (call.role === "queue") return;
     if (isSigned(call)) this.#signed.ends(call);
     else this.operators.ends(call);
@@ -205,13 +172,8 @@ export class Checker {
 
   /** The call is answered, and all work that it registered with `waitUntil` has ended. */
   isOver(call: Call): void {
-    this.#afterAnswer.isOver(call, this.#scheduler.now);
+    this.afterAnswer.isOver(call, this.#scheduler.now);
     this.operators.records.isOver(call);
-  }
-
-  /** A call that is over asks the platform for something more. */
-  goesOn(call: Call, trip: Trip): void {
-    this.#afterAnswer.goesOn(call, trip);
   }
 
   /** Work in a call's `waitUntil` has failed, or the cron job has thrown. */
@@ -230,7 +192,7 @@ export class Checker {
     }
     this.#signed.costs.outdate();
     this.operators.disturb(home);
-    this.#deliveries.restored(home);
+    this.deliveries.restored(home);
     this.#look();
   }
 

@@ -29,7 +29,7 @@ const LAST_ATTEMPT_MS = 36 * HOUR;
 export function calm(world: World): void {
   world.closing = true;
   world.cloud.rough = false;
-  world.checker.calms();
+  world.checker.deliveries.liveness.calms(world.clock);
   for (const home of world.cloud.homes.values()) home.state = "up";
   const { receivers } = world.cloud.internet;
   for (const receiver of receivers.values()) receiver.end(world.weather.receivers.hopeless);
@@ -52,7 +52,7 @@ async function sweepOn(world: World): Promise<void> {
   await world.sleep(LAST_ATTEMPT_MS);
   await pruneAll(world);
   await sweepFor(world, 2 * SWEPT_MS);
-  world.checker.runEnds();
+  world.checker.deliveries.runEnds(world.clock);
 }
 
 /** Without webhooks, nothing but pruning is left to do. Calls in flight end first. */

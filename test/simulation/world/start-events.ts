@@ -66,12 +66,12 @@ export function watchRecords(world: World): void {
   const { credentials, nonces, events, journal } = cloud;
   const { kv, kvBound } = weather;
   const { records } = checker.operators;
-  records.isKept = kvBound && kv.failed === 0 && kv.silent === 0 && kv.putLost === 0;
-  checker.model.receipts = kvBound && kv.putLost === 0 ? receiptsOf(world) : undefined;
-  checker.model.isEndInKv =
-    kvBound && kv.putLost === 0
-      ? (home, siteId, id) => credentials.has(`site-deletions:${home}:${siteId}:${id}`)
-      : undefined;
+  const keepsAll = kvBound && kv.putLost === 0;
+  records.isKept = keepsAll && kv.failed === 0 && kv.silent === 0;
+  if (keepsAll) {
+    checker.model.receipts = receiptsOf(world);
+    checker.model.isEndInKv = (home, siteId, id) => credentials.has(`site-deletions:${home}:${siteId}:${id}`);
+  }
   checker.model.mayKvLose = kvBound && kv.putLost > 0;
   nonces.onPut = (...kept) => checker.secrecy.checkKept("KV", kept.join("\n"));
   credentials.onPut = (value, key, metadata) => {

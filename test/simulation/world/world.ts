@@ -73,7 +73,7 @@ export class World {
         moments.tell({ kind: "ends", call });
       },
       isOver: (call) => checker.isOver(call),
-      goesOn: (call, trip) => checker.goesOn(call, trip),
+      goesOn: (call, trip) => checker.afterAnswer.goesOn(call, trip),
       fails: (call, error) => {
         this.say(() => [call.name, `fails: ${String(error)}`]);
         checker.fails(call, error);
@@ -83,7 +83,7 @@ export class World {
           post.call.name,
           `${post.name} ${post.method} ${post.url} ${JSON.stringify(post.headers)} ${post.body}`,
         ]);
-        checker.posts(post);
+        checker.deliveries.posts(post);
         moments.tell({ kind: "posts", post });
       },
       takes: (post) => {
@@ -94,13 +94,13 @@ export class World {
       hears: (post) => {
         this.count(`post ${post.status}`);
         this.say(() => [post.call.name, `${post.name} is answered ${post.status}`]);
-        checker.hears(post);
+        checker.deliveries.ends(post, this.scheduler.now);
         moments.tell({ kind: "hears", post });
       },
       misses: (post) => {
         this.count(`post: ${post.missed}`);
         this.say(() => [post.call.name, `${post.name} gets no answer: ${post.missed}`]);
-        checker.hears(post);
+        checker.deliveries.ends(post, this.scheduler.now);
         moments.tell({ kind: "misses", post });
       },
       note: (call, what, kind) => {
@@ -110,7 +110,7 @@ export class World {
       logs: (isolate, call, record) => {
         const line = `${isolate} logs ${JSON.stringify(record)}`;
         this.say(() => [call?.name, line]);
-        checker.logs(call, line, record);
+        checker.secrecy.checkLog(call, line, record);
       },
     };
   }
