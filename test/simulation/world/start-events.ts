@@ -14,7 +14,7 @@ import { deleteWebhookByHand, eraseByHand } from "../erasure/acts/hands.ts";
 import { keepSites } from "../erasure/acts/site-keeper.ts";
 import { letWeeksPass } from "../erasure/acts/weeks.ts";
 import { closeInCalls } from "../homes/acts/closed-in-calls.ts";
-import { Deployer } from "../homes/acts/deployments.ts";
+import { keepDeploying } from "../homes/acts/deployments.ts";
 import { raiseAndErase } from "../homes/acts/floors.ts";
 import { makeOrphan } from "../homes/acts/orphans.ts";
 import { crossAtOneThing } from "../operators/acts/crossings.ts";
@@ -33,7 +33,7 @@ export function startEvents(world: World): void {
   world.start(() => takeHomesDown(world));
   startCrons(world);
   if (world.weather.events > 0) world.start(() => changeReceivers(world));
-  world.start(() => new Deployer(world).work());
+  world.start(() => keepDeploying(world));
   if (world.weather.restores) return;
   if (chance.happens(0.5)) world.start(() => eraseByHand(world));
   if (chance.happens(0.9)) world.start(() => changeSessions(world));
