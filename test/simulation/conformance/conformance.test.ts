@@ -1,6 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { subtle } from "../machine/subtle.ts";
 import { SimulatedD1 } from "../platform/d1.ts";
@@ -8,17 +6,14 @@ import { Database } from "../platform/database.ts";
 import { KvTruth, SimulatedKv } from "../platform/kv.ts";
 import { QueueTruth, SimulatedQueue } from "../platform/queue.ts";
 import { SimulatedRateLimit } from "../platform/rate-limit.ts";
+import { readMigrations } from "../world/cloud/new-database.ts";
 import { type Cases, type Outcome, outcomesOf } from "./case.ts";
 import { LISTS, type ListName } from "./cases/index.ts";
 import type { QueuePlatform } from "./cases/queue.ts";
 import { type Tables, used } from "./cases/tables.ts";
 import { type RealPlatform, startRealPlatform } from "./real-platform.ts";
 
-const MIGRATIONS = join(import.meta.dirname, "../../../migrations");
-const migrations = readdirSync(MIGRATIONS)
-  .filter((name) => name.endsWith(".sql"))
-  .sort()
-  .flatMap((name) => readFileSync(join(MIGRATIONS, name), "utf8").split("--> statement-breakpoint"));
+const migrations = readMigrations().flatMap((text) => text.split("--> statement-breakpoint"));
 
 /** A database that watches every table, as the world's homes watch most of theirs. */
 function database(): Promise<Tables> {

@@ -2,7 +2,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Database } from "../../platform/database.ts";
 
-const MIGRATIONS = join(import.meta.dirname, "../../../../migrations");
+const FOLDER = join(import.meta.dirname, "../../../../migrations");
+
+/** The text of each migration, in their order. */
+export const readMigrations = (): string[] =>
+  readdirSync(FOLDER)
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .map((name) => readFileSync(join(FOLDER, name), "utf8"));
+
 /**
  * The tables that the checker watches, in an order in which each row comes after the rows that it refers to. Tests of
  * their own say all of usage and metrics, whose rows change with each call.
@@ -32,8 +40,7 @@ export const WATCHED = [
 /** The database of a home, with all migrations applied. */
 export function newDatabase(): Database {
   const database = new Database();
-  const files = readdirSync(MIGRATIONS).filter((each) => each.endsWith(".sql"));
-  for (const file of files.sort()) database.execute(readFileSync(join(MIGRATIONS, file), "utf8"));
+  for (const migration of readMigrations()) database.execute(migration);
   database.watch(WATCHED);
   return database;
 }
