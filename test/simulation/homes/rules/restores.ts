@@ -65,12 +65,10 @@ function wrongReconciliationRow(
   return isCopy || isItself ? undefined : "not a place of this reconciliation";
 }
 
-/** The directory keeps the floors of a further home after its reconciliation. */
+/** The directory keeps the floors of a further home after its reconciliation. They only rise: see floors.ts. */
 function wrongKeptFloors({ before, after }: Written, home: string): string | undefined {
   if (before?.home !== home) return "not a site of this home";
   const { first_chat_id = 0, event_seq_floor = 0 } = after ?? {};
-  if (Number(first_chat_id) < Number(before.first_chat_id)) return "first_chat_id is lower";
-  if (Number(event_seq_floor) < Number(before.event_seq_floor)) return "event_seq_floor is lower";
   return misses(after, { ...before, first_chat_id, event_seq_floor });
 }
 
@@ -84,9 +82,6 @@ function wrongRestoredSite(model: Model, operation: OperationOf<"restored">, cha
   const listed = model.directory.get(siteId);
   const isMine = home !== "main" && listed?.home === home && listed.status !== "creating" && !hasEnded(listed);
   if (before === null && !isMine) return "no site of this home";
-  for (const floor of ["chat_id_floor", "event_seq_floor"]) {
-    if (Number(after?.[floor]) < Number(before?.[floor] ?? 0)) return `${floor} is lower`;
-  }
   const { chat_id_floor = 0, event_seq_floor = 0 } = after ?? {};
   if (hasSkipped(operation)) {
     if (Number(chat_id_floor) < model.home(home).highestId(siteId) + lift) return "it skips too few chat ids";
