@@ -1,25 +1,15 @@
-import type { AgentSessionClient, AgentSessionError } from "../../../src/client/client.ts";
-import type { createWorker } from "../../../src/worker.ts";
+import type * as client from "../../../src/client/client.ts";
+import type * as worker from "../../../src/worker.ts";
 import type { Code } from "../bundle.ts";
 import { complete } from "../not-simulated.ts";
 import type { Chance } from "./chance.ts";
 import { currentTask, runAs, type Scheduler } from "./scheduler.ts";
 import { subtle } from "./subtle.ts";
 
-/** The exports of the bundles. */
-interface WorkerProgram {
-  createWorker: typeof createWorker;
-}
-interface ClientProgram {
-  AgentSessionClient: typeof AgentSessionClient;
-  AgentSessionError: typeof AgentSessionError;
-}
+type ClientProgram = Pick<typeof client, "AgentSessionClient" | "AgentSessionError">;
 
 /** A machine's clock, which may be ahead of virtual time or behind it. */
-interface Clock {
-  /** Milliseconds since the epoch. */
-  now(): number;
-}
+type Clock = Pick<DateConstructor, "now">;
 
 /** Milliseconds since the epoch when every simulation starts. */
 export const EPOCH = Date.UTC(2026, 0, 1);
@@ -58,8 +48,8 @@ export class ProgramImage {
     this.#client = new Function(...GLOBALS, ...ABSENT, client) as Start;
   }
 
-  startWorker(scheduler: Scheduler, clock: Clock, chance: Chance, fetch: Fetch = noFetch): WorkerProgram {
-    return this.#worker(...globalsOf(scheduler, clock, chance, fetch)) as WorkerProgram;
+  startWorker(scheduler: Scheduler, clock: Clock, chance: Chance, fetch: Fetch = noFetch): typeof worker {
+    return this.#worker(...globalsOf(scheduler, clock, chance, fetch)) as typeof worker;
   }
 
   startClient(scheduler: Scheduler, clock: Clock, chance: Chance): ClientProgram {
