@@ -35,10 +35,10 @@ const DOES: Record<Act, (team: Team) => unknown> = {
   "master key changed": changeMasterKey,
   "restore drill"({ world, chance, operator }) {
     const homes = [...world.cloud.homes.values()];
-    return restoreDrill(world, operator, chance.fork(), chance.one(homes.slice(homes.length > 1 ? 1 : 0)));
+    return restoreDrill(operator, chance.fork(), chance.one(homes.slice(homes.length > 1 ? 1 : 0)));
   },
   "restore drill of main": ({ world, chance, operator }) =>
-    restoreDrill(world, operator, chance.fork(), world.cloud.home("main")),
+    restoreDrill(operator, chance.fork(), world.cloud.home("main")),
   // Rows expire while nobody calls.
   night: ({ world, chance }) => rest(world, chance.one([NIGHT_MS, NIGHT_MS, LONG_WEEKEND_MS])),
 };

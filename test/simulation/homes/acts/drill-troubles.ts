@@ -73,13 +73,13 @@ async function foundUnheard(operator: Operator, home: string): Promise<void> {
  * Makes changes that the restore will undo: above all changes that an operator must repeat, and changes that only the
  * directory or only the home knows.
  */
-export async function liveOn(world: World, operator: Operator, chance: Chance, home: string): Promise<void> {
-  const { company } = world;
+export async function liveOn(operator: Operator, chance: Chance, home: string): Promise<void> {
+  const { world } = operator;
   // What only the directory or only another home remembers.
   const firsts: (keyof typeof DAY_BEFORE)[] = chance.some(home === "main" ? ["issue", "found"] : ["close"], 0.8);
   for (let i = chance.integer(2, 3); i > 0; i--) {
     // When `main` is restored, the other homes give back what it has lost.
-    const sites = company.sitesAtWork.filter((site) => site.home === home || home === "main");
+    const sites = world.company.sitesAtWork.filter((site) => site.home === home || home === "main");
     if (sites.length === 0) return;
     const first = firsts.shift();
     const others = sites.filter((site) => site.home !== home);

@@ -9,6 +9,7 @@ import { WATCHED } from "../../world/cloud/new-database.ts";
 import { type KnownApp, type KnownSite, LOST_SECRET } from "../../world/company.ts";
 import { beAwake, inQuiet, rest } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
+import type { RestoredAnswer } from "../rules/restores.ts";
 import { closeHomes, openHomes } from "./closed-in-calls.ts";
 import { REACHED_EVERYWHERE_MS } from "./deployments.ts";
 import { breakOff, changeTooEarly, liveOn, silence } from "./drill-troubles.ts";
@@ -21,19 +22,14 @@ const MOST_RECEIPTS = 50;
 /** How many ends of sites one call takes. */
 const MOST_DELETIONS = 500;
 
-interface Reconciled {
-  reopen_after: number;
-  erasures_left: number;
-  homes_down: string[];
-}
-
 type Divergent = Record<"appid" | "why", string>;
 
 /**
  * docs/operating.md, "Restoring a home": keeps a restore point, lets the day go on, and restores the home to the point.
  * Often a second restore follows, to that point or to a later one.
  */
-export async function restoreDrill(world: World, operator: Operator, chance: Chance, home: Home): Promise<void> {
+export async function restoreDrill(operator: Operator, chance: Chance, home: Home): Promise<void> {
+  const { world } = operator;
   const keep = () => {
     world.say(() => [undefined, `a point of ${home.name} is kept`]);
     return home.database.snapshot();
@@ -47,7 +43,7 @@ export async function restoreDrill(world: World, operator: Operator, chance: Cha
   for (let left = isKeptElsewhere(world, home) ? chance.integer(1, 3) : 1; left > 0; left--) {
     await beAwake(world, chance.between(300, 2_500));
     await inQuiet(world, async () => {
-      await liveOn(world, operator, chance, home.name);
+      await liveOn(operator, chance, home.name);
       await endErasures();
     });
     if (world.closing) return;
@@ -55,7 +51,7 @@ export async function restoreDrill(world: World, operator: Operator, chance: Cha
     const point = chance.happens(0.6) ? (points[0] as Uint8Array) : chance.one(points);
     if (points.length > 1 && point === points[0]) world.count("moment: restored again to the first point");
     points.push(keep());
-    if (!(await inQuiet(world, () => restore(world, operator, chance, home, point)))) return;
+    if (!(await inQuiet(world, () => restore(operator, chance, home, point)))) return;
     const isAgain = points.length > 2;
     if (home.name === "main") world.count(isAgain ? "restore of main again" : "restore of main");
     else world.count(isAgain ? "restore of a home again" : "restore of a home");
@@ -67,13 +63,8 @@ const isKeptElsewhere = ({ checker }: World, { name }: Home): boolean =>
   name !== "main" || checker.operators.records.isKept;
 
 /** @returns false when the world closed before the restore was finished */
-async function restore(
-  world: World,
-  operator: Operator,
-  chance: Chance,
-  home: Home,
-  point: Uint8Array,
-): Promise<boolean> {
+async function restore(operator: Operator, chance: Chance, home: Home, point: Uint8Array): Promise<boolean> {
+  const { world } = operator;
   const { cloud, company, checker } = world;
   const { name } = home;
 
@@ -97,7 +88,7 @@ async function restore(
   if (chance.happens(0.5)) await changeTooEarly(operator, chance, name);
   if (chance.happens(0.3)) silence(world, chance, name);
   if (chance.happens(0.75)) world.start(() => breakOff(world, chance.fork(), name));
-  const reconciling = reconcile(world, operator, chance, name);
+  const reconciling = reconcile(operator, chance, name);
   // Another operator changes the same sites meanwhile.
   if (chance.happens(0.5)) await changeTooEarly(new Operator(world), chance, name);
   const reconciled = await reconciling;
@@ -120,12 +111,8 @@ async function restore(
 }
 
 /** Repeats the call until the home is reconciled, no other home is missing, and who was erased is erased again. */
-async function reconcile(
-  world: World,
-  operator: Operator,
-  chance: Chance,
-  home: string,
-): Promise<Reconciled | undefined> {
+async function reconcile(operator: Operator, chance: Chance, home: string): Promise<RestoredAnswer | undefined> {
+  const { world } = operator;
   const settling_id = `settling-${Math.floor(world.scheduler.now)}`;
   const receipts = [...world.company.receipts].map((json) => JSON.parse(json) as object);
   for (let i = 0, from = 0; i < RECONCILE_TRIES && !world.closing; i++) {
@@ -143,7 +130,7 @@ async function reconcile(
     }
     const answer = first ?? (await operator.insist("POST", `/homes/${home}/restored`, asked));
     if (answer?.status !== 200) continue;
-    const reconciled = JSON.parse(answer.body) as Reconciled;
+    const reconciled = JSON.parse(answer.body) as RestoredAnswer;
     if (reconciled.homes_down.length > 0 || reconciled.erasures_left > 0) continue;
     from += MOST_RECEIPTS;
     if (from >= receipts.length) return reconciled;

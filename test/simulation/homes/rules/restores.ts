@@ -12,6 +12,19 @@ import type { OperationOf, Written } from "../../operators/rules/intents.ts";
  * "Restoring a home".
  */
 
+type Restoring = OperationOf<"restored">;
+
+/** What the service answers. */
+export interface RestoredAnswer {
+  settling_id: string;
+  sites: number;
+  lifted_by: number;
+  /** Unix seconds. */
+  reopen_after: number;
+  homes_down: string[];
+  erasures_left: number;
+}
+
 /** The largest error of an isolate's clock. */
 const SKEW_SECONDS = 20;
 
@@ -19,11 +32,7 @@ const SKEW_SECONDS = 20;
  * docs/operating.md, "Restoring a home": the directory and the home get the rows that the other one knows, and every
  * site skips ids.
  */
-export function wrongRestoredWrite(
-  model: Model,
-  operation: OperationOf<"restored">,
-  change: Written,
-): string | undefined {
+export function wrongRestoredWrite(model: Model, operation: Restoring, change: Written): string | undefined {
   const { intent } = operation;
   const { before, after } = change;
   if (isOfEnd(change)) return wrongEndAgain(model, operation, change);
@@ -50,13 +59,10 @@ export function wrongRestoredWrite(
 }
 
 /** Whether a call has skipped ids already: it does so in the batch that inserts the reconciliation. */
-const hasSkipped = ({ intent, changes }: OperationOf<"restored">): boolean =>
+const hasSkipped = ({ intent, changes }: Restoring): boolean =>
   changes.some((change) => change.home === intent.home && isReconciling(change, intent.home));
 
-function wrongReconciliationRow(
-  { home, reconciliationId }: OperationOf<"restored">["intent"],
-  change: Written,
-): string | undefined {
+function wrongReconciliationRow({ home, reconciliationId }: Restoring["intent"], change: Written): string | undefined {
   const { before, after } = change;
   if (reconciliationId !== undefined && after?.id !== reconciliationId) return "another reconciliation";
   if (before !== null) return misses(after, { ...before, site_id_floor: after?.site_id_floor ?? 0 });
@@ -72,7 +78,7 @@ function wrongKeptFloors({ before, after }: Written, home: string): string | und
   return misses(after, { ...before, first_chat_id, event_seq_floor });
 }
 
-function wrongRestoredSite(model: Model, operation: OperationOf<"restored">, change: Written): string | undefined {
+function wrongRestoredSite(model: Model, operation: Restoring, change: Written): string | undefined {
   const { home, lift } = operation.intent;
   const { before, after } = change;
   const siteId = Number(after?.site_id);
@@ -111,20 +117,9 @@ function wrongRestoredSite(model: Model, operation: OperationOf<"restored">, cha
 }
 
 /** Why the answer of a reconciliation is not what is stored; undefined when it is. */
-export function wrongRestoredAnswer(
-  model: Model,
-  operation: OperationOf<"restored">,
-  body: object,
-): string | undefined {
+export function wrongRestoredAnswer(model: Model, operation: Restoring, body: object): string | undefined {
   const { intent, highest } = operation;
-  const answer = body as unknown as {
-    settling_id: string;
-    sites: number;
-    lifted_by: number;
-    reopen_after: number;
-    homes_down: string[];
-    erasures_left: number;
-  };
+  const answer = body as RestoredAnswer;
   const home = model.home(intent.home);
   // Without KV, an operator sends the receipts, perhaps in parts.
   const isSettled =
