@@ -43,6 +43,13 @@ export function setOut({ scheduler, witness }: Air, call: Call | undefined, to: 
   return trip;
 }
 
+/** Brings an answer back. A call that has ended by then never hears of it. */
+export function bringBack({ scheduler }: Air, call: Call | undefined, trip: Trip, travel: number, settle: () => void) {
+  scheduler.after(travel, () => {
+    if (isHeard(call, trip)) settle();
+  });
+}
+
 /** An answer arrives. @returns whether the call still waits for it: a call that has ended gets no more answers */
 export function isHeard(call: Call | undefined, trip: Trip): boolean {
   if (call?.alive === false) return false;

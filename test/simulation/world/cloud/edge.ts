@@ -1,25 +1,16 @@
 import { complete } from "../../not-simulated.ts";
 import { SimulatedD1 } from "../../platform/d1.ts";
-import { type KvTruth, SimulatedKv } from "../../platform/kv.ts";
-import { type QueueTruth, SimulatedQueue } from "../../platform/queue.ts";
+import { SimulatedKv } from "../../platform/kv.ts";
+import { SimulatedQueue } from "../../platform/queue.ts";
 import { SimulatedRateLimit } from "../../platform/rate-limit.ts";
 import type { Weather } from "../../weather/weather.ts";
 import type { Air } from "./air.ts";
+import type { Cloud } from "./cloud.ts";
 import { databaseLink } from "./database-link.ts";
-import type { Home } from "./home.ts";
 import { kvLink } from "./kv-link.ts";
 import { limitLink } from "./limit-link.ts";
 import { queueLink } from "./queue-link.ts";
 import { bindingOf, LIMITS } from "./settings.ts";
-
-interface Behind {
-  homes: ReadonlyMap<string, Home>;
-  nonces: KvTruth;
-  credentials: KvTruth;
-  events: QueueTruth;
-  journal: QueueTruth;
-  now: () => number;
-}
 
 /** A location of the platform: its links to D1, its KV caches and its limits. */
 export class Edge {
@@ -27,7 +18,7 @@ export class Edge {
   /** Its view of CREDENTIALS; undefined when KV is not bound. */
   readonly credentials: SimulatedKv | undefined;
 
-  constructor({ homes, nonces, credentials, events, journal, now }: Behind, air: Air, weather: Weather) {
+  constructor({ homes, nonces, credentials, events, journal, now }: Cloud, air: Air, weather: Weather) {
     const { kv, kvBound, limits, queue, journal: journalWeather, journalBound } = weather;
     this.bindings.EVENTS = new SimulatedQueue(events, queueLink(air, "EVENTS", queue));
     if (journalBound) this.bindings.JOURNAL = new SimulatedQueue(journal, queueLink(air, "JOURNAL", journalWeather));

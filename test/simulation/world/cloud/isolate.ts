@@ -6,7 +6,7 @@ import type { Settings } from "./settings.ts";
 
 type Worker = ReturnType<ReturnType<ProgramImage["startWorker"]>["createWorker"]>;
 
-type Log = (record: object) => void;
+type Deployed = Pick<Isolate, "name" | "edge" | "settings" | "env">;
 
 /** One isolate of the Worker, with its own modules, memory and clock. */
 export class Isolate {
@@ -25,20 +25,12 @@ export class Isolate {
     image: ProgramImage,
     scheduler: Scheduler,
     chance: Chance,
-    {
-      name,
-      edge,
-      settings,
-      env,
-      skew,
-      log,
-      fetch,
-    }: { name: string; edge: string; settings: Settings; env: object; skew: number; log: Log; fetch: Fetch },
+    { skew, log, fetch, ...given }: Deployed & { skew: number; log: (record: object) => void; fetch: Fetch },
   ) {
-    this.name = name;
-    this.edge = edge;
-    this.settings = settings;
-    this.env = env;
+    this.name = given.name;
+    this.edge = given.edge;
+    this.settings = given.settings;
+    this.env = given.env;
     this.#now = () => Math.floor(EPOCH + scheduler.now + skew);
     const runtime = {
       now: this.#now,

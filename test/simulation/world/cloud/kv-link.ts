@@ -1,6 +1,6 @@
 import type { Carry } from "../../platform/d1.ts";
 import type { Weather } from "../../weather/weather.ts";
-import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
+import { type Air, bringBack, callNow, setOut, strikes } from "./air.ts";
 
 /** Faults of a call of KV, the gravest first; only a put can be lost. */
 export const KV_FAULTS = ["failed", "silent", "lost", "slow"] as const;
@@ -25,11 +25,7 @@ export function kvLink(air: Air, name: string, weather: Weather["kv"]): Carry {
     return new Promise((resolve, reject) => {
       scheduler.after(chance.between(0.1, 3) + slow, () => {
         if (silent || call?.isOver) return;
-        const settle = (how: () => void) => {
-          scheduler.after(chance.between(0.1, 3), () => {
-            if (isHeard(call, trip)) how();
-          });
-        };
+        const settle = (how: () => void) => bringBack(air, call, trip, chance.between(0.1, 3), how);
         if (failed && chance.happens(0.5)) work();
         if (failed)
           return settle(() => reject(new Error(`KV ${method.toUpperCase()} failed: 500 Internal Server Error`)));

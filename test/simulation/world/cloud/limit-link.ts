@@ -1,5 +1,5 @@
 import type { Carry } from "../../platform/d1.ts";
-import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
+import { type Air, bringBack, callNow, setOut, strikes } from "./air.ts";
 
 /** Share of a limit's calls that fail or get no answer. */
 const FAILURES = 0.01;
@@ -9,7 +9,7 @@ export const LIMIT_FAULTS = ["silent", "failed"] as const;
 
 /** How an isolate asks a rate limit of its location: without network. Some calls fail. */
 export function limitLink(air: Air, name: string): Carry {
-  const { scheduler, chance, witness } = air;
+  const { chance, witness } = air;
   return (method, work) => {
     const call = callNow();
     const trip = setOut(air, call, `${name} ${method}`, call?.counts);
@@ -23,10 +23,6 @@ export function limitLink(air: Air, name: string): Carry {
       throw new Error("internal error; reference = 0");
     }
     const result = work();
-    return new Promise((resolve) => {
-      scheduler.after(chance.between(0, 0.2), () => {
-        if (isHeard(call, trip)) resolve(result);
-      });
-    });
+    return new Promise((resolve) => bringBack(air, call, trip, chance.between(0, 0.2), () => resolve(result)));
   };
 }

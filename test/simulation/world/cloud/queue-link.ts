@@ -1,6 +1,6 @@
 import type { Carry } from "../../platform/d1.ts";
 import type { Weather } from "../../weather/weather.ts";
-import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
+import { type Air, bringBack, callNow, setOut, strikes } from "./air.ts";
 
 /** Faults of a call of the queue, the gravest first. */
 export const QUEUE_FAULTS = ["message lost", "answer lost", "slow"] as const;
@@ -21,20 +21,11 @@ export function queueLink(air: Air, binding: string, weather: Weather["queue" | 
     const what = QUEUE_FAULTS.find((fault) => meets[fault]);
     if (what !== undefined) witness.note(call, `${binding} ${method}: ${what}`, `queue: ${what}`);
     return new Promise((resolve, reject) => {
-      const settle = (how: () => void) => {
-        scheduler.after(chance.between(0.2, 6), () => {
-          if (isHeard(call, trip)) how();
-        });
-      };
+      const settle = (how: () => void) => bringBack(air, call, trip, chance.between(0.2, 6), how);
       scheduler.after(chance.between(0.2, 6) + slow, () => {
         if (call?.isOver) return;
         if (lostBefore) return settle(() => reject(new Error("Queue send failed: Service Unavailable")));
-        let result: ReturnType<typeof work>;
-        try {
-          result = work();
-        } catch (error) {
-          return settle(() => reject(error));
-        }
+        const result = work();
         settle(() => (lostAfter ? reject(new Error("Network connection lost.")) : resolve(result)));
       });
     });
