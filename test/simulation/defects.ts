@@ -7,8 +7,6 @@ import { OPERATOR_DEFECTS } from "./operators/defects.ts";
 import { SECRECY_DEFECTS } from "./secrecy/defects.ts";
 import { WEATHER_DEFECTS } from "./weather/defects.ts";
 
-export type { Defect } from "./defect.ts";
-
 /** Every defect that `npm run simulate -- --defects` plants. */
 export const DEFECTS: Defect[] = [
   ...CALLER_DEFECTS,

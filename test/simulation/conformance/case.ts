@@ -3,9 +3,7 @@
  * that the rule is about is caught by {@link errorOf}, so that two platforms do not agree by failing for different
  * reasons.
  */
-type Case<Platform> = (platform: Platform) => unknown;
-
-export type Cases<Platform> = Record<string, Case<Platform>>;
+export type Cases<Platform> = Record<string, (platform: Platform) => unknown>;
 
 /** The result of a case in JSON: see {@link plain}. */
 export type Outcome = { gave: unknown } | { threw: string };

@@ -25,7 +25,6 @@ import { QUEUE_FAULTS } from "../world/cloud/queue-link.ts";
 import { type Node, readSources, type Source, wordsOf } from "./source.ts";
 
 const CACHED = ["NONCES get", "NONCES put", "CREDENTIALS get", "CREDENTIALS put"];
-const isPut = (call: string) => call.endsWith("put");
 /** The moods in which a receiver gets a post. One that refuses gets none. */
 const MET = Object.keys(MOODS).filter((mood) => mood !== "refuses");
 
@@ -53,7 +52,7 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "`KV record tampered: ${kind}`": TAMPERINGS.map((kind) => `KV record tampered: ${kind}`),
   "`D1: ${what}`": DATABASE_FAULTS.map((what) => `D1: ${what}`),
   "`KV ${name} ${method}: ${what}`": CACHED.flatMap((call) =>
-    KV_FAULTS.filter((what) => what !== "lost" || isPut(call)).map((what) => `KV ${call}: ${what}`),
+    KV_FAULTS.filter((what) => what !== "lost" || call.endsWith("put")).map((what) => `KV ${call}: ${what}`),
   ),
   "`webhook enabled that was ${disabled_reason}`": ["gone", "failing"].map((why) => `webhook enabled that was ${why}`),
   "`queue: ${what}`": QUEUE_FAULTS.map((what) => `queue: ${what}`),
