@@ -17,6 +17,7 @@ import { AfterAnswer } from "../weather/after-answer.ts";
 import type { Call } from "../world/call.ts";
 import type { Home } from "../world/cloud/home.ts";
 import { JOURNAL } from "../world/cloud/queues.ts";
+import type { Witness } from "../world/cloud/witness.ts";
 import { Model } from "./model.ts";
 
 /** A signed call, as opposed to a call of the admin API or a run of the cron job. */
@@ -32,9 +33,10 @@ const isOfJournal = ({ role, wire }: Call): boolean => role === "queue" && wire.
 
 /**
  * Checks everything that happens against the contract. It sees what is sent, stored and answered, and no code. It
- * passes what several parts have rules about to each of them; the world tells one part of all else.
+ * passes what several parts have rules about to each of them; the world tells one part of all else. What
+ * the methods hear of is said at `Witness`.
  */
-export class Checker {
+export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" | "ends" | "isOver" | "fails"> {
   readonly model = new Model();
   readonly operators: Operators;
   readonly pruning: Pruning;
@@ -69,7 +71,6 @@ export class Checker {
     this.violation ??= { rule, what, step: this.#scheduler.steps, about };
   }
 
-  /** A call reached an isolate. */
   arrives(call: Call): void {
     this.#oldKeys.add(call.settings.masterKeyPrevious);
     if (isOfJournal(call)) return;
@@ -80,7 +81,6 @@ export class Checker {
     else this.operators.arrives(call);
   }
 
-  /** A home has changed rows; `call` is undefined for a hand at the database. */
   commits({ name: home, turn }: Home, call: Call | undefined, all: Change[]): void {
     const apply = (change: Change) => this.#apply(home, call, change, turn);
     this.secrecy.checkRows(call, all);
@@ -124,7 +124,6 @@ export class Checker {
     if (table === "apps" || isUnrouted) this.#signed.costs.changed(String((after ?? before)?.appid));
   }
 
-  /** The Worker has answered. The answer may still be lost on its way. */
   answers(call: Call): void {
     if (!isSigned(call)) {
       this.operators.checkAnswer(call);
@@ -162,7 +161,6 @@ export class Checker {
     return Math.floor((EPOCH + this.#scheduler.now) / 1000);
   }
 
-  /** The call will never be answered. */
   ends(call: Call): void {
     this.afterAnswer.checkTrips(call);
     if (call.role === "queue") return;
@@ -170,13 +168,11 @@ export class Checker {
     else this.operators.ends(call);
   }
 
-  /** The call is answered, and all work that it registered with `waitUntil` has ended. */
   isOver(call: Call): void {
     this.afterAnswer.isOver(call, this.#scheduler.now);
     this.operators.records.isOver(call);
   }
 
-  /** Work in a call's `waitUntil` has failed, or the cron job has thrown. */
   fails(call: Call, error: unknown): void {
     if ((call.role === "cron" || call.role === "queue") && call.faults.length > 0) return;
     // An isolate of the deployment before does not open what a newer one has sealed.

@@ -20,11 +20,7 @@ export class AfterAnswer {
     this.#violate = violate;
   }
 
-  /**
-   * The call is answered, and all work that it registered with `waitUntil` has ended.
-   *
-   * @param now milliseconds of virtual time
-   */
+  /** @param now milliseconds of virtual time, when all work that the call registered with `waitUntil` has ended */
   isOver(call: Call, now: number): void {
     this.checkTrips(call);
     this.#checkWords(call);
@@ -52,7 +48,6 @@ export class AfterAnswer {
     if (words !== undefined) this.#violate("no answer quotes the database", `${name} was told ${text}`, [name]);
   }
 
-  /** A call that is over asks the platform for something more. */
   goesOn(call: Call, { to }: Trip): void {
     this.#broken(call, `began "${to}" after it was over`);
   }
