@@ -24,10 +24,9 @@ const GLOBALS = [
   "performance",
   "fetch",
   "AbortSignal",
-  "console",
 ] as const;
-/** Globals of node that the Workers runtime does not have. */
-const ABSENT = ["process", "Buffer", "require", "setImmediate", "setInterval", "self", "global"] as const;
+/** Globals of node that the Workers runtime does not have; and the console, because the world gives telemetry. */
+const ABSENT = ["process", "Buffer", "require", "setImmediate", "setInterval", "self", "global", "console"] as const;
 
 /** `fetch`, as the Worker calls it. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -70,7 +69,6 @@ function globalsOf(scheduler: Scheduler, clock: Clock, chance: Chance, fetch = n
     performance: { now: () => scheduler.now },
     fetch,
     AbortSignal: signalOf(scheduler),
-    console: undefined,
   };
   const hidden = { ...own, ...Object.fromEntries(ABSENT.map((name) => [name, undefined])) };
   const facade = Object.create(globalThis, Object.getOwnPropertyDescriptors(hidden)) as object;

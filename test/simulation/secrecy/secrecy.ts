@@ -81,11 +81,8 @@ export class Secrecy {
     const [found = [...this.#secrets.values()].find((secret) => said.includes(secret))] =
       OF_PERSONS.exec(said) ?? CONFIDENTIAL.exec(said) ?? [];
     if (found !== undefined) {
-      this.#violate(
-        "neither KV nor a queue ever has a secret or a text of a person",
-        `${found} in ${where}: ${text}`,
-        [],
-      );
+      const rule = "neither KV nor a queue ever has a secret or a text of a person";
+      this.#violate(rule, `${found} in ${where}: ${text}`, []);
     }
   }
 
@@ -104,10 +101,7 @@ export class Secrecy {
     const known = this.#refusals.get(key) ?? text;
     this.#refusals.set(key, known);
     if (known === text) return;
-    this.#violate(
-      "an unknown appid, a revoked app and a wrong signature get one and the same answer",
-      `${call.name} was answered ${text}, another ${known}`,
-      [call.name],
-    );
+    const rule = "an unknown appid, a revoked app and a wrong signature get one and the same answer";
+    this.#violate(rule, `${call.name} was answered ${text}, another ${known}`, [call.name]);
   }
 }

@@ -164,11 +164,8 @@ export class World {
   /** Runs an actor; an error of an actor is a mistake of the simulation. */
   start(actor: () => Promise<void>): void {
     actor().catch((error: unknown) => {
-      this.checker.violate(
-        "the simulation itself works",
-        error instanceof Error ? String(error.stack) : String(error),
-        [],
-      );
+      const what = error instanceof Error ? String(error.stack) : String(error);
+      this.checker.violate("the simulation itself works", what, []);
     });
   }
 }
