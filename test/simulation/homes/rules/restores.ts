@@ -28,10 +28,7 @@ export interface RestoredAnswer {
 /** The largest error of an isolate's clock. */
 const SKEW_SECONDS = 20;
 
-/**
- * docs/operating.md, "Restoring a home": the directory and the home get the rows that the other one knows, and every
- * site skips ids.
- */
+/** The directory and the home get the rows that the other one knows, and every site skips ids. */
 export function wrongRestoredWrite(model: Model, operation: Restoring, change: Written): string | undefined {
   const { intent } = operation;
   const { before, after } = change;
@@ -48,14 +45,12 @@ export function wrongRestoredWrite(model: Model, operation: Restoring, change: W
   }
   const site = model.homes.get(String(after?.home))?.sites.get(Number(after?.id));
   if (change.table !== "sites" || site === undefined) return "no home has this site";
-  const newer = Number(site.row.revision) >= Number(before?.revision ?? 0);
-  const { name, status } =
-    newer || before === null ? site : { name: String(before.name), status: String(before.status) };
+  const isNewer = before === null || Number(site.row.revision) >= Number(before.revision);
+  const { name = "", status = "", retention_days = null } = isNewer ? site.row : before;
   const isFinished = before === null || before.home === after?.home || before.status === "creating";
   if (!isFinished) return "the id is another site's";
   if (Number(after?.first_chat_id) < Number(before?.first_chat_id ?? 0)) return "first_chat_id is lower";
-  const ofSite = newer || before === null ? site.row : before;
-  return misses(after, { name, status, retention_days: ofSite.retention_days ?? null });
+  return misses(after, { name, status, retention_days });
 }
 
 /** Whether a call has skipped ids already: it does so in the batch that inserts the reconciliation. */
@@ -105,15 +100,9 @@ function wrongRestoredSite(model: Model, operation: Restoring, change: Written):
   if (before !== null && model.changedSinceRestore.has(`${home}/${siteId}`)) {
     return "it undoes what an operator has changed since the restore";
   }
-  const newer = isMine && listed.revision >= Number(before?.revision ?? 0);
-  const stored = { name: String(before?.name), status: String(before?.status) };
-  const {
-    name,
-    status,
-    retentionDays = before?.retention_days ?? null,
-  } = newer ? listed : { ...stored, retentionDays: undefined };
-  const revision = Math.max(Number(before?.revision ?? 0), isMine ? listed.revision : 0);
-  return misses(after, { ...before, name, status, retention_days: retentionDays, revision, ...floors });
+  if (!isMine || listed.revision < Number(before?.revision ?? 0)) return misses(after, { ...before, ...floors });
+  const { name, status, retentionDays: retention_days, revision } = listed;
+  return misses(after, { ...before, name, status, retention_days, revision, ...floors });
 }
 
 /** Why the answer of a reconciliation is not what is stored; undefined when it is. */
