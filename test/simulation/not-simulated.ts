@@ -5,9 +5,7 @@ export function onNotSimulated(listener: (error: Error) => void): void {
   tell = listener;
 }
 
-/**
- * The error for features of the platform that a stand-in lacks, so that no run takes a wrong answer for the platform's.
- */
+/** The error for a feature that a stand-in lacks, so that no run takes a wrong answer for the platform's. */
 export function notSimulated(what: string): Error {
   const error = new Error(`not simulated: ${what}`);
   tell(error);

@@ -66,9 +66,7 @@ export class Model {
   mayKvLose = false;
   /** Reads which chat ids of a site the receipts of erasures name. */
   receipts: ((home: string, siteId: number) => Record<"kv" | "directory", Set<number>>) | undefined;
-  /**
-   * The meaning of each remembered key, by its row. A restore may bring rows back whose meaning no call gives again.
-   */
+  /** The meaning of each remembered key, by its row. A restore may bring back rows whose writer has ended. */
   readonly #fingerprints = new Map<string, string>();
 
   home(name: string): HomeModel {

@@ -28,10 +28,7 @@ const CACHED = ["NONCES get", "NONCES put", "CREDENTIALS get", "CREDENTIALS put"
 /** The moods in which a receiver gets a post. One that refuses gets none. */
 const MET = Object.keys(MOODS).filter((mood) => mood !== "refuses");
 
-/**
- * The names that the world counts by a computed text. The keys are the texts of the expressions, as they stand in the
- * source.
- */
+/** The names of each computed text that the world counts, by the text of its expression in the source. */
 export const PUT_TOGETHER: Record<string, readonly string[]> = {
   act: Object.keys(DEPLOYMENTS),
   "OUTAGES[state]": Object.values(OUTAGES),

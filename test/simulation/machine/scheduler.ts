@@ -10,10 +10,7 @@ interface Turn {
 /** Times are rounded to microseconds, so that sums of delays are the same on every machine. */
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000;
 
-/**
- * Waits until everything that needs no I/O has gone on. That is promises only, because no part of the simulation does
- * real I/O.
- */
+/** Waits until all promises have gone on: no part of the simulation does real I/O. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**

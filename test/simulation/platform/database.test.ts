@@ -8,9 +8,7 @@ const SCHEMA = `
   CREATE TABLE unwatched (a);
   CREATE INDEX by_size ON owners (size);`;
 
-/**
- * A database whose owners and things are watched, and the changes that it has reported, one list for each transaction.
- */
+/** A database whose owners and things are watched, and the changes that it has told, by transaction. */
 function watched() {
   const database = new Database();
   database.execute(SCHEMA);

@@ -51,10 +51,7 @@ export class Call implements Task {
   answer: Answer | undefined;
   /** The isolate's clock when it arrived, in Unix seconds. */
   clock = 0;
-  /**
-   * Faults of the platform that met the call, in the order of the trace. Without any, only the contract may refuse the
-   * call.
-   */
+  /** Faults of the platform that met the call, in order. Without any, only the contract may refuse it. */
   readonly faults: string[] = [];
   /** Its calls of D1, KV, the queue and the network, in order. */
   readonly trips: Trip[] = [];

@@ -5,9 +5,7 @@ import type { World } from "./world.ts";
 export const SWEEP_CRON = "* * * * *";
 export const PRUNE_CRON = "*/5 * * * *";
 
-/**
- * Runs the cron triggers. The platform may run them late, early or twice, and leaves some out while the world is quiet.
- */
+/** Runs the cron triggers: late, early or twice, as the platform may, and not always while the world is quiet. */
 export function startCrons(world: World): void {
   world.start(() => runCron(world, SWEEP_CRON, 60_000));
   world.start(() => runCron(world, PRUNE_CRON, 300_000));

@@ -3,10 +3,7 @@ import type { World } from "./world.ts";
 
 /** Share of waits that end although the world is quiet. */
 const SLEEPLESS = 0.02;
-/**
- * Milliseconds over which callers start again in a run of weeks. If all started at once, their calls would fill the
- * run.
- */
+/** Milliseconds over which callers start again in a run of weeks: all at once, they would fill the run. */
 const LIE_IN_MS = 20_000;
 
 /** Waits between two acts, and longer while the world is quiet. */

@@ -11,9 +11,7 @@ const PRUNINGS = 4;
 
 const HOUR = 60 * MINUTE;
 
-/**
- * Milliseconds after which every lost attempt counts as lost, the sweep has found it, and due deliveries are posted.
- */
+/** Milliseconds until each lost attempt counts as lost, a sweep has found it, and due deliveries are posted. */
 const SWEPT_MS = 6 * MINUTE;
 
 /** The most webhooks of a site that get much at the end. */

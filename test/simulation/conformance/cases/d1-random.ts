@@ -55,10 +55,7 @@ async function tried(db: D1Database, batch: D1PreparedStatement[]) {
   return { answer, left: await sent(db, "SELECT * FROM owners", "SELECT * FROM things") };
 }
 
-/**
- * The first statement of each batch sets changes(). Otherwise changes() would show rows that workerd writes itself
- * between two calls.
- */
+/** Begins each batch, so that changes() shows no rows that workerd writes itself between two calls. */
 const FIRST = "DELETE FROM things WHERE owner = 0";
 
 /** The batches come from a seed, so that both sides get the same ones. */

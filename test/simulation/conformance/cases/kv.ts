@@ -3,10 +3,7 @@ import { type Cases, errorOf } from "../case.ts";
 const LONGEST = ["k".repeat(512), "é".repeat(256)];
 const ODD = ["a", "A", "a ", "a/b", "a%2Fb", "a?b=c", "é", "e\u0301", "...", "🙂", "a\0b", ...LONGEST];
 
-/**
- * Rules that need neither time nor a second location. test/simulation/platform/kv.test.ts has the stand-in's rules for
- * those.
- */
+/** Rules that need neither time nor a second location: platform/kv.test.ts has those. */
 export const kvCases: Cases<KVNamespace> = {
   "text comes back as it was put last, empty text too; a key that was never put is null": async (kv) => {
     const read = [await kv.get("key"), await kv.get("key", { type: "json", cacheTtl: 30 })];

@@ -12,9 +12,7 @@ export async function used(tables: Tables): Promise<Tables> {
   return tables;
 }
 
-/**
- * A result without the part of `meta` that depends on the machine: durations, sizes, rows read and written, the server.
- */
+/** A result without what depends on the machine: durations, sizes, rows read and written, the server. */
 export const seen = ({ success, results, meta }: D1Result<unknown>) => ({
   success,
   results,

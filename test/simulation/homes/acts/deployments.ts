@@ -78,10 +78,7 @@ async function closeForAWhile({ world, chance, operator }: Team): Promise<void> 
   openHomes(cloud, closed);
 }
 
-/**
- * Asks for an appid in a closed home, which then stays reserved for the site, and releases it while the home is
- * closed.
- */
+/** Asks for an appid in a closed home, where it then stays reserved, and releases it before the home is open. */
 async function keepAndRelease({ world, chance, operator }: Team, home: string): Promise<void> {
   await world.sleep(chance.between(0, 25_000));
   const site = world.company.sitesAtWork.find((each) => each.home === home);

@@ -143,10 +143,7 @@ async function listDivergent(operator: Operator, home: string): Promise<Divergen
   return answer?.status === 200 ? (JSON.parse(answer.body) as { items: Divergent[] }).items : [];
 }
 
-/**
- * Forgets sites of `main` that were made after the point: they are gone with their apps, and so are sites whose home
- * lost them too.
- */
+/** Forgets the sites of `main` that the restore took with their apps, and those whose home lost them too. */
 async function forgetLostSites(sites: KnownSite[], operator: Operator): Promise<void> {
   const answer = await operator.insist("GET", "/sites?limit=100");
   if (answer?.status !== 200) return;

@@ -20,10 +20,7 @@ export const strikes = ({ isRough, chance }: Air, share: number): boolean => isR
 /** The call whose work runs now; undefined outside of calls. */
 export const callNow = (): Call | undefined => currentTask<Call>();
 
-/**
- * How many calls of bindings one invocation may make: on Workers Free, and for cron triggers on Workers Paid, which
- * pruning needs.
- */
+/** How many calls of bindings one invocation may make: on Workers Free, and for cron triggers on Workers Paid. */
 const MOST_TRIPS = { free: 50, paid: 1_000 };
 
 /**

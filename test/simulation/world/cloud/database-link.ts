@@ -6,10 +6,7 @@ import type { Home } from "./home.ts";
 /** Milliseconds after which a call of D1 counts as a fault of the platform, because the Worker may have given up. */
 const SLOW_MS = 900;
 
-/**
- * Milliseconds that each call takes at a slow home. Several calls of one request may be answered before the request's
- * time is over.
- */
+/** Milliseconds of a call at a slow home: some calls of one request may be answered before its time is over. */
 const SPELL_MS = [1_500, 4_000] as const;
 
 /** The fault of a call when D1's answer was lost with an error that asks for a retry. */
@@ -18,9 +15,7 @@ export const TRANSIENT_FAULT = "transient";
 const TRANSIENT = "D1_ERROR: Network connection lost.";
 const DISCONNECTED = "D1_ERROR: Can't read from request stream because client disconnected.";
 const STALL_RESET = "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.";
-/**
- * Errors of D1 and SQLite when they have done nothing, or when that is unknown. Only the first one is worth a retry.
- */
+/** Errors of D1 and SQLite when nothing is done, or nobody knows. Only the first one is worth a retry. */
 const REFUSALS = [
   TRANSIENT,
   "D1_ERROR: D1 DB is overloaded. Requests queued for too long.",

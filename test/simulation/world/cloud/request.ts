@@ -1,10 +1,7 @@
 import type { Chance } from "../../machine/chance.ts";
 import type { Wire } from "../call.ts";
 
-/**
- * A request as the platform hands it to the Worker: its body in one piece with a Content-Length, or in chunks without
- * one.
- */
+/** A request as the Worker gets it: its body in one piece with a Content-Length, or in chunks without one. */
 export function requestOf({ method, path, headers, body }: Wire, chance: Chance): Request {
   const url = `https://worker.example${path}`;
   if (method === "GET" || body === "") return new Request(url, { method, headers });
