@@ -33,13 +33,6 @@ export const SECRECY_DEFECTS: Defect[] = [
     'detail: c.req.header("x-chat-signature") ?? detail?.slice(0, LONGEST_DETAIL) ?? null,',
   ),
   one(
-    "log-quotes-the-key",
-    "The log of a refused call has its Idempotency-Key.",
-    "src/http/signed/envelope.ts",
-    "c.var.trace.detail = refused.detail;",
-    'c.var.trace.detail = c.req.header("idempotency-key") ?? refused.detail;',
-  ),
-  one(
     "log-names-the-erased",
     "The log says whom an operator erases.",
     "src/services/erase-customer.ts",
