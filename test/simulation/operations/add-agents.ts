@@ -1,6 +1,5 @@
 import type { HomeModel, Session } from "../checker/home-model.ts";
-import type { Asker, Fields, OperationModel } from "./shared/model.ts";
-import { agentsIn } from "./shared/rules.ts";
+import { type Asker, agentsIn, type Fields, type OperationModel } from "./shared/model.ts";
 
 interface Asked {
   chatId: number;
@@ -15,11 +14,17 @@ function whyIgnored(home: HomeModel, siteId: number, session: Session, id: numbe
   return agent.status === "normal" ? undefined : "disabled";
 }
 
-function ask({ chance, site, foreignChatIds }: Asker): Fields {
+/** A session and agents to add, sometimes another site's or unknown ones; there may be no agents. */
+export function drawJoin({ chance, site, foreignChatIds }: Asker): { chatId: number; agentIds: number[] } {
   const known = chance.happens(0.06) && foreignChatIds.length > 0 ? foreignChatIds : site.chatIds.slice(-6);
-  const chat_id = known.length === 0 || chance.happens(0.03) ? 77_000_000 : chance.one(known);
-  const asked = [...chance.some(site.agentIds, 0.4), ...(chance.happens(0.1) ? [777] : [])];
-  const kefu_ids = asked.length > 0 ? asked : [chance.one(site.agentIds)];
+  const chatId = known.length === 0 || chance.happens(0.03) ? 77_000_000 : chance.one(known);
+  return { chatId, agentIds: [...chance.some(site.agentIds, 0.4), ...(chance.happens(0.1) ? [777] : [])] };
+}
+
+function ask(asker: Asker): Fields {
+  const { chance, site } = asker;
+  const { chatId: chat_id, agentIds } = drawJoin(asker);
+  const kefu_ids = agentIds.length > 0 ? agentIds : [chance.one(site.agentIds)];
   return { chat_id, kefu_ids: chance.happens(0.5) ? kefu_ids : kefu_ids.join(",") };
 }
 
@@ -46,11 +51,7 @@ const model: OperationModel<Asked> = {
   }),
 
   refusals: {
-    session_not_found: {
-      status: 404,
-      msg: "会话不存在",
-      ask: (asker) => ({ ...ask(asker), chat_id: 77_000_000 }),
-    },
+    session_not_found: { status: 404, msg: "会话不存在", ask: (asker) => ({ ...ask(asker), chat_id: 77_000_000 }) },
     not_a_ticket: {
       ...FORBIDS,
       ask: askFor("not_a_ticket"),
@@ -61,10 +62,7 @@ const model: OperationModel<Asked> = {
       ask: askFor("no_responsible_agent"),
       byHand: "UPDATE sessions SET responsible_agent_id = NULL WHERE site_id = ? AND id = ?",
     },
-    no_new_agents: {
-      ...FORBIDS,
-      ask: (asker) => ({ ...ask(asker), kefu_ids: "777" }),
-    },
+    no_new_agents: { ...FORBIDS, ask: (asker) => ({ ...ask(asker), kefu_ids: "777" }) },
   },
 
   decide({ home, app: { siteId } }, { chatId, agents }) {
@@ -92,7 +90,7 @@ const model: OperationModel<Asked> = {
     data({ home, app }, { chatId }, rows) {
       const session = home.sessions.get(`${app.siteId}/${chatId}`);
       const joined = rows.filter(({ table }) => table === "participants");
-      const agent_ids = joined.map(({ after }) => Number(after.agent_id)).sort((a, b) => a - b);
+      const agent_ids = agentsIn(joined.map(({ after }) => after.agent_id));
       return { chat_id: chatId, agent_ids, added_by: session?.row.responsible_agent_id };
     },
   },

@@ -1,7 +1,5 @@
 import type { Row } from "../platform/database.ts";
-import type { Asker, Fields, OperationModel, Written } from "./shared/model.ts";
-import { agentsIn } from "./shared/rules.ts";
-import { shownSession } from "./shared/shown-session.ts";
+import { type Asker, agentsIn, type Fields, type OperationModel, type Written } from "./shared/model.ts";
 
 interface Asked {
   customer: { id: string; name: string; ip: string };
@@ -21,9 +19,9 @@ const SENTENCES = [
   "没有到。请帮我看一下。",
   "came broken 😭, and nobody answers",
   "is  not\nwhat I ordered?",
-] as const;
+];
 
-const ADDRESSES = ["203.0.113.7", "2001:db8::17", "198.51.100.200"] as const;
+const ADDRESSES = ["203.0.113.7", "2001:db8::17", "198.51.100.200"];
 
 /** Optional texts that are stored with the session unchanged, and shown under the names of their columns. */
 const PLAIN: Record<string, { columns: string[]; right: string[] }> = {
@@ -47,6 +45,27 @@ const sorted = (metadata: object): object =>
 
 const rowsOf = (rows: Written[], name: string): Row[] =>
   rows.filter(({ table }) => table === name).map(({ after }) => after);
+
+/** The session that a call has stored as its event has it: SessionDetail of openapi.json. */
+function shown(rows: Written[]): object {
+  const [[session = {}], [customer = {}]] = [rowsOf(rows, "sessions"), rowsOf(rows, "customers")];
+  const { id, kind, status, responsible_agent_id, created_at, auto_title, customer_external_id, metadata } = session;
+  const plain = Object.values(PLAIN).flatMap(({ columns }) => columns.map((column) => [column, session[column]]));
+  const joined = rowsOf(rows, "participants").toSorted((a, b) => Number(a.agent_id) - Number(b.agent_id));
+  return {
+    chat_id: id,
+    kind,
+    status,
+    responsible_agent_id,
+    created_at,
+    ...Object.fromEntries(plain),
+    auto_title,
+    metadata: metadata == null ? {} : (JSON.parse(String(metadata)) as object),
+    customer: { sbs: customer_external_id, name: customer.name, ip: customer.ip },
+    participants: joined.map(({ agent_id, added_by }) => ({ agent_id, added_by })),
+    messages: rowsOf(rows, "messages").map(({ sender, sender_uid, content }) => ({ sender, sender_uid, content })),
+  };
+}
 
 function ask({ chance, site, nextOrder }: Asker): Fields {
   const kefu_id = [...chance.some(site.agentIds, 0.3), chance.one(site.agentIds)];
@@ -103,9 +122,7 @@ const model: OperationModel<Asked> = {
     const { status, ...from } = openingOf(asked);
     const { id: external_id, name, ip } = customer;
     const created_at = home.customers.get(`${site_id}/${external_id}`)?.created_at ?? clock;
-    const columns = Object.entries(PLAIN).flatMap(([field, rules]) =>
-      rules.columns.map((column) => [column, plain[field] ?? null] as const),
-    );
+    const texts = Object.entries(PLAIN).flatMap(([field, { columns }]) => columns.map((each) => [each, plain[field]]));
     const session: Row = {
       site_id,
       id: session_id,
@@ -115,29 +132,22 @@ const model: OperationModel<Asked> = {
       responsible_agent_id: responsible,
       status,
       created_at: clock,
-      ...Object.fromEntries(columns),
+      ...(Object.fromEntries(texts) as Row),
       metadata: metadata === null ? null : JSON.stringify(metadata),
     };
     const others = agents.filter((id) => id !== responsible);
     return [
       { table: "customers", after: { site_id, external_id, name, ip, created_at, updated_at: clock } },
       { table: "sessions", after: session },
-      ...others.map((agent_id) => {
-        const after = { site_id, session_id, agent_id, added_by: responsible, added_at: clock };
-        return { table: "participants", after };
-      }),
+      ...others.map((agent_id) => ({
+        table: "participants",
+        after: { site_id, session_id, agent_id, added_by: responsible, added_at: clock },
+      })),
       { table: "messages", after: { site_id, session_id, seq: 1, ...from, content, created_at: clock } },
     ];
   },
 
-  event: {
-    type: "session.created",
-    data(_, __, rows) {
-      const [[session = {}], [customer = {}]] = [rowsOf(rows, "sessions"), rowsOf(rows, "customers")];
-      const columns = Object.values(PLAIN).flatMap((each) => each.columns);
-      return shownSession(session, customer, rowsOf(rows, "participants"), rowsOf(rows, "messages"), columns);
-    },
-  },
+  event: { type: "session.created", data: (_, __, rows) => shown(rows) },
 
   answer: (chat_id) => ({ chat_id }),
 

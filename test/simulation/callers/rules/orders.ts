@@ -2,8 +2,8 @@ import type { App } from "../../checker/home-model.ts";
 import type { Model } from "../../checker/model.ts";
 import type { Violate } from "../../checker/violate.ts";
 import { KEY_SECONDS } from "../../erasure/rules/periods.ts";
+import type { Change } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import type { WatchedCall } from "./watched-call.ts";
 
 /** The largest difference between the clocks of two isolates. */
 const SKEW_SECONDS = 20;
@@ -20,28 +20,23 @@ export class Orders {
     this.#violate = violate;
   }
 
-  /** A call has opened a session. */
-  opens(home: string, { siteId }: App, { call }: WatchedCall, sessionId: number, order: string): void {
+  /**
+   * A call has opened a session. An honest caller's order is in the first message: the caller gives it to the client
+   * once, or again under the same key.
+   */
+  opens(home: string, { siteId }: App, call: Call, sessionId: number, changes: readonly Change[]): void {
     const id = `${home}/${siteId}/${sessionId}`;
     if (this.#model.givenIds.has(id)) {
       this.#violate("no chat id is given twice", `${call.name} opened ${id} again`, [call.name, id]);
     }
     this.#model.givenIds.add(id);
-    if (call.role === "honest") this.#checkOrder(home, siteId, call, sessionId, order);
-  }
-
-  /**
-   * The text of an honest caller's order, which is in the first message. A caller gives an order to the client once, or
-   * again under the same key.
-   */
-  #checkOrder(home: string, siteId: number, call: Call, sessionId: number, order: string): void {
-    if (!order.startsWith("Order ")) return;
+    const order = String(changes.find(({ table }) => table === "messages")?.after?.content);
+    if (call.role !== "honest" || !order.startsWith("Order ")) return;
     const first = this.#opened.get(order);
     const isHeld = first !== undefined && this.#model.home(home).sessions.has(`${siteId}/${first.sessionId}`);
     if (isHeld && call.clock < first.forgottenAt) {
       const rule = "a call of the client opens one session, and a key opens one in a day";
-      const what = `${call.name} opened ${home}/${siteId}/${sessionId} for the order of ${first.call}`;
-      this.#violate(rule, what, [call.name, first.call]);
+      this.#violate(rule, `${call.name} opened ${id} for the order of ${first.call}`, [call.name, first.call]);
     }
     this.#opened.set(order, { call: call.name, sessionId, forgottenAt: call.clock + KEY_SECONDS - SKEW_SECONDS });
   }

@@ -2,7 +2,6 @@ import { type Model, usedName } from "../../checker/model.ts";
 import type { Violate } from "../../checker/violate.ts";
 import { WHOLE_LIMIT_MS } from "../../erasure/rules/periods.ts";
 import type { Scheduler } from "../../machine/scheduler.ts";
-import { openedBy } from "../../operations/shared/model.ts";
 import type { Change } from "../../platform/database.ts";
 import type { Answer, Call } from "../../world/call.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
@@ -20,7 +19,7 @@ import { aboutOf, type WatchedCall } from "./watched-call.ts";
 export class SignedCalls {
   readonly costs: Costs;
   readonly excuses: Excuses;
-  readonly orders: Orders;
+  readonly #orders: Orders;
   readonly #model: Model;
   readonly #violate: Violate;
   readonly #scheduler: Scheduler;
@@ -38,7 +37,7 @@ export class SignedCalls {
     this.#violate = violate;
     this.#scheduler = scheduler;
     this.costs = new Costs(violate);
-    this.orders = new Orders(model, violate);
+    this.#orders = new Orders(model, violate);
     const rules = { costs: this.costs, appLimits: this.#appLimits, clientLimit: this.#clientLimit };
     this.excuses = new Excuses(model, this.#calls, rules);
   }
@@ -84,10 +83,8 @@ export class SignedCalls {
     watched.committed = { verdict, joined, session: this.#model.home(home).sessions.get(`${app.siteId}/${sessionId}`) };
     this.#count(`${operation.wireName} ${verdict.kind}${verdict.kind === "refused" ? `: ${verdict.reason}` : ""}`);
     this.#model.used.set(usedName(app.appid, ranstr), call);
-    const opened = openedBy(changes);
-    if (verdict.kind === "accepted" && opened !== undefined) {
-      this.orders.opens(home, app, watched, verdict.sessionId, opened.content);
-    }
+    const isNew = changes.some(({ table, before }) => table === "sessions" && before === null);
+    if (verdict.kind === "accepted" && isNew) this.#orders.opens(home, app, call, verdict.sessionId, changes);
   }
 
   checkAnswer(call: Call): void {

@@ -1,6 +1,6 @@
 import type { App, HomeModel } from "../../checker/home-model.ts";
 import type { Chance } from "../../machine/chance.ts";
-import type { Change, Row } from "../../platform/database.ts";
+import type { Row } from "../../platform/database.ts";
 import type { KnownSite } from "../../world/company.ts";
 
 /** Fields of a body, by their names on the wire. */
@@ -22,10 +22,7 @@ export interface Refusal {
   msg: string;
   /** Fields that break the rule; undefined while the caller knows no such session. */
   ask(asker: Asker): Fields | undefined;
-  /**
-   * SQL, for one site and one session, that makes a session which the rule refuses. Only for states that no call can
-   * make.
-   */
+  /** SQL, for one site and one session, that makes a session which the rule refuses: for states that no call makes. */
   byHand?: string;
 }
 
@@ -85,13 +82,10 @@ export interface OperationModel<Asked extends object = object> {
   learn?(site: KnownSite, data: unknown, fields: Fields): void;
 }
 
+/** The agents of a list of ids, without duplicates, in ascending order. */
+export const agentsIn = (list: unknown): number[] =>
+  [...new Set((list as unknown[]).map(Number))].sort((a, b) => a - b);
+
 /** Notes that an operation refuses a session from now on. */
 export const noteRefused = ({ refusedSessions }: KnownSite, refusal: string, chatId: number): void =>
   void refusedSessions.set(refusal, [...(refusedSessions.get(refusal) ?? []), chatId]);
-
-/** The first message of the session that a transaction has opened; undefined when it opened none. */
-export const openedBy = (changes: readonly Change[]): { content: string } | undefined => {
-  const isNew = changes.some(({ table, before }) => table === "sessions" && before === null);
-  const message = changes.find(({ table, before }) => table === "messages" && before === null)?.after;
-  return isNew ? { content: String(message?.content ?? "") } : undefined;
-};
