@@ -1,5 +1,6 @@
 import type { NewSession } from "../../../../src/client/client.ts";
 import type { Chance } from "../../machine/chance.ts";
+import { drawJoin } from "../../operations/add-agents.ts";
 import createSession from "../../operations/create-session.ts";
 import { MODELS } from "../../operations/index.ts";
 import type { Asker, Fields, OperationModel } from "../../operations/shared/model.ts";
@@ -9,15 +10,7 @@ import type { World } from "../../world/world.ts";
 import { CallerClient } from "./caller-client.ts";
 
 /** The acts of a caller, by their weights. */
-export const CALLER_ACTS = {
-  create: 10,
-  again: 4,
-  unkeyed: 3,
-  add: 7,
-  addTwo: 2,
-  refused: 6,
-  repeated: 10,
-};
+export const CALLER_ACTS = { create: 10, again: 4, unkeyed: 3, add: 7, addTwo: 2, refused: 6, repeated: 10 };
 
 /** A company's back end that opens sessions as the documentation says, with the project's client. */
 export class Caller {
@@ -32,6 +25,15 @@ export class Caller {
   readonly #keyedOrders: { key: string; session: NewSession }[] = [];
   /** Calls of any operation that may be sent again under the same key. */
   readonly #keyedCalls: { key: string; operation: OperationModel; fields: Fields }[] = [];
+  readonly #acts: Record<keyof typeof CALLER_ACTS, () => Promise<unknown>> = {
+    create: () => this.#create(this.#newSession()),
+    again: () => this.#again(),
+    unkeyed: () => this.#create(this.#newSession(), false),
+    add: () => this.#add(),
+    addTwo: () => this.#addTwo(),
+    refused: () => this.#refuse(),
+    repeated: () => this.#repeat(),
+  };
 
   constructor(world: World, name: string, app: KnownApp) {
     this.#world = world;
@@ -60,27 +62,7 @@ export class Caller {
     await this.#mayFail(async () => {
       const act = chance.weighted(CALLER_ACTS);
       this.#world.count(`caller: ${act}`);
-      switch (act) {
-        case "create":
-          await this.#create(this.#newSession());
-          break;
-        case "again":
-          return await this.#again();
-        case "unkeyed":
-          await this.#create(this.#newSession(), false);
-          break;
-        case "add":
-          return await this.#add();
-        case "addTwo":
-          return await this.#addTwo();
-        case "refused": {
-          const operation = chance.one(MODELS);
-          const fields = chance.one(Object.values(operation.refusals)).ask(this.#asker());
-          return fields && (await this.#send(operation, fields));
-        }
-        case "repeated":
-          return await this.#repeat();
-      }
+      await this.#acts[act]();
     });
   }
 
@@ -135,10 +117,8 @@ export class Caller {
   }
 
   async #add(): Promise<void> {
-    const { site } = this.#app;
     const chance = this.#chance;
-    const chatId = this.#someChatId();
-    const agentIds = [...chance.some(site.agentIds, 0.4), ...(chance.happens(0.1) ? [777] : [])];
+    const { chatId, agentIds } = drawJoin(this.#asker());
     if (agentIds.length === 0) return;
     const key = `order-${this.#name.slice(-1)}-${chance.integer(0, 20)}`;
     const options = chance.happens(0.5) ? {} : { idempotencyKey: chance.happens(0.5) ? key : (false as const) };
@@ -153,11 +133,11 @@ export class Caller {
     await Promise.all([add([both]), add([both, another])]);
   }
 
-  #someChatId(): number {
-    const chance = this.#chance;
-    const others = this.#foreignChatIds();
-    const known = chance.happens(0.06) && others.length > 0 ? others : this.#app.site.chatIds.slice(-6);
-    return known.length === 0 || chance.happens(0.03) ? 77_000_000 : chance.one(known);
+  /** Asks for something that an operation refuses. */
+  async #refuse(): Promise<void> {
+    const operation = this.#chance.one(MODELS);
+    const fields = this.#chance.one(Object.values(operation.refusals)).ask(this.#asker());
+    if (fields !== undefined) await this.#send(operation, fields);
   }
 
   /** Calls any operation under a key, often again soon, and sometimes with another meaning. */
@@ -176,14 +156,11 @@ export class Caller {
     return this.#send(operation, fields, key);
   }
 
-  #foreignChatIds(): number[] {
-    const { site } = this.#app;
-    return this.#world.company.sites.filter((each) => each !== site).flatMap(({ chatIds }) => chatIds);
-  }
-
   #asker(): Asker {
-    const nextOrder = () => `${this.#name}-${++this.#orders}`;
-    return { chance: this.#chance, site: this.#app.site, foreignChatIds: this.#foreignChatIds(), nextOrder };
+    const { site } = this.#app;
+    const others = this.#world.company.sites.filter((each) => each !== site);
+    const foreignChatIds = others.flatMap(({ chatIds }) => chatIds);
+    return { chance: this.#chance, site, foreignChatIds, nextOrder: () => `${this.#name}-${++this.#orders}` };
   }
 
   /** A new session in the field names of the client. */
@@ -207,9 +184,8 @@ export class Caller {
   async #send(operation: OperationModel, fields: Fields, key?: string): Promise<void> {
     const ranstr = `${this.#name.slice(-1)}-${++this.#sent}`;
     const options = key === undefined ? {} : { idempotencyKey: key };
-    const { envelope } = await this.#client
-      .now()
-      .send(operation.wireName as "create_gd", { ranstr, ...fields }, options);
+    const client = this.#client.now();
+    const { envelope } = await client.send(operation.wireName as "create_gd", { ranstr, ...fields }, options);
     if (envelope.code === 1) operation.learn?.(this.#app.site, envelope.data, fields);
   }
 }
