@@ -10,41 +10,33 @@ interface Form {
   told?: boolean;
 }
 
-const INVALID = "参数错误";
-const UNVERIFIED = "token验证失败!";
-const UNAVAILABLE = "服务暂时不可用";
-
-export const NO_ANSWER: Form = { status: 503, msg: UNAVAILABLE };
+export const NO_ANSWER: Form = { status: 503, msg: "服务暂时不可用" };
 export const LIMITED: Form = { status: 429, msg: "请求过于频繁" };
+const TOLD: Form = { status: 401, msg: "token验证失败!", told: true };
+const DONE: Form = { status: 200, msg: "ok", told: false };
 
-/** The form of the answer to each verdict. */
+/** The form of the answer to each verdict that no rule of the operation gives. */
+const FORMS: Record<Exclude<Verdict["kind"], "refused">, Form> = {
+  home_closed: NO_ANSWER,
+  site_closed: { ...NO_ANSWER, told: true },
+  unsigned: { ...TOLD, told: false },
+  stale: TOLD,
+  used: TOLD,
+  seal_unknown: { status: 500, msg: "系统错误" },
+  repeated: DONE,
+  accepted: DONE,
+};
+
 function formOf(verdict: Verdict, call: Call): Form {
-  switch (verdict.kind) {
-    case "home_closed":
-      return NO_ANSWER;
-    case "site_closed":
-      return { ...NO_ANSWER, told: true };
-    case "unsigned":
-      return { status: 401, msg: UNVERIFIED, told: false };
-    case "stale":
-    case "used":
-      return { status: 401, msg: UNVERIFIED, told: true };
-    case "seal_unknown":
-      return { status: 500, msg: "系统错误" };
-    case "refused": {
-      if (verdict.reason === "key_reused") return { status: 422, msg: INVALID, told: true };
-      const { status = 0, msg = "" } = modelAt(call.wire.path)?.refusals[verdict.reason] ?? {};
-      return { status, msg, told: true };
-    }
-    default:
-      return { status: 200, msg: "ok", told: false };
-  }
+  if (verdict.kind !== "refused") return FORMS[verdict.kind];
+  if (verdict.reason === "key_reused") return { status: 422, msg: "参数错误", told: true };
+  const { status = 0, msg = "" } = modelAt(call.wire.path)?.refusals[verdict.reason] ?? {};
+  return { status, msg, told: true };
 }
 
 /** Why an answer does not fit a verdict; undefined when it does. */
-export function mismatch(call: Call, answer: Answer, verdict: Verdict): string | undefined {
-  return formMismatch(call, answer, formOf(verdict, call)) ?? wrongData(call, answer, verdict);
-}
+export const mismatch = (call: Call, answer: Answer, verdict: Verdict): string | undefined =>
+  formMismatch(call, answer, formOf(verdict, call)) ?? wrongData(call, answer, verdict);
 
 /** Why an answer does not have a form; undefined when it has. */
 export function formMismatch({ isolate }: Call, { status, headers, body }: Answer, form: Form): string | undefined {
@@ -57,10 +49,10 @@ export function formMismatch({ isolate }: Call, { status, headers, body }: Answe
   return form.told !== undefined && (detail !== null) !== form.told ? `x-error-detail: ${detail}` : undefined;
 }
 
-function wrongData(call: Call, { headers, body }: Answer, verdict: Verdict): string | undefined {
+function wrongData({ wire }: Call, { headers, body }: Answer, verdict: Verdict): string | undefined {
   if (verdict.kind !== "accepted" && verdict.kind !== "repeated") return undefined;
   const data = JSON.stringify((JSON.parse(body) as { data?: unknown }).data);
-  const expected = JSON.stringify(modelAt(call.wire.path)?.answer(verdict.sessionId));
+  const expected = JSON.stringify(modelAt(wire.path)?.answer(verdict.sessionId));
   if (data !== expected) return `data ${data}, expected ${expected}`;
   const repeated = headers.get("idempotency-replayed");
   return repeated === (verdict.kind === "repeated" ? "true" : null) ? undefined : `idempotency-replayed: ${repeated}`;
