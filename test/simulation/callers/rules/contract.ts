@@ -22,17 +22,10 @@ export function read({ path, headers, body }: Wire): Reading {
   const fields = JSON.parse(body) as { appid: string; timestamp: number; ranstr: string };
   const { appid, timestamp, ranstr } = fields;
   const asked = operation.read(fields as never);
-  return {
-    operation,
-    appid,
-    timestamp,
-    ranstr,
-    asked,
-    // docs/retrying.md, "When two requests mean the same".
-    fingerprint: JSON.stringify(asked),
-    key: headers["idempotency-key"] ?? null,
-    signature: headers["x-chat-signature"] ?? "",
-  };
+  // docs/retrying.md, "When two requests mean the same".
+  const fingerprint = JSON.stringify(asked);
+  const { "idempotency-key": key = null, "x-chat-signature": signature = "" } = headers;
+  return { operation, appid, timestamp, ranstr, asked, fingerprint, key, signature };
 }
 
 /** Section 5: HMAC-SHA256 of the body as sent, in hex, upper or lower case. */

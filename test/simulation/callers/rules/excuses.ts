@@ -7,7 +7,7 @@ import { formMismatch, LIMITED, mismatch, NO_ANSWER } from "./answers.ts";
 import type { Costs } from "./costs.ts";
 import type { AppLimits, ClientLimit } from "./limits.ts";
 import { wasOnceInForce } from "./signatures.ts";
-import type { WatchedCall } from "./watched-call.ts";
+import type { WatchedCall } from "./verdicts.ts";
 
 /** How often an isolate asks D1 whether a caller that it refuses is still valid. */
 const CONFIRM_EVERY_MS = 1_000;
@@ -15,22 +15,21 @@ const CONFIRMS_PER_SECOND = 10;
 /** Refusals that an isolate decides before the batch, so D1 has not confirmed the app for them. */
 const TOLD_BEFORE_THE_BATCH = ["stale", "site_closed"] as const;
 
+/** What other parts know of calls. */
+type Rules = { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit };
+
 /** Answers that no verdict explains and that the contract allows all the same. */
 export class Excuses {
   readonly #model: Model;
   readonly #calls: ReadonlyMap<Call, WatchedCall>;
-  readonly #rules: { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit };
+  readonly #rules: Rules;
   /** When an isolate last answered that a signature failed, by isolate, app and address. */
   readonly #unsigned = new Map<string, number>();
   /** Apps whose record in KV was tampered with. */
   readonly #tampered = new Set<string>();
 
   /** @param calls every signed call so far */
-  constructor(
-    model: Model,
-    calls: ReadonlyMap<Call, WatchedCall>,
-    rules: { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit },
-  ) {
+  constructor(model: Model, calls: ReadonlyMap<Call, WatchedCall>, rules: Rules) {
     this.#model = model;
     this.#calls = calls;
     this.#rules = rules;
@@ -109,13 +108,11 @@ export class Excuses {
     // Without a route, only KV says where the app is.
     if (this.#model.homeOf(appid) === undefined) return true;
     const { closedHomes } = call.settings;
-    const isAsked = call.faults.length === 0;
-    if (closedHomes.includes("main") || (closedHomes.length > 0 && !isAsked)) return true;
+    if (closedHomes.includes("main") || (closedHomes.length > 0 && call.faults.length > 0)) return true;
     if (this.#wasSoughtInVain(watched)) return true;
-    const kinds = [...possible.values()].map(({ kind }) => kind);
-    const isUnsigned = kinds.some((kind) => kind === "unsigned" || kind === "seal_unknown");
-    const isNoMore = kinds.every((kind) => kind === "unsigned" || kind === "seal_unknown" || kind === "used");
-    return isUnsigned && isNoMore && wasOnceInForce(this.#model, watched);
+    const kinds = [...possible.values()].map(({ kind }) => kind).filter((kind) => kind !== "used");
+    const isRefused = kinds.length > 0 && kinds.every((kind) => kind === "unsigned" || kind === "seal_unknown");
+    return isRefused && wasOnceInForce(this.#model, watched);
   }
 
   /**
@@ -187,12 +184,8 @@ export class Excuses {
 
   /** Other calls of the same app that the same isolate has served or is serving. */
   #othersOfApp({ call, reading }: WatchedCall): WatchedCall[] {
-    const others: WatchedCall[] = [];
-    for (const each of call.isolate?.calls ?? []) {
-      const other = each === call ? undefined : this.#calls.get(each);
-      if (other !== undefined && other.reading.appid === reading.appid) others.push(other);
-    }
-    return others;
+    const all = [...(call.isolate?.calls ?? [])].flatMap((each) => this.#calls.get(each) ?? []);
+    return all.filter((other) => other.call !== call && other.reading.appid === reading.appid);
   }
 }
 

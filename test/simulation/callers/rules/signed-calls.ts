@@ -12,8 +12,7 @@ import { Excuses } from "./excuses.ts";
 import { AppLimits, ClientLimit } from "./limits.ts";
 import { Orders } from "./orders.ts";
 import { checkWritten } from "./signed-writes.ts";
-import { isWriting, type Verdict, verdictsOf } from "./verdicts.ts";
-import { aboutOf, type WatchedCall } from "./watched-call.ts";
+import { aboutOf, isWriting, type Verdict, verdictsOf, type WatchedCall } from "./verdicts.ts";
 
 /** Checks the writes and the answers of signed calls against the contract's verdicts. */
 export class SignedCalls {
@@ -125,6 +124,7 @@ export class SignedCalls {
     const { call } = watched;
     if (verdict.kind !== "accepted") return;
     const said = ignoredIn(answer);
+    const broken = (rule: string, what: string) => this.#violate(rule, `${call.name} ${what}`, aboutOf(watched));
     // After a lost answer, the second try may find other reasons for agents that were left out. Agents that joined must
     // not be named, and agents who were on the session in an earlier second must be.
     if (call.faults.length > 0) {
@@ -133,19 +133,13 @@ export class SignedCalls {
       const wasOn = (id: number) => (session?.participants.get(id)?.added_at ?? call.clock) !== call.clock;
       const wrong = joined.find(names);
       const silent = verdict.ignored.map((each) => Number.parseInt(each, 10)).find((id) => wasOn(id) && !names(id));
-      if (wrong !== undefined)
-        this.#violate("x-ignored-agents names no agent that joined", `${call.name} says ${wrong}`, aboutOf(watched));
+      if (wrong !== undefined) broken("x-ignored-agents names no agent that joined", `says ${wrong}`);
       else if (answer.status === 200 && silent !== undefined)
-        this.#violate(
-          "x-ignored-agents names who was on the session",
-          `${call.name} leaves out ${silent}`,
-          aboutOf(watched),
-        );
+        broken("x-ignored-agents names who was on the session", `leaves out ${silent}`);
       return;
     }
     if (JSON.stringify(said) === JSON.stringify(verdict.ignored.toSorted())) return;
-    const what = `${call.name} says ${said}, left out were ${verdict.ignored}`;
-    this.#violate("x-ignored-agents names the agents that were left out", what, aboutOf(watched));
+    broken("x-ignored-agents names the agents that were left out", `says ${said}, not ${verdict.ignored}`);
   }
 
   /** Counts an answered call for the limits and checks its cost. */

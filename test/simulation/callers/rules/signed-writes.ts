@@ -5,8 +5,7 @@ import type { Change } from "../../platform/database.ts";
 import { formMismatch, NO_ANSWER } from "./answers.ts";
 import { difference, expectedRows } from "./expected-rows.ts";
 import { isSignedBy } from "./signatures.ts";
-import { isWriting, type Verdict, verdictsAt, type Writing } from "./verdicts.ts";
-import { aboutOf, type WatchedCall } from "./watched-call.ts";
+import { aboutOf, isWriting, type Verdict, verdictsAt, type WatchedCall, type Writing } from "./verdicts.ts";
 
 /** The rule that a request breaks when it writes although it has this verdict. */
 const RULES: Partial<Record<Verdict["kind"], string>> = {
@@ -30,23 +29,17 @@ export function checkWritten(
   changes: readonly Change[],
 ): { app: App; verdict: Writing } | undefined {
   const { call, committed } = watched;
-  const about = aboutOf(watched);
   const broken = (rule: string, what: string): undefined => {
-    violate(rule, `${call.name}${what}`, about);
+    violate(rule, `${call.name}${what}`, aboutOf(watched));
     return undefined;
   };
-  if (committed !== undefined) {
-    return broken("a second try writes nothing", ` wrote again: ${JSON.stringify(changes[0])}`);
-  }
+  const wrote = ` wrote ${JSON.stringify(changes[0])}`;
+  if (committed !== undefined) return broken("a second try writes nothing", wrote);
   const home = model.home(homeName);
   const siteId = changes[0]?.after?.site_id;
   const app = home.apps.get(`${siteId}/${watched.reading.appid}`);
-  if (app === undefined) {
-    return broken("a request writes only into its own site", ` wrote ${JSON.stringify(changes[0])}`);
-  }
-  if (model.isEndTold(homeName, app.siteId)) {
-    return broken("nothing is written for an app of a site that ended", ` wrote ${JSON.stringify(changes[0])}`);
-  }
+  if (app === undefined) return broken("a request writes only into its own site", wrote);
+  if (model.isEndTold(homeName, app.siteId)) return broken("nothing is written for an app of a site that ended", wrote);
   const verdicts = verdictsAt(model, home, app, watched);
   const verdict = verdicts.find(isWriting);
   if (verdict === undefined) {
@@ -66,15 +59,10 @@ export function checkWritten(
   if (![app.version, app.previousVersion].includes(String(secret)) || !isSignedBy(model, String(secret), watched)) {
     return broken("a nonce names the version of the secret that verified", ` wrote ${JSON.stringify(secret)}`);
   }
-  checkLateCommit(violate, watched, verdict);
+  // A commit after the Worker gave up: its answer must have been that the result is unknown.
+  if (call.answer !== undefined && formMismatch(call, call.answer, NO_ANSWER) !== undefined) {
+    const what = ` was answered ${call.answer.status} and then came to ${JSON.stringify(verdict)}`;
+    broken("only a 503 leaves open whether the request was done", what);
+  }
   return { app, verdict };
-}
-
-/** A commit after the Worker gave up: its answer must have been that the result is unknown. */
-function checkLateCommit(violate: Violate, watched: WatchedCall, verdict: Writing): void {
-  const { call } = watched;
-  const { answer } = call;
-  if (answer === undefined || formMismatch(call, answer, NO_ANSWER) === undefined) return;
-  const what = `${call.name} was answered ${answer.status} and then came to ${JSON.stringify(verdict)}`;
-  violate("only a 503 leaves open whether the request was done", what, aboutOf(watched));
 }

@@ -1,7 +1,7 @@
-import { type App, type HomeModel, keyName } from "../../checker/home-model.ts";
+import { type App, type HomeModel, keyName, type Session } from "../../checker/home-model.ts";
 import { type Model, usedName } from "../../checker/model.ts";
 import { hasKeyOf } from "../../checker/seals.ts";
-import { NONCE_SECONDS } from "../../erasure/rules/periods.ts";
+import { NONCE_SECONDS, WHOLE_LIMIT_MS } from "../../erasure/rules/periods.ts";
 import type { Call } from "../../world/call.ts";
 import type { Settings } from "../../world/cloud/settings.ts";
 import { isInForce, type SignedCall, wasOnceInForce } from "./signatures.ts";
@@ -20,14 +20,22 @@ export type Verdict =
 
 export type Writing = Extract<Verdict, { kind: "refused" | "repeated" | "accepted" }>;
 
+/** A signed call, watched from its arrival on. */
+export interface WatchedCall extends SignedCall {
+  /** The verdicts that it may get, by what was true at some moment since its arrival; by the verdict's text. */
+  possible: Map<string, Verdict>;
+  /** The call's verdict when it wrote, the agents who joined, and the session if it was there before. */
+  committed: { verdict: Writing; joined: readonly unknown[]; session: Session | undefined } | undefined;
+}
+
+/** The names by which lines of the trace mention the call. */
+export const aboutOf = ({ call, reading }: SignedCall): string[] => [call.name, reading.appid];
+
 export const isWriting = (verdict: Verdict): verdict is Writing =>
   verdict.kind === "refused" || verdict.kind === "repeated" || verdict.kind === "accepted";
 
-/**
- * Milliseconds after a site is opened in which calls may still hear that it is closed: a call in flight for 9.5 s, and
- * one more second in which its isolate believes it.
- */
-const CLOSED_MS = 1_000 + 9_500;
+/** How long calls may hear that a site is closed which was opened: in flight, and while their isolate believes it. */
+const CLOSED_MS = WHOLE_LIMIT_MS + 1_000;
 
 /**
  * The verdicts that a request may get at this moment. There are several when several rules refuse it and their order is
