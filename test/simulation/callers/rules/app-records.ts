@@ -2,8 +2,9 @@ import type { Violate } from "../../checker/violate.ts";
 import type { Row, Change as StoredChange } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 
-const nameOf = (appid: unknown, version: unknown, { isRevoked, isAlone }: { isRevoked: boolean; isAlone: boolean }) =>
-  `${appid} with ${version}${isRevoked ? ", revoked" : ""}${isAlone ? ", without a previous secret" : ""}`;
+/** @param isAlone whether there is no previous secret */
+const nameOf = (appid: unknown, version: unknown, revokedAt: unknown, isAlone: boolean) =>
+  `${appid} with ${version}${revokedAt === null ? "" : ", revoked"}${isAlone ? ", without a previous secret" : ""}`;
 
 /** Checks that KV receives the new record of each app that a call has changed. */
 export class AppRecords {
@@ -29,8 +30,7 @@ export class AppRecords {
 
   /** A call that changed an app was answered: its record must reach KV. */
   expect(call: Call, { appid, version, revoked_at, previous_version }: Row): void {
-    const state = { isRevoked: revoked_at !== null, isAlone: previous_version === null };
-    this.#changed.set(call, nameOf(appid, version, state));
+    this.#changed.set(call, nameOf(appid, version, revoked_at, previous_version === null));
   }
 
   /** All work of the call has ended. */
@@ -45,8 +45,7 @@ export class AppRecords {
   /** KV received a record of an app. */
   put(text: string): void {
     const { appid, version, previousVersion, revokedAt } = JSON.parse(text) as Record<string, unknown>;
-    for (const isAlone of previousVersion === null ? [true, false] : [false]) {
-      this.#put.add(nameOf(appid, version, { isRevoked: revokedAt !== null, isAlone }));
-    }
+    this.#put.add(nameOf(appid, version, revokedAt, false));
+    if (previousVersion === null) this.#put.add(nameOf(appid, version, revokedAt, true));
   }
 }

@@ -19,19 +19,8 @@ export function expectedRows(
   const { siteId: site_id, appid } = app;
   const { operation, asked, ranstr, key } = reading;
   const session_id = verdict.kind === "refused" ? null : verdict.sessionId;
-  const rows: ExpectedRow[] = [
-    {
-      table: "nonces",
-      after: {
-        site_id,
-        appid,
-        ranstr,
-        expires_at: clock + NONCE_SECONDS,
-        session_id,
-        operation: operation.name,
-      },
-    },
-  ];
+  const claim = { site_id, appid, operation: operation.name, session_id };
+  const rows: ExpectedRow[] = [{ table: "nonces", after: { ...claim, ranstr, expires_at: clock + NONCE_SECONDS } }];
   if (verdict.kind !== "accepted") return rows;
   const moment = { home, app, clock };
   rows.push(...operation.rows(moment, asked, verdict));
@@ -40,8 +29,7 @@ export function expectedRows(
   const { type } = operation.event;
   rows.push(...eventRows(home, { siteId: site_id, sessionId: verdict.sessionId, clock, type, data }));
   if (key !== null) {
-    const after = { site_id, appid, operation: operation.name, key, session_id, expires_at: clock + KEY_SECONDS };
-    rows.push({ table: "idempotency_keys", after });
+    rows.push({ table: "idempotency_keys", after: { ...claim, key, expires_at: clock + KEY_SECONDS } });
   }
   return rows;
 }
@@ -51,7 +39,7 @@ export function difference(changes: readonly Change[], expected: readonly Expect
   const missing = [...expected];
   for (const change of changes) {
     const fits = missing.findIndex(({ table, after, json }) => {
-      const isInserted = table !== "events" && table !== "deliveries" ? true : change.before === null;
+      const isInserted = (table !== "events" && table !== "deliveries") || change.before === null;
       return table === change.table && isInserted && includes(change.after, after) && says(change.after, json);
     });
     if (fits < 0) {
