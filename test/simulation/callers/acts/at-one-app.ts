@@ -2,21 +2,17 @@ import { keepCall, nthWrite } from "../../erasure/acts/kept-calls.ts";
 import { Operator } from "../../operators/acts/operator.ts";
 import type { KnownApp } from "../../world/company.ts";
 import { pause } from "../../world/day.ts";
-import { type OnItsWay, oneAtATime } from "../../world/moments.ts";
+import { type Happening, type OnItsWay, oneAtATime } from "../../world/moments.ts";
 import type { World } from "../../world/world.ts";
 
-/** Two operators whose calls go to D1 one question at a time, in any order. */
-function twoOperators(world: World): [Operator, Operator] {
-  const both: [Operator, Operator] = [new Operator(world), new Operator(world)];
-  const gate = oneAtATime(world, both[0].chance.fork());
-  for (const each of both) each.gate = gate;
-  return both;
-}
-
-/** Two operators work at one app or at one appid, and meet at each step between the directory and the home. */
+/**
+ * Two operators work at one app or at one appid, and meet at each step between the directory and the home: their calls
+ * go to D1 one question at a time, in any order.
+ */
 export async function meetAtOneApp(world: World): Promise<void> {
   const chance = world.chance.fork();
-  const both = twoOperators(world);
+  const both: [Operator, Operator] = [new Operator(world), new Operator(world)];
+  both[0].gate = both[1].gate = oneAtATime(world, both[0].chance.fork());
   while (!world.closing) {
     await pause(world, chance, chance.between(300, 3_000));
     const sites = world.company.sitesAtWork;
@@ -32,13 +28,9 @@ export async function meetAtOneApp(world: World): Promise<void> {
 async function issueAndRelease([one, other]: [Operator, Operator], siteId: number): Promise<void> {
   const { world, chance } = one;
   const appid = `kept-${chance.uuid()}`;
-  const reserved = world.moments.when(
-    (at) =>
-      at.kind === "commits" && at.changes.some(({ table, after }) => table === "app_routes" && after?.appid === appid)
-        ? true
-        : undefined,
-    5_000,
-  );
+  const isReserved = (at: Happening) =>
+    at.kind === "commits" && at.changes.some(({ table, after }) => table === "app_routes" && after?.appid === appid);
+  const reserved = world.moments.when((at) => isReserved(at) || undefined, 5_000);
   const issued = one.call("POST", `/sites/${siteId}/apps`, { name: "Shop", appid });
   if (await reserved) world.count("moment: appid released while it is issued");
   await Promise.all([issued, other.call("DELETE", `/apps/${appid}`)]);

@@ -5,17 +5,11 @@ import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 import { forgeries } from "./forgeries.ts";
 import { floods, inTransit, late, replays } from "./replays.ts";
+import { sendFrom } from "./signed.ts";
 import { tampering } from "./tampering.ts";
 
 /** Each seed leaves some attacks out, because one attack can hide the effects of another. */
-export const ATTACKS = {
-  inTransit,
-  replays,
-  floods,
-  late,
-  forgeries,
-  tampering,
-} satisfies Record<string, (attacker: Attacker) => Promise<void>>;
+export const ATTACKS = { inTransit, replays, floods, late, forgeries, tampering };
 
 /** Runs attackers until the world closes. */
 export function startAttackers(world: World): void {
@@ -48,11 +42,8 @@ export class Attacker {
   }
 
   /** Sends, by default from one of the attacker's addresses, unless the world closes. */
-  async send(wire: Wire, edge: string, address = this.chance.one(this.#addresses)()): Promise<Answer | undefined> {
-    const { world } = this;
-    if (world.closing) return undefined;
-    const headers = { ...wire.headers, "cf-connecting-ip": address };
-    return world.send(world.newCall("attacker", { ...wire, headers }, edge));
+  send(wire: Wire, edge: string, address = this.chance.one(this.#addresses)()): Promise<Answer | undefined> {
+    return sendFrom(this.world, address, wire, edge);
   }
 
   anyEdge(): string {
@@ -68,15 +59,16 @@ export class Attacker {
   captured(): Call | undefined {
     const { captured } = this.world;
     if (captured.length === 0) return undefined;
-    return this.chance.happens(0.7) ? this.chance.one(captured.slice(-12)) : this.chance.one(captured);
+    return this.chance.one(this.chance.happens(0.7) ? captured.slice(-12) : captured);
   }
 }
 
 /** The newest secret of an app, even if the attacker cannot have it. */
 export const secretOf = ({ secrets }: Pick<KnownApp, "secrets">): string => secrets.at(-1)?.secret ?? "none";
 
-/** All fields of a new session except the appid. */
-export const newSession = ({ world, chance }: Pick<Attacker, "world" | "chance">, agent: number) => ({
+/** All fields of a new session. */
+export const newSession = ({ world, chance }: Pick<Attacker, "world" | "chance">, appid: string, agent: number) => ({
+  appid,
   timestamp: world.clock,
   ranstr: chance.uuid(),
   sbs: `customer_${chance.integer(1, 6)}`,

@@ -1,5 +1,6 @@
 import type { Call } from "../../world/call.ts";
 import { type KnownApp, LOST_SECRET } from "../../world/company.ts";
+import type { Happening } from "../../world/moments.ts";
 import type { World } from "../../world/world.ts";
 import { SimpleCaller } from "./signed.ts";
 
@@ -34,17 +35,11 @@ export function callAtChanges(world: World): void {
   async function meet(app: KnownApp, change: Call): Promise<void> {
     const [caller, forger] = [new SimpleCaller(world, chance.fork()), new SimpleCaller(world, chance.fork())];
     const old = newest(app);
-    const stored = world.moments.when(
-      (at) =>
-        at.kind === "commits" && at.call === change && at.changes.some(({ table }) => table === "apps")
-          ? true
-          : undefined,
-      CALL_MS,
-    );
-    const answered = world.moments.when(
-      (at) => ((at.kind === "answers" || at.kind === "ends") && at.call === change ? true : undefined),
-      CALL_MS,
-    );
+    const isOfApps = (at: Happening) =>
+      at.kind === "commits" && at.call === change && at.changes.some(({ table }) => table === "apps");
+    const stored = world.moments.when((at) => isOfApps(at) || undefined, CALL_MS);
+    const isLast = (at: Happening) => (at.kind === "answers" || at.kind === "ends") && at.call === change;
+    const answered = world.moments.when((at) => isLast(at) || undefined, CALL_MS);
     void caller.sendEverywhere(app, old);
     if (chance.happens(0.5)) void forger.sendEverywhere(app, "forged");
     const isStored = (await stored) === true;

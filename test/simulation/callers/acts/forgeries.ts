@@ -7,6 +7,13 @@ import { signed } from "./signed.ts";
 export const FORGERS_ACTS = { forge: 12, invent: 5, forgeries: 2.5, inventions: 0.5 };
 export const FORGERIES = { guess: 4, other: 4, old: 6, revoked: 6 };
 
+const ACTS: Record<keyof typeof FORGERS_ACTS, (attacker: Attacker) => Promise<unknown>> = {
+  forge: (attacker) => attacker.send(forge(attacker), attacker.anyEdge()),
+  invent: (attacker) => attacker.send(invent(attacker), attacker.anyEdge()),
+  forgeries: (attacker) => flood(attacker, forge),
+  inventions: (attacker) => flood(attacker, invent),
+};
+
 /** Sends requests in the name of apps whose secret the attacker does not have, and of apps that do not exist. */
 export async function forgeries(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
@@ -14,20 +21,7 @@ export async function forgeries(attacker: Attacker): Promise<void> {
     await attacker.pause(200, 6_000);
     const act = chance.weighted(FORGERS_ACTS);
     world.count(`forger: ${act}`);
-    switch (act) {
-      case "forge":
-        await attacker.send(forge(attacker), attacker.anyEdge());
-        break;
-      case "invent":
-        await attacker.send(invent(attacker), attacker.anyEdge());
-        break;
-      case "forgeries":
-        await flood(attacker, () => forge(attacker));
-        break;
-      case "inventions":
-        await flood(attacker, () => invent(attacker));
-        break;
-    }
+    await ACTS[act](attacker);
   }
 }
 
@@ -35,7 +29,7 @@ export async function forgeries(attacker: Attacker): Promise<void> {
  * Sends more calls than an address may, to one edge, for longer than the limit refuses them; often from the address of
  * an honest caller.
  */
-async function flood(attacker: Attacker, next: () => Wire): Promise<void> {
+async function flood(attacker: Attacker, next: (attacker: Attacker) => Wire): Promise<void> {
   const { world, chance } = attacker;
   const near = chance.happens(0.6) ? world.captured.at(-1) : undefined;
   const edge = near?.edge ?? attacker.anyEdge();
@@ -44,33 +38,33 @@ async function flood(attacker: Attacker, next: () => Wire): Promise<void> {
   await Promise.all(
     Array.from({ length: LIMITS.CLIENT_LIMIT.limit * 3 }, async () => {
       await world.sleep(chance.number() * within);
-      await attacker.send(next(), edge, near?.client);
+      await attacker.send(next(attacker), edge, near?.client);
     }),
   );
 }
 
 /** A request in the name of an app, by an attacker who cannot sign for it. */
-export function forge(attacker: Attacker): Wire {
+function forge(attacker: Attacker): Wire {
   const { world, chance } = attacker;
   const { apps, oldSecrets } = world.company;
   if (apps.length === 0) return invent(attacker);
   const app = chance.one(apps);
-  const fields = (appid: string) => ({ appid, ...newSession(attacker, chance.one(app.site.agentIds)) });
+  const fields = (appid: string) => newSession(attacker, appid, chance.one(app.site.agentIds));
   const revoked = apps.filter((each) => each.revoked);
   const forgery = chance.weighted(FORGERIES);
   world.count(`forgery: ${forgery}`);
   switch (forgery) {
     case "guess":
-      return signed("create_gd", fields(app.appid), `guessed-${chance.integer(1, 9)}`);
+      return signed(fields(app.appid), `guessed-${chance.integer(1, 9)}`);
     case "other":
-      return signed("create_gd", fields(app.appid), secretOf(chance.one(apps)));
+      return signed(fields(app.appid), secretOf(chance.one(apps)));
     case "old": {
       const old = oldSecrets.length > 0 ? chance.one(oldSecrets.slice(-6)) : { appid: app.appid, secret: "none" };
-      return signed("create_gd", spoilt(attacker, fields(old.appid)), old.secret);
+      return signed(spoilt(attacker, fields(old.appid)), old.secret);
     }
     default: {
       const gone = revoked.length > 0 ? chance.one(revoked) : app;
-      return signed("create_gd", spoilt(attacker, fields(gone.appid)), `${secretOf(gone)}${gone === app ? "-" : ""}`);
+      return signed(spoilt(attacker, fields(gone.appid)), `${secretOf(gone)}${gone === app ? "-" : ""}`);
     }
   }
 }
@@ -81,5 +75,5 @@ const spoilt = <Fields extends object>({ world, chance }: Attacker, fields: Fiel
 
 function invent(attacker: Attacker): Wire {
   const appid = attacker.chance.uuid().replaceAll("-", "");
-  return signed("create_gd", { appid, ...newSession(attacker, 10_411) }, "invented");
+  return signed(newSession(attacker, appid, 10_411), "invented");
 }

@@ -13,10 +13,9 @@ const SECOND_TRY_MS = 3_500;
 
 /** The app of a signed call, when it is not under restore. */
 function appOf({ company }: World, { role, wire }: Call): KnownApp | undefined {
-  const [, appid] = wire.path.startsWith("/openapi/") ? (/"appid":"([^"]*)"/.exec(wire.body) ?? []) : [];
-  const isCaller = role === "honest" || role === "attacker";
-  const app = isCaller ? company.apps.find((each) => each.appid === appid) : undefined;
-  return app !== undefined && company.sitesAtWork.includes(app.site) ? app : undefined;
+  if (role !== "honest" && role !== "attacker") return undefined;
+  const [, appid] = /"appid":"([^"]*)"/.exec(wire.body) ?? [];
+  return company.sitesAtWork.flatMap(({ apps }) => apps).find((each) => each.appid === appid);
 }
 
 /** The signed call that has used up its ranstr now. */

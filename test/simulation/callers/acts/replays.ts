@@ -1,8 +1,7 @@
 import type { Call, Wire } from "../../world/call.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
-import type { KnownApp } from "../../world/company.ts";
 import { beQuiet } from "../../world/day.ts";
-import type { Attacker } from "./attacker.ts";
+import { type Attacker, secretOf } from "./attacker.ts";
 import { SimpleCaller } from "./signed.ts";
 
 /** Milliseconds of a flood. */
@@ -27,10 +26,7 @@ export async function inTransit(attacker: Attacker): Promise<void> {
   });
 }
 
-/**
- * Sends captured requests again, unchanged or changed. Refused ones, ones answered with 503 and lost ones are among
- * them.
- */
+/** Sends captured requests again, unchanged or changed, and among them refused ones and lost ones. */
 export async function replays(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   while (!world.closing) {
@@ -66,10 +62,7 @@ function twist(attacker: Attacker, call: Call): Wire {
   return { ...call.wire, headers: { ...headers, ...(value !== undefined && { [header]: value }) } };
 }
 
-/**
- * Sends copies of one app's requests to one edge: so many that the app's limit would be exceeded if they counted for
- * it.
- */
+/** Sends copies of one app's requests to one edge: so many that they would exceed the app's limit if they counted. */
 export async function floods(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   const { limit } = LIMITS.APP_LIMIT;
@@ -90,7 +83,7 @@ export async function floods(attacker: Attacker): Promise<void> {
     const app = world.company.apps.find((each) => !each.revoked && appid.includes(each.appid));
     const own = [0.75, 0.85, 0.95].map(async (part) => {
       await world.sleep(part * FLOOD_MS);
-      await owner.sendEverywhere(app as KnownApp, app?.secrets.at(-1)?.secret);
+      if (app !== undefined) await owner.sendEverywhere(app, secretOf(app));
     });
     await Promise.all([...flood, ...own]);
   }

@@ -5,16 +5,23 @@ import type { KnownApp } from "../../world/company.ts";
 import type { World } from "../../world/world.ts";
 import { newSession } from "./attacker.ts";
 
-/** A signed request with these fields, for the path of an operation. */
-export function signed(operation: string, fields: object, secret: string, headers: Record<string, string> = {}): Wire {
+/** A signed request to open a session with these fields. */
+export function signed(fields: object, secret: string, headers: Record<string, string> = {}): Wire {
   const body = JSON.stringify(fields);
   const signature = createHmac("sha256", secret).update(body).digest("hex");
   return {
     method: "POST",
-    path: `/openapi/chat/${operation}`,
+    path: "/openapi/chat/create_gd",
     headers: { "content-type": "application/json", "x-chat-signature": signature, ...headers },
     body,
   };
+}
+
+/** Sends a request from an address, unless the world closes. */
+export async function sendFrom(world: World, address: string, wire: Wire, edge: string): Promise<Answer | undefined> {
+  if (world.closing) return undefined;
+  const headers = { ...wire.headers, "cf-connecting-ip": address };
+  return world.send(world.newCall("attacker", { ...wire, headers }, edge));
 }
 
 /** A person without the client, who opens sessions of an app whose secrets are known. */
@@ -31,20 +38,17 @@ export class SimpleCaller {
 
   /** Fields of a new session. */
   session({ appid, site }: KnownApp): object {
-    return { appid, ...newSession(this, this.chance.one(site.agentIds)) };
+    return newSession(this, appid, this.chance.one(site.agentIds));
   }
 
-  async send(wire: Wire, edge: string): Promise<Answer | undefined> {
-    const { world } = this;
-    if (world.closing) return undefined;
-    const headers = { ...wire.headers, "cf-connecting-ip": this.#address };
-    return world.send(world.newCall("attacker", { ...wire, headers }, edge));
+  send(wire: Wire, edge: string): Promise<Answer | undefined> {
+    return sendFrom(this.world, this.#address, wire, edge);
   }
 
   /** Opens a session at each edge at once. @param fields in place of its own */
   async sendEverywhere(app: KnownApp, secret: string | undefined, fields: object = {}): Promise<void> {
     if (secret === undefined) return;
-    const wire = () => signed("create_gd", { ...this.session(app), ...fields }, secret);
+    const wire = () => signed({ ...this.session(app), ...fields }, secret);
     await Promise.all(this.world.weather.edges.map((edge) => this.send(wire(), edge)));
   }
 }

@@ -1,15 +1,16 @@
 import type { Chance } from "../../machine/chance.ts";
+import type { Home } from "../../world/cloud/home.ts";
 import type { World } from "../../world/world.ts";
 import { type Attacker, newSession, secretOf } from "./attacker.ts";
 import { SimpleCaller, signed } from "./signed.ts";
 
 type Stored = Record<string, unknown>;
 
-/** Changes of an app's record in KV. `other` is another app's record, `old` an earlier record of the namespace. */
-const CHANGES: Record<
-  string,
-  (record: Stored, given: { other: Stored; old: Stored; world: World; chance: Chance }) => unknown
-> = {
+/** `other` is another app's record, `old` an earlier record of the namespace. */
+type Given = { other: Stored; old: Stored; world: World; chance: Chance };
+
+/** Changes of an app's record in KV. */
+const CHANGES: Record<string, (record: Stored, given: Given) => unknown> = {
   "another app's": (_, { other }) => other,
   "another app's, with this appid": (record, { other }) => ({ ...other, appid: record.appid }),
   "another site": (record, { other }) => ({ ...record, siteId: other.siteId }),
@@ -36,9 +37,8 @@ export const TAMPERINGS = [...Object.keys(CHANGES), "truncated", "deleted"];
  */
 function worstHome({ cloud }: World): string | undefined {
   const others = [...cloud.homes.values()].filter(({ name }) => name !== "main");
-  const { closedHomes } = cloud.settings;
-  return (others.find(({ state }) => state === "silent") ?? others.find(({ name }) => closedHomes.includes(name)))
-    ?.name;
+  const isClosed = ({ name }: Home) => cloud.settings.closedHomes.includes(name);
+  return (others.find(({ state }) => state === "silent") ?? others.find(isClosed))?.name;
 }
 
 /** An attacker writes into KV. Records that he deletes can be read again from D1. He adds nothing to NONCES. */
@@ -60,8 +60,7 @@ export async function tampering(attacker: Attacker): Promise<void> {
     if (rotated === undefined) continue;
     // An attacker may have kept an ended secret, and now try it.
     for (const edge of world.weather.edges) {
-      const fields = { appid, ...newSession(attacker, 10_411) };
-      await attacker.send(signed("create_gd", fields, rotated.secret), edge);
+      await attacker.send(signed(newSession(attacker, appid, 10_411), rotated.secret), edge);
     }
   }
 }

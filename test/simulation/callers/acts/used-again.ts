@@ -3,6 +3,7 @@ import { modelAt } from "../../operations/index.ts";
 import type { Call } from "../../world/call.ts";
 import { pause, rest } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
+import { secretOf } from "./attacker.ts";
 import { holdFirstTry } from "./lost-commits.ts";
 import { SimpleCaller, signed } from "./signed.ts";
 
@@ -21,25 +22,23 @@ export async function useOldKeys(world: World): Promise<void> {
   const caller = new SimpleCaller(world, chance);
   for (let day = 0; day < 2; day++) {
     await pause(world, chance, chance.between(1_000, 15_000));
-    const used = someApps(world, chance).map((app) => ({ app, key: `day-${chance.uuid()}` }));
-    const send = (fields = (each: (typeof used)[number]) => caller.session(each.app)) =>
+    const used = someApps(world, chance).map((app) => ({ app, key: `day-${chance.uuid()}`, fields: {} }));
+    const send = (change: (each: (typeof used)[number]) => object) =>
       Promise.all(
-        used.map(async (each) => {
-          const headers = { "idempotency-key": each.key };
-          const secret = each.app.secrets.at(-1)?.secret ?? "";
-          const wire = signed("create_gd", fields(each), secret, headers);
+        used.map((each) => {
+          const wire = signed(change(each), secretOf(each.app), { "idempotency-key": each.key });
           return caller.send(wire, chance.one(world.weather.edges));
         }),
       );
-    await send();
+    await send(({ app }) => caller.session(app));
     if (world.closing) return;
     // The clocks of isolates differ by up to 16 s.
     await rest(world, DAY_MS + chance.between(17_000, 60_000));
-    const again = used.map(({ app }) => caller.session(app));
-    const accepted = await send((each) => again[used.indexOf(each)] as object);
+    for (const each of used) each.fields = caller.session(each.app);
+    const accepted = await send(({ fields }) => fields);
     for (const each of accepted) if (each?.status === 200) world.count("moment: key used again after a day");
     const freshly = { timestamp: world.clock, ranstr: chance.uuid() };
-    await send((each) => ({ ...again[used.indexOf(each)], ...freshly }));
+    await send(({ fields }) => ({ ...fields, ...freshly }));
   }
 }
 
@@ -52,7 +51,7 @@ export async function useOldRanstrs(world: World): Promise<void> {
   const send = () =>
     Promise.all(
       used.map(({ app, ranstr }) => {
-        const wire = signed("create_gd", { ...caller.session(app), ranstr }, app.secrets.at(-1)?.secret ?? "");
+        const wire = signed({ ...caller.session(app), ranstr }, secretOf(app));
         return caller.send(wire, chance.one(world.weather.edges));
       }),
     );
