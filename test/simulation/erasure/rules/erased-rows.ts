@@ -1,12 +1,9 @@
 import type { HomeModel, Session } from "../../checker/home-model.ts";
-import type { Model } from "../../checker/model.ts";
 import { becomes } from "../../checker/row-changes.ts";
 import type { Written } from "../../operators/rules/intents.ts";
 import type { Change, Row } from "../../platform/database.ts";
 
 /** The rows of one transaction that erases: which it may change, and what it must not leave. */
-
-const ERASED_TYPE = "session.erased";
 
 interface Erasing {
   siteId: number;
@@ -17,13 +14,29 @@ interface Erasing {
   told: readonly number[];
 }
 
-type Changes = readonly Written[];
+export type Changes = readonly Written[];
+
+/** A site's sessions. */
+export const sessionsAt = (home: HomeModel, siteId: number): Session[] =>
+  [...home.sessions.values()].filter(({ row }) => row.site_id === siteId);
 
 /** A customer's sessions, the oldest first. */
 export const sessionsOf = (home: HomeModel, { siteId, sbs }: { siteId: number; sbs: string }): Session[] =>
-  [...home.sessions.values()]
-    .filter(({ row }) => row.site_id === siteId && row.customer_external_id === sbs)
+  sessionsAt(home, siteId)
+    .filter(({ row }) => row.customer_external_id === sbs)
     .sort((a, b) => Number(a.row.id) - Number(b.row.id));
+
+/** How many messages and participants of these sessions a transaction leaves. */
+export function partsLeft(
+  home: HomeModel,
+  siteId: number,
+  ids: ReadonlySet<number>,
+  changes: readonly Change[],
+): number {
+  const sessions = [...ids].map((id) => home.sessions.get(`${siteId}/${id}`));
+  const parts = sessions.reduce((sum, each) => sum + (each?.messages.length ?? 0) + (each?.participants.size ?? 0), 0);
+  return parts - goneOf(changes, "messages").length - goneOf(changes, "participants").length;
+}
 
 /** The rows of a table that a transaction deletes. */
 export const goneOf = (changes: readonly Change[], table: string): Row[] =>
@@ -36,15 +49,12 @@ export function toldBy(changes: Changes): { event: Row | undefined; chatIds: num
   return { event, chatIds };
 }
 
-const homeOf = (model: Model, [first]: Changes): HomeModel => model.home(first?.home ?? "");
-
 /** Whether the event of a delivery was pruned: then nobody knows whose it was. */
 export const isPruned = ({ outbox }: HomeModel, delivery: Row): boolean =>
   outbox.eventOf(delivery) === undefined && Number(delivery.seq) < outbox.newestSeq(Number(delivery.site_id));
 
 /** @returns which change of a transaction is not the erasure's */
-export function wrongChange(model: Model, changes: Changes, erasing: Erasing): string | undefined {
-  const home = homeOf(model, changes);
+export function wrongChange(home: HomeModel, changes: Changes, erasing: Erasing): string | undefined {
   for (const change of changes) {
     const wrong = wrongOne(home, change, changes, erasing);
     if (wrong !== undefined) return `${wrong}: ${JSON.stringify(change)}`;
@@ -85,12 +95,10 @@ function wrongOne(home: HomeModel, change: Written, changes: Changes, erasing: E
     case "events": {
       if (before !== null) return isIts(row.seq) ? becomes(change, { data: null }) : "another session's event";
       const areTold = [...taken].every((id) => told.includes(id)) && told.every((id) => taken.has(id) || isGone(id));
-      return areTold && row.type === ERASED_TYPE ? undefined : "it does not tell of these sessions";
+      return areTold && row.type === "session.erased" ? undefined : "it does not tell of these sessions";
     }
     case "deliveries": {
-      if (before === null) {
-        return toldBy(changes).event?.seq === row.seq ? undefined : "it is not of what is told";
-      }
+      if (before === null) return toldBy(changes).event?.seq === row.seq ? undefined : "it is not of what is told";
       if (isPruned(home, row)) return becomes(change, { last_error: null });
       if (!isIts(row.seq)) return "another session's delivery";
       const isEnded = before.status === "pending" || before.status === "failed";
@@ -103,13 +111,10 @@ function wrongOne(home: HomeModel, change: Written, changes: Changes, erasing: E
 }
 
 /** @returns what a transaction leaves of the sessions that it takes */
-export function leftBehind(model: Model, changes: Changes, { siteId, taken }: Erasing): string | undefined {
+export function leftBehind(home: HomeModel, changes: Changes, { siteId, taken }: Erasing): string | undefined {
   if (taken.size === 0) return undefined;
-  const home = homeOf(model, changes);
-  const whole = (session: Session | undefined) => (session?.messages.length ?? 0) + (session?.participants.size ?? 0);
-  const parts = [...taken].reduce((sum, id) => sum + whole(home.sessions.get(`${siteId}/${id}`)), 0);
-  const gone = goneOf(changes, "messages").length + goneOf(changes, "participants").length;
-  if (parts !== gone) return `${parts - gone} messages and participants are left`;
+  const parts = partsLeft(home, siteId, taken, changes);
+  if (parts !== 0) return `${parts} messages and participants are left`;
   const isIts = (event: Row | undefined) => event?.site_id === siteId && taken.has(Number(event?.session_id ?? -1));
   const changed = (table: string, { seq, webhook_id }: Row) =>
     changes.some((each) => each.table === table && each.after?.seq === seq && each.after?.webhook_id === webhook_id);
@@ -123,7 +128,7 @@ export function leftBehind(model: Model, changes: Changes, { siteId, taken }: Er
       !changed("deliveries", row),
   );
   if (delivery !== undefined) return `a delivery is left: ${JSON.stringify(delivery)}`;
-  const others = [...home.sessions.values()].filter(({ row }) => row.site_id === siteId && !taken.has(Number(row.id)));
+  const others = sessionsAt(home, siteId).filter(({ row }) => !taken.has(Number(row.id)));
   const raised = changes.find((each) => each.table === "home_sites")?.after?.chat_id_floor;
   const floor = Number(raised ?? home.sites.get(siteId)?.floor);
   const highest = Math.max(...taken);

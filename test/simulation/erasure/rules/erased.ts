@@ -5,8 +5,9 @@ import type { Home } from "../../world/cloud/home.ts";
 import { sessionsOf } from "./erased-rows.ts";
 
 /**
- * Who was erased must not be found anywhere: in no table of any home that is not under restore, and not in KV. Free pages of a file are
- * not searched: the platform does not let anybody overwrite them.
+ * Who was erased, and a site whose end was answered, must not be found anywhere: in no table of any home that is not
+ * under restore, and who was erased not in KV. Free pages of a file are not searched: the platform does not let anybody
+ * overwrite them.
  */
 
 interface Places {
@@ -15,6 +16,9 @@ interface Places {
   /** Homes whose rows may come from a restore that is not settled, or whose receipts nobody kept. */
   except: ReadonlySet<string>;
 }
+
+/** What stays of a site that has ended for good: docs/operating.md, "Deleting a site". */
+const STAYS = ["audit_log", "site_deletions"];
 
 /** A text as it stands within JSON. */
 const asJson = (text: string): string => JSON.stringify(text).slice(1, -1);
@@ -56,8 +60,8 @@ export function foundAgain(model: Model, { homes, kv, except }: Places): string 
     if (named !== undefined)
       return `an erasure of ${name} names the customer only while it is under way: ${JSON.stringify(named)}`;
     for (const table of database.tables()) {
-      const rows: Row[] = database.rows(table);
-      const found = search(`${table} of ${name}`, rows.map((row) => Object.values(row).join("\n")).join("\n"));
+      const held = database.rows(table).map((row) => Object.values(row).join("\n"));
+      const found = search(`${table} of ${name}`, held.join("\n"));
       if (found !== undefined) return found;
     }
   }
@@ -69,3 +73,31 @@ export function foundAgain(model: Model, { homes, kv, except }: Places): string 
   }
   return undefined;
 }
+
+/** @returns which site is found and where; undefined when none is */
+export function endedAgain(model: Model, { homes, except }: Omit<Places, "kv">): string | undefined {
+  const all = [...homes];
+  for (const [name, { id, isTold }] of model.ends) {
+    const [home = "", site] = name.split("/");
+    const siteId = Number(site);
+    if (!isTold || except.has(home) || except.has("main")) continue;
+    const row = model.home(home).deletions.get(siteId);
+    if (row?.id !== id) return `${home} does not know that site ${siteId} has ended by ${id}`;
+    // A home that is closed at the end has not done its part.
+    if (row.done_at === null) continue;
+    for (const { name: at, database } of all) {
+      for (const table of database.tables().filter((each) => !STAYS.includes(each))) {
+        const left = database.rows(table).find((each) => isOf(table, each, siteId) && !isKept(table, each));
+        if (left !== undefined) return `site ${siteId} is in ${table} of ${at}: ${JSON.stringify(left)}`;
+      }
+    }
+  }
+  return undefined;
+}
+
+const isOf = (table: string, row: Row, siteId: number): boolean =>
+  (table === "sites" ? row.id : row.site_id) === siteId;
+
+/** What the directory keeps until its appids are free again. */
+const isKept = (table: string, row: Row): boolean =>
+  table === "app_routes" || (table === "sites" && row.status === "deleted" && row.name === "");

@@ -1,7 +1,7 @@
 import type { Model } from "../../checker/model.ts";
-import type { Operation, Written } from "../../operators/rules/intents.ts";
+import type { Operation } from "../../operators/rules/intents.ts";
 import type { Row } from "../../platform/database.ts";
-import { goneOf, leftBehind, sessionsOf, toldBy, wrongChange } from "./erased-rows.ts";
+import { type Changes, goneOf, leftBehind, sessionsAt, sessionsOf, toldBy, wrongChange } from "./erased-rows.ts";
 
 /**
  * Erasing a customer: docs/operating.md, "One customer's data". A transaction that erases takes sessions with all that belongs to them
@@ -30,8 +30,6 @@ export interface Begun {
   /** How often its end was written: a restored home may write it once more. */
   ends: number;
 }
-
-type Changes = readonly Written[];
 
 const auditOf = (changes: Changes): Row[] =>
   changes.flatMap((each) => (each.table === "audit_log" && each.after !== null ? [each.after] : []));
@@ -76,16 +74,15 @@ export function wrongErasing(model: Model, operation: Operation, changes: Change
   if (again !== undefined) return `receivers are told again of session ${again}`;
   return (
     unlisted(model, name, siteId, taken) ??
-    wrongChange(model, changes, { siteId, sbs, taken, told }) ??
-    leftBehind(model, changes, { siteId, sbs, taken, told }) ??
+    wrongChange(model.home(name), changes, { siteId, sbs, taken, told }) ??
+    leftBehind(model.home(name), changes, { siteId, sbs, taken, told }) ??
     wrongEnd(model, theirs, changes, audited[0])
   );
 }
 
 function wrongBegin(model: Model, { intent }: Operation, home: string, row: Row): string | undefined {
   if (intent.kind !== "eraseCustomer" || row.site_id !== intent.siteId) return "it begins another's";
-  const ids = [...model.home(home).sessions.values()].filter((each) => each.row.site_id === row.site_id);
-  const highest = Math.max(0, ...ids.map((each) => Number(each.row.id)));
+  const highest = Math.max(0, ...sessionsAt(model.home(home), intent.siteId).map((each) => Number(each.row.id)));
   const { highest_chat_id } = JSON.parse(String(row.details)) as { highest_chat_id: number };
   if (highest_chat_id !== highest) return `the highest chat id is ${highest}, and it says ${highest_chat_id}`;
   const { siteId, sbs } = intent;

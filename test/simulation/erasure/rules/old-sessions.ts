@@ -2,7 +2,7 @@ import type { HomeModel, Session } from "../../checker/home-model.ts";
 import { becomes } from "../../checker/row-changes.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { goneOf } from "./erased-rows.ts";
+import { goneOf, partsLeft, sessionsAt } from "./erased-rows.ts";
 import { keptUntil } from "./retention.ts";
 
 /** How old sessions go, and those of a site that ends: docs/operating.md, "How long sessions are kept". */
@@ -28,8 +28,7 @@ export const isEnding = (home: HomeModel, siteId: number): boolean => {
 export function wrongSessions(home: HomeModel, siteId: number, call: Call, changes: readonly Change[]): Broken {
   const gone = goneOf(changes, "sessions");
   const ids = new Set(gone.map(({ id }) => Number(id)));
-  const ofSite = [...home.sessions.values()].filter(({ row }) => row.site_id === siteId);
-  const left = ofSite.filter(({ row }) => !ids.has(Number(row.id)));
+  const left = sessionsAt(home, siteId).filter(({ row }) => !ids.has(Number(row.id)));
   if (!isEnding(home, siteId)) {
     const days = home.sites.get(siteId)?.row.retention_days ?? null;
     if (days === null) return ["a site that keeps its sessions for ever loses none", `site ${siteId}: ${[...ids]}`];
@@ -57,19 +56,17 @@ export function isLeftOfErased(home: HomeModel, call: Call, changes: readonly Ch
 }
 
 export function wrongLeftOfErased(home: HomeModel, siteId: number, changes: readonly Change[]): Broken {
-  const left = [...home.sessions.values()].filter(({ row }) => row.site_id === siteId);
+  const left = sessionsAt(home, siteId);
   return wrongParts(home, siteId, new Set(), changes) ?? wrongFloors(home, siteId, left, new Set(), changes);
 }
 
 /** Messages, participants, events and deliveries. */
 function wrongParts(home: HomeModel, siteId: number, ids: ReadonlySet<number>, changes: readonly Change[]): Broken {
   const rule = "a session goes with all that belongs to it, and nothing else goes";
-  const sessions = [...ids].map((id) => home.sessions.get(`${siteId}/${id}`));
-  const parts = sessions.reduce((sum, each) => sum + (each?.messages.length ?? 0) + (each?.participants.size ?? 0), 0);
-  const [messages, participants] = [goneOf(changes, "messages"), goneOf(changes, "participants")];
-  const strange = [...messages, ...participants].find(({ session_id }) => !ids.has(Number(session_id)));
+  const parts = [...goneOf(changes, "messages"), ...goneOf(changes, "participants")];
+  const strange = parts.find(({ session_id }) => !ids.has(Number(session_id)));
   if (strange !== undefined) return [rule, `a part of another session goes: ${JSON.stringify(strange)}`];
-  const missing = parts - messages.length - participants.length;
+  const missing = partsLeft(home, siteId, ids, changes);
   if (missing !== 0) return [rule, `${missing} messages and participants stay`];
   const { outbox } = home;
   const isIts = ({ site_id, session_id }: Row) => site_id === siteId && ids.has(Number(session_id));
@@ -86,10 +83,9 @@ function wrongParts(home: HomeModel, siteId: number, ids: ReadonlySet<number>, c
     return [rule, `${deliveries.length} of ${due.length} deliveries go`];
   }
   const places = ["sessions", "messages", "participants", "events", "deliveries", "customers"];
-  const other = changes.find(
-    ({ table, after }) => table !== "home_sites" && (!places.includes(table) || after !== null),
-  );
-  return other === undefined ? undefined : [rule, JSON.stringify(other)];
+  const isOther = ({ table, after }: Change) => !places.includes(table) || after !== null;
+  const other = changes.find((change) => change.table !== "home_sites" && isOther(change));
+  return other && [rule, JSON.stringify(other)];
 }
 
 function wrongCustomers(left: readonly Session[], gone: readonly Row[], changes: readonly Change[]): Broken {
@@ -98,10 +94,9 @@ function wrongCustomers(left: readonly Session[], gone: readonly Row[], changes:
   const customers = goneOf(changes, "customers").map(({ external_id }) => external_id);
   const early = customers.find((each) => back.has(each));
   if (early !== undefined) return [rule, `${early} has more sessions`];
-  const without = gone
-    .map((row) => row.customer_external_id)
-    .find((each) => !back.has(each) && !customers.includes(each));
-  return without === undefined ? undefined : [rule, `${without} has none and stays`];
+  const isMissed = (each: Row[string] = null) => !back.has(each) && !customers.includes(each);
+  const without = gone.find((row) => isMissed(row.customer_external_id));
+  return without && [rule, `${without.customer_external_id} has none and stays`];
 }
 
 /** No id and no seq may be given again. */

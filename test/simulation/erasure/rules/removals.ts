@@ -5,7 +5,7 @@ import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { goneOf } from "./erased-rows.ts";
 import { type Broken, isEnding, isLeftOfErased, isOld, wrongLeftOfErased, wrongSessions } from "./old-sessions.ts";
-import { notKept } from "./site-ends.ts";
+import { isStopped, notKept } from "./site-ends.ts";
 
 /**
  * What the cron job deletes of sites: sessions that are older than their site keeps them, and sites that end: docs/operating.md,
@@ -99,17 +99,13 @@ export class Removals {
     if (has("sites") || has("site_deletions") || has("app_routes")) return this.#wrongDirectory(home, call, changes);
     const siteId = Number(rowOf(changes[0] as Change).site_id);
     const another = changes.find((each) => rowOf(each).site_id !== siteId);
-    if (another !== undefined) {
-      return ["a site loses rows alone", `site ${siteId} and ${JSON.stringify(rowOf(another))}`];
-    }
+    if (another !== undefined) return ["a site loses rows alone", `site ${siteId} and ${JSON.stringify(another)}`];
     if (goneOf(changes, "home_sites").length > 0) return wrongLast(home, siteId, changes);
     if (has("sessions")) return wrongSessions(home, siteId, call, changes);
     if (isLeftOfErased(home, call, changes)) return wrongLeftOfErased(home, siteId, changes);
     const kept = changes.find(({ after }) => after !== null);
-    if (!isEnding(home, siteId) || kept !== undefined) {
-      return [ONLY_ENDED, `${siteId}: ${JSON.stringify(kept ?? changes[0])}`];
-    }
-    return undefined;
+    if (isEnding(home, siteId) && kept === undefined) return undefined;
+    return [ONLY_ENDED, `${siteId}: ${JSON.stringify(kept ?? changes[0])}`];
   }
 
   /** The directory, or the site's home, notes that nothing is left, or frees what was kept for long. */
@@ -119,10 +115,8 @@ export class Removals {
     if (freed !== undefined) {
       const siteId = Number(freed.table === "sites" ? freed.before?.id : freed.before?.site_id);
       const doneAt = home.deletions.get(siteId)?.done_at ?? null;
-      const isOver = doneAt !== null && Number(doneAt) + APPIDS_KEPT_SECONDS <= call.clock;
-      return isOver
-        ? undefined
-        : ["an appid stays taken for 31 days after its site has ended", JSON.stringify(freed.before)];
+      if (doneAt !== null && Number(doneAt) + APPIDS_KEPT_SECONDS <= call.clock) return undefined;
+      return ["an appid stays taken for 31 days after its site has ended", JSON.stringify(freed.before)];
     }
     if (changes.some(isKeeping)) return wrongStop(this.#model, home, changes);
     for (const change of changes) {
@@ -150,12 +144,9 @@ export class Removals {
         this.#violate("no session stays longer than its site keeps it", `${home.name}: ${JSON.stringify(old.row)}`, []);
       }
       if (!isServed("main")) continue;
-      const under = [...home.deletions.values()].find(
-        (row) => row.home === home.name && row.kept_at !== null && row.done_at === null,
-      );
-      if (under !== undefined) {
-        this.#violate("a site that ends goes whole", `${home.name}: ${JSON.stringify(under)}`, []);
-      }
+      const isUnderWay = (row: Row) => row.home === home.name && row.kept_at !== null && row.done_at === null;
+      const ends = [...home.deletions.values()].find(isUnderWay);
+      if (ends !== undefined) this.#violate("a site that ends goes whole", `${home.name}: ${JSON.stringify(ends)}`, []);
     }
   }
 }
@@ -169,11 +160,10 @@ function wrongStop(model: Model, home: HomeModel, changes: readonly Change[]): B
   const siteId = Number(rowOf(changes[0] as Change).site_id);
   const unkept = notKept(model, home.name, siteId, String(home.deletions.get(siteId)?.id));
   if (unkept !== undefined) return [ONLY_ENDED, `${unkept}: site ${siteId} of ${home.name}`];
-  const other = changes.find(({ table, after }) => {
-    const isStopped = (table === "apps" || table === "webhooks") && after === null;
-    return table !== "site_deletions" && table !== "home_sites" && !isStopped;
-  });
-  return other === undefined ? undefined : [ONLY_ENDED, JSON.stringify(other)];
+  const other = changes.find(
+    (change) => !["site_deletions", "home_sites"].includes(change.table) && !isStopped(change),
+  );
+  return other && [ONLY_ENDED, JSON.stringify(other)];
 }
 
 /** The row of the site itself goes. */

@@ -1,7 +1,7 @@
 import { hasEnded, type Model } from "../../checker/model.ts";
 import { becomes, inserts } from "../../checker/row-changes.ts";
 import type { OperationOf, Written } from "../../operators/rules/intents.ts";
-import type { Row } from "../../platform/database.ts";
+import type { Change, Row } from "../../platform/database.ts";
 
 /**
  * The end of a site, `DELETE /sites/{id}`, and its end once more in a restored home: docs/operating.md, "Deleting a site". What the cron
@@ -50,8 +50,7 @@ export function wrongSiteEnd(
   const unkept = notKept(model, home.name, siteId, id);
   if (unkept !== undefined) return unkept;
   if (table === "site_deletions") return becomes(change, { kept_at: before?.kept_at ?? call.clock, done_at: null });
-  const isStopped = (table === "apps" || table === "webhooks") && after === null;
-  return isStopped ? undefined : "the cron job does the rest";
+  return isStopped(change) ? undefined : "the cron job does the rest";
 }
 
 /** @returns how the answer to a call that ends a site is wrong */
@@ -70,10 +69,14 @@ export function wrongSiteEndAnswer(
   return home.outbox.webhooksOf(siteId).length > 0 ? "a webhook is left" : undefined;
 }
 
+/** Whether an app or a webhook goes. */
+export const isStopped = ({ table, after }: Change): boolean =>
+  (table === "apps" || table === "webhooks") && after === null;
+
 /** Whether a change by a call that settles a home ends a site. */
-export function isOfEnd({ table, before, after }: Written): boolean {
-  if (table === "site_deletions") return true;
-  if (table === "apps" || table === "webhooks") return after === null;
+export function isOfEnd(change: Written): boolean {
+  const { table, before, after } = change;
+  if (table === "site_deletions" || isStopped(change)) return true;
   return table === "sites" && hasEnded({ status: String(after?.status) }) && before?.status !== after?.status;
 }
 
@@ -87,9 +90,8 @@ export function wrongEndAgain(model: Model, { intent }: OperationOf<"restored">,
     case "site_deletions": {
       if (endOf(row.home) === undefined) return "no end of this site in this home was begun";
       if (change.home !== intent.home && change.home !== "main") return "not a place of its end";
-      return before === null
-        ? undefined
-        : becomes(change, { kept_at: after?.kept_at ?? null, done_at: after?.done_at ?? null });
+      if (before === null) return undefined;
+      return becomes(change, { kept_at: after?.kept_at ?? null, done_at: after?.done_at ?? null });
     }
     case "sites": {
       if (endOf(row.home) === undefined) return "no end of this site was begun";
