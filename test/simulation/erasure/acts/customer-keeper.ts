@@ -17,10 +17,6 @@ const AT_A_MOMENT: Partial<Record<keyof typeof CUSTOMER_ACTS, typeof eraseHalf>>
 /** How often an owner sends an erasure again, when it is answered with something left. */
 const MOST_CALLS = 40;
 
-interface Erased {
-  remaining: number;
-}
-
 /** Erases customers, until the world closes. */
 export async function keepCustomers(world: World): Promise<void> {
   const operator = new Operator(world);
@@ -60,17 +56,16 @@ async function erase(operator: Operator, site: KnownSite, act: keyof typeof CUST
 /** Sends an erasure until nothing is left. */
 export async function eraseWhole(operator: Operator, site: KnownSite, sbs: string): Promise<void> {
   for (let i = 0; i < MOST_CALLS && !operator.world.closing; i++) {
-    const erased = await eraseOnce(operator, site, sbs);
-    if (erased === undefined || erased.remaining === 0) return;
+    const remaining = await eraseOnce(operator, site, sbs);
+    if (remaining === undefined || remaining === 0) return;
   }
 }
 
-/** @returns undefined unless it was answered 200 */
-async function eraseOnce(operator: Operator, { siteId }: KnownSite, sbs: string): Promise<Erased | undefined> {
-  const { world } = operator;
+/** @returns how many sessions remain; undefined unless it was answered 200 */
+async function eraseOnce(operator: Operator, { siteId }: KnownSite, sbs: string): Promise<number | undefined> {
   const answer = await operator.insist("POST", `/sites/${siteId}/customers/erase`, { sbs });
   if (answer?.status !== 200) return undefined;
-  const erased = JSON.parse(answer.body) as Erased;
-  world.count(erased.remaining === 0 ? "customer erased" : "customer erased in part");
-  return erased;
+  const { remaining } = JSON.parse(answer.body) as { remaining: number };
+  operator.world.count(remaining === 0 ? "customer erased" : "customer erased in part");
+  return remaining;
 }

@@ -13,6 +13,16 @@ const SECOND_TRY_MS = 3_500;
 
 const pathOf = ({ siteId }: KnownSite) => `/sites/${siteId}/customers/erase`;
 
+/** Begins an erasure, and keeps the first of its trips to a database that fits. */
+const keepErasure = (operator: Operator, site: KnownSite, sbs: string, fits: (trip: OnItsWay) => boolean) =>
+  keepCall(operator.world, fits, () => operator.call("POST", pathOf(site), { sbs }));
+
+/** How many batches an erasure has sent to its home, when this trip is one of them; otherwise none. */
+const batchesUntil = ({ home, method, call: { wire, trips } }: OnItsWay, site: KnownSite): number =>
+  home === site.home && method === "batch" && wire.path === `/admin${pathOf(site)}`
+    ? trips.filter(({ to }) => to === `${home} batch`).length
+    : 0;
+
 /** A customer of the newest sessions. */
 export async function someCustomer(operator: Operator, { siteId }: KnownSite): Promise<string> {
   const { chance } = operator;
@@ -47,7 +57,7 @@ export async function eraseHalf(operator: Operator, site: KnownSite): Promise<st
   const sbs = await (chance.happens(0.6) ? newCustomer(operator, site) : someCustomer(operator, site));
   const way = chance.one(["there", "back"] as const);
   const fits = nthWrite("POST", pathOf(site), chance.one(WRITES), way);
-  const kept = await keepCall(world, fits, () => operator.call("POST", pathOf(site), { sbs }));
+  const kept = await keepErasure(operator, site, sbs, fits);
   if (kept === undefined) return sbs;
   world.count("moment: an erasure is kept at one of its writes");
   const fate = chance.one(["cut off", "cut off", "second try", "late"]);
@@ -64,25 +74,21 @@ export async function eraseHalf(operator: Operator, site: KnownSite): Promise<st
 /** A call that erases comes to its step: it has looked for the sessions, and then for their receipts in the directory. */
 const isStep =
   (site: KnownSite, others: readonly (Kept | undefined)[]) =>
-  ({ way, home, method, call }: OnItsWay): boolean =>
-    way === "there" &&
-    home === site.home &&
-    method === "batch" &&
-    call.wire.path === `/admin${pathOf(site)}` &&
-    call.trips.at(-2)?.to === "main raw" &&
-    call.trips.filter(({ to }) => to === `${home} batch`).length > 1 &&
-    !others.some((other) => other?.call === call);
+  (trip: OnItsWay): boolean =>
+    trip.way === "there" &&
+    batchesUntil(trip, site) > 1 &&
+    trip.call.trips.at(-2)?.to === "main raw" &&
+    !others.some((other) => other?.call === trip.call);
 
 /** Two erasures of a new customer come to their steps, and between them the customer opens a session. */
 export async function crossErasures(operator: Operator, site: KnownSite): Promise<string> {
   const { world, chance } = operator;
   const sbs = await newCustomer(operator, site);
-  const erase = () => operator.call("POST", pathOf(site), { sbs });
-  const first = await keepCall(world, isStep(site, []), erase);
+  const first = await keepErasure(operator, site, sbs, isStep(site, []));
   if (first === undefined) return sbs;
   if (chance.happens(0.8)) world.cloud.cutOff(first.call);
   await comeBack(operator, site, sbs);
-  const second = await keepCall(world, isStep(site, [first]), erase);
+  const second = await keepErasure(operator, site, sbs, isStep(site, [first]));
   if (second !== undefined) world.count("moment: two erasures of a customer who came back cross at their steps");
   for (const each of chance.happens(0.7) ? [first, second] : [second, first]) {
     each?.letGo();
@@ -96,7 +102,7 @@ export async function crossErasures(operator: Operator, site: KnownSite): Promis
 export async function joinAtErasure(operator: Operator, site: KnownSite): Promise<string> {
   const { world, chance } = operator;
   const sbs = await newCustomer(operator, site);
-  const kept = await keepCall(world, isStep(site, []), () => operator.call("POST", pathOf(site), { sbs }));
+  const kept = await keepErasure(operator, site, sbs, isStep(site, []));
   const session = sessionsOf(world.checker.model.home(site.home), { siteId: site.siteId, sbs }).at(-1);
   const app = site.apps.find(({ revoked, secrets }) => !revoked && secrets.length > 0);
   if (kept !== undefined && session !== undefined && app !== undefined) {
@@ -112,11 +118,11 @@ export async function joinAtErasure(operator: Operator, site: KnownSite): Promis
 /** An erasure comes to one of its writes just before its home closes. @returns a function that lets it go */
 export async function eraseWhileClosing(operator: Operator, sites: readonly KnownSite[]): Promise<() => void> {
   const { world, chance } = operator;
-  const site = sites.length > 0 && chance.happens(0.5) ? chance.one(sites) : undefined;
-  const sbs = site && (await newCustomer(operator, site));
-  if (site === undefined || sbs === undefined) return () => {};
+  if (sites.length === 0 || !chance.happens(0.5)) return () => {};
+  const site = chance.one(sites);
+  const sbs = await newCustomer(operator, site);
   const fits = nthWrite("POST", pathOf(site), chance.one(WRITES), "there");
-  const kept = await keepCall(world, fits, () => operator.call("POST", pathOf(site), { sbs }));
+  const kept = await keepErasure(operator, site, sbs, fits);
   if (kept !== undefined) world.count("moment: an erasure is kept while its home closes");
   return () => kept?.letGo();
 }
@@ -137,15 +143,8 @@ export async function eraseAroundPoint(
   for (const site of chance.some(sites, 0.8)) {
     const sbs = await newCustomer(operator, site);
     // Its receipt is written, the home knows that, and nothing is deleted.
-    const fits = ({ way, home, method, call: { wire, trips } }: OnItsWay) =>
-      way === "back" &&
-      home === site.home &&
-      method === "batch" &&
-      wire.path === `/admin${pathOf(site)}` &&
-      trips.filter(({ to }) => to === `${home} batch`).length === 2;
-    const kept = chance.happens(0.8)
-      ? await keepCall(world, fits, () => operator.call("POST", pathOf(site), { sbs }))
-      : undefined;
+    const fits = (trip: OnItsWay) => trip.way === "back" && batchesUntil(trip, site) === 2;
+    const kept = chance.happens(0.8) ? await keepErasure(operator, site, sbs, fits) : undefined;
     if (kept !== undefined) world.cloud.cutOff(kept.call);
     kept?.letGo();
     if (chance.happens(0.9)) await comeBack(operator, site, sbs);

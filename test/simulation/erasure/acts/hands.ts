@@ -23,21 +23,6 @@ export async function eraseByHand(world: World): Promise<void> {
 
 const run = (sql: string, ...values: Bound[]) => ({ sql, values });
 
-/**
- * SQL that erases a session's content from its events, and from the recorded answers of receivers. The events keep
- * their seqs.
- */
-const eventsOf = (site: number, session: number) => [
-  run(
-    `UPDATE deliveries SET last_error = NULL WHERE site_id = ? AND last_error IS NOT NULL
-      AND seq IN (SELECT seq FROM events WHERE site_id = ? AND session_id = ?)`,
-    site,
-    site,
-    session,
-  ),
-  run("UPDATE events SET data = NULL WHERE site_id = ? AND session_id = ?", site, session),
-];
-
 function erase(world: World, home: Home, site: number, session: number, customer: string): void {
   world.say(() => [undefined, `erased by hand: session ${session} of site ${site} in ${home.name}`]);
   world.count("customer erased by hand");
@@ -48,7 +33,14 @@ function erase(world: World, home: Home, site: number, session: number, customer
       site,
       site,
     ),
-    ...eventsOf(site, session),
+    run(
+      `UPDATE deliveries SET last_error = NULL WHERE site_id = ? AND last_error IS NOT NULL
+        AND seq IN (SELECT seq FROM events WHERE site_id = ? AND session_id = ?)`,
+      site,
+      site,
+      session,
+    ),
+    run("UPDATE events SET data = NULL WHERE site_id = ? AND session_id = ?", site, session),
     run("DELETE FROM messages WHERE site_id = ? AND session_id = ?", site, session),
     run("DELETE FROM participants WHERE site_id = ? AND session_id = ?", site, session),
     run("DELETE FROM sessions WHERE site_id = ? AND id = ?", site, session),
@@ -70,7 +62,6 @@ export async function deleteWebhookByHand(world: World): Promise<void> {
   const { id, site } = chance.one(webhooks);
   world.say(() => [id, "is deleted by hand"]);
   world.count("webhook deleted by hand");
-  const values = [site.siteId, id];
-  const sql = "DELETE FROM webhooks WHERE site_id = ? AND id = ?";
-  world.cloud.home(site.home).database.transaction([{ sql, values }]);
+  const gone = run("DELETE FROM webhooks WHERE site_id = ? AND id = ?", site.siteId, id);
+  world.cloud.home(site.home).database.transaction([gone]);
 }

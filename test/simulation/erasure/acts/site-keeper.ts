@@ -144,8 +144,7 @@ export class SiteKeeper {
   async #delete(site: KnownSite, name: string): Promise<void> {
     const { company } = this.operator.world;
     const answer = await this.operator.insist("DELETE", `/sites/${site.siteId}`, { name });
-    if (answer?.status !== 202) return;
-    if (!company.sites.includes(site)) return;
+    if (answer?.status !== 202 || !company.sites.includes(site)) return;
     company.sites.splice(company.sites.indexOf(site), 1);
     company.endedSites.push(site);
     for (const app of site.apps) app.revoked = true;

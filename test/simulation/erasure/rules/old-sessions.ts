@@ -3,7 +3,7 @@ import { becomes } from "../../checker/row-changes.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { goneOf, partsLeft, sessionsAt } from "./erased-rows.ts";
-import { keptUntil } from "./retention.ts";
+import { keptUntil } from "./pruning.ts";
 
 /** How old sessions go, and those of a site that ends: docs/operating.md, "How long sessions are kept". */
 

@@ -2,18 +2,24 @@ import type { HomeModel } from "../../checker/home-model.ts";
 import type { Model } from "../../checker/model.ts";
 import { misses } from "../../checker/row-changes.ts";
 import type { Violate } from "../../checker/violate.ts";
+import type { OutboxModel } from "../../deliveries/rules/outbox-model.ts";
 import { wrongLeftover } from "../../deliveries/rules/results.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { isHeldUp, isNewest, isOver, keptUntil, wrongPrune } from "./retention.ts";
+import type { Settings } from "../../world/cloud/settings.ts";
 
 /**
  * The largest difference between the times of two events in a row: clocks differ, so an event may have an earlier time
  * than the one before it. A run that finds the first event of a site too old removes all old ones.
  */
 const APART_SECONDS = 20;
-/** How long the row of a deleted token stays: a late try of the call that made it must not bring it back. */
 const DAY_SECONDS = 86_400;
+/** A pending delivery keeps later deliveries of its webhook from being pruned, up to this difference in seq. */
+const WINDOW = 1_000;
+
+/** Until when an event or a delivery is kept: docs/operating.md, "Pruning". */
+export const keptUntil = ({ created_at }: Row, { eventRetentionDays }: Settings): number =>
+  Number(created_at) + Math.max(2, eventRetentionDays) * DAY_SECONDS;
 
 /** Checks what the cron job removes: docs/operating.md, "Pruning". */
 export class Pruning {
@@ -55,6 +61,20 @@ function leftIn({ nonces, keys, outbox }: HomeModel, { settings, clock }: Pick<C
   );
 }
 
+/** Whether an event is its site's newest. It must never be pruned, because the next seq is counted from it. */
+const isNewest = (outbox: OutboxModel, { site_id, seq }: Row): boolean =>
+  outbox.newestSeq(Number(site_id)) === Number(seq);
+
+/** Whether a delivery may be removed: it has ended and was kept long enough, or its webhook is gone. */
+const isOver = (outbox: OutboxModel, row: Row, settings: Settings, clock: number): boolean =>
+  outbox.webhookOf(row) === undefined || (row.status !== "pending" && keptUntil(row, settings) <= clock);
+
+/** Whether a pending delivery keeps this later one of the same webhook from being removed. */
+const isHeldUp = (outbox: OutboxModel, { site_id = null, webhook_id = null, seq }: Row): boolean =>
+  outbox
+    .deliveriesOf({ site_id, id: webhook_id })
+    .some((each) => each.status === "pending" && Number(each.seq) + WINDOW <= Number(seq));
+
 function wrongRemoval(
   home: HomeModel,
   { clock, settings }: Call,
@@ -62,19 +82,29 @@ function wrongRemoval(
   all: readonly Change[],
 ): string | undefined {
   const { table, before, after } = change;
+  const { outbox } = home;
   if (settings.closedHomes.includes(home.name)) return "the home is closed";
   if (table === "deliveries" && before !== null && after !== null) {
-    if (isPruned(before, all)) return misses(after, skipped(before));
-    return wrongLeftover(change, home.outbox.webhookOf(after));
+    return isPruned(before, all) ? misses(after, skipped(before)) : wrongLeftover(change, outbox.webhookOf(after));
   }
   if (after !== null || before === null) return "it is no removal";
-  if (table === "admin_tokens")
-    return Number(before.deleted_at ?? clock) > clock - DAY_SECONDS + APART_SECONDS
-      ? "its row stays for a day"
-      : undefined;
-  if (table === "events" || table === "deliveries") return wrongPrune(home, table, before, settings, clock);
-  if (table !== "nonces" && table !== "idempotency_keys") return "no row that expires";
-  return Number(before.expires_at) > clock ? "it has not expired" : undefined;
+  switch (table) {
+    case "admin_tokens": {
+      // A late try of the call that made the token must not bring it back.
+      const isYoung = Number(before.deleted_at ?? clock) > clock - DAY_SECONDS + APART_SECONDS;
+      return isYoung ? "its row stays for a day" : undefined;
+    }
+    case "deliveries":
+      return isOver(outbox, before, settings, clock) ? undefined : "it is pending or not expired";
+    case "events":
+      if (keptUntil(before, settings) > clock) return "it has not expired";
+      return isNewest(outbox, before) ? "it is the newest event of its site" : undefined;
+    case "nonces":
+    case "idempotency_keys":
+      return Number(before.expires_at) > clock ? "it has not expired" : undefined;
+    default:
+      return "no row that expires";
+  }
 }
 
 /** Whether the event of a delivery is removed by these changes. */
