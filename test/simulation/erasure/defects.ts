@@ -94,13 +94,6 @@ const ERASING: Defect[] = [
     "const until = believed[0]?.until ?? 0;",
   ),
   one(
-    "erase-keeps-event-data",
-    "The data of the site's newest event stays.",
-    ERASE_STEP,
-    "UPDATE ${events} SET data = NULL WHERE ${withData(v)}",
-    "UPDATE ${events} SET data = NULL WHERE seq < ${v.newestSeq} AND ${withData(v)}",
-  ),
-  one(
     "erase-misses-an-event-in-between",
     "The event of a call that came between the search for events and the step keeps its data.",
     "src/store/home/chosen-sessions.ts",
