@@ -1,5 +1,5 @@
 import { hasEnded, type Model } from "../../checker/model.ts";
-import { NEGATIVE_CACHE_MS, WHOLE_LIMIT_MS } from "../../erasure/rules/periods.ts";
+import { WHOLE_LIMIT_MS } from "../../erasure/rules/periods.ts";
 import type { Answer, Call } from "../../world/call.ts";
 import { TRANSIENT_FAULT } from "../../world/cloud/database-link.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
@@ -9,6 +9,8 @@ import type { AppLimits, ClientLimit } from "./limits.ts";
 import { wasOnceInForce } from "./signatures.ts";
 import type { WatchedCall } from "./verdicts.ts";
 
+/** How long an isolate makes no look-up for an app and an address after a failed signature. */
+const NEGATIVE_CACHE_MS = 5_000;
 /** How often an isolate asks D1 whether a caller that it refuses is still valid. */
 const CONFIRM_EVERY_MS = 1_000;
 const CONFIRMS_PER_SECOND = 10;

@@ -5,11 +5,14 @@ import type { Change, Row } from "../../platform/database.ts";
 
 /** The rows of one transaction that erases: which it may change, and what it must not leave. */
 
-interface Erasing {
+interface Taken {
   siteId: number;
-  sbs: string | undefined;
   /** The sessions that go. */
   taken: ReadonlySet<number>;
+}
+
+interface Erasing extends Taken {
+  sbs: string | undefined;
   /** The sessions that receivers are told of. */
   told: readonly number[];
 }
@@ -27,13 +30,8 @@ export const sessionsOf = (home: HomeModel, { siteId, sbs }: { siteId: number; s
     .sort((a, b) => Number(a.row.id) - Number(b.row.id));
 
 /** How many messages and participants of these sessions a transaction leaves. */
-export function partsLeft(
-  home: HomeModel,
-  siteId: number,
-  ids: ReadonlySet<number>,
-  changes: readonly Change[],
-): number {
-  const sessions = [...ids].map((id) => home.sessions.get(`${siteId}/${id}`));
+export function partsLeft(home: HomeModel, changes: readonly Change[], { siteId, taken }: Taken): number {
+  const sessions = [...taken].map((id) => home.sessions.get(`${siteId}/${id}`));
   const parts = sessions.reduce((sum, each) => sum + (each?.messages.length ?? 0) + (each?.participants.size ?? 0), 0);
   return parts - goneOf(changes, "messages").length - goneOf(changes, "participants").length;
 }
@@ -113,7 +111,7 @@ function wrongOne(home: HomeModel, change: Written, changes: Changes, erasing: E
 /** @returns what a transaction leaves of the sessions that it takes */
 export function leftBehind(home: HomeModel, changes: Changes, { siteId, taken }: Erasing): string | undefined {
   if (taken.size === 0) return undefined;
-  const parts = partsLeft(home, siteId, taken, changes);
+  const parts = partsLeft(home, changes, { siteId, taken });
   if (parts !== 0) return `${parts} messages and participants are left`;
   const isIts = (event: Row | undefined) => event?.site_id === siteId && taken.has(Number(event?.session_id ?? -1));
   const changed = (table: string, { seq, webhook_id }: Row) =>

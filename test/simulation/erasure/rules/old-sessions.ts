@@ -66,7 +66,7 @@ function wrongParts(home: HomeModel, siteId: number, ids: ReadonlySet<number>, c
   const parts = [...goneOf(changes, "messages"), ...goneOf(changes, "participants")];
   const strange = parts.find(({ session_id }) => !ids.has(Number(session_id)));
   if (strange !== undefined) return [rule, `a part of another session goes: ${JSON.stringify(strange)}`];
-  const missing = partsLeft(home, siteId, ids, changes);
+  const missing = partsLeft(home, changes, { siteId, taken: ids });
   if (missing !== 0) return [rule, `${missing} messages and participants stay`];
   const { outbox } = home;
   const isIts = ({ site_id, session_id }: Row) => site_id === siteId && ids.has(Number(session_id));
