@@ -2,6 +2,9 @@ import type { Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import type { Post } from "../acts/post.ts";
 
+/** The rule that something breaks, and what happened instead. */
+export type Broken = [rule: string, what: string] | undefined;
+
 /** The largest difference between the clocks of two isolates. */
 export const SKEW_SECONDS = 20;
 
@@ -31,13 +34,13 @@ export interface Attempt {
 /** A ping is tried once, and says nothing of its webhook's health: docs/operating.md, "Webhooks". */
 export const isPing = ({ event }: Attempt): boolean => event?.type === "ping";
 
-/** The status, once the Worker has received it. */
-export const heardStatus = ({ status, heardAt }: Post): number | undefined =>
-  heardAt === undefined ? undefined : status;
+/** The status that its receiver answered, once the Worker has received it. */
+export const statusOf = ({ post }: Attempt): number | null =>
+  (post?.heardAt === undefined ? undefined : post.status) ?? null;
 
-export const isSuccess = (post: Post): boolean => {
-  const status = heardStatus(post);
-  return status !== undefined && status >= 200 && status < 300;
+export const isSuccess = (attempt: Attempt): boolean => {
+  const status = statusOf(attempt);
+  return status !== null && status >= 200 && status < 300;
 };
 
 /** The isolate's clock in Unix seconds, now. */

@@ -3,7 +3,7 @@ import type { Violate } from "../../checker/violate.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import type { Post } from "../acts/post.ts";
-import { type Attempt, clockOf, isAt, isSuccess, SKEW_SECONDS } from "./attempt.ts";
+import { type Attempt, type Broken, clockOf, isAt, isSuccess, SKEW_SECONDS } from "./attempt.ts";
 import { isLease, LEASE_SECONDS, wrongLease } from "./leases.ts";
 import { Liveness } from "./liveness.ts";
 import { isOutbox, keyOf } from "./outbox-model.ts";
@@ -13,8 +13,6 @@ import { DISABLED_EVENT, Telling } from "./told-events.ts";
 import { PLACES, Waiting, wrongOrder } from "./turns.ts";
 import { disabledIn, missedHealth, stuckBefore, wrongHealth, wrongLeft, wrongOwnAudit } from "./webhook-health.ts";
 import { wrongPost } from "./wire.ts";
-
-type Broken = [rule: string, what: string] | undefined;
 
 /** Follows each delivery from its lease to its post, and from the post to the recorded result. */
 export class Deliveries {
@@ -55,34 +53,35 @@ export class Deliveries {
     now: number,
   ): void {
     const written: Attempt[] = [];
-    const telling = new Telling(this.#model.home(home));
+    const model = this.#model.home(home);
+    const { outbox } = model;
+    const telling = new Telling(model);
     // A clock that is behind may not see what has just been due for a day.
-    const stuck = stuckBefore(this.#model.home(home).outbox, changes, clockOf(call) - SKEW_SECONDS);
+    const stuck = stuckBefore(outbox, changes, clockOf(call) - SKEW_SECONDS);
     for (const change of changes) {
       const wrong = this.#wrong(home, call, change, { written, telling, now });
       this.#report(call, `at ${home} ${JSON.stringify(change)}`, wrong);
       const isToBeTried = change.table === "deliveries" && change.after?.status === "pending" && !isLease(change);
       if (isToBeTried && change.before !== null) {
-        this.liveness.fails(this.#model.home(home), call, change.after as Row, now);
+        this.liveness.fails(model, call, change.after as Row, now);
       }
       apply(change);
       for (const webhook of disabledIn([change])) telling.mustTell(DISABLED_EVENT, webhook);
     }
-    this.#report(call, `at ${home}`, telling.missed());
-    this.#report(call, `at ${home}`, wrongOwnAudit(changes));
-    const { outbox } = this.#model.home(home);
+    const report = (broken: Broken) => this.#report(call, `at ${home}`, broken);
+    report(telling.missed());
+    report(wrongOwnAudit(changes));
     const leases = changes.filter((change) => change.table === "deliveries" && isLease(change));
-    this.#report(call, `at ${home}`, wrongOrder(outbox, leases));
-    const all = (this.#attempts.get(call) ?? []).filter((each) => each.home === home);
-    const turn = { own: all, begun: leases.length, due: this.#waiting.of(call, home) };
-    this.#report(call, `at ${home}`, wrongPlaces(outbox, home, call, turn));
+    report(wrongOrder(outbox, leases));
+    const earlier = (this.#attempts.get(call) ?? []).filter((each) => each.home === home);
+    const begun = earlier.splice(earlier.length - leases.length);
+    report(wrongPlaces(outbox, home, call, { earlier, begun, due: this.#waiting.of(call, home) }));
     for (const { after } of leases) this.#waiting.begins(outbox, home, after as Row);
-    this.#report(call, `at ${home}`, wrongLeft(outbox, changes));
+    report(wrongLeft(outbox, changes));
     for (const [key, webhook] of outbox.webhooks) {
       const its = written.filter((each) => each.key.startsWith(`${key}/`));
       if (its.length === 0) continue;
-      const results = { written: its, stuck: stuck.get(key) ?? [] };
-      this.#report(call, `at ${home}`, missedHealth(call, outbox, webhook, results));
+      report(missedHealth(call, outbox, webhook, { written: its, stuck: stuck.get(key) ?? [] }));
     }
   }
 
@@ -112,11 +111,11 @@ export class Deliveries {
     const webhook = outbox.webhookOf(after);
     if (webhook?.status === "disabled" && after.status === "failed") {
       const wrong = wrongLeftover(change, webhook);
+      if (wrong === undefined) return undefined;
       // A result may be recorded before the sweep ends the delivery.
-      if (mine === undefined || wrong === undefined)
-        return wrong === undefined ? undefined : ["a pending delivery of a disabled webhook fails", wrong];
+      if (mine === undefined) return ["a pending delivery of a disabled webhook fails", wrong];
     }
-    const heard = attempts.filter(({ post }) => post !== undefined && isSuccess(post));
+    const heard = attempts.filter(isSuccess);
     if (after.status === "delivered") for (const each of heard) each.isWritten = true;
     written.push(...(after.status === "delivered" ? heard.slice(-1) : mine === undefined ? [] : [mine]));
     // A second try of the lease reads the event again, which may have been erased since the first try.
@@ -126,9 +125,9 @@ export class Deliveries {
   }
 
   #lease(home: string, call: Call, change: Change, now: number): Broken {
-    const { outbox } = this.#model.home(home);
-    const wrong =
-      wrongLease(this.#model.home(home), call, change) ?? this.liveness.wrongBegin(this.#model.home(home), change, now);
+    const model = this.#model.home(home);
+    const { outbox } = model;
+    const wrong = wrongLease(model, call, change) ?? this.liveness.wrongBegin(model, change, now);
     if (wrong !== undefined) return wrong;
     const after = change.after as Row;
     if (this.#model.isEndTold(home, Number(after.site_id))) {
@@ -180,16 +179,12 @@ export class Deliveries {
     );
     const attempt = meant.find((each) => wrongPost(each, post, this.#model.secrets) === undefined) ?? meant[0];
     if (attempt === undefined) {
-      const id = post.headers["webhook-id"];
-      this.#report(call, name, [
-        "each post is one leased attempt, with its event's id, at its webhook's URL",
-        `${id} at ${url}`,
-      ]);
+      const rule = "each post is one leased attempt, with its event's id, at its webhook's URL";
+      this.#report(call, name, [rule, `${post.headers["webhook-id"]} at ${url}`]);
       return;
     }
-    const open = all.filter((each) => each.post?.isOpen === true);
-    if (open.length >= PLACES)
-      this.#report(call, name, ["a run has at most six posts in flight", `it has ${open.length}`]);
+    const open = all.filter((each) => each.post?.isOpen === true).length;
+    if (open >= PLACES) this.#report(call, name, ["a run has at most six posts in flight", `it has ${open}`]);
     attempt.post = post;
     this.#byPost.set(post, attempt);
     this.#report(call, name, wrongPost(attempt, post, this.#model.secrets));
@@ -201,10 +196,9 @@ export class Deliveries {
   /** The Worker knows the result of a post. @param now milliseconds of virtual time */
   ends(post: Post, now: number): void {
     const attempt = this.#byPost.get(post);
-    if (attempt !== undefined) {
-      attempt.endedAt ??= clockOf(post.call);
-      attempt.endedMs ??= now;
-    }
+    if (attempt === undefined) return;
+    attempt.endedAt ??= clockOf(post.call);
+    attempt.endedMs ??= now;
   }
 
   /** The run has ended. @param now Unix seconds */
@@ -213,16 +207,17 @@ export class Deliveries {
       const wrong = this.liveness.wrongEnd(home, now);
       if (wrong !== undefined) this.#violate(wrong[0], wrong[1], []);
     }
+    const rule = "a success is recorded, whoever holds the lease";
     for (const [call, attempts] of this.#attempts) {
-      const forgotten =
-        !call.wasEnded && call.faults.length === 0 ? attempts.find((each) => this.#isForgotten(each)) : undefined;
-      const rule = "a success is recorded, whoever holds the lease";
+      if (call.wasEnded || call.faults.length > 0) continue;
+      const forgotten = attempts.find((each) => this.#isForgotten(each));
       if (forgotten !== undefined) this.#report(call, forgotten.key, [rule, `${forgotten.post?.name} is not recorded`]);
     }
   }
 
-  #isForgotten({ home, key, post, isWritten, endedAt }: Attempt): boolean {
-    if (isWritten || endedAt === undefined || post === undefined || !isSuccess(post)) return false;
+  #isForgotten(attempt: Attempt): boolean {
+    const { home, key, isWritten, endedAt } = attempt;
+    if (isWritten || endedAt === undefined || !isSuccess(attempt)) return false;
     // Another attempt may have recorded a success of the same delivery.
     const delivery = this.#model.home(home).outbox.deliveries.get(key);
     return delivery !== undefined && delivery.status !== "delivered" && Number(delivery.created_at) <= endedAt;

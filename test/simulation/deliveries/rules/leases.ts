@@ -2,7 +2,7 @@ import type { HomeModel } from "../../checker/home-model.ts";
 import { misses } from "../../checker/row-changes.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { clockOf } from "./attempt.ts";
+import { type Broken, clockOf } from "./attempt.ts";
 import type { OutboxModel } from "./outbox-model.ts";
 import { MOST_ATTEMPTS } from "./schedule.ts";
 
@@ -17,10 +17,8 @@ export const MOST_IN_FLIGHT_FAILING = 3;
 export const isLease = ({ before, after }: Change): boolean =>
   before !== null && after !== null && Number(after.attempts) > Number(before.attempts);
 
-/**
- * docs/architecture.md, "Events": which deliveries may be leased. @returns the broken rule, and what happened instead
- */
-export function wrongLease(home: HomeModel, call: Call, change: Change): [rule: string, what: string] | undefined {
+/** docs/architecture.md, "Events": which deliveries may be leased. */
+export function wrongLease(home: HomeModel, call: Call, change: Change): Broken {
   const before = change.before as Row;
   const after = change.after as Row;
   const at = Number(after.next_attempt_at) - LEASE_SECONDS;

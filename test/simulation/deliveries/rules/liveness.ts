@@ -3,14 +3,12 @@ import type { Model } from "../../checker/model.ts";
 import { DISABLED } from "../../operators/rules/webhook-writes.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { clockOf, SKEW_SECONDS } from "./attempt.ts";
+import { type Broken, clockOf, SKEW_SECONDS } from "./attempt.ts";
 import { FIRST_IN_LINE, LEASE_SECONDS } from "./leases.ts";
 import { keyOf, type OutboxModel } from "./outbox-model.ts";
 import { dueNow, messagesOf } from "./turns.ts";
 
 /** No delivery waits for ever: docs/architecture.md, "Events". */
-
-type Broken = [rule: string, what: string] | undefined;
 
 /** Seconds within which a due attempt begins when nothing fails: its message is in flight, and clocks differ. */
 const LATE_SECONDS = 120;
@@ -81,17 +79,18 @@ export class Liveness {
     for (const message of messagesOf(call)) {
       const { home, site, webhook } = message;
       const key = `${home}/${site}/${webhook}`;
-      const isSure = now > this.#calmSince && !call.settings.closedHomes.includes(home);
+      const isClosed = call.settings.closedHomes.includes(home);
+      const isSure = now > this.#calmSince && !isClosed;
       const isWaiting = isSure && dueNow(model.home(home).outbox, message, clockOf(call)).length > 0;
       if (isWaiting && !this.#waits.has(key)) this.#waits.set(key, now);
-      if (call.settings.closedHomes.includes(home)) this.#metClosed.add(home);
+      if (isClosed) this.#metClosed.add(home);
       const its = [...this.#told].filter(([each]) => each.startsWith(`${key}/`)).map(([, told]) => told);
       const isNearlyDue = ({ next_attempt_at }: Row) =>
         Number(next_attempt_at) > clockOf(call) && Number(next_attempt_at) <= clockOf(call) + SKEW_SECONDS;
       const isEarly =
         its.some(({ dueAt }) => dueAt - this.#ahead <= now && clockOf(call) < dueAt) ||
         model.home(home).outbox.deliveriesOf({ site_id: site, id: webhook }).some(isNearlyDue);
-      if (isEarly || call.settings.closedHomes.includes(home)) for (const told of its) told.isSure = false;
+      if (isEarly || isClosed) for (const told of its) told.isSure = false;
     }
   }
 
@@ -104,8 +103,8 @@ export class Liveness {
   fails({ name, outbox }: HomeModel, call: Call, delivery: Row, now: number): void {
     const dueAt = Number(delivery.next_attempt_at);
     if (dueAt - clockOf(call) > LONGEST_MESSAGE_SECONDS) return;
-    const [isSure, ahead] = [now > this.#calmSince, dueOf(outbox, delivery, dueAt)];
-    this.#told.set(`${name}/${keyOf("deliveries", delivery)}`, { dueAt, isSure, ahead });
+    const told = { dueAt, isSure: now > this.#calmSince, ahead: dueOf(outbox, delivery, dueAt) };
+    this.#told.set(`${name}/${keyOf("deliveries", delivery)}`, told);
   }
 
   /** A delivery has changed. @param now Unix seconds */

@@ -1,12 +1,10 @@
 import type { Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { type Attempt, isPing, isSuccess } from "./attempt.ts";
+import { type Attempt, type Broken, isPing, isSuccess } from "./attempt.ts";
 import { keyOf, type OutboxModel } from "./outbox-model.ts";
 import { messagesOf, PLACES } from "./turns.ts";
 
 /** How sites and failing webhooks share the places of one run: docs/architecture.md, "The way of an event". */
-
-type Broken = [rule: string, what: string] | undefined;
 
 /** From the key of an attempt to that of its webhook. */
 const webhookOf = (key: string): string => key.split("/").slice(0, 2).join("/");
@@ -15,10 +13,9 @@ const siteOf = ({ key }: Attempt): string => String(key.split("/")[0]);
 
 /** The attempts of a run in one home. */
 interface Turn {
-  /** All of them, the new ones last. */
-  own: readonly Attempt[];
-  /** How many of them are new. */
-  begun: number;
+  earlier: readonly Attempt[];
+  /** Those that begin now. */
+  begun: readonly Attempt[];
   /** What has been due since the run began, of the webhooks that may begin it and do not fail. */
   due: ReadonlyMap<string, readonly Row[]>;
 }
@@ -32,40 +29,35 @@ function placesOf(call: Call): number {
 
 export function wrongPlaces(outbox: OutboxModel, home: string, call: Call, turn: Turn): Broken {
   // When an answer of D1 is lost, the run posts seconds later what it has leased, and does not know what happened since.
-  if (turn.begun === 0 || call.faults.length > 0) return undefined;
+  if (turn.begun.length === 0 || call.faults.length > 0) return undefined;
   return wrongFailing(outbox, call, turn) ?? wrongHalf(outbox, home, call, turn);
 }
 
-function wrongFailing(outbox: OutboxModel, call: Call, { own, begun }: Turn): Broken {
-  const held = own.filter(
-    (each, i) => i >= own.length - begun || (each.post !== undefined && each.endedMs === undefined),
-  );
+function wrongFailing(outbox: OutboxModel, call: Call, { earlier, begun }: Turn): Broken {
+  const held = [...earlier.filter(({ post, endedMs }) => post !== undefined && endedMs === undefined), ...begun];
   // One that was leased while its webhook failed counts no more when another attempt has succeeded since.
   const failed = ({ key, webhooks }: Attempt) =>
     webhooks[0]?.failing_since !== null && outbox.webhooks.get(webhookOf(key))?.failing_since !== null;
   const theirs = held.filter((each) => failed(each) && !isPing(each));
   const most = Math.max(1, Math.floor(placesOf(call) / 3));
-  if (!theirs.some((each) => own.indexOf(each) >= own.length - begun) || theirs.length <= most) return undefined;
+  if (!theirs.some((each) => begun.includes(each)) || theirs.length <= most) return undefined;
   return ["failing webhooks share two of a run's six places", `${theirs.length} of ${placesOf(call)} are theirs`];
 }
 
-function wrongHalf(outbox: OutboxModel, home: string, call: Call, { own, begun, due }: Turn): Broken {
+function wrongHalf(outbox: OutboxModel, home: string, call: Call, { earlier, begun, due }: Turn): Broken {
   // The run shares its places when it asks D1: it does not know what ends after that.
   const decidedAt = call.trips.findLast(({ to }) => to === `${home} batch`)?.at ?? 0;
-  const isNew = (each: Attempt) => own.indexOf(each) >= own.length - begun;
   const isOpen = ({ endedMs }: Attempt) => endedMs === undefined || endedMs > decidedAt;
-  const held = own.filter((each) => isNew(each) || (each.post !== undefined && isOpen(each)));
+  const held = [...earlier.filter((each) => each.post !== undefined && isOpen(each)), ...begun];
   for (const [site, its] of Map.groupBy(held, siteOf)) {
-    if (!its.some(isNew) || its.length <= Math.max(1, Math.floor(placesOf(call) / 2))) continue;
+    if (!its.some((each) => begun.includes(each)) || its.length <= Math.max(1, Math.floor(placesOf(call) / 2)))
+      continue;
     const waiting = [...due].find(([key, rows]) => {
       if (key.startsWith(`${site}/`)) return false;
-      const theirs = own.filter((each) => webhookOf(each.key) === key);
-      const isServed = theirs.some(
-        (each) => !isNew(each) && (isOpen(each) || each.post === undefined || !isSuccess(each.post)),
-      );
+      const isServed = earlier.some((each) => webhookOf(each.key) === key && (isOpen(each) || !isSuccess(each)));
       const isLeft = (row: Row) => {
         const name = keyOf("deliveries", row);
-        return outbox.deliveries.get(name) === row || theirs.some((each) => isNew(each) && each.key === name);
+        return outbox.deliveries.get(name) === row || begun.some((each) => each.key === name);
       };
       return !isServed && rows.some(isLeft);
     });

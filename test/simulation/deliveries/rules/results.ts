@@ -2,11 +2,9 @@ import { misses } from "../../checker/row-changes.ts";
 import { hasKeyOf } from "../../checker/seals.ts";
 import { DISABLED } from "../../operators/rules/webhook-writes.ts";
 import type { Change, Row } from "../../platform/database.ts";
-import { type Attempt, clockOf, heardStatus, isPing, isSuccess } from "./attempt.ts";
+import { type Attempt, type Broken, clockOf, isPing, isSuccess, statusOf } from "./attempt.ts";
 import { FIRST_IN_LINE } from "./leases.ts";
 import { MOST_ATTEMPTS, nextBounds } from "./schedule.ts";
-
-type Broken = [rule: string, what: string] | undefined;
 
 /**
  * Which results an ended attempt may record: docs/receiving.md and docs/architecture.md, "Events".
@@ -38,18 +36,18 @@ export function wrongResult(
   const { post } = own;
   if (post === undefined) {
     if (!isRefused(own)) return ["an attempt fails by its receiver or its secret", "it was not posted"];
-    return wrongNext(before, after, own, { endedAt: own.leasedAt, status: null });
+    return wrongNext(before, after, own, own.leasedAt);
   }
-  if (isSuccess(post)) return ["a success is recorded as one", `${post.name} was answered ${post.status}`];
+  if (isSuccess(own)) return ["a success is recorded as one", `${post.name} was answered ${post.status}`];
   if (own.endedAt === undefined) return ["only an attempt that has ended is recorded", `${post.name} has not`];
-  const status = heardStatus(post) ?? null;
-  if (after.last_status !== status) return ["the receiver's status is recorded", `last_status is ${after.last_status}`];
-  return wrongNext(before, after, own, { endedAt: own.endedAt, status });
+  if (after.last_status !== statusOf(own))
+    return ["the receiver's status is recorded", `last_status is ${after.last_status}`];
+  return wrongNext(before, after, own, own.endedAt);
 }
 
 function wrongSuccess(before: Row, after: Row, attempts: readonly Attempt[]): Broken {
-  const heard = attempts.find(({ post }) => post !== undefined && isSuccess(post) && post.status === after.last_status);
-  if (heard !== undefined) return wrongEnd(before, after, { last_error: null });
+  const heard = attempts.some((each) => isSuccess(each) && statusOf(each) === after.last_status);
+  if (heard) return wrongEnd(before, after, { last_error: null });
   return [
     "a delivered event was answered 2xx by its receiver",
     `none of ${attempts.map(({ post }) => post?.name)} was`,
@@ -62,23 +60,18 @@ const isRefused = ({ webhooks, call }: Attempt): boolean =>
     [secret, previous_secret].some((seal) => seal != null && !hasKeyOf(call.settings, seal)),
   );
 
-interface Told {
-  endedAt: number;
-  status: number | null;
-}
-
 /** Whether a failed delivery ends or gets a next attempt, and at which time. */
-function wrongNext(before: Row, after: Row, own: Attempt, { endedAt, status }: Told): Broken {
+function wrongNext(before: Row, after: Row, own: Attempt, endedAt: number): Broken {
   const { call, number } = own;
   if (Number(before.attempts) < number) return wrongAgain(before, after, own, endedAt);
   if (after.status === "failed") {
-    const isLast = number >= MOST_ATTEMPTS || status === 410 || isPing(own);
+    const isLast = number >= MOST_ATTEMPTS || statusOf(own) === 410 || isPing(own);
     return isLast
       ? wrongEnd(before, after, {})
       : ["a delivery fails after 8 attempts, or a 410", `attempt ${number} failed`];
   }
   if (isPing(own)) return ["a ping is tried once", `it is due again at ${after.next_attempt_at}`];
-  if (status === 410) return ["a 410 ends the delivery", "it is tried again"];
+  if (statusOf(own) === 410) return ["a 410 ends the delivery", "it is tried again"];
   const bounds = nextBounds(number, { endedAt, writtenAt: clockOf(call) });
   if (bounds === undefined) return ["a delivery has at most 8 attempts", "it is tried again"];
   const next = Number(after.next_attempt_at);
@@ -128,14 +121,12 @@ function wrongEnd(before: Row, after: Row, columns: Row): Broken {
 export function wrongLeftover({ before, after }: Change, webhook: Row | undefined): string | undefined {
   if (webhook?.status !== "disabled") return "its webhook is not disabled";
   if (before?.status !== "pending") return `it was ${before?.status}`;
-  return misses(after, leftover(before));
+  const { last_error } = before;
+  return misses(after, {
+    ...before,
+    status: "failed",
+    next_attempt_at: null,
+    claim: null,
+    last_error: last_error ?? DISABLED,
+  });
 }
-
-/** The row of a delivery whose webhook was disabled: its last error stays. */
-const leftover = (before: Row): Row => ({
-  ...before,
-  status: "failed",
-  next_attempt_at: null,
-  claim: null,
-  last_error: before.last_error ?? DISABLED,
-});

@@ -1,12 +1,11 @@
 import type { Model } from "../../checker/model.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
+import type { Broken } from "./attempt.ts";
 import { isInFlight, isOfPing, LEASE_SECONDS, placesLeft } from "./leases.ts";
 import { keyOf, type OutboxModel } from "./outbox-model.ts";
 
 /** In which order attempts begin: docs/architecture.md, "The way of an event". */
-
-type Broken = [rule: string, what: string] | undefined;
 
 /** The attempts that one run may have in flight. */
 export const PLACES = 6;

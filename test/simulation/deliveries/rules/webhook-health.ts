@@ -2,13 +2,11 @@ import { misses } from "../../checker/row-changes.ts";
 import { MOST_AT_ONCE } from "../../operators/rules/whole-changes.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { type Attempt, clockOf, heardStatus, isAt, isPing, isSuccess, SKEW_SECONDS } from "./attempt.ts";
+import { type Attempt, type Broken, clockOf, isAt, isPing, isSuccess, SKEW_SECONDS, statusOf } from "./attempt.ts";
 import type { OutboxModel } from "./outbox-model.ts";
 import { MOST_ATTEMPTS } from "./schedule.ts";
 
 /** What the Worker itself records about a webhook: docs/operating.md, "Webhooks". */
-
-type Broken = [rule: string, what: string] | undefined;
 
 const FAILING_SECONDS = 5 * 86_400;
 /** A delivery that nobody holds and that has been due for so long: the receiver hangs, so no delivery uses up its attempts. */
@@ -26,11 +24,6 @@ const tellsOf =
   (attempt: Attempt): boolean =>
     attempt.post !== undefined && !isPing(attempt) && isAt(attempt.post, webhook);
 
-const hasFailed = ({ post, endedAt }: Attempt): boolean =>
-  post !== undefined && endedAt !== undefined && !isSuccess(post);
-
-const statusOf = ({ post }: Attempt): number | null => (post && heardStatus(post)) ?? null;
-
 /** @param attempts the call's attempts at this webhook */
 export function wrongHealth(call: Call, outbox: OutboxModel, change: Change, attempts: readonly Attempt[]): Broken {
   const before = change.before as Row;
@@ -46,15 +39,13 @@ export function wrongHealth(call: Call, outbox: OutboxModel, change: Change, att
   const wrong = misses(after, { ...before, ...health, status, disabled_reason, disabled_at, revision });
   if (wrong !== undefined) return ["the Worker changes only the health of a webhook", wrong];
   const telling = attempts.filter(tellsOf(before));
-  const failed = telling.filter(hasFailed);
+  const failed = telling.filter((each) => each.endedAt !== undefined && !isSuccess(each));
   const isSick = failing_since !== null;
   if (!isSick && status === "enabled" && misses(after, WELL) !== undefined) {
     return ["a webhook that is well says nothing of earlier failures", JSON.stringify(health)];
   }
   if (failing_since !== before.failing_since) {
-    const broken = isSick
-      ? wrongSince(call, before, Number(failing_since), failed)
-      : telling.every(({ post }) => post === undefined || !isSuccess(post));
+    const broken = isSick ? wrongSince(call, before, Number(failing_since), failed) : !telling.some(isSuccess);
     if (broken === true) return ["a webhook fails no more after a success", "there was none"];
     if (typeof broken === "object") return broken;
   }
@@ -134,7 +125,7 @@ export function missedHealth(
   if (telling.some((each) => statusOf(each) === 410) && now.status === "enabled") {
     return ["a 410 disables the webhook", `${now.id} is enabled`];
   }
-  if (telling.some(({ post }) => post !== undefined && isSuccess(post))) {
+  if (telling.some(isSuccess)) {
     return now.failing_since === null ? undefined : ["a webhook fails no more after a success", `${now.failing_since}`];
   }
   if (now.status !== "enabled") return undefined;

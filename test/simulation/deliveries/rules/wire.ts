@@ -1,11 +1,9 @@
 import { createHmac } from "node:crypto";
 import type { Row } from "../../platform/database.ts";
 import type { Post } from "../acts/post.ts";
-import type { Attempt } from "./attempt.ts";
+import type { Attempt, Broken } from "./attempt.ts";
 
 /** The format of posts, read again from docs/receiving.md and the specification of Standard Webhooks. */
-
-type Broken = [rule: string, what: string] | undefined;
 
 /** @param secrets the secret of every version so far */
 export function wrongPost(attempt: Attempt, post: Post, secrets: ReadonlyMap<string, string>): Broken {
