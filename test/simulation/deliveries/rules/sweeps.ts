@@ -3,7 +3,7 @@ import { becomes } from "../../checker/row-changes.ts";
 import type { Violate } from "../../checker/violate.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { SKEW_SECONDS } from "./attempt.ts";
+import { type Broken, clockOf, SKEW_SECONDS } from "./attempt.ts";
 import { isOutbox } from "./outbox-model.ts";
 import { FAILING_EVENT, Telling } from "./told-events.ts";
 
@@ -34,45 +34,34 @@ export class Sweeps {
     others: (change: Change) => void,
   ): void {
     const telling = new Telling(this.#model.home(home));
-    const from = Math.min(call.clock, call.isolate?.clock ?? call.clock) - SKEW_SECONDS;
+    const from = Math.min(call.clock, clockOf(call)) - SKEW_SECONDS;
+    const report = (broken: Broken) => {
+      if (broken !== undefined) this.#violate(broken[0], `${call.name}: ${broken[1]}`, [call.name]);
+    };
     for (const change of changes) {
       const { table, before, after } = change;
-      const isInserted = isOutbox(table) && before === null;
       if (table === "webhooks") {
-        const wrong = this.#wrongNote(home, call, change);
-        if (wrong !== undefined)
-          this.#broken("the sweep notes only that others were told of a failing webhook", call, wrong);
+        const wrong = wrongNote(home, call, change);
+        if (wrong !== undefined) report(["the sweep notes only that others were told of a failing webhook", wrong]);
         telling.mustTell(FAILING_EVENT, after as Row);
-      } else if (isInserted) {
-        const wrong = telling.wrong(change, { from, to: from + 3 * SKEW_SECONDS });
-        if (wrong !== undefined) this.#broken(wrong[0], call, wrong[1]);
+      } else if (isOutbox(table) && before === null) {
+        report(telling.wrong(change, { from, to: from + 3 * SKEW_SECONDS }));
       } else others(change);
       apply(change);
     }
-    const missed = telling.missed();
-    if (missed !== undefined) this.#broken(missed[0], call, missed[1]);
-  }
-
-  #broken(rule: string, call: Call, what: string): void {
-    this.#violate(rule, `${call.name}: ${what}`, [call.name]);
-  }
-
-  #wrongNote(home: string, call: Call, change: Change): string | undefined {
-    const { before, after } = change;
-    if (before === null || after === null) return "it adds or removes one";
-    if (call.settings.closedHomes.includes(home)) return `${home} is closed`;
-    if (before.failing_told_at !== null) return `they were told of ${before.id} at ${before.failing_told_at}`;
-    if (!isUntold(before, call.clock + SKEW_SECONDS))
-      return `${before.id} is ${before.status}, failing since ${before.failing_since}`;
-    const at = Number(after.failing_told_at);
-    if (Math.abs(at - call.clock) > 2 * SKEW_SECONDS) return `failing_told_at is ${after.failing_told_at}`;
-    return becomes(change, { failing_told_at: at });
+    report(telling.missed());
   }
 }
 
-/** Whether a webhook has failed for a while and nobody was told. */
-const isUntold = ({ status, failing_since, failing_told_at }: Row, now: number): boolean =>
-  status === "enabled" &&
-  failing_since !== null &&
-  failing_told_at === null &&
-  Number(failing_since) <= now - TOLD_AFTER_SECONDS;
+function wrongNote(home: string, call: Call, change: Change): string | undefined {
+  const { before, after } = change;
+  if (before === null || after === null) return "it adds or removes one";
+  if (call.settings.closedHomes.includes(home)) return `${home} is closed`;
+  if (before.failing_told_at !== null) return `they were told of ${before.id} at ${before.failing_told_at}`;
+  const { id, status, failing_since } = before;
+  const isSick = failing_since !== null && Number(failing_since) <= call.clock + SKEW_SECONDS - TOLD_AFTER_SECONDS;
+  if (status !== "enabled" || !isSick) return `${id} is ${status}, failing since ${failing_since}`;
+  const at = Number(after.failing_told_at);
+  if (Math.abs(at - call.clock) > 2 * SKEW_SECONDS) return `failing_told_at is ${after.failing_told_at}`;
+  return becomes(change, { failing_told_at: at });
+}
