@@ -8,22 +8,18 @@ export class OutboxModel {
   readonly webhooks = new Map<string, Row>();
   /** By site, webhook and seq. */
   readonly deliveries = new Map<string, Row>();
-  readonly #newest = new Map<number, number>();
 
   apply({ table, before, after }: Change): void {
     const row = (after ?? before) as Row;
     const rows = table === "events" ? this.events : table === "webhooks" ? this.webhooks : this.deliveries;
     if (after === null) rows.delete(keyOf(table, row));
     else rows.set(keyOf(table, row), after);
-    if (table !== "events") return;
-    const siteId = Number(row.site_id);
-    if (after !== null) this.#newest.set(siteId, Math.max(this.newestSeq(siteId), Number(row.seq)));
-    else if (this.newestSeq(siteId) === row.seq) this.#newest.set(siteId, this.#findNewest(siteId));
   }
 
   /** The seq of a site's newest event; 0 when it has none. */
   newestSeq(siteId: number): number {
-    return this.#newest.get(siteId) ?? 0;
+    const its = [...this.events.values()].filter(({ site_id }) => site_id === siteId);
+    return Math.max(0, ...its.map(({ seq }) => Number(seq)));
   }
 
   webhooksOf(siteId: number): Row[] {
@@ -38,14 +34,8 @@ export class OutboxModel {
     return this.webhooks.get(`${site_id}/${webhook_id}`);
   }
 
-  deliveriesOf(webhook: Row): Row[] {
-    const { site_id, id } = webhook;
+  deliveriesOf({ site_id, id }: Row): Row[] {
     return [...this.deliveries.values()].filter((each) => each.site_id === site_id && each.webhook_id === id);
-  }
-
-  #findNewest(siteId: number): number {
-    const its = [...this.events.values()].filter(({ site_id }) => site_id === siteId);
-    return Math.max(0, ...its.map(({ seq }) => Number(seq)));
   }
 }
 
