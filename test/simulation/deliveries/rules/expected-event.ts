@@ -30,7 +30,8 @@ export function eventRows(home: HomeModel, event: ExpectedEvent): ExpectedRow[] 
   if (home.sites.get(siteId)?.row.events !== 1) return [];
   const asking = home.outbox.webhooksOf(siteId).filter((webhook) => wants(webhook, type));
   const row = eventRow(home, event);
-  return [row, ...asking.map(({ id }) => deliveryRow(row.after, String(id), event.clock))];
+  const deliveries = asking.map(({ id }) => deliveryRow(row.after, String(id), event.clock));
+  return [row, ...deliveries.map((after) => ({ table: "deliveries", after }))];
 }
 
 export function eventRow(home: HomeModel, { siteId, type, sessionId, clock, data }: ExpectedEvent): ExpectedRow {
@@ -43,20 +44,17 @@ export function eventRow(home: HomeModel, { siteId, type, sessionId, clock, data
 }
 
 /** A delivery that is due at once. */
-export const deliveryRow = ({ site_id = 0, seq = 0 }: Row, webhook_id: string, clock: number): ExpectedRow => ({
-  table: "deliveries",
-  after: {
-    site_id,
-    webhook_id,
-    seq,
-    status: "pending",
-    attempts: 0,
-    next_attempt_at: clock,
-    claim: null,
-    last_status: null,
-    last_error: null,
-    created_at: clock,
-    last_attempt_at: null,
-    duration_ms: null,
-  },
+export const deliveryRow = ({ site_id = 0, seq = 0 }: Row, webhook_id: string, clock: number): Row => ({
+  site_id,
+  webhook_id,
+  seq,
+  status: "pending",
+  attempts: 0,
+  next_attempt_at: clock,
+  claim: null,
+  last_status: null,
+  last_error: null,
+  created_at: clock,
+  last_attempt_at: null,
+  duration_ms: null,
 });

@@ -1,12 +1,11 @@
 import type { HomeModel } from "../../checker/home-model.ts";
-import { inserts, misses } from "../../checker/row-changes.ts";
+import { misses } from "../../checker/row-changes.ts";
 import type { Change, Row } from "../../platform/database.ts";
+import type { Broken } from "./attempt.ts";
 import { deliveryRow, nextSeq } from "./expected-event.ts";
 import { wants } from "./outbox-model.ts";
 
 /** The events that the Worker itself writes of a site's webhooks: docs/operating.md, "Webhooks". */
-
-type Broken = [rule: string, what: string] | undefined;
 
 export const DISABLED_EVENT = "webhook.disabled";
 export const FAILING_EVENT = "webhook.failing";
@@ -59,10 +58,7 @@ export class Telling {
     if (told === undefined) return [RULE, "the delivery is of another event"];
     const id = String(delivery.webhook_id);
     if (!told.left.delete(id)) return ["only the site's other webhooks that want it are told", `${id} is`];
-    const wrong = inserts(
-      { table: "deliveries", before: null, after: delivery },
-      deliveryRow(told.event, id, Number(told.event.created_at)).after,
-    );
+    const wrong = misses(delivery, deliveryRow(told.event, id, Number(told.event.created_at)));
     return wrong === undefined ? undefined : [RULE, wrong];
   }
 

@@ -35,7 +35,7 @@ export function wrongSend(model: Model, operation: OperationOf<"send">, change: 
   const isFirst = event.type === "ping";
   if (isFirst ? next !== FIRST_IN_LINE : next < call.clock || next > last)
     return `it is due at ${next}, now is ${call.clock}`;
-  const fresh = { ...deliveryRow(event, intent.webhookId, call.clock).after, next_attempt_at: next };
+  const fresh = { ...deliveryRow(event, intent.webhookId, call.clock), next_attempt_at: next };
   // A delivery is kept as long as its event, so it takes the event's time.
   if (before === null) return inserts(change, { ...fresh, created_at: event.created_at ?? 0 });
   // The time of the last attempt stays: its receiver may have the event.
