@@ -98,59 +98,37 @@ export function intentOf({ wire }: Call): Intent | undefined {
   const body: Body = wire.body === "" ? {} : (JSON.parse(wire.body) as Body);
   const siteId = Number(second);
   const { expected_version: expected, overlap_seconds: overlap = 86_400, ends, name = "" } = body;
+  const { home = "main", first_chat_id: firstChatId = 1, appid, secret, sbs } = body;
+  const { lift = 1_000_000, settling_id: reconciliationId, force = false } = body;
+  const asked = askedBy(body);
   const ofSite = { table: "home_sites", siteId, id: second } as const;
   const app = { table: "apps", siteId: undefined, id: second } as const;
   const agent = { table: "agents", siteId, id: fourth } as const;
   const webhook = { table: "webhooks", siteId, id: fourth } as const;
   const send = { kind: "send", siteId, webhookId: fourth } as const;
-  switch ([wire.method, first, third, fifth].filter((part) => part !== undefined).join(" ")) {
-    case "POST sites":
-      return { kind: "createSite", name, home: body.home ?? "main", firstChatId: body.first_chat_id ?? 1 };
-    case "PATCH sites":
-      return { kind: "change", ...ofSite, asked: askedBy(body) };
-    case "DELETE sites":
-      return { kind: "deleteSite", siteId, name };
-    case "POST sites apps":
-      return { kind: "add", table: "apps", siteId, appid: body.appid, secret: body.secret };
-    case "POST apps rotate":
-      return { kind: "rotate", ...app, overlap, expected, ends };
-    case "POST apps end-overlap":
-      return { kind: "endOverlap", ...app, expected };
-    case "DELETE apps":
-      return { kind: "revoke", appid: second };
-    case "POST sites agents":
-      return { kind: "add", table: "agents", siteId };
-    case "PATCH sites agents":
-      return { kind: "change", ...agent, asked: askedBy(body) };
-    case "POST sites webhooks":
-      return { kind: "add", table: "webhooks", siteId };
-    case "PATCH sites webhooks":
-      return { kind: "change", ...webhook, asked: askedBy(body) };
-    case "DELETE sites webhooks":
-      return { kind: "deleteWebhook", siteId, webhookId: fourth };
-    case "POST sites webhooks rotate":
-      return { kind: "rotate", ...webhook, overlap, expected, ends };
-    case "POST sites webhooks end-overlap":
-      return { kind: "endOverlap", ...webhook, expected };
-    case "POST sites webhooks ping":
-      return { ...send, what: "ping" };
-    case "POST sites webhooks redeliver":
-      return { ...send, what: "many" };
-    case "POST sites webhooks deliveries":
-      return { ...send, what: "redeliver" };
-    case "POST tokens":
-      return { kind: "addToken" };
-    case "DELETE tokens":
-      return { kind: "deleteToken", id: second };
-    case "POST reseal":
-      return { kind: "reseal" };
-    case "POST sites customers":
-      return fourth === "erase" ? { kind: "eraseCustomer", siteId, sbs: String(body.sbs) } : undefined;
-    case "POST homes restored": {
-      const { lift = 1_000_000, settling_id: reconciliationId, force = false } = body;
-      return { kind: "restored", home: second, lift, reconciliationId, force };
-    }
-    default:
-      return undefined;
-  }
+  const intents: Record<string, Intent | undefined> = {
+    "POST sites": { kind: "createSite", name, home, firstChatId },
+    "PATCH sites": { kind: "change", ...ofSite, asked },
+    "DELETE sites": { kind: "deleteSite", siteId, name },
+    "POST sites apps": { kind: "add", table: "apps", siteId, appid, secret },
+    "POST apps rotate": { kind: "rotate", ...app, overlap, expected, ends },
+    "POST apps end-overlap": { kind: "endOverlap", ...app, expected },
+    "DELETE apps": { kind: "revoke", appid: second },
+    "POST sites agents": { kind: "add", table: "agents", siteId },
+    "PATCH sites agents": { kind: "change", ...agent, asked },
+    "POST sites webhooks": { kind: "add", table: "webhooks", siteId },
+    "PATCH sites webhooks": { kind: "change", ...webhook, asked },
+    "DELETE sites webhooks": { kind: "deleteWebhook", siteId, webhookId: fourth },
+    "POST sites webhooks rotate": { kind: "rotate", ...webhook, overlap, expected, ends },
+    "POST sites webhooks end-overlap": { kind: "endOverlap", ...webhook, expected },
+    "POST sites webhooks ping": { ...send, what: "ping" },
+    "POST sites webhooks redeliver": { ...send, what: "many" },
+    "POST sites webhooks deliveries": { ...send, what: "redeliver" },
+    "POST tokens": { kind: "addToken" },
+    "DELETE tokens": { kind: "deleteToken", id: second },
+    "POST reseal": { kind: "reseal" },
+    "POST sites customers": fourth === "erase" ? { kind: "eraseCustomer", siteId, sbs: String(sbs) } : undefined,
+    "POST homes restored": { kind: "restored", home: second, lift, reconciliationId, force },
+  };
+  return intents[[wire.method, first, third, fifth].filter((part) => part !== undefined).join(" ")];
 }
