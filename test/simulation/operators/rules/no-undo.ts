@@ -8,35 +8,37 @@ import type { Operation, Written } from "./intents.ts";
  * whichever of the calls was answered, and when.
  */
 
-/** The columns that one decision is about, by table. */
-const SETTINGS: Record<string, string[]> = {
-  home_sites: ["name", "status", "events", "retention_days", "revision"],
-  webhooks: ["url", "events", "status", "revision"],
-  agents: ["name", "status", "revision"],
-};
 const SECRETS = ["version", "previous_version"];
+/** By table: the groups of columns that one decision is about. */
+const DECISIONS: Record<string, string[][]> = {
+  home_sites: [["name", "status", "events", "retention_days", "revision"]],
+  webhooks: [["url", "events", "status", "revision"], SECRETS],
+  agents: [["name", "status", "revision"]],
+  apps: [SECRETS],
+};
 
-/** The name of a row, and of the group of columns of it that a call decides about. */
+interface Author {
+  /** Undefined for a hand. */
+  by: Call | undefined;
+  at: number;
+}
+
+/** The name of a row. */
 export const nameOf = (home: string, { table, before, after }: Change): string => {
   const row = (after ?? before) as Row;
   return `${home} ${table} ${row.site_id} ${row.appid ?? row.id}`;
 };
 
-const groupsOf = (table: string): [name: string, columns: string[]][] => {
-  const settings: [string, string[]][] = SETTINGS[table] === undefined ? [] : [["settings", SETTINGS[table]]];
-  return table === "apps" || table === "webhooks" ? [...settings, ["secrets", SECRETS]] : settings;
-};
-
-const differs = ({ before, after }: Change, columns: string[]): boolean =>
-  columns.some((column) => before?.[column] !== after?.[column]);
+/** The name of each decision that a change makes. */
+const decisionsOf = (home: string, change: Change): string[] =>
+  (DECISIONS[change.table] ?? [])
+    .filter((columns) => columns.some((column) => change.before?.[column] !== change.after?.[column]))
+    .map((columns) => `${nameOf(home, change)} ${columns}`);
 
 /** Keeps who changed each row last, and what was deleted. */
 export class NoUndo {
-  /** By group: the last change, and the last one by somebody else than its author. */
-  readonly #last = new Map<
-    string,
-    { by: Call | undefined; at: number; before?: { by: Call | undefined; at: number } }
-  >();
+  /** By decision: the last change, and the last one by somebody else than its author. */
+  readonly #last = new Map<string, Author & { before: Author | undefined }>();
   readonly #deleted = new Set<string>();
 
   /** A row was changed: by a call, by the Worker itself, or by a hand at the database. @param at the turn of its home */
@@ -47,14 +49,9 @@ export class NoUndo {
       this.#deleted.add(name);
     }
     if (before === null || after === null) return;
-    for (const [group, columns] of groupsOf(table)) {
-      if (!differs(change, columns)) continue;
-      const last = this.#last.get(`${name} ${group}`);
-      this.#last.set(`${name} ${group}`, {
-        by: call,
-        at,
-        ...(last && { before: last.by === call ? last.before : last }),
-      } as never);
+    for (const decision of decisionsOf(home, change)) {
+      const last = this.#last.get(decision);
+      this.#last.set(decision, { by: call, at, before: last?.by === call ? last?.before : last });
     }
   }
 
@@ -71,12 +68,11 @@ export class NoUndo {
     if (before === null) return this.#deleted.has(name) ? "it was deleted" : undefined;
     if (table === "admin_tokens" && before.deleted_at !== null && after?.deleted_at === null) return "it was deleted";
     if (after === null || !["change", "rotate", "endOverlap"].includes(intent.kind)) return undefined;
-    for (const [group, columns] of groupsOf(table)) {
-      if (!differs(change, columns)) continue;
+    for (const decision of decisionsOf(home, change)) {
       if (intent.kind === "change" && changes.some((each) => nameOf(each.home, each) === name)) {
         return "the call has changed it before";
       }
-      const last = this.#last.get(`${name} ${group}`);
+      const last = this.#last.get(decision);
       const other = last?.by === call ? last.before : last;
       if (other !== undefined && other.at > (call.doing?.knows ?? 0)) {
         return `${other.by?.name ?? "a hand"} has changed it since the call has read it`;
