@@ -9,8 +9,6 @@ import type { Operation, OperationOf, Written } from "./intents.ts";
  * and "Rotating the master key".
  */
 
-const PREVIOUS = ["previous_version", "previous_expires_at"];
-
 /** How the secrets of a row are wrong after a change. Notes a new one. */
 export function wrongSecrets(model: Model, operation: Operation, change: Written): string | undefined {
   const { table, before, after } = change;
@@ -33,8 +31,12 @@ export function wrongSecrets(model: Model, operation: Operation, change: Written
   }
   if (before === null) return undefined;
   const { intent } = operation;
-  if (intent.kind === "rotate") return wrongRotation({ ...operation, intent }, change);
-  if (intent.kind === "endOverlap") return wrongEnd(intent.expected, change);
+  if (intent.kind === "rotate" || intent.kind === "endOverlap") {
+    if (before.revoked_at != null) return "the app is revoked";
+    if (before.version !== (intent.expected ?? before.version)) return "it has another version than expected";
+  }
+  if (intent.kind === "rotate") return wrongRotation({ ...operation, intent }, before, after);
+  if (intent.kind === "endOverlap") return wrongEnd(before, after);
   if (intent.kind !== "reseal") return undefined;
   if (settings.closedHomes.includes(change.home)) return "the home is closed";
   const wrong = ["secret", "previous_secret"].find(
@@ -51,14 +53,7 @@ function kept({ overlap, ends }: OperationOf<"rotate">["intent"], row: Row, cloc
   return isRunning && ends === undefined ? undefined : row.version;
 }
 
-function wrongRotation(
-  { call, intent, changes }: OperationOf<"rotate">,
-  { before, after }: Written,
-): string | undefined {
-  if (before === null || after === null) return undefined;
-  if (before.revoked_at != null) return "the app is revoked";
-  if (intent.expected !== undefined && before.version !== intent.expected)
-    return "it has another version than expected";
+function wrongRotation({ call, intent, changes }: OperationOf<"rotate">, before: Row, after: Row): string | undefined {
   // Each of two rotations at once may see the other's version and rotate again, but none rotates its own version again.
   const isItsOwn = changes.some((each) => each.after?.version === before.version);
   if (isItsOwn || (intent.expected !== undefined && changes.length > 0)) return "the call has rotated already";
@@ -73,11 +68,9 @@ function wrongRotation(
     : `the overlap ends at ${after.previous_expires_at}, expected ${until}`;
 }
 
-function wrongEnd(expected: string | undefined, { before, after }: Written): string | undefined {
-  if (before?.revoked_at != null) return "the app is revoked";
-  if (expected !== undefined && before?.version !== expected) return "it has another version than expected";
-  if (before?.version !== after?.version) return "it has another version";
-  return [...PREVIOUS, "previous_secret"].every((column) => after?.[column] === null)
+function wrongEnd(before: Row, after: Row): string | undefined {
+  if (before.version !== after.version) return "it has another version";
+  return ["previous_version", "previous_expires_at", "previous_secret"].every((column) => after[column] === null)
     ? undefined
     : "the previous secret is there";
 }
