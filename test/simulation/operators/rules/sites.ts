@@ -1,6 +1,5 @@
 import type { Model } from "../../checker/model.ts";
 import { becomes } from "../../checker/row-changes.ts";
-import type { Row } from "../../platform/database.ts";
 import type { OperationOf, Written } from "./intents.ts";
 import { notAsked } from "./writes.ts";
 
@@ -53,28 +52,16 @@ export function wrongChangeSite(model: Model, operation: OperationOf<"change">, 
     const { name, status, retentionDays } = listed;
     // What the call does not name comes from the newer one of a restored home and the directory.
     const newer = listed.revision > Number(before.revision) ? { name, status, retention_days: retentionDays } : {};
-    return (
-      notAsked(intent.asked, change, { ...before, ...newer }) ??
-      (Number(after.revision) > Math.max(Number(before.revision), listed.revision)
-        ? undefined
-        : "it has no newer revision")
-    );
+    if (Number(after.revision) <= Math.max(Number(before.revision), listed.revision)) return "it has no newer revision";
+    return notAsked(intent.asked, change, { ...before, ...newer });
   }
-  const known: Row[] = [
-    ...rows,
-    ...changes.flatMap((each) => (each.table === "home_sites" && each.after ? [each.after] : [])),
-  ];
-  const original = known.find(({ revision }) => revision === after.revision);
-  if (original === undefined) return "the home has no such change";
+  const own = changes.filter(({ table }) => table === "home_sites").map((each) => each.after);
+  const original = [...rows, ...own].find((row) => row?.revision === after.revision);
+  if (original == null) return "the home has no such change";
   if (Number(after.revision) <= Number(before.revision)) return "it was newer before";
   const { name = "", status = "", retention_days = null } = original;
-  return becomes(change, {
-    name,
-    status,
-    retention_days,
-    revision: after.revision ?? 0,
-    first_chat_id: after.first_chat_id ?? 0,
-  });
+  const { revision = 0, first_chat_id = 0 } = after;
+  return becomes(change, { name, status, retention_days, revision, first_chat_id });
 }
 
 /**
