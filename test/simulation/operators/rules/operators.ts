@@ -89,10 +89,8 @@ export class Operators {
       return;
     }
     const unaudited = wrongAudit(operation, located);
-    if (unaudited !== undefined) {
+    if (unaudited !== undefined)
       breaks("the audit log has each change of an operator once, in the same transaction", unaudited);
-      return;
-    }
     const { intent } = operation;
     if (intent.kind === "eraseCustomer" || (intent.kind === "restored" && isErasing(located))) {
       const wrong = wrongErasing(this.#model, operation, located);
@@ -107,15 +105,9 @@ export class Operators {
     for (const written of located) {
       if (written.table === "audit_log") continue;
       const newer = this.#noUndo.undone(operation, written);
-      if (newer !== undefined) {
-        breaks("no newer change is undone", `${newer}: ${JSON.stringify(written)}`);
-        return;
-      }
+      if (newer !== undefined) breaks("no newer change is undone", `${newer}: ${JSON.stringify(written)}`);
       const broken = wrongWrite(this.#model, operation, written);
-      if (broken !== undefined) {
-        breaks(broken[0], `${broken[1]}: ${JSON.stringify(written)}`);
-        return;
-      }
+      if (broken !== undefined) breaks(broken[0], `${broken[1]}: ${JSON.stringify(written)}`);
       operation.changes.push(written);
       if (intent.kind === "change" && written.table === "home_sites") {
         this.#model.changedSinceRestore.add(`${home}/${intent.siteId}`);
@@ -127,17 +119,8 @@ export class Operators {
     const operation = this.#operations.get(call);
     if (operation === undefined || call.answer === undefined) return;
     this.#open.delete(operation);
-    this.#checkDone(operation);
-  }
-
-  #look({ intent, rows }: Operation): void {
-    const row = rowOf(this.#model, intent);
-    if (row !== undefined && row !== rows.at(-1)) rows.push(row);
-  }
-
-  #checkDone(operation: Operation): void {
-    const { call, intent, changes, disturbed } = operation;
-    const { status = 0, body = "" } = call.answer ?? {};
+    const { intent, changes, disturbed } = operation;
+    const { status, body } = call.answer;
     const said = `${call.name} ${call.wire.method} ${call.wire.path} ${call.wire.body} was answered ${status} ${body}`;
     const breaks = (rule: string, what = "") => this.#violate(rule, said + what, [call.name]);
     const hadFaults = call.faults.length > 0 || disturbed;
@@ -161,11 +144,14 @@ export class Operators {
     }
     if (intent.kind === "createSite" && !hadFaults) {
       const { id } = JSON.parse(body) as { id: number };
-      const isOpened = changes.some(
-        ({ table, before, after }) => table === "sites" && before !== null && after?.id === id,
-      );
-      if (!isOpened) breaks("each call makes its own site");
+      if (!changes.some(({ table, before, after }) => table === "sites" && before !== null && after?.id === id))
+        breaks("each call makes its own site");
     }
+  }
+
+  #look({ intent, rows }: Operation): void {
+    const row = rowOf(this.#model, intent);
+    if (row !== undefined && row !== rows.at(-1)) rows.push(row);
   }
 
   /**
