@@ -1,4 +1,5 @@
 import type { Model } from "../../checker/model.ts";
+import type { Broken } from "../../deliveries/rules/attempt.ts";
 import { wrongSiteEnd } from "../../erasure/rules/site-ends.ts";
 import { wrongRestoredWrite } from "../../homes/rules/restores.ts";
 import type { Row } from "../../platform/database.ts";
@@ -38,12 +39,15 @@ const MAY: Record<
 /** The tables of the directory. All others are a home's. */
 const OF_DIRECTORY = ["sites", "app_routes", "admin_tokens"];
 
+const PURPOSE = "an operator's call changes what it is about, as it was asked for, and nothing else";
+const SEALS = "a secret is never lost, and ends only as an operator says";
+const ENDS = "only a closed site ends, by its own name, and is known to end elsewhere before anything of it goes";
+const SETTLES = "reconciling a restored home gives back what other databases know, and makes its sites skip ids";
+
+const broken = (rule: string, what: string | undefined): Broken => (what === undefined ? undefined : [rule, what]);
+
 /** @returns the rule that a change by an operator's call breaks, and how */
-export function wrongWrite(
-  model: Model,
-  operation: Operation,
-  change: Written,
-): [rule: string, what: string] | undefined {
+export function wrongWrite(model: Model, operation: Operation, change: Written): Broken {
   const { intent } = operation;
   switch (intent.kind) {
     case "restored":
@@ -56,24 +60,13 @@ export function wrongWrite(
     default: {
       const may = MAY[intent.kind][change.table];
       return (
-        broken(
-          PURPOSE,
-          may === undefined ? "not a table of it" : (wrongPlace(model, operation, change) ?? beyond(may, change)),
-        ) ??
+        broken(PURPOSE, wrongPlace(model, operation, change) ?? beyond(may, change)) ??
         broken(SEALS, wrongSecrets(model, operation, change)) ??
         broken(PURPOSE, wrongValues(model, operation, change))
       );
     }
   }
 }
-
-const PURPOSE = "an operator's call changes what it is about, as it was asked for, and nothing else";
-const SEALS = "a secret is never lost, and ends only as an operator says";
-const ENDS = "only a closed site ends, by its own name, and is known to end elsewhere before anything of it goes";
-const SETTLES = "reconciling a restored home gives back what other databases know, and makes its sites skip ids";
-
-const broken = (rule: string, what: string | undefined): [string, string] | undefined =>
-  what === undefined ? undefined : [rule, what];
 
 /** Why a row is not one that the call is about. */
 function wrongPlace(model: Model, { intent, disturbed }: Operation, { home, table, before, after }: Written) {
@@ -99,7 +92,8 @@ function wrongPlace(model: Model, { intent, disturbed }: Operation, { home, tabl
 }
 
 /** Which part of a change is not among those that the call may make. */
-function beyond(may: ("+" | "-" | RegExp)[], { before, after }: Written): string | undefined {
+function beyond(may: ("+" | "-" | RegExp)[] | undefined, { before, after }: Written): string | undefined {
+  if (may === undefined) return "not a table of it";
   if (before === null) return may.includes("+") ? undefined : "it makes a row";
   if (after === null) return may.includes("-") ? undefined : "it removes a row";
   const column = Object.keys(after).find(
