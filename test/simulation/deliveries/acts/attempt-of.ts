@@ -2,7 +2,7 @@ import type { Operator } from "../../operators/acts/operator.ts";
 import type { KnownWebhook } from "../../world/company.ts";
 import type { World } from "../../world/world.ts";
 import type { Outcome } from "./moods.ts";
-import { WebhookKeeper } from "./operator-webhooks.ts";
+import { pathOf, WebhookKeeper } from "./operator-webhooks.ts";
 import type { Post } from "./post.ts";
 
 /** Milliseconds until the attempt begins. */
@@ -49,11 +49,11 @@ function seqOf({ checker }: World, { id, site }: KnownWebhook, { headers }: Post
 }
 
 /** Sends one of the site's newest events again that tells of a session. */
-export async function sendOneAgain(operator: Operator, { id, site }: KnownWebhook): Promise<void> {
+export async function sendOneAgain(operator: Operator, webhook: KnownWebhook): Promise<void> {
   const { world, chance } = operator;
-  const { siteId, home } = site;
+  const { siteId, home } = webhook.site;
   const events = [...world.checker.model.home(home).outbox.events.values()];
   const its = events.filter((each) => each.site_id === siteId && each.session_id !== null && each.data !== null);
   const seq = its.length > 0 ? chance.one(its.slice(-NEWEST)).seq : 1;
-  await operator.call("POST", `/sites/${siteId}/webhooks/${id}/deliveries/${seq}/redeliver`);
+  await operator.call("POST", `${pathOf(webhook)}/deliveries/${seq}/redeliver`);
 }

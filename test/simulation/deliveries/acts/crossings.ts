@@ -1,9 +1,10 @@
 import { Operator } from "../../operators/acts/operator.ts";
+import type { Change } from "../../platform/database.ts";
 import type { KnownWebhook } from "../../world/company.ts";
 import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 import { attemptOf } from "./attempt-of.ts";
-import { WebhookKeeper } from "./operator-webhooks.ts";
+import { pathOf, WebhookKeeper } from "./operator-webhooks.ts";
 
 /** Milliseconds for which one write waits until the other is done. */
 const HELD_MS = 700;
@@ -25,26 +26,23 @@ export async function crossTheWorker(world: World): Promise<void> {
 /** The operator has read the webhook, and writes when the Worker has disabled it. */
 async function workerFirst(operator: Operator, webhook: KnownWebhook): Promise<void> {
   const { world } = operator;
-  const { id, site } = webhook;
   const attempt = await attemptOf(operator, webhook, { after: 150, status: 410, body: "" });
   if (attempt === undefined) return;
   const { post } = attempt;
-  const path = `/admin/sites/${site.siteId}/webhooks/${id}`;
+  const path = `/admin${pathOf(webhook)}`;
+  const to = `${webhook.site.home} batch`;
   const arrives = world.moments.whenArrives(({ wire }) => wire.method === "PATCH" && wire.path === path, HELD_MS);
   const done = new WebhookKeeper(operator).change(webhook);
   const call = await arrives;
-  if (call !== undefined) call.held = { to: `${site.home} batch`, milliseconds: HELD_MS };
-  const disabled = await world.moments.when((each) => {
-    if (each.kind !== "commits" || each.call !== post.call) return undefined;
-    return (
-      each.changes.some(
-        ({ table, after }) => table === "webhooks" && after?.id === id && after.status === "disabled",
-      ) || undefined
-    );
-  }, HELD_MS);
-  const waits =
-    call?.answer === undefined && call?.trips.some(({ to, isOpen }) => isOpen && to === `${site.home} batch`);
-  if (disabled === true && waits === true) world.count("moment: disabled before an operator's write");
+  if (call !== undefined) call.held = { to, milliseconds: HELD_MS };
+  const isDisabled = ({ table, after }: Change) =>
+    table === "webhooks" && after?.id === webhook.id && after.status === "disabled";
+  const disabled = await world.moments.when(
+    (each) => (each.kind === "commits" && each.call === post.call && each.changes.some(isDisabled)) || undefined,
+    HELD_MS,
+  );
+  const waits = call?.answer === undefined && call?.trips.some((each) => each.isOpen && each.to === to);
+  if (disabled && waits) world.count("moment: disabled before an operator's write");
   await done;
 }
 

@@ -1,10 +1,10 @@
 import { Operator } from "../../operators/acts/operator.ts";
-import type { KnownSite, KnownWebhook } from "../../world/company.ts";
+import type { KnownWebhook } from "../../world/company.ts";
 import { PRUNE_CRON, triggerCron } from "../../world/cron.ts";
 import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 import { attemptOf, sendOneAgain } from "./attempt-of.ts";
-import { WebhookKeeper } from "./operator-webhooks.ts";
+import { pathOf, WebhookKeeper } from "./operator-webhooks.ts";
 import type { Post } from "./post.ts";
 
 /** An attempt in flight: its receiver has it, and does not answer yet. */
@@ -12,26 +12,18 @@ interface InFlight {
   operator: Operator;
   keeper: WebhookKeeper;
   webhook: KnownWebhook;
-  site: KnownSite;
   seq: number;
   post: Post;
 }
 
-type Act = (held: InFlight) => Promise<unknown>;
-
-const sendAgain: Act = ({ operator, webhook, site, seq }) =>
-  operator.insist("POST", `/sites/${site.siteId}/webhooks/${webhook.id}/deliveries/${seq}/redeliver`);
-
-const sendAllAgain: Act = ({ operator, webhook, site, seq }) =>
-  operator.insist("POST", `/sites/${site.siteId}/webhooks/${webhook.id}/redeliver`, {
-    after_seq: seq - 1,
-    status: ["failed", "pending"],
-  });
-
 /** What others do while an attempt is in flight. */
-export const WHILE_IN_FLIGHT: Record<string, Act> = {
-  "sent again": sendAgain,
-  "all sent again": sendAllAgain,
+export const WHILE_IN_FLIGHT: Record<string, (held: InFlight) => Promise<unknown>> = {
+  "sent again": ({ operator, webhook, seq }) =>
+    operator.insist("POST", `${pathOf(webhook)}/deliveries/${seq}/redeliver`),
+  "all sent again": ({ operator, webhook, seq }) => {
+    const asked = { after_seq: seq - 1, status: ["failed", "pending"] };
+    return operator.insist("POST", `${pathOf(webhook)}/redeliver`, asked);
+  },
   "another URL": ({ keeper, webhook }) => keeper.move(webhook),
   disabled: ({ keeper, webhook }) => keeper.setStatus(webhook, "disabled"),
   "disabled and enabled": async ({ keeper, webhook }) => {
@@ -80,10 +72,7 @@ async function meet(operator: Operator, webhook: KnownWebhook, name: string): Pr
   const { world, chance } = operator;
   const { site } = webhook;
   const keeper = new WebhookKeeper(operator);
-  let answer = () => {};
-  const until = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
+  const { promise: until, resolve: answer } = Promise.withResolvers<void>();
   const status = Number(chance.weighted(ENDS));
   const outcome = status > 0 && { after: chance.between(1, 500), status, body: "so it ends", until };
   const attempt = await attemptOf(operator, webhook, outcome || "silence", begin);
@@ -91,7 +80,7 @@ async function meet(operator: Operator, webhook: KnownWebhook, name: string): Pr
   if (attempt?.post.isOpen !== true) return false;
   const { post } = attempt;
   world.say(() => [post.name, `meets: ${name}`]);
-  await WHILE_IN_FLIGHT[name]?.({ operator, keeper, webhook, site, ...attempt });
+  await WHILE_IN_FLIGHT[name]?.({ operator, keeper, webhook, ...attempt });
   const isMet = post.isOpen;
   if (isMet) world.count(`moment: in flight, ${name}`);
   answer();
@@ -148,7 +137,7 @@ function beLast({ cloud, checker }: World, { id, site }: KnownWebhook): boolean 
 }
 
 /** Erases the customer of the event. */
-async function erase({ operator, site, seq }: InFlight): Promise<void> {
+async function erase({ operator, webhook: { site }, seq }: InFlight): Promise<void> {
   const { sessions, outbox } = operator.world.checker.model.home(site.home);
   const session = outbox.eventOf({ site_id: site.siteId, seq })?.session_id;
   const sbs = sessions.get(`${site.siteId}/${session}`)?.row.customer_external_id;
@@ -157,7 +146,7 @@ async function erase({ operator, site, seq }: InFlight): Promise<void> {
 }
 
 /** Lets the session of the event be older than the site keeps sessions: a day of retention is five seconds. */
-async function age({ operator, site }: InFlight): Promise<void> {
+async function age({ operator, webhook: { site } }: InFlight): Promise<void> {
   const { world, chance } = operator;
   await operator.setSite(site, { retention_days: 1 });
   await triggerCron(world, PRUNE_CRON, chance.one(world.weather.edges));
@@ -165,11 +154,11 @@ async function age({ operator, site }: InFlight): Promise<void> {
 }
 
 /** Its result comes to D1 when its lease is over, and another attempt has begun. */
-async function loseItsLease({ operator, post, site, webhook }: InFlight): Promise<void> {
+async function loseItsLease({ operator, post, webhook: { id, site } }: InFlight): Promise<void> {
   const { world, chance } = operator;
   post.call.held = { to: `${site.home} batch`, milliseconds: chance.between(50_000, 75_000) };
   world.start(async () => {
     await world.sleep(chance.between(61_000, 64_000));
-    if (!world.closing) world.cloud.events.comeTogether([{ home: site.home, site: site.siteId, webhook: webhook.id }]);
+    if (!world.closing) world.cloud.events.comeTogether([{ home: site.home, site: site.siteId, webhook: id }]);
   });
 }

@@ -15,14 +15,10 @@ export const SENT_AGAIN = {
 };
 
 /** A webhook in a list of the admin API. */
-interface ListedWebhook {
-  id: string;
-  url: string;
-  version: string;
-  disabled_reason: string | null;
-}
+type ListedWebhook = Omit<KnownWebhook, "site"> & { disabled_reason: string | null };
 
-const pathOf = ({ site, id }: KnownWebhook) => `/sites/${site.siteId}/webhooks/${id}`;
+/** The path of a webhook in the admin API. */
+export const pathOf = ({ site, id }: KnownWebhook) => `/sites/${site.siteId}/webhooks/${id}`;
 
 /** An operator's work on a site's events. */
 export class WebhookKeeper {
@@ -70,7 +66,7 @@ export class WebhookKeeper {
   /** Gives a webhook another URL. */
   async move(webhook: KnownWebhook, events?: readonly string[]): Promise<void> {
     const url = this.#newUrl(webhook.site);
-    const answer = await this.#call(webhook, "PATCH", "", { url, ...(events !== undefined && { events }) });
+    const answer = await this.#call(webhook, "PATCH", "", { url, events });
     if (answer?.status === 200) webhook.url = url;
   }
 
@@ -102,8 +98,7 @@ export class WebhookKeeper {
 
   async delete(webhook: KnownWebhook): Promise<void> {
     const answer = await this.#call(webhook, "DELETE", "");
-    if (answer?.status !== 204) return;
-    this.#forget(webhook);
+    if (answer?.status === 204) this.#forget(webhook);
   }
 
   /** Sends events again, step by step until there are no more. */
@@ -124,11 +119,7 @@ export class WebhookKeeper {
     }
   }
 
-  /**
-   * Asks a receiver that does not answer whether it is well, while posts to it hang.
-   *
-   * @param after milliseconds for which they hang before, by default some seconds
-   */
+  /** Asks a receiver whether it is well while posts to it hang. @param after milliseconds for which they hang before */
   async pingHanging(webhook: KnownWebhook, after?: number): Promise<void> {
     const { chance, world } = this.#operator;
     const receiver = this.#receiverOf(webhook);

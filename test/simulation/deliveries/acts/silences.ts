@@ -1,4 +1,5 @@
 import { Operator } from "../../operators/acts/operator.ts";
+import type { Change } from "../../platform/database.ts";
 import { pause } from "../../world/day.ts";
 import type { World } from "../../world/world.ts";
 import { WebhookKeeper } from "./operator-webhooks.ts";
@@ -24,15 +25,13 @@ export async function silenceSites(world: World): Promise<void> {
     );
     // One more webhook must not turn the site's events on again.
     if (chance.happens(0.7) && site.webhooks.length < 6) await keeper.add(site);
-    const opened = await world.moments.when((each) => {
-      if (each.kind !== "commits" || each.home.name !== site.home) return undefined;
-      const isOne = each.changes.some(
-        ({ table, before, after }) => table === "sessions" && before === null && after?.site_id === site.siteId,
-      );
-      return isOne || undefined;
-    }, PATIENCE_MS);
-    if (opened === true)
-      world.count(isPending ? "moment: a call in silence, deliveries pending" : "moment: a call in silence");
+    const opens = ({ table, before, after }: Change) =>
+      table === "sessions" && before === null && after?.site_id === site.siteId;
+    const opened = await world.moments.when(
+      (each) => (each.kind === "commits" && each.home.name === site.home && each.changes.some(opens)) || undefined,
+      PATIENCE_MS,
+    );
+    if (opened) world.count(isPending ? "moment: a call in silence, deliveries pending" : "moment: a call in silence");
     await operator.setSite(site, { events: true });
   }
 }

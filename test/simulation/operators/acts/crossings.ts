@@ -1,4 +1,4 @@
-import { WebhookKeeper } from "../../deliveries/acts/operator-webhooks.ts";
+import { pathOf, WebhookKeeper } from "../../deliveries/acts/operator-webhooks.ts";
 import type { Chance } from "../../machine/chance.ts";
 import type { Answer } from "../../world/call.ts";
 import type { KnownSite } from "../../world/company.ts";
@@ -98,9 +98,8 @@ async function site({ chance }: Operator, known: KnownSite): Promise<Crossing> {
     { status: "open", name: `Site ${siteId}` },
     { status: "open", retention_days: 30, name: "Kept" },
   ];
-  const change = chance.one(changes);
   return {
-    first: ["PATCH", path, change],
+    first: ["PATCH", path, chance.one(changes)],
     second: (operator) => operator.insist("PATCH", path, chance.one(others)),
     tidy: (operator) => operator.setSite(known, { status: "open" }),
   };
@@ -114,10 +113,9 @@ async function agent({ chance }: Operator, { siteId, agentIds }: KnownSite): Pro
   return { first: ["PATCH", path, change], second: (operator) => operator.insist("PATCH", path, { status: "normal" }) };
 }
 
-async function webhook({ chance }: Operator, { siteId, webhooks }: KnownSite): Promise<Crossing | undefined> {
+async function webhook({ chance }: Operator, { webhooks }: KnownSite): Promise<Crossing | undefined> {
   if (webhooks.length === 0) return undefined;
-  const { id } = chance.one(webhooks);
-  const path = `/sites/${siteId}/webhooks/${id}`;
+  const path = pathOf(chance.one(webhooks));
   const change = chance.one([{ status: "disabled" }, { status: "disabled", events: ["session.created"] }]);
   return {
     first: ["PATCH", path, change],
@@ -144,12 +142,12 @@ async function remove(operator: Operator, path: string, answer: Answer | undefin
 }
 
 /** Each rotation shows its secret once. Another one at the end gives callers a secret again. */
-async function secret(operator: Operator, { siteId, apps, webhooks }: KnownSite): Promise<Crossing | undefined> {
+async function secret(operator: Operator, { apps, webhooks }: KnownSite): Promise<Crossing | undefined> {
   const { chance } = operator;
   const app = apps.find(({ revoked }) => !revoked);
   const [hook] = webhooks;
   const isOfWebhook = hook !== undefined && (app === undefined || chance.happens(0.5));
-  const path = isOfWebhook ? `/sites/${siteId}/webhooks/${hook.id}` : `/apps/${app?.appid}`;
+  const path = isOfWebhook ? pathOf(hook) : `/apps/${app?.appid}`;
   if (!isOfWebhook && app === undefined) return undefined;
   const rotate = (body: object): Asked => ["POST", `${path}/rotate`, body];
   const end: Asked = ["POST", `${path}/end-overlap`, {}];
@@ -177,7 +175,7 @@ async function sendAgain({ chance, world }: Operator, site: KnownSite): Promise<
   const events = world.cloud.home(home).database.rows("events");
   const seqs = events.filter((row) => row.site_id === siteId && row.data !== null).map(({ seq }) => seq);
   if (webhooks.length === 0 || seqs.length === 0) return undefined;
-  const path = `/sites/${siteId}/webhooks/${chance.one(webhooks).id}/deliveries/${chance.one(seqs)}/redeliver`;
+  const path = `${pathOf(chance.one(webhooks))}/deliveries/${chance.one(seqs)}/redeliver`;
   const name = `Site ${siteId}.${chance.integer(1, 99)}`;
   return {
     first: ["POST", path],
