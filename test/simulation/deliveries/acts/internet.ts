@@ -36,7 +36,11 @@ export class Internet {
     if (input instanceof Request) throw notSimulated("a fetch of a Request");
     const trip = setOut(this.#air, call, "fetch");
     try {
-      return await this.#post(call, new URL(input).href, init);
+      init.signal?.throwIfAborted();
+      const post = new Post(`post#${++this.#posts}`, new URL(input).href, init, call);
+      this.#inFlight.add(post);
+      this.#air.witness.posts(post);
+      return await this.#send(post, init.signal);
     } finally {
       trip.isOpen = false;
     }
@@ -55,19 +59,11 @@ export class Internet {
     return true;
   }
 
-  async #post(call: Call, url: string, init: PostInit): Promise<Response> {
-    init.signal?.throwIfAborted();
-    const post = new Post(`post#${++this.#posts}`, url, init, call);
-    this.#inFlight.add(post);
-    this.#air.witness.posts(post);
-    return this.#send(post, init.signal ?? undefined);
-  }
-
   /**
    * Takes a post to its receiver and the answer back. Rejects when there is no answer; never settles when its call was
    * ended.
    */
-  #send(post: Post, signal: AbortSignal | undefined): Promise<Response> {
+  #send(post: Post, signal: PostInit["signal"]): Promise<Response> {
     const { scheduler, chance, witness } = this.#air;
     const travel = () => chance.between(1, 40);
     const isLost = strikes(this.#air, this.#weather.network);

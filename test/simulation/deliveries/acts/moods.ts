@@ -35,25 +35,19 @@ export interface Reply {
 /** "silence": no answer ever comes; "before" or "after": the connection is lost before or after the post has arrived. */
 export type Outcome = Reply | "silence" | "before" | "after";
 
-/** @param got the body of the post, which an error quotes */
-export function outcomeOf(mood: Mood | "well", chance: Chance, got: string): Outcome {
-  const reply = (status: number, body = "", after = quick(chance)) => ({ after, status, body });
-  switch (mood) {
-    case "well":
-      return reply(chance.one([204, 204, 200, 202]));
-    case "error":
-      return reply(chance.one([500, 500, 502, 400, 404, 301]), chance.one(["", `cannot use ${got}`]));
-    case "hangs":
-      return "silence";
-    case "slow":
-      return reply(200, "ok", chance.between(1_000, 20_000));
-    case "gone":
-      return reply(410, "gone");
-    case "refuses":
-      return "before";
-    case "drops":
-      return "after";
-  }
-}
-
 const quick = (chance: Chance): number => (chance.happens(0.9) ? chance.between(1, 120) : chance.between(100, 2_000));
+
+/** What a mood does with a post, of which an error quotes the body. */
+export const OUTCOMES: Record<Mood | "well", (chance: Chance, got: string) => Outcome> = {
+  well: (chance) => ({ status: chance.one([204, 204, 200, 202]), body: "", after: quick(chance) }),
+  error: (chance, got) => ({
+    status: chance.one([500, 500, 502, 400, 404, 301]),
+    body: chance.one(["", `cannot use ${got}`]),
+    after: quick(chance),
+  }),
+  hangs: () => "silence",
+  slow: (chance) => ({ status: 200, body: "ok", after: chance.between(1_000, 20_000) }),
+  gone: (chance) => ({ status: 410, body: "gone", after: quick(chance) }),
+  refuses: () => "before",
+  drops: () => "after",
+};

@@ -23,7 +23,6 @@ export class Post {
   heardAt: number | undefined;
   /** The status of the receiver's answer, even if the answer never arrives. */
   status: number | undefined;
-  /** Why the Worker will never get an answer. */
   missed: (typeof MISSES)[number] | undefined;
 
   constructor(name: string, url: string, init: PostInit, call: Call) {

@@ -1,5 +1,5 @@
 import type { Chance } from "../../machine/chance.ts";
-import { drawMood, type Mood, type Outcome, outcomeOf } from "./moods.ts";
+import { drawMood, type Mood, OUTCOMES, type Outcome } from "./moods.ts";
 import type { Post } from "./post.ts";
 
 /** The moods of a receiver that never gets well. */
@@ -47,11 +47,7 @@ export class Receiver {
   /** How it treats a post that has reached it. */
   meet(post: Post): Outcome {
     const planned = this.plans.get(post);
-    if (planned !== undefined) {
-      post.mood = "planned";
-      return planned;
-    }
-    post.mood = this.mood;
-    return outcomeOf(this.mood, this.chance, post.body);
+    post.mood = planned === undefined ? this.mood : "planned";
+    return planned ?? OUTCOMES[this.mood](this.chance, post.body);
   }
 }

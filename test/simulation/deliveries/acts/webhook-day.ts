@@ -38,35 +38,30 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
   if (act === "addWebhook") await keeper.add(site);
   else if (act === "tidyWebhooks") await keeper.tidy(site);
   else if (act === "reviveWebhooks") await keeper.revive(site);
-  else if (site.webhooks.length > 0) await actOnOne(operator, keeper, operator.chance.one(site.webhooks), act);
+  else if (site.webhooks.length > 0) await ACTS_ON_ONE[act](keeper, operator.chance.one(site.webhooks), operator);
 }
 
-async function actOnOne(operator: Operator, keeper: WebhookKeeper, webhook: KnownWebhook, act: WebhookAct) {
-  const { chance, world } = operator;
-  switch (act) {
-    case "changeWebhook":
-      return keeper.change(webhook);
-    case "disableWebhook":
-      await keeper.setStatus(webhook, "disabled");
-      await world.sleep(chance.happens(0.5) ? 0 : chance.between(100, 60_000));
-      return keeper.setStatus(webhook, "enabled");
-    case "rotateWebhook":
-      return keeper.rotate(webhook, chance.one([0, 1, 30, 600, 604_800]));
-    case "endWebhookOverlap":
-      await keeper.rotate(webhook, chance.one([30, 86_400]));
-      return keeper.endOverlap(webhook);
-    case "ping":
-      return keeper.ping(webhook);
-    case "deleteWebhook":
-      return keeper.delete(webhook);
-    case "redeliver":
-      return sendOneAgain(operator, webhook);
-    case "sendAgain":
-      return keeper.sendAgain(webhook);
-    case "pingHanging":
-      return keeper.pingHanging(webhook);
-  }
-}
+const ACTS_ON_ONE: Record<
+  Exclude<WebhookAct, "addWebhook" | "tidyWebhooks" | "reviveWebhooks">,
+  (keeper: WebhookKeeper, webhook: KnownWebhook, operator: Operator) => Promise<void>
+> = {
+  changeWebhook: (keeper, webhook) => keeper.change(webhook),
+  disableWebhook: async (keeper, webhook, { chance, world }) => {
+    await keeper.setStatus(webhook, "disabled");
+    await world.sleep(chance.happens(0.5) ? 0 : chance.between(100, 60_000));
+    await keeper.setStatus(webhook, "enabled");
+  },
+  rotateWebhook: (keeper, webhook, { chance }) => keeper.rotate(webhook, chance.one([0, 1, 30, 600, 604_800])),
+  endWebhookOverlap: async (keeper, webhook, { chance }) => {
+    await keeper.rotate(webhook, chance.one([30, 86_400]));
+    await keeper.endOverlap(webhook);
+  },
+  ping: (keeper, webhook) => keeper.ping(webhook),
+  deleteWebhook: (keeper, webhook) => keeper.delete(webhook),
+  redeliver: (_, webhook, operator) => sendOneAgain(operator, webhook),
+  sendAgain: (keeper, webhook) => keeper.sendAgain(webhook),
+  pingHanging: (keeper, webhook) => keeper.pingHanging(webhook),
+};
 
 /** Changes webhooks often and does nothing else, so deliveries in flight meet every act. */
 export async function keepWebhooks(world: World): Promise<void> {
