@@ -4,6 +4,7 @@ import type { Answer, Call } from "../../world/call.ts";
 import { ADMIN_TOKEN } from "../../world/cloud/settings.ts";
 import { type KnownApp, type KnownSite, LOST_SECRET } from "../../world/company.ts";
 import type { World } from "../../world/world.ts";
+import type { Body } from "../rules/intents.ts";
 import { type Act, drawActs } from "./operator-acts.ts";
 import { endOverlapAt, rotateAt } from "./rotations.ts";
 
@@ -13,19 +14,7 @@ const ADDRESSES = ["192.0.2.1", "192.0.2.77", "192.0.3.1", "2001:db8:7:1::9"];
 /** How often an operator repeats an unanswered call before he gives up for now. */
 const TRIES = 12;
 
-interface NewSite {
-  name: string;
-  home: string;
-  first_chat_id: number;
-}
-
-interface SiteChange {
-  status?: "open" | "closed";
-  name?: string;
-  first_chat_id?: number;
-  events?: boolean;
-  retention_days?: number | null;
-}
+type NewSite = Required<Pick<Body, "name" | "home" | "first_chat_id">>;
 
 /** An app in a list of the admin API. */
 interface ListedApp {
@@ -82,10 +71,8 @@ export class Operator {
   #noteKept(path: string, answer: Answer | undefined): void {
     if (answer?.status === 200 || answer?.status === 202) {
       const { company } = this.world;
-      const { receipts = [], deletions = [] } = (answer.body.startsWith("{") ? JSON.parse(answer.body) : {}) as {
-        receipts?: object[];
-        deletions?: object[];
-      };
+      const body = answer.body.startsWith("{") ? JSON.parse(answer.body) : {};
+      const { receipts, deletions } = body as Record<string, unknown>;
       if (Array.isArray(receipts)) for (const each of receipts) company.receipts.add(JSON.stringify(each));
       if (Array.isArray(deletions)) for (const each of deletions) company.deletions.add(JSON.stringify(each));
     }
@@ -94,11 +81,7 @@ export class Operator {
     if (siteId !== undefined && appid !== undefined) this.kept.push({ siteId: Number(siteId), appid });
   }
 
-  /**
-   * Repeats a call until its answer is definite.
-   *
-   * @returns undefined when no try got one
-   */
+  /** Repeats a call until its answer is definite. @returns undefined when no try got one */
   async insist(method: string, path: string, body?: object): Promise<Answer | undefined> {
     for (let attempt = 0; attempt < TRIES; attempt++) {
       const answer = await this.call(method, path, body);
@@ -148,11 +131,7 @@ export class Operator {
     await this.insist("POST", `/sites/${site.siteId}/agents`, { id, name: `Agent ${id}` });
   }
 
-  async setAgent(
-    site: KnownSite,
-    id: number,
-    change: { status?: "normal" | "disabled"; name?: string },
-  ): Promise<void> {
+  async setAgent(site: KnownSite, id: number, change: { status: "normal" | "disabled" }): Promise<void> {
     await this.insist("PATCH", `/sites/${site.siteId}/agents/${id}`, change);
   }
 
@@ -236,13 +215,12 @@ export class Operator {
     for (let i = 0; i < 5; i++) {
       await world.sleep(chance.between(5, 40));
       const answer = await this.call("DELETE", `/apps/${asked.appid}`);
-      if (answer?.status === 204) world.count("appid released or revoked");
-      if (answer?.status === 204) return;
+      if (answer?.status === 204) return world.count("appid released or revoked");
     }
     return this.release(asked, sites);
   }
 
-  async setSite(site: KnownSite, change: SiteChange) {
+  async setSite(site: KnownSite, change: Body) {
     await this.insist("PATCH", `/sites/${site.siteId}`, change);
   }
 }

@@ -55,7 +55,7 @@ export type OperationOf<Kind extends Intent["kind"]> = Operation<Extract<Intent,
 export type Written = Change & { home: string };
 
 /** The fields of a body, as the simulation's operators send them. */
-interface Body {
+export interface Body {
   name?: string;
   home?: string;
   first_chat_id?: number;
