@@ -40,23 +40,13 @@ export const OPERATOR_DEFECTS: Defect[] = [
     "isNull(apps.revokedAt), hasSecretsOf(apps, before));",
     "isNull(apps.revokedAt), sql`${apps.previousVersion} IS NOT NULL`);",
   ),
-  {
-    name: "unanswered-try-is-forgotten",
-    what: "A change that meets another operator's newer change begins anew, although a try of it got no answer and may have been made before.",
-    edits: [
-      {
-        file: "src/store/change-row.ts",
-        find: "    let unanswered = 0;\n    let isMade = false;\n    const { changed, now } = await retry(async () => {\n      unanswered += 1;\n      const tried = await write(row);\n      unanswered -= 1;\n",
-        replace:
-          "    let isMade = false;\n    const { changed, now } = await retry(async () => {\n      const tried = await write(row);\n",
-      },
-      {
-        file: "src/store/change-row.ts",
-        find: "if (isMade || unanswered > 0) throw changedMeanwhile();",
-        replace: "if (isMade) throw changedMeanwhile();",
-      },
-    ],
-  },
+  one(
+    "unanswered-try-is-forgotten",
+    "A change that meets another operator's newer change begins anew, although a try of it got no answer and may have been made before.",
+    "src/store/change-row.ts",
+    "if (isMade || unanswered > 0) throw changedMeanwhile();",
+    "if (isMade) throw changedMeanwhile();",
+  ),
   one(
     "confirming-an-agent-stops-nothing",
     "A change of an agent that keeps its values gives it no new revision.",
