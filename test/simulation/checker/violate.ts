@@ -3,3 +3,6 @@
  * of the trace mention. Only the first report of a run counts.
  */
 export type Violate = (rule: string, what: string, about: string[]) => void;
+
+/** The rule that something breaks, and what happened instead. */
+export type Broken = [rule: string, what: string] | undefined;

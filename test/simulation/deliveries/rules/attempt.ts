@@ -2,9 +2,6 @@ import type { Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import type { Post } from "../acts/post.ts";
 
-/** The rule that something breaks, and what happened instead. */
-export type Broken = [rule: string, what: string] | undefined;
-
 /** The largest difference between the clocks of two isolates. */
 export const SKEW_SECONDS = 20;
 

@@ -1,9 +1,9 @@
 import type { Model } from "../../checker/model.ts";
-import type { Violate } from "../../checker/violate.ts";
+import type { Broken, Violate } from "../../checker/violate.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import type { Post } from "../acts/post.ts";
-import { type Attempt, type Broken, clockOf, isAt, isSuccess, SKEW_SECONDS } from "./attempt.ts";
+import { type Attempt, clockOf, isAt, isSuccess, SKEW_SECONDS } from "./attempt.ts";
 import { isLease, LEASE_SECONDS, wrongLease } from "./leases.ts";
 import { Liveness } from "./liveness.ts";
 import { isOutbox, keyOf } from "./outbox-model.ts";

@@ -1,8 +1,9 @@
 import type { HomeModel } from "../../checker/home-model.ts";
 import { misses } from "../../checker/row-changes.ts";
+import type { Broken } from "../../checker/violate.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { type Broken, clockOf } from "./attempt.ts";
+import { clockOf } from "./attempt.ts";
 import type { OutboxModel } from "./outbox-model.ts";
 import { MOST_ATTEMPTS } from "./schedule.ts";
 

@@ -1,9 +1,10 @@
 import type { HomeModel } from "../../checker/home-model.ts";
 import type { Model } from "../../checker/model.ts";
+import type { Broken } from "../../checker/violate.ts";
 import { DISABLED } from "../../operators/rules/webhook-writes.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { type Broken, clockOf, SKEW_SECONDS } from "./attempt.ts";
+import { clockOf, SKEW_SECONDS } from "./attempt.ts";
 import { FIRST_IN_LINE, LEASE_SECONDS } from "./leases.ts";
 import { keyOf, type OutboxModel } from "./outbox-model.ts";
 import { dueNow, messagesOf } from "./turns.ts";

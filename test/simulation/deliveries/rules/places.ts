@@ -1,6 +1,7 @@
+import type { Broken } from "../../checker/violate.ts";
 import type { Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { type Attempt, type Broken, isPing, isSuccess } from "./attempt.ts";
+import { type Attempt, isPing, isSuccess } from "./attempt.ts";
 import { keyOf, type OutboxModel } from "./outbox-model.ts";
 import { messagesOf, PLACES } from "./turns.ts";
 

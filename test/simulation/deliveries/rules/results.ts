@@ -1,8 +1,9 @@
 import { misses } from "../../checker/row-changes.ts";
 import { hasKeyOf } from "../../checker/seals.ts";
+import type { Broken } from "../../checker/violate.ts";
 import { DISABLED } from "../../operators/rules/webhook-writes.ts";
 import type { Change, Row } from "../../platform/database.ts";
-import { type Attempt, type Broken, clockOf, isPing, isSuccess, statusOf } from "./attempt.ts";
+import { type Attempt, clockOf, isPing, isSuccess, statusOf } from "./attempt.ts";
 import { FIRST_IN_LINE } from "./leases.ts";
 import { MOST_ATTEMPTS, nextBounds } from "./schedule.ts";
 

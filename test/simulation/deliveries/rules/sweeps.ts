@@ -1,9 +1,9 @@
 import type { Model } from "../../checker/model.ts";
 import { becomes } from "../../checker/row-changes.ts";
-import type { Violate } from "../../checker/violate.ts";
+import type { Broken, Violate } from "../../checker/violate.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { type Broken, clockOf, SKEW_SECONDS } from "./attempt.ts";
+import { clockOf, SKEW_SECONDS } from "./attempt.ts";
 import { isOutbox } from "./outbox-model.ts";
 import { FAILING_EVENT, Telling } from "./told-events.ts";
 

@@ -1,7 +1,7 @@
 import type { HomeModel } from "../../checker/home-model.ts";
 import { misses } from "../../checker/row-changes.ts";
+import type { Broken } from "../../checker/violate.ts";
 import type { Change, Row } from "../../platform/database.ts";
-import type { Broken } from "./attempt.ts";
 import { deliveryRow, nextSeq } from "./expected-event.ts";
 import { wants } from "./outbox-model.ts";
 

@@ -1,7 +1,7 @@
 import type { Model } from "../../checker/model.ts";
+import type { Broken } from "../../checker/violate.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import type { Broken } from "./attempt.ts";
 import { isInFlight, isOfPing, LEASE_SECONDS, placesLeft } from "./leases.ts";
 import { keyOf, type OutboxModel } from "./outbox-model.ts";
 

@@ -1,8 +1,9 @@
 import { misses } from "../../checker/row-changes.ts";
+import type { Broken } from "../../checker/violate.ts";
 import { MOST_AT_ONCE } from "../../operators/rules/whole-changes.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { type Attempt, type Broken, clockOf, isAt, isPing, isSuccess, SKEW_SECONDS, statusOf } from "./attempt.ts";
+import { type Attempt, clockOf, isAt, isPing, isSuccess, SKEW_SECONDS, statusOf } from "./attempt.ts";
 import type { OutboxModel } from "./outbox-model.ts";
 import { MOST_ATTEMPTS } from "./schedule.ts";
 

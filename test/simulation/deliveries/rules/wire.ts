@@ -1,7 +1,8 @@
 import { createHmac } from "node:crypto";
+import type { Broken } from "../../checker/violate.ts";
 import type { Row } from "../../platform/database.ts";
 import type { Post } from "../acts/post.ts";
-import type { Attempt, Broken } from "./attempt.ts";
+import type { Attempt } from "./attempt.ts";
 
 /** The format of posts, read again from docs/receiving.md and the specification of Standard Webhooks. */
 

@@ -1,13 +1,12 @@
 import type { HomeModel, Session } from "../../checker/home-model.ts";
 import { becomes } from "../../checker/row-changes.ts";
+import type { Broken } from "../../checker/violate.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { goneOf, partsLeft, sessionsAt } from "./erased-rows.ts";
 import { keptUntil } from "./pruning.ts";
 
 /** How old sessions go, and those of a site that ends: docs/operating.md, "How long sessions are kept". */
-
-export type Broken = [rule: string, what: string] | undefined;
 
 /** A day of retention in the bundle, in seconds. */
 const RETENTION_DAY = 5;

@@ -1,10 +1,10 @@
 import type { HomeModel } from "../../checker/home-model.ts";
 import type { Model } from "../../checker/model.ts";
-import type { Violate } from "../../checker/violate.ts";
+import type { Broken, Violate } from "../../checker/violate.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { goneOf } from "./erased-rows.ts";
-import { type Broken, isEnding, isLeftOfErased, isOld, wrongLeftOfErased, wrongSessions } from "./old-sessions.ts";
+import { isEnding, isLeftOfErased, isOld, wrongLeftOfErased, wrongSessions } from "./old-sessions.ts";
 import { isStopped, notKept } from "./site-ends.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Model } from "../../checker/model.ts";
-import type { Broken } from "../../deliveries/rules/attempt.ts";
+import type { Broken } from "../../checker/violate.ts";
 import { wrongSiteEnd } from "../../erasure/rules/site-ends.ts";
 import { wrongRestoredWrite } from "../../homes/rules/restores.ts";
 import type { Row } from "../../platform/database.ts";
