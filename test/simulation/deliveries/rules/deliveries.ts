@@ -11,7 +11,7 @@ import { wrongPlaces } from "./places.ts";
 import { wrongLeftover, wrongResult } from "./results.ts";
 import { DISABLED_EVENT, Telling } from "./told-events.ts";
 import { PLACES, Waiting, wrongOrder } from "./turns.ts";
-import { disabledIn, missedHealth, stuckBefore, wrongHealth, wrongLeft, wrongOwnAudit } from "./webhook-health.ts";
+import { disabledIn, missedHealth, stuckIn, wrongHealth, wrongLeft, wrongOwnAudit } from "./webhook-health.ts";
 import { wrongPost } from "./wire.ts";
 
 /** Follows each delivery from its lease to its post, and from the post to the recorded result. */
@@ -57,7 +57,7 @@ export class Deliveries {
     const { outbox } = model;
     const telling = new Telling(model);
     // A clock that is behind may not see what has just been due for a day.
-    const stuck = stuckBefore(outbox, changes, clockOf(call) - SKEW_SECONDS);
+    const stuck = stuckIn(outbox, clockOf(call) - SKEW_SECONDS);
     for (const change of changes) {
       const wrong = this.#wrong(home, call, change, { written, telling, now });
       this.#report(call, `at ${home} ${JSON.stringify(change)}`, wrong);
@@ -80,8 +80,7 @@ export class Deliveries {
     report(wrongLeft(outbox, changes));
     for (const [key, webhook] of outbox.webhooks) {
       const its = written.filter((each) => each.key.startsWith(`${key}/`));
-      if (its.length === 0) continue;
-      report(missedHealth(call, outbox, webhook, { written: its, stuck: stuck.get(key) ?? [] }));
+      report(missedHealth(call, outbox, webhook, { written: its, stuck }));
     }
   }
 

@@ -4,7 +4,7 @@ import { MOST_AT_ONCE } from "../../operators/rules/whole-changes.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { type Attempt, clockOf, isAt, isPing, isSuccess, SKEW_SECONDS, statusOf } from "./attempt.ts";
-import type { OutboxModel } from "./outbox-model.ts";
+import { keyOf, type OutboxModel } from "./outbox-model.ts";
 import { MOST_ATTEMPTS } from "./schedule.ts";
 
 /** What the Worker itself records about a webhook: docs/operating.md, "Webhooks". */
@@ -69,7 +69,7 @@ function wrongDisabling(call: Call, outbox: OutboxModel, after: Row, failed: rea
   const isGone = disabled_reason === "gone" && failed.some((each) => statusOf(each) === 410);
   const isOver = failing_since != null && Number(failing_since) <= now - FAILING_SECONDS;
   const isUsedUp = failed.some(({ number }) => number >= MOST_ATTEMPTS);
-  const isHopeless = isOver && (isUsedUp || stuckOf(outbox, after, now).length > 0);
+  const isHopeless = isOver && (isUsedUp || outbox.deliveriesOf(after).some((each) => isStuck(each, now)));
   const isFailing = disabled_reason === "failing" && failed.length > 0 && isHopeless;
   if (status === "disabled" && (isGone || isFailing)) return undefined;
   const rule =
@@ -77,24 +77,13 @@ function wrongDisabling(call: Call, outbox: OutboxModel, after: Row, failed: rea
   return [rule, `${disabled_reason}, failing since ${failing_since}, now is ${now}`];
 }
 
-/** The deliveries of a webhook that have been due for a day, and nobody holds them. Pings do not count. */
-const stuckOf = (outbox: OutboxModel, webhook: Row, now: number): Row[] =>
-  outbox
-    .deliveriesOf(webhook)
-    .filter(
-      ({ status, next_attempt_at }) =>
-        status === "pending" && Number(next_attempt_at) > 0 && Number(next_attempt_at) <= now - STUCK_SECONDS,
-    );
+/** Whether a delivery has been due for a day, and nobody holds it. Pings do not count. */
+const isStuck = ({ status, next_attempt_at }: Row, now: number): boolean =>
+  status === "pending" && Number(next_attempt_at) > 0 && Number(next_attempt_at) <= now - STUCK_SECONDS;
 
-/** The same before a transaction, by webhook, of each webhook whose results it records. */
-export function stuckBefore(outbox: OutboxModel, changes: readonly Change[], now: number): Map<string, Row[]> {
-  const results = changes.filter(
-    ({ table, before, after }) => table === "deliveries" && before !== null && after !== null,
-  );
-  const webhooks = new Set(results.map(({ after }) => outbox.webhookOf(after as Row)));
-  const its = [...webhooks].filter((each) => each !== undefined);
-  return new Map(its.map((each) => [`${each.site_id}/${each.id}`, stuckOf(outbox, each, now)]));
-}
+/** The keys of all such deliveries. */
+export const stuckIn = ({ deliveries }: OutboxModel, now: number): Set<string> =>
+  new Set([...deliveries].filter(([, row]) => isStuck(row, now)).map(([key]) => key));
 
 /** What stays pending when a transaction disables its webhook; a transaction ends so many and no more. */
 export function wrongLeft(outbox: OutboxModel, changes: readonly Change[]): Broken {
@@ -113,13 +102,13 @@ export function wrongLeft(outbox: OutboxModel, changes: readonly Change[]): Brok
  *
  * @param now     the webhook after that transaction
  * @param written the attempts whose results it recorded
- * @param stuck   the deliveries that had been due for a day before the transaction
+ * @param stuck   the keys of the deliveries that had been due for a day before the transaction
  */
 export function missedHealth(
   call: Call,
   outbox: OutboxModel,
   now: Row,
-  { written, stuck }: { written: readonly Attempt[]; stuck: readonly Row[] },
+  { written, stuck }: { written: readonly Attempt[]; stuck: ReadonlySet<string> },
 ): Broken {
   const telling = written.filter(tellsOf(now));
   if (telling.length === 0) return undefined;
@@ -138,7 +127,9 @@ export function missedHealth(
   if (!isOver) return undefined;
   const what = `${now.id} fails since ${now.failing_since}`;
   const isUsedUp = telling.some(({ key }) => outbox.deliveries.get(key)?.status === "failed");
-  const waits = stuck.some((row) => outbox.deliveries.get(`${now.site_id}/${now.id}/${row.seq}`)?.status === "pending");
+  const waits = outbox
+    .deliveriesOf(now)
+    .some((each) => each.status === "pending" && stuck.has(keyOf("deliveries", each)));
   if (!isUsedUp && !waits) return undefined;
   return ["a webhook that fails for 5 days is disabled when a delivery is used up, or has been due for a day", what];
 }
