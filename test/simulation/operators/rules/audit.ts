@@ -33,21 +33,19 @@ export function wrongAudit({ call, intent, changes: earlier, audited }: Operatio
   const strange = rows.find(({ actor, at }) => actor !== "admin-api" || at !== call.clock);
   if (strange !== undefined) return `it says ${JSON.stringify(strange)}`;
   if (WHOLE.includes(intent.kind)) return undefined;
-  const isSend = intent.kind === "send";
+  const isMany = intent.kind === "send" && intent.what === "many";
   const isSent = (all: readonly Written[]) => all.some(({ table }) => table === "deliveries");
-  // Sending many events goes on where an earlier try stopped. The second try of one leaves no second row.
-  const isAnew = isSend && (intent.what === "many" || !isSent(earlier));
   // With a site that ends go its apps and webhooks.
-  const isEnd = intent.kind === "deleteSite";
-  const told = isSend
-    ? isSent(changes) && isAnew
-    : changes.some((change) => (isEnd ? change.table === "site_deletions" : true) && isTold(change));
+  const itsOwn = intent.kind === "deleteSite" ? changes.filter(({ table }) => table === "site_deletions") : changes;
+  // Sending many events goes on where an earlier try stopped. The second try of one leaves no second row.
+  const isSentAnew = isSent(changes) && (isMany || !isSent(earlier));
+  const told = intent.kind === "send" ? isSentAnew : itsOwn.some(isTold);
   if (told && rows.length === 0) return "the audit log says nothing";
   if (!told && rows.length > 0) return `the audit log says ${rows.map(({ action }) => action)}`;
   for (const { action, subject } of rows) {
     const name = `${action} ${subject}`;
     // A rotation that another one overtakes is made once more, and an appid that was released is kept once more.
-    const mayRecur = (isSend && intent.what === "many") || intent.kind === "rotate" || action === "app.routed";
+    const mayRecur = isMany || intent.kind === "rotate" || action === "app.routed";
     if (audited.has(name) && !mayRecur) return `it says ${name} twice`;
     audited.add(name);
   }

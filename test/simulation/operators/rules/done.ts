@@ -21,9 +21,8 @@ export function undone(model: Model, operation: Operation): string | undefined {
   const isMade = (table: string) => changes.some((each) => each.table === table && each.after !== null);
   switch (intent.kind) {
     case "createSite": {
-      const isThere =
-        model.directory.get(Number(body.id))?.home === intent.home &&
-        model.home(intent.home).sites.has(Number(body.id));
+      const id = Number(body.id);
+      const isThere = model.directory.get(id)?.home === intent.home && model.home(intent.home).sites.has(id);
       return isThere ? undefined : "home and directory do not have this site";
     }
     case "change":
@@ -109,9 +108,8 @@ function wrongReseal(model: Model, { call, meanwhile }: Operation, body: Body): 
   );
   const sealsOf = (row: Row) => [row.secret, row.previous_secret].filter((seal) => seal != null);
   const isShut = (row: Row) => sealsOf(row).some((seal) => !hasKeyOf(settings, seal));
-  const isSealed = owners.some(({ row }) => isShut(row));
   // A rotation or the end of an overlap may have removed the seal since it was read.
-  if (unopened > 0 && !isSealed && meanwhile.size === 0) return "every seal can be opened";
+  if (unopened > 0 && !owners.some(({ row }) => isShut(row)) && meanwhile.size === 0) return "every seal can be opened";
   if (remaining > 0 || unopened > 0) return undefined;
   const closed = [...model.homes.keys()].find((name) => settings.closedHomes.includes(name));
   if (closed !== undefined && !homes_down.includes(closed)) return `${closed} is closed and not named`;
