@@ -104,11 +104,6 @@ export const OPERATOR_DEFECTS: Defect[] = [
         find: "isNull(apps.revokedAt), hasSecretsOf(apps, before));",
         replace: "hasSecretsOf(apps, before));",
       },
-      {
-        file: "src/services/app-secrets.ts",
-        find: "if (now.revokedAt !== null) throw appRevoked();",
-        replace: "",
-      },
     ],
   },
   one(
