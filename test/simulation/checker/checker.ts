@@ -3,6 +3,7 @@ import { Deliveries } from "../deliveries/rules/deliveries.ts";
 import { GivenEvents } from "../deliveries/rules/given-events.ts";
 import { Sweeps } from "../deliveries/rules/sweeps.ts";
 import { endedAgain, foundAgain } from "../erasure/rules/erased.ts";
+import { noteTaken } from "../erasure/rules/erasures.ts";
 import { Pruning } from "../erasure/rules/pruning.ts";
 import { Removals } from "../erasure/rules/removals.ts";
 import { loweredFloor } from "../homes/rules/floors.ts";
@@ -112,6 +113,9 @@ export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" 
     const lowered = loweredFloor(change);
     if (lowered !== undefined)
       this.violate("the floors of a site only rise", lowered, call === undefined ? [] : [call.name]);
+    if (table === "sessions" && after === null && before !== null && call?.role !== "operator") {
+      noteTaken(this.model, home, before);
+    }
     this.model.apply(home, change, call === undefined ? "" : this.#signed.fingerprintOf(call));
     this.operators.noteChanged(home, call, change, turn);
     this.operators.records.changes(change);

@@ -16,8 +16,8 @@ export interface Begun {
   sbs: string;
   /** The highest id of the site's sessions at that time. */
   until: number;
-  /** The customer's sessions at that time. */
-  chatIds: ReadonlySet<number>;
+  /** The customer's sessions at that time, without those that others take before it has listed them. */
+  chatIds: Set<number>;
   /** How many sessions it has taken. */
   erased: number;
   /** The sessions of which receivers were told. */
@@ -153,5 +153,13 @@ export function noteErasing(model: Model, operation: Operation, changes: Changes
     erasure.isDone = true;
     erasure.isLost = false;
     erasure.ends++;
+  }
+}
+
+/** A session goes by another than an erasure: by its age, or by hand. No receipt names it then, unless one did before. */
+export function noteTaken(model: Model, home: string, { site_id, id }: Row): void {
+  for (const { siteId, isDone, chatIds, ...erasure } of model.erasures.values()) {
+    if (erasure.home !== home || siteId !== site_id || isDone) continue;
+    if (!model.receipts?.(home, siteId).kv.has(Number(id))) chatIds.delete(Number(id));
   }
 }
