@@ -85,7 +85,7 @@ export class Liveness {
       const isWaiting = isSure && dueNow(model.home(home).outbox, message, clockOf(call)).length > 0;
       if (isWaiting && !this.#waits.has(key)) this.#waits.set(key, now);
       if (isClosed) this.#metClosed.add(home);
-      const its = [...this.#told].filter(([each]) => each.startsWith(`${key}/`)).map(([, told]) => told);
+      const its = this.#toldOf(key);
       const isNearlyDue = ({ next_attempt_at }: Row) =>
         Number(next_attempt_at) > clockOf(call) && Number(next_attempt_at) <= clockOf(call) + SKEW_SECONDS;
       const isEarly =
@@ -110,6 +110,9 @@ export class Liveness {
 
   /** A delivery has changed. @param now Unix seconds */
   changes(home: string, { before, after }: Change, now: number): void {
+    const isGone = before?.status === "pending" && (after === null || after.status === "skipped");
+    // The message that was for it finds nothing due, and then nobody notifies the queue of later attempts.
+    if (isGone) for (const told of this.#toldOf(`${home}/${before.site_id}/${before.webhook_id}`)) told.isSure = false;
     if (after?.next_attempt_at !== FIRST_IN_LINE || before?.next_attempt_at === FIRST_IN_LINE) return;
     this.#pinged.set(`${home}/${keyOf("deliveries", after)}`, now);
   }
@@ -136,6 +139,11 @@ export class Liveness {
     return late > UNTOLD_SECONDS + HANGING_SECONDS * Math.max(told.ahead, dueOf(outbox, after, at))
       ? ["the next attempt begins when it is due, also without a sweep", `${late} s late`]
       : undefined;
+  }
+
+  /** What the queue was told of a webhook's deliveries. */
+  #toldOf(webhook: string): Told[] {
+    return [...this.#told].filter(([key]) => key.startsWith(`${webhook}/`)).map(([, told]) => told);
   }
 
   /** The end of the run, long after the last fault; only some receivers still fail. @param now Unix seconds */
