@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { withParameter } from "../../../../src/http/console/console-path.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
-import { replacing } from "../../../support/replacing.ts";
+import { lateDb } from "../../../support/late-db.ts";
+import { pruneAll } from "../../../support/site-end.ts";
 import { ADMIN_TOKEN, NOW, World } from "../../../support/world.ts";
 
 const HOURS_12 = 43_200;
@@ -212,29 +213,18 @@ describe("signing in", () => {
 });
 
 describe("signing out", () => {
-  it("stays in force when a sign-in whose answer was lost commits after it", async () => {
-    const world = await World.create();
-    let late: (() => Promise<unknown>) | undefined;
-    const wrap = (statement: D1PreparedStatement): D1PreparedStatement =>
-      replacing(statement, {
-        bind: (...values: unknown[]) => wrap(statement.bind(...values)),
-        run: async () => {
-          if (late !== undefined) return statement.run();
-          late = () => statement.run();
-          throw new Error("D1_ERROR: Network connection lost.");
-        },
-      });
-    const DB = replacing(env.DB, {
-      prepare: (sql: string) =>
-        sql.startsWith('insert into "console_sessions"') ? wrap(env.DB.prepare(sql)) : env.DB.prepare(sql),
-    });
-    const visitor = await ConsoleVisitor.signedIn(world.anotherIsolate({ DB }));
-    const copy = new ConsoleVisitor(world.anotherIsolate());
-    for (const [name, value] of visitor.cookies) copy.cookies.set(name, value);
-    expect((await copy.get("/console")).status).toBe(200);
+  it("stays in force when a try of the sign-in commits after it, though the session was pruned meanwhile", async () => {
+    const { db, commitLate } = lateDb(env.DB, "late");
+    const world = await World.create({ DB: db });
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const thief = visitor.through(world);
+    expect((await thief.get("/console")).status).toBe(200);
     await visitor.submit(await visitor.open("/console"), "Sign out");
-    await late?.();
-    expect((await copy.get("/console")).status).toBe(303);
+    await commitLate();
+    expect((await thief.get("/console")).status).toBe(303);
+    await pruneAll(world.clock.now);
+    await commitLate();
+    expect((await thief.get("/console")).status).toBe(303);
   });
 
   it("deletes the cookie and ends the session for every copy of it", async () => {
