@@ -19,7 +19,8 @@ const COUNTED = NOW + 1_922;
 
 beforeEach(beginCounting);
 
-async function start(home = "main") {
+/** A site in apac: a statement that went to the directory instead of the site's home would find nothing there. */
+async function start(home = "apac") {
   const world = await World.create({}, home);
   return { world, visitor: await ConsoleVisitor.signedIn(world), site: `/console/sites/${world.siteId}` };
 }
@@ -46,9 +47,9 @@ const days = ({ html, rows }: ConsolePage) => (html.includes('class="numbers"') 
 const bars = ({ html }: ConsolePage, of: "accepted" | "refused") =>
   [...html.matchAll(new RegExp(`<rect class="${of}"`, "g"))].length;
 
-describe.each(["main", "apac"])("the overview of a site in %s", (home) => {
+describe("the overview of a site", () => {
   it("shows each call of today: in the title of the picture, in its bars and in the table", async () => {
-    const { world, visitor, site } = await start(home);
+    const { world, visitor, site } = await start();
     const chat = await world.chatId();
     await world.chatId();
     await world.add(chat);
@@ -82,7 +83,7 @@ describe.each(["main", "apac"])("the overview of a site in %s", (home) => {
   });
 
   it("shows whole days of UTC, the newest of them first, and no older ones", async () => {
-    const { world, visitor, site } = await start(home);
+    const { world, visitor, site } = await start();
     await counts(world, [
       [TODAY, "accepted", 1],
       [TODAY - 3_600, "accepted", 2],
@@ -120,7 +121,7 @@ describe("the overview of a site without counted calls", () => {
 
   it("says before the first run of the cron that nothing is counted", async () => {
     const { world, visitor, site } = await start();
-    await env.DB.prepare("DELETE FROM folds").run();
+    await env.HOME_APAC.prepare("DELETE FROM folds").run();
     await world.chatId();
     for (const path of [site, `${site}/apps`, `${site}/apps/${world.appid}`]) {
       const page = await visitor.open(path);
@@ -165,7 +166,7 @@ describe("a rise of refused calls", () => {
 describe("a site with more counts than one answer may have", () => {
   it("shows the whole of them all the same", async () => {
     const { world, visitor, site } = await start();
-    await env.DB.prepare(
+    await env.HOME_APAC.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 10999)
        INSERT INTO usage SELECT ?, ?, 'create_session', 'reason ' || (i / 14), '', 1, 0, ? - (i % 14) * ${DAY} FROM n`,
     )
@@ -181,7 +182,7 @@ describe("a home that gives no usage", () => {
   it("leaves its part out, and the rest of the pages stays", async () => {
     const { world, visitor, site } = await start();
     await world.chatId({ title: "Parcel" });
-    const muted = visitor.through(world.anotherIsolate({ DB: withoutUsage(env.DB) }));
+    const muted = visitor.through(world.anotherIsolate({ HOME_APAC: withoutUsage(env.HOME_APAC) }));
     const overview = await muted.open(site);
     expect([overview.status, overview.html.includes("<svg role")]).toEqual([200, false]);
     expect(overview.text).toContain("Calls Refused calls This part could not be read. Try again in a moment.");
@@ -197,12 +198,12 @@ describe("a home that gives no usage", () => {
   });
 });
 
-describe("every role", () => {
-  it.each(["viewer", "operator", "owner"] as const)("sees the calls: %s", async (role) => {
+describe("a viewer", () => {
+  it("sees the calls", async () => {
     const { world, site } = await start();
     await world.chatId();
     await count(world);
-    const visitor = await visitorWithRole(world, role);
+    const visitor = await visitorWithRole(world, "viewer");
     const page = await visitor.open(site);
     expect(titles(page)).toContain("Calls in the last 14 days: 1, of which 0 were refused.");
     expect((await visitor.open(`${site}/apps/${world.appid}`)).text).toContain("Last used 15 Jan 2027, 08:00");
