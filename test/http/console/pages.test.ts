@@ -132,11 +132,14 @@ describe("apps", () => {
     expect([bad.value("Name"), bad.value("appid"), bad.value("Secret")]).toEqual(["Bad", "a b", ""]);
   });
 
-  it.each(BAD_NAMES)("are not issued under the name %j", async (name) => {
+  it("are not issued under an invisible or a forbidden name", async () => {
     const { world, visitor, site } = await start();
     const before = await world.operated();
-    const page = await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: name });
-    expect([page.status, page.link("Name")]).toEqual([400, "#name"]);
+    const form = await visitor.open(`${site}/apps`);
+    for (const name of BAD_NAMES) {
+      const page = await visitor.press(form, "Issue app", { Name: name });
+      expect([name, page.status, page.link("Name")]).toEqual([name, 400, "#name"]);
+    }
     expect(await world.operated()).toEqual(before);
   });
 
@@ -298,15 +301,17 @@ describe("apps", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it.each(["", "-1", "604801", "1.5", "soon"])("are not rotated with an overlap of %j", async (overlap_seconds) => {
+  it("are not rotated with an overlap that is no number of seconds, or too long", async () => {
     const { world, visitor, site } = await start();
     const path = `${site}/apps/${world.appid}/rotate`;
     const before = await world.operated();
     // The console's forms never send this. Number() would read an empty field as 0, which means no overlap.
-    const answer = await visitor.post(path, { overlap_seconds });
-    expect(answer.status).toBe(400);
-    expect(await answer.text()).toMatch(/<select [^>]*aria-invalid="true" aria-describedby="overlap_seconds-error"/);
-    expect((await visitor.get(`${path}?${new URLSearchParams({ overlap_seconds })}`)).status).toBe(303);
+    for (const overlap_seconds of ["", "-1", "604801", "1.5", "soon"]) {
+      const answer = await visitor.post(path, { overlap_seconds });
+      expect([overlap_seconds, answer.status]).toEqual([overlap_seconds, 400]);
+      expect(await answer.text()).toMatch(/<select [^>]*aria-invalid="true" aria-describedby="overlap_seconds-error"/);
+      expect((await visitor.get(`${path}?${new URLSearchParams({ overlap_seconds })}`)).status).toBe(303);
+    }
     expect(await world.operated()).toEqual(before);
   });
 
@@ -364,32 +369,40 @@ describe("agents", () => {
     expect(agents.at(-1)).toEqual({ site_id: world.siteId, id: 10, name: "Ana Costa", status: "normal", revision: 3 });
   });
 
-  it.each<[Record<string, string>, string, string]>([
+  const refusals: [fill: Record<string, string>, field: string, said: string][] = [
     [{ ID: "ten", Name: "Ana" }, "id", "Must be an integer from 1 to 9007199254740991"],
     [{ ID: "", Name: "Ana" }, "id", "Must be an integer from 1 to 9007199254740991"],
     [{ ID: "0", Name: "Ana" }, "id", "Must be an integer from 1 to 9007199254740991"],
     [{ ID: "1", Name: "Ana" }, "id", "The site has an agent of this id."],
     ...BAD_NAMES.map((name): [Record<string, string>, string, string] => [{ ID: "10", Name: name }, "name", NAME_RULE]),
-  ])("are not added as %j, and the field says why", async (fill, field, said) => {
+  ];
+
+  it("are not added with a wrong id or name, and the field says why", async () => {
     const { world, visitor, site } = await start();
     const before = await world.operated();
-    const page = await visitor.press(await visitor.open(`${site}/agents`), "Add agent", fill);
-    expect(page.status).toBe(400);
-    expect(page.html).toMatch(
-      new RegExp(`<input [^>]*id="${field}" [^>]*aria-invalid="true" aria-describedby="[^"]*${field}-error" autofocus`),
-    );
-    expect(page.html).toContain(`id="${field}-error">${said}</p>`);
-    expect(page.link(field === "id" ? "ID" : "Name")).toBe(`#${field}`);
-    expect(page.html.indexOf(`id="${field}-error"`)).toBeLessThan(page.html.indexOf("<table"));
-    expect(page.value("ID")).toBe(fill.ID);
+    const form = await visitor.open(`${site}/agents`);
+    for (const [fill, field, said] of refusals) {
+      const page = await visitor.press(form, "Add agent", fill);
+      expect([fill, page.status]).toEqual([fill, 400]);
+      expect(page.html).toMatch(
+        new RegExp(
+          `<input [^>]*id="${field}" [^>]*aria-invalid="true" aria-describedby="[^"]*${field}-error" autofocus`,
+        ),
+      );
+      expect(page.html).toContain(`id="${field}-error">${said}</p>`);
+      expect(page.link(field === "id" ? "ID" : "Name")).toBe(`#${field}`);
+      expect(page.html.indexOf(`id="${field}-error"`)).toBeLessThan(page.html.indexOf("<table"));
+      expect(page.value("ID")).toBe(fill.ID);
+    }
     expect(await world.operated()).toEqual(before);
   });
 
   it("are not renamed to an invisible name", async () => {
     const { world, visitor, site } = await start();
     const before = await world.operated();
+    const form = await visitor.open(`${site}/agents/1`);
     for (const name of BAD_NAMES) {
-      const page = await visitor.press(await visitor.open(`${site}/agents/1`), "Rename", { Name: name });
+      const page = await visitor.press(form, "Rename", { Name: name });
       expect([name, page.status, page.link("Name")]).toEqual([name, 400, "#name"]);
     }
     expect(await world.operated()).toEqual(before);
@@ -443,7 +456,7 @@ describe("agents", () => {
 
   it("of an unknown site are not found", async () => {
     const { visitor, site } = await start();
-    const form = (await visitor.open("/console")).value("form");
+    const form = (await visitor.open(`${site}/agents`)).value("form");
     expect((await visitor.get(`${site}/agents/99`)).status).toBe(404);
     expect((await visitor.post(`${site}/agents/99`, { form, name: "Nobody" })).status).toBe(404);
     expect((await visitor.post(`${site}/agents/1`, { form, status: "asleep" })).status).toBe(400);
