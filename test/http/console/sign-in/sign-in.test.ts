@@ -291,20 +291,12 @@ describe("a form sent after the sign-in has ended", () => {
     const site = `/console/sites/${world.siteId}`;
     const forms: [string, string, Record<string, string>][] = [
       ["/console/signature-check", "Check", { "Which call is it?": "create_gd", "Body, as it was sent": "{" }],
-      ["/console/signature-check", "Check", { "Body, as it was sent": "{" }],
-      ["/console", "Create site", { Name: "New" }],
       [`${site}/apps`, "Issue app", { Name: "New" }],
-      [`${site}/apps`, "Issue app", { Name: " " }],
       [`${site}/apps/${world.appid}`, "Rotate", { Overlap: "0" }],
-      [`${site}/apps/${world.appid}/rotate?overlap_seconds=0`, "Rotate now", {}],
       [`${site}/apps/${world.appid}/revoke`, "Revoke for good", {}],
-      [`${site}/agents`, "Add agent", { ID: "x", Name: "Ana" }],
       [`${site}/agents`, "Add all", { "One agent a line: id, name": "20, Ana" }],
       [`${site}/agents`, "Disable Agent 1", {}],
-      [`${site}/agents/1`, "Rename", { Name: "Ana" }],
-      [`${site}/settings`, "Rename", { Name: "New" }],
       [`${site}/first-chat-id?first_chat_id=90`, "Set the chat_id", {}],
-      [`${site}/close`, "Close now", {}],
       ["/console/homes/apac/restored?lift=5", "It was restored: skip now", {}],
     ];
     for (const [path, button, fill] of forms) {
