@@ -5,23 +5,27 @@ import { linksTo, newSession, searched, start } from "./search-world.ts";
 afterEach(() => void vi.restoreAllMocks());
 
 describe("a session is found by words of its titles", () => {
-  it.each([
-    ["订单", "我的订单在哪里"],
-    ["ORDER late", "Late order 17"],
-    ["17　order", "Late order 17"],
-    ["100%", "100% off"],
-    ["a_b", "a_b"],
-    ['say "no" \'', "say \"no\" 'yes'"],
-    ["x".repeat(64), `y${"x".repeat(64)}y`],
-    ["مرحبا", "قال مرحبا"],
-    ["<b>", "a <b> c"],
-    ["\\", "back\\slash"],
-  ])("%j", async (typed, title) => {
+  it("whatever their script, case and marks", async () => {
     const { world, visitor, site } = await start();
-    await newSession(world, 71, { autoTitle: title });
-    await newSession(world, 72, { autoTitle: "100 off, ayb, another thing" });
-    const page = await searched(visitor, typed, world.siteId);
-    expect([page.status, page.notices, linksTo(page, `${site}/sessions/`)]).toEqual([200, [], [`${site}/sessions/71`]]);
+    const cases = [
+      ["订单", "我的订单在哪里"],
+      ["ORDER late", "Late order 17"],
+      ["18　order", "Order 18"],
+      ["100%", "100% off"],
+      ["a_b", "a_b"],
+      ['say "no" \'', "say \"no\" 'yes'"],
+      ["x".repeat(64), `y${"x".repeat(64)}y`],
+      ["مرحبا", "قال مرحبا"],
+      ["<b>", "a <b> c"],
+      ["\\", "back\\slash"],
+    ] as const;
+    for (const [id, [, autoTitle]] of cases.entries()) await newSession(world, 71 + id, { autoTitle });
+    await newSession(world, 99, { autoTitle: "100 off, ayb, another thing" });
+    for (const [id, [typed]] of cases.entries()) {
+      const page = await searched(visitor, typed, world.siteId);
+      const found = [typed, page.status, page.notices, linksTo(page, `${site}/sessions/`)];
+      expect(found).toEqual([typed, 200, [], [`${site}/sessions/${71 + id}`]]);
+    }
   });
 
   it("and only when every word occurs in what a reader sees of it", async () => {
