@@ -56,8 +56,8 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
     it.each(named)("$title leaves the rows in the audit log that it declares, and no others", async ({ call }) => {
       const left = new Set<string>();
       for (const sample of samplesOf(call)) {
-        const isRead = call.method === "get" && sample.before === undefined;
-        const world = isRead ? shared : await prepare();
+        const changes = call.method !== "get" && call.audit.length > 0;
+        const world = changes || sample.before !== undefined ? await prepare() : shared;
         await sample.before?.(world);
         const before = await newestRows();
         const isolate = sample.bindings === undefined ? world : world.anotherIsolate(sample.bindings);

@@ -145,15 +145,12 @@ describe("an assertion", () => {
     const world = await accessWorld();
     const assertion = await make();
     const rows = await rowsOf(async () => {
-      for (const path of ["/console", `/console/sites/${world.siteId}`, "/console/audit"]) {
-        const answer = await open(world, assertion, path);
-        expect([path, answer.status]).toEqual([path, status]);
-        expect(await answer.text()).not.toContain(world.appid);
-      }
-      expect(
-        (await new ConsoleVisitor(world).post(`/console/sites/${world.siteId}/close`, {}, { [HEADER]: assertion }))
-          .status,
-      ).toBe(status);
+      const site = `/console/sites/${world.siteId}`;
+      const answer = await open(world, assertion, site);
+      expect(answer.status).toBe(status);
+      expect(await answer.text()).not.toContain(world.appid);
+      const posted = await new ConsoleVisitor(world).post(`${site}/close`, {}, { [HEADER]: assertion });
+      expect(posted.status).toBe(status);
     });
     expect(rows.map(({ action }) => action)).toEqual(["operator.refused"]);
     const site = await env.DB.prepare("SELECT status FROM sites WHERE id = ?").bind(world.siteId).first("status");
