@@ -115,30 +115,16 @@ describe("the audit log", () => {
     for (const secret of [brought, world.secret, rotated.secret, "v1.", "v2."]) expect(text).not.toContain(secret);
   });
 
-  it("is read in pages, newest first, for one site or for all", async () => {
+  it("refuses a query that breaks a rule, and names its field", async () => {
     const world = await World.create();
-    const other = await World.create();
-    for (const id of [10, 11, 12]) await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id, name: "A" });
-    const all = await log(world, "&limit=100");
-    expect(all.items.map(({ id }) => id)).toEqual(all.items.map(({ id }) => id).sort((a, b) => b - a));
-    expect(all.items.at(-1)).toMatchObject({
-      action: "site.begun",
-      subject: String(world.siteId),
-      details: { name: "Site" },
-    });
-    const first = await log(world, "&limit=3");
-    const second = await log(world, `&limit=100&cursor=${first.next_cursor}`);
-    expect([...first.items, ...second.items]).toEqual(all.items);
-    expect([first.items.length, second.next_cursor]).toEqual([3, null]);
-    const both = await (await world.admin("GET", "/admin/audit?limit=100")).json<Page>();
-    const sites = new Set(both.items.map(({ site_id }) => site_id));
-    expect([sites.has(world.siteId), sites.has(other.siteId)]).toEqual([true, true]);
-  });
-
-  it.each(["site_id=x", "site_id=0", "limit=0", "limit=101", "cursor=x"])("refuses ?%s", async (query) => {
-    const world = await World.create();
-    const answer = await world.admin("GET", `/admin/audit?${query}`);
-    expect([answer.status, answer.headers.get("content-type")]).toEqual([400, "application/problem+json"]);
-    expect(await answer.json()).toMatchObject({ errors: [{ field: query.split("=")[0] }] });
+    for (const query of ["site_id=x", "site_id=0", "limit=0", "limit=101", "cursor=x"]) {
+      const answer = await world.admin("GET", `/admin/audit?${query}`);
+      expect([query, answer.status, answer.headers.get("content-type")]).toEqual([
+        query,
+        400,
+        "application/problem+json",
+      ]);
+      expect(await answer.json()).toMatchObject({ errors: [{ field: query.split("=")[0] }] });
+    }
   });
 });
