@@ -5,21 +5,22 @@ import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { World } from "../../support/world.ts";
 
 describe("a thing that a site does not have", () => {
-  it.each([
-    ["/apps/nothing", "This site has no such app", "All apps", "/apps"],
-    ["/agents/999999", "This site has no such agent", "All agents", "/agents"],
-    ["/webhooks/nothing", "This site has no such webhook", "All webhooks", "/webhooks"],
-    [`/requests/${newRequestId(systemRuntime)}`, "This site knows no such call", "All refused calls", "/refusals"],
-    ["/customers/erasures/nothing", "This site has no such erasure", "All customers", "/customers"],
-  ])("%s keeps the site's tabs, and leads to the list", async (path, title, all, list) => {
+  it("keeps the site's tabs, and leads to the list", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;
-    const page = await visitor.open(site + path);
-    expect([page.status, page.heading, page.text.includes(title)]).toEqual([404, "Not found", true]);
-    expect(page.link(all)).toBe(site + list);
-    expect(page.html).toContain(`<a href="${site}${list}" aria-current="page">`);
-    expect((await visitor.open(page.link(all))).status).toBe(200);
+    for (const [path, title, all, list] of [
+      ["/apps/nothing", "This site has no such app", "All apps", "/apps"],
+      ["/agents/999999", "This site has no such agent", "All agents", "/agents"],
+      ["/webhooks/nothing", "This site has no such webhook", "All webhooks", "/webhooks"],
+      [`/requests/${newRequestId(systemRuntime)}`, "This site knows no such call", "All refused calls", "/refusals"],
+      ["/customers/erasures/nothing", "This site has no such erasure", "All customers", "/customers"],
+    ] as const) {
+      const page = await visitor.open(site + path);
+      expect([page.status, page.heading, page.text.includes(title)]).toEqual([404, "Not found", true]);
+      expect(page.link(all)).toBe(site + list);
+      expect(page.html).toContain(`<a href="${site}${list}" aria-current="page">`);
+    }
   });
 
   it("shows nothing of a site to a stranger, and no tabs of a site that is not there", async () => {
