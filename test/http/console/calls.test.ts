@@ -244,19 +244,22 @@ describe("the calls of the console", () => {
     ]);
   });
 
-  it("redirect a visitor who is not signed in to the sign-in page, and back after it", async () => {
+  it("redirect a visitor who is not signed in to the sign-in page, and back after it, and change nothing", async () => {
     const world = await prepare();
     const visitor = new ConsoleVisitor(world);
+    const before = await world.operated();
     for (const call of CONSOLE_CALLS.filter(({ role }) => role !== "anyone")) {
       const path = pathOf(call, world);
       if (call.method === "get") {
         const led = (await visitor.get(path)).headers.get("location");
         expect(led).toBe(`/console/sign-in?${new URLSearchParams({ next: path })}`);
       } else {
-        const page = await ConsolePage.read(await visitor.post(path, {}), path);
+        const page = await ConsolePage.read(await visitor.post(path, await formOf(world, samplesOf(call)[0])), path);
         expect([page.status, page.heading, page.value("kept")]).toEqual([401, "Sign in to the console", path]);
       }
     }
+    expect((await visitor.get("/console/nowhere")).status).toBe(303);
+    expect(await world.operated()).toEqual(before);
   });
 
   it("refuse a form from another site, however it is filled in", async () => {

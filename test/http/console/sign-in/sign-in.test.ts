@@ -377,31 +377,3 @@ describe("an address of the console with a slash at its end", () => {
     expect((await new ConsoleVisitor(world).open("/console/")).heading).toBe("Sign in to the console");
   });
 });
-
-describe("a visitor who is not signed in", () => {
-  it("sees nothing and changes nothing", async () => {
-    const world = await World.create();
-    const site = `/console/sites/${world.siteId}`;
-    const visitor = new ConsoleVisitor(world);
-    for (const path of ["", "/audit", "/signature-check", "/nowhere"]) {
-      expect([path, (await visitor.get(`/console${path}`)).status]).toEqual([path, 303]);
-    }
-    for (const path of ["", "/apps", `/apps/${world.appid}`, "/agents", "/sessions", "/audit"]) {
-      expect([path, (await visitor.get(site + path)).status]).toEqual([path, 303]);
-    }
-    const before = await world.operated();
-    const posts: [string, Record<string, string>][] = [
-      ["/console/sites", { name: "Mine" }],
-      [`${site}/apps`, { name: "Mine" }],
-      [`${site}/apps/${world.appid}/rotate`, { overlap_seconds: "0" }],
-      [`${site}/apps/${world.appid}/revoke`, {}],
-      [`${site}/agents`, { id: "9", name: "Mine" }],
-      [`${site}/agents/1`, { status: "disabled" }],
-    ];
-    for (const [path, fields] of posts) {
-      const answer = await visitor.post(path, fields);
-      expect([path, answer.status]).toEqual([path, 401]);
-    }
-    expect(await world.operated()).toEqual(before);
-  });
-});
