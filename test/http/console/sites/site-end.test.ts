@@ -179,15 +179,6 @@ describe("the form that deletes a site", () => {
     const begun = await visitor.press(chinese, "立即删除此站点", { 站点名称: name });
     expect(begun.notices).toEqual(["此站点正在删除"]);
   });
-
-  it.each(["viewer", "operator"] as const)("is for owners: a reader with the role %s gets 403", async (role) => {
-    const { world, site, name } = await closed();
-    const visitor = await visitorWithRole(world, role);
-    expect((await visitor.open(`${site}/settings`)).text).not.toContain("Delete this site…");
-    expect((await visitor.get(`${site}/delete`)).status).toBe(403);
-    expect((await visitor.post(`${site}/delete`, { form: "any", name })).status).toBe(403);
-    expect(await deletionOf(world)).toMatchObject({ directory: "closed", ofHome: null });
-  });
 });
 
 describe("a deletion that KV or the directory does not take", () => {
