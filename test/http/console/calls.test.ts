@@ -244,6 +244,53 @@ describe("the calls of the console", () => {
     ]);
   });
 
+  it("let an owner alone do what is named here, a viewer read, and an operator do the rest", () => {
+    const titles = (is: (call: Declaration) => boolean) => CONSOLE_CALLS.filter(is).map(titleOf).sort();
+    expect(titles(({ role }) => role === "owner")).toEqual([
+      "GET /homes/:name/restored",
+      `GET ${ERASURE}`,
+      "GET /sites/:site_id/delete",
+      "GET /sites/:site_id/retention",
+      "GET /tokens",
+      "GET /tokens/:token_id/delete",
+      "POST /homes/:name/restored",
+      "POST /sites/:site_id/customers/erase",
+      `POST ${ERASURE}`,
+      "POST /sites/:site_id/customers/export",
+      "POST /sites/:site_id/delete",
+      "POST /sites/:site_id/retention",
+      "POST /tokens",
+      "POST /tokens/:token_id/delete",
+    ]);
+    expect(titles(({ role, method }) => role === "viewer" && method !== "get")).toEqual([
+      "POST /access/:session/end",
+      "POST /search",
+      "POST /signature-check",
+      "POST /sites/:site_id/customers/find",
+    ]);
+    // Pages of secrets, and of forms.
+    expect(titles(({ role, method }) => role === "operator" && method === "get")).toEqual([
+      "GET /sites/:site_id/agents/:id",
+      `GET ${APP}/end-overlap`,
+      `GET ${APP}/release`,
+      `GET ${APP}/revoke`,
+      `GET ${APP}/rotate`,
+      `GET ${APP}/secret`,
+      `GET ${APP}/test`,
+      `GET ${APP}/test/result`,
+      "GET /sites/:site_id/close",
+      "GET /sites/:site_id/events/off",
+      "GET /sites/:site_id/first-chat-id",
+      `GET ${WEBHOOK}/delete`,
+      `GET ${WEBHOOK}/disable`,
+      `GET ${WEBHOOK}/end-overlap`,
+      `GET ${WEBHOOK}/rotate`,
+      `GET ${WEBHOOK}/secret`,
+      `GET ${WEBHOOK}/send-again`,
+      `GET ${WEBHOOK}/settings`,
+    ]);
+  });
+
   it("redirect a visitor who is not signed in to the sign-in page, and back after it, and change nothing", async () => {
     const world = await prepare();
     const visitor = new ConsoleVisitor(world);
