@@ -50,8 +50,9 @@ describe("sites", () => {
   it("need a visible name; the error stands above the form and beside the field, and the typed text stays", async () => {
     const { visitor } = await start();
     const before = await env.DB.prepare("SELECT max(id) AS last FROM sites").first("last");
+    const form = await visitor.open("/console");
     for (const name of BAD_NAMES) {
-      const page = await visitor.press(await visitor.open("/console"), "Create site", { Name: name });
+      const page = await visitor.press(form, "Create site", { Name: name });
       expect([name, page.status]).toEqual([name, 400]);
       expect(page.value("Name")).toBe(name.replace("\n", "\r\n"));
       expect(page.html).toMatch(/<input [^>]*aria-invalid="true" aria-describedby="name-error" autofocus/);
@@ -333,10 +334,10 @@ describe("apps", () => {
   });
 
   it("of another site are not found", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor, site } = await start();
     const other = await World.create();
     const path = `/console/sites/${other.siteId}/apps/${world.appid}`;
-    const token = (await visitor.open("/console")).value("form");
+    const token = (await visitor.open(`${site}/agents`)).value("form");
     const statuses = await Promise.all([
       visitor.get(path),
       visitor.get(`${path}/rotate?overlap_seconds=0`),

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { closing } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
@@ -13,7 +13,7 @@ import { NOW, World } from "../../../support/world.ts";
 
 /** What needs attention, as the first part of the list of sites and of a site's overview. test/services/attention.test.ts has its rules. */
 
-beforeEach(beginCounting);
+beforeAll(beginCounting);
 
 /** The page of the list that begins with the site. */
 const listed = (visitor: ConsoleVisitor, { siteId }: World) => visitor.open(`/console?cursor=${siteId - 1}`);
