@@ -3,9 +3,10 @@ import { checkAsCaller } from "../../../../src/diagnosis/check-as-caller.ts";
 import { english, say } from "../../../../src/diagnosis/words.ts";
 import { OPERATIONS } from "../../../../src/operations/index.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
-import { PASTED_REQUESTS, type Right, type Sent } from "../../../support/pasted-requests.ts";
+import { PASTED_REQUESTS, type PastedRequest, type Right, type Sent } from "../../../support/pasted-requests.ts";
 import { check } from "../../../support/signature-check.ts";
-import { World } from "../../../support/world.ts";
+import { addBody, type Body, createBody } from "../../../support/signed-bodies.ts";
+import { NOW, World } from "../../../support/world.ts";
 
 let world: World;
 let visitor: ConsoleVisitor;
@@ -62,13 +63,34 @@ async function causeOf({ operation, body, signature = "", headers = {} }: Sent) 
   return first?.refusal === undefined ? undefined : { step: first.step, name: first.name, text: say(english, first) };
 }
 
-let tried = 0;
+/**
+ * One request of each cause, call and set of headers: test/http/pasted-requests.test.ts holds every request to its cause and to the
+ * server's answer. They are made for an app of no site, only to see what they are.
+ */
+async function oneOfEachKind() {
+  const own = { appid: "shop", timestamp: NOW };
+  const create = (change: Body = {}) => createBody(own, change);
+  const nobody = {
+    appid: "shop",
+    secret: "0123456789abcdef",
+    now: NOW,
+    create,
+    add: (change: Body = {}) => addBody(own, 1, change),
+  };
+  const kinds = new Map<string, PastedRequest>();
+  for (const request of PASTED_REQUESTS) {
+    const sent = await request.make(nobody);
+    if (!canBePasted(sent)) continue;
+    kinds.set([request.cause, sent.operation, ...Object.keys(sent.headers ?? {})].join(), request);
+  }
+  return [...kinds.values()];
+}
+
+const ONE_OF_EACH_KIND = await oneOfEachKind();
 
 describe("what an operator is told of a caller's request", () => {
-  it.each(PASTED_REQUESTS)("is the server's answer and the cause: $name", async ({ make }) => {
+  it.each(ONE_OF_EACH_KIND)("is the server's answer and the cause: $name", async ({ make }) => {
     const sent = await make(right);
-    if (!canBePasted(sent)) return;
-    tried++;
     const { operation = "create_gd", body, signature = "", headers = {} } = sent;
     const { answer, lines } = await check(visitor, {
       operation,
@@ -91,9 +113,5 @@ describe("what an operator is told of a caller's request", () => {
     else if (cause.step === "appid") expect(about).toBe("App");
     else if (cause.name === "no_match") expect(text).toContain("No secret of this app makes this signature");
     else expect(text).toContain(cause.text.replaceAll(/\s+/g, " "));
-  });
-
-  it("was tried with at least 105 requests", () => {
-    expect(tried).toBeGreaterThanOrEqual(105);
   });
 });

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { closing } from "../../../support/closing.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
@@ -114,27 +114,30 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
   [
     "the previous secret within its overlap",
     200,
-    async (world) => {
-      await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
-      return { body: world.createBody() };
-    },
+    () =>
+      ofAnotherSite(async (world) => {
+        await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
+        return world.createBody();
+      }),
   ],
   [
     "the previous secret without an overlap",
     401,
-    async (world) => {
-      await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
-      return { body: world.createBody({ sbs: "" }) };
-    },
+    () =>
+      ofAnotherSite(async (world) => {
+        await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
+        return world.createBody({ sbs: "" });
+      }),
   ],
   ["an unknown app", 401, (world) => ({ body: world.createBody({ appid: "nobody" }) })],
   [
     "a revoked app and a bad field",
     401,
-    async (world) => {
-      await world.admin("DELETE", `/admin/apps/${world.appid}`);
-      return { body: world.createBody({ sbs: "" }) };
-    },
+    () =>
+      ofAnotherSite(async (world) => {
+        await world.admin("DELETE", `/admin/apps/${world.appid}`);
+        return world.createBody({ sbs: "" });
+      }),
   ],
   ["an appid that is a number", 400, (world) => ({ body: world.createBody({ appid: 7 }) })],
   ["an appid of 65 characters", 400, (world) => ({ body: world.createBody({ appid: "x".repeat(65) }) })],
@@ -165,16 +168,16 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
     "a create repeated under its key",
     200,
     async (world) => {
-      await world.create({}, { "idempotency-key": "key-1" });
-      return { body: world.createBody(), idempotencyKey: "key-1" };
+      await world.create({}, { "idempotency-key": "key-2" });
+      return { body: world.createBody(), idempotencyKey: "key-2" };
     },
   ],
   [
     "another create under a used key",
     422,
     async (world) => {
-      await world.create({}, { "idempotency-key": "key-1" });
-      return { body: world.createBody({ content: "Another" }), idempotencyKey: "key-1" };
+      await world.create({}, { "idempotency-key": "key-3" });
+      return { body: world.createBody({ content: "Another" }), idempotencyKey: "key-3" };
     },
   ],
   [
@@ -182,8 +185,8 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
     401,
     async (world) => {
       const body = world.createBody();
-      await world.send("create_gd", body, { "idempotency-key": "key-1" });
-      return { body, idempotencyKey: "key-1" };
+      await world.send("create_gd", body, { "idempotency-key": "key-4" });
+      return { body, idempotencyKey: "key-4" };
     },
   ],
   [
@@ -204,7 +207,11 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
   ],
   ["a body of create_gd", 400, (world) => ({ operation: "add_kf", body: world.createBody() })],
   ["an add to an unknown session", 404, (world) => add(world, 999_999)],
-  ["an add to another site's session", 404, async (world) => add(world, await (await World.create()).chatId())],
+  [
+    "an add to another site's session",
+    404,
+    async (world) => add(world, await seedSession(await World.create(), { id: 4_444 })),
+  ],
   ["an add to a chat", 409, async (world) => add(world, await seedSession(world, { kind: "chat" }))],
   [
     "an add to a session without a responsible agent",
@@ -231,6 +238,13 @@ const add = (world: World, chatId: number, change: Body = {}): Case => ({
   body: world.addBody(chatId, change),
 });
 
+/** A create that is signed by an app of its own site, which the given steps may change. */
+async function ofAnotherSite(make: (world: World) => Promise<Body>): Promise<Case> {
+  const world = await World.create();
+  const body = JSON.stringify(await make(world));
+  return { body, signature: await hmac(world.secret, body) };
+}
+
 /** A create of this many bytes that lacks a field. */
 function padded(world: World, bytes: number): string {
   const body = JSON.stringify(world.createBody({ ip: undefined, note: "" }));
@@ -238,10 +252,15 @@ function padded(world: World, bytes: number): string {
 }
 
 describe("the signature check gives the server's answer", () => {
-  it.each(CASES)("to %s: %d", async (_, status, make) => {
+  let world: World;
+  let visitor: ConsoleVisitor;
+  beforeAll(async () => {
     // The check waits for KV, so that replays are seen before fields are looked at.
-    const world = await World.create({ REPLAY_LOOK_MS: "1000" });
-    const visitor = await ConsoleVisitor.signedIn(world);
+    world = await World.create({ REPLAY_LOOK_MS: "1000" });
+    visitor = await ConsoleVisitor.signedIn(world);
+  });
+
+  it.each(CASES)("to %s: %d", async (_, status, make) => {
     const { operation = "create_gd", ...made } = await make(world);
     const body = typeof made.body === "string" ? made.body : JSON.stringify(made.body);
     const { signature = await hmac(world.secret, body) } = made;
