@@ -113,7 +113,7 @@ describe("the places of an invocation", () => {
       const receivers = new Receivers(worker, () => true);
       const delivering = worker.deliver(...failing);
       await eventually(() => expect(receivers.inFlight(...failing)).toBe(2));
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 50));
       expect(receivers.inFlight(...failing)).toBe(2);
       worker.elapsedMore = 9_000;
       await finish(delivering, receivers, 503);
@@ -133,7 +133,7 @@ describe("the places of an invocation", () => {
       };
       const delivering = worker.deliver(...failing);
       await eventually(() => expect(receivers.inFlight(...failing)).toBe(2));
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await new Promise((resolve) => setTimeout(resolve, 50));
       expect(receivers.inFlight(...failing)).toBe(2);
       worker.elapsedMore = 9_000;
       await finish(delivering, receivers, 503);
@@ -221,7 +221,7 @@ describe("the places of an invocation", () => {
     const receivers = new Receivers(worker, () => true);
     const delivering = worker.deliver(...failing, ...healthy);
     await eventually(() => expect(receivers.inFlight(...failing, ...healthy)).toBe(3));
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => setTimeout(resolve, 50));
     expect(batches).toBe(1);
     worker.elapsedMore = 9_000;
     await finish(delivering, receivers, 503);
@@ -243,7 +243,7 @@ describe("a backlog", () => {
       delivering.push(worker.deliver(backlog));
     }
     worker.elapsedMore += 2_000;
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => setTimeout(resolve, 50));
     expect(worker.notices).toHaveLength(3);
     worker.elapsedMore += 9_000;
     await finish(Promise.all(delivering), receivers, 200);
@@ -260,6 +260,7 @@ describe("a backlog", () => {
   it("of a failing webhook asks for help too, which begins what was never tried", async () => {
     const [backlog] = (await webhooksOf(1, 50, FAILING)) as [TestWebhook];
     const worker = new DeliveringWorker();
+    worker.haste = 20;
     const receivers = new Receivers(worker, () => true);
     const delivering = [worker.deliver(backlog)];
     await eventually(() => expect(receivers.inFlight(backlog)).toBe(2));
@@ -280,7 +281,7 @@ describe("of the three places of a failing webhook", () => {
     const receivers = new Receivers(worker, () => true);
     const delivering = [worker.deliver(webhook), worker.deliver(webhook)];
     await eventually(() => expect(receivers.inFlight(webhook)).toBe(2));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise((resolve) => setTimeout(resolve, 50));
     expect(receivers.inFlight(webhook)).toBe(2);
     worker.clock.now = NOW + 9;
     delivering.push(worker.deliver(webhook));

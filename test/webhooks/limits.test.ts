@@ -35,7 +35,7 @@ function patientReceiver(worker: DeliveringWorker) {
 function oneAfterTheOther(status: number) {
   let last = Promise.resolve();
   return async () => {
-    last = last.then(() => new Promise((resolve) => setTimeout(resolve, 20)));
+    last = last.then(() => new Promise((resolve) => setTimeout(resolve, 8)));
     await last;
     return new Response(null, { status });
   };
@@ -233,7 +233,7 @@ describe("an invocation", () => {
     isDown = true;
     for (const answer of answers.slice(0, 2)) {
       answer();
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 50));
     }
     expect(asked).toBe(3);
     isDown = false;
@@ -289,7 +289,7 @@ describe("a webhook", () => {
     const receiver = patientReceiver(worker);
     const delivered = Promise.all(Array.from({ length: 8 }, () => worker.deliver(webhook)));
     await until(() => receiver.waiting() === most);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise((resolve) => setTimeout(resolve, 50));
     expect(receiver.waiting()).toBe(most);
     // Messages that met a full webhook are forgotten; those whose attempts are in flight go on.
     const answering = setInterval(() => receiver.answer(), 5);
