@@ -4,15 +4,20 @@ import { databaseOf } from "../../../support/homes.ts";
 import { seedAgents } from "../../../support/seed-agents.ts";
 import { World } from "../../../support/world.ts";
 
-/** Finding one of many agents. Each new site has the agents 1 to 4. */
+/**
+ * Finding one of many agents. Each new site has the agents 1 to 4. The sites are in another home than the directory: what is read in
+ * the wrong database is missed there.
+ */
 
-describe.each(["main", "apac"])("the agents of a site in %s", (home) => {
+const HOME = "apac";
+
+describe("the agents of a site", () => {
   let world: World;
   let visitor: ConsoleVisitor;
   let path: string;
 
   beforeEach(async () => {
-    world = await World.create({}, home);
+    world = await World.create({}, HOME);
     visitor = await ConsoleVisitor.signedIn(world);
     path = `/console/sites/${world.siteId}/agents`;
   });
@@ -67,12 +72,12 @@ describe.each(["main", "apac"])("the agents of a site in %s", (home) => {
     const none = await visitor.open(`${path}?q=nobody`);
     expect(none.text).toContain("No agent fits this search.");
     expect(none.link("Show all agents")).toBe(path);
-    await databaseOf(home).prepare("DELETE FROM agents WHERE site_id = ?").bind(world.siteId).run();
+    await databaseOf(HOME).prepare("DELETE FROM agents WHERE site_id = ?").bind(world.siteId).run();
     expect((await visitor.open(path)).text).toContain("No agents yet.");
   });
 
   it("are of this site only", async () => {
-    const other = await World.create({}, home);
+    const other = await World.create({}, HOME);
     await other.admin("POST", `/admin/sites/${other.siteId}/agents`, { id: 10411, name: "Somebody else" });
     expect(await namesAt("q=somebody")).toEqual([]);
     expect(await namesAt("q=10411")).toEqual([]);

@@ -1,24 +1,27 @@
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { pruneAt } from "../../../support/site-end.ts";
 import { beginCounting } from "../../../support/usage.ts";
 import { withoutUsage } from "../../../support/without-usage.ts";
 import { NOW, World } from "../../../support/world.ts";
 
-/** What an app's page says of its calls. NOW is 15 January 2027, 08:00 UTC. */
+/**
+ * What an app's page says of its calls. NOW is 15 January 2027, 08:00 UTC. The sites are in another home than the directory: what is
+ * read in the wrong database is missed there.
+ */
 
-beforeEach(beginCounting);
-
-async function start(home = "main") {
-  const world = await World.create({}, home);
+async function start() {
+  const world = await World.create({}, "apac");
   const site = `/console/sites/${world.siteId}`;
   return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };
 }
 
-describe.each(["main", "apac"])("the page of an app in %s", (home) => {
-  it("counts the calls of 14 days of this app alone, accepted and refused, with a link to each reason", async () => {
-    const { world, visitor, site, app } = await start(home);
+describe("the page of an app", () => {
+  beforeAll(beginCounting);
+
+  it("counts the calls of 14 days of this app alone, accepted and refused, with a link to each reason, and says before it is revoked when it was last used", async () => {
+    const { world, visitor, site, app } = await start();
     await world.chatId();
     await world.chatId();
     await world.create({ kefu_id: [99], fzr_uid: 99 });
@@ -36,24 +39,15 @@ describe.each(["main", "apac"])("the page of an app in %s", (home) => {
     expect((await visitor.open(`${site}/apps/${appid}`)).text).toContain(
       "Counted calls in 14 days 0 accepted, 0 refused",
     );
+    expect((await visitor.open(`${app}/revoke`)).text).toContain("Last used 15 Jan 2027, 08:00");
   });
-});
 
-describe("the page of an app", () => {
   it("claims nothing of calls that are not counted yet, or cannot be read", async () => {
     const { world, visitor, app } = await start();
-    const muted = visitor.through(world.anotherIsolate({ DB: withoutUsage(env.DB) }));
+    const muted = visitor.through(world.anotherIsolate({ HOME_APAC: withoutUsage(env.HOME_APAC) }));
     expect((await muted.open(app)).text).toContain("Counted calls in 14 days – Refused calls of this app");
-    await env.DB.prepare("DELETE FROM folds").run();
+    await env.HOME_APAC.prepare("DELETE FROM folds").run();
     expect((await visitor.open(app)).text).toContain("Counted calls in 14 days – Refused calls of this app");
-  });
-
-  it("says before an app is revoked when it was last used", async () => {
-    const { world, visitor, app } = await start();
-    await world.chatId();
-    await pruneAt(NOW + 1_922);
-    world.clock.now = NOW + 1_922;
-    expect((await visitor.open(`${app}/revoke`)).text).toContain("Last used 15 Jan 2027, 08:00");
   });
 });
 

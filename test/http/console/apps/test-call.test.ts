@@ -5,10 +5,13 @@ import { databaseOf } from "../../../support/homes.ts";
 import { replacing } from "../../../support/replacing.ts";
 import { World } from "../../../support/world.ts";
 
-/** A test call from the console is a real call: it is signed, walks every step, and leaves what a call leaves. */
+/**
+ * A test call from the console is a real call: it is signed, walks every step, and leaves what a call leaves. The sites are in another
+ * home than the directory: what is written in the wrong database is missed there.
+ */
 
-async function start(home = "main") {
-  const world = await World.create({}, home);
+async function start() {
+  const world = await World.create({}, "apac");
   const site = `/console/sites/${world.siteId}`;
   return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };
 }
@@ -22,9 +25,9 @@ const sessionsOf = (world: World) =>
     "SELECT id, appid, customer_external_id AS customer, responsible_agent_id AS agent, agent_title AS title, request_id AS request FROM sessions WHERE site_id = ?",
   );
 
-describe.each(["main", "apac"])("a test call of an app in %s", (home) => {
+describe("a test call", () => {
   it("asks first, opens one session that says what it is, and shows that it arrived", async () => {
-    const { world, visitor, app, site } = await start(home);
+    const { world, visitor, app, site } = await start();
     const page = await visitor.open(`${app}/test`);
     expect(page.heading).toBe("Send a test call");
     expect(await sessionsOf(world)).toEqual([]);
@@ -47,7 +50,7 @@ describe.each(["main", "apac"])("a test call of an app in %s", (home) => {
   });
 
   it("leaves the nonce of a signed call, and a row in the audit log that names who sent it", async () => {
-    const { world, visitor, app } = await start(home);
+    const { world, visitor, app } = await start();
     await visitor.press(await visitor.open(`${app}/test`), "Send a test call", { "Responsible agent": "1" });
     const nonces = await rowsOf(world, "SELECT appid, operation, outcome FROM nonces WHERE site_id = ?");
     expect(nonces).toEqual([{ appid: world.appid, operation: "create_session", outcome: "accepted" }]);
@@ -60,9 +63,7 @@ describe.each(["main", "apac"])("a test call of an app in %s", (home) => {
       details: JSON.stringify({ agent_id: 1 }),
     });
   });
-});
 
-describe("a test call", () => {
   it("opens one session when its button is pressed twice, and both presses lead to the same result", async () => {
     const { world, visitor, app } = await start();
     const page = await visitor.open(`${app}/test`);
@@ -97,7 +98,7 @@ describe("a test call", () => {
   });
 
   it("is not called refused when the database may have done it although its answer did not come", async () => {
-    const { world, visitor, app } = await start("apac");
+    const { world, visitor, app } = await start();
     const page = await visitor.open(`${app}/test`);
     // Only the batch of the call itself writes nonces. It is done, and its answer is lost at each try.
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -137,7 +138,10 @@ describe("a test call", () => {
 
   it("is not offered while no agent is enabled, nor for a revoked app", async () => {
     const { world, visitor, site, app } = await start();
-    await env.DB.prepare("UPDATE agents SET status = 'disabled' WHERE site_id = ?").bind(world.siteId).run();
+    await databaseOf(world.home)
+      .prepare("UPDATE agents SET status = 'disabled' WHERE site_id = ?")
+      .bind(world.siteId)
+      .run();
     const page = await visitor.open(`${app}/test`);
     expect(page.has("Send a test call")).toBe(false);
     expect(page.text).toContain("No agent is enabled.");

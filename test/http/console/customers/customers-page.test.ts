@@ -14,9 +14,10 @@ function fact(html: string, term: string): string | undefined {
     .trim();
 }
 
-describe.each(["main", "apac"])("the customers of a site in %s", (home) => {
+// `start` makes a site in another home than the directory: what is read in the wrong database is missed there.
+describe("the customers of a site", () => {
   it("are listed once each, the latest first, with their latest session", async () => {
-    const { world, visitor, path } = await start(home);
+    const { world, visitor, path } = await start();
     const site = path.replace("/customers", "");
     await world.chatId({ sbs: "a", sbs_mc: "Ana", title: "First" });
     const b = await world.chatId({ sbs: "b", sbs_mc: "<b>Ben</b>", content: "Where is it?" });
@@ -37,9 +38,9 @@ describe.each(["main", "apac"])("the customers of a site in %s", (home) => {
   });
 
   it("of other sites are not listed, and a site without any leads to its sessions", async () => {
-    const { world } = await start(home);
+    const { world } = await start();
     await world.chatId({ sbs: "theirs" });
-    const { visitor, path } = await start(home);
+    const { visitor, path } = await start();
     const page = await visitor.open(path);
     expect([page.rows, page.text.includes("No customer yet")]).toEqual([[], true]);
     expect((await visitor.open(page.link("how to open one"))).text).toContain("No session yet");

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { beginCounting } from "../../../support/usage.ts";
 import { World } from "../../../support/world.ts";
@@ -7,18 +7,20 @@ import { World } from "../../../support/world.ts";
 
 const STOP = "The old secret stops now…";
 
-async function start(home = "main") {
-  await beginCounting();
-  const world = await World.create({}, home);
+async function start() {
+  // Another home than the directory: what is written in the wrong database is missed there.
+  const world = await World.create({}, "apac");
   const site = `/console/sites/${world.siteId}`;
   return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };
 }
 
 const rotate = (world: World) => world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 86_400 });
 
-describe.each(["main", "apac"])("a secret of an app in %s", (home) => {
+beforeAll(beginCounting);
+
+describe("a secret of an app", () => {
   it("is changed on four pages: rotate, hand over the new one, look at the last use of the old one, stop it", async () => {
-    const { world, visitor, app } = await start(home);
+    const { world, visitor, app } = await start();
     const before = await visitor.open(app);
     expect(before.text).toContain("Rotate with an overlap: both secrets work.");
     const rotated = await visitor.press(before, "Rotate");

@@ -126,9 +126,10 @@ describe("the page of a session", () => {
   });
 });
 
-describe.each(["main", "apac"])("what happened to a session in %s", (home) => {
+// In another home than the directory: what is read in the wrong database is missed there.
+describe("what happened to a session", () => {
   it("is the call, the agents who joined later, and each event with what came of its deliveries", async () => {
-    const { world, visitor, site, path } = await start(home);
+    const { world, visitor, site, path } = await start("apac");
     const well = await newWebhook(world, { url: "https://well.example.com/in", created_at: NOW - 2 });
     const ill = await newWebhook(world, { url: "https://ill.example.com/in", created_at: NOW - 1 });
     await world.chatId();
@@ -136,7 +137,7 @@ describe.each(["main", "apac"])("what happened to a session in %s", (home) => {
     world.clock.now = NOW + 300;
     expect((await world.add(id, { kefu_ids: "2,3" })).status).toBe(200);
     await world.chatId();
-    const db = databaseOf(home);
+    const db = databaseOf("apac");
     const set = (webhook: { id: string }, seq: number, change: string) =>
       db
         .prepare(`UPDATE deliveries SET ${change} WHERE site_id = ? AND webhook_id = ? AND seq = ?`)
@@ -156,7 +157,7 @@ describe.each(["main", "apac"])("what happened to a session in %s", (home) => {
   });
 
   it("is found in a long log, and never holds the events of other sessions", async () => {
-    const { world, visitor, path } = await start(home);
+    const { world, visitor, path } = await start("apac");
     await newWebhook(world);
     const ids: number[] = [];
     for (let i = 0; i < 12; i++) {

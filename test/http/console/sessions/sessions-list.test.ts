@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { LOOKED_THROUGH } from "../../../../src/services/sessions.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { NOW, World } from "../../../support/world.ts";
+import { manySessions } from "../customers/customers-world.ts";
 import { chipsOf, idsIn, start, without } from "./sessions-world.ts";
 
 const SBS = "Customer id (sbs)";
@@ -44,7 +45,7 @@ describe("sessions", () => {
 
   it("keep the filter on further pages, and each has a link back", async () => {
     const { world, visitor, path } = await start();
-    for (let i = 0; i < 45; i++) await world.chatId({ sbs: "many" });
+    await manySessions(world, "many", 45);
     await world.chatId({ sbs: "other" });
     const one = await visitor.press(await visitor.open(path), "Find", { [SBS]: "many" });
     const two = await visitor.open(one.link("Next page"));
