@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { DeliveringWorker, deliveriesOf, fillDeliveries, setWebhook } from "../../../support/deliveries.ts";
@@ -94,52 +94,59 @@ describe("the deliveries of a webhook", () => {
     expect(page.text).toContain("Failing for 1 second");
   });
 
-  it.each([
-    ["a lease that runs", `claim = 'lease', next_attempt_at = ${NOW + 30}`, "being sent now"],
-    ["a lease that ended", `claim = 'lease', next_attempt_at = ${NOW - 30}`, "next in turn"],
-    ["an attempt that is overdue", `next_attempt_at = ${NOW - 3_000}`, "next in turn"],
-    ["a later attempt", `next_attempt_at = ${NOW + 7_200}`, "next attempt in 2 hours"],
-  ])("say what comes next, and no time in the past: %s", async (_, assignments, next) => {
-    const started = await start();
-    const { world, visitor, webhook, path } = started;
-    await world.chatId();
-    await setAll(started, `${assignments}, attempts = 2, last_error = 'no answer in 15 s'`);
-    const said = async () => (await visitor.open(path)).rows[0]?.[2];
-    expect(await said()).toBe(`No answer within 15 s attempt 2 of 8 · ${next}`);
-    await setWebhook(webhook, `failing_since = ${NOW - 60}`);
-    const failing = next === "next in turn" ? "next in turn, 3 at a time while failing" : next;
-    expect(await said()).toBe(`No answer within 15 s attempt 2 of 8 · ${failing}`);
-  });
+  describe("with one", () => {
+    let one: Started;
+    beforeAll(async () => {
+      one = await start();
+      await one.world.chatId();
+    });
 
-  it.each([
-    ["last_error = 'no answer in 15 s'", "No answer within 15 s", "15 秒内没有应答"],
-    ["last_error = 'no connection'", "No connection to the receiver", "无法连接到接收方"],
-    [
-      "last_status = 302, last_error = 'redirects are not followed'",
-      "The receiver answered 302 · Redirects are not followed",
-      "接收方返回了 302 · 不跟随重定向",
-    ],
-    ["last_error = 'the URL must use port 443'", "The URL must use port 443", "URL 须使用 443 端口"],
-    ["last_status = 500, last_error = 'HTTP 500: {0} no answer'", "The receiver answered 500", "接收方返回了 500"],
-    [
-      "last_status = 530, last_error = 'HTTP 530, error 1016: the host name does not resolve'",
-      "HTTP 530, error 1016: the host name does not resolve",
-      "HTTP 530，错误 1016：主机名无法解析",
-    ],
-    [
-      "last_status = 521, last_error = 'HTTP 521: the host refuses connections: No connection 7'",
-      "HTTP 521: the host refuses connections",
-      "HTTP 521：主机拒绝连接",
-    ],
-    ["last_status = 204", "The receiver answered 204", "接收方返回了 204"],
-  ])("say in the reader's language why they failed: %s", async (columns, english, chinese) => {
-    const started = await start();
-    const { world, visitor, path } = started;
-    await world.chatId();
-    await setAll(started, `${columns}, status = 'failed', next_attempt_at = NULL`);
-    const page = await visitor.open(path);
-    expect(page.rows[0]?.[2]).toBe(english);
-    expect((await visitor.press(page, "中文")).rows[0]?.[2]).toBe(chinese);
+    it.each([
+      ["a lease that runs", `claim = 'lease', next_attempt_at = ${NOW + 30}`, "being sent now"],
+      ["a lease that ended", `claim = 'lease', next_attempt_at = ${NOW - 30}`, "next in turn"],
+      ["an attempt that is overdue", `next_attempt_at = ${NOW - 3_000}`, "next in turn"],
+      ["a later attempt", `next_attempt_at = ${NOW + 7_200}`, "next attempt in 2 hours"],
+    ])("say what comes next, and no time in the past: %s", async (_, assignments, next) => {
+      const { visitor, webhook, path } = one;
+      await setWebhook(webhook, "failing_since = NULL");
+      await setAll(one, `claim = NULL, ${assignments}, attempts = 2, last_error = 'no answer in 15 s'`);
+      const said = async () => (await visitor.open(path)).rows[0]?.[2];
+      expect(await said()).toBe(`No answer within 15 s attempt 2 of 8 · ${next}`);
+      await setWebhook(webhook, `failing_since = ${NOW - 60}`);
+      const failing = next === "next in turn" ? "next in turn, 3 at a time while failing" : next;
+      expect(await said()).toBe(`No answer within 15 s attempt 2 of 8 · ${failing}`);
+    });
+
+    it.each([
+      ["last_error = 'no answer in 15 s'", "No answer within 15 s", "15 秒内没有应答"],
+      ["last_error = 'no connection'", "No connection to the receiver", "无法连接到接收方"],
+      [
+        "last_status = 302, last_error = 'redirects are not followed'",
+        "The receiver answered 302 · Redirects are not followed",
+        "接收方返回了 302 · 不跟随重定向",
+      ],
+      ["last_error = 'the URL must use port 443'", "The URL must use port 443", "URL 须使用 443 端口"],
+      ["last_status = 500, last_error = 'HTTP 500: {0} no answer'", "The receiver answered 500", "接收方返回了 500"],
+      [
+        "last_status = 530, last_error = 'HTTP 530, error 1016: the host name does not resolve'",
+        "HTTP 530, error 1016: the host name does not resolve",
+        "HTTP 530，错误 1016：主机名无法解析",
+      ],
+      [
+        "last_status = 521, last_error = 'HTTP 521: the host refuses connections: No connection 7'",
+        "HTTP 521: the host refuses connections",
+        "HTTP 521：主机拒绝连接",
+      ],
+      ["last_status = 204", "The receiver answered 204", "接收方返回了 204"],
+    ])("say in the reader's language why they failed: %s", async (columns, english, chinese) => {
+      await setAll(
+        one,
+        `last_status = NULL, last_error = NULL, claim = NULL, attempts = 0, status = 'failed', next_attempt_at = NULL`,
+      );
+      await setAll(one, columns);
+      expect((await one.visitor.open(one.path)).rows[0]?.[2]).toBe(english);
+      expect((await one.visitor.open(one.path, { "accept-language": "zh-CN" })).rows[0]?.[2]).toBe(chinese);
+    });
   });
 
   it("have a tab for each status, with the numbers of those that need somebody", async () => {
@@ -161,37 +168,43 @@ describe("the deliveries of a webhook", () => {
     expect((await visitor.open(`${path}?status=lost`)).rows).toHaveLength(5);
   });
 
-  it.each([
-    ["", 45],
-    ["?status=failed", 43],
-  ])("are turned page by page to the oldest and back: %s", async (query, count) => {
-    const started = await start();
-    const { visitor, path } = started;
-    await fillDeliveries(started.webhook, 45);
-    await setAll(started, FAILED, "seq > 2");
-    const all = Array.from({ length: count }, (_, i) => String(45 - i));
-    const [first, second, rest] = [all.slice(0, 20), all.slice(20, 40), all.slice(40)];
-    const pages = [await visitor.open(path + query)];
-    for (const expected of [first, second, rest]) {
-      const page = pages.at(-1) as ConsolePage;
-      expect(seqsOf(page)).toEqual(expected);
-      if (expected !== rest) pages.push(await visitor.open(page.link("Next page")));
-    }
-    const [one, two, three] = pages as [ConsolePage, ConsolePage, ConsolePage];
-    for (const link of ["First page", "Previous page"]) expect(() => one.link(link)).toThrow("no link");
-    for (const link of ["Next page", "Last page"]) expect(() => three.link(link)).toThrow("no link");
-    expect(seqsOf(await visitor.open(three.link("Previous page")))).toEqual(second);
-    expect(seqsOf(await visitor.open(two.link("Previous page")))).toEqual(first);
-    expect(seqsOf(await visitor.open(two.link("First page")))).toEqual(first);
-    // The last page is full, and reaches to the oldest.
-    const last = await visitor.open(one.link("Last page"));
-    expect(seqsOf(last)).toEqual(all.slice(-20));
-    expect(() => last.link("Next page")).toThrow("no link");
-    const before = await visitor.open(last.link("Previous page"));
-    expect(seqsOf(before)).toEqual(all.slice(-40, -20));
-    // With too few newer ones for a page, the newest page follows.
-    const newest = await visitor.open(before.link("Previous page"));
-    expect([seqsOf(newest), linksTo(newest, `${path}${query}`)]).toEqual([first, 1]);
+  describe("that are many", () => {
+    let many: Started;
+    beforeAll(async () => {
+      many = await start();
+      await fillDeliveries(many.webhook, 45);
+      await setAll(many, FAILED, "seq > 2");
+    });
+
+    it.each([
+      ["", 45],
+      ["?status=failed", 43],
+    ])("are turned page by page to the oldest and back: %s", async (query, count) => {
+      const { visitor, path } = many;
+      const all = Array.from({ length: count }, (_, i) => String(45 - i));
+      const [first, second, rest] = [all.slice(0, 20), all.slice(20, 40), all.slice(40)];
+      const pages = [await visitor.open(path + query)];
+      for (const expected of [first, second, rest]) {
+        const page = pages.at(-1) as ConsolePage;
+        expect(seqsOf(page)).toEqual(expected);
+        if (expected !== rest) pages.push(await visitor.open(page.link("Next page")));
+      }
+      const [one, two, three] = pages as [ConsolePage, ConsolePage, ConsolePage];
+      for (const link of ["First page", "Previous page"]) expect(() => one.link(link)).toThrow("no link");
+      for (const link of ["Next page", "Last page"]) expect(() => three.link(link)).toThrow("no link");
+      expect(seqsOf(await visitor.open(three.link("Previous page")))).toEqual(second);
+      expect(seqsOf(await visitor.open(two.link("Previous page")))).toEqual(first);
+      expect(seqsOf(await visitor.open(two.link("First page")))).toEqual(first);
+      // The last page is full, and reaches to the oldest.
+      const last = await visitor.open(one.link("Last page"));
+      expect(seqsOf(last)).toEqual(all.slice(-20));
+      expect(() => last.link("Next page")).toThrow("no link");
+      const before = await visitor.open(last.link("Previous page"));
+      expect(seqsOf(before)).toEqual(all.slice(-40, -20));
+      // With too few newer ones for a page, the newest page follows.
+      const newest = await visitor.open(before.link("Previous page"));
+      expect([seqsOf(newest), linksTo(newest, `${path}${query}`)]).toEqual([first, 1]);
+    });
   });
 
   it("have no other pages when there are few, and say so on a page beyond them", async () => {
