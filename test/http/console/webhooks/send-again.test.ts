@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { deliveriesOf, fillDeliveries, setDeliveries, setWebhook } from "../../../support/deliveries.ts";
 import { databaseOf } from "../../../support/homes.ts";
@@ -224,47 +224,56 @@ describe("sending events again", () => {
     expect((await visitor.open(on.link("Send what it missed…"))).value("From")).toBe("2027-01-15T07:00:00");
   });
 
-  it.each([
-    [{ Failed: "", Pending: "", Missed: "" }, "Which events", "statuses", "Tick at least one of them."],
-    [own("2027-01-15T10:00", "2027-01-15T09:00"), "From", "since", "Must not be after “To”."],
-    [own("2027-02-30T10:00"), "From", "since", "Must be a date and a time"],
-    [own("2027-01-15T09:00", "yesterday"), "To", "until", "Must be a date and a time"],
-  ] as const)("is refused at the field, and the form keeps what was entered: %j", async (fill, label, field, rule) => {
-    const started = await start();
-    const { visitor, form } = started;
-    await threeEvents(started);
-    const before = await deliveriesOf(started.webhook);
-    const refused = await visitor.press(await visitor.open(form), "Count", fill);
-    expect([refused.status, refused.notices, refused.link(label)]).toEqual([
-      400,
-      ["Nothing was changed."],
-      `#${field}`,
-    ]);
-    expect(refused.html).toContain(`<p class="error" id="${field}-error">${rule}</p>`);
-    expect(refused.html).not.toContain("send them again?");
-    const { "Times of your own": time, "The last hour": _, ...entered } = { ...own(), ...fill };
-    const shown = { ...entered, ...("From" in fill && { "Times of your own": time }) };
-    for (const [name, value] of Object.entries(shown)) expect([name, refused.value(name)]).toEqual([name, value]);
-    const chinese = await visitor.press(refused, "中文");
-    expect([chinese.path, chinese.status]).toEqual([refused.path, 400]);
-    expect([await deliveriesOf(started.webhook), await auditOf(started)]).toEqual([before, []]);
-  });
+  describe("with something wrong", () => {
+    let started: Started;
+    let before: Awaited<ReturnType<typeof deliveriesOf>>;
+    beforeAll(async () => {
+      started = await start();
+      await threeEvents(started);
+      before = await deliveriesOf(started.webhook);
+    });
+    afterAll(async () => {
+      expect([await deliveriesOf(started.webhook), await auditOf(started)]).toEqual([before, []]);
+    });
 
-  it("is refused at the field when the form that sends was not made by the page", async () => {
-    const started = await start();
-    const { visitor, form } = started;
-    await threeEvents(started);
-    const before = await deliveriesOf(started.webhook);
-    const token = (await visitor.open(form)).value("form");
-    for (const [fields, error] of [
-      [{}, "statuses"],
-      [{ failed: "on", since: "5", until: "4" }, "since"],
-      [{ failed: "on", since: "soon" }, "since"],
-    ] as const) {
-      const refused = await visitor.post(form, { form: token, ...fields });
-      expect([refused.status, (await refused.text()).includes(`id="${error}-error"`)]).toEqual([400, true]);
-    }
-    expect([await deliveriesOf(started.webhook), await auditOf(started)]).toEqual([before, []]);
+    it.each([
+      [{ Failed: "", Pending: "", Missed: "" }, "Which events", "statuses", "Tick at least one of them."],
+      [own("2027-01-15T10:00", "2027-01-15T09:00"), "From", "since", "Must not be after “To”."],
+      [own("2027-02-30T10:00"), "From", "since", "Must be a date and a time"],
+      [own("2027-01-15T09:00", "yesterday"), "To", "until", "Must be a date and a time"],
+    ] as const)(
+      "is refused at the field, and the form keeps what was entered: %j",
+      async (fill, label, field, rule) => {
+        const { visitor, form } = started;
+        const refused = await visitor.press(await visitor.open(form), "Count", fill);
+        expect([refused.status, refused.notices, refused.link(label)]).toEqual([
+          400,
+          ["Nothing was changed."],
+          `#${field}`,
+        ]);
+        expect(refused.html).toContain(`<p class="error" id="${field}-error">${rule}</p>`);
+        expect(refused.html).not.toContain("send them again?");
+        const { "Times of your own": time, "The last hour": _, ...entered } = { ...own(), ...fill };
+        const shown = { ...entered, ...("From" in fill && { "Times of your own": time }) };
+        for (const [name, value] of Object.entries(shown)) expect([name, refused.value(name)]).toEqual([name, value]);
+        const chinese = await visitor.press(refused, "中文");
+        expect([chinese.path, chinese.status]).toEqual([refused.path, 400]);
+        await visitor.press(chinese, "English");
+      },
+    );
+
+    it("is refused at the field when the form that sends was not made by the page", async () => {
+      const { visitor, form } = started;
+      const token = (await visitor.open(form)).value("form");
+      for (const [fields, error] of [
+        [{}, "statuses"],
+        [{ failed: "on", since: "5", until: "4" }, "since"],
+        [{ failed: "on", since: "soon" }, "since"],
+      ] as const) {
+        const refused = await visitor.post(form, { form: token, ...fields });
+        expect([refused.status, (await refused.text()).includes(`id="${error}-error"`)]).toEqual([400, true]);
+      }
+    });
   });
 
   it("goes on with the rest, in the same time, until nothing is left", async () => {
