@@ -27,8 +27,8 @@ async function deliveringThrough(plan: (batch: number) => Fault | undefined) {
   await fillDeliveries(webhook, COUNT);
   const faults = new Faults(({ nth }) => plan(nth));
   const worker = new DeliveringWorker({ DB: faultyD1(env.DB, faults) });
-  // Time limits of seconds end in a twentieth of the time.
-  worker.haste = 20;
+  // Time limits of seconds end in a fortieth of the time.
+  worker.haste = 40;
   return { webhook, faults, worker };
 }
 
