@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { compareAppids } from "../../../../src/services/compare-appids.ts";
 import { plain } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
@@ -27,6 +27,11 @@ async function checkAppid(world: World, visitor: ConsoleVisitor, appid: string, 
 }
 
 describe("an unknown appid in the signature check", () => {
+  let started: Awaited<ReturnType<typeof start>>;
+  beforeAll(async () => {
+    started = await start();
+  });
+
   it.each<[string, (appid: string) => string, string, string[]]>([
     ["a blank at its end", (appid) => `${appid} `, "A blank or another character", ["␣"]],
     ["a newline at its end", (appid) => `${appid}\n`, "A blank or another character", ["[U+000A]"]],
@@ -40,7 +45,7 @@ describe("an unknown appid in the signature check", () => {
     ["two that are swapped", (appid) => appid.replace("shop", "shpo"), "or two are swapped", ["po", "op"]],
     ["two slips", (appid) => `${appid.slice(1, -1)}`, "Two characters are wrong", [...""]],
   ])("is compared with what exists, and the difference shown: %s", async (_, change, words, marks) => {
-    const { world, visitor } = await start();
+    const { world, visitor } = started;
     const appid = `shop-o0-${world.siteId}-${crypto.randomUUID().slice(0, 8)}`;
     await issue(world, { appid });
     const { page, text, marks: shown } = await checkAppid(world, visitor, change(appid));
