@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { plain } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { hmac } from "../../../support/hmac.ts";
@@ -52,14 +52,19 @@ describe("a check that was opened from a refused call", () => {
   });
 });
 
-describe("a header with a no-break space", () => {
+describe("a header of a pasted request", () => {
+  let world: World;
+  let visitor: ConsoleVisitor;
+  beforeAll(async () => {
+    world = await World.create();
+    visitor = await ConsoleVisitor.signedIn(world);
+  });
+
   it.each([
     ["content-type", "\u00a0application/json", "contentType"],
     ["idempotency-key", "order-7\u00a0", "idempotencyKey"],
     ["x-chat-signature", undefined, "signature"],
-  ])("is judged as the server does: %s", async (name, value, field) => {
-    const world = await World.create({}, "main");
-    const visitor = await ConsoleVisitor.signedIn(world);
+  ])("is judged as the server does when it has a no-break space: %s", async (name, value, field) => {
     const body = JSON.stringify(world.createBody());
     const hex = await hmac(world.secret, body);
     const given = value ?? `${hex}\u00a0`;
@@ -78,12 +83,8 @@ describe("a header with a no-break space", () => {
     const told = verdictOf(page.html).answer;
     expect(told.includes("accepts") ? 200 : Number(/\d{3}/.exec(told)?.[0])).toBe(answer.status);
   });
-});
 
-describe("a request without a Content-Type", () => {
-  it("is 415 when the operator says so, and accepted when he does not know", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+  it("that is the Content-Type and is absent is 415 when the operator says so, and accepted when he does not know", async () => {
     const body = JSON.stringify(world.createBody());
     const filled = {
       "Which call is it?": "create_gd",

@@ -64,7 +64,7 @@ async function causeOf({ operation, body, signature = "", headers = {} }: Sent) 
 }
 
 /**
- * One request of each cause (the first of several), call and set of headers: test/http/pasted-requests.test.ts holds every request to its cause and to the
+ * All requests that are accepted, and the first refused one of each cause, call and set of headers: test/http/pasted-requests.test.ts holds every request to its cause and to the
  * server's answer. They are made for an app of no site, only to see what they are.
  */
 async function oneOfEachKind() {
@@ -81,7 +81,9 @@ async function oneOfEachKind() {
   for (const request of PASTED_REQUESTS) {
     const sent = await request.make(nobody);
     if (!canBePasted(sent)) continue;
-    kinds.set([request.cause.split("+")[0], sent.operation, ...Object.keys(sent.headers ?? {})].join(), request);
+    const kind = [request.cause.split("+")[0], sent.operation, ...Object.keys(sent.headers ?? {})].join();
+    const key = request.cause === "accepted" ? request.name : kind;
+    if (!kinds.has(key)) kinds.set(key, request);
   }
   return [...kinds.values()];
 }

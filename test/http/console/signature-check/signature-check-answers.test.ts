@@ -17,24 +17,14 @@ interface Case {
   idempotencyKey?: string;
 }
 
-const FORM = "application/x-www-form-urlencoded";
-const JSON_UTF8 = "application/json; charset=utf-8";
-
 const NESTED = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
 const twice = async (world: World, operation: Operation, body: Body, first: number) => {
   expect((await world.send(operation, body)).status).toBe(first);
   return { operation, body };
 };
 
+/** Requests that pasted-requests.test.ts does not compare: at the edges, and those whose answer depends on what is stored. */
 const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
-  ["a good create", 200, (world) => ({ body: world.createBody() })],
-  [
-    "a create with a number beyond 2^53",
-    200,
-    (world) => ({
-      body: JSON.stringify(world.createBody({ sbs: 7 })).replace('"sbs":7', '"sbs":12345678901234567890'),
-    }),
-  ],
   ["a create with a fraction for sbs", 400, (world) => ({ body: world.createBody({ sbs: 1.5 }) })],
   [
     "a create with a stray chat_id and kefu_ids",
@@ -49,15 +39,8 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
   ],
   ["a create with an unknown agent", 400, (world) => ({ body: world.createBody({ kefu_id: [1, 99] }) })],
   ["a create with a disabled agent", 400, (world) => ({ body: world.createBody({ kefu_id: [1, 4] }) })],
-  ["a create whose agents are a text", 400, (world) => ({ body: world.createBody({ kefu_id: "1,2" }) })],
-  ["a create with wrong types", 400, (world) => ({ body: world.createBody({ fzr_uid: "1", sender_type: "2" }) })],
-  ["a create whose responsible agent is not listed", 400, (world) => ({ body: world.createBody({ fzr_uid: 3 }) })],
   ["a create with half a character", 400, (world) => ({ body: world.createBody({ content: "\ud83d" }) })],
-  ["a create without fields", 400, (world) => ({ body: world.createBody({ sbs: undefined, ip: undefined }) })],
-  ["a body of add_kf", 400, (world) => ({ body: world.addBody(1) })],
-  ["a timestamp that is a text", 400, (world) => ({ body: world.createBody({ timestamp: String(NOW) }) })],
   ["a ranstr of 129 characters", 400, (world) => ({ body: world.createBody({ ranstr: "x".repeat(129) }) })],
-  ["a timestamp 300 seconds old", 200, (world) => ({ body: world.createBody({ timestamp: NOW - 300 }) })],
   ["a timestamp 301 seconds old", 401, (world) => ({ body: world.createBody({ timestamp: NOW - 301 }) })],
   [
     "a timestamp 301 seconds ahead, and no sbs",
@@ -79,39 +62,6 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
     },
   ],
   [
-    "a wrong secret",
-    401,
-    async (world) => {
-      const body = JSON.stringify(world.createBody());
-      return { body, signature: await hmac("wrong", body) };
-    },
-  ],
-  ["no signature", 401, (world) => ({ body: world.createBody(), signature: "" })],
-  [
-    "a signature in capitals",
-    200,
-    async (world) => {
-      const body = JSON.stringify(world.createBody());
-      return { body, signature: (await hmac(world.secret, body)).toUpperCase() };
-    },
-  ],
-  [
-    "a signature in base64",
-    401,
-    async (world) => {
-      const body = JSON.stringify(world.createBody());
-      return { body, signature: Uint8Array.fromHex(await hmac(world.secret, body)).toBase64() };
-    },
-  ],
-  [
-    "a line end that was not signed",
-    401,
-    async (world) => {
-      const body = JSON.stringify(world.createBody());
-      return { body: `${body}\r\n`, signature: await hmac(world.secret, body) };
-    },
-  ],
-  [
     "the previous secret within its overlap",
     200,
     () =>
@@ -129,7 +79,6 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
         return world.createBody({ sbs: "" });
       }),
   ],
-  ["an unknown app", 401, (world) => ({ body: world.createBody({ appid: "nobody" }) })],
   [
     "a revoked app and a bad field",
     401,
@@ -139,31 +88,15 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
         return world.createBody({ sbs: "" });
       }),
   ],
-  ["an appid that is a number", 400, (world) => ({ body: world.createBody({ appid: 7 }) })],
-  ["an appid of 65 characters", 400, (world) => ({ body: world.createBody({ appid: "x".repeat(65) }) })],
   ["65,536 bytes", 400, (world) => ({ body: padded(world, 65_536) })],
   ["65,537 bytes", 413, (world) => ({ body: padded(world, 65_537) })],
-  ["a byte order mark", 400, (world) => ({ body: `\ufeff${JSON.stringify(world.createBody())}` })],
-  ["nothing", 400, () => ({ body: "" })],
-  ["an array", 400, (world) => ({ body: JSON.stringify([world.createBody()]) })],
   ["30,000 open brackets", 400, () => ({ body: "[".repeat(30_000) })],
-  ["a URL-encoded body", 415, (world) => ({ body: `appid=${world.appid}`, contentType: FORM })],
-  [
-    "a URL-encoded body that says it is JSON",
-    400,
-    (world) => ({ body: `appid=${world.appid}`, contentType: "application/json" }),
-  ],
-  ["a good create with a charset", 200, (world) => ({ body: world.createBody(), contentType: JSON_UTF8 })],
-  ["a good create sent as text", 415, (world) => ({ body: world.createBody(), contentType: "text/plain" })],
   [
     "a good create sent as JSON of a kind",
     415,
     (world) => ({ body: world.createBody(), contentType: "application/jsonl" }),
   ],
-  ["a good create with an encoding", 415, (world) => ({ body: world.createBody(), contentEncoding: "identity" })],
   ["65,537 bytes sent as text", 415, (world) => ({ body: padded(world, 65_537), contentType: "text/plain" })],
-  ["a good create under a new key", 200, (world) => ({ body: world.createBody(), idempotencyKey: "key-1" })],
-  ["a key with a blank", 400, (world) => ({ body: world.createBody(), idempotencyKey: "key 1" })],
   [
     "a create repeated under its key",
     200,
@@ -199,13 +132,11 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
       return { body, signature: await hmac(secret, body) };
     },
   ],
-  ["a good add", 200, async (world) => add(world, await world.chatId())],
   [
     "an add of one new agent among others",
     200,
     async (world) => add(world, await world.chatId(), { kefu_ids: [1, 3, 4, 99] }),
   ],
-  ["a body of create_gd", 400, (world) => ({ operation: "add_kf", body: world.createBody() })],
   ["an add to an unknown session", 404, (world) => add(world, 999_999)],
   [
     "an add to another site's session",

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { firstRequestIdAt } from "../../../../src/request-id.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { newRefusal } from "../../../support/new-refusal.ts";
@@ -12,8 +12,14 @@ async function start() {
 }
 
 describe("the page of the signature check", () => {
+  /** For tests that change neither the app nor the language. */
+  let shared: Awaited<ReturnType<typeof start>>;
+  beforeAll(async () => {
+    shared = await start();
+  });
+
   it("has the cause large, then the other findings, and folds what is fine with its number", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody({ timestamp: NOW + 999, sbs: "" }));
     const page = await pressCheck(visitor, { operation: "create_gd", body, signature: await hmac("wrong", body) });
     const places = ['<section class="notice bad verdict"', '<div class="cause"><h3>Signature</h3><p class="found">']
@@ -68,7 +74,7 @@ describe("the page of the signature check", () => {
   });
 
   it("says what a call under a used Idempotency-Key comes to", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = shared;
     const sent = await world.create({}, { "idempotency-key": "order-17" });
     const { chat_id } = sent.envelope.data as { chat_id: number };
     const said = async (change: Body, idempotencyKey: string) => {
@@ -110,7 +116,7 @@ describe("the page of the signature check", () => {
   });
 
   it("says first what the call of the link was answered, also after the check, and nothing of an unknown one", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = shared;
     const requestId = firstRequestIdAt(NOW - 60);
     await newRefusal(world, {
       requestId,
@@ -133,7 +139,7 @@ describe("the page of the signature check", () => {
   });
 
   it("says what a URL-encoded body is answered with either media type", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = shared;
     const body = `appid=${world.appid}`;
     const said = async (contentType?: string) =>
       check(visitor, { body, signature: "", ...(contentType !== undefined && { contentType }) });
