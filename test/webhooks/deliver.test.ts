@@ -109,19 +109,16 @@ describe("an event that is due", () => {
     expect((await readWebhook(webhook)).failing_since).toBeNull();
   });
 
-  it.each(["http://127.0.0.1/", "https://10.0.0.1/", "https://intranet.local/"])(
-    "is not posted to %s, even if the database has that URL",
-    async (url) => {
-      const webhook = await newWebhook(await World.create(), { url });
-      await fillDeliveries(webhook, 1);
-      const worker = new DeliveringWorker();
-      await worker.deliver(webhook);
-      expect(worker.posted).toEqual([]);
-      const [delivery] = await deliveriesOf(webhook);
-      expect(delivery).toMatchObject({ status: "pending", attempts: 1, last_status: null });
-      expect(delivery?.last_error).toMatch(/^the URL must /);
-    },
-  );
+  it("is not posted to a URL that no webhook may have, even if the database has it", async () => {
+    const webhook = await newWebhook(await World.create(), { url: "http://127.0.0.1/" });
+    await fillDeliveries(webhook, 1);
+    const worker = new DeliveringWorker();
+    await worker.deliver(webhook);
+    expect(worker.posted).toEqual([]);
+    const [delivery] = await deliveriesOf(webhook);
+    expect(delivery).toMatchObject({ status: "pending", attempts: 1, last_status: null });
+    expect(delivery?.last_error).toMatch(/^the URL must /);
+  });
 
   it("is posted to this machine where WEBHOOK_LOOPBACK allows it", async () => {
     const webhook = await newWebhook(await World.create(), { url: "http://127.0.0.1:9/" });

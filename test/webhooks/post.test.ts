@@ -31,8 +31,12 @@ async function posted(
   return { answer: result, ms: performance.now() - began, path, fired };
 }
 
-/** Limits of time end in a tenth of the time. */
-const HASTY: Runtime = { ...systemRuntime, after: (ms, callback) => systemRuntime.after(ms / 10, callback) };
+/** Time runs ten times faster than the machine's. */
+const HASTY: Runtime = {
+  ...systemRuntime,
+  elapsed: () => systemRuntime.elapsed() * 10,
+  after: (ms, callback) => systemRuntime.after(ms / 10, callback),
+};
 
 /** No limit ends, however slow the machine is. */
 const UNHURRIED: Runtime = { ...systemRuntime, after: () => () => {} };
@@ -70,7 +74,7 @@ describe("the answer to a post that succeeds", () => {
       goOn(response);
     }, HASTY);
     expect(answer).toEqual(SUCCESS);
-    expect(ms - Number(answer.durationMs)).toBeGreaterThan(98);
+    expect(ms).toBeGreaterThan(95);
     expect(fired).toHaveLength(1);
     expect(fired[0]).toBeLessThanOrEqual(1_000);
     await eventually(() => expect(receiver.cut[path]).toBe(1));
@@ -109,7 +113,7 @@ describe("the answer to a post that succeeds", () => {
   it("is not waited for beyond the time of the post", async () => {
     // Half a second of the post's 15 is left when the headers come.
     let late = 0;
-    const runtime = { ...HASTY, elapsed: () => systemRuntime.elapsed() + late };
+    const runtime = { ...HASTY, elapsed: () => HASTY.elapsed() + late };
     const { answer, fired } = await posted((response) => {
       late = 14_500;
       response.writeHead(200).flushHeaders();
