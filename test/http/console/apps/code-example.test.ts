@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { CALLERS } from "../../../../src/docs/programs.ts";
 import { PROGRAMS } from "../../../../src/http/console/apps/code-programs.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
@@ -27,6 +27,11 @@ const shown = (html: string, id: string) =>
     .replaceAll("&amp;", "&");
 
 describe("the program on an app's page", () => {
+  let started: Awaited<ReturnType<typeof start>>;
+  beforeAll(async () => {
+    started = await start();
+  });
+
   it("is each program of the docs that opens a session, in its order", () => {
     expect(Object.values(PROGRAMS)).toEqual(CALLERS.map(({ file, language, run }) => ({ file, language, run })));
     expect(Object.keys(SOURCES).sort()).toEqual(CALLERS.map(({ file }) => file).sort());
@@ -35,7 +40,7 @@ describe("the program on an app's page", () => {
   it.each(Object.entries(PROGRAMS))(
     "is for %s the whole example, with the settings of this app",
     async (code, program) => {
-      const { world, visitor, app } = await start();
+      const { world, visitor, app } = started;
       const { html } = await visitor.open(`${app}?code=${code}`);
       expect(shown(html, "commands").split("\n")).toEqual([
         `curl -O https://worker/docs/examples/${program.file}`,
