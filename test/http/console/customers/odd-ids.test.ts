@@ -14,7 +14,6 @@ const SURE = { "Nobody can undo this": "on" };
 const ODD = [
   "..",
   "../../tokens",
-  "/",
   "a/b?c=d#e",
   "%2e%2e%2f",
   `"quoted" 'twice'`,

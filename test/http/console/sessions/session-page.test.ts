@@ -1,6 +1,5 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { databaseOf } from "../../../support/homes.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { seedAgents } from "../../../support/seed-agents.ts";
 import { seedSession } from "../../../support/seed-session.ts";
@@ -63,7 +62,9 @@ describe("the page of a session", () => {
     expect([page.heading, page.html.match(/Parcel not received/g)?.length]).toEqual(["Parcel not received", 1]);
     expect(page.html).toContain(`<title>Session ${id} · `);
     expect(fact(page.html, "Automatic title")).toBe("Where is it?");
-    await env.DB.prepare("UPDATE sessions SET agent_title = 'Lost parcel' WHERE site_id = ?").bind(world.siteId).run();
+    await env.HOME_APAC.prepare("UPDATE sessions SET agent_title = 'Lost parcel' WHERE site_id = ?")
+      .bind(world.siteId)
+      .run();
     const apart = await visitor.open(`${path}/${id}`);
     expect([apart.heading, fact(apart.html, "Title for the visitor"), fact(apart.html, "Title for agents")]).toEqual([
       "Lost parcel",
@@ -103,7 +104,7 @@ describe("the page of a session", () => {
     );
     expect(html).toMatch(/<details class="people"><summary>80 more agents<\/summary>/);
     // An agent whom the site does not have any more has no page.
-    await env.DB.prepare("DELETE FROM agents WHERE site_id = ? AND id = 3").bind(world.siteId).run();
+    await env.HOME_APAC.prepare("DELETE FROM agents WHERE site_id = ? AND id = 3").bind(world.siteId).run();
     expect(fact((await visitor.open(`${path}/${few}`)).html, "Agents")).toBe("3 Responsible Agent 1 (1) Agent 2 (2)");
   });
 
@@ -121,15 +122,14 @@ describe("the page of a session", () => {
   it("shows an unknown status by its own name, without a colour", async () => {
     const { world, visitor, path } = await start();
     const id = await seedSession(world);
-    await env.DB.prepare("UPDATE sessions SET status = 'on_hold' WHERE id = ?").bind(id).run();
+    await env.HOME_APAC.prepare("UPDATE sessions SET status = 'on_hold' WHERE id = ?").bind(id).run();
     expect(await visitor.page(`${path}/${id}`)).toContain('<span class="badge off">On_hold</span>');
   });
 });
 
-// In another home than the directory: what is read in the wrong database is missed there.
 describe("what happened to a session", () => {
   it("is the call, the agents who joined later, and each event with what came of its deliveries", async () => {
-    const { world, visitor, site, path } = await start("apac");
+    const { world, visitor, site, path } = await start();
     const well = await newWebhook(world, { url: "https://well.example.com/in", created_at: NOW - 2 });
     const ill = await newWebhook(world, { url: "https://ill.example.com/in", created_at: NOW - 1 });
     await world.chatId();
@@ -137,10 +137,8 @@ describe("what happened to a session", () => {
     world.clock.now = NOW + 300;
     expect((await world.add(id, { kefu_ids: "2,3" })).status).toBe(200);
     await world.chatId();
-    const db = databaseOf("apac");
     const set = (webhook: { id: string }, seq: number, change: string) =>
-      db
-        .prepare(`UPDATE deliveries SET ${change} WHERE site_id = ? AND webhook_id = ? AND seq = ?`)
+      env.HOME_APAC.prepare(`UPDATE deliveries SET ${change} WHERE site_id = ? AND webhook_id = ? AND seq = ?`)
         .bind(world.siteId, webhook.id, seq)
         .run();
     await set(well, 2, "status = 'delivered', attempts = 1, last_status = 200");
@@ -157,7 +155,7 @@ describe("what happened to a session", () => {
   });
 
   it("is found in a long log, and never holds the events of other sessions", async () => {
-    const { world, visitor, path } = await start("apac");
+    const { world, visitor, path } = await start();
     await newWebhook(world);
     const ids: number[] = [];
     for (let i = 0; i < 12; i++) {
@@ -178,8 +176,8 @@ describe("what happened to a session without events", () => {
     const webhook = await newWebhook(world);
     const pruned = await world.chatId();
     await world.chatId();
-    await env.DB.prepare("DELETE FROM deliveries WHERE site_id = ?").bind(world.siteId).run();
-    await env.DB.prepare("DELETE FROM events WHERE site_id = ? AND seq = 1").bind(world.siteId).run();
+    await env.HOME_APAC.prepare("DELETE FROM deliveries WHERE site_id = ?").bind(world.siteId).run();
+    await env.HOME_APAC.prepare("DELETE FROM events WHERE site_id = ? AND seq = 1").bind(world.siteId).run();
     for (const id of [before, pruned]) {
       expect([id, happened((await visitor.open(`${path}/${id}`)).html)]).toEqual([id, ["Opened by the app App"]]);
     }
@@ -192,7 +190,7 @@ describe("what happened to a session without events", () => {
     const { world, visitor, path } = await start();
     await newWebhook(world);
     const id = await world.chatId();
-    await env.DB.prepare(
+    await env.HOME_APAC.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
        INSERT INTO events (site_id, seq, id, type, session_id, created_at) SELECT ?1, i, 'evt_' || ?1 || '_' || i, 'session.noted', ?2, ?3 FROM n`,
     )
@@ -211,7 +209,7 @@ describe("the history of a session that agents joined more than 50 times", () =>
     const { world, visitor, path } = await start();
     const id = await world.chatId();
     const join = (count: number) =>
-      env.DB.prepare(
+      env.HOME_APAC.prepare(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?4)
          INSERT OR IGNORE INTO participants SELECT ?1, ?2, 1000 + i, 1, ?3 + i FROM n`,
       )

@@ -82,7 +82,7 @@ describe("sessions", () => {
     expect((await visitor.open(`${site}/requests/${requestId}`)).heading).toBe("An accepted call");
     expect(page.link("Mei Tanaka")).toBe(`${site}/customers?chat_id=${id}`);
     // An app whose row is lost is named by its appid.
-    await env.DB.prepare("DELETE FROM apps WHERE appid = ?").bind(world.appid).run();
+    await env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(world.appid).run();
     expect((await visitor.open(path)).rows[0]?.[2]).toContain(world.appid);
   });
 });
@@ -183,7 +183,7 @@ describe("the filters of sessions", () => {
   it("look through the newest 10,000 sessions for an app or an agent, say so, and look further on the next page", async () => {
     const { world, visitor, path } = await start();
     const oldest = await world.chatId({ kefu_id: [3], fzr_uid: 3 });
-    await env.DB.prepare(
+    await env.HOME_APAC.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?3)
        INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
        SELECT ?1 + i, ?2, 'another', 'ticket', 'customer_001', 1, 'waiting', '', ?4 FROM n`,
@@ -284,7 +284,7 @@ describe("an empty list of sessions", () => {
     const { world, visitor, site, path } = await start();
     await world.admin("POST", `/admin/apps/${world.appid}/revoke`);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
-    await env.DB.prepare("DELETE FROM agents WHERE site_id = ?").bind(world.siteId).run();
+    await env.HOME_APAC.prepare("DELETE FROM agents WHERE site_id = ?").bind(world.siteId).run();
     const page = await visitor.open(path);
     expect([page.link("Issue an app"), page.link("Add an agent")]).toEqual([`${site}/apps`, `${site}/agents`]);
   });

@@ -2,9 +2,12 @@ import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { World } from "../../../support/world.ts";
 
-/** A signed-in owner, and the list of a new site's sessions. */
-export async function start(home = "main") {
-  const world = await World.create({}, home);
+/**
+ * A signed-in owner, and the list of a new site's sessions. The site is in another home than the directory: what is read in the wrong
+ * database is missed there.
+ */
+export async function start() {
+  const world = await World.create({}, "apac");
   const visitor = await ConsoleVisitor.signedIn(world);
   const site = `/console/sites/${world.siteId}`;
   return { world, visitor, site, path: `${site}/sessions` };
