@@ -7,7 +7,7 @@ import { newWebhook } from "../../../support/new-webhook.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 async function start() {
-  const world = await World.create({ EVENTS: undefined });
+  const world = await World.create({ EVENTS: undefined }, "apac");
   const visitor = await ConsoleVisitor.signedIn(world);
   const webhook = await newWebhook(world);
   const site = `/console/sites/${world.siteId}`;
@@ -21,7 +21,9 @@ const seqsOf = ({ rows }: ConsolePage) => rows.map(([event]) => event?.split(" "
 
 /** Changes all deliveries of the webhook. */
 const setAll = ({ webhook }: Started, assignments: string, where = "true") =>
-  env.DB.prepare(`UPDATE deliveries SET ${assignments} WHERE webhook_id = ? AND ${where}`).bind(webhook.id).run();
+  env.HOME_APAC.prepare(`UPDATE deliveries SET ${assignments} WHERE webhook_id = ? AND ${where}`)
+    .bind(webhook.id)
+    .run();
 
 const FAILED = "status = 'failed', attempts = 8, next_attempt_at = NULL";
 
@@ -221,7 +223,7 @@ describe("the deliveries of a webhook", () => {
     const { world, visitor, path } = started;
     await world.chatId();
     await setAll(started, "status = 'skipped', next_attempt_at = NULL");
-    await env.DB.prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
+    await env.HOME_APAC.prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
     for (const query of ["", "?status=skipped"]) {
       const page = await visitor.open(path + query);
       expect(page.rows).toEqual([["(not kept any more) 1", "Skipped", "–", "–", "now", "–"]]);
@@ -282,7 +284,7 @@ describe("redelivering one event", () => {
     await world.chatId();
     await setAll(started, FAILED);
     const page = await visitor.open(path);
-    await env.DB.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
+    await env.HOME_APAC.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
     const late = await visitor.press(page, "Redeliver 1");
     expect(late.notices).toEqual(["Nothing was sent: the event is not kept any more."]);
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "failed" }]);

@@ -6,7 +6,7 @@ import { newWebhook } from "../../../support/new-webhook.ts";
 import { World } from "../../../support/world.ts";
 
 async function start(row = {}) {
-  const world = await World.create({ EVENTS: undefined });
+  const world = await World.create({ EVENTS: undefined }, "apac");
   const visitor = await ConsoleVisitor.signedIn(world);
   const webhook = await newWebhook(world, row);
   return { world, visitor, webhook, path: `/console/sites/${world.siteId}/webhooks/${webhook.id}` };
@@ -79,10 +79,10 @@ describe("the page of a delivery", () => {
   it("says that the event was erased, or is not kept, and has no button then", async () => {
     const { world, visitor, path } = await start();
     await world.chatId();
-    await env.DB.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
+    await env.HOME_APAC.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
     const erased = await visitor.open(`${path}/deliveries/1`);
     expect([erased.text.includes("The event was erased"), erased.has("Redeliver 1")]).toEqual([true, false]);
-    await env.DB.prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
+    await env.HOME_APAC.prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
     const gone = await visitor.open(`${path}/deliveries/1`);
     expect(gone.heading).toBe("(not kept any more), event 1");
     expect([gone.text.includes("The event is not kept any more."), gone.has("Redeliver 1")]).toEqual([true, false]);

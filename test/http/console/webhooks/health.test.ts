@@ -6,14 +6,14 @@ import { newWebhook, type TestWebhook } from "../../../support/new-webhook.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 async function start() {
-  const world = await World.create({ EVENTS: undefined });
+  const world = await World.create({ EVENTS: undefined }, "apac");
   const visitor = await ConsoleVisitor.signedIn(world);
   return { world, visitor, list: `/console/sites/${world.siteId}/webhooks` };
 }
 
 /** Changes the deliveries of some events to a webhook. */
 const setSome = ({ id }: TestWebhook, assignments: string, where: string) =>
-  env.DB.prepare(`UPDATE deliveries SET ${assignments} WHERE webhook_id = ? AND ${where}`).bind(id).run();
+  env.HOME_APAC.prepare(`UPDATE deliveries SET ${assignments} WHERE webhook_id = ? AND ${where}`).bind(id).run();
 
 const DELIVERED = `status = 'delivered', attempts = 1, next_attempt_at = NULL, last_status = 200, last_attempt_at = ${NOW - 120}`;
 const FAILED = `status = 'failed', attempts = 8, next_attempt_at = NULL, last_status = 500, last_error = 'HTTP 500: oops', last_attempt_at = ${NOW - 60}`;
