@@ -227,7 +227,7 @@ describe("a session that is not there", () => {
   it("keeps the tabs of its site, and leads to others, with the status 404", async () => {
     const { world, visitor, site, path } = await start();
     const id = await world.chatId({ title: "Late" });
-    const other = await World.create();
+    const other = await World.create({}, "apac");
     const elsewhere = await other.chatId();
     for (let i = 0; i < 3; i++) await other.chatId();
     for (const missing of [String(elsewhere + 3), "0", "x", "9".repeat(20)]) {

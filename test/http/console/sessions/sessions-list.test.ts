@@ -63,7 +63,7 @@ describe("sessions", () => {
 
   it("of another site's customer with the same id are not listed", async () => {
     const { world, visitor } = await start();
-    const other = await World.create();
+    const other = await World.create({}, "apac");
     await world.chatId({ sbs: "same" });
     const mine = await other.chatId({ sbs: "same" });
     expect(idsIn(await visitor.open(`/console/sites/${other.siteId}/sessions?sbs=same`))).toEqual([mine]);
@@ -237,7 +237,7 @@ describe("a chat_id in the filter", () => {
     const fill = { "Session (chat_id)": ` ${id} ` };
     const found = await visitor.press(await visitor.open(path), "Find", fill);
     expect([found.path, found.heading]).toEqual([`${path}/${id}`, "Late"]);
-    const other = await World.create();
+    const other = await World.create({}, "apac");
     const elsewhere = `/console/sites/${other.siteId}/sessions`;
     await other.chatId();
     await other.admin("PATCH", `/admin/sites/${other.siteId}`, { first_chat_id: id + 10 });

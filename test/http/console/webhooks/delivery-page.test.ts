@@ -90,7 +90,7 @@ describe("the page of a delivery", () => {
 
   it("is not found for an event that never was, of another site, or without a number", async () => {
     const { world, visitor, path } = await start();
-    const other = await World.create();
+    const other = await World.create({}, "apac");
     await newWebhook(other);
     await other.chatId();
     for (const seq of ["1", "x", "1.5", "99999999999999999"])
