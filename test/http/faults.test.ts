@@ -1,48 +1,62 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { FAULTS, type Fault, Faults } from "../support/faulty-bindings.ts";
+import { type Call, FAULTS, type Fault, Faults } from "../support/faulty-bindings.ts";
 import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
 import { World } from "../support/world.ts";
 import { isolateWith, PromiseKeeper, SUBJECTS } from "./promise-under-faults.ts";
 
-// Each of these tests sends many requests, which takes longer than usual on a busy machine.
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-const TEMPERATURES = [
-  { warm: true, state: "warm" },
-  { warm: false, state: "cold" },
-];
 const KEYS = [{ key: "settles-it" }, { key: undefined }];
 
-describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
-  describe.each(TEMPERATURES)("in a $state isolate", ({ warm }) => {
-    it("is tested with a fault in each call of a binding", async () => {
-      const keeper = await PromiseKeeper.create(await World.create(), subject, warm);
-      const cold = ["CREDENTIALS.get", "CREDENTIALS.put", "DB.raw"];
-      const calls = ["DB.batch", "NONCES.get", "NONCES.put", ...(warm ? [] : cold)];
-      expect((await keeper.calls({})).sort()).toEqual(calls.sort());
-      expect((await keeper.calls({ "idempotency-key": "k" })).sort()).toEqual(calls.sort());
-    });
+/** KV and the credentials are read before any operation: faults there need one operation, and the credentials a cold isolate. */
+const [create] = SUBJECTS as [(typeof SUBJECTS)[0]];
+const READS = {
+  warm: ["NONCES.get", "NONCES.put"],
+  cold: ["CREDENTIALS.get", "CREDENTIALS.put", "DB.raw"],
+};
 
-    describe.each(KEYS)("with the key $key", ({ key }) => {
-      it.each(FAULTS)("holds whichever calls fail, one or all of them, once or each time: %s", async (fault) => {
-        const keeper = await PromiseKeeper.create(await World.create(), subject, warm);
-        for (const name of await keeper.calls({})) {
-          const once = await keeper.hold(key && `${key}-${name}`, (call) =>
-            call.name === name && call.nth === 0 ? fault : undefined,
-          );
-          // A caller should not notice one fault that D1 calls transient, or any number of faults in KV.
-          expect(once.status, name).toBe(200);
-          if (!name.startsWith("DB.")) continue;
-          const always = await keeper.hold(key && `${key}-${name}-always`, (call) =>
-            call.name === name ? fault : undefined,
-          );
-          expect(always.status, name).toBe(503);
-        }
-        expect((await keeper.hold(key, () => fault)).status).toBe(503);
-      });
+/** A caller should not notice one fault that D1 calls transient, or any number of faults in KV. */
+async function holdsOnce(keeper: PromiseKeeper, name: string, fault: Fault, key?: string): Promise<void> {
+  const plan = (call: Call) => (call.name === name && call.nth === 0 ? fault : undefined);
+  expect((await keeper.hold(key && `${key}-${name}`, plan)).status, name).toBe(200);
+}
+
+async function holdsAlways(keeper: PromiseKeeper, name: string, fault: Fault, key?: string): Promise<void> {
+  const plan = (call: Call) => (call.name === name ? fault : undefined);
+  expect((await keeper.hold(key && `${key}-${name}-always`, plan)).status, name).toBe(503);
+}
+
+describe("what an answer promises while reads before the operation fail", () => {
+  it.each(FAULTS)("holds in a warm isolate: %s", async (fault) => {
+    const keeper = await PromiseKeeper.create(await World.create(), create, true);
+    for (const name of READS.warm) await holdsOnce(keeper, name, fault, "settles-it");
+  });
+
+  it.each(FAULTS)("holds in a cold isolate, also when every call fails: %s", async (fault) => {
+    const keeper = await PromiseKeeper.create(await World.create(), create, false);
+    for (const name of READS.cold) await holdsOnce(keeper, name, fault);
+    await holdsAlways(keeper, "DB.raw", fault);
+    expect((await keeper.hold(undefined, () => fault)).status).toBe(503);
+  });
+});
+
+describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
+  it.each([true, false])("is tested with a fault in each call of a binding (a warm isolate: %s)", async (warm) => {
+    const keeper = await PromiseKeeper.create(await World.create(), subject, warm);
+    const calls = ["DB.batch", ...READS.warm, ...(warm ? [] : READS.cold)];
+    expect((await keeper.calls({})).sort()).toEqual(calls.sort());
+    expect((await keeper.calls({ "idempotency-key": "k" })).sort()).toEqual(calls.sort());
+  });
+
+  describe.each(KEYS)("with the key $key", ({ key }) => {
+    it.each(FAULTS)("holds when the batch fails once or each time, or every call fails: %s", async (fault) => {
+      const keeper = await PromiseKeeper.create(await World.create(), subject, true);
+      await holdsOnce(keeper, "DB.batch", fault, key);
+      await holdsAlways(keeper, "DB.batch", fault, key);
+      expect((await keeper.hold(key, () => fault)).status).toBe(503);
     });
   });
 
