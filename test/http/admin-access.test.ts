@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/config.ts";
 import type { AdminCallId } from "../../src/http/admin/calls.ts";
 import { CALLS, MAIN_DOWN, prepared, problem, read } from "../support/admin-calls.ts";
@@ -16,10 +16,6 @@ function request(method: string, path: string, headers: Record<string, string>, 
 
 const bearer = { authorization: `Bearer ${ADMIN_TOKEN}` };
 
-async function appRow(world: World) {
-  return env.DB.prepare("SELECT * FROM apps WHERE appid = ?").bind(world.appid).first();
-}
-
 /** The media types of the answers that are no JSON. */
 const TYPES: Partial<Record<AdminCallId, string>> = {
   exportSite: "application/x-ndjson",
@@ -27,63 +23,60 @@ const TYPES: Partial<Record<AdminCallId, string>> = {
 };
 
 describe("every admin call", () => {
-  it.each(CALLS)("$name answers with the token, and no cache may store the answer", async (each) => {
+  it("is 401 without the token, and does nothing; with it, it answers, and no cache may store the answer", async () => {
     const world = await prepared(await World.create());
-    await each.before?.(world);
-    const response = await world.fetch(request(each.method, each.path(world), bearer, each.body));
-    expect(response.ok).toBe(true);
-    expect(response.headers.get("cache-control")).toBe("no-store");
-    expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
-    const type = TYPES[each.id] ?? "application/json";
-    if (response.status !== 204) expect(response.headers.get("content-type")).toBe(type);
+    const before = await world.operated();
+    for (const each of CALLS) {
+      const answer = await read(await world.fetch(request(each.method, each.path(world), {}, each.body)));
+      expect([each.name, answer.status, answer.body]).toEqual([each.name, 401, problem(401, "Unauthorized").body]);
+      expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+      expect(answer.headers.get("content-type")).toBe("application/problem+json");
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+    }
+    expect(await world.operated()).toEqual(before);
+    for (const each of CALLS) {
+      await each.before?.(world);
+      const { ok, status, headers } = await world.fetch(request(each.method, each.path(world), bearer, each.body));
+      expect([each.name, ok, headers.get("cache-control")]).toEqual([each.name, true, "no-store"]);
+      expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+      const type = TYPES[each.id] ?? "application/json";
+      if (status !== 204) expect([each.name, headers.get("content-type")]).toEqual([each.name, type]);
+    }
   });
 
-  it.each(CALLS)("$name is 401 without the token, and does nothing", async (each) => {
-    const world = await World.create();
-    const before = await appRow(world);
-    const { status, headers, body } = await read(
-      await world.fetch(request(each.method, each.path(world), {}, each.body)),
-    );
-    expect({ status, body }).toEqual(problem(401, "Unauthorized"));
-    expect(headers.get("www-authenticate")).toBe("Bearer");
-    expect(headers.get("content-type")).toBe("application/problem+json");
-    expect(headers.get("cache-control")).toBe("no-store");
-    expect(await appRow(world)).toEqual(before);
-  });
-
-  const ofOneDatabase = CALLS.filter(({ name }) => MAIN_DOWN[name] === undefined);
-  const ofAllHomes = CALLS.filter(({ name }) => MAIN_DOWN[name] !== undefined);
-
-  it.each(ofOneDatabase)("$name is a 503 when D1 does not answer", async (each) => {
+  it("is a 503 when D1 does not answer, or works without the home that does not, and names it", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const world = await World.create({ DB: downDb(env.DB) });
-    const { status, headers, body } = await read(
-      await world.fetch(request(each.method, each.path(world), bearer, each.body)),
-    );
-    const { homes_down: _, ...rest } = body as Record<string, unknown>;
-    expect({ status, body: rest }).toEqual(problem(503, "Temporarily unavailable"));
-    expect(headers.get("content-type")).toBe("application/problem+json");
-    expect(headers.get("retry-after")).toBe("1");
-    expect(headers.get("cache-control")).toBe("no-store");
-    expect(JSON.stringify(body)).not.toContain("D1");
+    const named = new Set<string>();
+    for (const { name, method, path, body: sent } of CALLS) {
+      const { status, headers, body } = await read(await world.fetch(request(method, path(world), bearer, sent)));
+      const expected = MAIN_DOWN[name];
+      if (expected !== undefined) {
+        expect([name, status, body]).toEqual([name, 200, expected]);
+        named.add(name);
+        continue;
+      }
+      const { homes_down: _, ...rest } = body as Record<string, unknown>;
+      expect([name, status, rest]).toEqual([name, 503, problem(503, "Temporarily unavailable").body]);
+      expect(headers.get("content-type")).toBe("application/problem+json");
+      expect(headers.get("retry-after")).toBe("1");
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(JSON.stringify(body)).not.toContain("D1");
+    }
+    expect(named).toEqual(new Set(Object.keys(MAIN_DOWN)));
   });
+});
 
-  it.each(ofAllHomes)("$name works without a home that does not answer, and names that home", async (each) => {
-    const world = await World.create({ DB: downDb(env.DB) });
-    const { status, body } = await read(await world.fetch(request(each.method, each.path(world), bearer, each.body)));
-    expect({ status, body }).toEqual({ status: 200, body: MAIN_DOWN[each.name] });
-  });
-
-  it("lists two calls and no others as calls over all homes", () => {
-    expect(ofAllHomes.map(({ name }) => name)).toEqual(Object.keys(MAIN_DOWN));
-  });
+/** For tests of answers that change nothing. */
+let shared: World;
+beforeAll(async () => {
+  shared = await World.create();
 });
 
 describe("the admin token", () => {
   const access = async (authorization: string | undefined, change: Partial<Bindings> = {}) => {
-    const world = await World.create(change);
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
-    return (await world.fetch(request("GET", "/admin/sites", headers))).status;
+    return (await shared.anotherIsolate(change).fetch(request("GET", "/admin/sites", headers))).status;
   };
 
   it.each([
@@ -130,7 +123,7 @@ describe("the admin token", () => {
     ["is shorter than 32 characters", ADMIN_TOKEN.slice(0, 31)],
   ])("says why nobody can sign in when ADMIN_TOKEN %s, without showing it", async (fault, token) => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
-    const world = await World.create({ ADMIN_TOKEN: token });
+    const world = shared.anotherIsolate({ ADMIN_TOKEN: token });
     const { status, headers, body } = await read(await world.fetch(request("GET", "/admin/sites", bearer)));
     expect({ status, body }).toEqual(problem(401, "Unauthorized"));
     expect(headers.get("www-authenticate")).toBe("Bearer");
@@ -188,27 +181,23 @@ describe("under /admin", () => {
     ["POST", "/admin/sites/1/webhooks/wh/redeliver"],
     ["GET", "/admin/sites/1/events/1"],
   ])("%s %s is no call: 404, or 401 without the token", async (method, path) => {
-    const world = await World.create();
-    const found = await read(await world.fetch(request(method, path, bearer)));
+    const found = await read(await shared.fetch(request(method, path, bearer)));
     expect({ status: found.status, body: found.body }).toEqual(problem(404, "Not found"));
     expect(found.headers.get("content-type")).toBe("application/problem+json");
     expect(found.headers.get("cache-control")).toBe("no-store");
-    expect((await world.fetch(request(method, path, {}))).status).toBe(401);
+    expect((await shared.fetch(request(method, path, {}))).status).toBe(401);
   });
 
-  const servedPaths = [...Map.groupBy(CALLS, ({ path }) => path({ siteId: 1, appid: "x" } as World))];
-  const otherMethods = servedPaths.flatMap(([path, calls]) => {
-    const served = calls.map(({ method }) => method);
-    const others = ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((method) => !served.includes(method));
-    return others.map((method) => [method, path, served.join(", ")] as const);
-  });
-
-  it.each(otherMethods)("%s %s is a 405 problem that names %s", async (method, path, allow) => {
-    const world = await World.create();
-    const { status, headers, body } = await read(await world.fetch(request(method, path, bearer)));
-    expect({ status, body }).toEqual(problem(405, "Method not allowed"));
-    expect(headers.get("allow")).toBe(allow);
-    expect((await world.fetch(request(method, path, {}))).status).toBe(401);
+  it("a call by another method is a 405 problem that names the methods of its path, or 401 without the token", async () => {
+    for (const [path, calls] of Map.groupBy(CALLS, (call) => call.path(shared))) {
+      const served = calls.map(({ method }) => method);
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((other) => !served.includes(other))) {
+        const { status, headers, body } = await read(await shared.fetch(request(method, path, bearer)));
+        expect([method, path, status, body]).toEqual([method, path, 405, problem(405, "Method not allowed").body]);
+        expect(headers.get("allow")?.split(", ").sort()).toEqual(served.toSorted());
+        expect((await shared.fetch(request(method, path, {}))).status).toBe(401);
+      }
+    }
   });
 
   it("answers problems with their own status also when ERROR_STATUS is always-200", async () => {
@@ -218,8 +207,7 @@ describe("under /admin", () => {
   });
 
   it("leaves paths to the envelope that only begin alike", async () => {
-    const world = await World.create();
-    const { status, body } = await read(await world.fetch(request("GET", "/administrator", bearer)));
+    const { status, body } = await read(await shared.fetch(request("GET", "/administrator", bearer)));
     expect({ status, body }).toEqual({ status: 404, body: { code: -1, msg: "接口不存在", data: "" } });
   });
 

@@ -172,10 +172,22 @@ export function pathOf(
   return `/admin${path.replaceAll(/:(\w+)/g, (_, name: string) => String(ours[name]))}`;
 }
 
-/** Every call of the admin API with its first sample. */
-export const CALLS = ADMIN_CALLS.map((call) => {
+const LAST = [
+  "eraseCustomer",
+  "deleteToken",
+  "deleteWebhook",
+  "addWebhook",
+  "revokeApp",
+  "settleRestoredHome",
+  "deleteSite",
+];
+
+/** Every call of the admin API with its first sample, in an order in which one world can make them all: what ends things comes last. */
+export const CALLS = ADMIN_CALLS.toSorted(
+  (a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id) || Number(a.method !== "get") - Number(b.method !== "get"),
+).map((call) => {
   const method = call.method.toUpperCase();
-  const path = (world: World) => pathOf(call, world);
+  const path = (world: World, parameters?: Record<string, string>) => pathOf(call, world, parameters);
   const [{ body, before }] = ADMIN_SAMPLES[call.id];
   return { ...call, name: `${method} /admin${call.path}`, method, path, body, before };
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isAtLeast, ROLES, type Role } from "../../../src/access/role.ts";
 import type { AdminCall } from "../../../src/http/admin/call.ts";
 import { ADMIN_CALLS } from "../../../src/http/admin/calls.ts";
-import { ADMIN_SAMPLES, pathOf, prepared, read } from "../../support/admin-calls.ts";
+import { CALLS, prepared, read } from "../../support/admin-calls.ts";
 import { newToken } from "../../support/new-token.ts";
 import { World } from "../../support/world.ts";
 
@@ -23,7 +23,10 @@ const CALLERS: Caller[] = [
 ];
 
 /** The answer that the declaration promises: 404 by scope first, then 403, else undefined for being let in. */
-function refusalOf({ role, scope, id }: AdminCall, caller: Caller): 403 | 404 | undefined {
+function refusalOf(
+  { role, scope, id }: Pick<AdminCall, "role" | "scope" | "id">,
+  caller: Caller,
+): 403 | 404 | undefined {
   if (caller.of !== undefined && scope === "deployment") return 403;
   if (caller.of === "another site" && (scope === "site" || scope === "app" || id === "findRefusal")) return 404;
   return role === "anyone" || isAtLeast(caller.role, role) ? undefined : 403;
@@ -56,49 +59,33 @@ describe("the declarations", () => {
   });
 });
 
-const titleOf = ({ method, path }: AdminCall) => `${method.toUpperCase()} /admin${path}`;
-
 async function tokenOf(world: World, { role, of }: Caller): Promise<string> {
   if (of === undefined) return (await newToken({ role })).token;
   const { siteId } = of === "this site" ? world : await World.create();
   return (await newToken({ role, siteId })).token;
 }
 
-const send = (world: World, call: AdminCall, token: string, path = pathOf(call, world)) => {
-  const { body } = ADMIN_SAMPLES[call.id as keyof typeof ADMIN_SAMPLES][0];
+const send = (world: World, call: (typeof CALLS)[number], token: string, path = call.path(world)) => {
+  const { method, body } = call;
   return world.fetch(
     new Request(`http://worker${path}`, {
-      method: call.method.toUpperCase(),
+      method,
       headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { "content-type": "application/json" }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }),
   );
 };
 
-/** These calls end what others need, so they come last, the site's deletion at the very end. */
-const LAST = [
-  "eraseCustomer",
-  "deleteToken",
-  "deleteWebhook",
-  "addWebhook",
-  "revokeApp",
-  "settleRestoredHome",
-  "deleteSite",
-];
-const inOrder = (ADMIN_CALLS as readonly AdminCall[]).toSorted(
-  (a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id) || Number(a.method !== "get") - Number(b.method !== "get"),
-);
-
 describe.each(CALLERS)("$name", (caller) => {
   it("gets from every call what its declaration says, and changes nothing where it is refused", async () => {
     const world = await prepared(await World.create());
     const token = await tokenOf(world, caller);
     const before = await world.operated();
-    for (const call of inOrder.filter((each) => refusalOf(each, caller) !== undefined)) {
+    for (const call of CALLS.filter((each) => refusalOf(each, caller) !== undefined)) {
       const status = refusalOf(call, caller);
       const reason = caller.of !== undefined && call.scope === "deployment" ? "token_of_one_site" : "role_too_low";
       const { status: got, body } = await read(await send(world, call, token));
-      expect([titleOf(call), got]).toEqual([titleOf(call), status]);
+      expect([call.name, got]).toEqual([call.name, status]);
       expect(body).toMatchObject({
         type: "about:blank",
         status,
@@ -106,10 +93,10 @@ describe.each(CALLERS)("$name", (caller) => {
       });
     }
     expect(await world.operated()).toEqual(before);
-    for (const call of inOrder.filter((each) => refusalOf(each, caller) === undefined)) {
-      await ADMIN_SAMPLES[call.id as keyof typeof ADMIN_SAMPLES][0].before?.(world);
+    for (const call of CALLS.filter((each) => refusalOf(each, caller) === undefined)) {
+      await call.before?.(world);
       const { status, body } = await read(await send(world, call, token));
-      expect([titleOf(call), status, body]).toEqual([titleOf(call), expect.toSatisfy((each) => each < 400), body]);
+      expect([call.name, status, body]).toEqual([call.name, expect.toSatisfy((each) => each < 400), body]);
     }
   });
 });
@@ -118,11 +105,11 @@ describe("a token of one site", () => {
   it("cannot tell from any call whether another site's things exist", async () => {
     const world = await prepared(await World.create());
     const token = await tokenOf(world, { name: "a stranger", role: "operator", of: "another site" });
-    for (const call of inOrder.filter(({ scope }) => scope === "site" || scope === "app")) {
-      const nowhere = pathOf(call, world, { site_id: "987654321", appid: "nobodys" });
+    for (const call of CALLS.filter(({ scope }) => scope === "site" || scope === "app")) {
+      const nowhere = call.path(world, { site_id: "987654321", appid: "nobodys" });
       const not = await read(await send(world, call, token, nowhere));
       const there = await read(await send(world, call, token));
-      expect([titleOf(call), there.status, there.body]).toEqual([titleOf(call), 404, not.body]);
+      expect([call.name, there.status, there.body]).toEqual([call.name, 404, not.body]);
     }
   });
 
@@ -163,11 +150,11 @@ describe("a token of one site", () => {
       const other = await prepared(await World.create({}, home));
       const mine = await prepared(await World.create());
       const { token } = await newToken({ role: "operator", siteId: mine.siteId });
-      const find = { ...(ADMIN_CALLS.find(({ id }) => id === "findRefusal") as AdminCall) };
-      expect((await send(mine, find, token, pathOf(find, mine))).status).toBe(200);
-      const { status, body } = await read(await send(mine, find, token, pathOf(find, other)));
+      const find = CALLS.find(({ id }) => id === "findRefusal") as (typeof CALLS)[number];
+      expect((await send(mine, find, token, find.path(mine))).status).toBe(200);
+      const { status, body } = await read(await send(mine, find, token, find.path(other)));
       const unknown = await read(
-        await send(mine, find, token, pathOf(find, other, { request_id: "01a3185c-5000-7000-8000-ffffffffffff" })),
+        await send(mine, find, token, find.path(other, { request_id: "01a3185c-5000-7000-8000-ffffffffffff" })),
       );
       expect([status, body]).toEqual([404, unknown.body]);
     }
