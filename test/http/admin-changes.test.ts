@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { type AdminAnswer, call, conflict, problem, read } from "../support/admin-calls.ts";
 import { replacing } from "../support/replacing.ts";
 import { ADMIN_TOKEN, hmac, NOW, World } from "../support/world.ts";
@@ -41,6 +41,12 @@ async function versionOf(world: World): Promise<unknown> {
 
 const appRow = async (world: World) => (await rows("SELECT * FROM apps WHERE appid = ?", world.appid))[0];
 
+/** For refused calls: they change nothing, and the rows are compared where they could. */
+let shared: World;
+beforeAll(async () => {
+  shared = await World.create();
+});
+
 describe("POST /admin/sites", () => {
   it("is 201 with id, name, home and status, and stores the site", async () => {
     const world = await World.create();
@@ -61,7 +67,7 @@ describe("POST /admin/sites", () => {
   });
 
   it.each(["x", "漢".repeat(100), "😀".repeat(100)])("takes a name of 1 to 100 code points: %.5s…", async (name) => {
-    const world = await World.create();
+    const world = shared;
     expect(await call(world, "POST", "/admin/sites", { name })).toMatchObject({ status: 201, body: { name } });
   });
 
@@ -84,12 +90,12 @@ describe("POST /admin/sites", () => {
     [["x"], NAME],
     [undefined, "is required"],
   ])("refuses the name %j", async (name, message) => {
-    const world = await World.create();
+    const world = shared;
     expect(gist(await call(world, "POST", "/admin/sites", { name }))).toEqual(bad("name", message));
   });
 
   it("names a field that it does not know, and every bad field at once", async () => {
-    const world = await World.create();
+    const world = shared;
     expect(gist(await call(world, "POST", "/admin/sites", { name: "x", id: 7 }))).toEqual(
       bad("id", "is not a field of this call"),
     );
@@ -121,7 +127,7 @@ describe("the body of an admin call", () => {
     ["a BOM", '\ufeff{"name":"x"}'],
     ["brackets without end", `${"[".repeat(30_000)}${"]".repeat(30_000)}`],
   ])("is refused when it is %s", async (_, body) => {
-    expect(await send(await World.create(), body, json)).toEqual(bad("", "the body must be a JSON object in UTF-8"));
+    expect(await send(shared, body, json)).toEqual(bad("", "the body must be a JSON object in UTF-8"));
   });
 
   const JSON_WANTED = "Content-Type: must be application/json";
@@ -131,7 +137,7 @@ describe("the body of an admin call", () => {
     ["JSON of another kind", JSON_WANTED, { "content-type": "application/merge-patch+json" }],
     ["compressed", "Content-Encoding: must be absent", { ...json, "content-encoding": "gzip" }],
   ])("is 415 when it is %s, and names the right media type: %s", async (_, detail, headers) => {
-    const { status, body } = await send(await World.create(), '{"name":"x"}', headers);
+    const { status, body } = await send(shared, '{"name":"x"}', headers);
     expect({ status, body }).toEqual({
       status: 415,
       body: { type: "about:blank", title: "Unsupported media type", status: 415, detail },
@@ -205,12 +211,12 @@ describe("POST /admin/sites/:site_id/apps", () => {
     ["name", undefined, "is required"],
     ["site_id", 1, "is not a field of this call"],
   ])("refuses %s %j and names the field", async (field, value, message) => {
-    const world = await World.create();
+    const world = shared;
     expect(gist(await call(world, "POST", path(world), { name: "N", [field]: value }))).toEqual(bad(field, message));
   });
 
   it.each(NO_IDS)("is 404 for site %s", async (id) => {
-    const world = await World.create();
+    const world = shared;
     const answer = await call(world, "POST", `/admin/sites/${id}/apps`, { name: "N" });
     expect(gist(answer)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such site." } });
   });
@@ -292,7 +298,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
   });
 
   it.each<[unknown]>([[-1], [604_801], [0.5], ["60"], [null]])("refuses an overlap of %j", async (overlap_seconds) => {
-    const world = await World.create();
+    const world = shared;
     const before = await appRow(world);
     expect(gist(await call(world, "POST", path(world), { overlap_seconds }))).toEqual(
       bad("overlap_seconds", "must be an integer from 0 to 604800"),
@@ -335,7 +341,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
   it.each<[unknown]>([[""], [1], [null], [true], [["v"]], ["x".repeat(101)]])(
     "refuses %j as the expected version, and names the field",
     async (expected_version) => {
-      const world = await World.create();
+      const world = shared;
       const before = await appRow(world);
       const answer = await call(world, "POST", path(world), { expected_version });
       expect(gist(answer)).toEqual(bad("expected_version", "must be a string of 1 to 100 characters"));
@@ -367,7 +373,7 @@ describe("DELETE /admin/apps/:appid", () => {
   });
 
   it("is 404 for an unknown app", async () => {
-    const world = await World.create();
+    const world = shared;
     expect(gist(await call(world, "DELETE", "/admin/apps/unknown"))).toEqual(problem(404, "Not found"));
   });
 });
@@ -411,7 +417,7 @@ describe("POST /admin/sites/:site_id/agents", () => {
     ["name", "x".repeat(101), NAME],
     ["status", "disabled", "is not a field of this call"],
   ])("refuses %s %j and names the field", async (field, value, message) => {
-    const world = await World.create();
+    const world = shared;
     const before = await agentsOf(world);
     expect(gist(await call(world, "POST", path(world), { id: 5, name: "N", [field]: value }))).toEqual(
       bad(field, message),
@@ -420,7 +426,7 @@ describe("POST /admin/sites/:site_id/agents", () => {
   });
 
   it.each(NO_IDS)("is 404 for site %s", async (id) => {
-    const world = await World.create();
+    const world = shared;
     const answer = await call(world, "POST", `/admin/sites/${id}/agents`, { id: 5, name: "N" });
     expect(gist(answer)).toEqual(problem(404, "Not found"));
   });
@@ -460,14 +466,14 @@ describe("PATCH /admin/sites/:site_id/agents/:id", () => {
     [{ name: null }, "name", NAME],
     [{ name: "N", id: 9 }, "id", "is not a field of this call"],
   ])("refuses %j and names the field", async (change, field, message) => {
-    const world = await World.create();
+    const world = shared;
     const before = await agentsOf(world);
     expect(gist(await call(world, "PATCH", path(world), change))).toEqual(bad(field, message));
     expect(await agentsOf(world)).toEqual(before);
   });
 
   it.each(NO_IDS)("is 404 for agent %s and for site %s", async (id) => {
-    const world = await World.create();
+    const world = shared;
     const agent = await call(world, "PATCH", path(world, id), { name: "N" });
     expect(gist(agent)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such agent." } });
     const site = await call(world, "PATCH", `/admin/sites/${id}/agents/1`, { name: "N" });
