@@ -6,7 +6,7 @@ import { SIGNED_ROUTES } from "../support/signed-routes.ts";
 import { type Answer, type Body, hmac, World } from "../support/world.ts";
 
 /** Enough runs to find inputs that nobody thinks of, and still bounded. A failure prints its seed; `{ seed, path }` here repeats it. */
-const RUNS = { numRuns: 150 };
+const RUNS = { numRuns: 60 };
 const TIMEOUT = 60_000;
 
 const anyOperation = fc.constantFrom(...OPERATIONS.map(({ wireName }) => wireName));
@@ -302,10 +302,12 @@ describe("an accepted text", () => {
     TIMEOUT,
   );
 
-  it.each(DELICATE)("reads back exactly as it was sent: %j in every text field", async (text) => {
+  it("reads back exactly as it was sent when it is delicate, in every text field", async () => {
     const world = await World.create();
-    const sent = { sbs: text, sbs_mc: text, content: text, title: text, ip: "::1" };
-    await expectReadBack(world, sent, JSON.stringify(world.createBody(sent)));
+    for (const text of DELICATE) {
+      const sent = { sbs: text, sbs_mc: text, content: text, title: text, ip: "::1" };
+      await expectReadBack(world, sent, JSON.stringify(world.createBody(sent)));
+    }
   });
 
   it(
@@ -321,7 +323,7 @@ describe("an accepted text", () => {
           const sent = { sbs, sbs_mc: "Customer Name", content: "Initial message", ip: "127.0.0.1" };
           await expectReadBack(world, sent, JSON.stringify(body).replace('"SBS"', sbs));
         }),
-        { numRuns: 100 },
+        { numRuns: 30 },
       );
     },
     TIMEOUT,
