@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { seedAgents } from "../support/seed-agents.ts";
-import { expectUnwritten, INVALID_PARAMETERS } from "../support/signed-routes.ts";
 import { type Body, World } from "../support/world.ts";
+import { refusedBodies } from "./refused-bodies.ts";
 
 const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
 const IDS_RULE =
@@ -9,7 +9,17 @@ const IDS_RULE =
 const AGENT_ID = "must be an integer from 1 to 9007199254740991";
 const IN_DIGITS = "must be a positive integer in digits, without leading zeros";
 
+let world: World;
+beforeAll(async () => {
+  world = await World.create();
+  await seedAgents(world, from(101, 101));
+});
+/** A session with agent 1 alone; agents 3 and 101 to 201 may join. */
+const newSession = () => world.chatId({ kefu_id: [1] });
+
 describe("kefu_ids of add_kf", () => {
+  const send = refusedSessions();
+
   it.each<[string, unknown, number[]]>([
     ["blanks around ids", " 3 ,\t101 ", [3, 101]],
     ["blanks around one id", "  3  ", [3]],
@@ -18,9 +28,11 @@ describe("kefu_ids of add_kf", () => {
     ["100 ids in an array", from(101, 100), from(101, 100)],
     ["100 ids named ten times each", Array(10).fill(from(101, 100).join(",")).join(","), from(101, 100)],
   ])("may have %s", async (_, kefu_ids, agentIds) => {
-    const { world, chatId } = await siteWithSession();
+    const chatId = await newSession();
     expect((await world.add(chatId, { kefu_ids })).status).toBe(200);
-    expect((await world.stored()).participants.map(({ agent_id }) => agent_id)).toEqual(agentIds);
+    const { participants } = await world.stored();
+    const joined = participants.filter(({ session_id }) => session_id === chatId);
+    expect(joined.map(({ agent_id }) => agent_id)).toEqual(agentIds);
   });
 
   it.each<[string, unknown, string]>([
@@ -71,17 +83,17 @@ describe("kefu_ids of add_kf", () => {
     ["a wrong third item among many", [3, 101, "ZEBRA", "x"], `item 3 ${AGENT_ID}, not a string`],
     ["a zero before a string in an array", [3, 0, "101"], `item 2 ${AGENT_ID}`],
   ])("are 参数错误 with %s, and nothing is stored", async (_, kefu_ids, rule) => {
-    const { world, chatId } = await siteWithSession();
-    expect(await refusal(world, world.addBody(chatId, { kefu_ids }))).toBe(`kefu_ids: ${rule}`);
+    expect(await send(() => ({ kefu_ids }))).toBe(`kefu_ids: ${rule}`);
   });
 
   it("are required", async () => {
-    const { world, chatId } = await siteWithSession();
-    expect(await refusal(world, world.addBody(chatId, { kefu_ids: undefined }))).toBe("kefu_ids: is required");
+    expect(await send(() => ({ kefu_ids: undefined }))).toBe("kefu_ids: is required");
   });
 });
 
 describe("chat_id of add_kf", () => {
+  const send = refusedSessions();
+
   it.each<[string, (chatId: number) => unknown]>([
     ["a string", (chatId) => String(chatId)],
     ["null", () => null],
@@ -92,36 +104,29 @@ describe("chat_id of add_kf", () => {
     ["past 2^53", () => 2 ** 53],
     ["past -2^53", () => -(2 ** 53)],
   ])("is 参数错误 when %s, and nothing is stored", async (_, write) => {
-    const { world, chatId } = await siteWithSession();
-    const written = write(chatId);
-    const slip = typeof written === "string" ? ", not a string" : "";
-    const detail = await refusal(world, world.addBody(chatId, { chat_id: written }));
-    expect(detail).toBe(`chat_id: must be an integer${slip}`);
+    const slip = typeof write(1) === "string" ? ", not a string" : "";
+    expect(await send((chatId) => ({ chat_id: write(chatId) }))).toBe(`chat_id: must be an integer${slip}`);
   });
 
   it("is required", async () => {
-    const { world, chatId } = await siteWithSession();
-    expect(await refusal(world, world.addBody(chatId, { chat_id: undefined }))).toBe("chat_id: is required");
+    expect(await send(() => ({ chat_id: undefined }))).toBe("chat_id: is required");
   });
 
   it("finds the same session in every spelling of the integer", async () => {
-    const { world, chatId } = await siteWithSession();
+    const chatId = await newSession();
     const body = JSON.stringify(world.addBody(chatId)).replace(`"chat_id":${chatId}`, `"chat_id":${chatId}.0e0`);
     expect(body).toContain(".0e0");
     expect((await world.send("add_kf", body)).status).toBe(200);
   });
 });
 
-/** A session with agent 1 alone; agents 3 and 101 to 201 may join. */
-async function siteWithSession(): Promise<{ world: World; chatId: number }> {
-  const world = await World.create();
-  await seedAgents(world, from(101, 101));
-  return { world, chatId: await world.chatId({ kefu_id: [1] }) };
-}
-
-/** Expects 参数错误 and nothing stored; returns the detail. */
-async function refusal(world: World, body: Body): Promise<string | null> {
-  const { status, envelope, headers } = await expectUnwritten(world, () => world.send("add_kf", body));
-  expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
-  return headers.get("x-error-detail");
+/** Sends changes of a body that is accepted for a session of its own, which must be 参数错误 and write nothing. */
+function refusedSessions() {
+  let chatId: number;
+  const send = refusedBodies("add_kf", async () => {
+    const one = await World.create();
+    chatId = await one.chatId({ kefu_id: [1] });
+    return one;
+  });
+  return (change: (chatId: number) => Body) => send((one) => one.addBody(chatId, change(chatId)));
 }

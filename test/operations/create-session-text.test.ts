@@ -1,20 +1,23 @@
-import { describe, expect, it } from "vitest";
-import { expectUnwritten, INVALID_PARAMETERS } from "../support/signed-routes.ts";
-import { type Body, World } from "../support/world.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { World } from "../support/world.ts";
+import { refusedBodies } from "./refused-bodies.ts";
 
 type Stored = Awaited<ReturnType<World["stored"]>>;
+type Row = Record<string, unknown> | undefined;
 
-/** Contract section 8, and the column that stores each text. */
-const TEXTS: { field: string; max: number; optional?: true; stored: (all: Stored) => unknown[] }[] = [
-  { field: "sbs", max: 64, stored: ({ customers }) => [customers[0]?.external_id] },
-  { field: "sbs_mc", max: 30, stored: ({ customers }) => [customers[0]?.name] },
-  { field: "content", max: 2000, stored: ({ messages }) => [messages[0]?.content] },
+const customerOf = (all: Stored, session: Row): Row =>
+  all.customers.find(({ external_id }) => external_id === session?.customer_external_id);
+
+/** Contract section 8, and what is stored of each text. */
+const TEXTS: { field: string; max: number; optional?: true; stored: (all: Stored, session: Row) => unknown }[] = [
+  { field: "sbs", max: 64, stored: (all, session) => customerOf(all, session)?.external_id },
+  { field: "sbs_mc", max: 30, stored: (all, session) => customerOf(all, session)?.name },
   {
-    field: "title",
-    max: 120,
-    optional: true,
-    stored: ({ sessions }) => [sessions[0]?.visitor_title, sessions[0]?.agent_title],
+    field: "content",
+    max: 2000,
+    stored: ({ messages }, session) => messages.find(({ session_id }) => session_id === session?.id)?.content,
   },
+  { field: "title", max: 120, optional: true, stored: (_, session) => session?.visitor_title },
 ];
 
 const FAMILY = "👨‍👩‍👧";
@@ -61,37 +64,45 @@ const WRONG: [string, unknown][] = [
   ["surrogates the wrong way round", "\udc4d\ud83d"],
 ];
 
-describe.each(TEXTS)("$field of create_gd", ({ field, max, optional, stored }) => {
-  const rule = `must be a string of 1 to ${max} characters${field === "sbs" ? ", or an integer of 1 to 64 digits" : ""}`;
-
-  it.each(PIECES)(`may be ${max} characters of %s, stored as sent`, async (_, piece) => {
-    await expectStored(ofLength(max, piece));
+describe("the texts of create_gd", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.create();
   });
+
+  it.each(PIECES)("may be as long as the contract allows in %s, stored as sent", async (_, piece) => {
+    await expectStored(({ max }) => ofLength(max, piece));
+  });
+
+  it.each(VERBATIM)("are stored as sent with %s", async (_, text) => expectStored(() => text));
+
+  /** One session has every text; all sessions are of one site. */
+  async function expectStored(textOf: (of: (typeof TEXTS)[number]) => string): Promise<void> {
+    const chatId = await world.chatId(Object.fromEntries(TEXTS.map((text) => [text.field, textOf(text)])));
+    const all = await world.stored();
+    const session = all.sessions.find(({ id }) => id === chatId);
+    for (const text of TEXTS) expect([text.field, text.stored(all, session)]).toEqual([text.field, textOf(text)]);
+    expect(session?.agent_title).toBe(session?.visitor_title);
+  }
+});
+
+describe.each(TEXTS)("$field of create_gd", ({ field, max, optional }) => {
+  const rule = `must be a string of 1 to ${max} characters${field === "sbs" ? ", or an integer of 1 to 64 digits" : ""}`;
+  const send = refusedBodies("create_gd");
+  const detailOf = (value: unknown) => send((world) => world.createBody({ [field]: value }));
 
   it.each(PIECES)(`may not be ${max + 1} characters of %s`, async (_, piece) => {
-    await expectRefused(ofLength(max + 1, piece));
+    expect(await detailOf(ofLength(max + 1, piece))).toBe(`${field}: ${rule}`);
   });
 
-  it.each(VERBATIM)("is stored as sent with %s", async (_, text) => expectStored(text));
+  it.each(WRONG)("is 参数错误 when %s", async (_, value) => {
+    const leftOut = optional && (value === null || value === "") ? ", or left out" : "";
+    expect(await detailOf(value)).toBe(`${field}: ${rule}${leftOut}`);
+  });
 
-  it.each(WRONG)("is 参数错误 when %s", async (_, value) => expectRefused(value));
-
-  if (field !== "sbs") it("is 参数错误 when a number", async () => expectRefused(1001));
-  if (!optional) it("is 参数错误 when missing", async () => expectRefused(undefined, `${field}: is required`));
-
-  async function expectStored(text: string): Promise<void> {
-    const world = await World.create();
-    await world.chatId({ [field]: text });
-    const all = await world.stored();
-    for (const each of stored(all)) expect(each).toBe(text);
-  }
-
-  async function expectRefused(value: unknown, detail?: string) {
-    const world = await World.create();
-    const { status, envelope, headers } = await expectUnwritten(world, () => world.create({ [field]: value } as Body));
-    expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
-    expect(headers.get("x-error-detail")).toBe(
-      detail ?? `${field}: ${rule}${optional && (value === null || value === "") ? ", or left out" : ""}`,
-    );
+  if (field !== "sbs")
+    it("is 参数错误 when a number", async () => expect(await detailOf(1001)).toBe(`${field}: ${rule}`));
+  if (!optional) {
+    it("is 参数错误 when missing", async () => expect(await detailOf(undefined)).toBe(`${field}: is required`));
   }
 });
