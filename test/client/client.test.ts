@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { AgentSessionClient, AgentSessionError } from "../../src/client/client.ts";
 import { WIRE_ERRORS } from "../../src/errors.ts";
 import { OPERATIONS } from "../../src/operations/index.ts";
-import { newSession, refusal, service } from "./service.ts";
+import { newSession, ownService, refusal, sharedService } from "./service.ts";
+
+const service = sharedService();
 
 const [CONTRACT = ""] = Object.values<string>(
   import.meta.glob("../../docs/contract.md", { query: "?raw", import: "default", eager: true }),
@@ -11,7 +13,7 @@ const CREATE = "http://worker/openapi/chat/create_gd";
 
 describe("createSession", () => {
   it("stores what it was given and returns the chat id", async () => {
-    const { world, client, sent } = await service();
+    const { world, client, sent } = await ownService();
     const result = await client.createSession(newSession({ title: "订单", sender: "customer" }));
     expect(result).toEqual({
       chatId: expect.any(Number),
@@ -29,7 +31,7 @@ describe("createSession", () => {
   });
 
   it("omits title and sender_type when they are undefined", async () => {
-    const { world, client, sent } = await service();
+    const { world, client, sent } = await ownService();
     await client.createSession(newSession({ title: undefined, sender: undefined }));
     expect(sent[0]?.fields).not.toHaveProperty("title");
     expect(sent[0]?.fields).not.toHaveProperty("sender_type");
@@ -37,7 +39,7 @@ describe("createSession", () => {
   });
 
   it("stores metadata, and names what is wrong with it", async () => {
-    const { world, client } = await service();
+    const { world, client } = await ownService();
     const { chatId } = await client.createSession(newSession({ metadata: { order_no: "7001" } }));
     const session = await (await world.admin("GET", `/admin/sites/${world.siteId}/sessions/${chatId}`)).json();
     expect(session).toMatchObject({ metadata: { order_no: "7001" } });
@@ -53,7 +55,7 @@ describe("createSession", () => {
     ["responsible_agent", "replied", "agent", 1],
     ["system", "waiting", "agent", 0],
   ] as const)("sends as %s", async (sender, status, stored, uid) => {
-    const { world, client } = await service();
+    const { world, client } = await ownService();
     await client.createSession(newSession({ sender }));
     const { sessions, messages } = await world.stored();
     expect(sessions).toMatchObject([{ status }]);
@@ -73,7 +75,7 @@ describe("createSession", () => {
     [-7, "-7"],
     [0n, "0"],
   ])("writes the customer id %s as a JSON integer with these digits", async (id, digits) => {
-    const { world, client, sent } = await service();
+    const { world, client, sent } = await ownService();
     await client.createSession(newSession({ customer: { ...newSession().customer, id } }));
     expect(sent[0]?.text).toContain(`"sbs":${digits},`);
     expect((await world.stored()).customers).toMatchObject([{ external_id: digits }]);
@@ -105,7 +107,7 @@ describe("createSession", () => {
 
 describe("addAgents", () => {
   it("adds agents to a session", async () => {
-    const { world, client, sent } = await service();
+    const { world, client, sent } = await ownService();
     const { chatId } = await client.createSession(newSession({ agentIds: [1] }));
     expect(await client.addAgents({ chatId, agentIds: [2, 3] })).toEqual({
       ignored: [],
@@ -132,7 +134,7 @@ describe("addAgents", () => {
 
 describe("an idempotency key", () => {
   it("returns the first answer again, and says so", async () => {
-    const { world, client } = await service();
+    const { world, client } = await ownService();
     const first = await client.createSession(newSession(), { idempotencyKey: "order-1" });
     const again = await client.createSession(newSession(), { idempotencyKey: "order-1" });
     expect(again).toMatchObject({ chatId: first.chatId, replayed: true });
@@ -144,7 +146,7 @@ describe("an idempotency key", () => {
   });
 
   it("is a new one for each call by default, and none for false", async () => {
-    const { world, client, sent } = await service();
+    const { world, client, sent } = await ownService();
     await client.createSession(newSession());
     await client.createSession(newSession());
     await client.createSession(newSession(), { idempotencyKey: false });
@@ -174,7 +176,7 @@ describe("a refusal", () => {
   it.each(["by-cause", "always-200"])(
     "is an error with its code, message, detail and request id, ERROR_STATUS %s",
     async (mode) => {
-      const { world, client, sent } = await service([], {}, { ERROR_STATUS: mode });
+      const { world, client, sent } = await ownService([], {}, { ERROR_STATUS: mode });
       const first = await client.createSession(newSession(), { idempotencyKey: "used" });
       for (const [code, status, idempotencyKey, change] of cases) {
         const error = await refused(client.createSession(newSession(change), { idempotencyKey }));
@@ -267,7 +269,7 @@ describe("a refusal", () => {
     [[[1]], "agentIds[0]: must be an integer, not an array"],
     [[2 ** 53], "agentIds[0]: must be an integer, not 9007199254740992: it is beyond 2^53 - 1"],
   ])("of the agents %j comes before anything is sent, in both calls", async (list, says) => {
-    const { world, client, sent } = await service();
+    const { world, client, sent } = await ownService();
     const agentIds = list as number[];
     await expect(client.createSession(newSession({ agentIds }))).rejects.toThrow(TypeError);
     await expect(client.createSession(newSession({ agentIds }))).rejects.toThrow(says);
@@ -304,7 +306,7 @@ describe("a refusal", () => {
   });
 
   it("does not happen for metadata whose object has no prototype, nor for bigints", async () => {
-    const { world, client } = await service();
+    const { world, client } = await ownService();
     const metadata = Object.assign(Object.create(null), { order: "7001" });
     const session = newSession({ metadata, agentIds: [1n, 2], responsibleAgentId: 1n });
     const { chatId } = await client.createSession(session);
@@ -358,7 +360,7 @@ describe("a refusal", () => {
 
 describe("send", () => {
   it("returns a refusal whole, with fields in wire names, and adds no key", async () => {
-    const { client, world, sent } = await service();
+    const { client, world, sent } = await ownService();
     const answer = await client.send("create_gd", { sbs: 1n });
     expect(answer).toMatchObject({ status: 400, envelope: { code: -1, msg: "参数错误", data: "" } });
     expect(answer.headers.get("x-error-detail")).toContain("content: is required");

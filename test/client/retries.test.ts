@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
-import { newSession, refusal, service } from "./service.ts";
+import { newSession, ownService, refusal, sharedService } from "./service.ts";
+
+const service = sharedService();
 
 /** The backoffs between tries, in milliseconds. The tests cut them short. */
 const backoffs = { asked: [] as number[] };
@@ -44,7 +46,7 @@ const endless = (status: number, cancel = () => {}) =>
 
 describe("a failed try", () => {
   it("opens exactly one session when the answer was lost, and returns its chat id", async () => {
-    const { world, client, sent } = await service(["drop_answer"]);
+    const { world, client, sent } = await ownService(["drop_answer"]);
     const { chatId, replayed } = await client.createSession(newSession());
     expect(replayed).toBe(true);
     expect(sent).toHaveLength(2);
@@ -55,14 +57,14 @@ describe("a failed try", () => {
   });
 
   it("adds agents once when the answer was lost", async () => {
-    const { world, client } = await service([undefined, "drop_answer", "drop_answer"]);
+    const { world, client } = await ownService([undefined, "drop_answer", "drop_answer"]);
     const { chatId } = await client.createSession(newSession({ agentIds: [1] }));
     expect(await client.addAgents({ chatId, agentIds: [2] })).toMatchObject({ replayed: true });
     expect((await world.stored()).participants).toMatchObject([{ agent_id: 2 }]);
   });
 
   it("is signed again with a new timestamp and ranstr, under the same key", async () => {
-    const { world, client, sent } = await service([LOST, away(), "drop_answer"]);
+    const { world, client, sent } = await ownService([LOST, away(), "drop_answer"]);
     await client.createSession(newSession());
     expect(sent).toHaveLength(4);
     expect(new Set(sent.map(({ fields }) => fields.ranstr)).size).toBe(4);
@@ -76,7 +78,7 @@ describe("a failed try", () => {
   it("reads the clock again: a try after a long backoff is not stale", async () => {
     const start = Date.now();
     const clock = vi.spyOn(Date, "now").mockReturnValue(start);
-    const { world, client, sent } = await service([
+    const { world, client, sent } = await ownService([
       () => {
         clock.mockReturnValue(start + 600_000);
         world.clock.now = Math.floor(start / 1000) + 600;
@@ -154,14 +156,14 @@ describe("without an idempotency key", () => {
     ["a proxy's 502", "unavailable", html(502)],
     ["a gateway's 502 in JSON", "unavailable", json(502, { code: 502, msg: "Bad Gateway" })],
   ] as const)("%s is final, because the call may have been done", async (_, code, mishap) => {
-    const { world, client, sent } = await service([mishap]);
+    const { world, client, sent } = await ownService([mishap]);
     await expect(client.createSession(newSession(), { idempotencyKey: false })).rejects.toMatchObject({ code });
     expect(sent).toHaveLength(1);
     expect((await world.stored()).sessions).toHaveLength(mishap === "drop_answer" ? 1 : 0);
   });
 
   it("a 429 is tried again, because it stored nothing", async () => {
-    const { world, client, sent } = await service([busy(1)]);
+    const { world, client, sent } = await ownService([busy(1)]);
     await client.createSession(newSession(), { idempotencyKey: false });
     expect(sent).toHaveLength(2);
     expect((await world.stored()).sessions).toHaveLength(1);
@@ -252,7 +254,7 @@ describe("a machine whose clock is off", () => {
     [86_400, "always-200", "a-key"],
     [-301, "always-200", false],
   ] as const)("by %i s is corrected at once, with one more try: ERROR_STATUS %s, key %s", async (off, mode, key) => {
-    const { world, client, sent } = await service([], {}, { ERROR_STATUS: mode });
+    const { world, client, sent } = await ownService([], {}, { ERROR_STATUS: mode });
     world.clock.now += off;
     const result = await client.createSession(newSession(), { idempotencyKey: key });
     expect(result.replayed).toBe(false);
@@ -267,7 +269,7 @@ describe("a machine whose clock is off", () => {
   });
 
   it("is remembered for later calls", async () => {
-    const { world, client, sent } = await service();
+    const { world, client, sent } = await ownService();
     world.clock.now -= 1000;
     const { chatId } = await client.createSession(newSession());
     await client.addAgents({ chatId, agentIds: [3] });
@@ -276,7 +278,7 @@ describe("a machine whose clock is off", () => {
   });
 
   it("is corrected again once the machine's clock was set right", async () => {
-    const { world, client, sent } = await service();
+    const { world, client, sent } = await ownService();
     world.clock.now -= 1000;
     await client.createSession(newSession());
     world.clock.now += 1000;
@@ -286,7 +288,7 @@ describe("a machine whose clock is off", () => {
   });
 
   it("is corrected for each of the calls made at the same moment", async () => {
-    const { world, client, sent } = await service();
+    const { world, client, sent } = await ownService();
     world.clock.now += 1000;
     await Promise.all([1, 2, 3].map(() => client.createSession(newSession())));
     expect(sent).toHaveLength(6);
@@ -295,7 +297,7 @@ describe("a machine whose clock is off", () => {
 
   it("is learned from the Date header when the detail holds no time", async () => {
     const date = new Date((Math.floor(Date.now() / 1000) - 5000) * 1000).toUTCString();
-    const { world, client, sent } = await service([() => stale("timestamp: is stale", { date })]);
+    const { world, client, sent } = await ownService([() => stale("timestamp: is stale", { date })]);
     world.clock.now -= 5000;
     await client.createSession(newSession());
     expect(sent).toHaveLength(2);
@@ -315,7 +317,7 @@ describe("a machine whose clock is off", () => {
 
   it("is corrected again in a call when another call was refused for its token meanwhile", async () => {
     const refused = () => refusal(401, "token验证失败!");
-    const { world, client, sent } = await service([
+    const { world, client, sent } = await ownService([
       undefined,
       undefined,
       () => refusal(503, "服务暂时不可用"),
@@ -329,7 +331,7 @@ describe("a machine whose clock is off", () => {
   });
 
   it("gets no more than maxTries, and the next call has the right time", async () => {
-    const { world, client, sent } = await service([], { maxTries: 1 });
+    const { world, client, sent } = await ownService([], { maxTries: 1 });
     world.clock.now += 1000;
     await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
     await client.createSession(newSession());
@@ -357,7 +359,7 @@ describe("a forged answer with a wrong time", () => {
   /** The service and this machine with the same clock, which stands still. */
   const atNow = async (mishaps: Parameters<typeof service>[0], options = {}) => {
     vi.spyOn(Date, "now").mockReturnValue(NOW * 1000);
-    const made = await service(mishaps, options);
+    const made = await ownService(mishaps, options);
     const stamps = () => made.sent.map(({ fields }) => Number(fields.timestamp) - NOW);
     return { ...made, stamps };
   };
@@ -476,7 +478,7 @@ describe("the real rate limit", () => {
   it("makes the client wait as long as the service asks, and the call is done once", async () => {
     let asked = 0;
     const APP_LIMIT = { limit: async () => ({ success: ++asked > 1 }) };
-    const { world, client } = await service([], {}, { APP_LIMIT });
+    const { world, client } = await ownService([], {}, { APP_LIMIT });
     // This call is the one that exceeds the limit.
     await client.createSession(newSession());
     const statuses: number[] = [];

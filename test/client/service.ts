@@ -1,3 +1,4 @@
+import { beforeAll } from "vitest";
 import { AgentSessionClient, type ClientOptions } from "../../src/client/client.ts";
 import { World } from "../support/world.ts";
 
@@ -16,9 +17,24 @@ interface Sent {
  */
 type Mishap = "drop_answer" | "never" | Error | (() => Response) | undefined;
 
-/** The real service behind a faulty network. The first mishap befalls the first try, and so on. */
-export async function service(mishaps: Mishap[] = [], options: Partial<ClientOptions> = {}, bindings = {}) {
-  const world = await World.create(bindings);
+/** The real service behind a faulty network, with a site of its own. The first mishap befalls the first try, and so on. */
+export async function ownService(mishaps: Mishap[] = [], options: Partial<ClientOptions> = {}, bindings = {}) {
+  return serviceOf(await World.create(bindings), mishaps, options);
+}
+
+/** Makes what is {@link ownService} for one test, with one site for the file: for tests that look at the client alone. */
+export function sharedService() {
+  let shared: World;
+  beforeAll(async () => {
+    shared = await World.create();
+  });
+  return async (mishaps: Mishap[] = [], options: Partial<ClientOptions> = {}) => {
+    const { client, sent } = serviceOf(shared.anotherIsolate(), mishaps, options);
+    return { client, sent };
+  };
+}
+
+function serviceOf(world: World, mishaps: Mishap[], options: Partial<ClientOptions>) {
   // The service needs the machine's clock, because the client reads it too.
   world.clock.now = Math.floor(Date.now() / 1000);
   const sent: Sent[] = [];

@@ -1,9 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
-import { newSession, service } from "./service.ts";
+import { newSession, ownService, sharedService } from "./service.ts";
+
+const service = sharedService();
 
 describe("withResponse", () => {
   it("returns status, headers and envelope of createSession beside its data, with one call", async () => {
-    const { world, client, sent } = await service();
+    const { world, client, sent } = await ownService();
     const { data, response } = await client.createSession(newSession(), { idempotencyKey: "k" }).withResponse();
     expect(response.status).toBe(200);
     expect(response.envelope).toEqual({ code: 1, msg: "ok", data: { chat_id: data.chatId } });
@@ -33,7 +35,7 @@ describe("withResponse", () => {
   });
 
   it("sends nothing more when the same call is awaited too", async () => {
-    const { world, client, sent } = await service();
+    const { world, client, sent } = await ownService();
     const call = client.createSession(newSession());
     const { chatId } = await call;
     expect((await call.withResponse()).data.chatId).toBe(chatId);
