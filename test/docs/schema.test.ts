@@ -19,13 +19,14 @@ const BODIES = callsOf(openapi).flatMap((call) => [
 describe("what the reference says of a schema", () => {
   it("is an example that the schema allows, for every body and each of its forms", () => {
     expect(BODIES.length).toBeGreaterThan(100);
-    const wrong = BODIES.flatMap(({ schema }) =>
-      formsOf(schema, schemas).flatMap((form) => {
-        const whole = JSON.parse(JSON.stringify(form.schema).replaceAll("#/components", "openapi#/components"));
-        const example = exampleOf(form.schema, schemas);
-        return ajv.validate(whole, example) ? [] : [[form.name, example, ajv.errorsText()]];
-      }),
-    );
+    const forms = BODIES.flatMap(({ schema }) => formsOf(schema, schemas));
+    // Most bodies are the same few problems: each schema is compiled once.
+    const different = new Map(forms.map((form) => [JSON.stringify(form.schema), form]));
+    const wrong = [...different].flatMap(([text, form]) => {
+      const example = exampleOf(form.schema, schemas);
+      const whole = JSON.parse(text.replaceAll("#/components", "openapi#/components"));
+      return ajv.validate(whole, example) ? [] : [[form.name, example, ajv.errorsText()]];
+    });
     expect(wrong).toEqual([]);
   });
 
