@@ -1,6 +1,6 @@
-import { describe, expect, it } from "vitest";
-import { expectAccepted, expectTokenInvalid, type SignedRoute } from "../support/signed-routes.ts";
-import { hmac, World } from "../support/world.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { expectAccepted, expectTokenInvalid, type SignedRoute, TOKEN_INVALID } from "../support/signed-routes.ts";
+import { type Body, hmac, World } from "../support/world.ts";
 
 const named = (signature: string) => ({ "x-chat-signature": signature });
 const twice = (signature: string) => [
@@ -44,25 +44,33 @@ const UNUSABLE: [string, (signature: string) => HeadersInit, string | null][] = 
 /** Contract section 5, rules 1 to 3, for one route. */
 export function signatureSuite(route: SignedRoute): void {
   describe("signature", () => {
+    let world: World;
+    beforeAll(async () => {
+      world = await World.create();
+    });
+
     it("accepts upper-case hex", async () => {
-      const world = await World.create();
       const body = JSON.stringify(await route.acceptable(world));
       const signature = (await hmac(world.secret, body)).toUpperCase();
       await expectAccepted(world, route, () => world.sendRaw(route.operation, body, named(signature)));
     });
 
     it.each(UNUSABLE)("refuses %s, and the same bytes pass once signed right", async (_, headers, detail) => {
-      const world = await World.create();
       const body = JSON.stringify(await route.acceptable(world));
       const signature = await hmac(world.secret, body);
-      const refused = () => world.sendRaw(route.operation, body, headers(signature));
-      const { headers: answered } = await expectTokenInvalid(world, refused);
-      expect(answered.get("x-error-detail")).toBe(detail);
-      await expectAccepted(world, route, () => world.send(route.operation, body));
+      // The rows of one accepted request are all: the refused one wrote none.
+      await expectAccepted(world, route, async () => {
+        const refused = await world.sendRaw(route.operation, body, headers(signature));
+        expect({ status: refused.status, envelope: refused.envelope }).toEqual({
+          status: 401,
+          envelope: TOKEN_INVALID,
+        });
+        expect(refused.headers.get("x-error-detail")).toBe(detail);
+        return world.send(route.operation, body);
+      });
     });
 
     it("refuses another app's signature", async () => {
-      const world = await World.create();
       const other = await World.create();
       const body = JSON.stringify(await route.acceptable(world));
       const signature = await hmac(other.secret, body);
@@ -70,72 +78,88 @@ export function signatureSuite(route: SignedRoute): void {
     });
 
     it("refuses a signature over the body with one character changed", async () => {
-      const world = await World.create();
       const body = JSON.stringify(await route.acceptable(world));
       const signature = await hmac(world.secret, body.replace('"appid"', '"appiD"'));
       await expectTokenInvalid(world, () => world.sendRaw(route.operation, body, named(signature)));
     });
 
     it("covers the bytes sent, not their meaning: refuses a signature over the re-serialised body", async () => {
-      const world = await World.create();
       const fields = await route.acceptable(world);
       const spaced = ` ${JSON.stringify(fields, null, 2)}\n`.replaceAll("/", "\\/");
       const signature = await hmac(world.secret, JSON.stringify(fields));
       await expectTokenInvalid(world, () => world.sendRaw(route.operation, spaced, named(signature)));
       await expectAccepted(world, route, () => world.send(route.operation, spaced));
     });
+  });
+
+  describe("signature of another appid", () => {
+    /** What a known app gets for a wrong signature, and for each malformed one. */
+    let wrong: Seen;
+    let malformed: Seen[];
+    let world: World;
+    let body: Body;
+    const seenAs = (by: World, appid: string, signature?: HeadersInit) =>
+      seen(by, route, { ...body, appid }, signature);
+    const seenMalformed = async (by: World, appid: string) => {
+      const answers: Seen[] = [];
+      for (const [, headers] of UNUSABLE) answers.push(await seenAs(by, appid, headers("ab".repeat(32))));
+      return answers;
+    };
+
+    beforeAll(async () => {
+      world = await World.create();
+      body = await route.acceptable(world);
+      wrong = await seenAs(world, world.appid, named("0".repeat(64)));
+      malformed = await seenMalformed(world, world.appid);
+    });
+
+    it("is refused with the detail of its form, and with none when its form is right", () => {
+      expect([wrong.status, wrong.headers["x-error-detail"]]).toEqual([401, undefined]);
+      expect(malformed.map(({ status, headers }) => [status, headers["x-error-detail"] ?? null])).toEqual(
+        UNUSABLE.map(([, , detail]) => [401, detail]),
+      );
+    });
 
     it.each([
-      ["unknown", async (world: World) => ({ world, appid: "0".repeat(32) })],
-      ["unknown and of a form never issued", async (world: World) => ({ world, appid: "漢字 / ✓" })],
-      [
-        "revoked",
-        async (world: World) => {
-          await world.admin("DELETE", `/admin/apps/${world.appid}`);
-          return { world, appid: world.appid };
-        },
-      ],
+      ["unknown", async () => ({ by: world, appid: "0".repeat(32) })],
+      ["unknown and of a form never issued", async () => ({ by: world, appid: "漢字 / ✓" })],
+      ["revoked", async () => revoked()],
       [
         "revoked long ago, as a fresh isolate sees it",
-        async (world: World) => {
-          await world.admin("DELETE", `/admin/apps/${world.appid}`);
-          return { world: world.anotherIsolate(), appid: world.appid };
+        async () => {
+          const { by, appid } = await revoked();
+          return { by: by.anotherIsolate(), appid };
         },
       ],
     ])("answers an appid that is %s exactly as a wrong signature", async (_, arrange) => {
-      const world = await World.create();
-      const good = await World.create();
-      const wrong = await seen(world, route, { appid: world.appid }, named("0".repeat(64)));
-      const asked = await arrange(world);
-      const right = await seen(asked.world, route, { appid: asked.appid });
-      const forged = await seen(asked.world, route, { appid: asked.appid }, named("0".repeat(64)));
-      expect(wrong.status).toBe(401);
-      expect(right).toEqual(wrong);
-      expect(forged).toEqual(wrong);
+      const { by, appid } = await arrange();
+      expect(await seenAs(by, appid)).toEqual(wrong);
+      expect(await seenAs(by, appid, named("0".repeat(64)))).toEqual(wrong);
       // Every appid must get the same headers for a malformed signature.
-      for (const [name, headers, detail] of UNUSABLE) {
-        const malformed = headers("ab".repeat(32));
-        const known = await seen(good, route, { appid: good.appid }, malformed);
-        const other = await seen(asked.world, route, { appid: asked.appid }, malformed);
-        expect([name, other]).toEqual([name, known]);
-        expect([name, other.status, other.headers["x-error-detail"] ?? null]).toEqual([name, 401, detail]);
-      }
+      expect(await seenMalformed(by, appid)).toEqual(malformed);
     });
   });
 }
 
-/** Everything of an answer that a caller sees, except the request id. */
-async function seen(world: World, route: SignedRoute, change: { appid: string }, signature?: HeadersInit) {
-  const body = JSON.stringify(await route.acceptable(world, change));
-  const headers = new Headers(signature ?? named(await hmac(world.secret, body)));
+async function revoked(): Promise<{ by: World; appid: string }> {
+  const by = await World.create();
+  await by.admin("DELETE", `/admin/apps/${by.appid}`);
+  return { by, appid: by.appid };
+}
+
+interface Seen {
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+}
+
+/** Everything of an answer that a caller sees, except the request id. By default the signature is right. */
+async function seen(by: World, route: SignedRoute, fields: Body, signature?: HeadersInit): Promise<Seen> {
+  const body = JSON.stringify(fields);
+  const headers = new Headers(signature ?? named(await hmac(by.secret, body)));
   headers.set("content-type", "application/json");
-  const response = await world.fetch(
-    new Request(`http://worker/openapi/chat/${route.operation}`, {
-      method: "POST",
-      headers,
-      body,
-    }),
-  );
+  const url = `http://worker/openapi/chat/${route.operation}`;
+  const response = await by.fetch(new Request(url, { method: "POST", headers, body }));
   const answered = Object.fromEntries(response.headers);
   expect(answered).toHaveProperty("x-request-id");
   delete answered["x-request-id"];
