@@ -1,4 +1,4 @@
-import { applyD1Migrations, reset } from "cloudflare:test";
+import { reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 
 const homes = [env.DB, env.HOME_APAC];
@@ -11,7 +11,9 @@ await Promise.all([
 ]);
 await reset();
 for (const db of homes) {
-  const left = await db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'd1_migrations'").first();
+  const left = await db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sites'").first();
   if (left !== null) throw new Error("the storage of the test file before is still there");
 }
-await Promise.all(homes.map((db) => applyD1Migrations(db, env.MIGRATIONS)));
+// One batch takes half the time of wrangler's way, which keeps a list of what it has applied.
+const queries = env.MIGRATIONS.flatMap((migration) => migration.queries);
+await Promise.all(homes.map((db) => db.batch(queries.map((query) => db.prepare(query)))));

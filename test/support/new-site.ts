@@ -1,6 +1,15 @@
 import { env } from "cloudflare:workers";
-import { Isolate } from "./isolate.ts";
-import { seedAgents } from "./seed-agents.ts";
+import { sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { writeRecord } from "../../src/credentials/kv-records.ts";
+import { importKeyring, seal } from "../../src/credentials/sealed-secret.ts";
+import { systemRuntime } from "../../src/runtime.ts";
+import { newAppid, newSecret, newVersion } from "../../src/services/secrets.ts";
+import { writeSiteId } from "../../src/store/kv-floors.ts";
+import { auditLog } from "../../src/store/operator-schema.ts";
+import { agents, appRoutes, apps, homeSites, sites } from "../../src/store/schema.ts";
+import { databaseOf } from "./homes.ts";
+import { keptTelemetry, NOW } from "./test-runtime.ts";
 
 export interface Site {
   siteId: number;
@@ -9,23 +18,65 @@ export interface Site {
   secret: string;
 }
 
-/** Made on the real bindings, so that a faulty or counting binding of the test sees only the test's own calls. */
-const operators = new Isolate();
+const keyring = importKeyring([Uint8Array.fromBase64(env.MASTER_KEY)]);
+const { telemetry } = keptTelemetry();
 
-/** A new site with an app in a home, made through the admin API at NOW, with agents 1, 2 and 3 in normal status and 4 disabled. */
+/** Above every id that was ever given, as the admin API counts. */
+const nextSiteId = sql`(SELECT max(id) + 1 FROM (
+  SELECT 0 AS id
+  UNION ALL SELECT max(id) FROM sites
+  UNION ALL SELECT max(site_id) FROM site_deletions
+  UNION ALL SELECT max(site_id_floor) FROM settlings
+))`;
+
+/**
+ * A new site with an app in a home, and with agents 1, 2 and 3 in normal status and 4 disabled. It is stored as the admin API stores it
+ * at NOW, in half the time: new-site.test.ts compares the two. No binding of the test sees it.
+ */
 export async function newSite(home = "main"): Promise<Site> {
-  const { id: siteId } = await made<{ id: number }>("/admin/sites", { name: "Site", home });
-  const { appid, secret } = await made<{ appid: string; secret: string }>(`/admin/sites/${siteId}/apps`, {
-    name: "App",
-  });
-  await seedAgents({ siteId, home }, [1, 2, 3], [4]);
+  const [appid, secret, version] = [newAppid(systemRuntime), newSecret(systemRuntime), newVersion(systemRuntime)];
+  const at = { createdAt: NOW };
+  const directory = drizzle(env.DB);
+  const opened = { id: nextSiteId, name: "Site", home, firstChatId: 1, status: "open" as const, revision: 0, ...at };
+  const { id: siteId } = await directory.insert(sites).values(opened).returning({ id: sites.id }).get();
+  const sealed = await seal(systemRuntime, await keyring, { siteId, appid, version }, "current", secret);
+  const by = { siteId, at: NOW, actor: "admin-api", whoKind: "root", whoId: "root", whoName: "ADMIN_TOKEN" } as const;
+  const [siteCall, appCall] = [
+    { ...by, requestId: systemRuntime.uuid(), subject: `${siteId}` },
+    { ...by, requestId: systemRuntime.uuid(), subject: appid },
+  ];
+  const audited = (rows: (typeof auditLog.$inferInsert)[], db: typeof directory) => db.insert(auditLog).values(rows);
+  const own = drizzle(databaseOf(home));
+  const agent = (id: number) =>
+    ({ siteId, id, name: `Agent ${id}`, status: id === 4 ? "disabled" : "normal" }) as const;
+  const none = { previousVersion: null, previousSecret: null, previousExpiresAt: null, revokedAt: null };
+  await Promise.all([
+    directory.batch([
+      directory.insert(appRoutes).values({ appid, siteId, reservation: `${systemRuntime.uuid()}.1` }),
+      audited(
+        [
+          { ...siteCall, action: "site.begun", details: JSON.stringify({ name: "Site", home, first_chat_id: 1 }) },
+          { ...appCall, action: "app.routed", details: JSON.stringify({ name: "App" }) },
+        ],
+        directory,
+      ),
+    ]),
+    own.batch([
+      own.insert(homeSites).values({ siteId, name: "Site", status: "open", chatIdFloor: 0, revision: 0, ...at }),
+      own.insert(apps).values({ siteId, appid, name: "App", version, secret: sealed, ...at }),
+      own.insert(agents).values([1, 2, 3, 4].map(agent)),
+      audited(
+        [
+          { ...siteCall, action: "site.created", details: JSON.stringify({ name: "Site", first_chat_id: 1 }) },
+          { ...appCall, action: "app.issued", details: JSON.stringify({ name: "App", imported: [] }) },
+        ],
+        own,
+      ),
+    ]),
+    writeRecord(env.CREDENTIALS, { siteId, appid, home, version, secret: sealed, ...none }, telemetry),
+    writeSiteId(env.CREDENTIALS, siteId),
+  ]);
   return { siteId, home, appid, secret };
-}
-
-async function made<T>(path: string, body: Record<string, unknown>): Promise<T> {
-  const answer = await operators.admin("POST", path, body);
-  if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${await answer.text()}`);
-  return answer.json<T>();
 }
 
 /**
