@@ -22,7 +22,7 @@ export async function ownService(mishaps: Mishap[] = [], options: Partial<Client
   return serviceOf(await World.create(bindings), mishaps, options);
 }
 
-/** Makes what is {@link ownService} for one test, with one site for the file: for tests that look at the client alone. */
+/** Makes services that share one site in a file: for tests that look at the client alone. @returns what makes one for a test */
 export function sharedService() {
   let shared: World;
   beforeAll(async () => {

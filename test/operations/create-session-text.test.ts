@@ -100,8 +100,9 @@ describe.each(TEXTS)("$field of create_gd", ({ field, max, optional }) => {
     expect(await detailOf(value)).toBe(`${field}: ${rule}${leftOut}`);
   });
 
-  if (field !== "sbs")
+  if (field !== "sbs") {
     it("is 参数错误 when a number", async () => expect(await detailOf(1001)).toBe(`${field}: ${rule}`));
+  }
   if (!optional) {
     it("is 参数错误 when missing", async () => expect(await detailOf(undefined)).toBe(`${field}: is required`));
   }

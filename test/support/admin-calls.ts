@@ -172,7 +172,7 @@ export function pathOf(
   return `/admin${path.replaceAll(/:(\w+)/g, (_, name: string) => String(ours[name]))}`;
 }
 
-const LAST = [
+const LAST: AdminCallId[] = [
   "eraseCustomer",
   "deleteToken",
   "deleteWebhook",

@@ -80,8 +80,8 @@ export async function newSite(home = "main"): Promise<Site> {
 }
 
 /**
- * Makes a site one that is in the directory and not yet in its home, `apac`. Its name is its own: {@link newSite} would finish a site of
- * the same name, and have its rows.
+ * Makes a site one that is in the directory and not yet in its home, `apac`. Its name is its own: the admin API would finish it when it
+ * is asked for a site of the same name.
  */
 export async function unfinish({ siteId }: { siteId: number }): Promise<void> {
   const begin = "UPDATE sites SET status = 'creating', home = 'apac', name = 'Unfinished ' || id WHERE id = ?";

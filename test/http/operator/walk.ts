@@ -28,6 +28,12 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
   const aboutOne = named.filter(({ call }) => call.scope === "site" || call.scope === "app");
 
   describe(`every call of ${name}`, () => {
+    /** For calls that change nothing. */
+    let shared: World;
+    beforeAll(async () => {
+      shared = await prepare();
+    });
+
     it("is refused without a sign-in, and leaves no row in the audit log", async () => {
       const before = await newestRows();
       for (const { title, call } of kept) {
@@ -46,11 +52,6 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
         }
       }
       expect(await rowsAfter(before)).toEqual([]);
-    });
-
-    let shared: World;
-    beforeAll(async () => {
-      shared = await prepare();
     });
 
     it.each(named)("$title leaves the rows in the audit log that it declares, and no others", async ({ call }) => {

@@ -64,8 +64,8 @@ async function causeOf({ operation, body, signature = "", headers = {} }: Sent) 
 }
 
 /**
- * All requests that are accepted, and the first refused one of each cause, call and set of headers: test/http/pasted-requests.test.ts holds every request to its cause and to the
- * server's answer. They are made for an app of no site, only to see what they are.
+ * All requests that are accepted, and the first refused one of each cause, call and set of headers. They are made for an app of no site,
+ * only to see what they are. test/http/pasted-requests.test.ts compares every request with its cause and the server's answer.
  */
 async function oneOfEachKind() {
   const own = { appid: "shop", timestamp: NOW };
