@@ -71,7 +71,7 @@ async function busyWebhook() {
 }
 
 describe("the statements of the delivery", () => {
-  it("find due deliveries by their index, however many others there are", async () => {
+  it("find due deliveries by their index, and write two rows for a lease, one for a success and one for each batch", async () => {
     const webhook = await busyWebhook();
     const { db, ran } = watched();
     const worker = new DeliveringWorker({ DB: db });
@@ -88,12 +88,6 @@ describe("the statements of the delivery", () => {
       expect.stringMatching(/^SEARCH held USING INDEX deliveries_due .*next_attempt_at=\?/),
     );
     for (const { sql, read } of ran) expect.soft(read, sql).toBeLessThan(40);
-  });
-
-  it("write two rows for a lease, one for a success, and one for each batch of results", async () => {
-    const webhook = await busyWebhook();
-    const { db, ran } = watched();
-    await new DeliveringWorker({ DB: db }).deliver(webhook);
     expect(ran.reduce((sum, { written }) => sum + written, 0)).toBe(3 * (2 + 1) + 1);
     expect(numbers.results["rows.delivery"].value).toBe(2 + 1 + 1);
   });
@@ -108,43 +102,34 @@ describe("the statements of the delivery", () => {
   });
 });
 
-describe("failed deliveries", () => {
-  it("are listed and counted by their own index", async () => {
-    const webhook = await busyWebhook();
-    await setDeliveries(webhook, "status = CASE WHEN seq IN (5, 9) THEN 'failed' ELSE status END");
-    const { db, ran } = watched();
-    expect(await selectDeliveries(db, webhook, "failed", { before: 2_000 }, 10)).toMatchObject([
-      { seq: 9 },
-      { seq: 5 },
-    ]);
-    expect(await selectWebhook(db, webhook)).toMatchObject({ failed: 2, pending: 1_001 });
-    const plans = ran.filter(({ sql }) => sql.includes("'failed'")).map(({ plan }) => plan);
-    expect(plans).toHaveLength(2);
-    for (const plan of plans) expect.soft(plan.join()).toContain("USING COVERING INDEX deliveries_failed");
-  });
+it("failed deliveries are listed and counted by their own index", async () => {
+  const webhook = await busyWebhook();
+  await setDeliveries(webhook, "status = CASE WHEN seq IN (5, 9) THEN 'failed' ELSE status END");
+  const { db, ran } = watched();
+  expect(await selectDeliveries(db, webhook, "failed", { before: 2_000 }, 10)).toMatchObject([{ seq: 9 }, { seq: 5 }]);
+  expect(await selectWebhook(db, webhook)).toMatchObject({ failed: 2, pending: 1_001 });
+  const plans = ran.filter(({ sql }) => sql.includes("'failed'")).map(({ plan }) => plan);
+  expect(plans).toHaveLength(2);
+  for (const plan of plans) expect.soft(plan.join()).toContain("USING COVERING INDEX deliveries_failed");
 });
 
-describe("how a webhook did lately", () => {
-  it("is read from its 1,000 newest deliveries, however many there are, and from their copy", async () => {
-    const webhook = await busyWebhook();
-    const { db, ran } = watched();
-    const [recent] = await selectRecents(db, webhook.siteId, [{ ...webhook, healthSince: null }], NOW);
-    expect(recent).toMatchObject({ delivered: 1_000, tried: 1_000, isCut: true });
-    expect(ran).toHaveLength(1);
-    expect(ran[0]?.read).toBeLessThan(3_010);
-  });
+it("how a webhook did lately is read from its 1,000 newest deliveries, however many there are, and from their copy", async () => {
+  const webhook = await busyWebhook();
+  const { db, ran } = watched();
+  const [recent] = await selectRecents(db, webhook.siteId, [{ ...webhook, healthSince: null }], NOW);
+  expect(recent).toMatchObject({ delivered: 1_000, tried: 1_000, isCut: true });
+  expect(ran).toHaveLength(1);
+  expect(ran[0]?.read).toBeLessThan(3_010);
 });
 
-describe("the counts of a webhook", () => {
-  it("read 10,000 deliveries of each status at most, twice for the oldest one", async () => {
-    const webhook = await newWebhook(await World.create());
-    await fillDeliveries(webhook, 25_000);
-    await setDeliveries(webhook, "status = iif(seq > 12000, 'failed', 'pending')");
-    const { db, ran } = watched();
-    expect(await selectWebhook(db, webhook)).toMatchObject({ pending: 10_000, failed: 10_000 });
-    expect(ran[0]?.read).toBeLessThan(30_010);
-    expect(scansOf(ran)).toEqual([]);
-  });
+it("the counts of a webhook read 10,000 deliveries of each status at most, twice for the oldest one", async () => {
+  const webhook = await newWebhook(await World.create());
+  await fillDeliveries(webhook, 25_000);
+  await setDeliveries(webhook, "status = iif(seq > 12000, 'failed', 'pending')");
+  const { db, ran } = watched();
+  expect(await selectWebhook(db, webhook)).toMatchObject({ pending: 10_000, failed: 10_000 });
+  expect(ran[0]?.read).toBeLessThan(30_010);
+  expect(scansOf(ran)).toEqual([]);
 });
 
 describe("a step of sending again", () => {
@@ -222,18 +207,16 @@ describe("a step of sending again", () => {
   });
 });
 
-describe("the statement of the sweep", () => {
-  it("goes from webhook to webhook by the index of due deliveries", async () => {
-    await env.DB.prepare("DELETE FROM deliveries").run();
-    await busyWebhook();
-    const { db, ran } = watched();
-    await new DeliveringWorker({ DB: db }).scheduled("* * * * *");
-    expect(ran).toHaveLength(1);
-    // Only the first webhook of all.
-    expect(scansOf(ran)).toEqual(["SCAN next USING COVERING INDEX deliveries_due"]);
-    for (const step of ran.flatMap(({ plan }) => plan).filter((text) => text.startsWith("SEARCH next"))) {
-      expect(step).toContain("USING COVERING INDEX deliveries_due");
-    }
-    expect(ran[0]?.read).toBeLessThan(15);
-  });
+it("the statement of the sweep goes from webhook to webhook by the index of due deliveries", async () => {
+  await env.DB.prepare("DELETE FROM deliveries").run();
+  await busyWebhook();
+  const { db, ran } = watched();
+  await new DeliveringWorker({ DB: db }).scheduled("* * * * *");
+  expect(ran).toHaveLength(1);
+  // Only the first webhook of all.
+  expect(scansOf(ran)).toEqual(["SCAN next USING COVERING INDEX deliveries_due"]);
+  for (const step of ran.flatMap(({ plan }) => plan).filter((text) => text.startsWith("SEARCH next"))) {
+    expect(step).toContain("USING COVERING INDEX deliveries_due");
+  }
+  expect(ran[0]?.read).toBeLessThan(15);
 });

@@ -1,12 +1,9 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { systemRuntime } from "../../src/runtime.ts";
-import { CALL_RULES } from "../../src/signed/call-rules.ts";
-import { prune } from "../../src/store/prune.ts";
 import { replacing } from "../support/replacing.ts";
+import { DAY, pruneAt } from "../support/site-end.ts";
 import { NOW, World } from "../support/world.ts";
 
-const DAY = 86_400;
 /** The latest time of an event that is too old, with a retention of 30 days. */
 const OLD = NOW - 30 * DAY;
 
@@ -17,18 +14,9 @@ beforeEach(async () => {
   await env.DB.batch(["events", "deliveries"].map((table) => sql(`DELETE FROM ${table}`)));
 });
 
-async function pruned(now = NOW, days = 30, chunkRows = 10_000): Promise<Record<string, number>> {
-  const homes = new Map([["main", env.DB]]);
-  const settings = {
-    directory: env.DB,
-    homes,
-    closedHomes: new Set<string>(),
-    eventRetentionDays: days,
-    journalDays: 30,
-    sessionEventTypes: [],
-    callRules: CALL_RULES,
-  };
-  const { removed, faults } = await prune(systemRuntime, settings, now, { chunkRows, statements: 900 });
+async function pruned(now = NOW, days = 30, chunkRows = 10_000, db = env.DB): Promise<Record<string, number>> {
+  const settings = { eventRetentionDays: days };
+  const { removed, faults } = await pruneAt(now, { chunkRows }, new Map([["main", db]]), settings);
   expect(faults).toEqual({});
   return removed.main ?? {};
 }
@@ -68,10 +56,10 @@ const putDelivery = ({ siteId }: World, webhook: string, seq: number, status: st
     createdAt,
   ).run();
 
-const deliveriesOf = async ({ siteId }: World) =>
-  (
-    await sql("SELECT webhook_id, seq FROM deliveries WHERE site_id = ? ORDER BY webhook_id, seq", siteId).all()
-  ).results.map(({ webhook_id, seq }) => `${webhook_id} ${seq}`);
+async function deliveriesOf({ siteId }: World): Promise<string[]> {
+  const stored = "SELECT webhook_id, seq FROM deliveries WHERE site_id = ? ORDER BY webhook_id, seq";
+  return (await sql(stored, siteId).all()).results.map(({ webhook_id, seq }) => `${webhook_id} ${seq}`);
+}
 
 describe("pruning events", () => {
   it("removes events that have reached the age limit, and no younger one", async () => {
@@ -153,13 +141,7 @@ describe("pruning events", () => {
       for (const [i, { meta }] of results.entries()) if (ofPruning.has(list[i] as never)) read += meta.rows_read;
       return results;
     };
-    const db = replacing(env.DB, { prepare, batch } as never);
-    const settings = { directory: db, homes: new Map([["main", db]]), closedHomes: new Set<string>() };
-    await prune(
-      systemRuntime,
-      { ...settings, eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [], callRules: CALL_RULES },
-      NOW,
-    );
+    await pruned(NOW, 30, 10_000, replacing(env.DB, { prepare, batch } as never));
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThan(100);
   });
@@ -231,13 +213,7 @@ describe("pruning deliveries", () => {
         return replacing(bound, { run });
       },
     });
-    const db = replacing(env.DB, { prepare });
-    const settings = { directory: db, homes: new Map([["main", db]]), closedHomes: new Set<string>() };
-    await prune(
-      systemRuntime,
-      { ...settings, eventRetentionDays: 30, journalDays: 30, sessionEventTypes: [], callRules: CALL_RULES },
-      NOW,
-    );
+    await pruned(NOW, 30, 10_000, replacing(env.DB, { prepare }));
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThan(20);
   });

@@ -1,31 +1,14 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { firstRequestIdAt } from "../../src/request-id.ts";
-import { systemRuntime } from "../../src/runtime.ts";
-import { CALL_RULES } from "../../src/signed/call-rules.ts";
-import { prune } from "../../src/store/prune.ts";
 import { journalOf } from "../support/journal.ts";
 import { newRefusal } from "../support/new-refusal.ts";
 import { newSite } from "../support/new-site.ts";
+import { DAY, pruneAt } from "../support/site-end.ts";
 import { NOW } from "../support/test-runtime.ts";
 
-const DAY = 86_400;
-
 const runAt = (now: number, journalDays: number) =>
-  prune(
-    systemRuntime,
-    {
-      directory: env.DB,
-      homes: new Map([["main", env.DB]]),
-      closedHomes: new Set<string>(),
-      eventRetentionDays: 30,
-      journalDays,
-      sessionEventTypes: [],
-      callRules: CALL_RULES,
-    },
-    now,
-    { chunkRows: 3, statements: 900 },
-  );
+  pruneAt(now, { chunkRows: 3 }, new Map([["main", env.DB]]), { journalDays });
 
 describe("pruning the journal", () => {
   it("keeps a refused call for JOURNAL_DAYS, to the second, and removes it then, in chunks", async () => {

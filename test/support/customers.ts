@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { type AdminAnswer, call } from "./admin-calls.ts";
 import { databaseOf } from "./homes.ts";
 import { tablesOf } from "./read-store.ts";
+import { replacing } from "./replacing.ts";
 import type { World } from "./world.ts";
 
 /** The homes of the tests' deployment. */
@@ -29,6 +30,27 @@ export async function forgetHashKeys(): Promise<void> {
 
 export const erase = (world: World, body: unknown) => call(world, "POST", `${path(world)}/erase`, body);
 export const exportOf = (world: World, body: unknown) => call(world, "POST", `${path(world)}/export`, body);
+
+/** An isolate whose KV takes nothing. */
+export const silent = (world: World): World => {
+  const put = () => Promise.reject(new Error("KV PUT failed: 500"));
+  return world.anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
+};
+
+export const overloaded = () => Promise.reject(new Error("D1_ERROR: D1 DB is overloaded."));
+
+/** A database in which something comes before the first step of an erasure, which is a long batch. */
+export function beforeStep(db: D1Database, act: () => Promise<unknown>): D1Database {
+  let isFirst = true;
+  const batch = async (list: D1PreparedStatement[]) => {
+    if (list.length > 10 && isFirst) {
+      isFirst = false;
+      await act();
+    }
+    return db.batch(list);
+  };
+  return replacing(db, { batch });
+}
 
 /** Erases until nothing remains; returns the answers. */
 export async function eraseWhole(world: World, sbs: string): Promise<Erased[]> {

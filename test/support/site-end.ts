@@ -14,8 +14,11 @@ const HOMES = new Map([
   ["apac", env.HOME_APAC],
 ]);
 
+type Limits = Partial<Parameters<typeof prune>[3]>;
+type Settings = Partial<Parameters<typeof prune>[1]>;
+
 /** Runs the cron's pruning once over all homes. */
-export async function pruneAt(now: number, limits: Partial<Parameters<typeof prune>[3]> = {}, homes = HOMES) {
+export async function pruneAt(now: number, limits: Limits = {}, homes = HOMES, settings: Settings = {}) {
   const deployment = {
     directory: homes.get("main") ?? env.DB,
     homes,
@@ -24,6 +27,7 @@ export async function pruneAt(now: number, limits: Partial<Parameters<typeof pru
     journalDays: 30,
     sessionEventTypes: SESSION_EVENT_TYPES,
     callRules: CALL_RULES,
+    ...settings,
   };
   return prune(systemRuntime, deployment, now, { chunkRows: 1_000, statements: 900, ...limits });
 }
@@ -79,10 +83,11 @@ export async function tablesWith({ siteId }: { siteId: number }): Promise<string
   const found: string[] = [];
   for (const [home, db] of HOMES) {
     const named = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%`site_id` integer%' ORDER BY 1";
-    for (const { name } of (await db.prepare(named).all<{ name: string }>()).results) {
-      const row = await db.prepare(`SELECT 1 FROM ${name} WHERE site_id = ? LIMIT 1`).bind(siteId).first();
-      if (row !== null) found.push(`${home}.${name}`);
-    }
+    const { results: tables } = await db.prepare(named).all<{ name: string }>();
+    const first = ({ name }: { name: string }) =>
+      db.prepare(`SELECT 1 FROM ${name} WHERE site_id = ? LIMIT 1`).bind(siteId);
+    const rows = await db.batch(tables.map(first));
+    found.push(...tables.filter((_, i) => rows[i]?.results.length === 1).map(({ name }) => `${home}.${name}`));
   }
   return found;
 }

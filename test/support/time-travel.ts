@@ -57,17 +57,14 @@ export async function keepSiteIds(newest?: number): Promise<void> {
  * @returns restores the database to those rows, as D1's Time Travel does
  */
 export async function bookmark(db: D1Database): Promise<() => Promise<void>> {
-  const rows = await Promise.all(
-    TABLES.map(async (table) => (await db.prepare(`SELECT * FROM ${table}`).all<Record<string, unknown>>()).results),
-  );
-  const inserts = TABLES.flatMap((table, i) =>
-    (rows[i] ?? []).map((row) => {
-      const columns = Object.keys(row);
-      const places = columns.map(() => "?").join(", ");
-      const insert = db.prepare(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places})`);
-      return insert.bind(...Object.values(row));
-    }),
-  );
+  const found = await db.batch<Record<string, unknown>>(TABLES.map((table) => db.prepare(`SELECT * FROM ${table}`)));
+  const inserts = TABLES.flatMap((table, i) => {
+    const rows = found[i]?.results ?? [];
+    const columns = Object.keys(rows[0] ?? {});
+    const values = columns.map((column) => `value ->> '$.${column}'`);
+    const insert = `INSERT INTO ${table} (${columns.join(", ")}) SELECT ${values.join(", ")} FROM json_each(?)`;
+    return rows.length === 0 ? [] : [db.prepare(insert).bind(JSON.stringify(rows))];
+  });
   const deletes = TABLES.toReversed().map((table) => db.prepare(`DELETE FROM ${table}`));
   return async () => {
     const newest = db === env.DB ? await newestSite() : 0;

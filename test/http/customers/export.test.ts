@@ -1,15 +1,7 @@
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { problem } from "../../support/admin-calls.ts";
-import {
-  auditOfErasures,
-  erase,
-  eraseWhole,
-  eventsOn,
-  exportOf,
-  HOMES,
-  seedCustomer,
-} from "../../support/customers.ts";
-import { databaseOf } from "../../support/homes.ts";
+import { auditOfErasures, erase, eraseWhole, eventsOn, exportOf, seedCustomer } from "../../support/customers.ts";
 import { replacing } from "../../support/replacing.ts";
 import { NOW, World } from "../../support/world.ts";
 
@@ -22,7 +14,10 @@ interface Exported {
   next_cursor: string | null;
 }
 
-describe.each(HOMES)("the export of a customer in %s", (home) => {
+// The home is not the directory: a statement that goes to the wrong one of the two finds nothing.
+describe("the export of a customer", () => {
+  const home = "apac";
+
   it("has everything that is stored of them, and nothing of others", async () => {
     const world = await World.create({}, home);
     await eventsOn(world);
@@ -126,12 +121,10 @@ describe.each(HOMES)("the export of a customer in %s", (home) => {
     let batches = 0;
     const batch = async (list: D1PreparedStatement[]) => {
       if (list.length === 5 && batches++ === 0) await erase(world, { sbs: "both" });
-      return databaseOf(home).batch(list);
+      return env.HOME_APAC.batch(list);
     };
-    const db = replacing(databaseOf(home), { batch });
-    const { body } = await exportOf(world.anotherIsolate(home === "main" ? { DB: db } : { HOME_APAC: db }), {
-      sbs: "both",
-    });
+    const reading = world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { batch }) });
+    const { body } = await exportOf(reading, { sbs: "both" });
     expect(body).toMatchObject({ sessions: [], next_cursor: "50" });
     expect(batches).toBe(1);
   });

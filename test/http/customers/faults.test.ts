@@ -3,13 +3,16 @@ import { describe, expect, it } from "vitest";
 import { closing } from "../../support/closing.ts";
 import {
   auditOfErasures,
+  beforeStep,
   erase,
   eraseWhole,
   eventsOn,
   personText,
   placesOf,
   seedCustomer,
+  silent,
 } from "../../support/customers.ts";
+import { downDb } from "../../support/down-db.ts";
 import { lateDb } from "../../support/late-db.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
@@ -18,19 +21,12 @@ import { type Replacements, World } from "../../support/world.ts";
 
 /** What an erasure does when a part of the deployment does not answer. */
 
-const FAILING = "D1_ERROR: D1 DB is overloaded.";
-const down = (db: D1Database): D1Database => {
-  const fail = () => Promise.reject(new Error(FAILING));
-  const statement = { bind: () => statement, all: fail, run: fail, first: fail, raw: fail };
-  return replacing(db, { prepare: () => statement as unknown as D1PreparedStatement, batch: fail });
-};
-
 describe("an erasure in apac is 503 and deletes nothing", () => {
   it.each<[string, Replacements]>([
     ["while the home is closed", closing("apac")],
     ["while main is closed", closing("main")],
-    ["while the home does not answer", { HOME_APAC: down(env.HOME_APAC) }],
-    ["while the directory does not answer", { DB: down(env.DB) }],
+    ["while the home does not answer", { HOME_APAC: downDb(env.HOME_APAC) }],
+    ["while the directory does not answer", { DB: downDb(env.DB) }],
     [
       "while KV takes nothing",
       { CREDENTIALS: replacing(env.CREDENTIALS, { put: () => Promise.reject(new Error("KV PUT failed: 500")) }) },
@@ -92,23 +88,11 @@ describe("a step that was prepared", () => {
   it("does nothing when another call lets the erasure begin anew meanwhile", async () => {
     const world = await World.create({}, "apac");
     await world.chatId({ sbs: "x" });
-    let raised = false;
-    const put = () => Promise.reject(new Error("KV PUT failed: 500"));
-    const silent = world.anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
-    const isolate = world.anotherIsolate({
-      HOME_APAC: replacing(env.HOME_APAC, {
-        batch: async (list: D1PreparedStatement[]) => {
-          if (list.length > 10 && !raised) {
-            raised = true;
-            await world.chatId({ sbs: "x" });
-            expect((await erase(silent, { sbs: "x" })).status).toBe(503);
-          }
-          return env.HOME_APAC.batch(list);
-        },
-      }),
+    const slow = beforeStep(env.HOME_APAC, async () => {
+      await world.chatId({ sbs: "x" });
+      expect((await erase(silent(world), { sbs: "x" })).status).toBe(503);
     });
-    const { body } = await erase(isolate, { sbs: "x" });
-    expect(raised).toBe(true);
+    const { body } = await erase(world.anotherIsolate({ HOME_APAC: slow }), { sbs: "x" });
     expect(body).toMatchObject({ erased: { sessions: 0 }, remaining: 2 });
     expect((await eraseWhole(world, "x")).at(-1)).toMatchObject({ customer_is_back: false });
     expect((await world.stored()).sessions).toEqual([]);
@@ -119,22 +103,12 @@ describe("a step that was prepared", () => {
     await world.chatId({ sbs: "x" });
     // Without KV the operator gets the receipts before anything is erased.
     expect((await erase(world, { sbs: "x" })).body).toMatchObject({ erased: { sessions: 0 }, remaining: 1 });
-    let raised = false;
-    const isolate = world.anotherIsolate({
-      HOME_APAC: replacing(env.HOME_APAC, {
-        batch: async (list: D1PreparedStatement[]) => {
-          if (list.length > 10 && !raised) {
-            raised = true;
-            await world.chatId({ sbs: "x" });
-            const { body } = await erase(world.anotherIsolate(), { sbs: "x" });
-            expect(body).toMatchObject({ erased: { sessions: 0 }, remaining: 2 });
-          }
-          return env.HOME_APAC.batch(list);
-        },
-      }),
+    const slow = beforeStep(env.HOME_APAC, async () => {
+      await world.chatId({ sbs: "x" });
+      const { body } = await erase(world.anotherIsolate(), { sbs: "x" });
+      expect(body).toMatchObject({ erased: { sessions: 0 }, remaining: 2 });
     });
-    const { body } = await erase(isolate, { sbs: "x" });
-    expect(raised).toBe(true);
+    const { body } = await erase(world.anotherIsolate({ HOME_APAC: slow }), { sbs: "x" });
     expect(body).toMatchObject({ erased: { sessions: 0 }, remaining: 2 });
     expect(await eraseWhole(world, "x")).toMatchObject([{ erased: { sessions: 2 }, customer_is_back: false }]);
     expect((await world.stored()).sessions).toEqual([]);
@@ -143,26 +117,17 @@ describe("a step that was prepared", () => {
   });
 });
 
-describe("a session that goes between the look for a step and the step", () => {
-  it("does not let the answer say that receivers were not told of all", async () => {
-    const world = await World.create({}, "apac");
-    await newWebhook(world, { events: JSON.stringify(["session.erased"]) });
-    const [, gone] = [await world.chatId({ sbs: "x" }), await world.chatId({ sbs: "x" })];
-    const batch = async (list: D1PreparedStatement[]) => {
-      const remove = ["participants", "messages"]
-        .map((table) => `${table} WHERE session_id`)
-        .concat("sessions WHERE id");
-      const removals = remove.map((from) =>
-        env.HOME_APAC.prepare(`DELETE FROM ${from} = ? AND site_id = ?`).bind(gone, world.siteId),
-      );
-      if (list.length > 10) await env.HOME_APAC.batch(removals);
-      return env.HOME_APAC.batch(list);
-    };
-    const { body } = await erase(world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { batch }) }), {
-      sbs: "x",
-    });
-    expect(body).toMatchObject({ erased: { sessions: 1 }, remaining: 0, webhooks: [{ told: true }] });
-  });
+it("a session that goes between the look for a step and the step does not let the answer say that receivers were not told of all", async () => {
+  const world = await World.create({}, "apac");
+  await newWebhook(world, { events: JSON.stringify(["session.erased"]) });
+  const [, gone] = [await world.chatId({ sbs: "x" }), await world.chatId({ sbs: "x" })];
+  const remove = ["participants WHERE session_id", "messages WHERE session_id", "sessions WHERE id"];
+  const removals = remove.map((from) =>
+    env.HOME_APAC.prepare(`DELETE FROM ${from} = ? AND site_id = ?`).bind(gone, world.siteId),
+  );
+  const slow = beforeStep(env.HOME_APAC, () => env.HOME_APAC.batch(removals));
+  const { body } = await erase(world.anotherIsolate({ HOME_APAC: slow }), { sbs: "x" });
+  expect(body).toMatchObject({ erased: { sessions: 1 }, remaining: 0, webhooks: [{ told: true }] });
 });
 
 describe("a beginning that commits late, after another call has erased the customer", () => {
@@ -186,21 +151,19 @@ describe("a beginning that commits late, after another call has erased the custo
   });
 });
 
-describe("two operators who erase one customer at once", () => {
-  it("erase each row once, and their counts add up", async () => {
-    const world = await World.create();
-    const text = personText();
-    await eventsOn(world);
-    await seedCustomer(world, text, 700);
-    const both = await Promise.all([eraseWhole(world, text), eraseWhole(world.anotherIsolate(), text)]);
-    const sum = both.flat().reduce((total, { erased }) => total + erased.sessions, 0);
-    expect(sum).toBe(700);
-    expect(await placesOf(text)).toEqual([]);
-    const rows = await auditOfErasures(world);
-    expect(rows.map(({ action }) => action)).toEqual(["customer.erasure_begun", "customer.erased"]);
-    expect(rows[1]?.details).toMatchObject({ sessions: 700, events: 700 });
-    const told = (await eventStore(world)).events.filter(({ type }) => type === "session.erased");
-    const ids = told.flatMap(({ data }) => (JSON.parse(String(data)) as { chat_ids: number[] }).chat_ids);
-    expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: 700 }, (_, i) => i + 1));
-  });
+it("two operators who erase one customer at once erase each row once, and their counts add up", async () => {
+  const world = await World.create();
+  const text = personText();
+  await eventsOn(world);
+  await seedCustomer(world, text, 700);
+  const both = await Promise.all([eraseWhole(world, text), eraseWhole(world.anotherIsolate(), text)]);
+  const sum = both.flat().reduce((total, { erased }) => total + erased.sessions, 0);
+  expect(sum).toBe(700);
+  expect(await placesOf(text)).toEqual([]);
+  const rows = await auditOfErasures(world);
+  expect(rows.map(({ action }) => action)).toEqual(["customer.erasure_begun", "customer.erased"]);
+  expect(rows[1]?.details).toMatchObject({ sessions: 700, events: 700 });
+  const told = (await eventStore(world)).events.filter(({ type }) => type === "session.erased");
+  const ids = told.flatMap(({ data }) => (JSON.parse(String(data)) as { chat_ids: number[] }).chat_ids);
+  expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: 700 }, (_, i) => i + 1));
 });

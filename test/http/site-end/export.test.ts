@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type AdminAnswer, call } from "../../support/admin-calls.ts";
-import { HOMES, seedCustomer } from "../../support/customers.ts";
+import { seedCustomer } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newToken, useToken } from "../../support/new-token.ts";
 import { sitePath } from "../../support/site-end.ts";
@@ -31,34 +31,36 @@ async function exported(world: World, limit: number): Promise<Line[]> {
 
 const of = (lines: Line[], kind: string) => lines.filter((line) => line.kind === kind);
 
-describe.each(HOMES)("the export of a site in %s", (home) => {
-  it.each([1, 2, 3, 100, 500])("has every row once, in parts of %d", async (limit) => {
+// The home is not the directory: a statement that goes to the wrong one of the two finds nothing.
+describe("the export of a site", () => {
+  const home = "apac";
+
+  it("has every row once, in parts of any size", async () => {
     const world = await World.create({}, home);
     const neighbour = await World.create({}, home);
     await neighbour.chatId({ sbs: "neighbour" });
     const ids: number[] = [];
     for (const sbs of ["a", "b", "a", "c", "b"]) ids.push(await world.chatId({ sbs, metadata: { of: sbs } }));
     await world.add(ids[1] ?? 0);
-    const lines = await exported(world, limit);
     const { sessions, customers, participants, messages } = await world.stored();
     const { apps, agents } = await world.operated();
-    expect(of(lines, "session").map((line) => line.chat_id)).toEqual(sessions.map(({ id }) => id));
-    expect(
-      of(lines, "customer")
-        .map((line) => line.sbs)
-        .sort(),
-    ).toEqual(customers.map(({ external_id }) => external_id).sort());
-    expect(of(lines, "agent").map((line) => line.id)).toEqual(agents.map(({ id }) => id));
-    expect(of(lines, "app").map((line) => line.appid)).toEqual(apps.map(({ appid }) => appid));
-    expect(of(lines, "site")).toMatchObject([{ id: world.siteId, home, status: "open" }]);
-    const joined = of(lines, "session").flatMap((line) => line.participants as object[]);
-    const said = of(lines, "session").flatMap((line) => line.messages as object[]);
-    expect([joined.length, said.length]).toEqual([participants.length, messages.length]);
-    // A customer comes before their first session, so that a program can insert line by line.
-    const known = new Set<unknown>();
-    for (const { kind, sbs } of lines) {
-      if (kind === "customer") known.add(sbs);
-      if (kind === "session") expect(known.has(sbs)).toBe(true);
+    for (const limit of [1, 2, 3, 500]) {
+      const lines = await exported(world, limit);
+      expect(of(lines, "session").map((line) => line.chat_id)).toEqual(sessions.map(({ id }) => id));
+      const named = of(lines, "customer").map(({ sbs }) => sbs);
+      expect(named.sort()).toEqual(customers.map(({ external_id }) => external_id).sort());
+      expect(of(lines, "agent").map((line) => line.id)).toEqual(agents.map(({ id }) => id));
+      expect(of(lines, "app").map((line) => line.appid)).toEqual(apps.map(({ appid }) => appid));
+      expect(of(lines, "site")).toMatchObject([{ id: world.siteId, home, status: "open" }]);
+      const joined = of(lines, "session").flatMap((line) => line.participants as object[]);
+      const said = of(lines, "session").flatMap((line) => line.messages as object[]);
+      expect([joined.length, said.length]).toEqual([participants.length, messages.length]);
+      // A customer comes before their first session, so that a program can insert line by line.
+      const known = new Set<unknown>();
+      for (const { kind, sbs } of lines) {
+        if (kind === "customer") known.add(sbs);
+        if (kind === "session") expect(known.has(sbs)).toBe(true);
+      }
     }
   });
 
@@ -76,16 +78,12 @@ describe.each(HOMES)("the export of a site in %s", (home) => {
         metadata: { order: "A-17" },
         request_id: sessions[0]?.request_id,
         created_at: sessions[0]?.created_at,
-        participants: participants.map((row) => ({
-          agent_id: row.agent_id,
-          added_by: row.added_by,
-          added_at: row.added_at,
-        })),
-        messages: messages.map((row) => ({
-          sender: row.sender,
-          sender_uid: row.sender_uid,
-          content: row.content,
-          created_at: row.created_at,
+        participants: participants.map(({ agent_id, added_by, added_at }) => ({ agent_id, added_by, added_at })),
+        messages: messages.map(({ sender, sender_uid, content, created_at }) => ({
+          sender,
+          sender_uid,
+          content,
+          created_at,
         })),
       }),
     ]);
@@ -156,12 +154,12 @@ describe("a call for an export", () => {
     }
   });
 
-  it.each(["0", "501", "1.5", "-1", "x", ""])("refuses the limit %j", async (limit) => {
+  it("refuses a limit that is not an integer from 1 to 500", async () => {
     const world = await World.create();
-    expect(await partOf(world, `?limit=${limit}`)).toMatchObject({
-      status: 400,
-      body: { errors: [{ field: "limit" }] },
-    });
+    for (const limit of ["0", "501", "1.5", "-1", "x", ""]) {
+      const { status, body } = await partOf(world, `?limit=${limit}`);
+      expect([limit, status, body]).toMatchObject([limit, 400, { errors: [{ field: "limit" }] }]);
+    }
   });
 
   it("needs an owner, and leaves one row in the audit log for an operator and hour", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { call } from "../../support/admin-calls.ts";
-import { HOMES, seedCustomer } from "../../support/customers.ts";
+import { seedCustomer } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newToken, useToken } from "../../support/new-token.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
@@ -20,7 +20,10 @@ async function aged(world: World, days: number, change = {}): Promise<number> {
 
 const idsOf = async (world: World) => (await world.stored()).sessions.map(({ id }) => id);
 
-describe.each(HOMES)("a site in %s that keeps sessions for 30 days", (home) => {
+// The home is not the directory: a statement that goes to the wrong one of the two finds nothing.
+describe("a site that keeps sessions for 30 days", () => {
+  const home = "apac";
+
   it("loses those that are 30 days old with all that belongs to them, and no others", async () => {
     const world = await World.create({}, home);
     await newWebhook(world);
@@ -68,14 +71,13 @@ describe.each(HOMES)("a site in %s that keeps sessions for 30 days", (home) => {
   it("loses thousands, the oldest first, over several runs", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "one of many", 1_000);
-    const { appid } = world;
     await patchSite(world, { retention_days: 30 });
     const { removed } = await pruneAt(NOW, { statements: 60 });
     const first = await idsOf(world);
     expect(first.length).toBe(1_000 - (removed[home]?.sessions ?? 0));
     expect(first[0]).toBe(1_001 - first.length);
     await pruneAll(NOW);
-    expect([await idsOf(world), appid]).toEqual([[], world.appid]);
+    expect(await idsOf(world)).toEqual([]);
   });
 
   it("loses sessions with very many participants in smaller batches", async () => {
@@ -115,13 +117,13 @@ describe.each(HOMES)("a site in %s that keeps sessions for 30 days", (home) => {
 });
 
 describe("the retention of a site", () => {
-  it.each([0, 1.5, -1, 3_651, "30", true])("refuses %j", async (retention_days) => {
+  it("is refused unless it is an integer from 1 to 3650, or null", async () => {
     const world = await World.create();
     const message = "must be an integer from 1 to 3650, or null";
-    expect(await patchSite(world, { retention_days })).toMatchObject({
-      status: 400,
-      body: { errors: [{ field: "retention_days", message }] },
-    });
+    for (const retention_days of [0, 1.5, -1, 3_651, "30", true]) {
+      const { status, body } = await patchSite(world, { retention_days });
+      expect([status, body]).toMatchObject([400, { errors: [{ field: "retention_days", message }] }]);
+    }
     expect(await readSite(world)).toMatchObject({ retention_days: null });
   });
 
@@ -137,9 +139,7 @@ describe("the retention of a site", () => {
 
   it("is shown with what would go, estimated from ids, and is in the audit log", async () => {
     const world = await World.create();
-    await aged(world, 40);
-    await aged(world, 35);
-    await aged(world, 5);
+    for (const days of [40, 35, 5]) await aged(world, days);
     expect(await readSite(world)).toMatchObject({ retention_days: null, sessions_to_go: null, deletion: null });
     expect((await patchSite(world, { retention_days: 30 })).body).toMatchObject({ retention_days: 30 });
     expect(await readSite(world)).toMatchObject({
