@@ -181,6 +181,8 @@ describe("known keys, when the endpoint is down,", () => {
     ["a page", () => new Response("<html></html>")],
     ["no keys", () => Response.json({ keys: [] })],
     ["keys that are none", () => Response.json({ keys: ["one"] })],
+    ["keys of no kind", () => Response.json({ keys: [{}] })],
+    ["keys of another kind", () => Response.json({ keys: [{ kty: "EC", crv: "P-256", x: "a", y: "b", kid: "one" }] })],
     ["a list", () => Response.json([{}])],
     ["too much", () => Response.json({ keys: [{}], more: "x".repeat(65_536) })],
   ])("stay as they are when it answers with %s", async (_, answer) => {
@@ -201,18 +203,4 @@ describe("a key that the endpoint shows and nobody can use", () => {
     team.answer = () => Response.json({ keys: [shown] });
     expect(await team.reasonOf(known)).toBe(reason);
   });
-});
-
-it.each([
-  ["keys of no kind", { keys: [{}] }],
-  ["keys of another kind", { keys: [{ kty: "EC", crv: "P-256", x: "a", y: "b", kid: "team" }] }],
-])("an answer with %s leaves the known keys as they are", async (_, answer) => {
-  const key = await newTeamKey("team");
-  const team = new AccessTeam(() => showing(key));
-  const assertion = await assertionOf(key);
-  expect((await team.verify(assertion)).ok).toBe(true);
-  team.answer = () => Response.json(answer);
-  team.clock.now += 3_600_000;
-  expect((await team.verify(assertion)).ok).toBe(true);
-  expect((await team.verify(assertion)).ok).toBe(true);
 });

@@ -170,6 +170,28 @@ describe("without an idempotency key", () => {
   });
 });
 
+describe("retries of a call", () => {
+  it("are that call's, more or fewer than the client's, and the client keeps its own", async () => {
+    const { client, sent } = await service(Array(9).fill(LOST), { maxTries: 2 });
+    await expect(client.createSession(newSession(), { retries: 0 })).rejects.toMatchObject({ code: "network" });
+    expect(sent).toHaveLength(1);
+    await expect(client.addAgents({ chatId: 1, agentIds: [1] }, { retries: 2 })).rejects.toThrow("ECONNREFUSED");
+    expect(sent).toHaveLength(4);
+    await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "network" });
+    expect(sent).toHaveLength(6);
+  });
+});
+
+it("an AbortSignal that outlives the call holds no reference to it", async () => {
+  const { signal } = new AbortController();
+  const added = vi.spyOn(signal, "addEventListener");
+  const removed = vi.spyOn(signal, "removeEventListener");
+  const { client } = await service([LOST, busy(0)]);
+  await client.createSession(newSession(), { signal });
+  expect(added).toHaveBeenCalledTimes(5);
+  for (const [type, listener] of added.mock.calls) expect(removed).toHaveBeenCalledWith(type, listener);
+});
+
 describe("the backoff", () => {
   it("doubles, with jitter", async () => {
     const { client } = await service([LOST, LOST, LOST, LOST, LOST, LOST, LOST], { maxTries: 8 });

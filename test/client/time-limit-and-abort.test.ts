@@ -1,10 +1,9 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { AgentSessionClient } from "../../src/client/client.ts";
 import { newSession, refusal, sharedService } from "./service.ts";
 
 const service = sharedService();
 
-const LOST = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
 const busy = (seconds: number) => () => refusal(429, "请求过于频繁", { "retry-after": String(seconds) });
 
 describe("a time limit", () => {
@@ -48,18 +47,6 @@ describe("timeoutMs of a call", () => {
     const added = client.addAgents({ chatId: 1, agentIds: [1] }, { timeoutMs: 40 });
     await expect(added).rejects.toThrow(/ in 40 ms$/);
     await expect(client.send("create_gd", {}, { timeoutMs: 50 })).rejects.toThrow(/ in 50 ms$/);
-  });
-});
-
-describe("retries of a call", () => {
-  it("are that call's, more or fewer than the client's, and the client keeps its own", async () => {
-    const { client, sent } = await service(Array(9).fill(LOST), { maxTries: 2 });
-    await expect(client.createSession(newSession(), { retries: 0 })).rejects.toMatchObject({ code: "network" });
-    expect(sent).toHaveLength(1);
-    await expect(client.addAgents({ chatId: 1, agentIds: [1] }, { retries: 2 })).rejects.toThrow("ECONNREFUSED");
-    expect(sent).toHaveLength(4);
-    await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "network" });
-    expect(sent).toHaveLength(6);
   });
 });
 
@@ -168,15 +155,5 @@ describe("an AbortSignal", () => {
     controller.abort(new Error("stop"));
     await outcome;
     expect(seen?.aborted).toBe(true);
-  });
-
-  it("that outlives the call holds no reference to it", async () => {
-    const { signal } = new AbortController();
-    const added = vi.spyOn(signal, "addEventListener");
-    const removed = vi.spyOn(signal, "removeEventListener");
-    const { client } = await service([LOST, busy(0)]);
-    await client.createSession(newSession(), { signal });
-    expect(added).toHaveBeenCalledTimes(5);
-    for (const [type, listener] of added.mock.calls) expect(removed).toHaveBeenCalledWith(type, listener);
   });
 });

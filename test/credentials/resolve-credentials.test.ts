@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import numbers from "../../docs/numbers.json";
 import type { AppRecord } from "../../src/credentials/find-app.ts";
 import type { Credentials } from "../../src/credentials/open-secrets.ts";
@@ -179,6 +179,10 @@ describe("resolving without a good answer of KV", () => {
   const boom = () => {
     throw new Error("KV is down");
   };
+  let appid: string;
+  beforeAll(async () => {
+    ({ appid } = await World.create());
+  });
 
   it.each<[string, KVNamespace | undefined]>([
     ["is not bound", undefined],
@@ -186,7 +190,6 @@ describe("resolving without a good answer of KV", () => {
     ["rejects", replacing(env.CREDENTIALS, { get: async () => boom() })],
     ["hangs for ever", replacing(env.CREDENTIALS, { get: () => never })],
   ])("asks D1 when KV %s", async (_, credentials) => {
-    const { appid } = await World.create();
     await new ResolvingIsolate().resolve(appid);
     const isolate = new ResolvingIsolate({ credentials, hedged: true });
     expect(await isolate.resolve(appid)).toMatchObject({ source: "d1", credentials: { appid, revoked: false } });
@@ -215,7 +218,6 @@ describe("resolving without a good answer of KV", () => {
     ["a secret in another form", JSON.stringify({ ...good, appid: "APPID", secret: "plain text", revokedAt: null })],
     ["a retired master key", JSON.stringify({ ...good, appid: "APPID", revokedAt: null })],
   ])("asks D1 when KV holds %s, and replaces that record", async (_, text) => {
-    const { appid } = await World.create();
     await env.CREDENTIALS.put(kvKey(appid), text.replace("APPID", appid));
     const isolate = new ResolvingIsolate();
     expect(await isolate.resolve(appid)).toMatchObject({ source: "d1", credentials: { appid, revoked: false } });
@@ -226,7 +228,6 @@ describe("resolving without a good answer of KV", () => {
   });
 
   it("ignores a previous secret in a record that does not say when it ends", async () => {
-    const { appid } = await World.create();
     await new ResolvingIsolate().resolve(appid);
     const record = await env.CREDENTIALS.get<Record<string, unknown>>(kvKey(appid), "json");
     await env.CREDENTIALS.put(
@@ -243,8 +244,7 @@ describe("resolving without a good answer of KV", () => {
     ["take a record", async () => boom()],
   ])("goes on with a warning when KV does not %s", async (_, put) => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
-    const world = await World.create();
-    const { appid } = world;
+    await new ResolvingIsolate().resolve(appid);
     const record = await recordOf(appid);
     await env.CREDENTIALS.delete(kvKey(appid));
     const isolate = new ResolvingIsolate({ credentials: replacing(env.CREDENTIALS, { put }) });

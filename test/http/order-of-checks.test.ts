@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { expectUnwritten, SIGNED_ROUTES } from "../support/signed-routes.ts";
 import { type Answer, type Body, hmac, NOW, World } from "../support/world.ts";
 
@@ -64,28 +64,34 @@ interface Expected {
 }
 
 describe.each(SIGNED_ROUTES)("order of checks of $operation", ({ operation, acceptable }) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.create({ REPLAY_LOOK_MS: "1000" });
+  });
+
   it.each(CASES)("%s", async (_, request, expected) => {
-    const world = await World.create({ REPLAY_LOOK_MS: "1000" });
     const [body, headers] = await request(world, await acceptable(world));
     expectAnswer(await expectUnwritten(world, () => world.sendRaw(operation, body, headers)), expected);
   });
 });
 
 describe("order of checks", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.create();
+  });
+
   it("checks all fields of create_gd before it looks for the agents", async () => {
-    const world = await World.create();
     const answer = await expectUnwritten(world, () => world.create({ kefu_id: [404], fzr_uid: 404, sbs_mc: "" }));
     expectAnswer(answer, { status: 400, detail: "sbs_mc: must be a string of 1 to 30 characters" });
   });
 
   it("checks all fields of add_kf before it looks for the session", async () => {
-    const world = await World.create();
     const answer = await expectUnwritten(world, () => world.add(404, { kefu_ids: "x" }));
     expectAnswer(answer, { status: 400, detail: expect.stringMatching(/^kefu_ids: item 1 must be /) as string });
   });
 
   it("checks the method before the body, and the path before the method", async () => {
-    const world = await World.create();
     const ask = async (path: string) =>
       (await world.fetch(new Request(`http://worker${path}`, { method: "PUT" }))).status;
     expect(await ask("/openapi/chat/create_gd")).toBe(405);

@@ -11,7 +11,6 @@ import { expectUnwritten } from "../support/signed-routes.ts";
 import { runtimeAt } from "../support/test-runtime.ts";
 import { type Answer, hmac, NOW, type Replacements, World } from "../support/world.ts";
 
-// Each of these tests sends many requests, which takes longer than usual on a busy machine.
 afterEach(() => void vi.useRealTimers());
 
 const files = import.meta.glob("../../wrangler.toml", { query: "?raw", import: "default", eager: true });
@@ -453,6 +452,7 @@ describe("a broken limiter", () => {
     const faults = new Faults(() => fault);
     const isolate = world.anotherIsolate({
       APP_LIMIT: faultyLimit(new Counted(0), faults, "APP_LIMIT"),
+      SITE_LIMIT: faultyLimit(new Counted(0), faults, "SITE_LIMIT"),
       CLIENT_LIMIT: faultyLimit(new Counted(0), faults, "CLIENT_LIMIT"),
     });
     await env.CREDENTIALS.delete(`app:${world.appid}`);
@@ -460,7 +460,7 @@ describe("a broken limiter", () => {
     expect((await withoutWaiting(call.answer, faults)).status).toBe(200);
     const refused = await startCall(isolate, "create_gd", isolate.createBody(), forged);
     expect((await withoutWaiting(refused.answer, faults)).status).toBe(401);
-    expect(faults.calls).toEqual(["APP_LIMIT.limit", "CLIENT_LIMIT.limit"]);
+    expect(faults.calls).toEqual(["APP_LIMIT.limit", "SITE_LIMIT.limit", "CLIENT_LIMIT.limit"]);
     await faults.end();
     await Promise.all([call.rest(), refused.rest()]);
     expect((await world.stored()).sessions).toHaveLength(1);

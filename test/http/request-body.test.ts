@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { expectAccepted, expectUnwritten, INVALID_PARAMETERS, SIGNED_ROUTES } from "../support/signed-routes.ts";
 import { type Body, hmac, World } from "../support/world.ts";
 
@@ -22,7 +22,11 @@ async function sendBytes(world: World, operation: string, bytes: Uint8Array<Arra
 
 describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
   const { operation, acceptable } = route;
-  const padded = async (world: World, length: number) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.create();
+  });
+  const padded = async (length: number) => {
     const body = JSON.stringify(await acceptable(world));
     return join(body, " ".repeat(length - body.length));
   };
@@ -31,8 +35,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     ["with its length announced", { "content-length": String(LIMIT) }],
     ["without", {}],
   ])("may be 64 KiB long, %s", async (_, headers) => {
-    const world = await World.create();
-    const bytes = await padded(world, LIMIT);
+    const bytes = await padded(LIMIT);
     await expectAccepted(world, route, () => sendBytes(world, operation, bytes, headers as HeadersInit));
   });
 
@@ -40,15 +43,13 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     ["with its length announced", { "content-length": String(LIMIT + 1) }],
     ["without", {}],
   ])("may not be a byte longer, %s", async (_, headers) => {
-    const world = await World.create();
-    const bytes = await padded(world, LIMIT + 1);
+    const bytes = await padded(LIMIT + 1);
     const act = () => sendBytes(world, operation, bytes, headers as HeadersInit);
     const { status, envelope } = await expectUnwritten(world, act);
     expect({ status, envelope }).toEqual({ status: 413, envelope: INVALID_PARAMETERS });
   });
 
   it("is cut off as soon as it is too long, even if it never ends", async () => {
-    const world = await World.create();
     let pulls = 0;
     let cancelled = false;
     const endless = new ReadableStream<Uint8Array>(
@@ -70,7 +71,6 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
   });
 
   it("is joined from its chunks, also where they cut a character", async () => {
-    const world = await World.create();
     const bytes = join(withMember(await acceptable(world), '"note":"漢👍"'));
     const signature = await hmac(world.secret, bytes);
     const chunks = new ReadableStream<Uint8Array>({
@@ -88,7 +88,6 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     "application/json;charset=utf-8",
     "Application/Json ; charset=gbk; x=y",
   ])("is accepted as %s", async (type) => {
-    const world = await World.create();
     const bytes = join(JSON.stringify(await acceptable(world)));
     await expectAccepted(world, route, () => sendBytes(world, operation, bytes, { "content-type": type }));
   });
@@ -112,7 +111,6 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     ["30,000 closed brackets", () => join(nested(30_000))],
     ["30,000 open brackets", () => join("[".repeat(30_000))],
   ])("is 参数错误 with %s, signed or not", async (_, damage) => {
-    const world = await World.create();
     const bytes = damage(JSON.stringify(await acceptable(world)));
     for (const act of [() => sendBytes(world, operation, bytes), () => world.sendRaw(operation, bytes)]) {
       const { status, envelope, headers } = await expectUnwritten(world, act);
@@ -130,14 +128,12 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     ["a lone surrogate", '"x":"\\ud800"'],
     ["brackets, 1,000 deep", `"x":${nested(1_000)}`],
   ])("may have an unknown field with %s, which is ignored", async (_, member) => {
-    const world = await World.create();
     const bytes = join(withMember(await acceptable(world), member));
     await expectAccepted(world, route, () => sendBytes(world, operation, bytes));
     expect(Object.prototype).not.toHaveProperty("appid");
   });
 
   it("takes no fields from a __proto__", async () => {
-    const world = await World.create();
     const { appid, ...fields } = await acceptable(world);
     const bytes = join(`{"appid":${JSON.stringify(appid)},"__proto__":${JSON.stringify(fields)}}`);
     const { status, headers } = await expectUnwritten(world, () => sendBytes(world, operation, bytes));
@@ -146,7 +142,6 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
   });
 
   it("counts the last one of two fields with one name", async () => {
-    const world = await World.create();
     const body = await acceptable(world);
     const twice = join(withMember(body, '"timestamp":1'));
     const { headers } = await expectUnwritten(world, () => sendBytes(world, operation, twice));

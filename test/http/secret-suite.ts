@@ -63,12 +63,6 @@ export function secretSuite(route: SignedRoute): void {
       await accepts(world);
     });
 
-    it("accepts a new secret on the very next request", async () => {
-      const { world, operator } = await behind(where);
-      world.secret = await rotate(operator, 0);
-      await accepts(world);
-    });
-
     it("accepts the previous secret until its overlap ends", async () => {
       const { world, operator } = await behind(where);
       const secret = await rotate(operator, 100);

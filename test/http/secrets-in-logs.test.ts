@@ -9,7 +9,6 @@ import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
 import { type Body, hmac, World } from "../support/world.ts";
 
-// Each of these tests sends many requests, which takes longer than usual on a busy machine.
 /** Words that occur nowhere else, so that each one found is a leak. */
 const PRIVATE = {
   sbs: "sbs-Zq81Kd",

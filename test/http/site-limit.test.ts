@@ -1,8 +1,6 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Counted } from "../support/counted.ts";
-import { FAULTS, Faults, faultyLimit } from "../support/faulty-bindings.ts";
-import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
 import { expectUnwritten } from "../support/signed-routes.ts";
 import { type Answer, hmac, World } from "../support/world.ts";
 
@@ -13,7 +11,9 @@ function expectLimited({ status, envelope, headers }: Answer): void {
 }
 
 /** An isolate with a limit of sites, and three callers: two apps of one site, and an app of another site. */
-async function callers(home: string, most: number, ofApps?: RateLimit) {
+async function callers(most: number, ofApps?: RateLimit) {
+  // A statement that asks the directory instead of the site's home would work by accident in main.
+  const home = "apac";
   const limit = new Counted(most);
   const isolate = await World.create({ SITE_LIMIT: limit, APP_LIMIT: ofApps }, home);
   const honest = await World.create({}, home);
@@ -34,9 +34,9 @@ async function callers(home: string, most: number, ofApps?: RateLimit) {
   };
 }
 
-describe.each(["main", "apac"])("the limit of a site in %s", (home) => {
+describe("the limit of a site", () => {
   it("counts its apps together, under the site's id, whatever the result of the request", async () => {
-    const { limit, isolate, first, second, honest } = await callers(home, 100);
+    const { limit, isolate, first, second, honest } = await callers(100);
     expect((await first.create()).status).toBe(200);
     expect((await second.create()).status).toBe(200);
     expect((await second.create({ kefu_id: [1, 404] })).status).toBe(400);
@@ -45,7 +45,7 @@ describe.each(["main", "apac"])("the limit of a site in %s", (home) => {
   });
 
   it("counts no replay, no wrong signature and no bad field: a stranger cannot use it up", async () => {
-    const { limit, isolate, first } = await callers(home, 100);
+    const { limit, isolate, first } = await callers(100);
     const captured = first.sign();
     await first.send(captured);
     limit.keys.length = 0;
@@ -59,7 +59,7 @@ describe.each(["main", "apac"])("the limit of a site in %s", (home) => {
   });
 
   it("refuses all apps of a site that exceeds it, uses up no ranstr, and leaves another site alone", async () => {
-    const { limit, isolate, first, second, honest } = await callers(home, 2);
+    const { limit, isolate, first, second, honest } = await callers(2);
     // The third request exceeds the limit, and the isolate remembers that.
     for (const app of [first, second, first]) expect((await app.create()).status).toBe(200);
     const texts = [first.sign(), second.sign()] as const;
@@ -67,6 +67,7 @@ describe.each(["main", "apac"])("the limit of a site in %s", (home) => {
       expectLimited(await first.send(texts[0]));
       expectLimited(await second.send(texts[1]));
     });
+    expect(limit.keys).toHaveLength(3);
     const flood = Array.from({ length: 50 }, (_, i) => (i % 2 === 0 ? first : second).create());
     const answers = await Promise.all([honest.create(), ...flood, honest.create()]);
     expect([answers.at(0)?.status, answers.at(-1)?.status]).toEqual([200, 200]);
@@ -79,26 +80,11 @@ describe.each(["main", "apac"])("the limit of a site in %s", (home) => {
   });
 
   it("is separate from the limit of the app: an app that exceeds its own leaves the site's other apps alone", async () => {
-    const { first, second } = await callers(home, 100, new Counted(1));
+    const { first, second } = await callers(100, new Counted(1));
     for (const app of [first, first, second]) expect((await app.create()).status).toBe(200);
     expectLimited(await first.create());
     expect((await second.create()).status).toBe(200);
   });
-});
-
-it.each(FAULTS)("a broken limiter of sites limits nobody: %s", async (fault) => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
-  try {
-    const faults = new Faults(() => fault);
-    const world = await World.create({ SITE_LIMIT: faultyLimit(new Counted(0), faults, "SITE_LIMIT") });
-    const call = await startCall(world, "create_gd", world.createBody());
-    expect((await withoutWaiting(call.answer, faults)).status).toBe(200);
-    expect(faults.calls).toEqual(["SITE_LIMIT.limit"]);
-    await faults.end();
-    await withoutWaiting(call.rest(), faults);
-  } finally {
-    vi.useRealTimers();
-  }
 });
 
 it("the platform counts sites by wrangler.toml", async () => {

@@ -1,9 +1,10 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { seedAgents } from "../support/seed-agents.ts";
-import { expectUnwritten, INVALID_PARAMETERS, rowsAdded } from "../support/signed-routes.ts";
+import { INVALID_PARAMETERS, rowsAdded } from "../support/signed-routes.ts";
 import { type Body, World } from "../support/world.ts";
+import { refusedBodies } from "./refused-bodies.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;
 const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
@@ -11,6 +12,14 @@ const AGENT_ID = "must be an integer from 1 to 9007199254740991";
 const AGENTS_RULE = "must be an array of 1 to 100 agent ids (one named twice counts once)";
 
 describe("agents of create_gd", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.create();
+    await seedAgents(world, [MOST, ...from(101, 100)]);
+    await seedAgents(await World.create(), [777]);
+  });
+  const refusal = refusedBodies("create_gd");
+
   it.each<[string, Body, number, number[]]>([
     ["the responsible agent alone", { kefu_id: [1], fzr_uid: 1 }, 1, []],
     ["the responsible agent last", { kefu_id: [3, 2, 1], fzr_uid: 1 }, 1, [2, 3]],
@@ -26,14 +35,11 @@ describe("agents of create_gd", () => {
       from(102, 99),
     ],
   ])("may be %s; all but the responsible one become participants", async (_, change, responsible, others) => {
-    const world = await World.create();
-    await seedAgents(world, [MOST, ...from(101, 100)]);
-    await world.chatId(change);
+    const chatId = await world.chatId(change);
     const { sessions, participants } = await world.stored();
-    expect(sessions).toMatchObject([{ responsible_agent_id: responsible }]);
-    expect(participants.map(({ agent_id, added_by }) => [agent_id, added_by])).toEqual(
-      others.map((id) => [id, responsible]),
-    );
+    expect(sessions.find(({ id }) => id === chatId)).toMatchObject({ responsible_agent_id: responsible });
+    const joined = participants.filter(({ session_id }) => session_id === chatId);
+    expect(joined.map(({ agent_id, added_by }) => [agent_id, added_by])).toEqual(others.map((id) => [id, responsible]));
   });
 
   it.each<[string, Body, string]>([
@@ -44,8 +50,6 @@ describe("agents of create_gd", () => {
     ["unknown and disabled, many at once", { kefu_id: [1, 500, 4, 404, 404] }, "404 unknown, 500 unknown, 4 disabled"],
     ["of another site", { kefu_id: [1, 777] }, "777 unknown"],
   ])("are 参数错误 when %s, and only the ranstr is stored", async (_, change, named) => {
-    const [world, other] = [await World.create(), await World.create()];
-    await seedAgents(other, [777]);
     const before = await world.stored();
     const { status, envelope, headers } = await world.create(change);
     expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
@@ -54,10 +58,10 @@ describe("agents of create_gd", () => {
   });
 
   it("are named with reasons in 3,000 characters at most, in the one batch that refuses", async () => {
-    const world = await World.create();
-    await world.chatId();
+    const own = await World.create();
+    await own.chatId();
     const faults = new Faults();
-    const counted = world.anotherIsolate({ DB: faultyD1(env.DB, faults) });
+    const counted = own.anotherIsolate({ DB: faultyD1(env.DB, faults) });
     await counted.create();
     faults.calls.length = 0;
     const unknown = from(MOST - 99, 100);
@@ -70,13 +74,13 @@ describe("agents of create_gd", () => {
   });
 
   it("follow a change of an agent's status at once", async () => {
-    const world = await World.create();
-    const set = (status: string) => world.admin("PATCH", `/admin/sites/${world.siteId}/agents/2`, { status });
-    await world.chatId();
+    const own = await World.create();
+    const set = (status: string) => own.admin("PATCH", `/admin/sites/${own.siteId}/agents/2`, { status });
+    await own.chatId();
     await set("disabled");
-    expect((await world.create()).status).toBe(400);
+    expect((await own.create()).status).toBe(400);
     await set("normal");
-    await world.chatId();
+    await own.chatId();
   });
 
   it.each<[string, Body, string]>([
@@ -99,30 +103,21 @@ describe("agents of create_gd", () => {
     ["with a responsible one that is a fraction", { fzr_uid: 1.5 }, `fzr_uid: ${AGENT_ID}`],
     ["with a responsible one of null", { fzr_uid: null }, `fzr_uid: ${AGENT_ID}`],
     ["with no responsible one", { fzr_uid: undefined }, "fzr_uid: is required"],
-  ])("are 参数错误 when %s, and nothing is stored", async (_, change, detail) => expectRefused(change, detail));
+  ])("are 参数错误 when %s, and nothing is stored", async (_, change, detail) =>
+    expect(await refusal((of) => of.createBody(change))).toBe(detail),
+  );
 
   it("are 参数错误 when an empty array, and nothing is stored", async () => {
-    const { headers } = await refuse({ kefu_id: [] });
-    expect(headers.get("x-error-detail")).toContain(`kefu_id: ${AGENTS_RULE}`);
+    expect(await refusal((of) => of.createBody({ kefu_id: [] }))).toContain(`kefu_id: ${AGENTS_RULE}`);
   });
 });
 
 describe("sender_type of create_gd", () => {
+  const refusal = refusedBodies("create_gd");
+
   it.each([0, 4, -1, 1.5, "1", "2", "", null, true, [2], {}])("may not be %j", async (sender_type) =>
-    expectRefused(
-      { sender_type },
+    expect(await refusal((of) => of.createBody({ sender_type }))).toBe(
       `sender_type: must be the integer 1, 2 or 3${sender_type === "" || sender_type === null ? ", or left out" : ""}`,
     ),
   );
 });
-
-async function expectRefused(change: Body, detail: string): Promise<void> {
-  expect((await refuse(change)).headers.get("x-error-detail")).toBe(detail);
-}
-
-async function refuse(change: Body) {
-  const world = await World.create();
-  const answer = await expectUnwritten(world, () => world.create(change));
-  expect({ status: answer.status, envelope: answer.envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
-  return answer;
-}

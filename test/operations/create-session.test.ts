@@ -117,12 +117,16 @@ describe("create_gd", () => {
     expect([customers.length, sessions.length]).toEqual([1, 2]);
   });
 
-  it("opens a session for each of several requests for a new customer at once", async () => {
+  it("opens a whole session for each of many requests for a new customer at once, over three isolates", async () => {
     const world = await World.create();
-    const ids = await Promise.all(Array.from({ length: 10 }, () => world.chatId()));
-    expect(new Set(ids).size).toBe(10);
+    const isolates = [world, world.anotherIsolate(), world.anotherIsolate()];
+    const sent = Array.from({ length: 30 }, (_, i) => `Message ${i}`);
+    const ids = await Promise.all(sent.map((content, i) => isolates[i % 3]?.chatId({ content })));
+    expect(new Set(ids).size).toBe(30);
     const { customers, sessions, messages, participants } = await world.stored();
-    expect([customers, sessions, messages, participants].map((rows) => rows.length)).toEqual([1, 10, 10, 10]);
+    expect([customers, sessions, messages, participants].map((rows) => rows.length)).toEqual([1, 30, 30, 30]);
+    const contentOf = new Map(messages.map(({ session_id, content }) => [session_id, content]));
+    expect(ids.map((id) => contentOf.get(Number(id)))).toEqual(sent);
   });
 
   it("stores only the ranstr when it refuses the agents of a known customer", async () => {
