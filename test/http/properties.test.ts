@@ -7,7 +7,6 @@ import { type Answer, type Body, hmac, World } from "../support/world.ts";
 
 /** Enough runs to find inputs that nobody thinks of, and still bounded. A failure prints its seed; `{ seed, path }` here repeats it. */
 const RUNS = { numRuns: 60 };
-const TIMEOUT = 60_000;
 
 const anyOperation = fc.constantFrom(...OPERATIONS.map(({ wireName }) => wireName));
 
@@ -49,59 +48,51 @@ const headerText = fc.string({
 });
 
 describe("any input at all", () => {
-  it(
-    "gets an envelope and writes nothing: arbitrary bytes, forged or signed",
-    async () => {
-      const world = await World.create();
-      const before = await world.stored();
-      await fc.assert(
-        fc.asyncProperty(
-          anyOperation,
-          fc.uint8Array({ maxLength: 2_000 }),
-          fc.option(headerText),
-          fc.option(headerText),
-          async (operation, bytes, signature, key) => {
-            const body = new Uint8Array(bytes);
-            const headers = new Headers({ "x-chat-signature": signature ?? (await hmac(world.secret, body)) });
-            if (key !== null) headers.set("idempotency-key", key);
-            const answer = await world.sendRaw(operation, body, headers);
-            expectEnvelope(answer);
-            expect(answer.envelope.code).toBe(-1);
-          },
-        ),
-        RUNS,
-      );
-      expect(await world.stored()).toEqual(before);
-    },
-    TIMEOUT,
-  );
+  it("gets an envelope and writes nothing: arbitrary bytes, forged or signed", async () => {
+    const world = await World.create();
+    const before = await world.stored();
+    await fc.assert(
+      fc.asyncProperty(
+        anyOperation,
+        fc.uint8Array({ maxLength: 2_000 }),
+        fc.option(headerText),
+        fc.option(headerText),
+        async (operation, bytes, signature, key) => {
+          const body = new Uint8Array(bytes);
+          const headers = new Headers({ "x-chat-signature": signature ?? (await hmac(world.secret, body)) });
+          if (key !== null) headers.set("idempotency-key", key);
+          const answer = await world.sendRaw(operation, body, headers);
+          expectEnvelope(answer);
+          expect(answer.envelope.code).toBe(-1);
+        },
+      ),
+      RUNS,
+    );
+    expect(await world.stored()).toEqual(before);
+  });
 
-  it(
-    "gets an envelope and writes nothing: arbitrary JSON, signed, alone or beside a fresh timestamp and ranstr",
-    async () => {
-      const world = await World.create();
-      const before = await world.stored();
-      const fields = fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 8 });
-      await fc.assert(
-        fc.asyncProperty(
-          anyOperation,
-          fc.jsonValue({ maxDepth: 5 }),
-          fields,
-          fc.boolean(),
-          async (operation, json, more, alone) => {
-            const { appid, timestamp, ranstr } = world.createBody();
-            const body = JSON.stringify(alone ? json : { ...more, appid, timestamp, ranstr });
-            const answer = await world.send(operation, body);
-            expectEnvelope(answer);
-            expect(answer.envelope.code).toBe(-1);
-          },
-        ),
-        RUNS,
-      );
-      expect(await world.stored()).toEqual(before);
-    },
-    TIMEOUT,
-  );
+  it("gets an envelope and writes nothing: arbitrary JSON, signed, alone or beside a fresh timestamp and ranstr", async () => {
+    const world = await World.create();
+    const before = await world.stored();
+    const fields = fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 8 });
+    await fc.assert(
+      fc.asyncProperty(
+        anyOperation,
+        fc.jsonValue({ maxDepth: 5 }),
+        fields,
+        fc.boolean(),
+        async (operation, json, more, alone) => {
+          const { appid, timestamp, ranstr } = world.createBody();
+          const body = JSON.stringify(alone ? json : { ...more, appid, timestamp, ranstr });
+          const answer = await world.send(operation, body);
+          expectEnvelope(answer);
+          expect(answer.envelope.code).toBe(-1);
+        },
+      ),
+      RUNS,
+    );
+    expect(await world.stored()).toEqual(before);
+  });
 
   const edges = fc.constantFrom<unknown>(
     null,
@@ -183,36 +174,31 @@ describe("any input at all", () => {
         RUNS,
       );
     },
-    TIMEOUT,
   );
 
-  it(
-    "gets an envelope and writes nothing unless accepted: the bytes of a valid request changed after signing or before",
-    async () => {
-      const world = await World.create();
-      const before = await world.stored();
-      await fc.assert(
-        fc.asyncProperty(fc.nat(), fc.integer({ min: 1, max: 255 }), fc.boolean(), async (at, flip, signedAfter) => {
-          const bytes = Uint8Array.from(
-            new TextEncoder().encode(JSON.stringify(world.createBody({ kefu_id: [1, 404] }))),
-          );
-          const signature = await hmac(world.secret, bytes);
-          const i = at % bytes.length;
-          bytes[i] = (bytes[i] ?? 0) ^ flip;
-          const answer = await world.sendRaw("create_gd", bytes, {
-            "x-chat-signature": signedAfter ? await hmac(world.secret, bytes) : signature,
-          });
-          expectEnvelope(answer);
-          if (!signedAfter) expect(answer.envelope.code).toBe(-1);
-          if (!signedAfter) expect(answer.status).toBeOneOf([400, 401]);
-        }),
-        RUNS,
-      );
-      const { customers, messages } = await world.stored();
-      expect({ customers, messages }).toEqual({ customers: before.customers, messages: before.messages });
-    },
-    TIMEOUT,
-  );
+  it("gets an envelope and writes nothing unless accepted: the bytes of a valid request changed after signing or before", async () => {
+    const world = await World.create();
+    const before = await world.stored();
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), fc.integer({ min: 1, max: 255 }), fc.boolean(), async (at, flip, signedAfter) => {
+        const bytes = Uint8Array.from(
+          new TextEncoder().encode(JSON.stringify(world.createBody({ kefu_id: [1, 404] }))),
+        );
+        const signature = await hmac(world.secret, bytes);
+        const i = at % bytes.length;
+        bytes[i] = (bytes[i] ?? 0) ^ flip;
+        const answer = await world.sendRaw("create_gd", bytes, {
+          "x-chat-signature": signedAfter ? await hmac(world.secret, bytes) : signature,
+        });
+        expectEnvelope(answer);
+        if (!signedAfter) expect(answer.envelope.code).toBe(-1);
+        if (!signedAfter) expect(answer.status).toBeOneOf([400, 401]);
+      }),
+      RUNS,
+    );
+    const { customers, messages } = await world.stored();
+    expect({ customers, messages }).toEqual({ customers: before.customers, messages: before.messages });
+  });
 });
 
 /** Text that systems tend to alter: cut at NUL, reordered, split, interpreted, trimmed, normalised. */
@@ -278,29 +264,25 @@ async function expectReadBack(world: World, sent: Sent, body: string): Promise<v
 }
 
 describe("an accepted text", () => {
-  it(
-    "reads back exactly as it was sent, in every text field",
-    async () => {
-      const world = await World.create();
-      const sent = fc.record(
-        {
-          sbs: textOf(1, 64),
-          sbs_mc: textOf(1, 30),
-          content: textOf(1, 2_000),
-          title: textOf(1, 120),
-          ip: fc.oneof(fc.ipV4(), fc.ipV6()),
-        },
-        { requiredKeys: ["sbs", "sbs_mc", "content", "ip"] },
-      );
-      await fc.assert(
-        fc.asyncProperty(sent, async (fields) => {
-          await expectReadBack(world, fields, JSON.stringify(world.createBody({ ...fields })));
-        }),
-        RUNS,
-      );
-    },
-    TIMEOUT,
-  );
+  it("reads back exactly as it was sent, in every text field", async () => {
+    const world = await World.create();
+    const sent = fc.record(
+      {
+        sbs: textOf(1, 64),
+        sbs_mc: textOf(1, 30),
+        content: textOf(1, 2_000),
+        title: textOf(1, 120),
+        ip: fc.oneof(fc.ipV4(), fc.ipV6()),
+      },
+      { requiredKeys: ["sbs", "sbs_mc", "content", "ip"] },
+    );
+    await fc.assert(
+      fc.asyncProperty(sent, async (fields) => {
+        await expectReadBack(world, fields, JSON.stringify(world.createBody({ ...fields })));
+      }),
+      RUNS,
+    );
+  });
 
   it("reads back exactly as it was sent when it is delicate, in every text field", async () => {
     const world = await World.create();
@@ -310,22 +292,18 @@ describe("an accepted text", () => {
     }
   });
 
-  it(
-    "reads back digit for digit when sbs is a number, however long",
-    async () => {
-      const world = await World.create();
-      const digits = fc
-        .tuple(fc.boolean(), fc.bigInt({ min: 1n, max: 10n ** 63n - 1n }))
-        .map(([negative, number]) => `${negative ? "-" : ""}${number}`);
-      await fc.assert(
-        fc.asyncProperty(digits, async (sbs) => {
-          const body: Body = world.createBody({ sbs: "SBS" });
-          const sent = { sbs, sbs_mc: "Customer Name", content: "Initial message", ip: "127.0.0.1" };
-          await expectReadBack(world, sent, JSON.stringify(body).replace('"SBS"', sbs));
-        }),
-        { numRuns: 30 },
-      );
-    },
-    TIMEOUT,
-  );
+  it("reads back digit for digit when sbs is a number, however long", async () => {
+    const world = await World.create();
+    const digits = fc
+      .tuple(fc.boolean(), fc.bigInt({ min: 1n, max: 10n ** 63n - 1n }))
+      .map(([negative, number]) => `${negative ? "-" : ""}${number}`);
+    await fc.assert(
+      fc.asyncProperty(digits, async (sbs) => {
+        const body: Body = world.createBody({ sbs: "SBS" });
+        const sent = { sbs, sbs_mc: "Customer Name", content: "Initial message", ip: "127.0.0.1" };
+        await expectReadBack(world, sent, JSON.stringify(body).replace('"SBS"', sbs));
+      }),
+      { numRuns: 30 },
+    );
+  });
 });
