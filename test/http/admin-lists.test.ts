@@ -156,9 +156,8 @@ describe("GET /admin/sites/:site_id/sessions", () => {
   });
 
   it("refuses an unknown status", async () => {
-    const world = shared;
     for (const status of ["", "open", "WAITING"]) {
-      expect(gist(await call(world, "GET", `${sessionsPath(world)}?status=${status}`))).toEqual(
+      expect(gist(await call(shared, "GET", `${sessionsPath(shared)}?status=${status}`))).toEqual(
         bad("status", `must be ${SESSION_STATUSES.join(" or ")}`),
       );
     }
@@ -235,10 +234,10 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
     });
   });
 
-  it.each(["0", "-1", "1.5", "abc", "9007199254740992", "999999"])("is 404 for session %s", async (id) => {
-    const world = shared;
-    const answer = await call(world, "GET", `${sessionsPath(world)}/${id}`);
-    expect(gist(answer)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such session." } });
+  it("is 404 for an id of no session", async () => {
+    const unknown = { ...problem(404, "Not found"), body: { detail: "There is no such session." } };
+    for (const id of ["0", "-1", "1.5", "abc", "9007199254740992", "999999"])
+      expect([id, gist(await call(shared, "GET", `${sessionsPath(shared)}/${id}`))]).toMatchObject([id, unknown]);
   });
 });
 
@@ -265,38 +264,23 @@ const LISTS: [name: string, path: (world: World) => string][] = [
 
 describe.each(LISTS)("the list of %s", (name, path) => {
   it("gives one item for limit 1, 100 at most, and 20 by default", async () => {
-    const world = shared;
     for (const query of ["limit=1", "limit=100", "limit=001"]) {
-      expect((await call(world, "GET", `${path(world)}?${query}`)).status).toBe(200);
+      expect((await call(shared, "GET", `${path(shared)}?${query}`)).status).toBe(200);
     }
-    if (name !== "sessions") expect((await page(world, `${path(world)}?limit=1`)).items).toHaveLength(1);
+    if (name !== "sessions") expect((await page(shared, `${path(shared)}?limit=1`)).items).toHaveLength(1);
   });
 
-  it("refuses an unknown parameter, so that a misspelled filter does not give the whole list", async () => {
-    const world = shared;
-    const answer = await call(world, "GET", `${path(world)}?stauts=waiting`);
-    expect(gist(answer)).toEqual(bad("stauts", "is not a field of this call"));
+  it.each([
+    ["limit", "must be an integer from 1 to 100", ["0", "101", "-1", "1.5", "ten", "", "1e1", " 5", "9999"]],
+    // A misspelled filter does not give the whole list.
+    ["stauts", "is not a field of this call", ["waiting"]],
+    ["cursor", "is not a next_cursor", ["", "%", "a b", "1'--", "../1", "x".repeat(65)]],
+  ])("refuses a wrong %s: it %s", async (field, message, values) => {
+    for (const value of values) {
+      const answer = await call(shared, "GET", `${path(shared)}?${field}=${encodeURIComponent(value)}`);
+      expect([value, gist(answer)]).toEqual([value, bad(field, message)]);
+    }
   });
-
-  it.each(["0", "101", "-1", "1.5", "ten", "", "1e1", " 5", "9999"])("refuses the limit %j", async (limit) => {
-    const world = shared;
-    const answer = await call(world, "GET", `${path(world)}?limit=${encodeURIComponent(limit)}`);
-    expect(gist(answer)).toEqual(bad("limit", "must be an integer from 1 to 100"));
-  });
-
-  it.each(["", "%", "a b", "1'--", "../1", "x".repeat(65)])("refuses the cursor %j", async (cursor) => {
-    const world = shared;
-    const answer = await call(world, "GET", `${path(world)}?cursor=${encodeURIComponent(cursor)}`);
-    expect(gist(answer)).toEqual(bad("cursor", "is not a next_cursor"));
-  });
-
-  if (name !== "sites" && name !== "audit") {
-    it.each(["0", "-1", "1.5", "abc", "9007199254740992", "999999"])("is 404 for site %s", async (id) => {
-      const world = shared;
-      const answer = await call(world, "GET", `/admin/sites/${id}/${name}`);
-      expect(gist(answer)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such site." } });
-    });
-  }
 });
 
 describe("a page without a limit", () => {

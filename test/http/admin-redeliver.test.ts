@@ -70,50 +70,48 @@ const told = async (world: World) =>
   (await eventStore(world)).audit.filter(({ action }) => action === "webhook.redelivered");
 
 describe("POST …/webhooks/:webhook_id/redeliver", () => {
-  it.each(["main", "apac"])(
-    "is 202 and sends what failed or is pending again, with one audit row: %s",
-    async (home) => {
-      const { world, webhook, redeliver, sent } = await start(home);
-      await fillDeliveries(webhook, 4);
-      await setDeliveries(
-        webhook,
-        `attempts = 8, status = CASE seq WHEN 1 THEN 'failed' WHEN 2 THEN 'delivered' WHEN 3 THEN 'pending' ELSE 'skipped' END,
+  it("is 202 and sends what failed or is pending again, with one audit row", async () => {
+    const home = "apac";
+    const { world, webhook, redeliver, sent } = await start(home);
+    await fillDeliveries(webhook, 4);
+    await setDeliveries(
+      webhook,
+      `attempts = 8, status = CASE seq WHEN 1 THEN 'failed' WHEN 2 THEN 'delivered' WHEN 3 THEN 'pending' ELSE 'skipped' END,
        next_attempt_at = iif(seq = 3, ${NOW + 3_600}, NULL), last_status = 500, last_error = 'no', last_attempt_at = 1, duration_ms = 1`,
-      );
-      expect(gist(await redeliver())).toEqual({
-        status: 202,
-        body: { matched: 2, queued: 2, until: NOW, next_after_seq: null },
-      });
-      const { deliveries } = await eventStore(world);
-      const due = {
-        status: "pending",
-        attempts: 0,
-        next_attempt_at: NOW,
-        claim: null,
-        last_status: null,
-        created_at: NOW,
-      };
-      // The time of the last attempt stays: its receiver may have the event.
-      const anew = { ...due, last_error: null, last_attempt_at: 1, duration_ms: null };
-      expect(deliveries).toMatchObject([
-        { seq: 1, ...anew },
-        { seq: 2, status: "delivered", attempts: 8, last_status: 500, last_attempt_at: 1 },
-        { seq: 3, ...anew },
-        { seq: 4, status: "skipped" },
-      ]);
-      const details = { status: ["failed", "pending"], until: NOW, queued: 2, next_after_seq: null };
-      expect(await told(world)).toEqual([
-        {
-          action: "webhook.redelivered",
-          actor: "admin-api",
-          at: NOW,
-          subject: webhook.id,
-          details: { ...details, call: expect.any(String) },
-        },
-      ]);
-      expect(sent).toEqual([{ home, site: world.siteId, webhook: webhook.id }]);
-    },
-  );
+    );
+    expect(gist(await redeliver())).toEqual({
+      status: 202,
+      body: { matched: 2, queued: 2, until: NOW, next_after_seq: null },
+    });
+    const { deliveries } = await eventStore(world);
+    const due = {
+      status: "pending",
+      attempts: 0,
+      next_attempt_at: NOW,
+      claim: null,
+      last_status: null,
+      created_at: NOW,
+    };
+    // The time of the last attempt stays: its receiver may have the event.
+    const anew = { ...due, last_error: null, last_attempt_at: 1, duration_ms: null };
+    expect(deliveries).toMatchObject([
+      { seq: 1, ...anew },
+      { seq: 2, status: "delivered", attempts: 8, last_status: 500, last_attempt_at: 1 },
+      { seq: 3, ...anew },
+      { seq: 4, status: "skipped" },
+    ]);
+    const details = { status: ["failed", "pending"], until: NOW, queued: 2, next_after_seq: null };
+    expect(await told(world)).toEqual([
+      {
+        action: "webhook.redelivered",
+        actor: "admin-api",
+        at: NOW,
+        subject: webhook.id,
+        details: { ...details, call: expect.any(String) },
+      },
+    ]);
+    expect(sent).toEqual([{ home, site: world.siteId, webhook: webhook.id }]);
+  });
 
   it("goes through 12,000 events in steps of 5,000, each due over 10 seconds in the order of seq", async () => {
     const { world, webhook, redeliverAll, delays } = await start();
@@ -367,7 +365,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect(await statusesOf(elsewhere)).toEqual(["1 failed 0", "2 failed 0"]);
   });
 
-  it.each<[object, string, string]>([
+  const WRONG: [body: object, field: string, message: string][] = [
     [{ status: ["missed"] }, "status", "missed needs since or after_seq"],
     [{ status: ["failed", "missed"], until: 5 }, "status", "missed needs since or after_seq"],
     [{ status: [] }, "status", STATUS_RULE],
@@ -383,10 +381,14 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     [{ after_seq: "1" }, "after_seq", SEQ_RULE],
     [{ dry_run: 1 }, "dry_run", "must be true or false"],
     [{ seq: 1 }, "seq", "is not a field of this call"],
-  ])("is 400 for %j, by name", async (body, field, message) => {
+  ];
+
+  it("is 400 for a wrong body, by name", async () => {
     const { world, webhook, redeliver } = await start();
     await put(webhook, 1, "failed");
-    expect(gist(await redeliver(body))).toEqual(bad(field, message));
+    for (const [body, field, message] of WRONG) {
+      expect([body, gist(await redeliver(body))]).toEqual([body, bad(field, message)]);
+    }
     expect(await statusesOf(webhook)).toEqual(["1 failed 3"]);
     expect(await told(world)).toEqual([]);
   });

@@ -60,14 +60,15 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
     ]);
   });
 
-  it.each([1, 604_800])("keeps the previous secret for the given %d seconds", async (overlap_seconds) => {
+  it("keeps the previous secret for the given seconds", async () => {
     const world = await World.create();
-    const { id } = await added(world);
-    const { body } = await rotate(world, id, { overlap_seconds });
-    expect(body).toMatchObject({ previous_expires_at: NOW + overlap_seconds });
+    for (const overlap_seconds of [1, 604_800]) {
+      const { body } = await rotate(world, (await added(world)).id, { overlap_seconds });
+      expect(body).toMatchObject({ previous_expires_at: NOW + overlap_seconds });
+    }
   });
 
-  it.each<[unknown, string, string]>([
+  const WRONG: [body: unknown, field: string, message: string][] = [
     [{ overlap_seconds: -1 }, "overlap_seconds", "must be an integer from 0 to 604800"],
     [{ overlap_seconds: 604_801 }, "overlap_seconds", "must be an integer from 0 to 604800"],
     [{ overlap_seconds: "60" }, "overlap_seconds", "must be an integer from 0 to 604800"],
@@ -81,11 +82,16 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
       'must not be "current" with overlap_seconds 0, which ends the previous secret too',
     ],
     [{ surplus: 1 }, "surplus", "is not a field of this call"],
-  ])("refuses %j, and changes nothing", async (body, field, message) => {
+  ];
+
+  it("refuses a wrong body, and changes nothing", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const before = await eventStore(world);
-    expect(gist(await rotate(world, id, body))).toEqual(problem(400, "Invalid input", [{ field, message }]));
+    for (const [body, field, message] of WRONG) {
+      const refused = problem(400, "Invalid input", [{ field, message }]);
+      expect([body, gist(await rotate(world, id, body))]).toEqual([body, refused]);
+    }
     expect(await eventStore(world)).toEqual(before);
   });
 

@@ -35,31 +35,23 @@ describe("the admin API names a home that does not answer", () => {
     ["PATCH", "/agents/1", { name: "Renamed" }],
   ];
 
-  it.each(CALLS)("%s /admin/sites/:site_id%s", async (method, path, body) => {
+  it("in every call about a site, and changes nothing", async () => {
     const world = (await World.create({}, "apac")).anotherIsolate(failing("before"));
     const before = await world.operated();
-    const answer = await world.admin(method, `/admin/sites/${world.siteId}${path}`, body);
-    const untouched = method === "POST" && path === "/apps" ? " Nothing was changed." : "";
-    expect(await problemOf(answer)).toEqual([503, "1", NAMED + untouched]);
+    for (const [method, path, body] of CALLS) {
+      const answer = await world.admin(method, `/admin/sites/${world.siteId}${path}`, body);
+      const untouched = method === "POST" && path === "/apps" ? " Nothing was changed." : "";
+      expect([method, path, await problemOf(answer)]).toEqual([method, path, [503, "1", NAMED + untouched]]);
+    }
     expect(await world.operated()).toEqual(before);
   });
 
-  it("when a site is created there", async () => {
+  it.each([
+    ["a site is created there", "/admin/sites", { name: "New", home: "apac" }],
+    ["the home is reconciled after a restore", "/admin/homes/apac/restored", { force: true }],
+  ])("when %s", async (_, path, body) => {
     const world = await World.create(failing("before"));
-    expect(await problemOf(await world.admin("POST", "/admin/sites", { name: "New", home: "apac" }))).toEqual([
-      503,
-      "1",
-      NAMED,
-    ]);
-  });
-
-  it("when the home is reconciled after a restore", async () => {
-    const world = await World.create(failing("before"));
-    expect(await problemOf(await world.admin("POST", "/admin/homes/apac/restored", { force: true }))).toEqual([
-      503,
-      "1",
-      NAMED,
-    ]);
+    expect(await problemOf(await world.admin("POST", path, body))).toEqual([503, "1", NAMED]);
   });
 
   it.each([

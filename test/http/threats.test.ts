@@ -89,15 +89,6 @@ describe("another tenant's app", () => {
     for (let i = 0; i < 3; i++) await victim.chatId();
     expect((await tenant.chatId()) - before).toBe(1);
   });
-
-  it.each(["main", "apac"])("reaches no session of a site in another home by its chat_id, from %s", async (home) => {
-    const [victim, tenant] = [await World.create({}, home === "main" ? "apac" : "main"), await World.create({}, home)];
-    const chatId = await victim.chatId();
-    const before = await victim.stored();
-    const answer = await tenant.add(chatId);
-    expect([answer.status, answer.envelope.msg]).toEqual([404, "会话不存在"]);
-    expect(await victim.stored()).toEqual(before);
-  });
 });
 
 describe("the admin token", () => {
