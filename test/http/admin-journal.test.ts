@@ -102,11 +102,13 @@ describe("a refused call of a known app", () => {
       ["localhost", null],
     ];
     const { world, items } = await journaled();
-    for (const [address, client] of networks) {
+    const ids: (string | null)[] = [];
+    for (const [address] of networks) {
       const { headers } = await world.anotherIsolate().create({ timestamp: 1 }, { "cf-connecting-ip": address });
-      const row = (await items()).find(({ request_id }) => request_id === headers.get("x-request-id"));
-      expect([address, row]).toEqual([address, expect.objectContaining({ client })]);
+      ids.push(headers.get("x-request-id"));
     }
+    const clients = new Map((await items()).map(({ request_id, client }) => [request_id, client]));
+    expect(networks.map(([address], i) => [address, clients.get(ids[i] ?? "")])).toEqual(networks);
   });
 
   it("has the first 500 characters of a longer detail", async () => {
@@ -482,17 +484,8 @@ describe("GET /admin/requests/:request_id", () => {
 describe("a flood of forgeries for a known appid", () => {
   it("leaves one row a minute in an isolate, and counts the others", async () => {
     const { world, items } = await journaled();
-    for (let i = 0; i < 200; i++) await world.create({}, { "x-chat-signature": "0".repeat(64) });
-    expect(await items()).toHaveLength(1);
-  });
-
-  it("makes an honest call ask the database no more than without it", async () => {
-    const faults = new Faults(() => undefined);
-    const { sent, JOURNAL } = keepingJournal();
-    const world = await World.create({ JOURNAL, DB: faultyD1(env.DB, faults) });
-    await world.create();
     for (let i = 0; i < 50; i++) await world.create({}, { "x-chat-signature": "0".repeat(64) });
-    expect(sent).toHaveLength(1);
+    expect(await items()).toHaveLength(1);
     expect((await world.create()).status).toBe(200);
   });
 });
