@@ -82,6 +82,26 @@ export class ConsolePage {
     throw new Error(`${this.path} has no link “${text}”`);
   }
 
+  /** What stands beside a term of its facts; undefined without the term. */
+  fact(term: string): string | undefined {
+    const all = [...this.html.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/gs)];
+    const found = all.find(([, name = ""]) => plain(name) === term);
+    return found && plain(found[2] ?? "");
+  }
+
+  /** The text of the code or payload with this id, to the letter. */
+  code(id: string): string {
+    return decoded(new RegExp(`<(code|pre) id="${id}">(.*?)</\\1>`, "s").exec(this.html)?.[2] ?? "");
+  }
+
+  /** What is wrong with a field: the text beside it, where the notice's link with its label leads to. */
+  error(label: string): string {
+    const id = this.link(label).slice(1);
+    const [, text] = new RegExp(`<p class="error" id="${id}-error">(.*?)</p>`, "s").exec(this.html) ?? [];
+    if (text === undefined) throw new Error(`${this.path} says nothing at “${label}”`);
+    return plain(text);
+  }
+
   /** The value of a control before anybody touches it. An unticked box has none. */
   value(label: string): string {
     const all = this.#forms.flatMap(({ controls }) => controls);

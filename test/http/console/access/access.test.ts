@@ -186,14 +186,4 @@ describe("ending a session", () => {
       expect((await auditOf(name)).map(({ action }) => action)).toEqual(["operator.signed_in", "operator.signed_out"]);
     }
   });
-
-  it("does nothing for a form without the page's token, one's own session included", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
-    for (const name of [await ownSession(visitor), await newConsoleSession()]) {
-      const page = await visitor.follow(await visitor.post(endOf(name), {}), PATH);
-      expect(page.notices).toEqual(["Nothing was changed: press it again."]);
-      expect(await rowOf(name)).toMatchObject({ ended_at: null });
-    }
-  });
 });

@@ -86,17 +86,6 @@ describe("a test call", () => {
     expect(await sessionsOf(world)).toEqual([]);
   });
 
-  it("is refused like any call of a closed site", async () => {
-    const { world, visitor, app } = await start();
-    const page = await visitor.open(`${app}/test`);
-    await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
-    const refused = await visitor.press(page, "Send a test call", { "Responsible agent": "1" });
-    expect(refused.notices).toContain("It was refused, and no session was opened.");
-    expect(refused.text).toContain("The site was closed.");
-    expect(refused.text).toContain("Status 503");
-    expect(await sessionsOf(world)).toEqual([]);
-  });
-
   it("is not called refused when the database may have done it although its answer did not come", async () => {
     const { world, visitor, app } = await start();
     const page = await visitor.open(`${app}/test`);

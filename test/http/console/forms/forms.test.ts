@@ -272,7 +272,7 @@ describe("the language switch", () => {
     ];
     for (const [path, button, fill, field, said] of cases) {
       const wrong = await visitor.press(await visitor.open(path), button, fill);
-      expect([path, wrong.status]).toEqual([path, 400]);
+      expect([path, wrong.status, wrong.notices]).toEqual([path, 400, ["Nothing was changed."]]);
       const chinese = await visitor.press(wrong, "中文");
       expect(chinese.html).toContain('<html lang="zh-CN">');
       expect(chinese.text).toContain(said);

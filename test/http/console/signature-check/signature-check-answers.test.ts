@@ -37,8 +37,6 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
     400,
     (world) => ({ body: world.createBody({ kefu_id: NESTED(2_000) }) }),
   ],
-  ["a create with an unknown agent", 400, (world) => ({ body: world.createBody({ kefu_id: [1, 99] }) })],
-  ["a create with a disabled agent", 400, (world) => ({ body: world.createBody({ kefu_id: [1, 4] }) })],
   ["a create with half a character", 400, (world) => ({ body: world.createBody({ content: "\ud83d" }) })],
   ["a ranstr of 129 characters", 400, (world) => ({ body: world.createBody({ ranstr: "x".repeat(129) }) })],
   ["a timestamp 301 seconds old", 401, (world) => ({ body: world.createBody({ timestamp: NOW - 301 }) })],
@@ -60,15 +58,6 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
       await world.chatId({ ranstr: "shared" });
       return { body: world.createBody({ ranstr: "shared", content: "Another", sbs: "" }) };
     },
-  ],
-  [
-    "the previous secret within its overlap",
-    200,
-    () =>
-      ofAnotherSite(async (world) => {
-        await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
-        return world.createBody();
-      }),
   ],
   [
     "the previous secret without an overlap",
@@ -98,38 +87,12 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
   ],
   ["65,537 bytes sent as text", 415, (world) => ({ body: padded(world, 65_537), contentType: "text/plain" })],
   [
-    "a create repeated under its key",
-    200,
-    async (world) => {
-      await world.create({}, { "idempotency-key": "key-2" });
-      return { body: world.createBody(), idempotencyKey: "key-2" };
-    },
-  ],
-  [
-    "another create under a used key",
-    422,
-    async (world) => {
-      await world.create({}, { "idempotency-key": "key-3" });
-      return { body: world.createBody({ content: "Another" }), idempotencyKey: "key-3" };
-    },
-  ],
-  [
     "a create with a used ranstr under its key",
     401,
     async (world) => {
       const body = world.createBody();
       await world.send("create_gd", body, { "idempotency-key": "key-4" });
       return { body, idempotencyKey: "key-4" };
-    },
-  ],
-  [
-    "another app's secret of the site",
-    401,
-    async (world) => {
-      const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Other" });
-      const { secret } = await issued.json<{ secret: string }>();
-      const body = JSON.stringify(world.createBody());
-      return { body, signature: await hmac(secret, body) };
     },
   ],
   [

@@ -6,9 +6,6 @@ import { databaseOf } from "../../../support/homes.ts";
 import { lateDb } from "../../../support/late-db.ts";
 import { type Replacements, World } from "../../../support/world.ts";
 
-const NAME_RULE =
-  "Must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
-
 /** The site as the directory has it and as its home has it, and its entries in the audit log. */
 async function siteOf({ siteId, home }: World) {
   const db = databaseOf(home);
@@ -54,17 +51,6 @@ describe("the settings of a site", () => {
       audit: [["site.renamed", { from: "Site", to: "Northwind" }]],
     });
     expect((await visitor.open(`${site}/audit`)).text).toContain("Site renamed");
-  });
-
-  it("refuse an invisible name at its field", async () => {
-    const { world, visitor, site } = await start();
-    const before = await siteOf(world);
-    for (const name of ["", " ", "x".repeat(101), "a\u202eb"]) {
-      const page = await visitor.press(await visitor.open(`${site}/settings`), "Rename", { Name: name });
-      expect([page.status, page.link("Name"), page.value("Name")]).toEqual([400, "#name", name]);
-      expect(page.html).toContain(`<p class="error" id="name-error">${NAME_RULE}</p>`);
-    }
-    expect(await siteOf(world)).toEqual(before);
   });
 
   it("close it after a page that says what callers get, and open it again", async () => {
@@ -115,14 +101,11 @@ describe("the settings of a site", () => {
     const before = await siteOf(world);
     expect(before.audit).toEqual([["site.first_chat_id_set", { first_chat_id: 5000, from: 1, to: 5000 }]]);
     const low = await visitor.press(form, "Set the chat_id…", { "Next chat_id": "400" });
-    expect([low.status, low.link("Next chat_id"), low.value("Next chat_id")]).toEqual([400, "#first_chat_id", "400"]);
-    expect(low.html).toContain(
-      '<p class="error" id="first_chat_id-error">Must be above 5000, the highest chat_id that the site has given or skipped</p>',
-    );
-    for (const wrong of ["", "x", "0", "1.5"]) {
-      const refused = await visitor.press(form, "Set the chat_id…", { "Next chat_id": wrong });
-      expect([refused.status, refused.link("Next chat_id")]).toEqual([400, "#first_chat_id"]);
-    }
+    expect([low.status, low.value("Next chat_id"), low.error("Next chat_id")]).toEqual([
+      400,
+      "400",
+      "Must be above 5000, the highest chat_id that the site has given or skipped",
+    ]);
     expect(await siteOf(world)).toEqual(before);
     expect((await visitor.open(`${site}/audit`)).text).toContain("First chat_id set");
   });

@@ -292,7 +292,7 @@ describe("redelivering one event", () => {
     expect((await visitor.open(path)).has("Redeliver 1")).toBe(false);
   });
 
-  it("is not done by a form of another session, nor of another site", async () => {
+  it("is not done by a form of another session", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     await world.chatId();
@@ -301,8 +301,6 @@ describe("redelivering one event", () => {
     const other = await ConsoleVisitor.signedIn(world);
     for (const button of ["Redeliver 1", "Send a ping"]) {
       expect((await other.press(page, button)).notices).toEqual(["Nothing was changed: press it again."]);
-      const foreign = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
-      expect((await visitor.submit(page, button, {}, foreign)).status).toBe(403);
     }
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "failed" }]);
   });
