@@ -2,7 +2,7 @@ import { SESSION_COOKIE } from "../../src/http/console/cookies.ts";
 import { sha256 } from "../../src/services/digests.ts";
 import { sessionName } from "../../src/store/directory/console-sessions.ts";
 import { ConsolePage } from "./console-page.ts";
-import { ADMIN_TOKEN, type World } from "./world.ts";
+import { ADMIN_TOKEN, type Replacements, World } from "./world.ts";
 
 const ORIGIN = "https://worker";
 
@@ -115,6 +115,13 @@ export class ConsoleVisitor {
     }
     return answer;
   }
+}
+
+/** A site of this home, and a visitor who is signed in. In `apac`, a statement that goes to the directory by mistake finds nothing. */
+export async function start(home = "apac", bindings: Replacements = {}) {
+  const world = await World.create(bindings, home);
+  const site = `/console/sites/${world.siteId}`;
+  return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };
 }
 
 /** The name of a visitor's own console session: the one that their cookie opens. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConsoleVisitor } from "../../support/console-visitor.ts";
-import { World } from "../../support/world.ts";
+import { ConsoleVisitor, start } from "../../support/console-visitor.ts";
 
 const CSP = {
   "default-src": "'none'",
@@ -37,8 +36,7 @@ async function expectNothingInline(answer: Response) {
 
 describe("every page of the console, those of refusals too,", () => {
   it("has the same strict headers and no inline style or script", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start("main");
     const chatId = await world.chatId();
     const site = `/console/sites/${world.siteId}`;
     const broken = new ConsoleVisitor(world.anotherIsolate({ DB: { prepare: failing, batch: failing } as never }));
@@ -94,8 +92,7 @@ describe("every page of the console, those of refusals too,", () => {
 
 describe("a form from another site", () => {
   it("changes nothing, whatever headers it has", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start("main");
     const before = await world.operated();
     const site = `/console/sites/${world.siteId}`;
     const agents = await visitor.open(`${site}/agents`);

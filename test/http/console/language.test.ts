@@ -5,7 +5,7 @@ import { languageOf, localTime, secondsOf, startsOf } from "../../../src/http/co
 import { OPERATIONS } from "../../../src/operations/index.ts";
 import { DELIVERY_STATUSES, FAILURE_WORDS, REDELIVERED_STATUSES } from "../../../src/services/events.ts";
 import { SESSION_STATUSES } from "../../../src/services/sessions.ts";
-import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { ConsoleVisitor, start } from "../../support/console-visitor.ts";
 import { World } from "../../support/world.ts";
 
 const SOURCES = Object.values(
@@ -97,8 +97,7 @@ describe("the language of a page", () => {
   });
 
   it("is declared in the page, and the switch wins over Accept-Language", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start("main");
     const inChinese = await (await visitor.get("/console", { "accept-language": "zh-CN" })).text();
     expect(inChinese).toContain('<html lang="zh-CN">');
     expect(inChinese).toContain("创建站点");
@@ -120,9 +119,7 @@ describe("the language of a page", () => {
   });
 
   it("is switched on the very same page: further pages of lists, a rename, a refusal", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
-    const site = `/console/sites/${world.siteId}`;
+    const { world, visitor, site } = await start("main");
     const second = `${site}/agents?cursor=2&trail=`;
     for (const path of [
       second,
@@ -142,8 +139,7 @@ describe("the language of a page", () => {
 
 describe("?lang=", () => {
   it("shows any page in the language and keeps it, like the switch", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start("main");
     const list = `/console/sites/${world.siteId}/sessions?status=waiting`;
     const other = `/console/sites/${world.siteId}/agents`;
     for (const [path, asked] of [
@@ -187,8 +183,7 @@ describe("?lang=", () => {
 
 describe("the times of a page", () => {
   it("follow the browser's zone, are UTC until the browser sent it, and ignore the address", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start("main");
     const read = async () => {
       const request = new Request(`https://worker/console/sites/${world.siteId}/audit`, {
         headers: { cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join("; ") },

@@ -1,14 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { newRequestId } from "../../../src/request-id.ts";
 import { systemRuntime } from "../../../src/runtime.ts";
-import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { ConsoleVisitor, start } from "../../support/console-visitor.ts";
 import { World } from "../../support/world.ts";
 
 describe("a thing that a site does not have", () => {
   it("keeps the site's tabs, and leads to the list", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
-    const site = `/console/sites/${world.siteId}`;
+    const { visitor, site } = await start("main");
     for (const [path, title, all, list] of [
       ["/apps/nothing", "This site has no such app", "All apps", "/apps"],
       ["/agents/999999", "This site has no such agent", "All agents", "/agents"],

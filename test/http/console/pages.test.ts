@@ -1,21 +1,15 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { ConsolePage } from "../../support/console-page.ts";
-import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { ConsoleVisitor, start } from "../../support/console-visitor.ts";
 import { NOW, World } from "../../support/world.ts";
-
-async function start() {
-  const world = await World.create();
-  const visitor = await ConsoleVisitor.signedIn(world);
-  return { world, visitor, site: `/console/sites/${world.siteId}` };
-}
 
 const shown = (page: ConsolePage, id: string) =>
   new RegExp(`<code id="${id}">([^<]*)</code>`).exec(page.html)?.[1] ?? "";
 
 describe("sites", () => {
   it("are created and opened, and their names are escaped", async () => {
-    const { visitor } = await start();
+    const { visitor } = await start("main");
     const name = `<script>alert("1")</script> & 'co'`;
     const page = await visitor.press(await visitor.open("/console"), "Create site", { Name: name });
     expect(page.html).toContain(
@@ -28,12 +22,12 @@ describe("sites", () => {
   });
 
   it("are listed when the address of a site was cut off", async () => {
-    const { visitor } = await start();
+    const { visitor } = await start("main");
     expect((await visitor.open("/console/sites")).path).toBe("/console");
   });
 
   it("need a visible name; the error stands above the form and beside the field, and the typed text stays", async () => {
-    const { visitor } = await start();
+    const { visitor } = await start("main");
     const before = await env.DB.prepare("SELECT max(id) AS last FROM sites").first("last");
     const name = "Shop\n";
     const page = await visitor.press(await visitor.open("/console"), "Create site", { Name: name });
@@ -45,7 +39,7 @@ describe("sites", () => {
   });
 
   it("with an invisible name, which older versions allowed, have a link all the same", async () => {
-    const { visitor, world } = await start();
+    const { visitor, world } = await start("main");
     await env.DB.prepare("UPDATE sites SET name = ? WHERE id = ?").bind(" \u200b ", world.siteId).run();
     const cursor = world.siteId - 1;
     expect((await visitor.open(`/console?cursor=${cursor}`)).link(`(${world.siteId})`)).toBe(
@@ -54,7 +48,7 @@ describe("sites", () => {
   });
 
   it("show sessions of the reader's day and week, from Monday, by status", async () => {
-    const { world, site } = await start();
+    const { world, site } = await start("main");
     // Counting expects ids in the order of time, and other tests have opened sessions of a later time.
     await env.DB.batch(["messages", "participants", "sessions"].map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
     // 2027-01-15 is a Friday; the reader's zone here is UTC.
@@ -83,7 +77,7 @@ describe("sites", () => {
 
 describe("apps", () => {
   it("are issued with a secret that signs, shown on its own page only", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const page = await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: "Shop" });
     expect([page.status, page.heading]).toEqual([200, "The app was issued"]);
     const [appid, secret] = [shown(page, "appid"), shown(page, "secret")];
@@ -96,7 +90,7 @@ describe("apps", () => {
   });
 
   it("are imported; a taken appid is an error, and no secret comes back in a form", async () => {
-    const { visitor, site } = await start();
+    const { visitor, site } = await start("main");
     const appid = crypto.randomUUID();
     const input = { Name: "Moved", appid, Secret: "brought-along-secret" };
     const form = () => visitor.open(`${site}/apps`);
@@ -116,7 +110,7 @@ describe("apps", () => {
   });
 
   it("are rotated with the chosen overlap, which is counted down, and both secrets verify until it ends", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const page = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
     expect(page.heading).toBe("The secret was rotated");
@@ -130,7 +124,7 @@ describe("apps", () => {
   });
 
   it("are rotated once from two pages that were open at the same time, so that the secret in use stays valid", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const [one, two] = [await visitor.open(path), await visitor.open(path)];
     const next = shown(await visitor.press(one, "Rotate", { Overlap: "3600" }), "secret");
@@ -149,7 +143,7 @@ describe("apps", () => {
   });
 
   it("are rotated inside an overlap only after a page that says which secret stops at once", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const first = shown(await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" }), "secret");
     const app = await visitor.open(path);
@@ -186,7 +180,7 @@ describe("apps", () => {
   });
 
   it("replace the secret that nobody received, and the previous one keeps its time", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const lost = shown(await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" }), "secret");
     const app = await visitor.open(path);
@@ -206,7 +200,7 @@ describe("apps", () => {
   });
 
   it("keep the secret in use when the overlap has ended since the form was shown", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" });
     const app = await visitor.open(path);
@@ -219,7 +213,7 @@ describe("apps", () => {
   });
 
   it("lose their previous secret before its time only by the form of a page that asks for confirmation", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     expect((await visitor.open(`${path}/end-overlap`)).path).toBe(path);
     const next = shown(await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" }), "secret");
@@ -240,7 +234,7 @@ describe("apps", () => {
   });
 
   it("keep the overlap of a rotation that came after the page that asks to end another", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" });
     const asked = await visitor.open(`${path}/end-overlap`);
@@ -253,7 +247,7 @@ describe("apps", () => {
   });
 
   it("are rotated without an overlap only after a page that says that the secret in use stops at once", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const asked = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
     expect(asked.text).toContain("The secret in use Stops at once.");
@@ -269,7 +263,7 @@ describe("apps", () => {
   });
 
   it("ask for another confirmation when another rotation came before the answer", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const asked = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
@@ -281,7 +275,7 @@ describe("apps", () => {
   });
 
   it("are revoked only by the form of a page that asks for confirmation", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const app = await visitor.open(path);
     const asked = await visitor.open(app.link("Revoke this app…"));
@@ -298,7 +292,7 @@ describe("apps", () => {
   });
 
   it("of another site are not found", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const other = await World.create();
     const path = `/console/sites/${other.siteId}/apps/${world.appid}`;
     const token = (await visitor.open(`${site}/agents`)).value("form");
@@ -316,7 +310,7 @@ describe("apps", () => {
 
 describe("agents", () => {
   it("are added one by one, renamed, disabled and enabled", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const path = `${site}/agents`;
     const added = await visitor.press(await visitor.open(path), "Add agent", { ID: "10", Name: "Ana, née Souza" });
     expect(added.notices).toEqual(["The agent was added."]);
@@ -335,7 +329,7 @@ describe("agents", () => {
   });
 
   it("are not added with a wrong id or name, and the field says why", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const before = await world.operated();
     const form = await visitor.open(`${site}/agents`);
     for (const [fill, label, said] of [
@@ -352,7 +346,7 @@ describe("agents", () => {
   });
 
   it("are all added from a pasted list, or none, and every bad line is named", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const before = await world.operated();
     const paste = async (list: string) =>
       visitor.press(await visitor.open(`${site}/agents`), "Add all", { "One agent a line: id, name": list });
@@ -387,7 +381,7 @@ describe("agents", () => {
   });
 
   it("from a long list name the first bad lines, and how many more there are", async () => {
-    const { visitor, site } = await start();
+    const { visitor, site } = await start("main");
     const form = await visitor.open(`${site}/agents`);
     const page = await visitor.press(form, "Add all", { "One agent a line: id, name": "x\n".repeat(30_000) });
     expect(page.html.match(/<li>Line /g)).toHaveLength(50);
@@ -398,7 +392,7 @@ describe("agents", () => {
   });
 
   it("of an unknown site are not found", async () => {
-    const { visitor, site } = await start();
+    const { visitor, site } = await start("main");
     const form = (await visitor.open(`${site}/agents`)).value("form");
     expect((await visitor.get(`${site}/agents/99`)).status).toBe(404);
     expect((await visitor.post(`${site}/agents/99`, { form, name: "Nobody" })).status).toBe(404);

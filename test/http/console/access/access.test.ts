@@ -4,7 +4,7 @@ import type { Role } from "../../../../src/access/role.ts";
 import { endConsoleSession, listConsoleSessions } from "../../../../src/services/console-sessions.ts";
 import { type Identity, ROOT } from "../../../../src/services/identity.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
-import { ConsoleVisitor, ownSession } from "../../../support/console-visitor.ts";
+import { ConsoleVisitor, ownSession, start } from "../../../support/console-visitor.ts";
 import { newConsoleSession } from "../../../support/new-console-session.ts";
 import { contextAt } from "../../../support/service-context.ts";
 import { NOW, World } from "../../../support/world.ts";
@@ -115,8 +115,7 @@ describe("ending a session", () => {
   });
 
   it("says of one that has ended that it has, and does nothing", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { visitor } = await start("main");
     for (const change of [{ endedAt: NOW - 60 }, { expiresAt: NOW }]) {
       const name = await newConsoleSession(change);
       const before = await rowOf(name);

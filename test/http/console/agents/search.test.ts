@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { seedAgents } from "../../../support/seed-agents.ts";
 import { World } from "../../../support/world.ts";
@@ -98,9 +98,7 @@ describe("the agents of a site", () => {
 
 describe("the menu of an agent", () => {
   it("leads to its sessions, and to what the reader may change", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
-    const site = `/console/sites/${world.siteId}`;
+    const { visitor, site } = await start("main");
     const page = await visitor.open(`${site}/agents`);
     expect(page.link("Sessions of this agent Agent 1")).toBe(`${site}/sessions?agent=1`);
     expect(page.link("Rename Agent 1")).toContain(`${site}/agents/1?back=`);

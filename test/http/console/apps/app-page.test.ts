@@ -1,21 +1,15 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { start } from "../../../support/console-visitor.ts";
 import { pruneAt } from "../../../support/site-end.ts";
 import { beginCounting } from "../../../support/usage.ts";
 import { withoutUsage } from "../../../support/without-usage.ts";
-import { NOW, World } from "../../../support/world.ts";
+import { NOW } from "../../../support/world.ts";
 
 /**
  * What an app's page says of its calls. NOW is 15 January 2027, 08:00 UTC. The sites are in another home than the directory: what is
  * read in the wrong database is missed there.
  */
-
-async function start() {
-  const world = await World.create({}, "apac");
-  const site = `/console/sites/${world.siteId}`;
-  return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };
-}
 
 describe("the page of an app", () => {
   beforeAll(beginCounting);

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { CALLERS } from "../../../../src/docs/programs.ts";
 import { PROGRAMS } from "../../../../src/http/console/apps/code-programs.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
-import { World } from "../../../support/world.ts";
+import { start } from "../../../support/console-visitor.ts";
 
 /** The program that an app's page gives to whoever writes its caller. */
 
@@ -11,12 +10,6 @@ const SOURCES = Object.fromEntries(
     import.meta.glob("../../../../src/client/examples/[Cc]reate*", { query: "?raw", import: "default", eager: true }),
   ).map(([path, text]) => [path.replace(/.*\//, ""), String(text)]),
 );
-
-async function start() {
-  const world = await World.create();
-  const site = `/console/sites/${world.siteId}`;
-  return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };
-}
 
 const shown = (html: string, id: string) =>
   (new RegExp(`<code id="${id}">(.*?)</code>`, "s").exec(html)?.[1] ?? "")

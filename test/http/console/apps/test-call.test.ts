@@ -1,20 +1,14 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { start } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { replacing } from "../../../support/replacing.ts";
-import { World } from "../../../support/world.ts";
+import type { World } from "../../../support/world.ts";
 
 /**
  * A test call from the console is a real call: it is signed, walks every step, and leaves what a call leaves. The sites are in another
  * home than the directory: what is written in the wrong database is missed there.
  */
-
-async function start() {
-  const world = await World.create({}, "apac");
-  const site = `/console/sites/${world.siteId}`;
-  return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };
-}
 
 const rowsOf = async <Row>(world: World, sql: string): Promise<Row[]> =>
   (await databaseOf(world.home).prepare(sql).bind(world.siteId).all<Row>()).results;

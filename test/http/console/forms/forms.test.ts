@@ -1,14 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { NOW, World } from "../../../support/world.ts";
-
-async function start() {
-  const world = await World.create();
-  const visitor = await ConsoleVisitor.signedIn(world);
-  return { world, visitor, site: `/console/sites/${world.siteId}` };
-}
 
 /** A form that is sent again waits up to two seconds, in steps, for the first try: until the test ends, these steps take no time. */
 function withoutPauses(): void {
@@ -23,7 +17,7 @@ const NOT_KNOWN =
 
 describe("a form that is sent again", () => {
   it("issues one app and redirects to the same place, however often it is sent", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const before = await world.operated();
     const form = await visitor.open(`${site}/apps`);
     const first = await visitor.submit(form, "Issue app", { Name: "Shop" });
@@ -38,7 +32,7 @@ describe("a form that is sent again", () => {
   });
 
   it("does its work once when it is sent five times at once, through several isolates", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const form = await visitor.open(`${site}/apps`);
     const others = [1, 2, 3, 4].map(() => visitor.through(world.anotherIsolate()));
     const answers = await Promise.all(
@@ -50,7 +44,7 @@ describe("a form that is sent again", () => {
   });
 
   it("counts as another form once it was edited", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const form = await visitor.open(`${site}/agents`);
     await visitor.submit(form, "Add agent", { ID: "10", Name: "Ana" });
     expect((await visitor.press(form, "Add agent", { ID: "11", Name: "Ben" })).notices).toEqual([
@@ -60,7 +54,7 @@ describe("a form that is sent again", () => {
   });
 
   it("may be sent again after it was refused", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const form = await visitor.open(`${site}/agents`);
     const fill = { ID: "10", Name: "Ana" };
     await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id: 10, name: "Earlier" });
@@ -70,7 +64,7 @@ describe("a form that is sent again", () => {
   });
 
   it("rotates once, creates one site, and does not enable again what was disabled since", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const app = await visitor.open(`${site}/apps/${world.appid}`);
     const rotated = [await visitor.press(app, "Rotate"), await visitor.press(app, "Rotate")];
     expect(rotated.map(({ heading }) => heading)).toEqual(["The secret was rotated", "The secret was rotated"]);
@@ -92,7 +86,7 @@ describe("a form that is sent again", () => {
   it.each(["before", "after"] as const)(
     "says that its first result is unknown when the first try failed %s its work",
     async (fault) => {
-      const { world, visitor, site } = await start();
+      const { world, visitor, site } = await start("main");
       const form = await visitor.open(`${site}/apps`);
       // The first batch claims the form, the second makes the route; every try to issue the app comes after those.
       const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth >= 2 ? fault : undefined));
@@ -109,7 +103,7 @@ describe("a form that is sent again", () => {
   );
 
   it("does nothing when it cannot know that its claim is its own", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const form = await visitor.open(`${site}/apps`);
     const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth === 0 ? "after" : undefined));
     const broken = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
@@ -120,7 +114,7 @@ describe("a form that is sent again", () => {
   });
 
   it("is shown again, filled in, in another console session, and does nothing until it is sent from there", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const form = await visitor.open(`${site}/agents`);
     const list = { "One agent a line: id, name": "20, Ana\r\n21, Ben" };
     const other = await ConsoleVisitor.signedIn(world);
@@ -136,7 +130,7 @@ describe("a form that is sent again", () => {
 
 describe("a secret that was just shown", () => {
   async function rotated() {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const page = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
     const secret = /<code id="secret">([^<]*)</.exec(page.html)?.[1] ?? "";
@@ -205,7 +199,7 @@ describe("a secret that was just shown", () => {
 
 describe("a finished change", () => {
   it("is announced on the page that it redirects to, and on no page of a forged link", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const app = `${site}/apps/${world.appid}`;
     const path = `${site}/agents`;
     const disabled = await visitor.press(await visitor.open(path), "Disable Agent 1");
@@ -222,7 +216,7 @@ describe("a finished change", () => {
   });
 
   it("leads back to the page of the list where the form was", async () => {
-    const { visitor, site } = await start();
+    const { visitor, site } = await start("main");
     const agents = Array.from({ length: 60 }, (_, i) => `${100 + i}, Person ${i}`).join("\n");
     const list = await visitor.press(await visitor.open(`${site}/agents`), "Add all", {
       "One agent a line: id, name": agents,
@@ -251,7 +245,7 @@ describe("a finished change", () => {
 
 describe("the language switch", () => {
   it("keeps the fields and the errors of a form that came back", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const before = await world.operated();
     const cases: [string, string, Record<string, string>, string, string][] = [
       [`${site}/agents`, "Add agent", { ID: "x", Name: "Ana" }, "ID", "须为 1 到 9007199254740991 的整数"],

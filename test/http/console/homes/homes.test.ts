@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { closing } from "../../../support/closing.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { newToken } from "../../../support/new-token.ts";
 import { NOW, World } from "../../../support/world.ts";
@@ -9,13 +9,6 @@ import { NOW, World } from "../../../support/world.ts";
 const [OPERATING = ""] = Object.values(
   import.meta.glob("../../../../docs/operating.md", { query: "?raw", import: "default", eager: true }),
 );
-
-/** A signed-in visitor of a deployment with the homes `main` and `apac`, and a site. */
-async function start(home = "apac") {
-  const world = await World.create({}, home);
-  const visitor = await ConsoleVisitor.signedIn(world);
-  return { world, visitor, site: `/console/sites/${world.siteId}` };
-}
 
 const broken = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
 
@@ -28,9 +21,7 @@ const homeRow = (siteId: number, db = env.HOME_APAC) =>
 
 describe("a deployment of one home", () => {
   it("mentions no home on any page, but for the link to the page Homes and an action of the audit log", async () => {
-    const world = await World.create({ HOME_APAC: undefined });
-    const visitor = await ConsoleVisitor.signedIn(world);
-    const site = `/console/sites/${world.siteId}`;
+    const { world, visitor, site } = await start("main", { HOME_APAC: undefined });
     const created = await visitor.press(await visitor.open("/console"), "Create site", { Name: "Only" });
     const tabs = ["", "/sessions", "/apps", "/agents", "/audit", "/settings", "/close"].map((tab) => site + tab);
     const pages = await Promise.all(["/console/signature-check", ...tabs].map((path) => visitor.open(path)));

@@ -1,18 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { closing } from "../../../support/closing.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { replacing } from "../../../support/replacing.ts";
 import { NOW, World } from "../../../support/world.ts";
-
-/** A signed-in visitor of a deployment with the homes `main` and `apac`, and a site. */
-async function start(home = "apac") {
-  const world = await World.create({}, home);
-  const visitor = await ConsoleVisitor.signedIn(world);
-  return { world, visitor, site: `/console/sites/${world.siteId}` };
-}
 
 const broken = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
 

@@ -2,9 +2,10 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { newRequestId } from "../../../../src/request-id.ts";
 import { systemRuntime } from "../../../../src/runtime.ts";
+import { start } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { JournalConsumer, keepingJournal } from "../../../support/journal.ts";
-import { searched, start } from "./search-world.ts";
+import { searched } from "./search-world.ts";
 
 /** A world whose refused calls reach the journal. */
 async function startWithJournal(home = "main") {
@@ -22,7 +23,7 @@ describe("a request id in the search of any page", () => {
     const { world, settle } = await startWithJournal("apac");
     const answer = await world.create({ timestamp: 1 });
     await settle();
-    const { visitor, site } = await start();
+    const { visitor, site } = await start("main");
     const id = idOf(answer);
     for (const [path, typed] of [
       ["/console", ` ${id.toUpperCase()} `],
@@ -36,16 +37,16 @@ describe("a request id in the search of any page", () => {
   });
 
   it("finds the call that opened a session, on any site", async () => {
-    const { world } = await start("apac");
+    const { world } = await start();
     for (let i = 0; i < 5; i++) await world.chatId();
     const answer = await world.create();
     for (let i = 0; i < 5; i++) await world.chatId();
-    const page = await searched((await start()).visitor, idOf(answer));
+    const page = await searched((await start("main")).visitor, idOf(answer));
     expect(page.path).toBe(`/console/sites/${world.siteId}/requests/${idOf(answer)}`);
   });
 
   it("finds a call that opened none from the pages of its site, and says elsewhere what it does not know", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const answer = await world.add(await world.chatId(), { kefu_ids: "3" });
     const here = await visitor.press(await visitor.open(`${site}/sessions`), "Search", { [BOX]: idOf(answer) });
     expect(here.path).toBe(`${site}/requests/${idOf(answer)}`);
@@ -56,14 +57,14 @@ describe("a request id in the search of any page", () => {
   });
 
   it("that is a customer's id too gives a page with both", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const sbs = newRequestId(systemRuntime);
     const chatId = await world.chatId({ sbs });
     expect((await searched(visitor, sbs)).links).toContain(`${site}/sessions/${chatId}`);
   });
 
   it("names the homes that do not answer, when the others do not know it", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const silent = visitor.through(world.anotherIsolate({ HOME_APAC: downDb(env.HOME_APAC) }));
     const page = await searched(silent, newRequestId(systemRuntime));
     expect([page.status, page.notices]).toEqual([200, ["Homes that do not answer: apac"]]);

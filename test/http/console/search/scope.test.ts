@@ -2,15 +2,16 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { onlyFound, search } from "../../../../src/services/search.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
+import { start } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { contextAt } from "../../../support/service-context.ts";
 import { endSite } from "../../../support/site-end.ts";
 import { NOW, World } from "../../../support/world.ts";
-import { linksTo, newSession, searched, start } from "./search-world.ts";
+import { linksTo, newSession, searched } from "./search-world.ts";
 
 describe("what a reader sees", () => {
   it("is found by a viewer too, without links to what only an owner may open", async () => {
-    const { world, site } = await start();
+    const { world, site } = await start("main");
     await newSession(world, 11, { customerExternalId: "k-1", autoTitle: "Nothing special" });
     const found = async (role: "viewer" | "owner") => {
       const page = await searched(await visitorWithRole(world, role), "k-1", world.siteId);
@@ -52,7 +53,7 @@ describe("what a reader sees", () => {
   });
 
   it("is no more on a site that ends", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     await newSession(world, 11, { autoTitle: "Gone with it" });
     await endSite(world);
     const page = await searched(visitor, "gone with it", world.siteId);
@@ -62,7 +63,7 @@ describe("what a reader sees", () => {
 
 describe("a home that is down", () => {
   it("is named, and the others answer", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const away = await World.create({}, "apac");
     for (const each of [world, away]) await newSession(each, 7_200_000, { autoTitle: "Zebra" });
     for (const HOME_APAC of [downDb(env.HOME_APAC), undefined, env.UNMIGRATED]) {
@@ -84,7 +85,7 @@ describe("many sites", () => {
   };
 
   it("are searched up to a bound, the open one first, and the page says of how many nothing was searched", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     await seedSites();
     const last = { ...world, siteId: 5_000_250 };
     await env.DB.prepare(

@@ -1,18 +1,10 @@
 import { drizzle } from "drizzle-orm/d1";
 import { customers, sessions } from "../../../../src/store/schema.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import type { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
-import type { Replacements } from "../../../support/isolate.ts";
 import type { Site } from "../../../support/new-site.ts";
-import { NOW, World } from "../../../support/world.ts";
-
-/** A site, and a signed-in visitor who searches. */
-export async function start(home = "main", bindings: Replacements = {}) {
-  const world = await World.create(bindings, home);
-  const visitor = await ConsoleVisitor.signedIn(world);
-  return { world, visitor, site: `/console/sites/${world.siteId}` };
-}
+import { NOW } from "../../../support/world.ts";
 
 /** Sends the search box, from a page of a site when there is one, and follows it to the page in the end. */
 export async function searched(visitor: ConsoleVisitor, q: string, site?: number): Promise<ConsolePage> {

@@ -1,12 +1,13 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { start } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
-import { linksTo, newSession, searched, start } from "./search-world.ts";
+import { linksTo, newSession, searched } from "./search-world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
 describe("a session is found by words of its titles", () => {
   it("whatever their script, case and marks", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const cases = [
       ["订单", "我的订单在哪里"],
       ["ORDER late", "Late order 17"],
@@ -29,7 +30,7 @@ describe("a session is found by words of its titles", () => {
   });
 
   it("and only when every word occurs in what a reader sees of it", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     await newSession(world, 71, {
       autoTitle: "hidden",
       agentTitle: "Seen by agents",
@@ -44,7 +45,7 @@ describe("a session is found by words of its titles", () => {
   });
 
   it("among the newest 10,000 of its site, and the page says so", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     await newSession(world, 1, { autoTitle: "Needle" });
     await newSession(world, 2, { autoTitle: "Needle" });
     const seed = `INSERT INTO sessions (site_id, id, appid, kind, customer_external_id, status, auto_title, created_at)
@@ -56,7 +57,7 @@ describe("a session is found by words of its titles", () => {
   });
 
   it("the newest first, 20 of a kind, and the page says that there are more", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     for (let id = 1; id <= 25; id++) await newSession(world, id, { autoTitle: "Same" });
     const page = await searched(visitor, "same", world.siteId);
     const newest = Array.from({ length: 20 }, (_, i) => `${site}/sessions/${25 - i}`);
@@ -67,7 +68,7 @@ describe("a session is found by words of its titles", () => {
 
 describe("a chat_id", () => {
   it("leads straight to the session from the pages of its site, also as a copied line", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     await newSession(world, 7_000_123);
     for (const typed of ["7000123", " #7000123 ", '"chat_id": 7000123,']) {
       const page = await searched(visitor, typed, world.siteId);
@@ -76,7 +77,7 @@ describe("a chat_id", () => {
   });
 
   it("that something else of the site has too gives a page with both", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     await newSession(world, 2);
     const page = await searched(visitor, "2", world.siteId);
     expect(page.links).toEqual(expect.arrayContaining([`${site}/sessions/2`, `${site}/agents/2`]));
@@ -84,7 +85,7 @@ describe("a chat_id", () => {
   });
 
   it("is found on every site from other pages, with the site of each", async () => {
-    const [one, other] = [await start("apac"), await start()];
+    const [one, other] = [await start(), await start("main")];
     for (const { world } of [one, other]) await newSession(world, 7_000_456);
     const page = await searched(other.visitor, "7000456");
     const [first, second] = [one, other].map(({ site }) => `${site}/sessions/7000456`);
@@ -94,7 +95,7 @@ describe("a chat_id", () => {
 
 describe("a customer", () => {
   it("is found by the whole id, trimmed, with the newest sessions", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     await newSession(world, 11, { customerExternalId: "Kim 0'7%" });
     await newSession(world, 12, { customerExternalId: "Kim 0'7%" });
     await newSession(world, 13, { customerExternalId: "Kim 0'70" });
@@ -107,7 +108,7 @@ describe("a customer", () => {
   });
 
   it("stands in no address and no line of the log, and the page finds it again in each language and after Back", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     await newSession(world, 11, { customerExternalId: "private-person" });
     const log = vi.spyOn(console, "log").mockReturnValue();
     const page = await searched(visitor, "private-person", world.siteId);
@@ -124,9 +125,9 @@ describe("a customer", () => {
   });
 
   it("cannot be read from the address by another session", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const { path } = await searched(visitor, "private-person", world.siteId);
-    const other = await (await start()).visitor.open(path);
+    const other = await (await start("main")).visitor.open(path);
     expect([other.status, other.notices]).toEqual([200, ["Type it once more: your session is another one by now."]]);
     expect(other.html).not.toContain("private");
   });
@@ -134,7 +135,7 @@ describe("a customer", () => {
 
 describe("an app", () => {
   const named = async () => {
-    const { world, ...others } = await start();
+    const { world, ...others } = await start("main");
     const appid = `shop-${crypto.randomUUID()}`;
     await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Corner Shop 角店", appid });
     return { world, ...others, appid };
@@ -164,7 +165,7 @@ describe("an app", () => {
 
 describe("an agent", () => {
   it("is found by the id, and by words of the name", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id: 7_000_001, name: "Zoë Quill" });
     for (const typed of ["7000001", "quill zoë", "UIL"]) {
       const page = await searched(visitor, typed, world.siteId);
@@ -175,7 +176,7 @@ describe("an agent", () => {
 
 describe("a webhook and an event", () => {
   it("are led to by the webhook's id, and lead to the event's session and webhooks by the event's", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const events = ["session.created"];
     const url = "https://hooks.example.com/in";
     const added = await world.admin("POST", `/admin/sites/${world.siteId}/webhooks`, { url, events });
@@ -198,7 +199,7 @@ describe("a webhook and an event", () => {
 
 describe("the search", () => {
   it("says what can be searched for when nothing was typed", async () => {
-    const { visitor } = await start();
+    const { visitor } = await start("main");
     for (const page of [await searched(visitor, " "), await visitor.open("/console/search")]) {
       expect([page.status, page.heading, page.path]).toEqual([200, "Search", "/console/search"]);
       expect(page.rows.map(([what]) => what)).toEqual([
@@ -215,7 +216,7 @@ describe("the search", () => {
   });
 
   it("says what was searched, and what was not, when nothing was found, and keeps the text", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const page = await searched(visitor, "no such thing", world.siteId);
     expect([page.status, page.text.includes("Nothing was found for no such thing")]).toEqual([200, true]);
     expect(page.html).toContain('value="no such thing"');
@@ -224,7 +225,7 @@ describe("the search", () => {
   });
 
   it("refuses more than 200 characters, and leaves words after the tenth out", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     const long = await searched(visitor, "字".repeat(201));
     expect([long.status, long.notices]).toEqual([400, ["That is too long: a search has at most 200 characters."]]);
     expect((await searched(visitor, "🙂".repeat(200))).status).toBe(200);
@@ -235,14 +236,14 @@ describe("the search", () => {
   });
 
   it("shows what was typed as text", async () => {
-    const { visitor } = await start();
+    const { visitor } = await start("main");
     const page = await searched(visitor, '"><script>alert(1)</script>\u202e');
     expect(page.html).not.toContain("<script>alert");
     expect(page.html).toContain("&lt;script&gt;alert(1)");
   });
 
   it("finds a site by words of its name", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name: "Nordlicht Outlet" });
     expect((await searched(visitor, "outlet NORD")).links).toContain(site);
   });

@@ -1,18 +1,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { beginCounting } from "../../../support/usage.ts";
-import { World } from "../../../support/world.ts";
+import type { World } from "../../../support/world.ts";
 
 /** Changing a secret without an outage: the console says what is left to do, and lets one end the old secret wherever it stands. */
 
 const STOP = "The old secret stops now…";
-
-async function start() {
-  // Another home than the directory: what is written in the wrong database is missed there.
-  const world = await World.create({}, "apac");
-  const site = `/console/sites/${world.siteId}`;
-  return { world, visitor: await ConsoleVisitor.signedIn(world), site, app: `${site}/apps/${world.appid}` };
-}
 
 const rotate = (world: World) => world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 86_400 });
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { withParameter } from "../../../../src/http/console/console-path.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { lateDb } from "../../../support/late-db.ts";
 import { pruneAll } from "../../../support/site-end.ts";
@@ -48,8 +48,7 @@ describe("signing in", () => {
   });
 
   it("lasts 12 hours by the server's clock, however long the browser keeps the cookie", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start("main");
     world.clock.now = NOW + HOURS_12 - 1;
     expect((await visitor.get("/console")).status).toBe(200);
     world.clock.now = NOW + HOURS_12;
@@ -67,8 +66,7 @@ describe("signing in", () => {
   });
 
   it("cannot be forged, and a made-up cookie costs no database read", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start("main");
     const cookie = visitor.cookies.get("__Host-console") ?? "";
     const [value = "", mac = ""] = cookie.split(".");
     const other = (text: string) => text.replace(/^./, (first) => (first === "A" ? "B" : "A"));
@@ -202,8 +200,7 @@ describe("signing in", () => {
   });
 
   it("is not shown to a visitor who is signed in: its link redirects to the page that it names", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { visitor } = await start("main");
     const answer = await visitor.get("/console/sign-in?next=%2Fconsole%2Faudit");
     expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console/audit"]);
     expect((await visitor.get("/console/sign-in")).headers.get("location")).toBe("/console");
@@ -228,8 +225,7 @@ describe("signing out", () => {
   });
 
   it("deletes the cookie and ends the session for every copy of it", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start("main");
     const copy = new ConsoleVisitor(world.anotherIsolate());
     for (const [name, value] of visitor.cookies) copy.cookies.set(name, value);
     const other = await ConsoleVisitor.signedIn(world);
@@ -246,8 +242,7 @@ describe("signing out", () => {
 
 describe("a form sent after the sign-in has ended", () => {
   it("comes back filled in after the new sign-in, and has changed nothing", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start("main");
     const path = `/console/sites/${world.siteId}/agents`;
     const form = await visitor.open(path);
     world.clock.now = NOW + HOURS_12;
@@ -273,8 +268,7 @@ describe("a form sent after the sign-in has ended", () => {
   });
 
   it("carries no secret, no token and no form token along", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start("main");
     const form = await visitor.open(`/console/sites/${world.siteId}/apps`);
     world.clock.now = NOW + HOURS_12;
     const fill = { Name: "Moved", appid: "moved-appid", Secret: "a-secret-of-mine" };
@@ -286,9 +280,7 @@ describe("a form sent after the sign-in has ended", () => {
   });
 
   it("leaves the admin token on no page, whichever form was sent", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
-    const site = `/console/sites/${world.siteId}`;
+    const { world, visitor, site } = await start("main");
     const forms: [string, string, Record<string, string>][] = [
       ["/console/signature-check", "Check", { "Which call is it?": "create_gd", "Body, as it was sent": "{" }],
       [`${site}/apps`, "Issue app", { Name: "New" }],
@@ -312,8 +304,7 @@ describe("a form sent after the sign-in has ended", () => {
   });
 
   it("is checked after the sign-in when it is a signature check, because a check changes nothing", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start("main");
     const form = { "Which call is it?": "create_gd", "Body, as it was sent": "{" };
     const out = new ConsoleVisitor(world);
     const asked = await out.press(await visitor.open("/console/signature-check"), "Check", form);
@@ -325,9 +316,7 @@ describe("a form sent after the sign-in has ended", () => {
   });
 
   it("that is a single button leads to the page that has the button", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
-    const site = `/console/sites/${world.siteId}`;
+    const { world, visitor, site } = await start("main");
     const pages = [
       [await visitor.open(`${site}/agents`), "Disable Agent 1", `${site}/agents`],
       [
@@ -362,9 +351,7 @@ describe("a form sent after the sign-in has ended", () => {
 
 describe("an address of the console with a slash at its end", () => {
   it("redirects to the page without the slash", async () => {
-    const world = await World.create();
-    const visitor = await ConsoleVisitor.signedIn(world);
-    const site = `/console/sites/${world.siteId}`;
+    const { world, visitor, site } = await start("main");
     for (const [path, to] of [
       ["/console/", "/console"],
       ["/console//", "/console"],

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { closing } from "../../../support/closing.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { seedSession } from "../../../support/seed-session.ts";
 import { ACCEPTS, check, checkSigned, type Operation, PARAMETERS } from "../../../support/signature-check.ts";
@@ -184,11 +184,6 @@ describe("the signature check gives the server's answer", () => {
 describe("the signature check for a site that does not serve", () => {
   const UNAVAILABLE = "Sent now, the server answers 503 服务暂时不可用";
 
-  async function begin(home = "apac") {
-    const world = await World.create({}, home);
-    return { world, visitor: await ConsoleVisitor.signedIn(world) };
-  }
-
   /** The check's verdict and the server's answer to the same request, from an isolate with these bindings. */
   async function compare(world: World, visitor: ConsoleVisitor, bindings: Replacements, change: Body = {}) {
     const other = world.anotherIsolate(bindings);
@@ -197,7 +192,7 @@ describe("the signature check for a site that does not serve", () => {
   }
 
   it("gives the server's answer for a closed site, after the checks that the server makes first", async () => {
-    const { world, visitor } = await begin();
+    const { world, visitor } = await start();
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
     const before = await world.stored();
     const { said, sent } = await compare(world, visitor, {});
@@ -218,7 +213,7 @@ describe("the signature check for a site that does not serve", () => {
   it.each(["main", "apac"])(
     "gives the server's answer for the closed home %s, whatever the request is",
     async (home) => {
-      const { world, visitor } = await begin(home);
+      const { world, visitor } = await start(home);
       for (const change of [{}, { sbs: "" }, { timestamp: NOW - 9_999 }]) {
         const { said, sent } = await compare(world, visitor, closing(home), change);
         expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
@@ -232,7 +227,7 @@ describe("the signature check for a site that does not serve", () => {
     ["does not answer", { HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) }],
     ["is not bound", { HOME_APAC: undefined }],
   ])("gives the server's answer for a home that %s", async (_, bindings) => {
-    const { world, visitor } = await begin();
+    const { world, visitor } = await start();
     const { said, sent } = await compare(world, visitor, bindings);
     expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
     expect(Object.keys(said.lines)).toEqual(["Content-Type", "Content-Encoding", "Body", "Home"]);
@@ -240,7 +235,7 @@ describe("the signature check for a site that does not serve", () => {
   });
 
   it("mentions neither when both serve", async () => {
-    const { world, visitor } = await begin();
+    const { world, visitor } = await start();
     const { answer, lines } = await checkSigned(world, visitor);
     expect([answer, lines.Home, lines.Site]).toEqual([ACCEPTS, undefined, undefined]);
   });

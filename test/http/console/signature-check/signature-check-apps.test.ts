@@ -2,14 +2,9 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { compareAppids } from "../../../../src/services/compare-appids.ts";
 import { plain } from "../../../support/console-page.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { check, pressCheck, verdictOf } from "../../../support/signature-check.ts";
 import { hmac, NOW, World } from "../../../support/world.ts";
-
-async function start(home = "main") {
-  const world = await World.create({}, home);
-  return { world, visitor: await ConsoleVisitor.signedIn(world) };
-}
 
 const issue = async (world: World, more: Record<string, unknown> = {}) => {
   const answer = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Other", ...more });
@@ -30,7 +25,7 @@ async function checkAppid(world: World, visitor: ConsoleVisitor, appid: string, 
 describe("an unknown appid in the signature check", () => {
   let started: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
-    started = await start();
+    started = await start("main");
   });
 
   it.each<[string, (appid: string) => string, string, string[]]>([
@@ -53,7 +48,7 @@ describe("an unknown appid in the signature check", () => {
   });
 
   it("is named as the app whose secret makes the signature, also one of another site in another home", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const other = await World.create({}, "apac");
     const { text } = await checkAppid(world, visitor, `${other.appid} `, other.secret);
     expect(text).toContain(`It is the app ${other.appid} of the site`);
@@ -61,7 +56,7 @@ describe("an unknown appid in the signature check", () => {
   });
 
   it("is named as the app that the operator expected, when that app's secret makes the signature", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody({ appid: "shop" }));
     const said = async (secret: string) =>
       (await check(visitor, { appid: world.appid, body, signature: await hmac(secret, body) })).lines.App?.text;
@@ -70,7 +65,7 @@ describe("an unknown appid in the signature check", () => {
   });
 
   it("is not compared with an appid that differs by more than two characters", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const { text, marks } = await checkAppid(world, visitor, world.appid.replace(/^.../, "zzz"));
     expect(text).toContain("There is no app zzz");
     expect(marks).toEqual([]);
@@ -105,7 +100,7 @@ describe("the comparison of two appids", () => {
 
 describe("the secrets in the signature check", () => {
   it("name another app of the site, whose secret was used", async () => {
-    const { world, visitor } = await start("apac");
+    const { world, visitor } = await start();
     const { appid, secret } = await issue(world);
     const body = JSON.stringify(world.createBody());
     const page = await pressCheck(visitor, { operation: "create_gd", body, signature: await hmac(secret, body) });
@@ -119,7 +114,7 @@ describe("the secrets in the signature check", () => {
   });
 
   it("are tried of the first 50 other apps of the site, and of no other site", async () => {
-    const { world, visitor } = await start("apac");
+    const { world, visitor } = await start();
     const called = (name: string) => issue(world, { appid: `${name}-${world.siteId}` });
     const [first, last, beyond] = [await called("a"), await called("m"), await called("z")];
     // 48 others stand between the first and the last one that is tried.
@@ -141,7 +136,7 @@ describe("the secrets in the signature check", () => {
   });
 
   it("name the last rotation when no known secret makes the signature", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody());
     const signature = await hmac("older", body);
     const said = async () => (await check(visitor, { body, signature })).lines.Signature?.text;
@@ -160,7 +155,7 @@ describe("the secrets in the signature check", () => {
   });
 
   it("belong to an app that the page links to, and to its site by name", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name: "Shop Berlin" });
     const body = JSON.stringify(world.createBody({ timestamp: NOW }));
     const page = await pressCheck(visitor, { operation: "create_gd", body, signature: await hmac(world.secret, body) });

@@ -1,21 +1,16 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { firstRequestIdAt } from "../../../../src/request-id.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { start } from "../../../support/console-visitor.ts";
 import { newRefusal } from "../../../support/new-refusal.ts";
 import { seedSession } from "../../../support/seed-session.ts";
 import { check, PARAMETERS, pressCheck, verdictOf } from "../../../support/signature-check.ts";
-import { type Body, hmac, NOW, World } from "../../../support/world.ts";
-
-async function start() {
-  const world = await World.create();
-  return { world, visitor: await ConsoleVisitor.signedIn(world) };
-}
+import { type Body, hmac, NOW } from "../../../support/world.ts";
 
 describe("the page of the signature check", () => {
   /** For tests that change neither the app nor the language. */
   let shared: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
-    shared = await start();
+    shared = await start("main");
   });
 
   it("has the cause large, then the other findings, and folds what is fine with its number", async () => {
@@ -34,7 +29,7 @@ describe("the page of the signature check", () => {
   });
 
   it("folds neither an old secret that still works nor a second appid", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody());
     const signature = await hmac(world.secret, body);
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
@@ -47,7 +42,7 @@ describe("the page of the signature check", () => {
   });
 
   it("takes headers with their names in front, keeps them, and opens them when there are any", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody());
     const signature = await hmac(world.secret, body);
     const empty = await pressCheck(visitor, { operation: "create_gd", body, signature });
@@ -100,7 +95,7 @@ describe("the page of the signature check", () => {
   });
 
   it("is filled in by a link with what is known, and keeps the id of the request", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const query = new URLSearchParams({
       operation: "add_kf",
       appid: world.appid,
@@ -162,7 +157,7 @@ const proseOf = (html: string): string =>
 
 describe("the Chinese page of the signature check", () => {
   it("has no English sentence outside code, whatever is pasted", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     await visitor.press(await visitor.open("/console/signature-check"), "中文");
     const id = await world.chatId({ kefu_id: [1, 2] });
     const chat = await seedSession(world, { kind: "chat" });
@@ -202,7 +197,7 @@ describe("the Chinese page of the signature check", () => {
   });
 
   it("gives the server's own words beside the Chinese ones", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     await visitor.press(await visitor.open("/console/signature-check"), "中文");
     const body = JSON.stringify(world.createBody({ sbs: undefined }));
     const fields = { operation: "create_gd", body, signature: await hmac(world.secret, body) };

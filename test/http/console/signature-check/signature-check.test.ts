@@ -1,18 +1,13 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { plain } from "../../../support/console-page.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Counted } from "../../../support/counted.ts";
 import { tablesOf } from "../../../support/read-store.ts";
 import { replacing } from "../../../support/replacing.ts";
 import { seedAgents } from "../../../support/seed-agents.ts";
 import { ACCEPTS, check, checkSigned, PARAMETERS, pressCheck, verdictOf } from "../../../support/signature-check.ts";
 import { type Body, hmac, NOW, World } from "../../../support/world.ts";
-
-async function start() {
-  const world = await World.create();
-  return { world, visitor: await ConsoleVisitor.signedIn(world) };
-}
 
 const TOKEN = "Sent now, the server answers 401 token验证失败!";
 const OTHER_BYTES =
@@ -22,7 +17,7 @@ describe("the signature check", () => {
   /** For tests that change neither the app, the agents, the clock nor the language. */
   let shared: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
-    shared = await start();
+    shared = await start("main");
   });
 
   it("accepts a request that the server accepts, and leaves the ranstr unused, nothing stored and nothing logged", async () => {
@@ -90,7 +85,7 @@ describe("the signature check", () => {
   });
 
   it("names an unknown appid, a revoked one, and one that differs from the body's", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const unknown = await checkSigned(world, visitor, { appid: "nobody" });
     expect([unknown.answer, unknown.lines.App]).toEqual([
       TOKEN,
@@ -109,7 +104,7 @@ describe("the signature check", () => {
   });
 
   it("names a wrong secret, and a previous one inside its overlap and after it", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody());
     const wrong = await check(visitor, { body, signature: await hmac("wrong", body) });
     expect([wrong.answer, wrong.lines.Signature?.text]).toEqual([
@@ -187,7 +182,7 @@ describe("the signature check", () => {
   });
 
   it("says first why a call was refused, and does not blame the ranstr", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody({ kefu_id: [1, 99] }));
     expect((await world.send("create_gd", body)).status).toBe(400);
     const signature = await hmac(world.secret, body);
@@ -369,7 +364,7 @@ describe("the signature check", () => {
   });
 
   it("keeps the request and its verdict when the language is switched, and puts neither into an address or a log", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody({ content: "a very private message" }));
     const signature = await hmac("wrong", body);
     const checked = await pressCheck(visitor, { operation: "create_gd", body, signature });

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { closing } from "../../../support/closing.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { firedTimers } from "../../../support/fired-timers.ts";
 import { databaseOf } from "../../../support/homes.ts";
@@ -18,20 +18,15 @@ beforeAll(beginCounting);
 /** The page of the list that begins with the site. */
 const listed = (visitor: ConsoleVisitor, { siteId }: World) => visitor.open(`/console?cursor=${siteId - 1}`);
 
-async function start(home = "main") {
-  const world = await World.create({}, home);
-  return { world, visitor: await ConsoleVisitor.signedIn(world), site: `/console/sites/${world.siteId}` };
-}
-
 /** In apac: a statement that went to the directory instead of the site's home would find nothing there. */
 describe("a site", () => {
   it("says in one line that nothing needs attention", async () => {
-    const { visitor, site } = await start("apac");
+    const { visitor, site } = await start();
     expect((await visitor.open(site)).text).toContain("Nothing needs attention.");
   });
 
   it("names a webhook in trouble with its last error, a link to it and the time, on its overview and in the list", async () => {
-    const { world, visitor, site } = await start("apac");
+    const { world, visitor, site } = await start();
     const row = { failing_since: NOW - 600, last_status: 500, last_cause: "status" };
     const { id } = await newWebhook(world, row);
     for (const page of [await visitor.open(site), await listed(visitor, world)]) {
@@ -42,7 +37,7 @@ describe("a site", () => {
   });
 
   it("counts down to the end of an app's old secret", async () => {
-    const { world, visitor, site } = await start("apac");
+    const { world, visitor, site } = await start();
     await databaseOf("apac")
       .prepare("UPDATE apps SET previous_expires_at = ? WHERE site_id = ?")
       .bind(NOW + 3_600, world.siteId)
@@ -55,7 +50,7 @@ describe("a site", () => {
 
 describe("many troubles", () => {
   it("are counted, and those after the fourth are folded up", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main");
     for (let i = 0; i < 6; i++) await newWebhook(world, { failing_since: NOW - 300 - i });
     const page = await visitor.open(site);
     expect(page.text).toContain("Needs attention 6");
@@ -65,7 +60,7 @@ describe("many troubles", () => {
 
 describe("a home that fills", () => {
   it("is named in the list of sites with its share and its day, and leads to the homes", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const sized = (size: number) =>
       env.DB.prepare("UPDATE home_metrics SET gauges = json_set(gauges, '$.size', ?) WHERE home = 'main'")
         .bind(size)
@@ -121,7 +116,7 @@ function inFlight() {
 
 describe("a home that does not answer", () => {
   it("is named in the list, and the other homes' sites are judged", async () => {
-    const { world, visitor } = await start("apac");
+    const { world, visitor } = await start();
     const other = await World.create();
     await newWebhook(other, { failing_since: NOW - 600 });
     for (const [HOME_APAC, words] of [
@@ -136,7 +131,7 @@ describe("a home that does not answer", () => {
   });
 
   it("delays the list by a second at most", async () => {
-    const { world, visitor } = await start("apac");
+    const { world, visitor } = await start();
     const silent = { all: () => new Promise(() => {}), raw: () => new Promise(() => {}) };
     const prepare = () => ({ ...silent, bind: () => silent });
     const isolate = world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { prepare }) });
@@ -147,7 +142,7 @@ describe("a home that does not answer", () => {
   });
 
   it("makes no other part look down: no more than six calls wait at once", async () => {
-    const { world, visitor } = await start("apac");
+    const { world, visitor } = await start();
     await World.create();
     const { most, watched } = inFlight();
     const isolate = world.anotherIsolate({
@@ -165,7 +160,7 @@ describe("a home that does not answer", () => {
   });
 
   it("is not blamed when only its refused calls could not be read", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const page = await listed(visitor.through(world.anotherIsolate({ DB: withoutUsage(env.DB) })), world);
     expect(page.text).toContain("Refused calls could not be compared with the week before.");
     expect(page.text).not.toContain("No answer");

@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { lateDb } from "../../../support/late-db.ts";
-import { type Replacements, World } from "../../../support/world.ts";
+import type { World } from "../../../support/world.ts";
 
 /** The site as the directory has it and as its home has it, and its entries in the audit log. */
 async function siteOf({ siteId, home }: World) {
@@ -24,13 +24,6 @@ async function siteOf({ siteId, home }: World) {
 }
 
 describe("the settings of a site", () => {
-  /** In apac: a statement that went to the directory instead of the site's home would find nothing there. */
-  async function start(home = "apac", bindings: Replacements = {}) {
-    const world = await World.create(bindings, home);
-    const visitor = await ConsoleVisitor.signedIn(world);
-    return { world, visitor, site: `/console/sites/${world.siteId}` };
-  }
-
   it.each([
     ["main, of one home", "main", { HOME_APAC: undefined }],
     ["main, of two homes", "main", {}],
@@ -128,8 +121,7 @@ describe("the settings of a site", () => {
 
 describe("a change that the directory missed", () => {
   it("counts as made, and is complete when the form is sent again", async () => {
-    const world = await World.create({}, "apac");
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start();
     const path = `/console/sites/${world.siteId}/settings`;
     const form = await visitor.open(path);
     const faults = new Faults(({ name }) => (name === "DB.run" ? "before" : undefined));
@@ -154,8 +146,7 @@ describe("a change whose answer was lost while another change was made", () => {
     ["en", "Somebody else changed it meanwhile", "Look at it, and send yours again if it is still wanted."],
     ["zh", "其间有其他人更改了它", "若仍需要您的更改，请重新提交。"],
   ])("is explained in words, and nothing more is changed: %s", async (language, heading, words) => {
-    const world = await World.create({}, "apac");
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const { world, visitor } = await start();
     const path = `/console/sites/${world.siteId}/settings`;
     const form = await visitor.open(path);
     const others = async () => {

@@ -3,13 +3,13 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { firstRequestIdAt } from "../../../../src/request-id.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { start } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { newRefusal } from "../../../support/new-refusal.ts";
 import { DAY, pruneAt } from "../../../support/site-end.ts";
 import { beginCounting } from "../../../support/usage.ts";
 import { withoutUsage } from "../../../support/without-usage.ts";
-import { NOW, World } from "../../../support/world.ts";
+import { NOW, type World } from "../../../support/world.ts";
 
 /** The calls of a site on its overview. NOW is 15 January 2027, 08:00 UTC. */
 
@@ -18,12 +18,6 @@ const TODAY = NOW - (NOW % DAY);
 const COUNTED = NOW + 1_922;
 
 beforeEach(beginCounting);
-
-/** A site in apac: a statement that went to the directory instead of the site's home would find nothing there. */
-async function start(home = "apac") {
-  const world = await World.create({}, home);
-  return { world, visitor: await ConsoleVisitor.signedIn(world), site: `/console/sites/${world.siteId}` };
-}
 
 /** Counts everything, and moves the clock there. */
 async function count(world: World): Promise<void> {

@@ -2,19 +2,14 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readTokenText } from "../../../../src/access/token-text.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { start } from "../../../support/console-visitor.ts";
 import { newToken } from "../../../support/new-token.ts";
-import { NOW, World } from "../../../support/world.ts";
+import { NOW, type World } from "../../../support/world.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
 const PATH = "/console/tokens";
 const DAY = 86_400;
-
-async function start() {
-  const world = await World.create();
-  return { world, visitor: await ConsoleVisitor.signedIn(world) };
-}
 
 let names = 0;
 
@@ -35,7 +30,7 @@ const statusWith = async (world: World, token: string, path = "/admin/sites") =>
 
 describe("the list of tokens", () => {
   it("tells of each its name, role, site and times, and marks the expired ones", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const [used, expired] = [fresh(), fresh()];
     const first = { id: `tok_${"0".repeat(31)}1`, createdAt: NOW - DAY, lastUsedAt: NOW };
     await newToken({ ...first, name: used, role: "viewer", siteId: world.siteId, expiresAt: NOW + 1 });
@@ -65,7 +60,7 @@ describe("the list of tokens", () => {
   });
 
   it("goes on after 50", async () => {
-    const { visitor } = await start();
+    const { visitor } = await start("main");
     for (let at = 0; at < 51; at++) await newToken({ name: "Many" });
     const page = await visitor.open(PATH);
     expect(page.rows).toHaveLength(50);
@@ -75,7 +70,7 @@ describe("the list of tokens", () => {
 
 describe("making a token", () => {
   it("shows the token on the answer, and it works; stored is only its hash", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const name = fresh();
     const fill = { Name: name, Role: "operator", Site: String(world.siteId), Days: "30" };
     const page = await visitor.press(await visitor.open(PATH), "Make the token", fill);
@@ -102,7 +97,7 @@ describe("making a token", () => {
   });
 
   it("makes one for all sites that never expires when both fields are left empty", async () => {
-    const { visitor } = await start();
+    const { visitor } = await start("main");
     const name = fresh();
     const form = await visitor.open(PATH);
     expect([form.value("Role"), form.value("Site"), form.value("Days")]).toEqual(["viewer", "", "90"]);
@@ -111,7 +106,7 @@ describe("making a token", () => {
   });
 
   it("makes one token of a double click, and says that it is not shown a second time", async () => {
-    const { visitor } = await start();
+    const { visitor } = await start("main");
     const name = fresh();
     const form = await visitor.open(PATH);
     const press = () => visitor.press(form, "Make the token", { Name: name });
@@ -129,7 +124,7 @@ describe("making a token", () => {
   });
 
   it("refuses wrong fields at these fields, and keeps what was typed", async () => {
-    const { visitor } = await start();
+    const { visitor } = await start("main");
     const name = fresh();
     for (const [wrong, errors] of [
       [
@@ -156,7 +151,7 @@ describe("making a token", () => {
 
 describe("the last use of a token", () => {
   it("is the hour that is stored, in the reader's zone, and after a day its day, also where it is asked whether to delete it", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const { id, token } = await newToken({ name: fresh(), role: "viewer" });
     world.clock.now = NOW + 45 * 60;
     await statusWith(world, token);
@@ -173,7 +168,7 @@ describe("the last use of a token", () => {
 
 describe("deleting a token", () => {
   it("asks first, and then the token opens nothing", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const name = fresh();
     const { id, token } = await newToken({ name, role: "viewer" });
     expect(await statusWith(world, token)).toBe(200);
@@ -194,7 +189,7 @@ describe("deleting a token", () => {
   });
 
   it("says of one that is deleted that it is, and leaves no second row", async () => {
-    const { visitor } = await start();
+    const { visitor } = await start("main");
     const { id } = await newToken({ name: fresh() });
     const [one, two] = [await visitor.open(`${PATH}/${id}/delete`), await visitor.open(`${PATH}/${id}/delete`)];
     await visitor.press(one, "Delete");
@@ -204,7 +199,7 @@ describe("deleting a token", () => {
   });
 
   it("leads back to the page it came from, within the console alone", async () => {
-    const { visitor } = await start();
+    const { visitor } = await start("main");
     for (const [back, leads] of [
       [`${PATH}?cursor=tok_${"0".repeat(32)}&trail=`, `${PATH}?cursor=tok_${"0".repeat(32)}&trail=&done=`],
       ["https://evil.example", `${PATH}?done=`],
@@ -219,7 +214,7 @@ describe("deleting a token", () => {
 
 describe("letting a colleague look and nothing else", () => {
   it("is explained where the bar leads owners to, with Access and without", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const page = await visitor.open((await visitor.open("/console")).link("People and tokens"));
     expect(page.text).toContain("Let a colleague look and nothing else");
     expect(page.text).toContain("Everybody here signs in with the ADMIN_TOKEN, and may do everything.");
@@ -233,7 +228,7 @@ describe("letting a colleague look and nothing else", () => {
   });
 
   it("is, for a program, a token for viewers, whose form is open and filled in", async () => {
-    const { visitor } = await start();
+    const { visitor } = await start("main");
     const all = (await visitor.open(PATH)).links.find((href) => href.includes("role=viewer")) ?? "";
     const page = await visitor.open(all.replace(/#.*/, ""));
     expect(page.html).toMatch(/<details class="fold" open[^>]*><summary[^>]*>Make a token/);
@@ -241,7 +236,7 @@ describe("letting a colleague look and nothing else", () => {
   });
 
   it("is linked from each owner's own access, and others learn whom to ask", async () => {
-    const { world, visitor } = await start();
+    const { world, visitor } = await start("main");
     const link = (await visitor.open("/console/access")).link("Let a colleague look and nothing else");
     expect(link).toBe(`${PATH}#people`);
     const viewer = await (await visitorWithRole(world, "viewer")).open("/console/access");

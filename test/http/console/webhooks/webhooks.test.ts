@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { EVENT_TYPES } from "../../../../src/services/webhooks.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
-import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { start } from "../../../support/console-visitor.ts";
 import { fillDeliveries, setDeliveries, setWebhook } from "../../../support/deliveries.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { NOW, World } from "../../../support/world.ts";
@@ -12,12 +12,6 @@ const ALL = [...EVENT_TYPES];
 /** All types but the first, which the forms below leave unticked. */
 const [FIRST = "", ...OTHERS] = ALL;
 const WITHOUT_FIRST = { [FIRST]: "" };
-
-async function start(bindings = {}) {
-  const world = await World.create({ EVENTS: undefined, ...bindings });
-  const visitor = await ConsoleVisitor.signedIn(world);
-  return { world, visitor, site: `/console/sites/${world.siteId}` };
-}
 
 /** The stored webhooks of the site, whether the site has events, and the actions in its audit log. */
 async function storedOf({ siteId }: World) {
@@ -37,7 +31,7 @@ const secretOf = (page: ConsolePage) => /<code id="secret">([^<]*)</.exec(page.h
 
 describe("a webhook", () => {
   it("is added with a secret that is shown on its own page only, and turns the site's events on", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const list = await visitor.open((await visitor.open(site)).link("Webhooks"));
     expect(list.text).toContain("No webhooks yet.");
     expect(ALL.map((type) => list.value(type))).toEqual(ALL.map(() => "on"));
@@ -68,7 +62,7 @@ describe("a webhook", () => {
   });
 
   it("keeps what was typed and ticked after a wrong URL, whose rule stands at the field, and is added once it is right", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const form = await visitor.open(`${site}/webhooks`);
     const kept = (page: ConsolePage) => [page.value("URL"), ...ALL.map((type) => page.value(type))];
     const typed = ["http://hooks.example.com/", "", ...OTHERS.map(() => "on")];
@@ -86,7 +80,7 @@ describe("a webhook", () => {
   });
 
   it("needs at least one type of event", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const none = { URL: URL_OF, ...Object.fromEntries(ALL.map((type) => [type, ""])) };
     const page = await visitor.press(await visitor.open(`${site}/webhooks`), "Add a webhook", none);
     expect([page.status, page.error("Events"), page.value("URL")]).toEqual([400, expect.stringMatching(/./), URL_OF]);
@@ -94,7 +88,7 @@ describe("a webhook", () => {
   });
 
   it("is changed on its page, and the audit log names no more than the URL's origin", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const { id, url } = await newWebhook(world, { events: JSON.stringify(ALL) });
     const form = await visitor.open((await visitor.open(`${site}/webhooks/${id}`)).link("Change URL and events…"));
     expect([form.value("URL"), ...ALL.map((type) => form.value(type))]).toEqual([url, ...ALL.map(() => "on")]);
@@ -117,7 +111,7 @@ describe("a webhook", () => {
   });
 
   it("shows the real URL: no control character can reverse it, and no look-alike letters pass for ASCII", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const { id } = await newWebhook(world, { url: "https://ex\u0430mple.com/\u202egpj.exe" });
     const [row] = (await visitor.open(`${site}/webhooks`)).rows;
     expect(row?.[0]).toBe("xn--exmple-4nf.com /%E2%80%AEgpj.exe");
@@ -126,7 +120,7 @@ describe("a webhook", () => {
   });
 
   it("is disabled after a page that says what happens to pending deliveries, and enabled again", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const { id } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
     await world.chatId();
@@ -161,7 +155,7 @@ describe("a webhook", () => {
       "已由 Worker 停用：连续 5 天全部投递失败。",
     ],
   ])("says that the Worker disabled it, and why: %s", async (reason, english, chinese) => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const state = {
       status: "disabled",
       disabled_reason: reason,
@@ -186,7 +180,7 @@ describe("a webhook", () => {
   });
 
   it("says since when it fails, and with which answer, in red after five minutes", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const { id } = await newWebhook(world, { failing_since: NOW - 300, last_cause: "no_answer" });
     const text = "Failing for 5 minutes";
     const list = await visitor.open(`${site}/webhooks`);
@@ -201,7 +195,7 @@ describe("a webhook", () => {
   });
 
   it("says how much is pending since when, and how much failed, up to 10,000", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const webhook = await newWebhook(world);
     await fillDeliveries(webhook, 10_001);
     const path = `${site}/webhooks/${webhook.id}`;
@@ -214,7 +208,7 @@ describe("a webhook", () => {
   });
 
   it("is not enabled while what was pending is being ended, and the page says why", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const webhook = await newWebhook(world);
     await world.chatId();
     const path = `${site}/webhooks/${webhook.id}`;
@@ -239,7 +233,7 @@ describe("a webhook", () => {
   });
 
   it("has a hint beside the types of events that tell about other webhooks", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const { id } = await newWebhook(world);
     const others = ALL.filter((type) => type.startsWith("webhook."));
     for (const path of [`${site}/webhooks`, `${site}/webhooks/${id}/settings`]) {
@@ -250,7 +244,7 @@ describe("a webhook", () => {
   });
 
   it("is deleted after a confirmation; the same form again leads to the same place", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const { id } = await newWebhook(world);
     await world.chatId();
     const path = `${site}/webhooks/${id}`;
@@ -266,7 +260,7 @@ describe("a webhook", () => {
   });
 
   it("of another site is not found", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const other = await World.create();
     const { id } = await newWebhook(other);
     const pages = ["", "/delete", "/disable", "/secret", "/rotate?overlap_seconds=0", "/settings", "/send-again"];
@@ -286,7 +280,7 @@ describe("a webhook", () => {
 
 describe("the secret of a webhook", () => {
   it("is rotated once with an overlap, and the new secret is shown on its own page only", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const { id, secret } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
     const settings = await visitor.open(`${path}/settings`);
@@ -304,7 +298,7 @@ describe("the secret of a webhook", () => {
   });
 
   it("loses its previous secret before its time only after a confirmation", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     const { id } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
     expect((await visitor.open(`${path}/end-overlap`)).path).toBe(path);
@@ -322,7 +316,7 @@ describe("the secret of a webhook", () => {
 
 describe("the events of a site", () => {
   it("are turned off after a page that says what is lost, and on in its settings", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     await newWebhook(world);
     const settings = await visitor.open(`${site}/settings`);
     expect(settings.text).toContain("While they are off, calls leave none, not even for later.");
@@ -354,7 +348,7 @@ describe("the events of a site", () => {
   });
 
   it("that somebody else turned off meanwhile are off, and the page says that it was not by this form", async () => {
-    const { world, visitor, site } = await start();
+    const { world, visitor, site } = await start("main", { EVENTS: undefined });
     await newWebhook(world);
     const asked = await visitor.open(`${site}/events/off`);
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { events: false });
