@@ -42,8 +42,8 @@ export default defineConfig(async () => {
   return {
     test: {
       silent: "passed-only" as const,
-      // By default Vitest keeps a core for itself: one worker on two cores is too few, because workers of the third project mostly wait.
-      maxWorkers: availableParallelism() + 1,
+      // By default Vitest keeps a core for itself. One worker more than cores would cost a workerd that imports everything once more.
+      maxWorkers: availableParallelism(),
       projects: [
         {
           plugins: [
@@ -115,6 +115,9 @@ export default defineConfig(async () => {
             testTimeout: 240_000,
             hookTimeout: 240_000,
             name: "node",
+            // They mostly wait for the commands that they start.
+            maxWorkers: availableParallelism() + 1,
+            sequence: { groupOrder: 1 },
             include: processes,
             exclude: ["**/node_modules/**", recipes],
             // The commands under test read wrangler's log. Each process loads ten megabytes of wrangler; the cache holds them compiled.
