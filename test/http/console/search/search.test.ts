@@ -141,17 +141,13 @@ describe("an app", () => {
     return { world, ...others, appid };
   };
 
-  it("is led to by its appid", async () => {
-    const { visitor, site, appid } = await named();
-    expect((await searched(visitor, ` ${appid} `)).path).toBe(`${site}/apps/${appid}`);
-  });
-
-  it("is found by six characters of the start of its appid, and not by five", async () => {
+  it("is led to by its appid, and found by six characters of its start, not by five", async () => {
     const { world, visitor, site, appid } = await named();
     const found = async (typed: string) => linksTo(await searched(visitor, typed, world.siteId), `${site}/apps/`);
     expect(await found(appid.slice(0, 6))).toEqual([`${site}/apps/${appid}`]);
     expect(await found(appid.slice(0, 5))).toEqual([]);
     expect(await found(appid.slice(1, 12))).toEqual([]);
+    expect((await searched(visitor, ` ${appid} `)).path).toBe(`${site}/apps/${appid}`);
   });
 
   it("is found by words of its name, and said to be revoked", async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { plain } from "../../../support/console-page.ts";
+import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { hmac } from "../../../support/hmac.ts";
 import { JournalConsumer, keepingJournal } from "../../../support/journal.ts";
@@ -7,49 +7,43 @@ import { pressCheck, verdictOf } from "../../../support/signature-check.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 describe("a check that was opened from a refused call", () => {
-  it("does not say of another app's request what that call was answered", async () => {
+  let world: World;
+  let visitor: ConsoleVisitor;
+  let form: ConsolePage;
+  beforeAll(async () => {
     const { sent, JOURNAL } = keepingJournal();
-    const world = await World.create({ JOURNAL } as never, "main");
-    const other = await World.create({}, "main");
+    world = await World.create({ JOURNAL } as never);
     const answer = await world.create({ timestamp: NOW - 301 });
     await new JournalConsumer().write(sent.splice(0));
     const id = answer.headers.get("x-request-id") ?? "";
-    const visitor = await ConsoleVisitor.signedIn(world);
-    const form = await visitor.open(`/console/signature-check?operation=create_gd&appid=${world.appid}&request=${id}`);
-    const body = JSON.stringify(other.createBody());
-    const page = await visitor.press(form, "Check", {
-      "Which call is it?": "create_gd",
-      appid: other.appid,
-      "Body, as it was sent": body,
-      "Signature (x-chat-signature)": await hmac(other.secret, body),
-    });
-    expect(verdictOf(page.html).answer).toBe("Sent now, the server accepts this request");
-    expect(plain(page.html)).not.toContain("This call was answered");
+    visitor = await ConsoleVisitor.signedIn(world);
+    form = await visitor.open(`/console/signature-check?operation=create_gd&appid=${world.appid}&request=${id}`);
   });
 
-  it("does not hide what a call with the pasted ranstr was answered", async () => {
-    const { sent, JOURNAL } = keepingJournal();
-    const world = await World.create({ JOURNAL } as never, "main");
-    const answer = await world.create({ timestamp: NOW - 301 });
-    await new JournalConsumer().write(sent.splice(0));
-    const id = answer.headers.get("x-request-id") ?? "";
-    const body = JSON.stringify(world.createBody({ kefu_id: [99], fzr_uid: 99 }));
-    const signature = await hmac(world.secret, body);
-    // In an isolate of its own: one that has just written to the journal waits for more to write.
-    const refused = await world.anotherIsolate().sendRaw("create_gd", body, {
-      "content-type": "application/json",
-      "x-chat-signature": signature,
-    });
-    expect(refused.status).toBe(400);
-    const visitor = await ConsoleVisitor.signedIn(world);
-    const form = await visitor.open(`/console/signature-check?operation=create_gd&appid=${world.appid}&request=${id}`);
-    const page = await visitor.press(form, "Check", {
+  const checked = (appid: string, body: string, signature: string) =>
+    visitor.press(form, "Check", {
       "Which call is it?": "create_gd",
-      appid: world.appid,
+      appid,
       "Body, as it was sent": body,
       "Signature (x-chat-signature)": signature,
     });
-    expect(plain(page.html)).toContain("A call with this one-time text (ranstr) was answered 400");
+
+  it("does not say of another app's request what that call was answered", async () => {
+    const other = await World.create();
+    const body = JSON.stringify(other.createBody());
+    const page = await checked(other.appid, body, await hmac(other.secret, body));
+    expect(verdictOf(page.html).answer).toBe("Sent now, the server accepts this request");
+    expect(page.text).not.toContain("This call was answered");
+  });
+
+  it("does not hide what a call with the pasted ranstr was answered", async () => {
+    const body = JSON.stringify(world.createBody({ kefu_id: [99], fzr_uid: 99 }));
+    const signature = await hmac(world.secret, body);
+    // In an isolate of its own: one that has just written to the journal waits for more to write.
+    const headers = { "content-type": "application/json", "x-chat-signature": signature };
+    expect((await world.anotherIsolate().sendRaw("create_gd", body, headers)).status).toBe(400);
+    const page = await checked(world.appid, body, signature);
+    expect(page.text).toContain("A call with this one-time text (ranstr) was answered 400");
   });
 });
 

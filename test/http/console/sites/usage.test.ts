@@ -42,7 +42,7 @@ const bars = ({ html }: ConsolePage, of: "accepted" | "refused") =>
   [...html.matchAll(new RegExp(`<rect class="${of}"`, "g"))].length;
 
 describe("the overview of a site", () => {
-  it("shows each call of today: in the title of the picture, in its bars and in the table", async () => {
+  it("shows each call of today, also to a viewer: in the title of the picture, in its bars and in the table", async () => {
     const { world, visitor, site } = await start();
     const chat = await world.chatId();
     await world.chatId();
@@ -74,6 +74,9 @@ describe("the overview of a site", () => {
     expect(page.link("Refused calls")).toBe(`${site}/refusals`);
     const [app] = page.rows.slice(14).filter(([, appid]) => appid === world.appid);
     expect(app?.[3]).toBe("32 min ago");
+    const viewer = await visitorWithRole(world, "viewer");
+    expect(titles(await viewer.open(site))).toContain("Calls in the last 14 days: 12, of which 6 were refused.");
+    expect((await viewer.open(`${site}/apps/${world.appid}`)).text).toContain("Last used 15 Jan 2027, 08:00");
   });
 
   it("shows whole days of UTC, the newest of them first, and no older ones", async () => {
@@ -126,7 +129,7 @@ describe("the overview of a site without counted calls", () => {
 });
 
 describe("a rise of refused calls", () => {
-  it("is named in plain words, with its numbers and a link to these calls", async () => {
+  it("is named in plain words, in the reader's language, with its numbers and a link to these calls", async () => {
     const { world, visitor, site } = await start();
     await counts(world, [
       [TODAY, "timestamp_stale", 12],
@@ -148,6 +151,10 @@ describe("a rise of refused calls", () => {
     expect(() => page.link("A field broke a rule.")).toThrow();
     const led = await visitor.open(page.link("The timestamp was too old."));
     expect([led.status, led.value("Why")]).toEqual([200, "timestamp_stale"]);
+    const chinese = await visitor.open(site, { "accept-language": "zh-CN" });
+    expect(titles(chinese)).toContain("最近 14 天的调用：119 次，其中 119 次被拒绝。");
+    expect(days(chinese)[0]).toEqual(["2027年1月15日（尚未结束）", "0", "34", "34"]);
+    expect(chinese.text).toContain("被拒绝的调用增多");
   });
 
   it("is none when all of them came before the last 24 counted hours", async () => {
@@ -189,28 +196,5 @@ describe("a home that gives no usage", () => {
     }
     const app = await muted.open(`${site}/apps/${world.appid}`);
     expect([app.status, app.text.includes(unread), app.has("Rotate")]).toEqual([200, true, true]);
-  });
-});
-
-describe("a viewer", () => {
-  it("sees the calls", async () => {
-    const { world, site } = await start();
-    await world.chatId();
-    await count(world);
-    const visitor = await visitorWithRole(world, "viewer");
-    const page = await visitor.open(site);
-    expect(titles(page)).toContain("Calls in the last 14 days: 1, of which 0 were refused.");
-    expect((await visitor.open(`${site}/apps/${world.appid}`)).text).toContain("Last used 15 Jan 2027, 08:00");
-  });
-});
-
-describe("a reader of Chinese", () => {
-  it("sees the calls in Chinese", async () => {
-    const { world, visitor, site } = await start();
-    await counts(world, [[TODAY, "timestamp_stale", 12]]);
-    const page = await visitor.open(site, { "accept-language": "zh-CN" });
-    expect(titles(page)).toContain("最近 14 天的调用：12 次，其中 12 次被拒绝。");
-    expect(days(page)[0]).toEqual(["2027年1月15日（尚未结束）", "0", "12", "12"]);
-    expect(page.text).toContain("被拒绝的调用增多");
   });
 });
