@@ -85,7 +85,13 @@ describe("your access", () => {
   it("lists 200 sessions at most, those used last", async () => {
     const ctx = contextAt(NOW, {});
     const ada = somebody();
-    for (let at = 0; at < 201; at++) await newConsoleSession({ ...of(ada), lastUsedAt: NOW - at });
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+       INSERT INTO console_sessions (id, created_at, expires_at, who_kind, who_id, who_name, last_used_at)
+       SELECT hex(randomblob(32)), ?1, ?1 + 3600, 'person', ?2, ?2, ?1 - i FROM n`,
+    )
+      .bind(NOW, ada)
+      .run();
     const listed = await listConsoleSessions({ ...ctx, identity: personOf(ada) });
     expect(listed.map(({ lastUsedAt }) => lastUsedAt)).toEqual(Array.from({ length: 200 }, (_, at) => NOW - at));
   });

@@ -11,14 +11,6 @@ const SOURCES = Object.fromEntries(
   ).map(([path, text]) => [path.replace(/.*\//, ""), String(text)]),
 );
 
-const shown = (html: string, id: string) =>
-  (new RegExp(`<code id="${id}">(.*?)</code>`, "s").exec(html)?.[1] ?? "")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&amp;", "&");
-
 describe("the program on an app's page", () => {
   let started: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
@@ -34,15 +26,15 @@ describe("the program on an app's page", () => {
     "is for %s the whole example, with the settings of this app",
     async (code, program) => {
       const { world, visitor, app } = started;
-      const { html } = await visitor.open(`${app}?code=${code}`);
-      expect(shown(html, "commands").split("\n")).toEqual([
+      const page = await visitor.open(`${app}?code=${code}`);
+      expect(page.code("commands").split("\n")).toEqual([
         `curl -O https://worker/docs/examples/${program.file}`,
         `read -rs SECRET && export SECRET && BASE_URL=https://worker APPID=${world.appid} AGENT_ID=1 ${program.run}`,
       ]);
       const source = SOURCES[program.file] ?? "";
       const usage = /BASE_URL=\S+ APPID=\S+ SECRET=(\S+) AGENT_ID=\S+/;
       expect(source).toMatch(usage);
-      expect(shown(html, "source")).toBe(
+      expect(page.code("source")).toBe(
         source.replace(
           usage,
           (_, secret) => `BASE_URL=https://worker APPID=${world.appid} SECRET=${secret} AGENT_ID=1`,
@@ -67,13 +59,13 @@ describe("the program on an app's page", () => {
   it("stands beneath a new secret, which it does not hold, and the choice of a language keeps the secret on the page", async () => {
     const { visitor, site } = await start();
     const made = await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: "Shop" });
-    const secret = shown(made.html, "secret");
+    const secret = made.code("secret");
     expect(secret).toMatch(/^[0-9a-f]{64}$/);
-    const appid = shown(made.html, "appid");
-    expect(shown(made.html, "commands")).toContain(`APPID=${appid}`);
+    const appid = made.code("appid");
+    expect(made.code("commands")).toContain(`APPID=${appid}`);
     const go = await visitor.open(made.link("Go").replace(/#.*/, ""));
-    expect(shown(go.html, "secret")).toBe(secret);
-    expect(shown(go.html, "source")).toContain("package main");
+    expect(go.code("secret")).toBe(secret);
+    expect(go.code("source")).toContain("package main");
     expect(go.html.split(secret)).toHaveLength(2);
   });
 

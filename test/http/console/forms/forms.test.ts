@@ -133,7 +133,7 @@ describe("a secret that was just shown", () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const page = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
-    const secret = /<code id="secret">([^<]*)</.exec(page.html)?.[1] ?? "";
+    const secret = page.code("secret");
     expect(secret).toMatch(/^[0-9a-f]{64}$/);
     return { world, visitor, path, page, secret };
   }

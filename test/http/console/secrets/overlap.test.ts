@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { beginCounting } from "../../../support/usage.ts";
-import type { World } from "../../../support/world.ts";
+import { NOW, type World } from "../../../support/world.ts";
 
 /** Changing a secret without an outage: the console says what is left to do, and lets one end the old secret wherever it stands. */
 
@@ -13,22 +13,34 @@ beforeAll(beginCounting);
 
 describe("a secret of an app", () => {
   it("is changed on four pages: rotate, hand over the new one, look at the last use of the old one, stop it", async () => {
-    const { world, visitor, app } = await start();
+    const { world, visitor, site, app } = await start();
+    expect((await visitor.open(`${app}/end-overlap`)).path).toBe(app);
     const before = await visitor.open(app);
     expect(before.text).toContain("Rotate with an overlap: both secrets work.");
     const rotated = await visitor.press(before, "Rotate");
     expect(rotated.text).toContain("Two secrets work now");
+    expect(rotated.html).toMatch(new RegExp(`data-until="${NOW + 86_400}"[^>]*>\\(24:00:00\\)`));
     expect(rotated.text).toContain("Put the new secret wherever the old one is used.");
     const old = world.secret;
-    world.secret = /<code id="secret">(\w+)/.exec(rotated.html)?.[1] ?? "";
+    world.secret = rotated.code("secret");
     const page = await visitor.open(rotated.link("I have saved it"));
+    expect(page.html).not.toContain(world.secret);
     expect(page.text).toContain("Half an hour later, see on this page that the old one is not used any more.");
     expect(page.text).toContain("Its last use");
     const asked = await visitor.open(page.link(STOP));
     expect(asked.heading).toBe("Stop the old secret now?");
+    expect(asked.text).toContain(
+      "The previous secret Stops at once. Otherwise it works until 16 Jan 2027, 08:00. Last use of the old secret",
+    );
+    expect(asked.text).toContain("The secret in use Goes on working.");
+    for (const secret of [old, world.secret]) {
+      const { status } = await Object.assign(world.anotherIsolate(), { secret }).create();
+      expect(status).toBe(200);
+    }
     const stopped = await visitor.press(asked, "The old secret stops now");
     expect(stopped.notices).toEqual(["The old secret has stopped."]);
     expect(stopped.text).not.toContain("Two secrets work now");
+    expect((await visitor.open(`${site}/audit`)).text).toContain("Old secret ended");
     expect((await world.create()).status).toBe(200);
     world.secret = old;
     expect((await world.create()).status).toBe(401);

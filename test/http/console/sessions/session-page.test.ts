@@ -6,15 +6,6 @@ import { seedSession } from "../../../support/seed-session.ts";
 import { NOW, World } from "../../../support/world.ts";
 import { start } from "./sessions-world.ts";
 
-/** What stands beside a term of a page's facts. */
-function fact(html: string, term: string): string | undefined {
-  const [, value] = new RegExp(`<dt>${term}</dt><dd>(.*?)</dd>`, "s").exec(html) ?? [];
-  return value
-    ?.replace(/<[^>]*>/g, " ")
-    .replace(/\s+/g, " ")
-    .trim();
-}
-
 /** What happened, each second as one text. */
 const happened = (html: string): string[] => {
   const [, list = ""] = /<ol class="timeline">(.*?)<\/ol>/s.exec(html) ?? [];
@@ -61,12 +52,12 @@ describe("the page of a session", () => {
     const page = await visitor.open(`${path}/${id}`);
     expect([page.heading, page.html.match(/Parcel not received/g)?.length]).toEqual(["Parcel not received", 1]);
     expect(page.html).toContain(`<title>Session ${id} · `);
-    expect(fact(page.html, "Automatic title")).toBe("Where is it?");
+    expect(page.fact("Automatic title")).toBe("Where is it?");
     await env.HOME_APAC.prepare("UPDATE sessions SET agent_title = 'Lost parcel' WHERE site_id = ?")
       .bind(world.siteId)
       .run();
     const apart = await visitor.open(`${path}/${id}`);
-    expect([apart.heading, fact(apart.html, "Title for the visitor"), fact(apart.html, "Title for agents")]).toEqual([
+    expect([apart.heading, apart.fact("Title for the visitor"), apart.fact("Title for agents")]).toEqual([
       "Lost parcel",
       "Parcel not received",
       undefined,
@@ -80,13 +71,13 @@ describe("the page of a session", () => {
     const requestId = headers.get("x-request-id") ?? "";
     const page = await visitor.open(`${path}/${id}`);
     expect(page.link("Mei Tanaka")).toBe(`${site}/customers?chat_id=${id}`);
-    expect(fact(page.html, "Customer")).toBe("Mei Tanaka mei · 127.0.0.1");
+    expect(page.fact("Customer")).toBe("Mei Tanaka mei · 127.0.0.1");
     expect(page.link("App")).toBe(`${site}/apps/${world.appid}`);
     expect(page.link(requestId)).toBe(`${site}/requests/${requestId}`);
     expect(page.html).toContain(`data-copy="request-id"`);
     // A session from before request ids were kept.
     const old = await visitor.open(`${path}/${await seedSession(world)}`);
-    expect(fact(old.html, "By the call")).toBeUndefined();
+    expect(old.fact("By the call")).toBeUndefined();
   });
 
   it("names the responsible agent first, and folds up more than five others", async () => {
@@ -95,17 +86,17 @@ describe("the page of a session", () => {
     await seedAgents(world, many);
     const few = await world.chatId({ kefu_id: [1, 2, 3], fzr_uid: 3 });
     const small = await visitor.open(`${path}/${few}`);
-    expect(fact(small.html, "Agents")).toBe("Agent 3 (3) Responsible Agent 1 (1) Agent 2 (2)");
+    expect(small.fact("Agents")).toBe("Agent 3 (3) Responsible Agent 1 (1) Agent 2 (2)");
     expect(small.link("Agent 3 (3)")).toBe(`${site}/agents/3`);
     const crowd = await world.chatId({ kefu_id: [...many, 1], fzr_uid: 1 });
-    const { html } = await visitor.open(`${path}/${crowd}`);
-    expect(fact(html, "Agents")).toMatch(
+    const large = await visitor.open(`${path}/${crowd}`);
+    expect(large.fact("Agents")).toMatch(
       /^Agent 1 \(1\) Responsible 80 more agents Agent 100 \(100\) .* Agent 179 \(179\)$/,
     );
-    expect(html).toMatch(/<details class="people"><summary>80 more agents<\/summary>/);
+    expect(large.html).toMatch(/<details class="people"><summary>80 more agents<\/summary>/);
     // An agent whom the site does not have any more has no page.
     await env.HOME_APAC.prepare("DELETE FROM agents WHERE site_id = ? AND id = 3").bind(world.siteId).run();
-    expect(fact((await visitor.open(`${path}/${few}`)).html, "Agents")).toBe("3 Responsible Agent 1 (1) Agent 2 (2)");
+    expect((await visitor.open(`${path}/${few}`)).fact("Agents")).toBe("3 Responsible Agent 1 (1) Agent 2 (2)");
   });
 
   it("shows the pairs that the caller gave, escaped, and no heading for them where there are none", async () => {

@@ -349,18 +349,11 @@ describe("the signature check", () => {
     expect(await visitor.page("/console/signature-check?operation=add_kf")).toMatch(/<option selected[^>]*>add_kf</);
   });
 
-  it("names a body that is nested too deep to rewrite, one that is URL-encoded, and one that is empty", async () => {
+  it("names a body that is nested too deep to rewrite", async () => {
     const { world, visitor } = shared;
     const deep = JSON.stringify(world.createBody()).replace("{", `{"x":${"[".repeat(2_000)}${"]".repeat(2_000)},`);
     const { answer, lines } = await check(visitor, { body: deep, signature: await hmac("wrong", deep) });
     expect([answer, lines.Signature?.text]).toEqual([TOKEN, expect.stringContaining("Rewritings were not tried")]);
-    const form = await check(visitor, { body: `appid=${world.appid}&timestamp=1`, signature: "" });
-    expect([form.answer, form.lines.Body?.text]).toEqual([
-      "Sent now, the server answers 415 参数错误",
-      expect.stringContaining("URL-encoded"),
-    ]);
-    const empty = await check(visitor, { body: "", signature: "" });
-    expect(empty.lines.Body?.text).toBe("The body is empty. x-error-detail: body: must be JSON");
   });
 
   it("keeps the request and its verdict when the language is switched, and puts neither into an address or a log", async () => {
@@ -381,17 +374,6 @@ describe("the signature check", () => {
     expect(again.value("Body, as it was sent")).toBe(body);
     expect(again.value("Signature (x-chat-signature)")).toBe(signature);
     for (const secret of ["private", signature, world.appid]) expect(logged).not.toContain(secret);
-  });
-
-  it("names every fault, and the first one as the cause", async () => {
-    const { world, visitor } = shared;
-    const body = JSON.stringify(world.createBody({ timestamp: NOW - 999, sbs: "" }));
-    const { lines } = await check(visitor, { body, signature: await hmac("wrong", body) });
-    expect([lines.Signature?.state, lines.timestamp?.state, lines["Fields of create_gd"]?.state]).toEqual([
-      "Cause",
-      "If sent again",
-      "Also",
-    ]);
   });
 
   it("names as the cause what was wrong at the time of sending, and not the time since", async () => {

@@ -6,7 +6,6 @@ import { SITE_TABLES } from "../../../../src/store/site-tables.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
 import { call } from "../../../support/admin-calls.ts";
 import { closing } from "../../../support/closing.ts";
-import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { endSite, patchSite, pruneAll, sitePath } from "../../../support/site-end.ts";
@@ -45,12 +44,6 @@ async function deletionOf({ siteId, home }: World) {
   return { directory, ofHome, ofDirectory };
 }
 
-const factOf = ({ html }: ConsolePage, label: string) =>
-  new RegExp(`<dt>${label}</dt><dd>([^<]*)`).exec(html)?.[1] ?? null;
-
-const textOf = ({ html }: ConsolePage, id: string) =>
-  new RegExp(`<code id="${id}">([^<]*)</code>`).exec(html)?.[1]?.replaceAll("&quot;", '"') ?? "";
-
 const KV_DOWN = {
   CREDENTIALS: {
     ...env.CREDENTIALS,
@@ -85,13 +78,9 @@ describe("an owner of a closed site", () => {
       name,
       ["This site is being deleted"],
     ]);
-    const id = textOf(begun, "deletion-id");
+    const id = begun.code("deletion-id");
     expect(await deletionOf(world)).toEqual({ directory: "deleting", ofHome: id, ofDirectory: id });
-    expect([factOf(begun, "Sessions"), factOf(begun, "Messages"), factOf(begun, "All gone")]).toEqual([
-      "1",
-      "1",
-      "Not yet",
-    ]);
+    expect([begun.fact("Sessions"), begun.fact("Messages"), begun.fact("All gone")]).toEqual(["1", "1", "Not yet"]);
     expect(begun.text).not.toContain("Receipt to keep");
     const { audit } = await world.operated();
     expect(audit.at(-1)).toMatchObject({ action: "site.deletion_begun", actor: "console" });
@@ -101,7 +90,7 @@ describe("an owner of a closed site", () => {
     const done = await visitor.open(site);
     expect([done.heading, done.notices]).toEqual([`(${world.siteId})`, ["This site is deleted"]]);
     expect(done.text).toContain("What is left of its data Nothing.");
-    expect(textOf(done, "deletion-id")).toBe(id);
+    expect(done.code("deletion-id")).toBe(id);
     expect((await world.stored()).sessions).toEqual([]);
     const log = await visitor.open(done.link("Audit log"));
     expect(log.rows.slice(0, 2).map(([, what]) => what)).toEqual([
@@ -136,8 +125,7 @@ describe("the form that deletes a site", () => {
     for (const wrong of ["", name.toUpperCase()]) {
       const asked = await visitor.open(`${site}/delete`);
       const page = await visitor.press(asked, "Delete this site now", { [NAME]: wrong });
-      expect([page.status, page.link(NAME), page.value(NAME)]).toEqual([400, "#name", wrong]);
-      expect(/id="name-error">([^<]*)</.exec(page.html)?.[1]).toBe("Must be the name of this site");
+      expect([page.status, page.error(NAME), page.value(NAME)]).toEqual([400, "Must be the name of this site", wrong]);
     }
     expect([await world.stored(), await world.operated()]).toEqual(before);
   });
@@ -163,7 +151,7 @@ describe("the form that deletes a site", () => {
     const first = await visitor.press(tabs[0], "Delete this site now", { [NAME]: name });
     for (const tab of tabs) {
       const again = await visitor.press(tab, "Delete this site now", { [NAME]: name });
-      expect([again.path, textOf(again, "deletion-id")]).toEqual([site, textOf(first, "deletion-id")]);
+      expect([again.path, again.code("deletion-id")]).toEqual([site, first.code("deletion-id")]);
     }
     const { audit } = await world.operated();
     expect(audit.filter(({ action }) => action === "site.deletion_begun")).toHaveLength(1);
@@ -204,7 +192,7 @@ describe("a deletion that KV or the directory does not take", () => {
 
     const again = await visitor.press(half, "Send it again");
     expect([again.path, again.notices]).toEqual([site, ["This site is being deleted"]]);
-    const id = textOf(half, "deletion-id");
+    const id = half.code("deletion-id");
     expect(await deletionOf(world)).toEqual({ directory: "deleting", ofHome: id, ofDirectory: id });
     await pruneAll(NOW);
     expect((await world.stored()).sessions).toEqual([]);
@@ -231,7 +219,7 @@ describe("the page of a site that is being deleted", () => {
       .bind(world.siteId)
       .run();
     await call(world, "DELETE", sitePath(world), { name });
-    expect(factOf(await visitor.open(site), "Agents")).toBe("1,000+");
+    expect((await visitor.open(site)).fact("Agents")).toBe("1,000+");
   });
 
   it("has words for every table", () => {
@@ -244,8 +232,8 @@ describe("the page of a site that is being deleted", () => {
     const bare = world.anotherIsolate({ CREDENTIALS: undefined });
     const owner = visitor.through(bare);
     const begun = await owner.press(await owner.open(`${site}/delete`), "Delete this site now", { [NAME]: name });
-    expect(JSON.parse(textOf(begun, "receipt"))).toEqual([
-      { deletion_id: textOf(begun, "deletion-id"), site_id: world.siteId, hash: expect.stringContaining(".") },
+    expect(JSON.parse(begun.code("receipt"))).toEqual([
+      { deletion_id: begun.code("deletion-id"), site_id: world.siteId, hash: expect.stringContaining(".") },
     ]);
     const viewer = await visitorWithRole(bare, "viewer");
     expect((await viewer.open(site)).text).not.toContain("Receipt to keep");

@@ -75,7 +75,7 @@ describe("making a token", () => {
     const fill = { Name: name, Role: "operator", Site: String(world.siteId), Days: "30" };
     const page = await visitor.press(await visitor.open(PATH), "Make the token", fill);
     expect([page.status, page.heading, page.notices]).toEqual([200, "The token was made", ["Copy the token now"]]);
-    const token = /<code id="token">(.*?)<\/code>/.exec(page.html)?.[1] ?? "";
+    const token = page.code("token");
     expect(readTokenText(token)).toBe("token");
     expect(page.html).toContain('data-copy="token"');
     expect([page.headers.get("cache-control"), page.headers.get("refresh")]).toEqual(["no-store", `600; url=${PATH}`]);

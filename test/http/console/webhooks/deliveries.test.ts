@@ -262,22 +262,6 @@ describe("redelivering one event", () => {
     expect((await visitor.open(sent.path.replace("again=2", "again=1").replace(/#.*/, ""))).rows).toHaveLength(2);
   });
 
-  it("by two operators at once leaves one delivery and a row in the audit log for each", async () => {
-    const started = await start();
-    const { world, visitor, webhook, path } = started;
-    await world.chatId();
-    await setAll(started, FAILED);
-    const other = await ConsoleVisitor.signedIn(world);
-    const pages = await Promise.all([visitor.open(path), other.open(path)]);
-    const sent = await Promise.all(
-      [visitor, other].map((each, i) => each.press(pages[i] as ConsolePage, "Redeliver 1")),
-    );
-    for (const page of sent) expect(page.rows[0]?.[1]).toBe("On its way");
-    expect(await deliveriesOf(webhook)).toMatchObject([{ seq: 1, status: "pending", attempts: 0 }]);
-    const log = await visitor.open(`/console/sites/${world.siteId}/audit`);
-    expect(log.rows.filter(([, action]) => action?.startsWith("Events sent again"))).toHaveLength(2);
-  });
-
   it("is not possible once the event is erased: skipped ones have no button, for others the page says why", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
