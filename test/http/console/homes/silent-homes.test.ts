@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { closing } from "../../../support/closing.ts";
 import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
@@ -19,8 +19,14 @@ const unmigratedIn = (table: string) =>
 const listed = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
 
 describe("a site of a home that does not serve", () => {
+  let world: World;
+  let visitor: ConsoleVisitor;
+  let site: string;
+  beforeAll(async () => {
+    ({ world, visitor, site } = await start());
+  });
+
   it("says on its pages that the home is closed", async () => {
-    const { visitor, world, site } = await start();
     const closed = visitor.through(world.anotherIsolate(closing("apac")));
     for (const tab of ["", "/apps", "/settings"]) {
       const page = await closed.open(site + tab);
@@ -29,7 +35,6 @@ describe("a site of a home that does not serve", () => {
   });
 
   it("names the home that is down", async () => {
-    const { visitor, world, site } = await start();
     const apart = visitor.through(world.anotherIsolate(broken()));
     for (const tab of ["", "/sessions", "/apps", "/agents", "/agents/1"]) {
       const page = await apart.open(site + tab);
@@ -40,7 +45,6 @@ describe("a site of a home that does not serve", () => {
   });
 
   it("names the directory too, which may be the database that fails", async () => {
-    const { visitor, world } = await start();
     const prepare = (sql: string) => (sql.includes('into "sites"') ? downDb(env.DB) : env.DB).prepare(sql);
     const apart = visitor.through(world.anotherIsolate({ DB: replacing(env.DB, { prepare }) }));
     const fill = { Name: "New", Home: "apac" };
@@ -60,7 +64,6 @@ describe("a site of a home that does not serve", () => {
   });
 
   it("says that a home is not bound", async () => {
-    const { visitor, world, site } = await start();
     const unbound = visitor.through(world.anotherIsolate({ HOME_APAC: undefined }));
     const page = await unbound.open(`${site}/apps`);
     expect([page.status, page.heading]).toEqual([503, "The home apac has no database"]);
@@ -71,7 +74,6 @@ describe("a site of a home that does not serve", () => {
   });
 
   it("shows the part of its overview that could be read, and says that the rest is missing", async () => {
-    const { visitor, world, site } = await start();
     const db = new Proxy(env.HOME_APAC, {
       get: (target, name) =>
         name === "prepare"

@@ -203,18 +203,15 @@ describe("the signature check for a site that does not serve", () => {
     expect(await world.stored()).toEqual(before);
   });
 
-  it.each(["main", "apac"])(
-    "gives the server's answer for the closed home %s, whatever the request is",
-    async (home) => {
-      const { world, visitor } = await start(home);
-      for (const change of [{}, { sbs: "" }, { timestamp: NOW - 9_999 }]) {
-        const { said, sent } = await compare(world, visitor, closing(home), change);
-        expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
-        expect(said.lines.Home?.text).toContain(`The home ${home} is closed. Every call`);
-        expect(said.lines.Signature?.text).toBe("Valid.");
-      }
-    },
-  );
+  it("gives the server's answer for a closed home, whatever the request is", async () => {
+    const { world, visitor } = await start();
+    for (const change of [{}, { sbs: "" }, { timestamp: NOW - 9_999 }]) {
+      const { said, sent } = await compare(world, visitor, closing("apac"), change);
+      expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
+      expect(said.lines.Home?.text).toContain("The home apac is closed. Every call");
+      expect(said.lines.Signature?.text).toBe("Valid.");
+    }
+  });
 
   it.each([
     ["does not answer", { HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) }],
