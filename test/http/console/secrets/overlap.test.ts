@@ -18,6 +18,7 @@ describe("a secret of an app", () => {
     const before = await visitor.open(app);
     expect(before.text).toContain("Rotate with an overlap: both secrets work.");
     const rotated = await visitor.press(before, "Rotate");
+    expect((await visitor.press(before, "Rotate")).path).toBe(rotated.path);
     expect(rotated.text).toContain("Two secrets work now");
     expect(rotated.html).toMatch(new RegExp(`data-until="${NOW + 86_400}"[^>]*>\\(24:00:00\\)`));
     expect(rotated.text).toContain("Put the new secret wherever the old one is used.");
