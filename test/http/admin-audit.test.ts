@@ -1,5 +1,5 @@
 import { drizzle } from "drizzle-orm/d1";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createAgents } from "../../src/services/agents.ts";
 import { findSite } from "../../src/services/sites.ts";
 import { AUDIT_ACTIONS, auditLog } from "../../src/store/operator-schema.ts";
@@ -39,15 +39,20 @@ async function get(world: World, token: string, query: string): Promise<{ status
   return { status: answer.status, body: await answer.json() };
 }
 
-/** All entries that fit, in pages of `limit`. Reading them leaves no entry, as the root's reading would. */
+/** Reading with it leaves no entry, as the root's reading would. */
+let viewer: string;
+beforeAll(async () => {
+  viewer = (await newToken({ role: "viewer" })).token;
+});
+
+/** All entries that fit, in pages of `limit`. */
 async function listed(world: World, query: Record<string, string | number> = {}, limit = 100): Promise<Entry[]> {
-  const { token } = await newToken({ role: "viewer" });
   const items: Entry[] = [];
   let cursor: string | null = null;
   do {
     const asked = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) });
     for (const [name, value] of Object.entries(query)) asked.set(name, String(value));
-    const { status, body }: { status: number; body: Page } = await get(world, token, asked.toString());
+    const { status, body }: { status: number; body: Page } = await get(world, viewer, asked.toString());
     expect(status).toBe(200);
     items.push(...body.items);
     cursor = body.next_cursor;
