@@ -337,10 +337,19 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     const { chat_id } = envelope.data as { chat_id: number };
     const accepted = { outcome: "ok", chat_id, at: NOW, appid: world.appid, operation: "create_gd" };
     expect(await find(world, requestId)).toMatchObject({ status: 200, body: accepted });
-    await databaseOf(world.home).prepare("DELETE FROM nonces WHERE site_id = ?").bind(world.siteId).run();
-    for (let i = 0; i < 30; i++) await world.chatId();
+    const db = databaseOf(world.home);
+    await db.prepare("DELETE FROM nonces WHERE site_id = ?").bind(world.siteId).run();
+    // 30 sessions of the same time, and 30 of more than a year later.
+    await db
+      .prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+         INSERT INTO sessions (site_id, id, appid, kind, customer_external_id, status, auto_title, created_at, request_id)
+         SELECT site_id, id + i, appid, kind, customer_external_id, status, auto_title,
+           created_at + iif(i > 30, 34560000, 0), 'another' FROM n CROSS JOIN sessions WHERE site_id = ?`,
+      )
+      .bind(world.siteId)
+      .run();
     world.clock.now += 86_400 * 400;
-    for (let i = 0; i < 30; i++) await world.chatId();
     expect(await find(world, requestId)).toMatchObject({ status: 200, body: accepted });
   });
 
