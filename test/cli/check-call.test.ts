@@ -29,22 +29,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
+const signed = (body: string, signature = sign(body)) => ["--body", body, "--signature", signature];
+const creating = (body: string, signature?: string) => ["--operation", "create_gd", ...signed(body, signature)];
+
 const check = (...args: string[]) => runMain(main, ["check", ...args], { env: { SECRET } });
 
 describe("npm run call -- check", () => {
   it("says that the server accepts a right request, what it could not know, and exits 0", async () => {
     const body = bodyOf();
-    const args = [
-      "--operation",
-      "create_gd",
-      "--body",
-      body,
-      "--signature",
-      sign(body),
-      "--content-type",
-      "application/json",
-    ];
-    const { exitCode, stdout, stderr } = await check(...args);
+    const { exitCode, stdout, stderr } = await check(...creating(body), "--content-type", "application/json");
     expect([exitCode, stderr]).toEqual([0, ""]);
     const lines = stdout.trimEnd().split("\n");
     expect(lines[0]).toBe("The server accepts this request, as far as a caller can know.");
@@ -57,14 +50,7 @@ describe("npm run call -- check", () => {
     const body = bodyOf({ kefu_id: "10411" });
     const file = join(folder, "body.json");
     writeFileSync(file, `${body}\r\n`);
-    const { exitCode, stdout } = await check(
-      "--operation",
-      "create_gd",
-      "--body",
-      `@${file}`,
-      "--signature",
-      sign(body),
-    );
+    const { exitCode, stdout } = await check(...creating(`@${file}`, sign(body)));
     const lines = stdout.split("\n");
     expect([exitCode, lines[0]]).toEqual([1, "The server refuses this request: 401 token验证失败!"]);
     expect(lines[1]).toMatch(/^Cause: Signature: What was sent ends with a line end, CRLF/);
@@ -74,17 +60,9 @@ describe("npm run call -- check", () => {
   it("takes the body from standard input, and the headers", async () => {
     const body = bodyOf();
     const args = ["check", "--body", "-", "--signature", `sha256=${sign(body)}`, "--secret", SECRET];
-    const headers = [
-      "--content-type",
-      "",
-      "--content-encoding",
-      "gzip",
-      "--idempotency-key",
-      "a b",
-      "--appid",
-      "My-Shop",
-    ];
-    const { exitCode, stdout } = await runCli("call", [...args, ...headers], { input: body });
+    const headers = { "content-type": "", "content-encoding": "gzip", "idempotency-key": "a b", appid: "My-Shop" };
+    const more = Object.entries(headers).flatMap(([name, value]) => [`--${name}`, value]);
+    const { exitCode, stdout } = await runCli("call", [...args, ...more], { input: body });
     expect([exitCode, stdout.split("\n")[0]]).toEqual([1, "The server refuses this request: 415 参数错误"]);
     expect(stdout).toMatch(/^Cause: Content-Type: The header is absent/m);
     expect(stdout).toMatch(/^Also: Content-Encoding: It is gzip/m);
@@ -96,48 +74,45 @@ describe("npm run call -- check", () => {
 
   it("tells what a fresh timestamp would change", async () => {
     const old = bodyOf({ timestamp: Math.floor(Date.now() / 1000) - 1_000 });
-    const stale = await check("--operation", "create_gd", "--body", old, "--signature", sign(old));
+    const stale = await check(...creating(old));
     expect([stale.exitCode, stale.stdout]).toEqual([
       1,
       expect.stringContaining("\nWith a fresh timestamp it accepts it.\n"),
     ]);
-    const tolerated = await check("--body", old, "--signature", sign(old), "--tolerance", "2000");
+    const tolerated = await check(...signed(old), "--tolerance", "2000");
     expect(tolerated.exitCode).toBe(0);
     const wrong = bodyOf({ timestamp: Math.floor(Date.now() / 1000) - 1_000, sbs: "" });
-    const both = await check("--operation", "create_gd", "--body", wrong, "--signature", sign(wrong));
+    const both = await check(...creating(wrong));
     expect(both.stdout).toContain("\nWith a fresh timestamp it refuses it too: 400 参数错误\n");
   });
 
   it("never prints the secret", async () => {
     const body = bodyOf({ appid: SECRET.slice(0, 5) });
     for (const signature of [sign(body), sign(body, `${SECRET}\n`), sign(`${body}${SECRET}`), "", "x"]) {
-      const { stdout, stderr } = await check("--operation", "create_gd", "--body", body, "--signature", signature);
+      const { stdout, stderr } = await check(...creating(body, signature));
       expect(stdout + stderr).not.toContain(SECRET);
     }
   });
 
   it("does not print the secret where it stands in the wrong place", async () => {
     const body = bodyOf({ appid: SECRET, [SECRET]: 1 });
-    const given = ["--operation", "create_gd", "--body", body, "--signature", sign(body)];
-    for (const { stdout, stderr } of [
-      await check(...given),
-      await check(...given, "--appid", "my-shop"),
-      await check(SECRET, ...given),
-    ]) {
+    const given = creating(body);
+    for (const args of [given, [...given, "--appid", "my-shop"], [SECRET, ...given]]) {
+      const { stdout, stderr } = await check(...args);
       expect(stdout + stderr).not.toContain(SECRET);
     }
   });
 
   it("says what holds only if the secret is right as it was given", async () => {
     const body = bodyOf();
-    const blank = await check("--body", body, "--signature", sign(body, `${SECRET} `), "--secret", `${SECRET} `);
+    const blank = await check(...signed(body, sign(body, `${SECRET} `)), "--secret", `${SECRET} `);
     expect(blank.stdout.split("\n")[1]).toMatch(/^The secret given begins or ends with a blank/);
-    expect((await check("--body", body, "--signature", sign(body))).stdout).not.toContain("The secret given");
+    expect((await check(...signed(body))).stdout).not.toContain("The secret given");
   });
 
   it("takes an empty tolerance for the usual one", async () => {
     const body = bodyOf({ timestamp: Math.floor(Date.now() / 1000) - 100 });
-    expect((await check("--body", body, "--signature", sign(body), "--tolerance", "")).exitCode).toBe(0);
+    expect((await check(...signed(body), "--tolerance", "")).exitCode).toBe(0);
   });
 
   it.each([

@@ -25,6 +25,19 @@ async function filesBelow(folder: string): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(read));
 }
 
+const migrationsIn = async (folder: string) => (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+
+/** A new database with all migrations. @param fill runs before the migration whose name begins with its key */
+async function migrated(fill: Record<string, (db: DatabaseSync) => void> = {}): Promise<DatabaseSync> {
+  const db = new DatabaseSync(":memory:");
+  for (const file of await migrationsIn(copy)) {
+    fill[file.slice(0, 4)]?.(db);
+    const text = await readFile(join(copy, file), "utf8");
+    for (const statement of text.split("--> statement-breakpoint")) db.exec(statement);
+  }
+  return db;
+}
+
 describe("the migrations", () => {
   it("say all that the schema says: drizzle-kit has nothing to add", async () => {
     // drizzle-kit puts "./" before the folder it is given.
@@ -38,28 +51,21 @@ describe("the migrations", () => {
     const journal = JSON.parse(await readFile(join(copy, "meta/_journal.json"), "utf8")) as {
       entries: { idx: number; tag: string }[];
     };
-    const files = (await readdir(copy)).filter((name) => name.endsWith(".sql")).sort();
+    const files = await migrationsIn(copy);
     expect(journal.entries.map(({ tag }) => `${tag}.sql`)).toEqual(files);
     expect(journal.entries.map(({ idx }) => idx)).toEqual(files.map((_, i) => i));
   });
 
   it("run in their order on a new database", async () => {
-    const db = new DatabaseSync(":memory:");
-    const files = (await readdir(copy)).filter((name) => name.endsWith(".sql")).sort();
-    for (const file of files) {
-      const text = await readFile(join(copy, file), "utf8");
-      for (const statement of text.split("--> statement-breakpoint")) db.exec(statement);
-    }
+    const db = await migrated();
     const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(["app_routes", "home_sites", "sessions"]));
     expect(db.prepare("PRAGMA foreign_key_check").all()).toEqual([]);
   });
 
   it("take the words of receivers from webhooks, and leave why each failed", async () => {
-    const db = new DatabaseSync(":memory:");
-    const files = (await readdir(copy)).filter((name) => name.endsWith(".sql")).sort();
-    for (const file of files) {
-      if (file.startsWith("0010_")) {
+    const db = await migrated({
+      "0010": (db) => {
         db.exec(
           "INSERT INTO home_sites (site_id, name, status, chat_id_floor, revision, created_at) VALUES (1, '', 'open', 0, 0, 1)",
         );
@@ -71,10 +77,8 @@ describe("the migrations", () => {
         add.run("b", null, "no answer in 15 s");
         add.run("c", null, "no connection");
         add.run("d", null, null);
-      }
-      const text = await readFile(join(copy, file), "utf8");
-      for (const statement of text.split("--> statement-breakpoint")) db.exec(statement);
-    }
+      },
+    });
     const webhooks = db.prepare("SELECT last_status, last_cause, last_error FROM webhooks ORDER BY id").all();
     expect(webhooks.map((row) => Object.values(row))).toEqual([
       [410, "status", null],
