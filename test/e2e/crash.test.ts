@@ -1,7 +1,7 @@
-import { createHmac, randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, it } from "vitest";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
+import { signedCall } from "../support/signed-call.ts";
 
 const CREATES = 300;
 const AT_ONCE = 8;
@@ -24,11 +24,7 @@ function appOf(apps: SignedApp[], n: number): SignedApp {
 
 /** One create_gd of customer `n`, newly signed, under its own key; returns the chat_id, or undefined without a success. */
 async function create(apps: SignedApp[], n: number): Promise<number | undefined> {
-  const app = appOf(apps, n);
-  const body = JSON.stringify({
-    appid: app.appid,
-    timestamp: Math.floor(Date.now() / 1000),
-    ranstr: randomUUID(),
+  const fields = {
     sbs: `customer-${n}`,
     ip: "127.0.0.1",
     sbs_mc: `Name ${n}`,
@@ -36,17 +32,10 @@ async function create(apps: SignedApp[], n: number): Promise<number | undefined>
     title: `Title ${n}`,
     kefu_id: AGENTS,
     fzr_uid: AGENTS[0],
-  });
+  };
   try {
-    const answer = await fetch(`${worker.url}/openapi/chat/create_gd`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        "x-chat-signature": createHmac("sha256", app.secret).update(body).digest("hex"),
-        "idempotency-key": `create-${n}`,
-      },
-      body,
-    });
+    const key = { "idempotency-key": `create-${n}` };
+    const answer = await signedCall(worker.url, appOf(apps, n), "create_gd", fields, key);
     const envelope = (await answer.json()) as { code: number; data: { chat_id: number } };
     return envelope.code === 1 ? envelope.data.chat_id : undefined;
   } catch {

@@ -1,4 +1,3 @@
-import { createHmac, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
@@ -7,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { closedSecret } from "../../src/homes.ts";
 import { Receiver } from "../support/receiver.ts";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
+import { signedCall } from "../support/signed-call.ts";
 
 /**
  * A customer is erased while others create sessions and receivers fail, and workerd is killed in between. Then the home is restored to
@@ -38,16 +38,9 @@ afterAll(async () => {
 
 /** @returns undefined when the Worker was killed before it answered, or refused the call */
 async function call(app: SignedApp, operation: string, fields: object, key = ""): Promise<number | undefined> {
-  const own = { appid: app.appid, timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID() };
-  const body = JSON.stringify({ ...own, ...fields });
-  const signature = createHmac("sha256", app.secret).update(body).digest("hex");
-  const headers = { "content-type": "application/json", "x-chat-signature": signature };
+  const headers: Record<string, string> = key === "" ? {} : { "idempotency-key": key };
   try {
-    const answer = await fetch(`${worker.url}/openapi/chat/${operation}`, {
-      method: "POST",
-      headers: { ...headers, ...(key !== "" && { "idempotency-key": key }) },
-      body,
-    });
+    const answer = await signedCall(worker.url, app, operation, fields, headers);
     return ((await answer.json()) as { data: { chat_id?: number } }).data.chat_id;
   } catch {
     return undefined;
