@@ -244,6 +244,18 @@ describe("POST …/deliveries/:seq/redeliver", () => {
     },
   );
 
+  it("leaves one delivery, and a row in the audit log for each of two operators who send it again at once", async () => {
+    const { world, id } = await start();
+    await world.chatId();
+    await update(world, "status = 'failed', attempts = 8, next_attempt_at = NULL");
+    const sent = (await eventStore(world)).audit.length;
+    const answers = await Promise.all([world, world.anotherIsolate()].map((each) => redeliver(each, id, 1)));
+    expect(answers.map(({ status }) => status)).toEqual([202, 202]);
+    const { deliveries, audit } = await eventStore(world);
+    expect(deliveries).toMatchObject([DUE]);
+    expect(audit.slice(sent)).toMatchObject(Array(2).fill({ action: "webhook.redelivered" }));
+  });
+
   it("delivers an event that the webhook never had, because it is older than the webhook or of another type", async () => {
     const { world, id } = await start();
     await call(world, "PATCH", `/admin/sites/${world.siteId}/webhooks/${id}`, { events: ["session.agents_added"] });
