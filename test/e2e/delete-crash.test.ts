@@ -201,4 +201,4 @@ it("leaves nothing of a site that ends, and every row of its neighbour, when wor
   }
   const now = rowsOf(neighbour);
   for (const [table, rows] of Object.entries(untouched)) expect(now[table]).toEqual(expect.arrayContaining(rows));
-}, 120_000);
+});

@@ -24,7 +24,7 @@ beforeAll(async () => {
   worker = await startBuiltWorker({ homes: ["DB", "HOME_APAC"], vars: { WEBHOOK_LOOPBACK: "allow" } });
   misconfigured = await startBuiltWorker({ vars: { REPLAY_LOOK_MS: "soon" } });
   site = await worker.provision();
-}, 120_000);
+});
 afterAll(async () => {
   await worker?.close();
   await misconfigured?.close();
