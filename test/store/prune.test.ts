@@ -189,6 +189,21 @@ describe("prune", () => {
     expect(await left("console_forms")).toMatchObject([{ id: "live" }]);
   });
 
+  it("removes an ended session a day after its end, and not before the assertion that opened it expires", async () => {
+    const day = 86_400;
+    const put = (id: string, expiresAt: number, endedAt: number) =>
+      sql(
+        "INSERT INTO console_sessions (id, created_at, expires_at, ended_at) VALUES (?, 0, ?, ?)",
+        id,
+        expiresAt,
+        endedAt,
+      );
+    const gone = [put("cookie", 0, NOW - day), put("person", NOW, NOW - day)];
+    await env.DB.batch([...gone, put("new", 0, NOW - day + 1), put("signed on", NOW + 1, NOW - day)]);
+    expect(await pruned()).toEqual({ ...NONE, console_sessions: 2 });
+    expect((await left("console_sessions")).map(({ id }) => id).sort()).toEqual(["new", "signed on"]);
+  });
+
   it("removes a token a day after it was deleted, and no other, expired or not", async () => {
     const day = 86_400;
     const put = (id: string, expiresAt: number | null, deletedAt: number | null) =>
