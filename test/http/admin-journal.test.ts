@@ -235,6 +235,11 @@ describe("GET /admin/sites/:site_id/refusals", () => {
       cursor = next_cursor === null ? "" : `&cursor=${encodeURIComponent(next_cursor)}`;
     } while (cursor !== "");
     expect(seen).toEqual(ids.toReversed());
+    // A cursor of a later time gives nothing that is newer than the range.
+    const path = `/admin/sites/${site.siteId}/refusals`;
+    const first = (await call(site, "GET", `${path}?limit=1`)).body as Page;
+    const earlier = await call(site, "GET", `${path}?until=${NOW - 5}&cursor=${first.next_cursor}`);
+    expect((earlier.body as Page).items.map(({ request_id }) => request_id)).toEqual(ids.slice(0, 2).toReversed());
   });
 
   it("says how many more calls of its kind a row stands for", async () => {

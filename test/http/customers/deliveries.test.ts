@@ -132,6 +132,16 @@ describe("a receiver's answer", () => {
 });
 
 describe("a delivery", () => {
+  it("that has failed is skipped with its event: what was not delivered never will be", async () => {
+    const world = await World.create({}, "apac");
+    const webhook = await newWebhook(world);
+    await world.chatId({ sbs: "forgotten" });
+    await setDeliveries(webhook, "status = 'failed', attempts = 8, next_attempt_at = NULL");
+    const [{ erased } = {}] = await eraseWhole(world, "forgotten");
+    expect(erased).toMatchObject({ deliveries: 1 });
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "skipped" }, { status: "pending" }]);
+  });
+
   it.each([
     ["its event", 0],
     ["an older event is kept, because pruning goes by time and clocks differ, and its own", 1],

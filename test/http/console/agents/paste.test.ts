@@ -70,6 +70,14 @@ describe("a pasted list of agents", () => {
     expect(await added()).toEqual([]);
   });
 
+  it("keeps the lines that were right when its correction is shown again in another session", async () => {
+    const { world, paste } = await start();
+    const other = await ConsoleVisitor.signedIn(world);
+    const draft = await other.press(await paste("10,Ana\r\nx,Ben"), "Add all", { "The wrong lines": "11,Ben" });
+    expect(draft.notices).toEqual(["Nothing was changed yet: look the form over and send it."]);
+    expect((await other.press(draft, "Add all")).notices).toEqual(["2 agents were added."]);
+  });
+
   it("comes back whole when it has more agents than a list may hold", async () => {
     const { paste, added } = await start();
     const list = Array.from({ length: 1_002 }, (_, i) => `${100 + i},A`).join("\r\n");
