@@ -293,10 +293,10 @@ describe("a webhook", () => {
     expect(worker.posted).toHaveLength(30);
   });
 
-  it("counts lost attempts as in flight until their lease is over", async () => {
+  it("counts lost attempts as in flight until their lease is over, also those of a holder whose clock was ahead", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 21);
-    await setDeliveries(webhook, `claim = 'lost', attempts = 1, next_attempt_at = ${NOW + 60}`);
+    await setDeliveries(webhook, `claim = 'lost', attempts = 1, next_attempt_at = ${NOW + 60} + 30 * (seq % 2)`);
     await setDeliveries(
       { ...webhook },
       `claim = CASE seq WHEN 21 THEN NULL ELSE claim END,
@@ -307,7 +307,7 @@ describe("a webhook", () => {
     expect(worker.posted).toEqual([]);
     // No notice is sent: the attempts in flight go on, and the sweep comes after them.
     expect(worker.notices).toEqual([]);
-    worker.clock.now += 60;
+    worker.clock.now += 90;
     await worker.deliver(webhook);
     expect(await statusesOf(webhook)).toEqual(["21 delivered"]);
   });
