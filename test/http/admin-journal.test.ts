@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { firstRequestIdAt, newRequestId } from "../../src/request-id.ts";
 import { systemRuntime } from "../../src/runtime.ts";
+import { countRefusals } from "../../src/store/home/refusals.ts";
 import { call, problem } from "../support/admin-calls.ts";
 import { downDb } from "../support/down-db.ts";
 import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
@@ -286,6 +287,9 @@ describe("GET /admin/sites/:site_id/refusals", () => {
       )
       .bind(site.siteId, firstRequestIdAt(NOW), NOW, site.appid)
       .run();
+    const ofHour = { operation: undefined, since: NOW - 3_600, until: NOW };
+    expect(await countRefusals(db, site.siteId, ofHour)).toMatchObject({ isWhole: false });
+    expect(await countRefusals(db, site.siteId, { ...ofHour, until: NOW - 1 })).toMatchObject({ isWhole: true });
     const path = `/admin/sites/${site.siteId}/refusals?reason=app_limit`;
     const first = (await call(site, "GET", path)).body as Page;
     expect(first.items).toEqual([]);

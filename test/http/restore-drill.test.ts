@@ -272,6 +272,7 @@ describe("tokens that were deleted before main was restored", () => {
     const { siteId } = world;
     const [kept, deleted] = [await make(world, "A kept one"), await make(world, "B deleted", { site_id: siteId })];
     const short = await make(world, "C expires", { expires_in_days: 1 });
+    const owners = await make(world, "D of an owner", { role: "owner" });
     const travelBack = await bookmark(env.DB);
     const erase = () => call(world, "DELETE", `/admin/tokens/${deleted.id}`);
     expect((await erase()).status).toBe(204);
@@ -283,8 +284,9 @@ describe("tokens that were deleted before main was restored", () => {
     expect(await statusWith(shut, deleted.token)).toBe(200);
     const { body } = await reconcile(shut, "main");
     const { tokens } = body as { tokens: { id: string }[] };
-    const ids = [kept, deleted, short].map(({ id }) => id);
+    const ids = [kept, deleted, short, owners].map(({ id }) => id);
     expect(tokens.filter(({ id }) => ids.includes(id))).toEqual([
+      { id: owners.id, name: "D of an owner", role: "owner", site_id: null, created_at: NOW },
       { id: kept.id, name: "A kept one", role: "operator", site_id: null, created_at: NOW },
       { id: deleted.id, name: "B deleted", role: "operator", site_id: siteId, created_at: NOW },
     ]);
