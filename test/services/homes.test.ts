@@ -189,6 +189,11 @@ describe("a home that was restored", () => {
     await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...copy, name: "New", status: "open", revision: 5 });
     await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...copy, name: "Old", status: "closed", revision: 4 });
     expect(await findSite(context(), world)).toMatchObject({ name: "New", status: "open", revision: 5 });
+    // A reconciliation may have raised the directory's first_chat_id.
+    const opened = { ...copy, name: "New", status: "open" } as const;
+    await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...opened, firstChatId: 9, revision: 6 });
+    await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...opened, firstChatId: 4, revision: 7 });
+    expect(await findSite(context(), world)).toMatchObject({ firstChatId: 9, revision: 7 });
   });
 
   it("starts at the first_chat_id that was set, also when the directory saw only a later change", async () => {

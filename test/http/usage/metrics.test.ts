@@ -62,8 +62,10 @@ describe("the metrics", () => {
     await world.add(chat);
     await delivering.deliver(well, ill);
     await setWebhook(off, "status = 'disabled'");
-    const closed = await World.create({}, "apac");
-    await call(closed, "PATCH", `/admin/sites/${closed.siteId}`, { status: "closed" });
+    for (let i = 0; i < 2; i++) {
+      const closed = await World.create({}, "apac");
+      await call(closed, "PATCH", `/admin/sites/${closed.siteId}`, { status: "closed" });
+    }
     const before = await scrape(world);
     await pruneAt(COUNTED);
     const after = await scrape(world);
@@ -72,7 +74,8 @@ describe("the metrics", () => {
     expect(more('agent_session_home_deliveries{home="apac",status="pending"}')).toBe(4);
     expect(more('agent_session_home_webhooks{home="apac",state="failing"}')).toBe(1);
     expect(more('agent_session_home_webhooks{home="apac",state="disabled"}')).toBe(1);
-    expect(more('agent_session_home_sites{home="apac",status="closed"}')).toBe(1);
+    expect(more('agent_session_home_sites{home="apac",status="open"}')).toBe(1);
+    expect(more('agent_session_home_sites{home="apac",status="closed"}')).toBe(2);
     expect(after).toMatchObject({
       'agent_session_calls_total{operation="create_gd",outcome="ok"}': 1,
       'agent_session_calls_total{operation="add_kf",outcome="ok"}': 1,

@@ -326,6 +326,12 @@ describe("usage", () => {
     const query = `?since=${HOUR + 3_600}&until=${HOUR + 7_200}`;
     const { items } = await readUsage(world, query);
     expect(items.map(({ at }) => at)).toEqual([HOUR + 3_600, HOUR + 3_600, HOUR + 7_200, HOUR + 7_200]);
+    // Without a time, all that is kept, its first hour too.
+    const oldest = NOW - (NOW % DAY) - 14 * DAY;
+    const first =
+      "INSERT INTO usage SELECT site_id, appid, operation, outcome, secret, 8, last_at, ?2 FROM usage WHERE site_id = ?1";
+    await env.DB.prepare(`${first} LIMIT 1`).bind(world.siteId, oldest).run();
+    expect((await readUsage(world)).items[0]).toMatchObject({ at: oldest, count: 8 });
     const later = await readUsage(world, `?since=${HOUR + 7_201}`);
     expect(later.items.map(({ at }) => at)).toEqual([HOUR + 10_800, HOUR + 10_800]);
     const only = await readUsage(world, `${query}&appid=${second.appid}`);
