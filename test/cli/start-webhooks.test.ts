@@ -1,9 +1,9 @@
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { prepare } from "../../src/client/sign.ts";
 import { eventually } from "../support/eventually.ts";
 import { Listener } from "../support/listener.ts";
 import { isAlive, start, useCheckout } from "../support/npm-start.ts";
+import { signedCall } from "../support/signed-call.ts";
 
 useCheckout();
 
@@ -26,9 +26,7 @@ describe("the webhooks of npm start", () => {
     const { secret } = await made<{ secret: string }>(`/${id}/webhooks`, { url: `${receiver.url}/events` });
     const open = async () => {
       const fields = { sbs: "customer_001", ip: "127.0.0.1", sbs_mc: "Name", content: "Hello", kefu_id: [10411] };
-      const { body, signature } = await prepare(app, { ...fields, fzr_uid: 10411 });
-      const headers = { "content-type": "application/json", "x-chat-signature": signature };
-      const answer = await fetch(`${running.url}/openapi/chat/create_gd`, { method: "POST", headers, body });
+      const answer = await signedCall(running.url, app, "create_gd", { ...fields, fzr_uid: 10411 });
       return ((await answer.json()) as { data: { chat_id: number } }).data.chat_id;
     };
     return { open, secret };

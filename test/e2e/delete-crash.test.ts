@@ -1,9 +1,9 @@
-import { createHmac, randomUUID } from "node:crypto";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Receiver } from "../support/receiver.ts";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
+import { signedCall } from "../support/signed-call.ts";
 
 /** A site ends while its neighbour has sessions in the same home, and workerd is killed at every stage of it. */
 
@@ -30,28 +30,10 @@ afterAll(async () => {
   await receiver?.close();
 });
 
-async function create({ appid, secret }: SignedApp, n: number): Promise<{ status: number; body: unknown }> {
-  const body = JSON.stringify({
-    appid,
-    timestamp: Math.floor(Date.now() / 1000),
-    ranstr: randomUUID(),
-
-    sbs: `customer ${n}`,
-    sbs_mc: "Somebody",
-    ip: "127.0.0.1",
-    content: `Hello ${n}`,
-    kefu_id: [1, 2],
-    fzr_uid: 1,
-  });
-  const answer = await fetch(`${worker.url}/openapi/chat/create_gd`, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      "x-chat-signature": createHmac("sha256", secret).update(body).digest("hex"),
-      "idempotency-key": `key-${n}`,
-    },
-    body,
-  });
+async function create(app: SignedApp, n: number): Promise<{ status: number; body: unknown }> {
+  const customer = { sbs: `customer ${n}`, sbs_mc: "Somebody", ip: "127.0.0.1" };
+  const fields = { ...customer, content: `Hello ${n}`, kefu_id: [1, 2], fzr_uid: 1 };
+  const answer = await signedCall(worker.url, app, "create_gd", fields, { "idempotency-key": `key-${n}` });
   return { status: answer.status, body: await answer.json() };
 }
 

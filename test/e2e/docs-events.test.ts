@@ -1,38 +1,30 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { verifyEvent } from "../../src/client/client.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
+import { eventually } from "../support/eventually.ts";
+import { Listener } from "../support/listener.ts";
 import { run } from "../support/run-cli.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
 let worker: BuiltWorker;
 let folder: string;
-let server: Server;
-let receiver: string;
-const received: { headers: Record<string, string | string[] | undefined>; body: string }[] = [];
+let receiver: Listener;
 
 beforeAll(async () => {
   worker = await startBuiltWorker({ vars: { WEBHOOK_LOOPBACK: "allow" } });
   folder = mkdtempSync(join(tmpdir(), "docs-events-test-"));
   writeFileSync(join(folder, ".dev.vars"), `MASTER_KEY=unused\nADMIN_TOKEN=${worker.adminToken}\n`);
-  server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
-    response.writeHead(204).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
-  receiver = `http://localhost:${(server.address() as AddressInfo).port}/`;
+  receiver = await Listener.start();
+  receiver.answer = { status: 204, headers: {}, body: "" };
 });
 
 afterAll(async () => {
   await worker?.close();
-  server?.close();
+  await receiver?.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -54,7 +46,7 @@ async function shell(blocks: string[]) {
   const script =
     `cd '${folder}'; npm() { command npm --prefix '${ROOT}' "$@"; }\n${first}\ncd '${ROOT}'\necho DOCS\n${blocks.join("\n")}`
       .replaceAll("http://localhost:8787", worker.url)
-      .replaceAll("http://localhost:8080/", receiver)
+      .replaceAll("http://localhost:8080", receiver.url)
       .replaceAll("sites/1", `sites/${id + 1}`)
       .replaceAll("site_id=1", `site_id=${id + 1}`)
       .replaceAll("my-shop", `my-shop-${id + 1}`);
@@ -63,27 +55,21 @@ async function shell(blocks: string[]) {
   return { exitCode, stderr, said };
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  for (const end = Date.now() + 30_000; !condition() && Date.now() < end; ) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 it.each([
   ["docs/receiving.md", "## Try it", "## When nothing verifies"],
   ["docs/zh/receiving.md", "## 在本机试一次", "## 验证失败时"],
 ])(
   "%s: its commands bring a ping and a session, verified with the secret that they printed",
   async (path, from, to) => {
-    received.length = 0;
+    receiver.received.length = 0;
     const [add = "", receive = "", send = ""] = blocksOf(path, from, to);
     expect(receive).toBe("SECRET=whsec_… node src/client/examples/receive-event.mjs\n");
     const [pull = ""] = blocksOf(path).filter((block) => block.includes("/events?after="));
     const { exitCode, stderr, said } = await shell([add, send, pull]);
     expect([exitCode, stderr]).toEqual([0, ""]);
-    await until(() => received.length >= 2);
+    await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(2));
     const [, secret = ""] = said.match(/"secret":"(whsec_[^"]+)"/) ?? [];
-    const events = await Promise.all(received.map(({ headers, body }) => verifyEvent(headers, body, secret)));
+    const events = await Promise.all(receiver.received.map(({ headers, body }) => verifyEvent(headers, body, secret)));
     events.sort((a, b) => a.data.seq - b.data.seq);
     expect(events).toMatchObject([
       { type: "ping", data: { seq: 1 } },

@@ -1,8 +1,9 @@
-import { createHmac, randomBytes, randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signedCall } from "../support/signed-call.ts";
 
 /**
  * A deployment migrates before the new version serves, so the previous version works on the new schema for a while. Here the Worker of
@@ -82,15 +83,8 @@ async function newApp(home: string): Promise<App> {
   return { siteId: site.id, appid, secret };
 }
 
-async function send({ appid, secret }: App, operation: string, fields: object) {
-  const stamp = { appid, timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID() };
-  const body = JSON.stringify({ ...stamp, ...fields });
-  const headers = {
-    "content-type": "application/json",
-    "x-chat-signature": createHmac("sha256", secret).update(body).digest("hex"),
-    "idempotency-key": randomUUID(),
-  };
-  const answer = await fetch(`${url}/openapi/chat/${operation}`, { method: "POST", headers, body });
+async function send(app: App, operation: string, fields: object) {
+  const answer = await signedCall(url, app, operation, fields, { "idempotency-key": randomUUID() });
   return { status: answer.status, envelope: (await answer.json()) as { code: number; msg: string; data: unknown } };
 }
 

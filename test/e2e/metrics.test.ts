@@ -1,10 +1,11 @@
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
-import { createHmac, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { place, start, useCheckout } from "../support/npm-start.ts";
 import { Receiver } from "../support/receiver.ts";
+import { signedCall } from "../support/signed-call.ts";
 
 /**
  * Usage and metrics of a Worker that runs, read by programs that others wrote: the strict parser of OpenMetrics of
@@ -137,13 +138,7 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     body: Record<string, unknown>,
     { headers = {}, secret = app.secret }: { headers?: Record<string, string>; secret?: string } = {},
   ): Promise<{ chat_id: number }> {
-    const text = JSON.stringify(body);
-    const signature = createHmac("sha256", secret).update(text).digest("hex");
-    const answer = await fetch(`${worker.url}/openapi/chat/${operation}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", "x-chat-signature": signature, ...headers },
-      body: text,
-    });
+    const answer = await signedCall(worker.url, { ...app, secret }, operation, body, headers);
     const { code, data } = (await answer.json()) as { code: number; data: { chat_id: number } };
     expect([operation, outcome, code]).toEqual([operation, outcome, ["ok", "repeated"].includes(outcome) ? 1 : -1]);
     const key = `${operation} ${outcome}`;
