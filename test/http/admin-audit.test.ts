@@ -186,6 +186,7 @@ describe("the filters of GET /admin/audit", () => {
     ["subject=", "subject", "must be a string of 1 to 320 characters"],
     ["action=", "action", `must be one of ${AUDIT_ACTIONS.join(", ")}`],
     ["action=site.painted", "action", `must be one of ${AUDIT_ACTIONS.join(", ")}`],
+    ["site_id=0", "site_id", "must be a site's id"],
     ["since=yesterday", "since", "must be a Unix time in seconds"],
     ["until=-1", "until", "must be a Unix time in seconds"],
     [`since=${NOW + 1}&until=${NOW}`, "since", "must not be after until"],

@@ -500,7 +500,7 @@ describe("GET /admin/requests/:request_id", () => {
 });
 
 describe("a flood of forgeries for a known appid", () => {
-  it("leaves one row a minute in an isolate, and counts the others", async () => {
+  it("leaves one row in an isolate, and an honest call is accepted after it", async () => {
     const { world, items } = await journaled();
     for (let i = 0; i < 50; i++) await world.create({}, { "x-chat-signature": "0".repeat(64) });
     expect(await items()).toHaveLength(1);

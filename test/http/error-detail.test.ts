@@ -104,11 +104,8 @@ describe("x-error-detail", () => {
     const prepare = () => {
       throw new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued.");
     };
-    const answer = await Object.assign(isolate, { env: { ...isolate.env, DB: replacing(env.DB, { prepare }) } }).create(
-      {
-        sbs: null,
-      },
-    );
+    Object.assign(isolate, { env: { ...isolate.env, DB: replacing(env.DB, { prepare }) } });
+    const answer = await isolate.create({ sbs: null });
     expect([answer.status, answer.headers.get("x-error-detail")]).toEqual([400, expect.stringMatching(/^sbs: /)]);
   });
 

@@ -5,7 +5,7 @@ import { type Replacements, World } from "./world.ts";
 
 let key: Promise<TeamKey> | undefined;
 /** The team's key, made once. */
-export const teamKey = (): Promise<TeamKey> => (key ??= newTeamKey("team"));
+const teamKey = (): Promise<TeamKey> => (key ??= newTeamKey("team"));
 
 /** Who may do what in {@link accessBindings}. */
 export const PEOPLE = {
@@ -14,7 +14,7 @@ export const PEOPLE = {
   viewer: "cy@guests.example",
 } as const;
 
-export const accessBindings = {
+const accessBindings = {
   CONSOLE_SIGN_IN: "both",
   ACCESS_TEAM_DOMAIN: "shop.cloudflareaccess.com",
   ACCESS_AUD: AUDIENCE,

@@ -20,7 +20,7 @@ export async function beginCounting(): Promise<void> {
   await pruneAt(NOW);
 }
 
-export interface UsageAnswer {
+interface UsageAnswer {
   items: { at: number; appid: string; operation: string; outcome: string; count: number }[];
   apps: { appid: string; last_used_at: number | null; previous_secret_used_at: number | null }[];
   complete_until: number | null;

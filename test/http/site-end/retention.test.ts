@@ -27,6 +27,7 @@ describe("a site that keeps sessions for 30 days", () => {
   it("loses those that are 30 days old with all that belongs to them, and no others", async () => {
     const world = await World.create({}, home);
     await newWebhook(world);
+    // Another site of the home has a customer of the same id.
     await (await World.create({}, home)).chatId({ sbs: "old" });
     const gone = [await aged(world, 400, { sbs: "old" }), await aged(world, 30, { sbs: "both" })];
     const kept = [await aged(world, 29, { sbs: "both" }), await aged(world, 0, { sbs: "new" })];
