@@ -120,8 +120,9 @@ export function languageOf(request: Request): Language {
 }
 
 function timeZoneOf(request: Request): string {
+  const timeZone = readCookie(request, ZONE_COOKIE);
+  if (timeZone === undefined) return "UTC";
   try {
-    const timeZone = readCookie(request, ZONE_COOKIE) ?? "UTC";
     return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
   } catch {
     return "UTC";
