@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FARTHEST_SECONDS, findEvents } from "../../src/store/home/events-of-sessions.ts";
 import { seedCustomer } from "../support/customers.ts";
-import { newSite } from "../support/new-site.ts";
 import { World } from "../support/world.ts";
 
 /** All events of a customer's sessions are found, whatever else is in the log. */
@@ -29,28 +28,27 @@ const happening = fc.record({
 
 type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
 
+/** Inserts rows, each a list of so many values, by one statement. */
+const insert = (into: string, values: number, rows: unknown[][]) => {
+  const each = Array.from({ length: values }, (_, i) => `value ->> ${i}`);
+  return env.DB.prepare(`INSERT INTO ${into} SELECT ${each} FROM json_each(?)`).bind(JSON.stringify(rows));
+};
+
 /** Writes what happened, and returns the seqs of all events of the sessions of `x`. */
 async function write(siteId: number, happenings: Happening[], pruned: number): Promise<number[]> {
-  const db = env.DB;
   const sessions: { id: number; who: string; agents: number; at: number }[] = [];
+  const joined: unknown[][] = [];
+  const told: unknown[][] = [];
   const events: { seq: number; who: string | undefined }[] = [];
-  const statements = PEOPLE.map((who) =>
-    db.prepare("INSERT INTO customers VALUES (?, ?, ?, '::1', 0, 0)").bind(siteId, who, who),
-  );
   let [id, seq, now, isOn] = [0, 0, 100_000, true];
   const tell = (type: string, session: (typeof sessions)[number] | undefined, at: number, data: object) => {
     if (!isOn) return;
     seq++;
     events.push({ seq, who: session?.who });
-    const insert = db.prepare("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)");
-    statements.push(
-      insert.bind(siteId, seq, `evt_${siteId}_${seq}`, type, session?.id ?? null, at, JSON.stringify(data)),
-    );
+    told.push([siteId, seq, `evt_${siteId}_${seq}`, type, session?.id ?? null, at, JSON.stringify(data)]);
   };
-  const join = (session: (typeof sessions)[number], at: number) => {
-    const insert = db.prepare("INSERT INTO participants VALUES (?, ?, ?, 1, ?)");
-    statements.push(insert.bind(siteId, session.id, ++session.agents + 1, at));
-  };
+  const join = (session: (typeof sessions)[number], at: number) =>
+    joined.push([siteId, session.id, ++session.agents + 1, 1, at]);
   for (const { after, behind, what, who, which, agents } of happenings) {
     now += after;
     const at = now - behind;
@@ -61,11 +59,6 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
     else if (what === "create" || session === undefined) {
       const opened = { id: ++id, who: PEOPLE[who] ?? "", agents: 0, at };
       sessions.push(opened);
-      const insert = db.prepare(
-        `INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
-         VALUES (?, ?, 'app', 'ticket', ?, 1, 'waiting', '', ?)`,
-      );
-      statements.push(insert.bind(id, siteId, opened.who, at));
       for (let i = 0; i < agents; i++) join(opened, at);
       tell("session.created", opened, at, { participants: Array(agents).fill({}) });
     } else if (what === "note") tell("session.noted", session, at, {});
@@ -77,8 +70,26 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
     }
   }
   const oldest = events[pruned % Math.max(1, events.length)]?.seq ?? 0;
-  statements.push(db.prepare("DELETE FROM events WHERE site_id = ? AND seq < ?").bind(siteId, oldest));
-  for (let at = 0; at < statements.length; at += 100) await db.batch(statements.slice(at, at + 100));
+  const opened = sessions.map(({ id, who, at }) => [siteId, id, "app", "ticket", who, 1, "waiting", "", at]);
+  const columns =
+    "site_id, id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at";
+  await env.DB.batch([
+    env.DB.prepare(
+      "INSERT INTO home_sites (site_id, name, status, chat_id_floor, revision, created_at) VALUES (?, '', 'open', 0, 0, 1)",
+    ).bind(siteId),
+    insert(
+      "customers",
+      6,
+      PEOPLE.map((who) => [siteId, who, who, "::1", 0, 0]),
+    ),
+    insert(`sessions (${columns})`, 9, opened),
+    insert("participants", 5, joined),
+    insert(
+      "events",
+      7,
+      told.filter(([, seq]) => Number(seq) >= oldest),
+    ),
+  ]);
   return events.filter(({ seq, who }) => who === "x" && seq >= oldest).map((each) => each.seq);
 }
 
@@ -100,14 +111,14 @@ describe("the events of a customer's sessions", () => {
     expect(seqs.toSorted((a, b) => a - b)).toEqual([1, 2, 4]);
   });
 
+  let siteId = 1_000_000;
   it("are all found: out of order by an hour, with gaps, pruned, of any type, and in the second of the creation", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(happening, { minLength: 1, maxLength: 200 }),
         fc.nat(50),
         async (happenings, pruned) => {
-          const { siteId } = await newSite("main");
-          const expected = await write(siteId, happenings, pruned);
+          const expected = await write(++siteId, happenings, pruned);
           const found: number[] = [];
           let after = 0;
           for (;;) {
