@@ -57,10 +57,10 @@ describe("the answer to a post that succeeds", () => {
   it("is read to its end: 3 KB over some time after the headers see no broken connection", async () => {
     const { answer, ms, path } = await posted((response) => {
       response.writeHead(200).flushHeaders();
-      write(response, { bytes: 300, every: 10, count: 10 });
+      write(response, { bytes: 300, every: 5, count: 10 });
     }, UNHURRIED);
     expect(answer).toEqual(SUCCESS);
-    expect(ms - Number(answer.durationMs)).toBeGreaterThan(90);
+    expect(ms - Number(answer.durationMs)).toBeGreaterThan(45);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(receiver.cut[path]).toBeUndefined();
   });
@@ -154,17 +154,17 @@ describe("the answer to a post that fails", () => {
   });
 
   it("has the time until the connection broke, or until nobody waited any more", async () => {
-    const broken = await posted((response) => void setTimeout(() => response.socket?.destroy(), 100));
+    const broken = await posted((response) => void setTimeout(() => response.socket?.destroy(), 30));
     const unanswered = { status: null, durationMs: expect.any(Number) };
     expect(broken.answer).toEqual({ ...unanswered, error: "no connection", cause: "no_connection" });
-    expect(broken.answer.durationMs).toBeGreaterThanOrEqual(99);
+    expect(broken.answer.durationMs).toBeGreaterThanOrEqual(29);
     expect(broken.answer.durationMs).toBeLessThanOrEqual(Math.ceil(broken.ms));
 
-    const hasty = { ...systemRuntime, after: (ms: number, call: () => void) => systemRuntime.after(ms / 100, call) };
+    const hasty = { ...systemRuntime, after: (ms: number, call: () => void) => systemRuntime.after(ms / 500, call) };
     receiver.answer = () => {};
     const silent = await post(hasty, `${receiver.url}/silent`, {}, "{}");
     expect(silent).toEqual({ ...unanswered, error: "no answer in 15 s", cause: "no_answer" });
-    expect(silent.durationMs).toBeGreaterThanOrEqual(149);
+    expect(silent.durationMs).toBeGreaterThanOrEqual(29);
   });
 });
 
