@@ -29,12 +29,14 @@ export interface Source {
   nodes: Node[];
 }
 
-/** Every file that a run may load. */
+let read: Source[] | undefined;
+
+/** Every file that a run may load. They are parsed once, because that takes long. */
 export const readSources = (): Source[] =>
-  globSync("**/*.ts", { cwd: SIMULATION })
+  (read ??= globSync("**/*.ts", { cwd: SIMULATION })
     .filter((file) => !BESIDE.test(file))
     .sort()
-    .map((file) => sourceOf(file, readFileSync(join(SIMULATION, file), "utf8")));
+    .map((file) => sourceOf(file, readFileSync(join(SIMULATION, file), "utf8"))));
 
 export function sourceOf(file: string, text: string): Source {
   const nodes: Node[] = [];
