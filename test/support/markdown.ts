@@ -36,10 +36,11 @@ export function linksOf(path: string, text: string): { link: string; target: str
 
 /** The broken links, as `page → link`. */
 export function brokenLinks(pages: Pages, files: readonly string[]): string[] {
+  const anchors = new Map(Object.entries(pages).map(([path, text]) => [path, anchorsOf(text)]));
   const leads = ({ target, anchor }: { target: string; anchor: string }) =>
     target.endsWith("/")
       ? files.some((file) => file.startsWith(target))
-      : files.includes(target) && (anchor === "" || anchorsOf(pages[target] ?? "").has(anchor));
+      : files.includes(target) && (anchor === "" || anchors.get(target)?.has(anchor) === true);
   return Object.entries(pages).flatMap(([path, text]) =>
     linksOf(path, text)
       .filter((link) => !leads(link))
