@@ -100,7 +100,7 @@ describe("autoTitle", () => {
       fc.property(content, (text) => {
         expect(autoTitle(text)).toBe(bySegmenter(text));
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     );
   });
 
