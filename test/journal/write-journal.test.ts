@@ -166,6 +166,7 @@ describe("the consumer of the journal", () => {
       ),
     );
     await new JournalConsumer().write(messages);
-    expect(await journalOf(site)).toHaveLength(5_000);
+    const written = env.DB.prepare("SELECT count(*) AS n FROM refusals WHERE site_id = ?").bind(site.siteId);
+    expect(await written.first("n")).toBe(5_000);
   });
 });
