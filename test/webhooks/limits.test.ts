@@ -103,9 +103,8 @@ describe("an invocation", () => {
 
   it("makes at most 50 calls, also where each attempt ends alone and the queue is notified for each webhook", async () => {
     const world = await World.create();
-    const webhooks = [];
-    for (let i = 0; i < 20; i++) webhooks.push(await newWebhook(world));
-    for (const webhook of webhooks) await fillDeliveries(webhook, 2);
+    const webhooks = await Promise.all(Array.from({ length: 20 }, () => newWebhook(world)));
+    await Promise.all(webhooks.map((webhook) => fillDeliveries(webhook, 2)));
     const { db, trips } = countingDb(env.DB);
     const worker = new DeliveringWorker({ DB: db });
     worker.receiver = oneAfterTheOther(500);
