@@ -6,4 +6,4 @@ import { vi } from "vitest";
  * @param limit milliseconds, for a busy machine: only a failing test waits for them
  */
 export const eventually = <Value>(holds: () => Value | Promise<Value>, limit = 45_000): Promise<Value> =>
-  vi.waitFor(holds, { timeout: limit, interval: 10 });
+  vi.waitFor(holds, { timeout: limit });
