@@ -1,23 +1,25 @@
 import { env } from "cloudflare:workers";
 import { call } from "./admin-calls.ts";
 import { databaseOf } from "./homes.ts";
-import { pruneAt } from "./site-end.ts";
 import { NOW } from "./test-runtime.ts";
 import type { World } from "./world.ts";
 
 /** All calls up to NOW are counted by then: their nonces have expired a minute ago. */
 export const COUNTED = NOW + 1_920;
 
+/** For `pruneAt`: the one home of most tests. */
+export const MAIN = new Map([["main", env.DB]]);
+
 /**
  * Begins counting at NOW in both homes. Tests share the databases, and counting never goes back: what an earlier test has counted is
- * forgotten, its calls that are not counted go, and its events count as counted.
+ * forgotten, its calls that are not counted go, and its events count as counted. Then `folds` is as the first run of the cron leaves it.
  */
 export async function beginCounting(): Promise<void> {
   const counted = "INSERT OR REPLACE INTO counted_events SELECT site_id, max(seq) FROM events GROUP BY site_id";
-  const forgotten = ["nonces", "refusals", "folds", "counters", "home_metrics", "site_metrics"];
-  const texts = [counted, ...forgotten.map((table) => `DELETE FROM ${table}`)];
-  for (const db of [env.DB, env.HOME_APAC]) await db.batch(texts.map((text) => db.prepare(text)));
-  await pruneAt(NOW);
+  const forgotten = ["nonces", "refusals", "folds", "usage", "counters", "home_metrics", "site_metrics", "jobs"];
+  const begun = `INSERT INTO folds (id, nonces_until, refusals_until) SELECT 1, at, at FROM (SELECT 2 * ${NOW} - ${COUNTED} AS at)`;
+  const texts = [counted, ...forgotten.map((table) => `DELETE FROM ${table}`), begun];
+  await Promise.all([env.DB, env.HOME_APAC].map((db) => db.batch(texts.map((text) => db.prepare(text)))));
 }
 
 interface UsageAnswer {

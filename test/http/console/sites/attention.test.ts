@@ -7,7 +7,8 @@ import { firedTimers } from "../../../support/fired-timers.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { replacing } from "../../../support/replacing.ts";
-import { beginCounting } from "../../../support/usage.ts";
+import { pruneAt } from "../../../support/site-end.ts";
+import { beginCounting, MAIN } from "../../../support/usage.ts";
 import { withoutUsage } from "../../../support/without-usage.ts";
 import { NOW, World } from "../../../support/world.ts";
 
@@ -61,6 +62,7 @@ describe("many troubles", () => {
 describe("a home that fills", () => {
   it("is named in the list of sites with its share and its day, and leads to the homes", async () => {
     const { world, visitor } = await start("main");
+    await pruneAt(NOW, {}, MAIN);
     const sized = (size: number) =>
       env.DB.prepare("UPDATE home_metrics SET gauges = json_set(gauges, '$.size', ?) WHERE home = 'main'")
         .bind(size)
