@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { version } from "../../package.json";
 import { BINDING_RULE } from "../../src/homes.ts";
 import { closing } from "../support/closing.ts";
-import type { Faults } from "../support/faulty-bindings.ts";
+import { Faults } from "../support/faulty-bindings.ts";
 import { Isolate, type Replacements } from "../support/isolate.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
@@ -182,9 +182,9 @@ describe("GET /healthz", () => {
   it("ends within a probe's time limit, so that probes do not pile up, and calls a home down that had no turn", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const asked = vi.fn();
-    const { world, silence } = worldWith(30, asked);
+    const { world, silence } = worldWith(11, asked);
     const both = Promise.all([healthz(world), healthz(world)]);
-    const answers = await withoutWaiting(both, { isSilent: true } as Faults);
+    const answers = await withoutWaiting(both, new Faults());
     const homes = { main: "ok", apac: "ok", ...silence.states, z: "down" };
     const expected = answerOf({ status: "degraded", homes });
     expect(answers).toEqual([expected, expected]);
@@ -246,9 +246,10 @@ describe("GET /healthz", () => {
     cancelled.mockRestore();
     isSilent = false;
     asked = 0;
-    const others = Promise.all(Array.from({ length: 20 }, () => healthz(world)));
+    vi.advanceTimersByTime(4_000);
+    const others = Promise.all([healthz(world), healthz(world), healthz(world)]);
     const answers = await withoutWaiting(others, { isSilent: true } as Faults);
-    expect(answers).toEqual(Array.from({ length: 20 }, () => OK));
+    expect(answers).toEqual([OK, OK, OK]);
     expect(await healthz(world)).toEqual(OK);
     expect(asked).toBe(FIRST);
   });
