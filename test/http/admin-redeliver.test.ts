@@ -113,15 +113,14 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect(sent).toEqual([{ home, site: world.siteId, webhook: webhook.id }]);
   });
 
-  it("goes through 12,000 events in steps of 5,000, each due over 10 seconds in the order of seq", async () => {
+  it("goes through 6,000 events in steps of 5,000, each due over 10 seconds in the order of seq", async () => {
     const { world, webhook, redeliverAll, delays } = await start();
-    await fillDeliveries(webhook, 12_000);
+    await fillDeliveries(webhook, 6_000);
     await setDeliveries(webhook, "status = 'failed', attempts = 8, next_attempt_at = NULL");
     const step = { matched: 5_000, queued: 5_000, until: NOW };
     expect(await redeliverAll({ since: NOW })).toEqual([
       { ...step, next_after_seq: 5_000 },
-      { ...step, next_after_seq: 10_000 },
-      { ...step, matched: 2_000, queued: 2_000, next_after_seq: null },
+      { ...step, matched: 1_000, queued: 1_000, next_after_seq: null },
     ]);
     const deliveries = await deliveriesOf(webhook);
     expect(deliveries.every(({ status, attempts }) => status === "pending" && attempts === 0)).toBe(true);
@@ -129,11 +128,10 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect(due).toEqual(deliveries.map(({ seq }) => Math.floor(((seq - 1) % 5_000) / 500)));
     // The queue is notified in each second in which something is due.
     const tens = Array.from({ length: 10 }, (_, second) => second);
-    expect(delays).toEqual([...tens, ...tens, 0, 1, 2, 3]);
+    expect(delays).toEqual([...tens, 0, 1]);
     expect((await told(world)).map(({ details }) => details)).toMatchObject([
       { since: NOW, until: NOW, queued: 5_000 },
-      { since: NOW, until: NOW, after_seq: 5_000, queued: 5_000 },
-      { since: NOW, until: NOW, after_seq: 10_000, queued: 2_000 },
+      { since: NOW, until: NOW, after_seq: 5_000, queued: 1_000 },
     ]);
   });
 

@@ -29,9 +29,10 @@ async function start() {
 
 /** How many pending deliveries are due now, and how many are later. */
 async function dueAndLater(webhook: TestWebhook): Promise<[number, number]> {
-  const pending = (await deliveriesOf(webhook)).filter(({ status }) => status === "pending");
-  const due = pending.filter(({ next_attempt_at }) => Number(next_attempt_at) <= NOW).length;
-  return [due, pending.length - due];
+  const count = `SELECT sum(next_attempt_at <= ${NOW}), sum(next_attempt_at > ${NOW}) FROM deliveries
+    WHERE site_id = ? AND webhook_id = ? AND status = 'pending'`;
+  const [counts] = await env.DB.prepare(count).bind(webhook.siteId, webhook.id).raw<[number, number]>();
+  return counts ?? [0, 0];
 }
 
 describe("a webhook with another URL", () => {
@@ -72,7 +73,7 @@ describe("a webhook with another URL", () => {
 
   it("gets all of a long backlog: 20,000 before the answer, and the rest after it", async () => {
     const { world, webhook } = await start();
-    await fillDeliveries(webhook, 26_000);
+    await fillDeliveries(webhook, 20_001);
     await setDeliveries(webhook, `next_attempt_at = ${NOW} + 43200`);
     const site = await findSite(contextAt(NOW), world);
     const later: Promise<unknown>[] = [];
@@ -82,7 +83,7 @@ describe("a webhook with another URL", () => {
     atOnce.push(await dueAndLater(webhook));
     await Promise.all(later);
     expect(atOnce[0]?.[0]).toBeGreaterThanOrEqual(20_000);
-    expect(await dueAndLater(webhook)).toEqual([26_000, 0]);
+    expect(await dueAndLater(webhook)).toEqual([20_001, 0]);
   });
 
   it("starts without failures; other changes keep them", async () => {

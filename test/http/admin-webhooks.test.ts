@@ -464,7 +464,7 @@ describe("a webhook that the site does not have", () => {
     await other.chatId();
     const before = await eventStore(other);
     for (const [method, path, body] of ABOUT_ONE) {
-      for (const unknown of [`wh_${"0".repeat(32)}`, "1", "%20", id]) {
+      for (const unknown of [`wh_${"0".repeat(32)}`, "%20", id]) {
         const answer = await call(world, method, at(world, `/${unknown}${path}`), body);
         expect([method, path, gist(answer)]).toEqual([method, path, problem(404, "Not found")]);
         expect(answer.body).toMatchObject({ detail: "There is no such webhook." });
