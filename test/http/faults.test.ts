@@ -55,7 +55,7 @@ describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
     expect((await keeper.calls({ "idempotency-key": "k" })).sort()).toEqual(calls.sort());
   });
 
-  // No operation sees the key: without one, one operation is enough.
+  // What a key changes is the same for every operation: without one, one of them is enough.
   describe.each(subject === create ? KEYS : KEYS.slice(0, 1))("with the key $key", ({ key }) => {
     it.each(FAULTS)("holds when the batch fails once or each time: %s", async (fault) => {
       const keeper = await PromiseKeeper.create(await World.create(), subject, true);

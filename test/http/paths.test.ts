@@ -30,8 +30,8 @@ describe("a path that is no route", () => {
   });
 });
 
-/** Parts of an address that can break a parser: line ends and other control characters, non-ASCII and other hosts, no UTF-8. */
-const ODD = ["%0d%0aX%00", "%2f%2fevil.example%E4%B8%AD", "%FF%"];
+/** Parts of an address that can break a parser: control characters and non-ASCII, and another host with invalid UTF-8. */
+const ODD = ["%0d%0aX%00%E4%B8%AD", "%2f%2fevil.example%FF%"];
 
 /** The address of every route with an odd part for each parameter, and addresses outside all routes of each surface. */
 function oddAddresses(world: World): { method: string; path: string; odd: string }[] {
@@ -90,8 +90,10 @@ describe("an address of odd characters", () => {
     const own = { origin: "https://worker", "content-type": "application/x-www-form-urlencoded" };
     const token = { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" };
     const broken: string[] = [];
-    const addresses = oddAddresses(world);
-    expect(addresses.length).toBeGreaterThan(400);
+    // A sign-out ends the session that the other pages need.
+    const endsIt = ({ path }: { path: string }) => Number(path.includes("/sign-out"));
+    const addresses = oddAddresses(world).toSorted((a, b) => endsIt(a) - endsIt(b));
+    expect(addresses.length).toBeGreaterThan(250);
     const signedOut = { ...own, cookie: "__Host-zone=%0d; __Host-language=%0d" };
     for (const { method, path, odd } of addresses) {
       // Without a sign-in no route reads its parameters: one odd part for each is enough.
