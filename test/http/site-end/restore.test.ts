@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { call } from "../../support/admin-calls.ts";
 import { countingDb } from "../../support/counting-db.ts";
-import { eraseWhole, fieldsOf, HOMES, personText, placesOf } from "../../support/customers.ts";
+import { type Erased, erase, eraseWhole, fieldsOf, HOMES, personText, placesOf } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { settle, settleOnce } from "../../support/settle.ts";
@@ -11,10 +11,9 @@ import {
   deleteSite,
   endSite,
   forgetEnds,
-  nameOf,
   patchSite,
-  pruneAll,
   pruneAt,
+  pruneEnded,
   readSite,
   sitePath,
   tablesLeft,
@@ -36,7 +35,7 @@ async function lived(home: string, bindings = {}) {
 
 async function ended(world: World): Promise<void> {
   await endSite(world);
-  await pruneAll(NOW);
+  await pruneEnded(NOW);
 }
 
 /** Expects that nothing is left of a site, and that it stays unknown. */
@@ -60,7 +59,7 @@ describe.each(HOMES)("the home %s of a site that ended, restored", (home) => {
       expect(await settle(world, home)).toMatchObject([{ sites_deleted_again: 1 }]);
       expect((await world.anotherIsolate().create()).status).toBe(401);
       expect((await patchSite(world, { status: "open" })).status).toBe(404);
-      await pruneAll(NOW);
+      await pruneEnded(NOW);
       await expectGone(world, text);
       expect((await neighbour.anotherIsolate().add(id)).envelope).toMatchObject({ code: 1 });
     }
@@ -70,10 +69,10 @@ describe.each(HOMES)("the home %s of a site that ended, restored", (home) => {
     const { world, text } = await lived(home);
     await endSite(world);
     const travelBack = await bookmark(databaseOf(home));
-    await pruneAll(NOW);
+    await pruneEnded(NOW);
     await travelBack();
     await settle(world, home);
-    await pruneAll(NOW);
+    await pruneEnded(NOW);
     await expectGone(world, text);
   });
 
@@ -83,7 +82,7 @@ describe.each(HOMES)("the home %s of a site that ended, restored", (home) => {
     await ended(world);
     await travelBack();
     await settle(world, home);
-    await pruneAll(NOW);
+    await pruneEnded(NOW);
     expect([await tablesLeft(world), await placesOf(text)]).toEqual([[], []]);
   });
 });
@@ -107,7 +106,7 @@ describe("the directory, restored to before the end of a site of another home", 
     const erased = personText();
     await world.chatId(fieldsOf(erased));
     await eraseWhole(world, fieldsOf(erased).sbs);
-    await pruneAll(NOW);
+    await pruneAt(NOW);
     const travelBack = await bookmark(env.DB);
     await ended(world);
     for (let i = 0; i < 2; i++) {
@@ -126,7 +125,7 @@ describe("the directory, restored to before the end of a site of another home", 
     await travelBack();
     await settle(world, "main");
     expect((await readSite(world)).status).toBe("deleting");
-    await pruneAll(NOW);
+    await pruneEnded(NOW);
     await expectGone(world, text);
   });
 });
@@ -139,12 +138,11 @@ describe("a deployment without KV", () => {
     expect(deletions).toEqual([
       { deletion_id: expect.any(String), site_id: world.siteId, hash: expect.stringMatching(/^[0-9a-f]{8}\./) },
     ]);
-    await pruneAll(NOW);
     await travelBack();
     expect((await settleOnce(world, "main", {})).body).toMatchObject({ sites_deleted_again: 0 });
     const { status, body } = await settleOnce(world, "main", { deletions });
     expect([status, body]).toMatchObject([200, { sites_deleted_again: 1 }]);
-    await pruneAll(NOW);
+    await pruneEnded(NOW);
     await expectGone(world, text);
   });
 
@@ -159,20 +157,16 @@ describe("a deployment without KV", () => {
 describe("somebody who can write KV", () => {
   it("ends no site by it", async () => {
     const { world } = await lived("apac");
-    const id = crypto.randomUUID();
-    const key = `site-deletions:apac:${world.siteId}:${id}`;
-    const other = await lived("apac");
-    await endSite(other.world);
+    await endSite(await World.create({}, "apac"));
     const [theirs] = (await env.CREDENTIALS.list<{ hash: string }>({ prefix: "site-deletions:apac:" })).keys;
-    let count = 1;
     for (const hash of ["", "none", theirs?.metadata?.hash]) {
+      const key = `site-deletions:apac:${world.siteId}:${crypto.randomUUID()}`;
       await env.CREDENTIALS.put(key, "", { metadata: { hash, begunAt: NOW } });
-      await settle(world, "apac");
-      await pruneAt(NOW);
-      expect((await world.stored()).sessions).toHaveLength(count++);
-      expect((await world.anotherIsolate().create()).status).toBe(200);
     }
-    await env.CREDENTIALS.delete(key);
+    await settle(world, "apac");
+    await pruneEnded(NOW);
+    expect((await world.stored()).sessions).toHaveLength(1);
+    expect((await world.anotherIsolate().create()).status).toBe(200);
   });
 });
 
@@ -180,7 +174,7 @@ describe("a restore of main without KV's entry, long after the end of a site", (
   it("is survived by an entry that the first settling wrote again", async () => {
     const { world, text } = await lived("main");
     const travelBack = await bookmark(env.DB);
-    await ended(world);
+    await endSite(world);
     await travelBack();
     const keys = async () => (await env.CREDENTIALS.list({ prefix: `site-deletions:main:${world.siteId}:` })).keys;
     const [first] = await keys();
@@ -189,7 +183,7 @@ describe("a restore of main without KV's entry, long after the end of a site", (
     await settle(world, "main");
     const [again] = await keys();
     expect(again?.expiration ?? 0).toBeGreaterThan((short?.expiration ?? 0) + 29 * 86_400);
-    await pruneAll(NOW);
+    await pruneEnded(NOW);
     await expectGone(world, text);
   });
 });
@@ -238,21 +232,20 @@ it("settling a home of which many sites have ended asks no more than when one ha
 it("a deletion that was begun, and not kept, when the directory lost the site goes on with the next call, after main was settled", async () => {
   const travelBack = await bookmark(env.DB);
   const { world, text } = await lived("apac");
-  const name = await nameOf(world);
   await patchSite(world, { status: "closed" });
   const begun = "INSERT INTO site_deletions VALUES (?, ?, 'apac', ?, NULL, NULL)";
   await env.HOME_APAC.prepare(begun).bind(world.siteId, crypto.randomUUID(), NOW).run();
   await travelBack();
   await settle(world, "main");
   expect((await readSite(world)).status).toBe("closed");
-  expect((await deleteSite(world, name)).status).toBe(202);
-  await pruneAll(NOW);
+  expect((await deleteSite(world)).status).toBe(202);
+  await pruneEnded(NOW);
   await expectGone(world, text);
 });
 
 it("receipts of erasures of a site that has ended are not kept when an operator sends them all, also for another home", async () => {
   const { world, text } = await lived("main", { CREDENTIALS: undefined });
-  const [{ receipts } = {}] = await eraseWhole(world, text);
+  const { receipts } = (await erase(world, { sbs: text })).body as Erased;
   expect(receipts).toHaveLength(1);
   await ended(world);
   for (const home of HOMES) {
@@ -267,7 +260,7 @@ describe("an appid that was freed, and is another site's when the directory is r
     const other = await World.create({}, "apac");
     await ended(world);
     const travelBack = await bookmark(env.DB);
-    await pruneAll(NOW + 31 * DAY);
+    await pruneEnded(NOW + 31 * DAY);
     const issued = await call(other, "POST", `${sitePath(other)}/apps`, { name: "App", appid: world.appid });
     expect(issued.status).toBe(201);
     other.appid = world.appid;
@@ -275,7 +268,7 @@ describe("an appid that was freed, and is another site's when the directory is r
     await travelBack();
     await settle(other, "main");
     expect((await other.anotherIsolate().create()).status).toBe(200);
-    await pruneAll(NOW + 31 * DAY);
+    await pruneEnded(NOW + 31 * DAY);
     expect((await other.anotherIsolate().create()).status).toBe(200);
   });
 });
@@ -285,9 +278,9 @@ it("a site of main that has the id of a site of apac that ended loses nothing, a
   const row = "INSERT INTO site_deletions VALUES (?, ?, 'apac', 1, 1, NULL)";
   await env.DB.prepare(row).bind(world.siteId, crypto.randomUUID()).run();
   const before = await world.stored();
-  await pruneAll(NOW);
+  await pruneEnded(NOW);
   await settle(world, "main");
-  await pruneAll(NOW);
+  await pruneEnded(NOW);
   expect(await world.stored()).toEqual(before);
   expect((await patchSite(world, { name: "Renamed" })).status).toBe(200);
   expect((await call(world, "POST", `${sitePath(world)}/apps`, { name: "App" })).status).toBe(201);
