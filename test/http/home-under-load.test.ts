@@ -5,8 +5,8 @@ import { addBody, createBody } from "../support/signed-bodies.ts";
 import { hmac, NOW, World } from "../support/world.ts";
 
 const HOMES = ["main", "apac"] as const;
-/** At once: in each home 18 that create and 6 that add. */
-const REQUESTS = 48;
+/** At once: in each home 9 that create and 3 that add. */
+const REQUESTS = 24;
 const OVERLOADED = "D1_ERROR: D1 DB is overloaded. Requests queued for too long.";
 
 /** Every whole session of a site, by its customer; fails on one that is not whole. */

@@ -19,10 +19,10 @@ async function reconcile(world: World, body?: unknown) {
   return reconciled as { settling_id: string; lifted_by: number };
 }
 
-/** Three sessions: their ids and the seqs of their events. */
+/** Two sessions: their ids and the seqs of their events. */
 async function openSessions(world: World, given: { ids: number[]; seqs: number[] }) {
   const before = new Set((await eventStore(world)).events.map(({ seq }) => seq));
-  for (let i = 0; i < 3; i++) given.ids.push(await world.anotherIsolate().chatId());
+  for (let i = 0; i < 2; i++) given.ids.push(await world.anotherIsolate().chatId());
   const { events } = await eventStore(world);
   given.seqs.push(...events.map(({ seq }) => Number(seq)).filter((seq) => !before.has(seq)));
 }
@@ -42,13 +42,13 @@ describe.each(["main", "apac"])("%s, restored twice", (home) => {
     await openSessions(world, given);
     const second = await bookmark(databaseOf(home));
     await openSessions(world, given);
-    for (const travelBack of [second, first, second, first]) {
+    for (const travelBack of [second, first, second]) {
       await travelBack();
       expect(await reconcile(world)).toMatchObject({ lifted_by: 1_000_000 });
       await openSessions(world, given);
     }
     expectDistinct(given);
-    expect(given.ids).toHaveLength(18);
+    expect(given.ids).toHaveLength(10);
   });
 
   it("keeps a first_chat_id that was set after the restore point, at the second restore too", async () => {
@@ -91,13 +91,13 @@ describe("apac, restored twice", () => {
     const world = await World.create(kv, "apac");
     const travelBack = await bookmark(env.HOME_APAC);
     const given = [await world.chatId()];
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < 2; i++) {
       await travelBack();
       expect((await call(world, "PATCH", `/admin/sites/${world.siteId}`, { name: `Name ${i}` })).status).toBe(200);
       await reconcile(world);
       given.push(await world.anotherIsolate().chatId());
     }
-    expect(given).toEqual([1, 1_000_001, 2_000_001, 3_000_001]);
+    expect(given).toEqual([1, 1_000_001, 2_000_001]);
   });
 
   it("refuses an old settling_id, which is no retry: after a second restore it would give ids again", async () => {
@@ -140,7 +140,6 @@ describe("apac, restored twice", () => {
 describe("main, restored", () => {
   it.each([
     ["KV knows each", 0],
-    ["KV has lost the newest", 1],
     ["KV has lost all that were made since the first", 2],
   ])("gives no site id twice, not even at the second restore, when %s", async (_, lost) => {
     const world = await World.create();

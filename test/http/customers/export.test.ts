@@ -137,7 +137,7 @@ describe("the export of a customer", () => {
 
   it("has what is left while the customer is being erased", async () => {
     const world = await World.create({}, home);
-    await seedCustomer(world, "half", 520);
+    await seedCustomer(world, "half", 300);
     await erase(world, { sbs: "half" });
     const { body } = await exportOf(world, { sbs: "half" });
     expect((body as Exported).sessions.map(({ chat_id }) => chat_id)).toEqual(
