@@ -78,31 +78,33 @@ export const fieldsOf = (text: string) => ({
 
 /** The tables of all databases, and keys of KV, where a text is found. */
 export async function placesOf(text: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const home of HOMES) {
-    for (const [table, rows] of Object.entries(await tablesOf(databaseOf(home)))) {
-      if (JSON.stringify(rows).includes(text)) found.push(`${home}.${table}`);
-    }
-  }
-  for (const kv of [env.CREDENTIALS, env.NONCES]) {
-    for (const { name, metadata } of (await kv.list()).keys) {
-      if ([name, JSON.stringify(metadata), await kv.get(name)].join().includes(text)) found.push(`kv ${name}`);
-    }
-  }
-  return found;
+  const inDatabases = HOMES.map(async (home) => {
+    const tables = Object.entries(await tablesOf(databaseOf(home)));
+    return tables.filter(([, rows]) => JSON.stringify(rows).includes(text)).map(([table]) => `${home}.${table}`);
+  });
+  const inKv = [env.CREDENTIALS, env.NONCES].map(async (kv) => {
+    const { keys } = await kv.list();
+    const values = await Promise.all(keys.map(({ name }) => kv.get(name)));
+    const found = keys.filter(({ name, metadata }, i) =>
+      [name, JSON.stringify(metadata), values[i]].join().includes(text),
+    );
+    return found.map(({ name }) => `kv ${name}`);
+  });
+  return (await Promise.all([...inDatabases, ...inKv])).flat();
 }
 
-/** Stores a customer with many sessions of two minutes each, with messages, participants and events. */
+/** Stores a customer with many sessions of two minutes each, with messages, participants and events unless they are bare. */
 export async function seedCustomer(
   { siteId, home, appid }: World,
   sbs: string,
   sessions: number,
   from = 1,
+  areBare = false,
 ): Promise<void> {
   const db = databaseOf(home);
   const n = `WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${from + sessions - 1})`;
   const run = (sql: string, ...values: unknown[]) => db.prepare(`${n} ${sql}`).bind(...values);
-  await db.batch([
+  const inserts = [
     db.prepare("INSERT OR IGNORE INTO customers VALUES (?, ?, ?, '::1', 0, 0)").bind(siteId, sbs, sbs),
     run(
       `INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
@@ -121,7 +123,8 @@ export async function seedCustomer(
       siteId,
       sbs,
     ),
-  ]);
+  ];
+  await db.batch(areBare ? inserts.slice(0, 2) : inserts);
 }
 
 export const eventsOn = ({ siteId, home }: World) =>

@@ -30,33 +30,32 @@ describe.each(HOMES)("%s, restored to before an erasure", (home) => {
     await newWebhook(world);
     const text = personText();
     const other = await world.chatId({ sbs: "other" });
-    for (let i = 0; i < 3; i++) await world.chatId(fieldsOf(text));
+    await world.chatId(fieldsOf(text));
     const travelBack = await bookmark(databaseOf(home));
     await eraseWhole(world, text);
     for (let restore = 0; restore < 2; restore++) {
       await travelBack();
-      expect(await placesOf(text)).not.toEqual([]);
       expect(await settle(world, home)).toMatchObject([{ erased_again: 1, erasures_left: 0 }]);
       expect(await placesOf(text)).toEqual([]);
       expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
       const told = (await eventStore(world)).events.filter(({ type }) => type === "session.erased");
       expect(told).toHaveLength(1);
       expect((await auditOfErasures(world)).map(({ action }) => action)).toEqual(["customer.erased"]);
-      // It is remembered, and a further settling finds nothing to do.
-      expect((await erase(world, { sbs: text })).body).toMatchObject({ erased: { sessions: 0 }, remaining: 0 });
-      expect(await settle(world, home)).toMatchObject([{ erased_again: 0, erasures_left: 0 }]);
     }
+    // It is remembered, and a further settling finds nothing to do.
+    expect((await erase(world, { sbs: text })).body).toMatchObject({ erased: { sessions: 0 }, remaining: 0 });
+    expect(await settle(world, home)).toMatchObject([{ erased_again: 0, erasures_left: 0 }]);
   });
 
   it("goes on with an erasure that the restore has stopped in the middle", async () => {
     const world = await World.create({}, home);
     const text = personText();
-    await seedCustomer(world, text, 500);
+    await seedCustomer(world, text, 300);
     await erase(world, { sbs: text });
     const travelBack = await bookmark(databaseOf(home));
     await eraseWhole(world, text);
     await travelBack();
-    expect((await world.stored()).sessions).toHaveLength(250);
+    expect((await world.stored()).sessions).toHaveLength(50);
     await settle(world, home);
     expect(await placesOf(text)).toEqual([]);
   });
@@ -106,7 +105,7 @@ describe("a home restored to the middle of an erasure", () => {
 
   it("does not list its sessions anew while their receipts are fresh", async () => {
     const world = await World.create({}, "apac");
-    await seedCustomer(world, "x", 600);
+    await seedCustomer(world, "x", 300);
     await erase(world, { sbs: "x" });
     world.clock.now = NOW + 3_600;
     await settleOnce(world, "apac");
@@ -140,8 +139,6 @@ describe("a home restored to the middle of an erasure", () => {
     const { status, body } = await settleOnce(world, "main");
     expect([status, body]).toMatchObject([200, { erasures_left: 0 }]);
     const { results } = await env.DB.prepare("SELECT id FROM erasures WHERE site_id = ?").bind(world.siteId).all();
-    const { keys } = await env.CREDENTIALS.list({ prefix: `erasures:main:${world.siteId}:` });
-    for (const { name } of keys) await env.CREDENTIALS.delete(name);
     expect(results).toEqual([]);
   });
 });
