@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ConsoleVisitor } from "../support/console-visitor.ts";
 import { downDb } from "../support/down-db.ts";
-import { type Fault, Faults, faultyD1 } from "../support/faulty-bindings.ts";
+import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
 import { type Replacements, World } from "../support/world.ts";
@@ -16,7 +16,7 @@ const directoryFailingIn = (text: string): Replacements => ({
   }),
 });
 
-const failing = (fault: Fault): Replacements => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => fault)) });
+const down: Replacements = { HOME_APAC: downDb(env.HOME_APAC) };
 
 async function problemOf(answer: Response) {
   const { detail } = await answer.json<{ detail: string }>();
@@ -36,7 +36,7 @@ describe("the admin API names a home that does not answer", () => {
   ];
 
   it("in every call about a site, and changes nothing", async () => {
-    const world = (await World.create({}, "apac")).anotherIsolate(failing("before"));
+    const world = (await World.create({}, "apac")).anotherIsolate(down);
     const before = await world.operated();
     for (const [method, path, body] of CALLS) {
       const answer = await world.admin(method, `/admin/sites/${world.siteId}${path}`, body);
@@ -50,7 +50,7 @@ describe("the admin API names a home that does not answer", () => {
     ["a site is created there", "/admin/sites", { name: "New", home: "apac" }],
     ["the home is reconciled after a restore", "/admin/homes/apac/restored", { force: true }],
   ])("when %s", async (_, path, body) => {
-    const world = await World.create(failing("before"));
+    const world = await World.create(down);
     expect(await problemOf(await world.admin("POST", path, body))).toEqual([503, "1", NAMED]);
   });
 
@@ -76,7 +76,7 @@ describe("the admin API names a home that does not answer", () => {
 
   it("and GET /admin/homes then says which of the two it is", async () => {
     const world = await World.create({}, "apac");
-    const home = await world.anotherIsolate(failing("before")).admin("GET", "/admin/homes");
+    const home = await world.anotherIsolate(down).admin("GET", "/admin/homes");
     const { items } = await home.json<{ items: unknown[] }>();
     expect([home.status, items[1]]).toMatchObject([200, { name: "apac", status: "down" }]);
     const directory = world.anotherIsolate({ DB: downDb(env.DB) });
@@ -126,7 +126,7 @@ describe("the admin API names a home that does not answer", () => {
   });
 
   it("and the answer to a signed call does not blame it", async () => {
-    const world = (await World.create({}, "apac")).anotherIsolate(failing("before"));
+    const world = (await World.create({}, "apac")).anotherIsolate(down);
     const answer = await world.create();
     expect([answer.status, answer.headers.get("x-error-detail")]).toEqual([503, null]);
   });
