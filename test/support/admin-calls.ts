@@ -64,7 +64,10 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
   ],
   issueApp: [{ body: { name: "Another" } }, { body: { name: "Another", secret: "brought-along" } }],
   listApps: [{}],
-  rotateSecret: [{ body: { overlap_seconds: 60 } }, {}],
+  rotateSecret: [
+    { body: { overlap_seconds: 60 } },
+    { before: (world) => world.admin("POST", `/admin/apps/${world.appid}/end-overlap`) },
+  ],
   endOverlap: [{ body: {}, before: (world) => world.admin("POST", `/admin/apps/${world.appid}/rotate`) }, {}],
   revokeApp: [
     {},
@@ -142,7 +145,10 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
     },
   ],
   deleteWebhook: [{}],
-  rotateWebhookSecret: [{ body: { overlap_seconds: 60 } }, {}],
+  rotateWebhookSecret: [
+    { body: { overlap_seconds: 60 } },
+    { before: (world) => world.admin("POST", `${webhook(world)}/end-overlap`) },
+  ],
   endWebhookOverlap: [{ body: {}, before: (world) => world.admin("POST", `${webhook(world)}/rotate`) }, {}],
   pingWebhook: [{}],
   listDeliveries: [{}],

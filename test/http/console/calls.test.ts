@@ -43,27 +43,40 @@ const erasures = new Map<number, string>();
 /** The name of the console session of each world that a sample ends. */
 const sessionsToEnd = new WeakMap<World, string>();
 
-/** The console session of each world, also in its other isolates, and the query that lets it see a new secret. */
-const visitors = new Map<number, ConsoleVisitor>();
-const queries = new WeakMap<World, string>();
-
-/** The hidden field of a form, which is good for any form of the world's console session. */
-const formTokens = new Map<number, string>();
-
-async function visitorOf(world: World): Promise<ConsoleVisitor> {
-  const visitor = visitors.get(world.siteId) ?? (await ConsoleVisitor.signedIn(world));
-  visitors.set(world.siteId, visitor);
-  return visitor.through(world);
+interface SignedIn {
+  visitor: ConsoleVisitor;
+  /** The hidden field of a form, which is good for any form of the console session. */
+  form: string;
 }
 
-/** Rotates a secret, so that the page of the new secret has one to show. */
+/** One console session for all worlds, but for those whose sample ends it. */
+let shared: SignedIn | undefined;
+const alone = new Map<number, SignedIn>();
+
+/** The query that lets a world's console session see a new secret. */
+const queries = new WeakMap<World, string>();
+
+async function signedIn(world: World): Promise<SignedIn> {
+  const visitor = await ConsoleVisitor.signedIn(world);
+  return { visitor, form: (await visitor.open(`/console/sites/${world.siteId}/agents`)).value("form") };
+}
+
+const signedInAlone = async (world: World) => void alone.set(world.siteId, await signedIn(world));
+const sessionOf = ({ siteId }: World) => alone.get(siteId) ?? (shared as SignedIn);
+const visitorOf = (world: World) => sessionOf(world).visitor.through(world);
+
+/** The hidden fields of the form of a rotation: which secret it is about. */
+const rotating = (path: string, filled: Record<string, string>) => async (world: World) => {
+  const read = `SELECT version FROM ${path === APP ? "apps" : "webhooks"} WHERE site_id = ?`;
+  const version = await databaseOf(world.home).prepare(read).bind(world.siteId).first<string>("version");
+  return { version: version ?? "", ...filled };
+};
+
+/** Rotates a secret, so that an overlap runs, and the page of the new secret has one to show. */
 const rotated = (path: string) => async (world: World) => {
-  const visitor = await visitorOf(world);
-  const { path: shown } = await visitor.press(
-    await visitor.open(pathOf({ path: rotationPage(path) }, world)),
-    "Rotate",
-  );
-  queries.set(world, new URL(shown, "https://worker").search);
+  const fields = await formOf(world, { body: rotating(path, { overlap_seconds: "60" }) });
+  const answer = await visitorOf(world).post(pathOf({ path: `${path}/rotate` }, world), fields);
+  queries.set(world, new URL(answer.headers.get("location") ?? "", "https://worker").search);
 };
 
 const withoutApp = ({ home, appid }: World) =>
@@ -91,23 +104,6 @@ const restoredAfterDeleting = async (world: World) => {
   await travelBack();
 };
 
-/** The page that has the form of a rotation: an app's own, and the settings of a webhook. */
-const rotationPage = (path: string) => (path === WEBHOOK ? `${path}/settings` : path);
-
-/** The hidden fields of the form of a rotation: which secret it is about. */
-const rotating = (path: string, filled: Record<string, string>) => async (world: World) => {
-  const page = await (await visitorOf(world)).open(pathOf({ path: rotationPage(path) }, world));
-  return { version: page.value("version"), ...filled };
-};
-
-/** Rotates a secret, so that an overlap runs. */
-const overlapping = (path: string) => async (world: World) => {
-  await (await visitorOf(world)).press(
-    await (await visitorOf(world)).open(pathOf({ path: rotationPage(path) }, world)),
-    "Rotate",
-  );
-};
-
 /** Begins an erasure of each world that is not done: without KV, the first call deletes nothing. */
 async function beginErasing(world: World): Promise<void> {
   const answer = await world
@@ -119,7 +115,7 @@ async function beginErasing(world: World): Promise<void> {
 /** Samples for each form: how to fill it in, often enough to leave each row of the audit log that the form may leave. */
 const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   "POST /sign-in": [{ body: { token: ADMIN_TOKEN } }, { body: { token: "wrong" }, status: 401 }],
-  "POST /sign-out": [{}],
+  "POST /sign-out": [{ before: signedInAlone }],
   "POST /language": [{ body: { language: "zh" } }],
   "POST /sites": [{ body: { name: "Another" } }],
   "POST /sites/:site_id/finish": [{ before: unfinish }],
@@ -137,9 +133,9 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   [`POST ${APP}/release`]: [{ before: withoutApp }],
   [`POST ${APP}/rotate`]: [
     { body: rotating(APP, { overlap_seconds: "60" }) },
-    { body: rotating(APP, { overlap_seconds: "0", confirmed: "yes" }) },
+    { body: rotating(APP, { overlap_seconds: "0", ends: "previous", confirmed: "yes" }) },
   ],
-  [`POST ${APP}/end-overlap`]: [{ body: rotating(APP, {}), before: overlapping(APP) }],
+  [`POST ${APP}/end-overlap`]: [{ body: rotating(APP, {}), before: rotated(APP) }],
   [`GET ${APP}/secret`]: [{ before: rotated(APP) }],
   [`POST ${APP}/test`]: [{ body: rotating(APP, { agent: "1" }) }],
   [`POST ${APP}/revoke`]: [{}],
@@ -154,7 +150,7 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   ],
   [`POST ${WEBHOOK}`]: [{ body: { url: "https://hooks.example.com/new", [eventType]: "on" } }],
   [`POST ${WEBHOOK}/rotate`]: [{ body: rotating(WEBHOOK, { overlap_seconds: "60" }) }],
-  [`POST ${WEBHOOK}/end-overlap`]: [{ body: rotating(WEBHOOK, {}), before: overlapping(WEBHOOK) }],
+  [`POST ${WEBHOOK}/end-overlap`]: [{ body: rotating(WEBHOOK, {}), before: rotated(WEBHOOK) }],
   [`GET ${WEBHOOK}/secret`]: [{ before: rotated(WEBHOOK) }],
   [`POST ${WEBHOOK}/ping`]: [{}],
   [`POST ${WEBHOOK}/redeliver`]: [{ body: { seq: "1" } }],
@@ -168,7 +164,12 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   "POST /tokens/:token_id/delete": [{}],
   "POST /access/:session/end": [
     {},
-    { before: async (world) => void sessionsToEnd.set(world, await ownSession(await visitorOf(world))) },
+    {
+      before: async (world) => {
+        await signedInAlone(world);
+        sessionsToEnd.set(world, await ownSession(visitorOf(world)));
+      },
+    },
   ],
   "POST /sites/:site_id/customers/find": [{ body: { sbs: "customer_001" } }],
   "POST /sites/:site_id/customers/export": [{ body: { sbs: "customer_001" } }],
@@ -180,8 +181,8 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   [`POST ${ERASURE}`]: [{ before: beginErasing }],
   "POST /homes/:name/restored": [
     { body: { lift: "1" }, bindings: closing("main") },
-    { body: { lift: "1" }, bindings: closing("main"), before: restoredAfterErasing },
-    { body: { lift: "1" }, bindings: closing("main"), before: restoredAfterDeleting },
+    { body: { lift: "2" }, bindings: closing("main"), before: restoredAfterErasing },
+    { body: { lift: "3" }, bindings: closing("main"), before: restoredAfterDeleting },
   ],
 };
 
@@ -202,11 +203,11 @@ async function stored() {
 /** The body of a page's form, filled in. */
 async function formOf(world: World, { body = {} }: Sample): Promise<Record<string, string>> {
   const filled = typeof body === "function" ? await body(world) : body;
-  return { form: formTokens.get(world.siteId) ?? "", ...filled };
+  return { form: sessionOf(world).form, ...filled };
 }
 
 async function send(world: World, { method }: Declaration, path: string, sample: Sample): Promise<Response> {
-  const visitor = await visitorOf(world);
+  const visitor = visitorOf(world);
   if (method === "get") return visitor.get(path + (queries.get(world) ?? ""));
   const answer = await visitor.post(path, await formOf(world, sample));
   expect(answer.headers.get("location") ?? "").not.toMatch(/[?&]done=(draft|not_known)\./);
@@ -217,8 +218,7 @@ async function prepare(): Promise<World> {
   const world = await prepared(await World.create({ EVENTS: undefined }));
   sessionsToEnd.set(world, await newConsoleSession());
   // A sign-in leaves a row of its own in the audit log: it comes before those of the samples.
-  const page = await (await visitorOf(world)).open(`/console/sites/${world.siteId}/agents`);
-  formTokens.set(world.siteId, page.value("form"));
+  shared ??= await signedIn(world);
   return world;
 }
 
@@ -229,9 +229,17 @@ walk("the console", {
   prepare,
   pathOf,
   send,
-  sendUnsigned: (world, { method }, path) => {
+  sendUnsigned: async (world, call, path) => {
     const visitor = new ConsoleVisitor(world);
-    return method === "get" ? visitor.get(path) : visitor.post(path, {});
+    if (call.method === "get") {
+      const answer = await visitor.get(path);
+      expect(answer.headers.get("location")).toBe(`/console/sign-in?${new URLSearchParams({ next: path })}`);
+      return answer;
+    }
+    const answer = await visitor.post(path, await formOf(world, samplesOf(call)[0]));
+    const page = await ConsolePage.read(answer, path);
+    expect([page.heading, page.value("kept")]).toEqual(["Sign in to the console", path]);
+    return answer;
   },
 });
 
@@ -299,27 +307,9 @@ describe("the calls of the console", () => {
     ]);
   });
 
-  it("redirect a visitor who is not signed in to the sign-in page, and back after it, and change nothing", async () => {
-    const world = await prepare();
-    const visitor = new ConsoleVisitor(world);
-    const before = await stored();
-    for (const call of CONSOLE_CALLS.filter(({ role }) => role !== "anyone")) {
-      const path = pathOf(call, world);
-      if (call.method === "get") {
-        const led = (await visitor.get(path)).headers.get("location");
-        expect(led).toBe(`/console/sign-in?${new URLSearchParams({ next: path })}`);
-      } else {
-        const page = await ConsolePage.read(await visitor.post(path, await formOf(world, samplesOf(call)[0])), path);
-        expect([page.status, page.heading, page.value("kept")]).toEqual([401, "Sign in to the console", path]);
-      }
-    }
-    expect((await visitor.get("/console/nowhere")).status).toBe(303);
-    expect(await stored()).toEqual(before);
-  });
-
   it("refuse a form from another site, however it is filled in", async () => {
     const world = await prepare();
-    const visitor = await visitorOf(world);
+    const visitor = visitorOf(world);
     const before = await stored();
     const forged = { origin: "https://elsewhere.example", "sec-fetch-site": "cross-site" };
     for (const call of CONSOLE_CALLS.filter(({ method }) => method !== "get")) {
@@ -333,7 +323,7 @@ describe("the calls of the console", () => {
 
   it("do nothing for a forged form that lacks the page's hidden fields", async () => {
     const world = await prepare();
-    const visitor = await visitorOf(world);
+    const visitor = visitorOf(world);
     const before = await stored();
     const sendWith = async (call: Declaration, sample: Sample, form: Record<string, string>) => {
       const { form: _, ...fields } = await formOf(world, sample);
@@ -348,8 +338,8 @@ describe("the calls of the console", () => {
   });
 
   it("are logged by their pattern", async () => {
-    const world = await prepare();
-    const visitor = await ConsoleVisitor.signedIn(world);
+    const world = await World.create();
+    const visitor = new ConsoleVisitor(world);
     const log = vi.spyOn(console, "log").mockReturnValue();
     for (const call of CONSOLE_CALLS.filter(({ method }) => method === "get")) {
       log.mockClear();
