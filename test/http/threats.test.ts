@@ -182,7 +182,7 @@ describe("a copy of all tables", () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;
-    await visitor.press(await visitor.open(`${site}/agents`), "Disable Agent 3");
+    await visitor.submit(await visitor.open(`${site}/agents`), "Disable Agent 3");
     const rotated = await rotate(world, 3_600);
     const cookie = visitor.cookies.get("__Host-console") ?? "";
     expect(cookie).toMatch(/^[\w-]{43}\.[\w-]{43}$/);

@@ -59,7 +59,7 @@ export async function visitorWithRole(
   const theirs = { owner: "CONSOLE_OWNERS", operator: "CONSOLE_OPERATORS", viewer: "CONSOLE_VIEWERS" }[role];
   const bindings = { ...accessBindings, ...lists, [theirs]: name } as Replacements;
   const visitor = await personAt(world.anotherIsolate(bindings), name);
-  await visitor.get("/console");
+  await visitor.get("/console/sign-in");
   return visitor;
 }
 

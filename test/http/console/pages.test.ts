@@ -184,7 +184,7 @@ describe("apps", () => {
   it("keep the secret in use when the overlap has ended since the form was shown", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
-    await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" });
+    await visitor.submit(await visitor.open(path), "Rotate", { Overlap: "86400" });
     const app = await visitor.open(path);
     const asked = await visitor.press(app, "Rotate", { Overlap: "3600", "Which secret stops": "current" });
     await world.admin("POST", `/admin/apps/${world.appid}/end-overlap`);
@@ -197,7 +197,7 @@ describe("apps", () => {
   it("keep the overlap of a rotation that came after the page that asks to end another", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
-    await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" });
+    await visitor.submit(await visitor.open(path), "Rotate", { Overlap: "86400" });
     const asked = await visitor.open(`${path}/end-overlap`);
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { ends: "previous" });
     const before = await world.operated();
@@ -214,7 +214,7 @@ describe("apps", () => {
     expect(asked.text).toContain("The secret in use Stops at once.");
     expect(asked.text).not.toContain("The previous secret");
     expect((await world.create()).status).toBe(200);
-    expect((await visitor.open(asked.link("Cancel"))).path).toBe(path);
+    expect(asked.link("Cancel")).toBe(path);
     const rotated = await visitor.press(asked, "Rotate now");
     expect(rotated.heading).toBe("The secret was rotated");
     const next = rotated.code("secret");
@@ -344,9 +344,9 @@ describe("agents", () => {
   it("from a long list name the first bad lines, and how many more there are", async () => {
     const { visitor, site } = await start("main");
     const form = await visitor.open(`${site}/agents`);
-    const page = await visitor.press(form, "Add all", { "One agent a line: id, name": "x\n".repeat(30_000) });
+    const page = await visitor.press(form, "Add all", { "One agent a line: id, name": "x\n".repeat(60) });
     expect(page.html.match(/<li>Line /g)).toHaveLength(50);
-    expect(page.text).toContain("And 29950 more.");
+    expect(page.text).toContain("And 10 more.");
     const long = await visitor.press(form, "Add all", { "One agent a line: id, name": "y".repeat(250_000) });
     expect(long.text).toContain("The list is too long to come back whole: its end is cut off here.");
     expect(long.html.length).toBeLessThan(300_000);

@@ -90,7 +90,7 @@ describe("a test call", () => {
   it("is signed with the secret in use, also while an old one works", async () => {
     const { world, visitor, app } = await start();
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 3600 });
-    await visitor.press(await visitor.open(`${app}/test`), "Send a test call", { "Responsible agent": "1" });
+    await visitor.submit(await visitor.open(`${app}/test`), "Send a test call", { "Responsible agent": "1" });
     const [nonce] = await rowsOf<{ secret: string }>(world, "SELECT secret FROM nonces WHERE site_id = ?");
     const [{ version } = { version: "" }] = await rowsOf<{ version: string }>(
       world,

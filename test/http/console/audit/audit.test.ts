@@ -26,12 +26,12 @@ describe("the audit log", () => {
     const site = `/console/sites/${world.siteId}`;
     const app = `${site}/apps/${world.appid}`;
     const moved = crypto.randomUUID();
-    await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: "Moved", appid: moved });
-    await visitor.press(await visitor.open(app), "Rotate", { Overlap: "3600" });
-    await visitor.press(await visitor.open(`${app}/revoke`), "Revoke for good");
+    await visitor.submit(await visitor.open(`${site}/apps`), "Issue app", { Name: "Moved", appid: moved });
+    await visitor.submit(await visitor.open(app), "Rotate", { Overlap: "3600" });
+    await visitor.submit(await visitor.open(`${app}/revoke`), "Revoke for good");
     const added = await visitor.press(await visitor.open(`${site}/agents`), "Add agent", { ID: "10", Name: "Ana" });
     const renamed = await visitor.open(added.link("Rename Ana"));
-    await visitor.press(await visitor.press(renamed, "Rename", { Name: "Ana Costa" }), "Disable Ana Costa");
+    await visitor.submit(await visitor.press(renamed, "Rename", { Name: "Ana Costa" }), "Disable Ana Costa");
     world.clock.now = NOW + 5;
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/10`, { status: "normal", name: "Ana" });
     const version = expect.stringMatching(/^[0-9a-f]{32}$/);

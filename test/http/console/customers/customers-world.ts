@@ -14,9 +14,9 @@ export async function start(home = "apac", bindings: Replacements = {}) {
 /** The field that finds a customer. */
 export const SBS = "Customer id (sbs), to the letter";
 
-/** The page of the customer whose id is typed into the list of customers, or this list again with an error. */
+/** The page of the customer whose id is sent from the list of customers, or this list again with an error. */
 export const found = async (visitor: ConsoleVisitor, path: string, sbs: string): Promise<ConsolePage> =>
-  visitor.press(await visitor.open(path), "Find", { [SBS]: sbs });
+  visitor.follow(await visitor.post(`${path}/find`, { sbs }), path);
 
 /** The page that asks before that customer is erased. */
 export const askedToErase = async (visitor: ConsoleVisitor, path: string, sbs: string): Promise<ConsolePage> =>

@@ -28,7 +28,7 @@ describe("an owner", () => {
     const visitor = await visitorWithRole(world, "owner", "ada@example.com");
     const session = await visitor.open(`/console/sites/${world.siteId}/sessions/${chatId}`);
     const asked = await visitor.press(await visitor.open(session.link("Customer Name")), "Erase this customer…");
-    await visitor.press(asked, "Erase now", { "Nobody can undo this": "on" });
+    await visitor.submit(asked, "Erase now", { "Nobody can undo this": "on" });
     const { audit } = await world.operated();
     expect((await audited(world)).map(([action]) => action)).toEqual(["customer.erasure_begun", "customer.erased"]);
     const page = await visitor.open(`/console/sites/${world.siteId}/audit`);

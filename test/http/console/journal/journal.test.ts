@@ -118,17 +118,19 @@ describe("the refused calls of a site", () => {
     expect([tallies(reason)[0]?.toSorted(), reason.rows.length]).toEqual([["Noisy 1", "Quiet 1"], 2]);
   });
 
-  it.each([
-    [{ From: "yesterday" }, "Must be a date and a time"],
-    [{ From: "2026-01-01T00:00" }, "Calls are kept for 30 days. The time is longer ago."],
-    [{ From: "2027-01-15T08:00", To: "2027-01-15T07:00" }, "Must not be after “To”."],
-  ])("keep a filter that is wrong, and say why: %j", async (fill, text) => {
+  it("keep a filter that is wrong, and say why", async () => {
     const { world, visitor, site } = await start();
     await newRefusal(world, { requestId: firstRequestIdAt(NOW) });
-    const page = await visitor.press(await visitor.open(`${site}/refusals`), "Find", fill as Record<string, string>);
-    expect([page.status, page.text.includes(text), page.rows]).toEqual([400, true, []]);
-    const [label = ""] = Object.keys(fill);
-    expect(page.value(label)).toBe(Object.values(fill)[0]);
+    const form = await visitor.open(`${site}/refusals`);
+    for (const [fill, text] of [
+      [{ From: "yesterday" }, "Must be a date and a time"],
+      [{ From: "2026-01-01T00:00" }, "Calls are kept for 30 days. The time is longer ago."],
+      [{ From: "2027-01-15T08:00", To: "2027-01-15T07:00" }, "Must not be after “To”."],
+    ] as const) {
+      const page = await visitor.press(form, "Find", fill);
+      expect([page.status, page.text, page.rows]).toEqual([400, expect.stringContaining(text), []]);
+      expect(page.value("From")).toBe(fill.From);
+    }
   });
 
   it("refuse an appid that can be none", async () => {

@@ -25,7 +25,9 @@ export async function newSession({ siteId, home, appid }: Site, id: number, valu
   const store = drizzle(databaseOf(home));
   const customerExternalId = values.customerExternalId ?? "c1";
   const customer = { siteId, externalId: customerExternalId, name: "Ada", ip: "", createdAt: NOW, updatedAt: NOW };
-  await store.insert(customers).values(customer).onConflictDoNothing();
   const row = { siteId, id, appid, kind: "chat", status: "waiting", autoTitle: "Hello", createdAt: NOW } as const;
-  await store.insert(sessions).values({ ...row, ...values, customerExternalId });
+  await store.batch([
+    store.insert(customers).values(customer).onConflictDoNothing(),
+    store.insert(sessions).values({ ...row, ...values, customerExternalId }),
+  ]);
 }

@@ -12,9 +12,15 @@ const DAY = 86_400;
 describe("sessions", () => {
   it("are listed newest first, by status, by customer, and by both, in pages", async () => {
     const { world, visitor, path } = await start();
-    const made: number[] = [];
-    for (let i = 0; i < 23; i++)
-      made.unshift(await world.chatId({ sbs: `c${i % 2}`, sender_type: i % 4 === 0 ? 1 : 2 }));
+    for (const sbs of ["c0", "c1"]) await world.chatId({ sbs, sender_type: sbs === "c0" ? 1 : 2 });
+    await env.HOME_APAC.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 22)
+       INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
+       SELECT i + 1, ?, ?, 'ticket', 'c' || (i % 2), 1, iif(i % 4 = 0, 'waiting', 'replied'), '', ${NOW} FROM n`,
+    )
+      .bind(world.siteId, world.appid)
+      .run();
+    const made = Array.from({ length: 23 }, (_, i) => 23 - i);
     const page = await visitor.open(path);
     expect(idsIn(page)).toEqual(made.slice(0, 20));
     expect(idsIn(await visitor.open(page.link("Next page")))).toEqual(made.slice(20));
@@ -129,7 +135,7 @@ describe("the filters of sessions", () => {
       ]);
       expect(chipsOf(wider)).toHaveLength(4);
     }
-    expect((await fresh.open(page.link("Clear"))).path).toBe(path);
+    expect(page.link("Clear")).toBe(path);
   });
 
   it("find an agent who is responsible, who was in the call, and who was added later", async () => {
@@ -253,7 +259,7 @@ describe("an empty list of sessions", () => {
     const page = await visitor.open(`${path}?sbs=Mei`);
     expect(page.text).toContain("This site has no session of this customer The customer id must be the same");
     expect(page.link("Latest customers")).toBe(`${site}/customers`);
-    expect((await visitor.open(page.link("All sessions"))).path).toBe(path);
+    expect(page.link("All sessions")).toBe(path);
   });
 
   it("says that filters leave none, and whether the customer has others", async () => {

@@ -101,10 +101,8 @@ describe("signing in", () => {
     const refused = await visitor.signIn();
     expect([refused.status, refused.headers.getSetCookie()]).toEqual([503, []]);
     for (const [name, value] of cookies) visitor.cookies.set(name, value);
-    for (const path of ["/console", `/console/sites/${world.siteId}/agents`]) {
-      const page = await visitor.open(path);
-      expect([page.status, page.heading]).toEqual([503, "The database does not answer"]);
-    }
+    const page = await visitor.open("/console");
+    expect([page.status, page.heading]).toEqual([503, "The database does not answer"]);
     expect((await visitor.post("/console/sign-out", {})).status).toBe(503);
   });
 
@@ -166,8 +164,8 @@ describe("signing in", () => {
   it("leads back to the requested page, whatever its query, and to no other site", async () => {
     const world = await World.create();
     const visitor = new ConsoleVisitor(world);
-    for (const query of ["?status=waiting", "?sbs=customer%20%231&status=", "?sbs=a:b/c@d"]) {
-      const path = `/console/sites/${world.siteId}/sessions${query}`;
+    const sessions = `/console/sites/${world.siteId}/sessions`;
+    for (const path of [`${sessions}?sbs=customer%20%231&status=`, `${sessions}?sbs=a:b/c@d`, "/console/nowhere"]) {
       const asked = await new ConsoleVisitor(world).open(path);
       expect(asked.heading).toBe("Sign in to the console");
       const answer = await visitor.signIn(ADMIN_TOKEN, asked);
@@ -246,7 +244,7 @@ describe("a form sent after the sign-in has ended", () => {
     expect([asked.status, asked.heading]).toEqual([401, "Sign in to the console"]);
     expect(asked.notices).toEqual(["You are no longer signed in"]);
     // A wrong token and a change of language keep the fields.
-    const wrong = await visitor.press(asked, "Sign in", { "Admin token": "wrong" });
+    const wrong = await visitor.press(asked, "Sign in", { "Admin token": `${ADMIN_TOKEN}x` });
     const chinese = await visitor.press(wrong, "中文");
     expect([chinese.status, chinese.heading]).toEqual([401, "登录控制台"]);
     const english = await visitor.press(chinese, "English");
@@ -254,7 +252,7 @@ describe("a form sent after the sign-in has ended", () => {
     expect([back.status, back.path]).toEqual([200, `${path}?draft=1`]);
     expect(back.notices).toEqual(["Nothing was changed yet: look the form over and send it."]);
     expect(back.value("One agent a line: id, name")).toBe(list);
-    expect(back.html).not.toContain(ADMIN_TOKEN);
+    for (const { html } of [wrong, chinese, english, back]) expect(html).not.toContain(ADMIN_TOKEN);
     expect(await world.operated()).toEqual(before);
     const added = await visitor.press(back, "Add all");
     expect(added.notices).toEqual(["2 agents were added."]);
@@ -288,12 +286,8 @@ describe("a form sent after the sign-in has ended", () => {
     for (const [path, button, fill] of forms) {
       const out = new ConsoleVisitor(world);
       const asked = await out.press(await visitor.open(path), button, fill);
-      const wrong = await out.press(asked, "Sign in", { "Admin token": `${ADMIN_TOKEN}x` });
-      const back = await out.press(wrong, "Sign in", { "Admin token": ADMIN_TOKEN });
-      const switched = await out.press(back, "中文");
-      for (const { html } of [asked, wrong, back, switched]) {
-        expect([path, button, html.includes(ADMIN_TOKEN)]).toEqual([path, button, false]);
-      }
+      const back = await out.press(asked, "Sign in", { "Admin token": ADMIN_TOKEN });
+      expect([path, button, back.html.includes(ADMIN_TOKEN)]).toEqual([path, button, false]);
     }
   });
 

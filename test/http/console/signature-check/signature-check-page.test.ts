@@ -158,7 +158,7 @@ const proseOf = (html: string): string =>
 describe("the Chinese page of the signature check", () => {
   it("has no English sentence outside code, whatever is pasted", async () => {
     const { world, visitor } = await start("main");
-    await visitor.press(await visitor.open("/console/signature-check"), "中文");
+    await visitor.submit(await visitor.open("/console/signature-check"), "中文");
     const id = await world.chatId({ kefu_id: [1, 2] });
     const chat = await seedSession(world, { kind: "chat" });
     const bodies: [operation: string, body: string, secret?: string][] = [
@@ -198,7 +198,7 @@ describe("the Chinese page of the signature check", () => {
 
   it("gives the server's own words beside the Chinese ones", async () => {
     const { world, visitor } = await start("main");
-    await visitor.press(await visitor.open("/console/signature-check"), "中文");
+    await visitor.submit(await visitor.open("/console/signature-check"), "中文");
     const body = JSON.stringify(world.createBody({ sbs: undefined }));
     const fields = { operation: "create_gd", body, signature: await hmac(world.secret, body) };
     const page = await (await visitor.post("/console/signature-check", fields)).text();

@@ -54,7 +54,7 @@ describe("an owner who sets how long sessions are kept", () => {
     expect(asked.text).toContain("Now kept for For ever From then on kept for 30 days");
     expect(asked.text).toContain("Sessions that would go today About 2, from 11 Dec 2025, 08:00 to 16 Dec 2026, 08:00");
     expect(asked.text).toContain("Estimated from ids, not counted.");
-    expect((await visitor.open(asked.link("Cancel"))).path).toBe(`${site}/settings`);
+    expect(asked.link("Cancel")).toBe(`${site}/settings`);
     expect(await stored(world)).toEqual({ days: [null, null], audit: [] });
 
     const done = await visitor.press(asked, "Change it now", { [AGAIN]: "30" });
@@ -129,7 +129,7 @@ describe("the days that sessions are kept", () => {
     ] as const) {
       const asked = await visitor.open(`${site}/retention?days=${days}`);
       expect(asked.heading).toBe(`Keep sessions for ${words}?`);
-      await visitor.press(asked, "Change it now", { [AGAIN]: days });
+      await visitor.submit(asked, "Change it now", { [AGAIN]: days });
       expect((await stored(world)).days).toEqual([Number(days), Number(days)]);
     }
   });
@@ -151,7 +151,7 @@ describe("the days that sessions are kept", () => {
     const chinese = await visitor.press(wrong, "中文");
     expect([chinese.status, chinese.heading]).toEqual([200, "会话保留 30 天？"]);
     expect((await stored(world)).audit).toEqual([]);
-    await visitor.press(chinese, "立即更改", { 再次输入天数: "30" });
+    await visitor.submit(chinese, "立即更改", { 再次输入天数: "30" });
     expect((await stored(world)).audit).toEqual([{ from: null, to: 30 }]);
   });
 

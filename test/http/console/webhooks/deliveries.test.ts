@@ -96,30 +96,29 @@ describe("the deliveries of a webhook", () => {
     expect(page.text).toContain("Failing for 1 second");
   });
 
-  describe("with one", () => {
-    let one: Started;
-    beforeAll(async () => {
-      one = await start();
-      await one.world.chatId();
-    });
+  it("say what comes next, and no time in the past", async () => {
+    const started = await start();
+    const { visitor, webhook, path } = started;
+    const cases: [columns: string, next: string, whileFailing?: string][] = [
+      [`claim = 'lease', next_attempt_at = ${NOW + 30}`, "being sent now"],
+      [`claim = 'lease', next_attempt_at = ${NOW - 30}`, "next in turn", "next in turn, 3 at a time while failing"],
+      [`next_attempt_at = ${NOW - 3_000}`, "next in turn", "next in turn, 3 at a time while failing"],
+      [`next_attempt_at = ${NOW + 7_200}`, "next attempt in 2 hours"],
+    ];
+    await fillDeliveries(webhook, cases.length);
+    await setAll(started, "attempts = 2, last_error = 'no answer in 15 s'");
+    for (const [at, [columns]] of cases.entries()) await setAll(started, columns, `seq = ${at + 1}`);
+    const said = async () => (await visitor.open(path)).rows.map((row) => row[2]).reverse();
+    const expected = (next: string) => `No answer within 15 s attempt 2 of 8 · ${next}`;
+    expect(await said()).toEqual(cases.map(([, next]) => expected(next)));
+    await setWebhook(webhook, `failing_since = ${NOW - 60}`);
+    expect(await said()).toEqual(cases.map(([, next, whileFailing = next]) => expected(whileFailing)));
+  });
 
-    it.each([
-      ["a lease that runs", `claim = 'lease', next_attempt_at = ${NOW + 30}`, "being sent now"],
-      ["a lease that ended", `claim = 'lease', next_attempt_at = ${NOW - 30}`, "next in turn"],
-      ["an attempt that is overdue", `next_attempt_at = ${NOW - 3_000}`, "next in turn"],
-      ["a later attempt", `next_attempt_at = ${NOW + 7_200}`, "next attempt in 2 hours"],
-    ])("say what comes next, and no time in the past: %s", async (_, assignments, next) => {
-      const { visitor, webhook, path } = one;
-      await setWebhook(webhook, "failing_since = NULL");
-      await setAll(one, `claim = NULL, ${assignments}, attempts = 2, last_error = 'no answer in 15 s'`);
-      const said = async () => (await visitor.open(path)).rows[0]?.[2];
-      expect(await said()).toBe(`No answer within 15 s attempt 2 of 8 · ${next}`);
-      await setWebhook(webhook, `failing_since = ${NOW - 60}`);
-      const failing = next === "next in turn" ? "next in turn, 3 at a time while failing" : next;
-      expect(await said()).toBe(`No answer within 15 s attempt 2 of 8 · ${failing}`);
-    });
-
-    it.each([
+  it("say in the reader's language why they failed", async () => {
+    const started = await start();
+    const { visitor, webhook, path } = started;
+    const cases = [
       ["last_error = 'no answer in 15 s'", "No answer within 15 s", "15 秒内没有应答"],
       ["last_error = 'no connection'", "No connection to the receiver", "无法连接到接收方"],
       [
@@ -140,15 +139,14 @@ describe("the deliveries of a webhook", () => {
         "HTTP 521：主机拒绝连接",
       ],
       ["last_status = 204", "The receiver answered 204", "接收方返回了 204"],
-    ])("say in the reader's language why they failed: %s", async (columns, english, chinese) => {
-      await setAll(
-        one,
-        `last_status = NULL, last_error = NULL, claim = NULL, attempts = 0, status = 'failed', next_attempt_at = NULL`,
-      );
-      await setAll(one, columns);
-      expect((await one.visitor.open(one.path)).rows[0]?.[2]).toBe(english);
-      expect((await one.visitor.open(one.path, { "accept-language": "zh-CN" })).rows[0]?.[2]).toBe(chinese);
-    });
+    ] as const;
+    await fillDeliveries(webhook, cases.length);
+    await setAll(started, "status = 'failed', next_attempt_at = NULL");
+    for (const [at, [columns]] of cases.entries()) await setAll(started, columns, `seq = ${at + 1}`);
+    const said = async (language: string) =>
+      (await visitor.open(path, { "accept-language": language })).rows.map((row) => row[2]).reverse();
+    expect(await said("en")).toEqual(cases.map(([, english]) => english));
+    expect(await said("zh-CN")).toEqual(cases.map(([, , chinese]) => chinese));
   });
 
   it("have a tab for each status, with the numbers of those that need somebody", async () => {

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { deliveriesOf, fillDeliveries, setDeliveries, setWebhook } from "../../../support/deliveries.ts";
 import { databaseOf } from "../../../support/homes.ts";
@@ -116,7 +117,7 @@ describe("sending events again", () => {
     expect(page.text).toContain(
       "2 events match: send them again? Failed, Pending, Missed, Delivered · 15 Jan 2027, 08:30",
     );
-    await visitor.press(page, "Send 2 events again");
+    await visitor.submit(page, "Send 2 events again");
     expect(await deliveriesOf(webhook)).toMatchObject([
       { status: "failed" },
       { status: "pending" },
@@ -182,7 +183,7 @@ describe("sending events again", () => {
     const refused = await visitor.press(page, "Count", { ...fill, ...own() });
     expect([refused.status, refused.error("From")]).toEqual([400, "Missed events need a time to begin with."]);
     expect([refused.value("Failed"), refused.value("Missed"), refused.has("Send again")]).toEqual(["", "on", false]);
-    const posted = await visitor.post(form, { form: (await visitor.open(form)).value("form"), missed: "on" });
+    const posted = await visitor.post(form, { form: page.value("form"), missed: "on" });
     expect([posted.status, await statusesOf(started)]).toEqual([400, []]);
     const counted = await visitor.press(page, "Count", { ...fill, ...own("2027-01-15T00:00") });
     const sent = await visitor.press(counted, "Send again");
@@ -195,7 +196,7 @@ describe("sending events again", () => {
     await world.chatId();
     world.clock.now = NOW + 60;
     const asked = await visitor.open(`${path}/disable`);
-    await visitor.press(asked, "Disable");
+    await visitor.submit(asked, "Disable");
     world.clock.now = NOW + 7_200;
     await world.chatId();
     world.clock.now = NOW + 9_000;
@@ -225,10 +226,12 @@ describe("sending events again", () => {
 
   describe("with something wrong", () => {
     let started: Started;
+    let page: ConsolePage;
     let before: Awaited<ReturnType<typeof deliveriesOf>>;
     beforeAll(async () => {
       started = await start();
       await threeEvents(started);
+      page = await started.visitor.open(started.form);
       before = await deliveriesOf(started.webhook);
     });
     afterAll(async () => {
@@ -241,8 +244,8 @@ describe("sending events again", () => {
       [own("2027-02-30T10:00"), "From", "Must be a date and a time"],
       [own("2027-01-15T09:00", "yesterday"), "To", "Must be a date and a time"],
     ] as const)("is refused at the field, and the form keeps what was entered: %j", async (fill, label, rule) => {
-      const { visitor, form } = started;
-      const refused = await visitor.press(await visitor.open(form), "Count", fill);
+      const { visitor } = started;
+      const refused = await visitor.press(page, "Count", fill);
       expect([refused.status, refused.notices, refused.error(label)]).toEqual([400, ["Nothing was changed."], rule]);
       expect(refused.html).not.toContain("send them again?");
       const { "Times of your own": time, "The last hour": _, ...entered } = { ...own(), ...fill };
@@ -250,12 +253,12 @@ describe("sending events again", () => {
       for (const [name, value] of Object.entries(shown)) expect([name, refused.value(name)]).toEqual([name, value]);
       const chinese = await visitor.press(refused, "中文");
       expect([chinese.path, chinese.status]).toEqual([refused.path, 400]);
-      await visitor.press(chinese, "English");
+      await visitor.submit(chinese, "English");
     });
 
     it("is refused at the field when the form that sends was not made by the page", async () => {
       const { visitor, form } = started;
-      const token = (await visitor.open(form)).value("form");
+      const token = page.value("form");
       for (const [fields, error] of [
         [{}, "statuses"],
         [{ failed: "on", since: "5", until: "4" }, "since"],
