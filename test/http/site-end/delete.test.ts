@@ -71,7 +71,7 @@ describe.each(HOMES)("a site in %s that is deleted", (home) => {
 
 describe("a site that was deleted", () => {
   it("frees its appids 31 days after its end, and never its id", async () => {
-    const [world, other] = [await World.create({}, "apac"), await World.create({}, "apac")];
+    const [other, world] = [await World.create({}, "apac"), await World.create({}, "apac")];
     await endSite(world);
     await pruneEnded(NOW);
     const take = () => call(other, "POST", `${sitePath(other)}/apps`, { name: "App", appid: world.appid });
