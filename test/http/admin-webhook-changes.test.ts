@@ -29,10 +29,10 @@ async function start() {
 
 /** How many pending deliveries are due now, and how many are later. */
 async function dueAndLater(webhook: TestWebhook): Promise<[number, number]> {
-  const count = `SELECT sum(next_attempt_at <= ${NOW}), sum(next_attempt_at > ${NOW}) FROM deliveries
+  const count = `SELECT total(next_attempt_at <= ${NOW}), total(next_attempt_at > ${NOW}) FROM deliveries
     WHERE site_id = ? AND webhook_id = ? AND status = 'pending'`;
   const [counts] = await env.DB.prepare(count).bind(webhook.siteId, webhook.id).raw<[number, number]>();
-  return counts ?? [0, 0];
+  return counts as [number, number];
 }
 
 describe("a webhook with another URL", () => {

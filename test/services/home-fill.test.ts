@@ -78,12 +78,11 @@ describe("how full a home is", () => {
 
 describe("the sizes that the directory keeps of a home", () => {
   it("are one a day, of the last 31 days", async () => {
-    const main = new Map([["main", env.DB]]);
-    for (const at of [NOW, NOW + 300, NOW + DAY, NOW + 2 * DAY + 60]) await pruneAt(at, {}, main);
-    const { sizes } = await selectCopy(env.DB, "main");
+    for (const at of [NOW, NOW + 300, NOW + DAY, NOW + 2 * DAY + 60]) await pruneAt(at);
+    const { sizes } = await selectCopy(env.DB, "apac");
     expect(sizes.map(([at]) => at)).toEqual([NOW, NOW + DAY, NOW + 2 * DAY + 60]);
     expect(sizes.every(([, bytes]) => bytes > 0)).toBe(true);
-    await pruneAt(NOW + 32 * DAY, {}, main);
-    expect((await selectCopy(env.DB, "main")).sizes.map(([at]) => at)).toEqual([NOW + 2 * DAY + 60, NOW + 32 * DAY]);
+    await pruneAt(NOW + 32 * DAY);
+    expect((await selectCopy(env.DB, "apac")).sizes.map(([at]) => at)).toEqual([NOW + 2 * DAY + 60, NOW + 32 * DAY]);
   });
 });

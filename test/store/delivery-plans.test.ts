@@ -163,14 +163,6 @@ describe("a step of sending again", () => {
     return { done, ran, read: ran.reduce((sum, { read }) => sum + read, 0) };
   };
 
-  it("finds what failed by its index, wherever it is", async () => {
-    const { done, ran, read } = await ofStep(step(["failed"]), false);
-    expect(done).toMatchObject({ queued: 2, nextAfterSeq: null });
-    expect(scansOf(ran)).toEqual([]);
-    expect(ran[0]?.plan.join()).toContain("SEARCH deliveries USING INDEX deliveries_failed");
-    expect(read).toBeLessThan(400);
-  });
-
   it("starts at the first that failed or is pending", async () => {
     const { done, ran, read } = await ofStep(step(["failed", "pending"]));
     expect(done).toMatchObject({ matched: 2, nextAfterSeq: 12_999 });
@@ -202,6 +194,15 @@ describe("a step of sending again", () => {
     const { done, read } = await ofStep(step(["pending"]), true, busy);
     expect(done).toMatchObject({ matched: 5_000, nextAfterSeq: 5_000 });
     expect(read).toBeLessThan(10_001 + 4 * 5_000 + 400);
+  });
+
+  // The last, because it changes what failed.
+  it("finds what failed by its index, wherever it is", async () => {
+    const { done, ran, read } = await ofStep(step(["failed"]), false);
+    expect(done).toMatchObject({ queued: 2, nextAfterSeq: null });
+    expect(scansOf(ran)).toEqual([]);
+    expect(ran[0]?.plan.join()).toContain("SEARCH deliveries USING INDEX deliveries_failed");
+    expect(read).toBeLessThan(400);
   });
 });
 

@@ -7,7 +7,7 @@ import { NOW, World } from "../support/world.ts";
 /** The latest time of an event that is too old, with a retention of 30 days. */
 const OLD = NOW - 30 * DAY;
 
-// In apac, because a run asks main more: it has the tables of the console too.
+// Mostly in apac, because a run asks main more: it has the tables of the console too.
 const sql = (text: string, ...values: (string | number | null)[]) => env.HOME_APAC.prepare(text).bind(...values);
 
 // This file has storage of its own, and each test clears it: the next must not prune rows of the one before.
@@ -63,6 +63,15 @@ async function deliveriesOf({ siteId }: World): Promise<string[]> {
 }
 
 describe("pruning events", () => {
+  it("goes on in main as in another home", async () => {
+    const { siteId } = await World.create();
+    const row = "SELECT ?, value, 'evt_' || value, 'session.created', 1, ?, '{}' FROM json_each('[1, 2, 3]')";
+    await env.DB.prepare(`INSERT INTO events ${row}`).bind(siteId, OLD).run();
+    const { removed } = await pruneAt(NOW, {}, new Map([["main", env.DB]]), { eventRetentionDays: 30 });
+    // The newest stays.
+    expect(removed.main?.events).toBe(2);
+  });
+
   it("removes events that have reached the age limit, and no younger one", async () => {
     const world = await World.create({}, "apac");
     await putEvents(world, 5, 3);

@@ -45,7 +45,7 @@ export class ConsoleVisitor {
     return this.#send(new Request(ORIGIN + path, { headers: { ...this.#cookie(), ...headers } }));
   }
 
-  /** A request that no form of the console makes, for tests of refusals. */
+  /** A form's request without its page: for a step that is not what a test is about, and for one that no form makes. */
   post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
     return this.#post(path, new URLSearchParams(fields).toString(), headers);
   }

@@ -93,13 +93,13 @@ export async function placesOf(text: string): Promise<string[]> {
   return (await Promise.all([...inDatabases, ...inKv])).flat();
 }
 
-/** Stores a customer with many sessions of two minutes each, with messages, participants and events unless they are bare. */
+/** Stores a customer with many sessions of two minutes each, with messages, participants and events unless they are `bare`. */
 export async function seedCustomer(
   { siteId, home, appid }: World,
   sbs: string,
   sessions: number,
   from = 1,
-  areBare = false,
+  { bare = false } = {},
 ): Promise<void> {
   const db = databaseOf(home);
   const n = `WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${from + sessions - 1})`;
@@ -124,7 +124,7 @@ export async function seedCustomer(
       sbs,
     ),
   ];
-  await db.batch(areBare ? inserts.slice(0, 2) : inserts);
+  await db.batch(bare ? inserts.slice(0, 2) : inserts);
 }
 
 export const eventsOn = ({ siteId, home }: World) =>

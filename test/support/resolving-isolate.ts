@@ -16,7 +16,7 @@ export const MASTER_KEY = Uint8Array.fromBase64(env.MASTER_KEY);
 /** How long a cold look-up waits for KV alone. */
 const HEAD_START_MS = 15;
 
-/** How long D1's answer waits for KV's: where there is no such app, and before it is put there. No test may wait for that. */
+/** How long D1's answer waits for KV's: where there is no such app, and before it is put there. A test waits 100 ms for either. */
 const KV_ANSWER_MS = [300, 2_000];
 
 export type Change = {

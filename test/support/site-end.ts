@@ -59,7 +59,7 @@ export async function pruneOld(now: number): Promise<void> {
 }
 
 /** Forgets what earlier tests have left that settling a home would find: ends of sites, receipts, and all of KV but the key of the hashes. */
-export async function forgetEnds(): Promise<void> {
+export async function forgetKept(): Promise<void> {
   await keepSiteIds();
   for (const kv of [env.CREDENTIALS, env.NONCES]) {
     const names = (await kv.list()).keys.map(({ name }) => name);

@@ -17,7 +17,8 @@ export const MAIN = new Map([["main", env.DB]]);
 export async function beginCounting(): Promise<void> {
   const counted = "INSERT OR REPLACE INTO counted_events SELECT site_id, max(seq) FROM events GROUP BY site_id";
   const forgotten = ["nonces", "refusals", "folds", "usage", "counters", "home_metrics", "site_metrics", "jobs"];
-  const begun = `INSERT INTO folds (id, nonces_until, refusals_until) SELECT 1, at, at FROM (SELECT 2 * ${NOW} - ${COUNTED} AS at)`;
+  const expired = NOW - (COUNTED - NOW);
+  const begun = `INSERT INTO folds (id, nonces_until, refusals_until) VALUES (1, ${expired}, ${expired})`;
   const texts = [counted, ...forgotten.map((table) => `DELETE FROM ${table}`), begun];
   await Promise.all([env.DB, env.HOME_APAC].map((db) => db.batch(texts.map((text) => db.prepare(text)))));
 }

@@ -338,8 +338,8 @@ describe("the calls of the console", () => {
   });
 
   it("are logged by their pattern", async () => {
-    const world = await World.create();
-    const visitor = new ConsoleVisitor(world);
+    const world = await prepare();
+    const visitor = visitorOf(world);
     const log = vi.spyOn(console, "log").mockReturnValue();
     for (const call of CONSOLE_CALLS.filter(({ method }) => method === "get")) {
       log.mockClear();

@@ -16,7 +16,7 @@ import {
 import { databaseOf } from "../../support/homes.ts";
 import { replacing } from "../../support/replacing.ts";
 import { settle, settleForFree, settleOnce } from "../../support/settle.ts";
-import { forgetEnds } from "../../support/site-end.ts";
+import { forgetKept } from "../../support/site-end.ts";
 import { bookmark } from "../../support/time-travel.ts";
 import { NOW, World } from "../../support/world.ts";
 
@@ -24,7 +24,7 @@ import { NOW, World } from "../../support/world.ts";
 
 const DAY = 86_400;
 
-beforeEach(forgetEnds);
+beforeEach(forgetKept);
 afterEach(() => void vi.restoreAllMocks());
 
 /** The parts that the directory has of a site's erasures. */

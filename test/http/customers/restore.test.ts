@@ -15,14 +15,14 @@ import {
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
 import { settle, settleForFree, settleOnce } from "../../support/settle.ts";
-import { forgetEnds } from "../../support/site-end.ts";
+import { forgetKept } from "../../support/site-end.ts";
 import { bookmark } from "../../support/time-travel.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** A restore must not bring anybody back: docs/operating.md, "Restoring a home". receipts.test.ts has how it is known whom. */
 
-beforeEach(forgetEnds);
+beforeEach(forgetKept);
 
 describe.each(HOMES)("%s, restored to before an erasure", (home) => {
   it("has nobody back once it is settled, each time that it is restored, and everybody else", async () => {

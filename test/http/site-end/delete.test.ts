@@ -71,8 +71,12 @@ describe.each(HOMES)("a site in %s that is deleted", (home) => {
 
 describe("a site that was deleted", () => {
   it("frees its appids 31 days after its end, and never its id", async () => {
-    const [other, world] = [await World.create({}, "apac"), await World.create({}, "apac")];
-    await endSite(world);
+    const [other, world, newest] = [
+      await World.create(),
+      await World.create({}, "apac"),
+      await World.create({}, "apac"),
+    ];
+    for (const each of [world, newest]) await endSite(each);
     await pruneEnded(NOW);
     const take = () => call(other, "POST", `${sitePath(other)}/apps`, { name: "App", appid: world.appid });
     await pruneEnded(NOW + 31 * DAY - 1);
@@ -83,7 +87,7 @@ describe("a site that was deleted", () => {
     expect(await tablesWith(world)).toEqual(kept);
     expect((await call(world, "GET", sitePath(world))).status).toBe(404);
     const made = (await call(world, "POST", "/admin/sites", { name: "Next", home: "apac" })).body as { id: number };
-    expect(made.id).toBeGreaterThan(world.siteId);
+    expect(made.id).toBeGreaterThan(newest.siteId);
   });
 });
 

@@ -10,7 +10,7 @@ import {
   DAY,
   deleteSite,
   endSite,
-  forgetEnds,
+  forgetKept,
   patchSite,
   pruneAt,
   pruneEnded,
@@ -23,7 +23,7 @@ import { NOW, World } from "../../support/world.ts";
 
 /** A restore does not bring a site back: docs/operating.md, "Restoring a home". */
 
-beforeEach(forgetEnds);
+beforeEach(forgetKept);
 
 async function lived(home: string, bindings = {}) {
   const world = await World.create(bindings, home);

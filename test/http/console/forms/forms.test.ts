@@ -247,11 +247,11 @@ describe("the language switch", () => {
       [
         "/console",
         "Create site",
-        { "First chat_id": "x", Name: "x".repeat(101), Home: "apac" },
+        { "First chat_id": "x", Name: "N", Home: "apac" },
         "首个 chat_id",
         "须为 1 到 900000000000000 的整数",
       ],
-      [`${site}/settings`, "Rename", { Name: " " }, "名称", "至少有一个可见字符"],
+      [`${site}/settings`, "Rename", { Name: "x".repeat(101) }, "名称", "须为 1 到 100 个字符"],
       [`${site}/settings`, "Set the chat_id…", { "Next chat_id": "x" }, "下一个 chat_id", "须为 1 到 900000000000000"],
     ];
     for (const [path, button, fill, field, said] of cases) {
