@@ -14,7 +14,7 @@ import { signedCall } from "../support/signed-call.ts";
  */
 
 const PERSON = "Zhang San";
-const THEIRS = 700;
+const THEIRS = 300;
 const KILLS = 3;
 const AGENTS = [1, 2, 3];
 

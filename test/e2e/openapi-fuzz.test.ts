@@ -5,7 +5,10 @@ import { webhookUrlFault } from "../../src/webhooks/url.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { METHODS, openApi, undocumented } from "../support/matches-openapi.ts";
 
-/** Requests that a fuzzer makes from openapi.json: those that the document calls valid, and those of any kind. */
+/**
+ * Requests that a fuzzer makes from openapi.json: those that the document calls valid, and those of any kind. Several tests run at once,
+ * because an answer is mostly waited for.
+ */
 
 const RUNS = { numRuns: 30 };
 
@@ -31,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => worker.close());
 
-describe.each(named)("%s", (_, { method, template, operation, parameters }) => {
+describe.concurrent.each(named)("%s", (_, { method, template, operation, parameters }) => {
   const body = bodyOf(operation);
 
   test("accepts what the document calls valid, and answers as documented", async () => {
@@ -70,7 +73,7 @@ const ofPairs = named.flatMap(([name, each]) =>
     .map(([field, schema]) => ({ name, field, schema, each })),
 );
 
-describe("a field of pairs", () => {
+describe.concurrent("a field of pairs", () => {
   test("is at least metadata of create_gd", () => {
     expect(ofPairs.map(({ name, field }) => `${name} ${field}`)).toContainEqual(
       expect.stringMatching(/^POST \/openapi\/.*create_gd metadata$/),

@@ -7,6 +7,7 @@ import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 
 const SWEEP = "* * * * *";
 const AGENTS = [10411];
+const SESSIONS = 600;
 
 const worker = new CrashableWorker({ WEBHOOK_LOOPBACK: "allow" });
 let receiver: Receiver;
@@ -180,9 +181,7 @@ it("records how each receiver behaves, and holds up none for another", async () 
   expectCleanLogs();
 });
 
-it("delivers 2,000 sessions that were created under load, while another webhook hangs", {
-  timeout: 600_000,
-}, async () => {
+it("delivers hundreds of sessions that were created under load, while another webhook hangs", async () => {
   receiver.answer = (response, path) => {
     if (path !== "/never") response.end("ok");
   };
@@ -196,20 +195,20 @@ it("delivers 2,000 sessions that were created under load, while another webhook 
   const created = new Map<number, string>();
   let next = 0;
   const load = async () => {
-    while (next < 2_000) {
+    while (next < SESSIONS) {
       const n = next++;
       const text = `customer text ${n}`;
       created.set(await createSession(worker.url, apps[n % apps.length] as SignedApp, AGENTS, text), text);
     }
   };
   await Promise.all(Array.from({ length: 12 }, load));
-  expect(created.size).toBe(2_000);
+  expect(created.size).toBe(SESSIONS);
 
   // Sweeps as the cron does, but more often.
   const sweeping = setInterval(() => void worker.scheduled(SWEEP), 5_000);
   const delivered = (to: Webhook) => deliveriesOf(to).filter(({ status }) => status === "delivered").length;
   try {
-    await eventually(() => expect(delivered(webhook)).toBe(2_000), 200_000);
+    await eventually(() => expect(delivered(webhook)).toBe(SESSIONS), 200_000);
   } finally {
     clearInterval(sweeping);
   }
@@ -223,7 +222,7 @@ it("delivers 2,000 sessions that were created under load, while another webhook 
     found.set(arrived.headers["webhook-id"] ?? "", chat_id);
   }
   expect(new Set(found.values())).toEqual(new Set(created.keys()));
-  expect(found.size).toBe(2_000);
+  expect(found.size).toBe(SESSIONS);
   // The hanging webhook got some of the events, and delivered none.
   expect(receiver.at("/never").length).toBeGreaterThan(0);
   expect(delivered(hanging)).toBe(0);
