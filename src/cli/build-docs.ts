@@ -1,9 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { openApiDocument } from "../openapi/document.ts";
-import { consoleFiles } from "./console-files.ts";
-import { docsFiles } from "./docs-files.ts";
-import { readText } from "./layered-styles.ts";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
 
 /**
  * Writes the files of `GET /openapi.json`, `GET /docs/` and `GET /console/assets/` into src/assets. They come from the schemas that
@@ -23,20 +21,35 @@ function isDraft(file: string): boolean {
 
 const assets = join(import.meta.dirname, "../assets");
 
-const { version } = JSON.parse(readText("package.json")) as { version: string };
-const openApi = `${JSON.stringify(openApiDocument(version), null, 2)}\n`;
-const files: Record<string, string> = {
-  "openapi.json": openApi,
-  ...(await docsFiles(openApi)),
-  ...consoleFiles(),
-};
-
+const files = await madeFiles();
 for (const [path, content] of Object.entries(files)) write(join(assets, path), content);
 for (const folder of ["docs", "console/assets"]) {
   for (const path of readdirSync(join(assets, folder), { recursive: true, withFileTypes: true })) {
     const file = join(path.parentPath, path.name);
     // Another build may run at the same time: its drafts are its own, and it may have removed what is no longer made.
     if (path.isFile() && !isDraft(file) && !(relative(assets, file) in files)) rmSync(file, { force: true });
+  }
+}
+
+/** Node does not run JSX, and loads hundreds of modules one after the other: esbuild makes one module of them, which node runs. */
+async function madeFiles(): Promise<Record<string, string>> {
+  const folder = mkdtempSync(join(import.meta.dirname, "../../node_modules/.asset-files-"));
+  const outfile = join(folder, "asset-files.mjs");
+  try {
+    await build({
+      entryPoints: [join(import.meta.dirname, "asset-files.ts")],
+      outfile,
+      bundle: true,
+      platform: "node",
+      format: "esm",
+      external: ["esbuild"],
+      // All modules that ask for it are in this folder.
+      define: { "import.meta.dirname": JSON.stringify(import.meta.dirname) },
+    });
+    const { assetFiles }: typeof import("./asset-files.ts") = await import(pathToFileURL(outfile).href);
+    return await assetFiles();
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 }
 

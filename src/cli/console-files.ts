@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { transformSync } from "esbuild";
+import { transform } from "esbuild";
 import { asFiles, hashedFile } from "./hashed-file.ts";
 import { layered, minifiedStyle, ROOT, readText } from "./layered-styles.ts";
 
 /** The console's style and script, and the list of their names. */
-export function consoleFiles(): Record<string, string> {
+export async function consoleFiles(): Promise<Record<string, string>> {
   const pages = readdirSync(join(ROOT, "src/styles/pages")).sort();
   const css = layered({
     tokens: ["tokens.css"],
@@ -13,10 +13,10 @@ export function consoleFiles(): Record<string, string> {
     parts: ["bar.css", "parts.css", "tables.css"],
     pages: pages.map((file) => `pages/${file}`),
   });
-  const script = readText("src/http/console/console.js");
+  const script = await transform(readText("src/http/console/console.js"), { minify: true, target: "es2023" });
   const built = {
-    css: hashedFile("console/assets/console.css", minifiedStyle(css)),
-    js: hashedFile("console/assets/console.js", transformSync(script, { minify: true, target: "es2023" }).code),
+    css: hashedFile("console/assets/console.css", await minifiedStyle(css)),
+    js: hashedFile("console/assets/console.js", script.code),
   };
   const names = Object.fromEntries(Object.entries(built).map(([kind, { address }]) => [kind, address]));
   return {

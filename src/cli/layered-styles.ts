@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { transformSync } from "esbuild";
+import { transform } from "esbuild";
 
 export const ROOT = join(import.meta.dirname, "../..");
 
@@ -16,5 +16,6 @@ export function layered(layers: Record<string, string[]>): string {
 }
 
 // No target: an older one would put the nesting and light-dark() of today's browsers into many more rules.
-export const minifiedStyle = (css: string): string =>
-  transformSync(css, { loader: "css", minify: true, legalComments: "none" }).code;
+export async function minifiedStyle(css: string): Promise<string> {
+  return (await transform(css, { loader: "css", minify: true, legalComments: "none" })).code;
+}

@@ -5,7 +5,7 @@ import { strayNumbers } from "../docs/stray-numbers.ts";
 import { withTables } from "../docs/tables.ts";
 import { textsOf } from "../docs/texts.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import { chineseTexts } from "./docs-files.ts";
+import { chineseTexts } from "./chinese-texts.ts";
 
 const FOLDERS = [
   { folder: "", language: "en" },

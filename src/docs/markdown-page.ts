@@ -1,4 +1,4 @@
-import { anchorsOf, renderMarkdown } from "./markdown.ts";
+import { type Anchor, anchorsOf, renderMarkdown } from "./markdown.ts";
 import { headingsOf, type Page, plainText } from "./page.ts";
 import { type Language, linkTo, type Texts } from "./texts.ts";
 
@@ -39,8 +39,20 @@ const FRONT = ["README.md", "README.zh-CN.md"];
 export interface Files {
   /** The text of a file of the repository, by its path from the project's folder. */
   read: (path: string) => string;
+  /** The headings of such a file. */
+  headings: (path: string) => Anchor[];
   /** The address of the repository, for files that are no page. */
   repository: string;
+}
+
+/** Reads a file's headings once: each page asks for those of the pages that it links to. */
+export function headingsBy(read: Files["read"]): Files["headings"] {
+  const known = new Map<string, Anchor[]>();
+  return (path) => {
+    const headings = known.get(path) ?? anchorsOf(read(path));
+    known.set(path, headings);
+    return headings;
+  };
 }
 
 /**
@@ -71,11 +83,11 @@ export function markdownPage(source: Source, texts: Texts, files: Files, parts: 
 }
 
 /** The ids of a file's headings are those of its English page, so that a reader who changes the language stays where he is. */
-function idsOf({ file: englishFile }: Source, file: string, { read }: Files) {
-  const own = anchorsOf(read(file));
+function idsOf({ file: englishFile }: Source, file: string, { headings }: Files) {
+  const own = headings(file);
   if (file === englishFile) return { byHeading: own.map(({ anchor, title }) => ({ id: anchor, anchor, title })) };
-  const english = anchorsOf(read(englishFile));
-  const outline = (headings: typeof own) => headings.map(({ depth }) => depth).join(" ");
+  const english = headings(englishFile);
+  const outline = (all: Anchor[]) => all.map(({ depth }) => depth).join(" ");
   if (outline(own) !== outline(english)) {
     throw new Error(`${file} has other headings than ${englishFile}: ${outline(own)} and ${outline(english)}`);
   }

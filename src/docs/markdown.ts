@@ -17,7 +17,7 @@ function slugger(): (title: string) => string {
   };
 }
 
-interface Anchor {
+export interface Anchor {
   depth: number;
   anchor: string;
   title: string;
@@ -25,21 +25,14 @@ interface Anchor {
 
 const lexer = new Marked();
 
-/** By the text of the page: every link to a page asks for its headings. */
-const known = new Map<string, Anchor[]>();
-
 /** The headings of a Markdown page, each with its anchor. */
 export function anchorsOf(markdown: string): Anchor[] {
-  const before = known.get(markdown);
-  if (before !== undefined) return before;
   const slug = slugger();
-  const anchors = lexer.lexer(markdown).flatMap((token) => {
+  return lexer.lexer(markdown).flatMap((token) => {
     if (token.type !== "heading") return [];
     const title = plain(token.tokens ?? []);
     return [{ depth: Number(token.depth), anchor: slug(title), title }];
   });
-  known.set(markdown, anchors);
-  return anchors;
 }
 
 /** The text of inline tokens, as it is shown. */
