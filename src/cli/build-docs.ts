@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
-import { pathToFileURL } from "node:url";
+import { compileFunction } from "node:vm";
 import { build } from "esbuild";
 
 /**
@@ -31,26 +32,23 @@ for (const folder of ["docs", "console/assets"]) {
   }
 }
 
-/** Node does not run JSX, and loads hundreds of modules one after the other: esbuild makes one module of them, which node runs. */
+/** Node cannot run JSX, and is slow to load hundreds of modules. So esbuild makes one text of them, and node runs that. */
 async function madeFiles(): Promise<Record<string, string>> {
-  const folder = mkdtempSync(join(import.meta.dirname, "../../node_modules/.asset-files-"));
-  const outfile = join(folder, "asset-files.mjs");
-  try {
-    await build({
-      entryPoints: [join(import.meta.dirname, "asset-files.ts")],
-      outfile,
-      bundle: true,
-      platform: "node",
-      format: "esm",
-      external: ["esbuild"],
-      // All modules that ask for it are in this folder.
-      define: { "import.meta.dirname": JSON.stringify(import.meta.dirname) },
-    });
-    const { assetFiles }: typeof import("./asset-files.ts") = await import(pathToFileURL(outfile).href);
-    return await assetFiles();
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const { outputFiles } = await build({
+    entryPoints: [join(import.meta.dirname, "asset-files.ts")],
+    bundle: true,
+    write: false,
+    platform: "node",
+    format: "cjs",
+    external: ["esbuild"],
+    // All modules that ask for it are in this folder.
+    define: { "import.meta.dirname": JSON.stringify(import.meta.dirname) },
+  });
+  const module: { exports?: typeof import("./asset-files.ts") } = {};
+  const run = compileFunction(outputFiles[0]?.text ?? "", ["module", "require"], { filename: "asset-files.cjs" });
+  run(module, createRequire(import.meta.url));
+  if (module.exports === undefined) throw new Error("The bundle exports nothing.");
+  return module.exports.assetFiles();
 }
 
 /** Writes a new file and renames it: a server that reads at the same time must not get half a file. */

@@ -1,11 +1,11 @@
 import { readText } from "./layered-styles.ts";
 
-export const SITE = "src/docs";
+// Apart from docs-files.ts, which imports JSX: a command that node runs imports this.
 
 export const consoleTexts = (): Record<string, string> => JSON.parse(readText("src/assets/console/zh.json"));
 
 /** The texts of the docs, and the console's words for what `x-error-detail` says. */
 export const chineseTexts = (): Record<string, string> => ({
   ...consoleTexts(),
-  ...JSON.parse(readText(`${SITE}/zh.json`)),
+  ...JSON.parse(readText("src/docs/zh.json")),
 });

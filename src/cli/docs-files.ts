@@ -2,13 +2,15 @@ import { type BuildOptions, build } from "esbuild";
 import { ALL_TEXTS } from "../diagnosis/all-texts.ts";
 import { SCRIPT_TEXTS } from "../docs/check-texts.ts";
 import { detailWords } from "../docs/details.ts";
+import { headingsBy } from "../docs/markdown-page.ts";
 import { PROGRAMS } from "../docs/programs.ts";
 import { framedPages, sitePages } from "../docs/site.tsx";
 import { LANGUAGES, type Language } from "../docs/texts.ts";
-import { chineseTexts, consoleTexts, SITE } from "./chinese-texts.ts";
+import { chineseTexts, consoleTexts } from "./chinese-texts.ts";
 import { asFiles, hashedFile } from "./hashed-file.ts";
 import { layered, minifiedStyle, ROOT, readText } from "./layered-styles.ts";
 
+const SITE = "src/docs";
 const BROWSER = `${SITE}/browser`;
 
 /**
@@ -24,6 +26,7 @@ export async function docsFiles(openApi: string): Promise<Record<string, string>
   const chinese = chineseTexts();
   const input = {
     read: readText,
+    headings: headingsBy(readText),
     repository: repository.url.replace(/^git\+|\.git$/g, ""),
     openapi: JSON.parse(openApi),
     chinese,

@@ -2,7 +2,7 @@ import { checkPage } from "./check-page.tsx";
 import { errorsPage } from "./errors-page.tsx";
 import { type Assets, framed } from "./frame.tsx";
 import { frontPage } from "./front-page.tsx";
-import { type Files, headingsBy, markdownPage, SOURCES } from "./markdown-page.ts";
+import { type Files, markdownPage, SOURCES } from "./markdown-page.ts";
 import { notFoundPage } from "./not-found-page.tsx";
 import type { Page } from "./page.ts";
 import { ProgramTabs } from "./program-tabs.tsx";
@@ -14,7 +14,7 @@ import { searchPage } from "./search-page.tsx";
 import { recordsOf, type SearchRecord } from "./search-records.ts";
 import { LANGUAGES, type Language, type Texts, textsOf } from "./texts.ts";
 
-export interface SiteInput extends Omit<Files, "headings"> {
+export interface SiteInput extends Files {
   openapi: OpenApi;
   /** The Chinese texts by their English ones. */
   chinese: Record<string, string>;
@@ -43,10 +43,9 @@ export function sitePages(language: Language, input: SiteInput, assets: Omit<Sit
     callers: String(<ProgramTabs texts={texts} kind="caller" programs={CALLERS} sources={sources} />),
     receivers: String(<ProgramTabs texts={texts} kind="receiver" programs={RECEIVERS} sources={sources} />),
   };
-  const files = { ...input, headings: headingsBy(input.read) };
   const pages: Page[] = [
     frontPage(texts, input.read(language === "zh" ? "README.zh-CN.md" : "README.md")),
-    ...SOURCES.map((source) => markdownPage(source, texts, files, parts)),
+    ...SOURCES.map((source) => markdownPage(source, texts, input, parts)),
     errorsPage(texts),
     checkPage(language, assets.check[language]),
     referencePage(calls, texts),

@@ -1,4 +1,5 @@
 import consoleChinese from "../../src/assets/console/zh.json";
+import { headingsBy } from "../../src/docs/markdown-page.ts";
 import { framedPages, sitePages } from "../../src/docs/site.tsx";
 import type { Language } from "../../src/docs/texts.ts";
 import docsChinese from "../../src/docs/zh.json";
@@ -33,7 +34,7 @@ export const CHINESE: Record<string, string> = { ...consoleChinese, ...docsChine
 /** The site in one language, made as the build makes it: its pages, its places for the search, and its files with their frames. */
 export function site(language: Language, chinese = CHINESE) {
   const check = { en: "/docs/check/check.js", zh: "/docs/zh/check/check.js" };
-  const input = { read, openapi, chinese, repository: "https://example.com/repository" };
+  const input = { read, headings: headingsBy(read), openapi, chinese, repository: "https://example.com/repository" };
   const made = sitePages(language, input, { search: "/docs/assets/search.js", check, index: () => "/index.json" });
   return {
     ...made,
