@@ -4,6 +4,7 @@ import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { closedSecret } from "../../src/homes.ts";
+import { SESSIONS_PER_STEP } from "../../src/store/home/erase-step.ts";
 import { Receiver } from "../support/receiver.ts";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 import { signedCall } from "../support/signed-call.ts";
@@ -14,7 +15,8 @@ import { signedCall } from "../support/signed-call.ts";
  */
 
 const PERSON = "Zhang San";
-const THEIRS = 300;
+/** Sessions are created 20 at a time. */
+const THEIRS = 2 * SESSIONS_PER_STEP + 20;
 const KILLS = 3;
 const AGENTS = [1, 2, 3];
 

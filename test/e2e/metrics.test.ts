@@ -294,11 +294,14 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     expect((await api("metrics", {}, `${token}x`)).status).toBe(401);
   });
 
-  it("come by the commands of docs/operating.md, which all work as shown; one says that alerts are raised when they should, and not before", () => {
+  it("come by the commands of docs/operating.md, which all work as shown, the trial of the alerts among them", () => {
     const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
     const part = page.split("\n## Usage\n")[1]?.split("\n## Limits\n")[0] ?? "";
     const blocks = [...part.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block]) => block);
     expect(blocks).toHaveLength(3);
+    for (const file of ["alerts", "alerts-of-days"]) {
+      expect(part).toMatch(new RegExp(`^promtool test rules .*docs/prometheus/${file}\\.test\\.yml`, "m"));
+    }
     const [helper] = readFileSync(join(ROOT, "README.md"), "utf8").match(/^admin\(\) .*$/m) ?? [];
     const cwd = join(place.folder, "commands");
     mkdirSync(cwd);

@@ -61,7 +61,7 @@ function pour(response: ServerResponse): void {
 
 const NO_ANSWER = "no answer in 15 s";
 
-/** How a receiver answers, and what is recorded of the attempt. */
+/** How a receiver answers, and what is recorded of the attempt. When an answer is read to its end: test/webhooks/post.test.ts. */
 const RECEIVERS: Record<
   string,
   { answer: (response: ServerResponse) => void; noted: Omit<Delivery, "seq" | "attempts"> }
@@ -170,7 +170,9 @@ it("records how each receiver behaves, and holds up none for another", async () 
   expectCleanLogs();
 });
 
-it("delivers hundreds of sessions that were created under load, while another webhook hangs", async () => {
+it("delivers hundreds of sessions that were created under load, while another webhook hangs", {
+  timeout: 400_000,
+}, async () => {
   receiver.answer = (response, path) => {
     if (path !== "/never") response.end("ok");
   };

@@ -10,7 +10,7 @@ type Violation = { id: string; nodes: { html: string; failureSummary: string }[]
 /** WCAG 2.2 A and AA, and axe-core's own best practices. */
 const ALL = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
 
-/** axe-core's findings once the page has its style. @param rules only these, by their names in axe-core */
+/** axe-core's findings, once the page has its style. @param rules the names of axe-core's rules; {@link ALL} without it */
 export async function violations(page: Page, rules?: string[]): Promise<string[]> {
   await settled(page);
   return violationsNow(page, rules);
