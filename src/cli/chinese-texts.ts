@@ -1,6 +1,6 @@
 import { readText } from "./layered-styles.ts";
 
-// Apart from docs-files.ts, which imports JSX: a command that node runs imports this.
+// Not in docs-files.ts, which imports JSX: node runs `npm run tables`, and cannot load JSX.
 
 export const consoleTexts = (): Record<string, string> => JSON.parse(readText("src/assets/console/zh.json"));
 

@@ -15,7 +15,7 @@ import { signedCall } from "../support/signed-call.ts";
  */
 
 const PERSON = "Zhang San";
-/** Sessions are created 20 at a time. */
+/** Three steps of an erasure. Sessions are created 20 at a time. */
 const THEIRS = 2 * SESSIONS_PER_STEP + 20;
 const KILLS = 3;
 const AGENTS = [1, 2, 3];
