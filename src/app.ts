@@ -1,22 +1,21 @@
 import { getPath } from "hono/utils/url";
-import type { Bindings } from "./config.ts";
+import { readConfig } from "./config.ts";
+import type { Bindings } from "./core/config.ts";
+import { addCalls, rootApp } from "./core/http/routes.ts";
 import { CredentialResolver } from "./credentials/resolve-credentials.ts";
 import { docsNotFound } from "./http/docs-not-found.ts";
 import { health } from "./http/health.ts";
 import type { SendsSigned } from "./http/in-process-call.ts";
-import { newHono, type Routes } from "./http/new-hono.ts";
-import { refuseOtherMethods, routeNotFound } from "./http/refuse-other-methods.ts";
+import type { Routes } from "./http/new-hono.ts";
+import { refuseOtherMethods } from "./http/refuse-other-methods.ts";
 import type { Isolate } from "./http/request-context.ts";
-import { requestLog } from "./http/request-log.ts";
 import { journalRefusals } from "./http/signed/journal-refusals.ts";
-import { answerSignedError } from "./http/signed/on-error.ts";
-import { signedRoute } from "./http/signed/route.ts";
 import { Journal } from "./journal/journal.ts";
-import { CALLS_DETAIL, OPERATIONS } from "./operations/index.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { NonceMemory } from "./signed/nonce-memory.ts";
 import { ExceededLimits } from "./signed/rate-limit.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
+import { notifyQueue } from "./webhooks/notify-queue.ts";
 
 /** The paths of the admin API and the console. All other paths are for callers. */
 const OF_OPERATORS = /^\/(?:admin|console)(?:\/|$)/;
@@ -35,33 +34,35 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
     credentials: new CredentialResolver(runtime, telemetry),
     nonces: new NonceMemory(runtime),
     limits: new ExceededLimits(runtime),
-    journal: new Journal(runtime, telemetry),
+    notify: notifyQueue,
+    configOf: (env) => readConfig(env, telemetry),
   };
-  const callers = callersApp(isolate);
+  const journal = new Journal(runtime, telemetry);
+  const callers = callersApp(isolate, journal);
   let operators: Routes | undefined;
   return {
     async fetch(request: Request, env: Bindings, ctx: ExecutionContext): Promise<Response> {
       if (!OF_OPERATORS.test(getPath(request))) return callers.fetch(request, env, ctx);
-      operators ??= await operatorsApp(isolate);
+      operators ??= await operatorsApp(isolate, journal);
       return operators.fetch(request, env, ctx);
     },
   };
 }
 
-function callersApp(isolate: Isolate): Routes {
+function callersApp(isolate: Isolate, journal: Journal): Routes {
   const app = rootApp(isolate);
-  app.use(journalRefusals());
-  for (const operation of OPERATIONS) app.post(operation.path, signedRoute(operation));
+  app.use(journalRefusals(journal));
+  addCalls(app);
   app.get("/healthz", health());
   refuseOtherMethods(app);
   app.get("/docs/*", docsNotFound());
   return app;
 }
 
-async function operatorsApp(isolate: Isolate): Promise<Routes> {
+async function operatorsApp(isolate: Isolate, journal: Journal): Promise<Routes> {
   try {
     const { addOperatorSurfaces } = await import("./http/operators.ts");
-    return addOperatorSurfaces(rootApp(isolate), isolate, sendsSigned(isolate));
+    return addOperatorSurfaces(rootApp(isolate), isolate, sendsSigned(isolate, journal));
   } catch (error) {
     // Code that does not load is a fault like any other: answered with its x-request-id, and logged.
     const broken = rootApp(isolate);
@@ -73,7 +74,7 @@ async function operatorsApp(isolate: Isolate): Promise<Routes> {
 }
 
 /** Sends a request to the callers' surface as if it came from outside: every step is walked, and leaves what it always leaves. */
-function sendsSigned(isolate: Isolate): SendsSigned {
+function sendsSigned(isolate: Isolate, journal: Journal): SendsSigned {
   return async (request, env, ctx) => {
     let reason: string | undefined;
     const { telemetry } = isolate;
@@ -85,16 +86,7 @@ function sendsSigned(isolate: Isolate): SendsSigned {
       job: (record) => telemetry.job(record),
       warn: (record) => telemetry.warn(record),
     };
-    const answer = await callersApp({ ...isolate, telemetry: listening }).fetch(request, env, ctx);
+    const answer = await callersApp({ ...isolate, telemetry: listening }, journal).fetch(request, env, ctx);
     return { answer, reason };
   };
-}
-
-/** What every request passes, whichever surface it is for. */
-function rootApp(isolate: Isolate): Routes {
-  const app = newHono();
-  app.onError(answerSignedError);
-  app.notFound((c) => answerSignedError(routeNotFound(CALLS_DETAIL), c));
-  app.use(requestLog(isolate));
-  return app;
 }

@@ -1,5 +1,6 @@
 import { createApp } from "./app.ts";
-import { type Bindings, type Config, readConfig, readDatabases } from "./config.ts";
+import { type Config, readConfig } from "./config.ts";
+import { type Bindings, readDatabases } from "./core/config.ts";
 import { CredentialResolver } from "./credentials/resolve-credentials.ts";
 import { isJournalMessage } from "./journal/journal.ts";
 import { SESSION_EVENT_TYPES } from "./operations/index.ts";

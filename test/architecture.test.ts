@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 
 const LEAVES = [
+  "core/config.ts",
+  "core/store",
   "errors.ts",
   "fields.ts",
   "homes.ts",
@@ -11,8 +13,8 @@ const LEAVES = [
   "telemetry",
 ];
 
-/** What other parts may use of the signed path: limits, the memory of used ranstrs, and how long a ranstr is remembered. */
-const SHARED = ["signed/rate-limit.ts", "signed/nonce-memory.ts", "signed/kv-nonces.ts"];
+/** What other parts may use of the signed path: limits, the memory of used ranstrs, how long a ranstr is remembered, and what a step gets. */
+const SHARED = ["signed/rate-limit.ts", "signed/nonce-memory.ts", "signed/kv-nonces.ts", "signed/tools.ts"];
 
 /** The rules of the signed path that need nothing of the platform. */
 const PURE_STEPS = ["signed/read-fields.ts", "signed/check-freshness.ts", "signed/idempotency-key.ts"];
@@ -50,9 +52,15 @@ const MAY_IMPORT: Record<string, string[]> = {
     "journal",
     ...SHARED,
     "config.ts",
+    "core",
+    "webhooks/notify-queue.ts",
     ...LEAVES,
     "hono",
   ],
+  core: ["http", "http/signed", "operations", ...LEAVES],
+  "core/config.ts": ["errors.ts", "homes.ts"],
+  "core/store": ["store", ...LEAVES, "drizzle-orm"],
+  "events/store": ["store", ...LEAVES, "drizzle-orm"],
   http: [
     "services",
     "journal",
@@ -66,7 +74,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "package.json",
   ],
   "http/operators.ts": ["http", "http/admin", "http/console", "services/operator-memory.ts"],
-  "http/signed": ["http", "signed", "operations", "config.ts", ...LEAVES, "hono"],
+  "http/signed": ["http", "signed", "operations", "core", "journal", ...LEAVES, "hono"],
   "http/admin": ["http", "services", ...ACCESS, ...LEAVES, "hono", "zod"],
   "http/console": ["http", "services", ...ACCESS, "config.ts", ...LEAVES, "assets/console/names.json", "hono"],
   signed: [
@@ -82,10 +90,19 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   "signed/verify-signature.ts": [],
   "signed/rate-limit.ts": ["runtime.ts"],
+  "signed/tools.ts": [
+    "signed/nonce-memory.ts",
+    "signed/rate-limit.ts",
+    "signed",
+    "credentials",
+    "core/config.ts",
+    "runtime.ts",
+    "telemetry",
+  ],
   "signed/nonce-memory.ts": ["runtime.ts"],
-  "signed/kv-nonces.ts": ["config.ts", "runtime.ts", "telemetry"],
+  "signed/kv-nonces.ts": ["core/config.ts", "runtime.ts", "telemetry"],
   operations: ["store", ...LEAVES, "drizzle-orm", "zod"],
-  webhooks: ["credentials", "store", "config.ts", ...LEAVES],
+  webhooks: ["events/store", "credentials", "store", "config.ts", ...LEAVES],
   journal: ["store", "config.ts", ...LEAVES],
   services: [
     "signed",
@@ -94,6 +111,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "operations",
     "credentials",
     "webhooks",
+    "events/store",
     "diagnosis",
     "store",
     "config.ts",
@@ -102,12 +120,12 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   diagnosis: [...PURE_STEPS, "errors.ts", "parse-json.ts", "result.ts"],
   credentials: ["store", "config.ts", ...LEAVES],
-  store: ["access/role.ts", ...LEAVES, "drizzle-orm"],
+  store: ["events/store", "access/role.ts", ...LEAVES, "drizzle-orm"],
   access: [...ACCESS, "runtime.ts", "telemetry", "jose"],
   "access/role.ts": [],
   "access/person-role.ts": ["access/role.ts"],
   "access/settings.ts": ["access/person-role.ts"],
-  "config.ts": ["access/settings.ts", "errors.ts", "homes.ts", "telemetry"],
+  "config.ts": ["access/settings.ts", "core/config.ts", "homes.ts", "telemetry"],
   "errors.ts": ["fields.ts"],
   "homes.ts": [],
   "result.ts": ["errors.ts"],
@@ -238,7 +256,7 @@ describe("the import rules", () => {
 
   it("name every package that the Worker may depend on", () => {
     const users = (name: string) => Object.keys(MAY_IMPORT).filter((part) => MAY_IMPORT[part]?.includes(name));
-    expect(users("drizzle-orm")).toEqual(["operations", "store"]);
+    expect(users("drizzle-orm")).toEqual(["core/store", "events/store", "operations", "store"]);
     expect(users("hono")).toEqual(["app.ts", "http", ...SURFACES, "docs"]);
     expect(users("jose")).toEqual(["access"]);
     expect(users("node:")).toEqual(["client/examples", "cli"]);

@@ -1,13 +1,13 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { readConfig } from "../src/config.ts";
 import {
   alwaysStatus200,
   type Bindings,
   CLOSED_RETRY_SECONDS,
   ConfigurationError,
   homeDatabase,
-  readConfig,
-} from "../src/config.ts";
+} from "../src/core/config.ts";
 import { BINDING_RULE } from "../src/homes.ts";
 import { consoleTelemetry } from "../src/telemetry/telemetry.ts";
 import { closing } from "./support/closing.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ROLES } from "../src/access/role.ts";
 import { AgentSessionClient } from "../src/client/client.ts";
-import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../src/config.ts";
+import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../src/core/config.ts";
 import { WIRE_ERRORS } from "../src/errors.ts";
 import type { AdminCall } from "../src/http/admin/call.ts";
 import { ADMIN_CALLS } from "../src/http/admin/calls.ts";

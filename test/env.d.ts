@@ -11,6 +11,8 @@ declare namespace Cloudflare {
 interface ImportMeta {
   /** Vite's: the texts of the matching files, by path. */
   glob(pattern: string | string[], options: { query: "?raw"; import: "default"; eager: true }): Record<string, string>;
+  /** Vite's: the matching files as modules, by path. */
+  glob(pattern: string | string[], options: { eager: true }): Record<string, object>;
   /** Vite's: functions that import the matching files, by path. */
   glob(pattern: string | string[]): Record<string, () => Promise<unknown>>;
 }

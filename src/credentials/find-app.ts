@@ -1,13 +1,14 @@
-import { type Config, homeClosed, homeDatabase } from "../config.ts";
+import type { Config } from "../core/config.ts";
+import { homeClosed, homeDatabase } from "../core/config.ts";
+import { type Route, selectRoute } from "../core/store/app-routes.ts";
+import { type AppRow, selectApp } from "../core/store/apps.ts";
 import { ServiceError } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
 import type { Runtime } from "../runtime.ts";
-import { type Route, selectRoute } from "../store/directory/app-routes.ts";
 import { hereOrElsewhere } from "../store/here-or-elsewhere.ts";
-import * as apps from "../store/home/apps.ts";
 
 /** An app as stored, with sealed secrets, and its home. KV keeps it in this form. */
-export type AppRecord = apps.AppRow & { home: string };
+export type AppRecord = AppRow & { home: string };
 
 type Databases = Pick<Config, "directory" | "homes">;
 
@@ -65,7 +66,7 @@ export async function findKnownApp(
   }
   const db = databases.homes.get(home);
   if (home === MAIN_HOME || db === undefined) return findApp(runtime, databases, appid, search);
-  const found = await hereOrElsewhere((watch) => apps.selectApp(runtime, db, known, search.answerBy, watch), elsewhere);
+  const found = await hereOrElsewhere((watch) => selectApp(runtime, db, known, search.answerBy, watch), elsewhere);
   if ("elsewhere" in found) return followed(found.elsewhere);
   const app = found.answer ?? null;
   if (app !== null && app.revokedAt === null) return { ...app, home };
@@ -99,8 +100,6 @@ async function follow(
   onRoute?.({ appid, siteId, home });
   if (closed?.has(home)) throw new ServiceError("unavailable", homeClosed(home));
   const found =
-    home === MAIN_HOME
-      ? app
-      : await apps.selectApp(runtime, homeDatabase(databases, home), { siteId, appid }, answerBy);
+    home === MAIN_HOME ? app : await selectApp(runtime, homeDatabase(databases, home), { siteId, appid }, answerBy);
   return found ? { ...found, home } : null;
 }

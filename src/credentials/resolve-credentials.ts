@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../core/config.ts";
 import { ServiceError } from "../errors.ts";
 import { type Runtime, unixSeconds } from "../runtime.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../config.ts";
+import { ConfigurationError } from "../core/config.ts";
 import { UnsealError } from "../credentials/sealed-secret.ts";
 import { ServiceError, STATUS_OF } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";

@@ -1,9 +1,10 @@
 import type { Handler } from "hono";
 import { version } from "../../package.json";
-import { ConfigurationError, homeUnbound } from "../config.ts";
+import { readConfig } from "../config.ts";
+import { ConfigurationError, homeUnbound } from "../core/config.ts";
 import { sleep } from "../runtime.ts";
 import type { Health, PartState } from "../services/health.ts";
-import { type App, configOf, type RequestContext } from "./request-context.ts";
+import type { App, RequestContext } from "./request-context.ts";
 
 const CACHED_MS = 5_000;
 /** For all answers of a probe. */
@@ -62,7 +63,7 @@ const answer = (c: RequestContext, body: { status: Health["status"] } & Record<s
 
 function configOrFault(c: RequestContext) {
   try {
-    return configOf(c);
+    return readConfig(c.env, c.var.isolate.telemetry);
   } catch (error) {
     if (error instanceof ConfigurationError) return error;
     throw error;

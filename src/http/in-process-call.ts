@@ -1,4 +1,4 @@
-import type { Bindings } from "../config.ts";
+import type { Bindings } from "../core/config.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** The answer to a signed call that the Worker sent to itself. */

@@ -1,10 +1,10 @@
 import type { Context } from "hono";
-import { type Bindings, type Config, readConfig } from "../config.ts";
+import type { Bindings, Config } from "../core/config.ts";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
-import type { Journal } from "../journal/journal.ts";
 import type { Runtime } from "../runtime.ts";
 import type { NonceMemory } from "../signed/nonce-memory.ts";
 import type { ExceededLimits } from "../signed/rate-limit.ts";
+import type { Notify } from "../signed/tools.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Trace } from "../telemetry/trace.ts";
 
@@ -15,7 +15,9 @@ export interface Isolate {
   credentials: CredentialResolver;
   nonces: NonceMemory;
   limits: ExceededLimits;
-  journal: Journal;
+  notify: Notify;
+  /** The settings. @throws ConfigurationError */
+  configOf: (env: Bindings) => Config;
 }
 
 /** The Hono types that all surfaces share. A surface that keeps more in `c.var` has its own type. */
@@ -28,6 +30,3 @@ export type App = {
 };
 /** A request's context for code that all surfaces share. It leaves out `get` and `set`: with them, no surface's own context would fit. */
 export type RequestContext = Omit<Context<App>, "get" | "set">;
-
-/** @throws ConfigurationError as {@link readConfig} does */
-export const configOf = (c: RequestContext): Config => readConfig(c.env, c.var.isolate.telemetry);

@@ -1,6 +1,6 @@
+import { PING, SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING } from "../core/store/event-schema.ts";
 import { DOCUMENTED } from "../operations/index.ts";
 import type { Documentation } from "../operations/operation.ts";
-import { PING, SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING } from "../store/schema.ts";
 import { exactly, integer, orNull, string } from "./components.ts";
 import type { JsonSchema } from "./json-schema.ts";
 

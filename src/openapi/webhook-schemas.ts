@@ -1,7 +1,7 @@
+import { DELIVERY_STATUSES, FAILURE_CAUSES, PING, WEBHOOK_STATUSES } from "../core/store/event-schema.ts";
 import { redeliveringSchema } from "../services/events.ts";
 import { rotationSchema } from "../services/rotation.ts";
 import { EVENT_TYPES, MOST_COUNTED, newWebhookSchema, webhookChangeSchema } from "../services/webhooks.ts";
-import { DELIVERY_STATUSES, FAILURE_CAUSES, PING, WEBHOOK_STATUSES } from "../store/schema.ts";
 import { listOf, pageSchema, ROTATION_WORDS, TIME, version } from "./admin-schemas.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
 import { eventDataNames } from "./event-webhooks.ts";

@@ -1,8 +1,9 @@
-import { homeDatabase } from "../config.ts";
+import { homeDatabase } from "../core/config.ts";
+import { selectApp } from "../core/store/apps.ts";
 import { type AppRecord, findApp } from "../credentials/find-app.ts";
 import { ServiceError } from "../errors.ts";
 import type { Site } from "../store/directory/sites.ts";
-import { clearPrevious, selectApp, updateSecret } from "../store/home/apps.ts";
+import { clearPrevious, updateSecret } from "../store/home/apps.ts";
 import { appRevoked, appUnknown } from "./refusals.ts";
 import {
   nextSecret,

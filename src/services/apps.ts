@@ -1,17 +1,12 @@
 import * as z from "zod/mini";
-import { homeClosed, homeDatabase } from "../config.ts";
+import { homeClosed, homeDatabase } from "../core/config.ts";
+import { selectRoute } from "../core/store/app-routes.ts";
 import { APPID } from "../credentials/resolve-credentials.ts";
 import { seal } from "../credentials/sealed-secret.ts";
 import { isRefusedFor, ServiceError } from "../errors.ts";
 import { displayName } from "../fields.ts";
 import { MAIN_HOME } from "../homes.ts";
-import {
-  deleteRoute,
-  reserveRoute,
-  selectReservation,
-  selectRoute,
-  selectRouteToRelease,
-} from "../store/directory/app-routes.ts";
+import { deleteRoute, reserveRoute, selectReservation, selectRouteToRelease } from "../store/directory/app-routes.ts";
 import type { Site } from "../store/directory/sites.ts";
 import {
   type AppSummary,

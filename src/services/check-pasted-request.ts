@@ -1,4 +1,5 @@
-import { homeDatabase } from "../config.ts";
+import { homeDatabase } from "../core/config.ts";
+import { selectRoute } from "../core/store/app-routes.ts";
 import { type AppRecord, findApp } from "../credentials/find-app.ts";
 import { openSecrets } from "../credentials/open-secrets.ts";
 import { type Keyring, UnsealError } from "../credentials/sealed-secret.ts";
@@ -13,7 +14,6 @@ import type { Result } from "../result.ts";
 import { checkRequest, type Report } from "../signed/check-request.ts";
 import { type Fields, readFields } from "../signed/read-fields.ts";
 import { selectLastChange } from "../store/audit.ts";
-import { selectRoute } from "../store/directory/app-routes.ts";
 import { selectFirstApps } from "../store/home/apps.ts";
 import { selectHomeSite } from "../store/home/sites.ts";
 import { askHomes } from "./ask-homes.ts";

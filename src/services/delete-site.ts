@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { homeClosed } from "../config.ts";
+import { homeClosed } from "../core/config.ts";
 import { invalidInput, ServiceError } from "../errors.ts";
 import { text } from "../fields.ts";
 import { newRequestId } from "../request-id.ts";

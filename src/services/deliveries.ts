@@ -5,10 +5,10 @@ import { eventUnknown } from "./refusals.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 import type { Webhook, WebhookOf } from "./webhooks.ts";
 
+export { PING } from "../core/store/event-schema.ts";
 export { MOST_IN_FLIGHT_FAILING } from "../store/home/deliveries.ts";
 export type { Delivery } from "../store/home/events.ts";
 export { MOST_RECENT, type Recent } from "../store/home/recent-deliveries.ts";
-export { PING } from "../store/schema.ts";
 export { MOST_ATTEMPTS } from "../webhooks/schedule.ts";
 
 /** What the console reads of deliveries, besides the list that the admin API has too. */

@@ -1,4 +1,4 @@
-import { homeDatabase } from "../config.ts";
+import { homeDatabase } from "../core/config.ts";
 import { readRecords } from "../credentials/kv-records.ts";
 import { invalidInput } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";

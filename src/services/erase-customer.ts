@@ -1,4 +1,5 @@
-import { homeClosed } from "../config.ts";
+import { homeClosed } from "../core/config.ts";
+import { SESSION_ERASED } from "../core/store/event-schema.ts";
 import { ServiceError } from "../errors.ts";
 import { SESSION_EVENT_TYPES } from "../operations/index.ts";
 import { newRequestId } from "../request-id.ts";
@@ -16,7 +17,6 @@ import {
 } from "../store/home/erasures.ts";
 import { selectWebhooks } from "../store/home/webhooks.ts";
 import { writeReceipt } from "../store/kv-erasures.ts";
-import { SESSION_ERASED } from "../store/schema.ts";
 import { newEventId } from "../webhooks/event-id.ts";
 import { customerHasher } from "./customer-hash.ts";
 import { customerUnknown, erasureUnknown } from "./refusals.ts";

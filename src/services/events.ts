@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { DELIVERY_STATUSES } from "../core/store/event-schema.ts";
 import { invalidInput, ServiceError } from "../errors.ts";
 import type { Site } from "../store/directory/sites.ts";
 import {
@@ -16,17 +17,16 @@ import {
   renewDeliveries,
   renewDelivery,
 } from "../store/home/redeliveries.ts";
-import { DELIVERY_STATUSES } from "../store/schema.ts";
 import { newEventId } from "../webhooks/event-id.ts";
 import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./page.ts";
 import { eventUnknown, webhookDisabled, webhookUnknown } from "./refusals.ts";
 import { authorOf, homeOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
 import { isWebhookEnabled, requireEnabled, type WebhookOf } from "./webhooks.ts";
 
+export type { FailureCause } from "../core/store/event-schema.ts";
+export { DELIVERY_STATUSES } from "../core/store/event-schema.ts";
 export type { Delivery, DeliveryStatus } from "../store/home/events.ts";
 export { REDELIVERED_STATUSES, type RedeliveredStatus } from "../store/home/redeliveries.ts";
-export type { FailureCause } from "../store/schema.ts";
-export { DELIVERY_STATUSES } from "../store/schema.ts";
 export { FAILURE_WORDS } from "../webhooks/failure-text.ts";
 export { causeText } from "../webhooks/post.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
+import { PING } from "../core/store/event-schema.ts";
 import { selectMetrics } from "../store/directory/metrics.ts";
 import type { Counter, Gauges } from "../store/home/metrics.ts";
-import { PING } from "../store/schema.ts";
 import type { MetricFamily, Sample } from "../telemetry/openmetrics.ts";
 import { PART_STATES, PARTS, type Parts, readParts, unboundHomes } from "./health.ts";
 import { OPERATIONS, REFUSAL_REASONS, wireNameOf } from "./journal.ts";

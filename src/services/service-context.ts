@@ -1,5 +1,6 @@
 import { isAtLeast, type Role } from "../access/role.ts";
-import { type Config, homeClosed, homeDatabase } from "../config.ts";
+import type { Config } from "../config.ts";
+import { homeClosed, homeDatabase } from "../core/config.ts";
 import type { AppRecord } from "../credentials/find-app.ts";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
 import type { Keyring } from "../credentials/sealed-secret.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { homeDatabase } from "../config.ts";
+import { homeDatabase } from "../core/config.ts";
 import { invalidInput, ServiceError } from "../errors.ts";
 import { displayName } from "../fields.ts";
 import { MAIN_HOME } from "../homes.ts";

@@ -1,15 +1,15 @@
 import * as z from "zod/mini";
+import { SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING, WEBHOOK_STATUSES } from "../core/store/event-schema.ts";
 import { seal } from "../credentials/sealed-secret.ts";
 import { invalidInput } from "../errors.ts";
+import { MOST_ENDED, makeDue } from "../events/store/pending-deliveries.ts";
 import { text } from "../fields.ts";
 import { SESSION_EVENT_TYPES } from "../operations/index.ts";
 import type { Site } from "../store/directory/sites.ts";
 import {
   deleteWebhookRow,
   insertWebhook,
-  MOST_ENDED,
   MOST_WEBHOOKS,
-  makeDue,
   selectIsEnabled,
   selectWebhook,
   selectWebhooks,
@@ -19,7 +19,6 @@ import {
   type WebhookState,
 } from "../store/home/webhooks.ts";
 import { rootOf } from "../store/run-batch.ts";
-import { SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING, WEBHOOK_STATUSES } from "../store/schema.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
 import { MOST_URL_CHARACTERS, webhookUrlFault } from "../webhooks/url.ts";
 import { siteUnknown, webhookDisabled, webhookEnding, webhookUnknown } from "./refusals.ts";

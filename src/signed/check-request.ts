@@ -1,4 +1,5 @@
-import { type Config, homeDatabase } from "../config.ts";
+import type { Config } from "../core/config.ts";
+import { homeDatabase } from "../core/config.ts";
 import type { AppRecord } from "../credentials/find-app.ts";
 import { openCredentials } from "../credentials/open-secrets.ts";
 import type { Keyring } from "../credentials/sealed-secret.ts";

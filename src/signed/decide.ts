@@ -1,4 +1,4 @@
-import { homeClosed, homeDatabase } from "../config.ts";
+import { homeClosed, homeDatabase } from "../core/config.ts";
 import { ServiceError } from "../errors.ts";
 import type { Asked, Operation, Outcome } from "../operations/operation.ts";
 import { ok, type Result } from "../result.ts";
@@ -6,7 +6,6 @@ import { sleep } from "../runtime.ts";
 import { hereOrElsewhere } from "../store/here-or-elsewhere.ts";
 import type { ClaimRequest } from "../store/home/claim.ts";
 import { runBatch, TRIES, type Tries } from "../store/run-batch.ts";
-import { notifyQueue } from "../webhooks/notify-queue.ts";
 import type { Caller } from "./authenticate.ts";
 import { replayed } from "./check-replay.ts";
 import { claimOf } from "./claim-of.ts";
@@ -102,7 +101,7 @@ async function decideAt(
   const outcome = operation.outcomeOf(await runBatch(runtime, db, batch, { ...tries, answerBy: lifetime.answerBy }));
   if (outcome.kind === "accepted" && outcome.webhooks.length > 0) {
     const notices = outcome.webhooks.map((webhook) => ({ home, site: siteId, webhook }));
-    lifetime.waitUntil(notifyQueue(tools, notices));
+    lifetime.waitUntil(tools.notify(tools, notices));
   }
   return outcome;
 }

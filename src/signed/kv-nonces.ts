@@ -1,4 +1,4 @@
-import { MAX_TOLERANCE_SECONDS } from "../config.ts";
+import { MAX_TOLERANCE_SECONDS } from "../core/config.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 

@@ -1,7 +1,7 @@
-import { type Bindings, readDatabases } from "../config.ts";
+import { type Bindings, readDatabases } from "../core/config.ts";
+import { selectRoute } from "../core/store/app-routes.ts";
 import { APPID } from "../credentials/resolve-credentials.ts";
 import type { Operation } from "../operations/operation.ts";
-import { selectRoute } from "../store/directory/app-routes.ts";
 import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey } from "./rate-limit.ts";
 import { readFields } from "./read-fields.ts";

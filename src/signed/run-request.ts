@@ -1,4 +1,4 @@
-import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../config.ts";
+import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../core/config.ts";
 import type { Lifetime } from "../credentials/question.ts";
 import type { LeftOutAgent, Operation, Outcome } from "../operations/operation.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";

@@ -1,4 +1,4 @@
-import { homeClosed } from "../config.ts";
+import { homeClosed } from "../core/config.ts";
 import type { Found, Lifetime } from "../credentials/question.ts";
 import { ServiceError } from "../errors.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";

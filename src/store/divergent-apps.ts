@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, isNull, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { hasNotEnded } from "./directory/sites.ts";
+import { hasNotEnded } from "../core/store/app-routes.ts";
 import { each, field, place } from "./json-rows.ts";
 import { appRoutes, apps, sites } from "./schema.ts";
 

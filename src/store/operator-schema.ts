@@ -1,9 +1,9 @@
-import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { ROLES } from "../access/role.ts";
 
 /**
- * The tables of operators: their sessions, forms and tokens, which are in the directory, and the audit log, which every database has.
- * schema.ts has the rules for all tables.
+ * The tables of operators: their sessions, forms and tokens, which are in the directory, and the audit log, the jobs and the
+ * reconciliations, which every database has. schema.ts has the rules for all tables.
  */
 
 /** What an operator is known by: the ADMIN_TOKEN, a token of the table below, or an e-mail address that Cloudflare Access vouches for. */
@@ -144,3 +144,30 @@ export const auditLog = sqliteTable(
   },
   (t) => [index("audit_log_by_site").on(t.siteId)],
 );
+
+/**
+ * The reconciliations of restored homes. The row is written in the batch that skips the home's ids, so the same reconciliation
+ * skips them once. The directory also has a row for each further home that was reconciled, and a row `main:<home>` for each home
+ * that a reconciliation of `main` has copied.
+ */
+export const reconciliations = sqliteTable(
+  "settlings",
+  {
+    /** The id that the operator gave to the reconciliation, or a random one. */
+    id: text().notNull(),
+    home: text().notNull(),
+    at: integer().notNull(),
+    /**
+     * No new site gets an id up to this one. Only the reconciliation of `main` needs it; null in the directory's rows for other
+     * homes.
+     */
+    siteIdFloor: integer("site_id_floor"),
+  },
+  (t) => [primaryKey({ columns: [t.id, t.home] })],
+);
+
+/** The place where a job over several runs continues: the key of the last row that it read, as JSON; or the next home and table. */
+export const jobs = sqliteTable("jobs", {
+  name: text().primaryKey(),
+  place: text().notNull(),
+});

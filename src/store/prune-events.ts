@@ -1,7 +1,8 @@
 import { and, eq, lt, lte, ne, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { deliveries, events, webhooks } from "../core/store/event-schema.ts";
 import { counted, inChunks, type Run } from "./pruner.ts";
-import { deliveries, events, homeSites, webhooks } from "./schema.ts";
+import { homeSites } from "./schema.ts";
 
 /**
  * Events and deliveries are kept for weeks, so reading all of them in each run would cost more than deleting them. The oldest of a

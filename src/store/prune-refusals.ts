@@ -1,8 +1,9 @@
 import { and, eq, lt, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { firstRequestIdAt } from "../request-id.ts";
+import { refusals } from "./journal-schema.ts";
 import { inChunks, type Run } from "./pruner.ts";
-import { homeSites, refusals } from "./schema.ts";
+import { homeSites } from "./schema.ts";
 import { folds } from "./usage-schema.ts";
 
 /**

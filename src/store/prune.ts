@@ -5,7 +5,7 @@ import { erasureReceipts } from "./erasure-schema.ts";
 import { type CallRules, countNonces } from "./home/count-calls.ts";
 import { notePassed } from "./home/folds.ts";
 import { RECEIPT_SECONDS } from "./kv-erasures.ts";
-import { adminTokens, consoleForms, consoleSessions } from "./operator-schema.ts";
+import { adminTokens, consoleForms, consoleSessions, jobs } from "./operator-schema.ts";
 import { pruneDeletedSites, pruneEndedSites } from "./prune-deleted-sites.ts";
 import { pruneDeliveries, pruneEvents } from "./prune-events.ts";
 import { pruneRefusals } from "./prune-refusals.ts";
@@ -13,7 +13,7 @@ import { pruneSessions } from "./prune-sessions.ts";
 import { foldUsage } from "./prune-usage.ts";
 import { counted, inChunks, pruner, type Run, STATEMENTS_PER_CHUNK } from "./pruner.ts";
 import { isOutOfCalls, rootOf, TRIES } from "./run-batch.ts";
-import { idempotencyKeys, jobs, nonces } from "./schema.ts";
+import { idempotencyKeys, nonces } from "./schema.ts";
 
 /** The limits of one run, over all tables of all homes. The next runs do the rest. */
 export interface PruneLimits {

@@ -4,8 +4,8 @@ import { drizzle } from "drizzle-orm/d1";
 import type { AnySQLiteColumn, SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Runtime } from "../runtime.ts";
 import type { CallRules } from "./home/count-calls.ts";
+import { jobs } from "./operator-schema.ts";
 import { TRIES, withRetries } from "./run-batch.ts";
-import { jobs } from "./schema.ts";
 
 /**
  * A chunk has at most eight statements, each with its tries: read the place, look at the chunk, count in four, delete, store the new

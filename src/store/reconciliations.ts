@@ -1,11 +1,13 @@
 import { and, asc, eq, gt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { events } from "../core/store/event-schema.ts";
 import { MAIN_HOME } from "../homes.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "./audit.ts";
 import { newestSessionId } from "./home/claim.ts";
 import { each, field } from "./json-rows.ts";
 import type { Floors, RememberedFloors } from "./kv-floors.ts";
-import { events, homeSites, reconciliations, sites } from "./schema.ts";
+import { reconciliations } from "./operator-schema.ts";
+import { homeSites, sites } from "./schema.ts";
 
 /** One reconciliation of a restored home, stored in the table `settlings`. */
 interface Reconciliation {

@@ -1,19 +1,8 @@
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { deliveries, events, webhooks } from "../core/store/event-schema.ts";
 import { erasures } from "./erasure-schema.ts";
-import {
-  agents,
-  apps,
-  customers,
-  deliveries,
-  events,
-  idempotencyKeys,
-  messages,
-  nonces,
-  participants,
-  refusals,
-  sessions,
-  webhooks,
-} from "./schema.ts";
+import { refusals } from "./journal-schema.ts";
+import { agents, apps, customers, idempotencyKeys, messages, nonces, participants, sessions } from "./schema.ts";
 import { countedEvents, counters, usage, usageDays } from "./usage-schema.ts";
 
 /** A table of a home with rows of sites. */

@@ -1,6 +1,6 @@
+import { type FailureCause, PING, SESSION_ERASED } from "../core/store/event-schema.ts";
 import { type Runtime, unixSeconds } from "../runtime.ts";
 import { type Attempt, type AttemptResult, FIRST_IN_LINE } from "../store/home/deliveries.ts";
-import { type FailureCause, PING, SESSION_ERASED } from "../store/schema.ts";
 import { webhookBody } from "./body.ts";
 import { type Answer, causeText, post } from "./post.ts";
 import { nextAttemptAt } from "./schedule.ts";

@@ -1,4 +1,4 @@
-import type { Notice } from "../config.ts";
+import type { Notice } from "../core/config.ts";
 import { importKeyring, type Keyring } from "../credentials/sealed-secret.ts";
 import { withinTime } from "../runtime.ts";
 import { Budget, MOST_HOMES } from "./budget.ts";

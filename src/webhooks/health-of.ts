@@ -1,5 +1,5 @@
+import { PING } from "../core/store/event-schema.ts";
 import type { Health } from "../store/home/webhook-health.ts";
-import { PING } from "../store/schema.ts";
 import type { Ended } from "./attempt.ts";
 
 /**

@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import { PING, WEBHOOK_DISABLED } from "../core/store/event-schema.ts";
 import type { Keyring } from "../credentials/sealed-secret.ts";
 import { type Runtime, unixSeconds, withinTime } from "../runtime.ts";
 import {
@@ -17,7 +18,6 @@ import {
 import type { Telling } from "../store/home/webhook-events.ts";
 import { type Disabled, judge } from "../store/home/webhook-health.ts";
 import { rootOf, withRetries } from "../store/run-batch.ts";
-import { PING, WEBHOOK_DISABLED } from "../store/schema.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { attempt, type Ended } from "./attempt.ts";
 import type { Budget, Claimant, Share } from "./budget.ts";

@@ -1,4 +1,5 @@
-import type { Config, Notice } from "../config.ts";
+import type { Config } from "../config.ts";
+import type { Notice } from "../core/config.ts";
 import { rootOf } from "../store/run-batch.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 

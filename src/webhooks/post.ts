@@ -1,5 +1,5 @@
+import type { FailureCause } from "../core/store/event-schema.ts";
 import { type Runtime, unixSeconds, withinTime } from "../runtime.ts";
-import type { FailureCause } from "../store/schema.ts";
 import { failureText } from "./failure-text.ts";
 import { readRetryAfter } from "./schedule.ts";
 

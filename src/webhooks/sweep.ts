@@ -1,7 +1,7 @@
+import { endPending, MOST_ENDED } from "../events/store/pending-deliveries.ts";
 import { unixSeconds } from "../runtime.ts";
 import { removeOrphans, selectWaiting, type WaitingRow } from "../store/home/waiting-webhooks.ts";
 import { type Telling, tellFailing } from "../store/home/webhook-events.ts";
-import { endPending, MOST_ENDED } from "../store/home/webhooks.ts";
 import { rootOf, withRetries } from "../store/run-batch.ts";
 import { newEventId } from "./event-id.ts";
 import type { DeliveryTools } from "./home-run.ts";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type { Bindings } from "../../src/config.ts";
+import type { Bindings } from "../../src/core/config.ts";
 import { ADMIN_CALLS, type AdminCallId } from "../../src/http/admin/calls.ts";
 import { CALLS, MAIN_DOWN, pathOf, prepared, problem, read } from "../support/admin-calls.ts";
 import { downDb } from "../support/down-db.ts";

@@ -1,7 +1,7 @@
 import { applyD1Migrations, createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Bindings } from "../../src/config.ts";
+import type { Bindings } from "../../src/core/config.ts";
 import { createWorker } from "../../src/worker.ts";
 import { closing } from "../support/closing.ts";
 import { ConsoleVisitor } from "../support/console-visitor.ts";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Bindings } from "../../src/config.ts";
+import type { Bindings } from "../../src/core/config.ts";
 import { call } from "../support/admin-calls.ts";
 import { keepingJournal } from "../support/journal.ts";
 import { replacing } from "../support/replacing.ts";

@@ -1,7 +1,7 @@
 import { createExecutionContext, createScheduledController, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { Bindings } from "../../src/config.ts";
+import type { Bindings } from "../../src/core/config.ts";
 import worker from "../../src/index.ts";
 import { type Fault, Faults, faultyD1, faultyKv } from "../support/faulty-bindings.ts";
 import { newToken, useToken } from "../support/new-token.ts";

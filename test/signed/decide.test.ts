@@ -3,6 +3,7 @@ import { OPERATIONS } from "../../src/operations/index.ts";
 import { decide } from "../../src/signed/decide.ts";
 import { NonceMemory } from "../../src/signed/nonce-memory.ts";
 import { ExceededLimits } from "../../src/signed/rate-limit.ts";
+import { notifyQueue } from "../../src/webhooks/notify-queue.ts";
 import { closing } from "../support/closing.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
@@ -17,6 +18,7 @@ it("asks no closed home, also for a caller whose record another request has foun
     ...context,
     nonces: new NonceMemory(runtime),
     limits: new ExceededLimits(runtime),
+    notify: notifyQueue,
     trace: { requestId: "id" },
   };
   const [operation] = OPERATIONS;

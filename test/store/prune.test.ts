@@ -2,7 +2,7 @@ import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import numbers from "../../docs/numbers.json";
-import type { Bindings } from "../../src/config.ts";
+import type { Bindings } from "../../src/core/config.ts";
 import worker from "../../src/index.ts";
 import { type Runtime, systemRuntime } from "../../src/runtime.ts";
 import { CALL_RULES } from "../../src/signed/call-rules.ts";

@@ -1,17 +1,13 @@
 import { env } from "cloudflare:workers";
-import { is } from "drizzle-orm";
-import { getTableConfig, type SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { getTableConfig, type SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { describe, expect, it } from "vitest";
 import numbers from "../../docs/numbers.json";
-import * as erasureTables from "../../src/store/erasure-schema.ts";
-import * as operatorTables from "../../src/store/operator-schema.ts";
-import * as tables from "../../src/store/schema.ts";
-import * as usageTables from "../../src/store/usage-schema.ts";
 import { countingDb } from "../support/counting-db.ts";
 import { eventsOn } from "../support/customers.ts";
 import { databaseOf } from "../support/homes.ts";
 import { newWebhook } from "../support/new-webhook.ts";
 import { replacing } from "../support/replacing.ts";
+import { TABLES } from "../support/tables.ts";
 import { World } from "../support/world.ts";
 
 /** drizzle-kit cannot express WITHOUT ROWID and loses it silently when it rebuilds a table, so this list protects it. */
@@ -45,10 +41,6 @@ const WITHOUT_ROWID = [
 
 /** Tables with at most one row for each site. */
 const ONE_ROW_A_SITE = ["home_sites", "site_deletions", "counted_events", "site_metrics"];
-
-const TABLES = Object.values({ ...tables, ...operatorTables, ...erasureTables, ...usageTables })
-  .filter((value) => is(value, SQLiteTable))
-  .map((table) => getTableConfig(table));
 
 /** Tables of D1 itself and of the migrations. */
 const NOT_OURS = /^(sqlite_|_cf_|d1_migrations$)/;

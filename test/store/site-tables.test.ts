@@ -1,11 +1,7 @@
-import { is } from "drizzle-orm";
-import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { getTableConfig } from "drizzle-orm/sqlite-core";
 import { describe, expect, it } from "vitest";
-import * as erasureTables from "../../src/store/erasure-schema.ts";
-import * as operatorTables from "../../src/store/operator-schema.ts";
-import * as tables from "../../src/store/schema.ts";
 import { SITE_TABLES } from "../../src/store/site-tables.ts";
-import * as usageTables from "../../src/store/usage-schema.ts";
+import { TABLES } from "../support/tables.ts";
 
 /** Tables with a site's id whose rows do not go table by table when the site ends, each with what becomes of them. */
 const OTHERS = {
@@ -18,13 +14,9 @@ const OTHERS = {
   erasure_receipts: "in the directory: deleted when nothing is left of the site",
 };
 
-const ALL = Object.values({ ...tables, ...operatorTables, ...erasureTables, ...usageTables })
-  .filter((value) => is(value, SQLiteTable))
-  .map((table) => getTableConfig(table));
-
 describe("the tables that a site loses when it ends", () => {
   it("are all with a column for the site, but those whose rows stay or go elsewhere", () => {
-    const withSite = ALL.filter(({ columns }) => columns.some(({ name }) => name === "site_id")).map(
+    const withSite = TABLES.filter(({ columns }) => columns.some(({ name }) => name === "site_id")).map(
       ({ name }) => name,
     );
     expect([...Object.keys(SITE_TABLES), ...Object.keys(OTHERS)].sort()).toEqual(withSite.sort());

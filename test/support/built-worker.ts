@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestHarness } from "wrangler";
 import { writeConfig } from "../../src/cli/throwaway-worker.ts";
-import type { Bindings } from "../../src/config.ts";
+import type { Bindings } from "../../src/core/config.ts";
 
 export interface BuiltWorker {
   /** Without a slash at the end. The system chooses the port. */

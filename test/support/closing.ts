@@ -1,4 +1,4 @@
-import type { Bindings } from "../../src/config.ts";
+import type { Bindings } from "../../src/core/config.ts";
 import { closedSecret } from "../../src/homes.ts";
 
 /** The settings of a deployment in which these homes are closed. */

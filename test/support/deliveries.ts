@@ -1,7 +1,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import type { Bindings, Notice } from "../../src/config.ts";
+import type { Bindings, Notice } from "../../src/core/config.ts";
 import type { Runtime } from "../../src/runtime.ts";
 import { createWorker } from "../../src/worker.ts";
 import { databaseOf } from "./homes.ts";

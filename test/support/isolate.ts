@@ -1,7 +1,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { createApp } from "../../src/app.ts";
-import type { Bindings } from "../../src/config.ts";
+import type { Bindings } from "../../src/core/config.ts";
 // Imported with the file, because otherwise the file's first test would wait for it.
 import "../../src/http/operators.ts";
 import { NOW, runtimeAt } from "./test-runtime.ts";

@@ -1,6 +1,6 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { Bindings } from "../../src/config.ts";
+import type { Bindings } from "../../src/core/config.ts";
 import type { JournalMessage } from "../../src/journal/journal.ts";
 import type { Refusal } from "../../src/services/journal.ts";
 import { createWorker } from "../../src/worker.ts";

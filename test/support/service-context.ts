@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
-import { type Bindings, readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config.ts";
+import type { Bindings } from "../../src/core/config.ts";
 import { CredentialResolver } from "../../src/credentials/resolve-credentials.ts";
 import { newRequestId } from "../../src/request-id.ts";
 import { ROOT } from "../../src/services/identity.ts";

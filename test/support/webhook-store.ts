@@ -1,4 +1,4 @@
-import type { Notice } from "../../src/config.ts";
+import type { Notice } from "../../src/core/config.ts";
 import { call } from "./admin-calls.ts";
 import { databaseOf } from "./homes.ts";
 import type { World } from "./world.ts";

@@ -1,5 +1,5 @@
 import { ROLES } from "../../access/role.ts";
-import { ConfigurationError } from "../../config.ts";
+import { ConfigurationError } from "../../core/config.ts";
 import { STATUS_OF } from "../../errors.ts";
 import { refusalOf, silentHome } from "../faults.ts";
 import type { PageContext } from "./env.ts";

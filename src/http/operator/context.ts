@@ -1,5 +1,6 @@
 import type { Next } from "hono";
 
+import { readConfig } from "../../config.ts";
 import { ServiceError } from "../../errors.ts";
 import { unixSeconds, withinTime } from "../../runtime.ts";
 import type { Identified } from "../../services/identify.ts";
@@ -11,7 +12,7 @@ import { findSite, type Site } from "../../services/sites.ts";
 import { WHOLE_LIMIT_MS } from "../../store/run-batch.ts";
 import { clientNetwork } from "../client-address.ts";
 import { pathId } from "../path-id.ts";
-import { configOf, type RequestContext } from "../request-context.ts";
+import type { RequestContext } from "../request-context.ts";
 
 /** Variables that both surfaces of operators, the admin API and the console, set on a request. */
 export interface OperatorVariables {
@@ -41,7 +42,7 @@ export const answerInTime = (c: RequestContext, next: Next): Promise<void> =>
     });
   });
 
-/** @throws ConfigurationError as {@link configOf} does */
+/** @throws ConfigurationError as {@link readConfig} does */
 export function serviceContext(
   c: RequestContext,
   actor: ServiceContext["actor"],
@@ -54,7 +55,7 @@ export function serviceContext(
     runtime,
     telemetry,
     credentials,
-    config: configOf(c),
+    config: readConfig(c.env, c.var.isolate.telemetry),
     actor,
     identity: undefined,
     address: clientNetwork(c.req.raw),

@@ -1,5 +1,5 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { alwaysStatus200 } from "../../config.ts";
+import { alwaysStatus200 } from "../../core/config.ts";
 import { type ErrorContext, type SignedErrorCode, WIRE_ERRORS } from "../../errors.ts";
 import type { Refused } from "../../result.ts";
 import type { RequestContext } from "../request-context.ts";

@@ -1,4 +1,5 @@
 import type { MiddlewareHandler } from "hono";
+import type { Journal } from "../../journal/journal.ts";
 import { timeOfRequest } from "../../request-id.ts";
 import { clientNetwork } from "../client-address.ts";
 import type { App } from "../request-context.ts";
@@ -10,18 +11,17 @@ const LONGEST_DETAIL = 500;
  * Notes each refused call of a known app for the journal, after its answer is made; also a call whose app nobody could look up. An
  * accepted call writes nothing, and waits for nothing; rows of earlier calls that are due by now are sent after its answer.
  */
-export function journalRefusals(): MiddlewareHandler<App> {
+export function journalRefusals(journal: Journal): MiddlewareHandler<App> {
   return async function journalRefusal(c, next) {
     await next();
-    const { trace, isolate } = c.var;
-    const { app, claimedAppid, operation, requestId, reason, detail, secretVersion } = trace;
+    const { app, claimedAppid, operation, requestId, reason, detail, secretVersion } = c.var.trace;
     const appid = app?.appid ?? claimedAppid;
     if (appid === undefined || operation === undefined) return;
     const queue: Queue | undefined = c.env.JOURNAL;
     if (queue === undefined) return;
-    if (app !== undefined) isolate.journal.find(app);
+    if (app !== undefined) journal.find(app);
     if (reason !== undefined) {
-      isolate.journal.note(app, {
+      journal.note(app, {
         requestId,
         at: timeOfRequest(requestId),
         appid,
@@ -34,6 +34,6 @@ export function journalRefusals(): MiddlewareHandler<App> {
       });
     }
     // A call whose app is not known costs nothing but its answer.
-    if (app !== undefined && isolate.journal.isDue()) c.executionCtx.waitUntil(isolate.journal.send(queue));
+    if (app !== undefined && journal.isDue()) c.executionCtx.waitUntil(journal.send(queue));
   };
 }

@@ -1,18 +1,18 @@
 import type { Handler } from "hono";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../core/config.ts";
 import { describeLeftOut } from "../../operations/describe-left-out.ts";
 import type { Operation } from "../../operations/operation.ts";
 import { nameRefusedApp } from "../../signed/refused-unread.ts";
 import { runRequest } from "../../signed/run-request.ts";
 import { clientAddress } from "../client-address.ts";
 import { readBody } from "../read-body.ts";
-import { type App, configOf, type RequestContext } from "../request-context.ts";
+import type { App, RequestContext } from "../request-context.ts";
 import { fail, succeed } from "./envelope.ts";
 
 /** @throws ConfigurationError after `wrong` is done */
 async function configOr(c: RequestContext, wrong: () => Promise<void>): Promise<Config> {
   try {
-    return configOf(c);
+    return c.var.isolate.configOf(c.env);
   } catch (error) {
     await wrong();
     throw error;

@@ -1,41 +1,10 @@
 import { and, between, desc, eq, getTableColumns, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { hasNotEnded } from "../../core/store/app-routes.ts";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
-import { APP_ROW, type AppRow } from "../home/apps.ts";
 import { withRetries } from "../run-batch.ts";
-import { appRoutes, apps, sites } from "../schema.ts";
-import { hasNotEnded } from "./sites.ts";
-
-export interface Route {
-  siteId: number;
-  home: string;
-  /** The app itself, when its home is the directory's own database; else null. Also null when that home does not have the app. */
-  app: AppRow | null;
-}
-
-/**
- * Finds the site and the home of an app, in one statement. The apps of a site that ends are unknown.
- *
- * @param answerBy see {@link withRetries}
- */
-export async function selectRoute(
-  runtime: Runtime,
-  db: D1Database,
-  appid: string,
-  answerBy?: number,
-): Promise<Route | undefined> {
-  const here = and(eq(apps.siteId, appRoutes.siteId), eq(apps.appid, appRoutes.appid));
-  const find = () =>
-    drizzle(db)
-      .select({ siteId: appRoutes.siteId, home: sites.home, app: APP_ROW })
-      .from(appRoutes)
-      .innerJoin(sites, eq(sites.id, appRoutes.siteId))
-      .leftJoin(apps, here)
-      .where(and(eq(appRoutes.appid, appid), hasNotEnded))
-      .get();
-  return withRetries(runtime, find, answerBy);
-}
+import { appRoutes, sites } from "../schema.ts";
 
 /** An appid that exists, and its site as the directory knows it. */
 export interface KnownAppid {

@@ -1,14 +1,13 @@
-import { and, asc, count, eq, gt, lt, ne, notExists, notInArray, sql } from "drizzle-orm";
+import { and, asc, count, eq, gt, lt, ne, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { hasNotEnded } from "../../core/store/app-routes.ts";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { siteDeletions } from "../erasure-schema.ts";
 import { each } from "../json-rows.ts";
+import { reconciliations } from "../operator-schema.ts";
 import { withRetries } from "../run-batch.ts";
-import { ENDED_STATUSES, reconciliations, sites } from "../schema.ts";
-
-/** Condition: a site is not being deleted. */
-export const hasNotEnded = notInArray(sites.status, [...ENDED_STATUSES]);
+import { sites } from "../schema.ts";
 
 /** A site as the directory knows it. `createdAt` in Unix seconds. */
 export type Site = typeof sites.$inferSelect;

@@ -1,53 +1,24 @@
 import { and, asc, eq, getTableColumns, gt, gte, isNull, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { APP_ROW, type App, type AppKey, type AppRow, isApp } from "../../core/store/apps.ts";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
-import { type Watch, withRetries } from "../run-batch.ts";
+import { withRetries } from "../run-batch.ts";
 import { apps, homeSites } from "../schema.ts";
 import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
 import { endOf } from "./site-deletions.ts";
 
-type App = typeof apps.$inferSelect;
-
-/** The site belongs to an app's key: the same appid in another home is another app. */
-export type AppKey = Pick<App, "siteId" | "appid">;
-
-const { name, createdAt, ...ROW } = getTableColumns(apps);
-
-export const APP_ROW = ROW;
-
-/** An app as stored, with sealed secrets. Times are Unix seconds. */
-export type AppRow = Pick<App, keyof typeof ROW>;
-
-const { siteId, appid, version, previousExpiresAt, revokedAt } = ROW;
+const { name, createdAt } = getTableColumns(apps);
+const { siteId, appid, version, previousExpiresAt, revokedAt } = APP_ROW;
 const SUMMARY = { appid, siteId, name, version, previousExpiresAt, revokedAt, createdAt };
 
 /** An app as operators see it. */
 export type AppSummary = Pick<App, keyof typeof SUMMARY>;
 
-const isApp = (key: AppKey) => and(eq(apps.siteId, key.siteId), eq(apps.appid, key.appid));
-
-/**
- * An app of this home; undefined when the home does not have it.
- *
- * @param answerBy see {@link withRetries}
- * @param watch    see {@link withRetries}
- */
-export async function selectApp(
-  runtime: Runtime,
-  db: D1Database,
-  key: AppKey,
-  answerBy?: number,
-  watch?: Watch,
-): Promise<AppRow | undefined> {
-  const find = () => drizzle(db).select(ROW).from(apps).where(isApp(key)).get();
-  return withRetries(runtime, find, answerBy, 0, watch);
-}
-
 /** The first apps of a site by appid, with their names and sealed secrets. */
 export function selectFirstApps(db: D1Database, siteId: number, limit: number): Promise<(AppRow & { name: string })[]> {
   return drizzle(db)
-    .select({ ...ROW, name })
+    .select({ ...APP_ROW, name })
     .from(apps)
     .where(eq(apps.siteId, siteId))
     .orderBy(asc(apps.appid))
@@ -209,7 +180,7 @@ export async function clearPrevious(
       // The audit comes before the change, because it needs the row's old values.
       auditOf(db, author, audited, apps, unchanged),
       store.update(apps).set(NO_PREVIOUS).where(unchanged),
-      store.select(ROW).from(apps).where(isApp(before)),
+      store.select(APP_ROW).from(apps).where(isApp(before)),
     ]);
   const [, , [now]] = await withRetries(runtime, batch, answerBy);
   return now;
@@ -240,7 +211,7 @@ export async function updateRevoked(
         .set({ revokedAt: author.now })
         .where(and(isApp(key), isNull(apps.revokedAt))),
       auditOf(db, author, audited, apps, and(isApp(key), CHANGED)),
-      store.select(ROW).from(apps).where(isApp(key)),
+      store.select(APP_ROW).from(apps).where(isApp(key)),
     ]);
   const [, , [revoked]] = await withRetries(runtime, batch);
   return revoked;

@@ -1,7 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { type FailureCause, webhooks } from "../../core/store/event-schema.ts";
 import { each } from "../json-rows.ts";
-import { apps, type FailureCause, webhooks } from "../schema.ts";
+import { apps } from "../schema.ts";
 import { folds, usage } from "../usage-schema.ts";
 import { LAST_WORDS } from "./webhooks.ts";
 

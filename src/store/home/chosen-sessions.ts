@@ -1,5 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
-import { deliveries, events, homeSites, type messages, type participants, sessions } from "../schema.ts";
+import { deliveries, events } from "../../core/store/event-schema.ts";
+import { homeSites, type messages, type participants, sessions } from "../schema.ts";
 import type { Placeholders } from "../statement.ts";
 
 /** What belongs to some sessions of a site, for the statements that delete it. */

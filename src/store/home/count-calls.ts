@@ -1,8 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { firstRequestIdAt } from "../../request-id.ts";
+import { refusals } from "../journal-schema.ts";
 import { each, field } from "../json-rows.ts";
-import { homeSites, nonces, refusals } from "../schema.ts";
+import { homeSites, nonces } from "../schema.ts";
 import { counters, folds, usage, WHOLE_HOME } from "../usage-schema.ts";
 import { AROUND_SECONDS, FOLD, idAt, passRefusals } from "./folds.ts";
 import { isOfThisHome, type Refusal } from "./refusals.ts";

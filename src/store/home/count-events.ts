@@ -1,7 +1,8 @@
 import { sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { events } from "../../core/store/event-schema.ts";
 import { each, field } from "../json-rows.ts";
-import { events, homeSites } from "../schema.ts";
+import { homeSites } from "../schema.ts";
 import { countedEvents, WHOLE_HOME } from "../usage-schema.ts";
 import { addToCounters, copiesNow } from "./count-calls.ts";
 

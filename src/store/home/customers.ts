@@ -1,7 +1,8 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { events } from "../../core/store/event-schema.ts";
 import { each } from "../json-rows.ts";
-import { customers, events, messages, participants, sessions } from "../schema.ts";
+import { customers, messages, participants, sessions } from "../schema.ts";
 import { type ChosenOfCustomer, findEvents } from "./events-of-sessions.ts";
 
 const isCustomer = (siteId: number, externalId: string) =>

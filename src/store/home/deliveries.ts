@@ -1,6 +1,6 @@
 import { type Placeholder, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
-import { deliveries, events, webhooks } from "../schema.ts";
+import { deliveries, events, webhooks } from "../../core/store/event-schema.ts";
 import { insertInto, type Statement, statement } from "../statement.ts";
 import { counters, WHOLE_HOME } from "../usage-schema.ts";
 

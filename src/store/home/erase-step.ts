@@ -1,21 +1,12 @@
 import { getTableColumns, sql } from "drizzle-orm";
+import { deliveries, events, SESSION_ERASED, webhooks } from "../../core/store/event-schema.ts";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditedBy, CHANGED } from "../audit.ts";
 import { erasures } from "../erasure-schema.ts";
 import { auditLog } from "../operator-schema.ts";
 import { WINDOW } from "../prune-events.ts";
 import { withRetries } from "../run-batch.ts";
-import {
-  customers,
-  deliveries,
-  events,
-  homeSites,
-  messages,
-  participants,
-  SESSION_ERASED,
-  sessions,
-  webhooks,
-} from "../schema.ts";
+import { customers, homeSites, messages, participants, sessions } from "../schema.ts";
 import { insertInto, type Placeholders, type Statement, statement } from "../statement.ts";
 import {
   type ChosenSessions,

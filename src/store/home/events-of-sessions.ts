@@ -1,5 +1,6 @@
 import { type Placeholder, type SQL, sql } from "drizzle-orm";
-import { events, participants, sessions } from "../schema.ts";
+import { events } from "../../core/store/event-schema.ts";
+import { participants, sessions } from "../schema.ts";
 import { type Placeholders, type Statement, statement } from "../statement.ts";
 import { owners } from "./chosen-sessions.ts";
 import { literal } from "./claim.ts";

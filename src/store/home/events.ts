@@ -1,11 +1,11 @@
 import { and, asc, desc, eq, exists, gt, inArray, lt, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { deliveries, events, webhooks } from "../../core/store/event-schema.ts";
+import { isDeliveryOf, isWebhook, type WebhookKey } from "../../events/store/pending-deliveries.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
-import { deliveries, events, webhooks } from "../schema.ts";
 import { literal } from "./claim.ts";
 import { FIRST_IN_LINE } from "./deliveries.ts";
 import { eventData, nextEvent } from "./outbox.ts";
-import { isDeliveryOf, isWebhook, type WebhookKey } from "./webhooks.ts";
 
 export type DeliveryStatus = (typeof deliveries.$inferSelect)["status"];
 

@@ -1,8 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { events } from "../../core/store/event-schema.ts";
 import { firstRequestIdAt } from "../../request-id.ts";
-import { apps, events, homeSites, refusals } from "../schema.ts";
+import { refusals } from "../journal-schema.ts";
+import { apps, homeSites } from "../schema.ts";
 import { countedEvents, folds, usage, usageDays } from "../usage-schema.ts";
 
 /** How far counting is in a home. */

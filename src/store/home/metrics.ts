@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
-import { deliveries, homeSites, type SITE_STATUSES, webhooks } from "../schema.ts";
+import { deliveries, webhooks } from "../../core/store/event-schema.ts";
+import { homeSites, type SITE_STATUSES } from "../schema.ts";
 import { type Statement, statement } from "../statement.ts";
 import { counters, folds, WHOLE_HOME } from "../usage-schema.ts";
 import { FOLD } from "./folds.ts";

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
+import { deliveries, events } from "../../core/store/event-schema.ts";
 import { siteDeletions } from "../erasure-schema.ts";
-import { customers, deliveries, events, homeSites, messages, participants, sessions } from "../schema.ts";
+import { customers, homeSites, messages, participants, sessions } from "../schema.ts";
 import { type Placeholders, type Statement, statement } from "../statement.ts";
 import {
   type ChosenSessions,

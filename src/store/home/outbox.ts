@@ -1,5 +1,6 @@
 import { type Column, type Placeholder, type SQL, sql } from "drizzle-orm";
-import { deliveries, events, homeSites, nonces, webhooks } from "../schema.ts";
+import { deliveries, events, webhooks } from "../../core/store/event-schema.ts";
+import { homeSites, nonces } from "../schema.ts";
 import type { Placeholders, Statement } from "../statement.ts";
 import { type Claim, type GatedWrite, gated, insertAccepted, literal } from "./claim.ts";
 

@@ -1,12 +1,14 @@
 import { getTableColumns, is, type SQL, sql } from "drizzle-orm";
 import { SQLiteTable } from "drizzle-orm/sqlite-core";
+import * as eventTables from "../../core/store/event-schema.ts";
 import * as erasureTables from "../erasure-schema.ts";
+import * as journalTables from "../journal-schema.ts";
 import * as operatorTables from "../operator-schema.ts";
 import * as tables from "../schema.ts";
 import { type Statement, statement } from "../statement.ts";
 import * as usageTables from "../usage-schema.ts";
 
-const TABLES = [tables, operatorTables, erasureTables, usageTables]
+const TABLES = [tables, eventTables, journalTables, operatorTables, erasureTables, usageTables]
   .flatMap((schema): unknown[] => Object.values(schema))
   .filter((each): each is SQLiteTable => is(each, SQLiteTable));
 

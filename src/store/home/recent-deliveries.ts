@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { deliveries } from "../schema.ts";
+import { deliveries } from "../../core/store/event-schema.ts";
 import { type Statement, statement } from "../statement.ts";
 import type { Webhook } from "./webhooks.ts";
 

@@ -1,14 +1,21 @@
 import { and, type SQL, sql } from "drizzle-orm";
+import {
+  deliveries,
+  events,
+  PING,
+  WEBHOOK_DISABLED,
+  WEBHOOK_FAILING,
+  webhooks,
+} from "../../core/store/event-schema.ts";
+import type { WebhookKey } from "../../events/store/pending-deliveries.ts";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditedBy, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { auditLog } from "../operator-schema.ts";
 import { withRetries } from "../run-batch.ts";
-import { deliveries, events, PING, WEBHOOK_DISABLED, WEBHOOK_FAILING, webhooks } from "../schema.ts";
 import { insertInto, type Placeholders, type Statement, statement } from "../statement.ts";
 import { literal } from "./claim.ts";
 import { FIRST_IN_LINE } from "./deliveries.ts";
 import { SKEW_SECONDS } from "./events-of-sessions.ts";
-import type { WebhookKey } from "./webhooks.ts";
 
 /** Sending events again: a delivery that starts again has eight attempts before it, and no result. */
 

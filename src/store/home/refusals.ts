@@ -2,7 +2,8 @@ import { and, type Column, desc, eq, getTableColumns, gte, lt, type SQL, sql } f
 import { drizzle } from "drizzle-orm/d1";
 import { firstRequestIdAt, timeOfRequest } from "../../request-id.ts";
 import { siteDeletions } from "../erasure-schema.ts";
-import { apps, homeSites, nonces, refusals, sessions } from "../schema.ts";
+import { refusals } from "../journal-schema.ts";
+import { apps, homeSites, nonces, sessions } from "../schema.ts";
 import { insertOrIgnore, statement } from "../statement.ts";
 import { firstSince } from "./sessions.ts";
 

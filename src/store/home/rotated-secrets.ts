@@ -1,5 +1,6 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
-import type { apps, webhooks } from "../schema.ts";
+import type { webhooks } from "../../core/store/event-schema.ts";
+import type { apps } from "../schema.ts";
 
 /** SQL about the secrets of apps and of webhooks, whose tables have the same columns for them. */
 

@@ -1,9 +1,10 @@
 import { and, asc, eq, isNull, notInArray, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { webhooks } from "../../core/store/event-schema.ts";
 import { type Author, auditedBy } from "../audit.ts";
 import { auditLog } from "../operator-schema.ts";
-import { apps, webhooks } from "../schema.ts";
+import { apps } from "../schema.ts";
 
 /** The tables with sealed secrets. They have the same columns for secrets, and a name that is unique on its site. */
 const OWNERS = { apps: { table: apps, name: apps.appid }, webhooks: { table: webhooks, name: webhooks.id } };

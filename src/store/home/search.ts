@@ -1,5 +1,6 @@
 import { type Placeholder, type SQL, sql } from "drizzle-orm";
-import { agents, apps, customers, deliveries, events, sessions, webhooks } from "../schema.ts";
+import { deliveries, events, webhooks } from "../../core/store/event-schema.ts";
+import { agents, apps, customers, sessions } from "../schema.ts";
 import { type Statement, statement } from "../statement.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { deliveries, events, webhooks } from "../schema.ts";
+import { deliveries, events, webhooks } from "../../core/store/event-schema.ts";
 import { type Statement, statement } from "../statement.ts";
 import { joined, places, type Span } from "./events-of-sessions.ts";
 

@@ -1,11 +1,12 @@
 import { and, count, eq, exists, isNotNull, isNull, ne, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { webhooks } from "../../core/store/event-schema.ts";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { siteDeletions } from "../erasure-schema.ts";
 import { each, field } from "../json-rows.ts";
 import { withRetries } from "../run-batch.ts";
-import { apps, homeSites, webhooks } from "../schema.ts";
+import { apps, homeSites } from "../schema.ts";
 import { SITE_TABLES } from "../site-tables.ts";
 
 /** The end of a site in its home: how it begins, what is left, and how its last row goes. prune-deleted-sites.ts deletes the rest. */

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
-import { deliveries, webhooks } from "../schema.ts";
+import { deliveries, webhooks } from "../../core/store/event-schema.ts";
 import { type Statement, statement } from "../statement.ts";
 import { isToBeTold } from "./webhook-events.ts";
 

@@ -1,6 +1,7 @@
 import { type Placeholder, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
-import { deliveries, events, homeSites, WEBHOOK_FAILING, webhooks } from "../schema.ts";
+import { deliveries, events, WEBHOOK_FAILING, webhooks } from "../../core/store/event-schema.ts";
+import { homeSites } from "../schema.ts";
 import { insertInto, type Statement, statement } from "../statement.ts";
 import { eventData, nextEvent } from "./outbox.ts";
 

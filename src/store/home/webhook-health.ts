@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
+import { deliveries, type FailureCause, WEBHOOK_DISABLED, webhooks } from "../../core/store/event-schema.ts";
+import { endPending } from "../../events/store/pending-deliveries.ts";
 import { auditLog } from "../operator-schema.ts";
-import { deliveries, type FailureCause, WEBHOOK_DISABLED, webhooks } from "../schema.ts";
 import { insertInto, type Placeholders, type Statement, statement } from "../statement.ts";
 import { FIRST_IN_LINE } from "./deliveries.ts";
 import { tellOthers } from "./webhook-events.ts";
-import { endPending } from "./webhooks.ts";
 
 /** A webhook that fails for this long without any success is disabled, once a delivery shows that it does not keep up. */
 export const FAILING_DAYS = 5;

@@ -1,30 +1,22 @@
-import {
-  and,
-  asc,
-  count,
-  eq,
-  exists,
-  getTableColumns,
-  gt,
-  inArray,
-  isNotNull,
-  isNull,
-  lte,
-  ne,
-  not,
-  notExists,
-  or,
-  type SQL,
-  sql,
-} from "drizzle-orm";
+import { and, asc, count, eq, exists, getTableColumns, inArray, ne, not, notExists, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { deliveries, webhooks } from "../../core/store/event-schema.ts";
+import {
+  endPending,
+  IS_PENDING,
+  isDeliveryOf,
+  isWebhook,
+  MOST_ENDED,
+  makeDueWhere,
+  renewInFlight,
+  type WebhookKey,
+} from "../../events/store/pending-deliveries.ts";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
 import { auditLog } from "../operator-schema.ts";
 import { withRetries } from "../run-batch.ts";
-import { deliveries, homeSites, webhooks } from "../schema.ts";
-import { LEASE_SECONDS } from "./deliveries.ts";
+import { homeSites } from "../schema.ts";
 import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
 import { endOf } from "./site-deletions.ts";
 import { eventsSwitched } from "./sites.ts";
@@ -32,16 +24,8 @@ import { eventsSwitched } from "./sites.ts";
 /** The most webhooks of a site. */
 export const MOST_WEBHOOKS = 10;
 
-/**
- * The most deliveries that one statement ends or deletes. D1 runs one statement at a time, so a longer one would delay signed
- * calls. The sweep does the rest.
- */
-export const MOST_ENDED = 5_000;
-
 /** A webhook as stored, with sealed secrets. */
 export type WebhookRow = typeof webhooks.$inferSelect;
-
-export type WebhookKey = Pick<WebhookRow, "siteId" | "id">;
 
 /** Up to this many deliveries of a webhook are counted: every look at a webhook counts them. */
 export const MOST_COUNTED = 10_000;
@@ -87,11 +71,6 @@ export type Webhook = Pick<WebhookRow, keyof typeof COLUMNS> & {
   /** The time of the oldest pending delivery among those counted; null when there is none. */
   oldestPendingAt: number | null;
 };
-
-export const isWebhook = (key: WebhookKey) => and(eq(webhooks.siteId, key.siteId), eq(webhooks.id, key.id));
-
-export const isDeliveryOf = (key: WebhookKey) =>
-  and(eq(deliveries.siteId, key.siteId), eq(deliveries.webhookId, key.id));
 
 /**
  * Inserts an enabled webhook. The first webhook of a site turns the site's events on. The site's revision stays, because the
@@ -189,7 +168,7 @@ export type WebhookChange = { [Field in keyof WebhookState]?: Webhook[Field] | u
 
 /**
  * Changes a webhook. Disabling it ends its pending deliveries, up to {@link MOST_ENDED}. It is not enabled while any of them is
- * pending. With another URL, pending deliveries are due now, up to {@link MOST_ENDED}; {@link makeDue} does the rest.
+ * pending. With another URL, pending deliveries are due now, up to {@link MOST_ENDED}; `makeDue` does the rest.
  *
  * @param detailsOf makes the details for the audit log, as JSON: of another URL or other events, and of another status
  * @param answerBy  see {@link withRetries}
@@ -280,70 +259,6 @@ export async function updateWebhook(
     retry: (call) => withRetries(runtime, call, answerBy),
   });
   return webhook && { webhook, isMoved };
-}
-
-/** The status must stand in the SQL itself: with a bound value SQLite does not use the partial index. */
-const IS_PENDING = sql`${deliveries.status} = 'pending'`;
-
-/** Lets the attempts in flight count as sent again. @param where condition on the webhook */
-function renewInFlight(db: D1Database, key: WebhookKey, now: number, where: SQL | undefined) {
-  const isOf = exists(drizzle(db).select({ one: sql`1` }).from(webhooks).where(where));
-  const { nextAttemptAt, lease } = deliveries;
-  // Another holder's clock may be ahead.
-  const inFlight = and(gt(nextAttemptAt, now), lte(nextAttemptAt, now + 2 * LEASE_SECONDS), isNotNull(lease));
-  return drizzle(db)
-    .update(deliveries)
-    .set({ attempts: 0 })
-    .where(and(isOf, isDeliveryOf(key), IS_PENDING, inFlight));
-}
-
-/** @param where condition on the webhook */
-function makeDueWhere(db: D1Database, key: WebhookKey, now: number, where: SQL | undefined) {
-  const store = drizzle(db);
-  const { seq, nextAttemptAt, lease } = deliveries;
-  const some = store
-    .select({ seq })
-    .from(webhooks)
-    .crossJoin(deliveries)
-    .where(and(where, isDeliveryOf(key), IS_PENDING, gt(nextAttemptAt, now), isNull(lease)))
-    .limit(MOST_ENDED);
-  return store
-    .update(deliveries)
-    .set({ nextAttemptAt: now })
-    .where(and(isDeliveryOf(key), inArray(seq, some)));
-}
-
-/**
- * Makes pending deliveries of an enabled webhook with this URL due now, up to {@link MOST_ENDED}. Those in flight stay as they are.
- *
- * @returns false when that were all of them
- */
-export async function makeDue(
-  runtime: Runtime,
-  db: D1Database,
-  key: WebhookKey,
-  url: string,
-  now: number,
-): Promise<boolean> {
-  const isThere = and(isWebhook(key), eq(webhooks.url, url), eq(webhooks.status, "enabled"));
-  const { meta } = await withRetries(runtime, () => makeDueWhere(db, key, now, isThere));
-  return meta.changes === MOST_ENDED;
-}
-
-/** Ends the pending deliveries of a disabled webhook, up to {@link MOST_ENDED}. What made one fail before stays on it. */
-export function endPending(db: D1Database, key: WebhookKey) {
-  const store = drizzle(db);
-  const pending = and(isDeliveryOf(key), IS_PENDING);
-  const some = store.select({ seq: deliveries.seq }).from(deliveries).where(pending).limit(MOST_ENDED);
-  const disabled = store
-    .select({ one: sql`1` })
-    .from(webhooks)
-    .where(and(isWebhook(key), eq(webhooks.status, "disabled")));
-  const words = sql`coalesce(${deliveries.lastError}, ${"the webhook is disabled"})`;
-  return store
-    .update(deliveries)
-    .set({ status: "failed", nextAttemptAt: null, lease: null, lastError: words })
-    .where(and(isDeliveryOf(key), inArray(deliveries.seq, some), exists(disabled)));
 }
 
 /**

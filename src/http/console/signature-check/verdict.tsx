@@ -1,4 +1,4 @@
-import { alwaysStatus200 } from "../../../config.ts";
+import { alwaysStatus200 } from "../../../core/config.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../../errors.ts";
 import type { SimilarApp, Stretch } from "../../../services/check-pasted-request.ts";
 import { codeOfReason } from "../../../services/journal.ts";

@@ -1,4 +1,4 @@
-import { CLOSED_RETRY_SECONDS } from "../../../config.ts";
+import { CLOSED_RETRY_SECONDS } from "../../../core/config.ts";
 import type { Site } from "../../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { askPage } from "../parts/ask-page.tsx";

@@ -1,0 +1,36 @@
+import { and, eq, getTableColumns } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../runtime.ts";
+import { type Watch, withRetries } from "../../store/run-batch.ts";
+import { apps } from "../../store/schema.ts";
+
+export type App = typeof apps.$inferSelect;
+
+/** The site belongs to an app's key: the same appid in another home is another app. */
+export type AppKey = Pick<App, "siteId" | "appid">;
+
+const { name, createdAt, ...ROW } = getTableColumns(apps);
+
+export const APP_ROW = ROW;
+
+/** An app as stored, with sealed secrets. Times are Unix seconds. */
+export type AppRow = Pick<App, keyof typeof ROW>;
+
+export const isApp = (key: AppKey) => and(eq(apps.siteId, key.siteId), eq(apps.appid, key.appid));
+
+/**
+ * An app of this home; undefined when the home does not have it.
+ *
+ * @param answerBy see {@link withRetries}
+ * @param watch    see {@link withRetries}
+ */
+export async function selectApp(
+  runtime: Runtime,
+  db: D1Database,
+  key: AppKey,
+  answerBy?: number,
+  watch?: Watch,
+): Promise<AppRow | undefined> {
+  const find = () => drizzle(db).select(ROW).from(apps).where(isApp(key)).get();
+  return withRetries(runtime, find, answerBy, 0, watch);
+}

@@ -1,0 +1,85 @@
+import { and, eq, exists, gt, inArray, isNotNull, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { deliveries, webhooks } from "../../core/store/event-schema.ts";
+import type { Runtime } from "../../runtime.ts";
+import { LEASE_SECONDS } from "../../store/home/deliveries.ts";
+import { withRetries } from "../../store/run-batch.ts";
+
+/** The pending deliveries of a webhook: how an operator, or the webhook's health, makes them due or ends them. */
+
+/**
+ * The most deliveries that one statement ends or deletes. D1 runs one statement at a time, so a longer one would delay signed
+ * calls. The sweep does the rest.
+ */
+export const MOST_ENDED = 5_000;
+
+export type WebhookKey = Pick<typeof webhooks.$inferSelect, "siteId" | "id">;
+
+export const isWebhook = (key: WebhookKey) => and(eq(webhooks.siteId, key.siteId), eq(webhooks.id, key.id));
+
+export const isDeliveryOf = (key: WebhookKey) =>
+  and(eq(deliveries.siteId, key.siteId), eq(deliveries.webhookId, key.id));
+
+/** The status must stand in the SQL itself: with a bound value SQLite does not use the partial index. */
+export const IS_PENDING = sql`${deliveries.status} = 'pending'`;
+
+/** Lets the attempts in flight count as sent again. @param where condition on the webhook */
+export function renewInFlight(db: D1Database, key: WebhookKey, now: number, where: SQL | undefined) {
+  const isOf = exists(drizzle(db).select({ one: sql`1` }).from(webhooks).where(where));
+  const { nextAttemptAt, lease } = deliveries;
+  // Another holder's clock may be ahead.
+  const inFlight = and(gt(nextAttemptAt, now), lte(nextAttemptAt, now + 2 * LEASE_SECONDS), isNotNull(lease));
+  return drizzle(db)
+    .update(deliveries)
+    .set({ attempts: 0 })
+    .where(and(isOf, isDeliveryOf(key), IS_PENDING, inFlight));
+}
+
+/** @param where condition on the webhook */
+export function makeDueWhere(db: D1Database, key: WebhookKey, now: number, where: SQL | undefined) {
+  const store = drizzle(db);
+  const { seq, nextAttemptAt, lease } = deliveries;
+  const some = store
+    .select({ seq })
+    .from(webhooks)
+    .crossJoin(deliveries)
+    .where(and(where, isDeliveryOf(key), IS_PENDING, gt(nextAttemptAt, now), isNull(lease)))
+    .limit(MOST_ENDED);
+  return store
+    .update(deliveries)
+    .set({ nextAttemptAt: now })
+    .where(and(isDeliveryOf(key), inArray(seq, some)));
+}
+
+/**
+ * Makes pending deliveries of an enabled webhook with this URL due now, up to {@link MOST_ENDED}. Those in flight stay as they are.
+ *
+ * @returns false when that were all of them
+ */
+export async function makeDue(
+  runtime: Runtime,
+  db: D1Database,
+  key: WebhookKey,
+  url: string,
+  now: number,
+): Promise<boolean> {
+  const isThere = and(isWebhook(key), eq(webhooks.url, url), eq(webhooks.status, "enabled"));
+  const { meta } = await withRetries(runtime, () => makeDueWhere(db, key, now, isThere));
+  return meta.changes === MOST_ENDED;
+}
+
+/** Ends the pending deliveries of a disabled webhook, up to {@link MOST_ENDED}. What made one fail before stays on it. */
+export function endPending(db: D1Database, key: WebhookKey) {
+  const store = drizzle(db);
+  const pending = and(isDeliveryOf(key), IS_PENDING);
+  const some = store.select({ seq: deliveries.seq }).from(deliveries).where(pending).limit(MOST_ENDED);
+  const disabled = store
+    .select({ one: sql`1` })
+    .from(webhooks)
+    .where(and(isWebhook(key), eq(webhooks.status, "disabled")));
+  const words = sql`coalesce(${deliveries.lastError}, ${"the webhook is disabled"})`;
+  return store
+    .update(deliveries)
+    .set({ status: "failed", nextAttemptAt: null, lease: null, lastError: words })
+    .where(and(isDeliveryOf(key), inArray(deliveries.seq, some), exists(disabled)));
+}
