@@ -2,6 +2,6 @@ import { defineConfig } from "drizzle-kit";
 
 export default defineConfig({
   dialect: "sqlite",
-  schema: ["./src/core/store/*schema.ts", "./src/store/*schema.ts"],
+  schema: ["./src/core/store/*schema.ts", "./src/operators/store/*schema.ts"],
   out: "./migrations",
 });

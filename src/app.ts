@@ -1,21 +1,21 @@
 import { getPath } from "hono/utils/url";
 import { readConfig } from "./config.ts";
 import type { Bindings } from "./core/config.ts";
+import { CredentialResolver } from "./core/credentials/resolve-credentials.ts";
+import type { Routes } from "./core/http/new-hono.ts";
+import { refuseOtherMethods } from "./core/http/refuse-other-methods.ts";
+import type { Isolate } from "./core/http/request-context.ts";
 import { addCalls, rootApp } from "./core/http/routes.ts";
-import { CredentialResolver } from "./credentials/resolve-credentials.ts";
-import { docsNotFound } from "./http/docs-not-found.ts";
-import { health } from "./http/health.ts";
-import type { SendsSigned } from "./http/in-process-call.ts";
-import type { Routes } from "./http/new-hono.ts";
-import { refuseOtherMethods } from "./http/refuse-other-methods.ts";
-import type { Isolate } from "./http/request-context.ts";
-import { journalRefusals } from "./http/signed/journal-refusals.ts";
-import { Journal } from "./journal/journal.ts";
-import { type Runtime, systemRuntime } from "./runtime.ts";
-import { NonceMemory } from "./signed/nonce-memory.ts";
-import { ExceededLimits } from "./signed/rate-limit.ts";
-import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
-import { notifyQueue } from "./webhooks/notify-queue.ts";
+import { type Runtime, systemRuntime } from "./core/runtime.ts";
+import { NonceMemory } from "./core/signed/nonce-memory.ts";
+import { ExceededLimits } from "./core/signed/rate-limit.ts";
+import { consoleTelemetry, type Telemetry } from "./core/telemetry/telemetry.ts";
+import { notifyQueue } from "./events/notify-queue.ts";
+import { docsNotFound } from "./operators/http/docs-not-found.ts";
+import { health } from "./operators/http/health.ts";
+import type { SendsSigned } from "./operators/http/in-process-call.ts";
+import { Journal } from "./operators/journal/journal.ts";
+import { journalRefusals } from "./operators/journal/journal-refusals.ts";
 
 /** The paths of the admin API and the console. All other paths are for callers. */
 const OF_OPERATORS = /^\/(?:admin|console)(?:\/|$)/;
@@ -61,7 +61,7 @@ function callersApp(isolate: Isolate, journal: Journal): Routes {
 
 async function operatorsApp(isolate: Isolate, journal: Journal): Promise<Routes> {
   try {
-    const { addOperatorSurfaces } = await import("./http/operators.ts");
+    const { addOperatorSurfaces } = await import("./operators/surfaces.ts");
     return addOperatorSurfaces(rootApp(isolate), isolate, sendsSigned(isolate, journal));
   } catch (error) {
     // Code that does not load is a fault like any other: answered with its x-request-id, and logged.

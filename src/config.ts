@@ -1,7 +1,7 @@
-import { accessSettings, accessWarnings, type SignInSettings } from "./access/settings.ts";
 import { type Bindings, ConfigurationError, type Config as Core, readCore, wholeNumber } from "./core/config.ts";
-import { CLOSED_LIST, closedSecret, namesIn } from "./homes.ts";
-import type { Telemetry } from "./telemetry/telemetry.ts";
+import { CLOSED_LIST, closedSecret, namesIn } from "./core/homes.ts";
+import type { Telemetry } from "./core/telemetry/telemetry.ts";
+import { accessSettings, accessWarnings, type SignInSettings } from "./operators/access/settings.ts";
 
 /** The fewest days that events are kept: the eight attempts of a delivery take about 30 hours. */
 const LEAST_EVENT_DAYS = 2;

@@ -1,13 +1,13 @@
 import { createApp } from "./app.ts";
 import { type Config, readConfig } from "./config.ts";
 import { type Bindings, readDatabases } from "./core/config.ts";
-import { CredentialResolver } from "./credentials/resolve-credentials.ts";
-import { isJournalMessage } from "./journal/journal.ts";
-import { SESSION_EVENT_TYPES } from "./operations/index.ts";
-import { type Runtime, systemRuntime } from "./runtime.ts";
-import { CALL_RULES } from "./signed/call-rules.ts";
-import { rootOf } from "./store/run-batch.ts";
-import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
+import { CredentialResolver } from "./core/credentials/resolve-credentials.ts";
+import { SESSION_EVENT_TYPES } from "./core/operations/index.ts";
+import { type Runtime, systemRuntime } from "./core/runtime.ts";
+import { rootOf } from "./core/store/run-batch.ts";
+import { consoleTelemetry, type Telemetry } from "./core/telemetry/telemetry.ts";
+import { isJournalMessage } from "./operators/journal/journal.ts";
+import { CALL_RULES } from "./operators/usage/call-rules.ts";
 
 /** The crons, spelled as in wrangler.toml. */
 const SWEEP_CRON = "* * * * *";
@@ -29,7 +29,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
   const journalsNotBefore = new Map<string, number>();
 
   async function runPruning(config: Config, now: number): Promise<string[]> {
-    const { prune } = await import("./store/prune.ts");
+    const { prune } = await import("./operators/pruning/prune.ts");
     const since = runtime.elapsed();
     const settings = { ...config, sessionEventTypes: SESSION_EVENT_TYPES, callRules: CALL_RULES };
     const { removed, faults, next } = await prune(runtime, settings, now);
@@ -49,7 +49,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
 
   /** Why what is sealed does not open; empty when it does. Makes the canary that tells, when there is none. */
   async function unopenedBecause(config: Config, now: number): Promise<string[]> {
-    const { keepCanary } = await import("./services/master-key.ts");
+    const { keepCanary } = await import("./operators/services/master-key.ts");
     const answerBy = runtime.elapsed() + CANARY_MS;
     try {
       const opens = await keepCanary({ runtime, config, credentials, now, answerBy });
@@ -61,7 +61,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
   }
 
   async function runSweep(config: Config): Promise<Record<string, string>> {
-    const { sweep } = await import("./webhooks/sweep.ts");
+    const { sweep } = await import("./events/sweep.ts");
     return sweep({ runtime, telemetry, config });
   }
 
@@ -74,13 +74,13 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
         isJournalMessage(body) ? "refused" : "others",
       );
       if (refused !== undefined) {
-        const { writeJournal } = await import("./journal/write-journal.ts");
+        const { writeJournal } = await import("./operators/journal/write-journal.ts");
         // Also while a setting is wrong: it is what calls are refused for.
         const tools = { runtime, telemetry, config: readDatabases(env), callRules: CALL_RULES };
         await writeJournal(tools, refused, journalsNotBefore);
       }
       if (others === undefined) return;
-      const { deliver } = await import("./webhooks/deliver.ts");
+      const { deliver } = await import("./events/deliver.ts");
       const tools = { runtime, telemetry, config: readConfig(env, telemetry) };
       await deliver(tools, others, (work) => ctx.waitUntil(work));
     },

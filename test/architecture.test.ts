@@ -1,29 +1,36 @@
 import { describe, expect, it } from "vitest";
 
+/** What every part of core may use, and all that stands above it. */
 const LEAVES = [
   "core/config.ts",
-  "core/store",
-  "errors.ts",
-  "fields.ts",
-  "homes.ts",
-  "request-id.ts",
-  "result.ts",
-  "runtime.ts",
-  "parse-json.ts",
-  "telemetry",
+  "core/errors.ts",
+  "core/fields.ts",
+  "core/homes.ts",
+  "core/parse-json.ts",
+  "core/request-id.ts",
+  "core/result.ts",
+  "core/runtime.ts",
+  "core/telemetry",
 ];
 
-/** What other parts may use of the signed path: limits, the memory of used ranstrs, how long a ranstr is remembered, and what a step gets. */
-const SHARED = ["signed/rate-limit.ts", "signed/nonce-memory.ts", "signed/kv-nonces.ts", "signed/tools.ts"];
+/** The parts of core's HTTP that the surfaces of operators share with the signed calls. */
+const SHARED_HTTP = [
+  "core/http/client-address.ts",
+  "core/http/faults.ts",
+  "core/http/new-hono.ts",
+  "core/http/read-body.ts",
+  "core/http/refuse-other-methods.ts",
+  "core/http/request-context.ts",
+];
 
 /** The rules of the signed path that need nothing of the platform. */
-const PURE_STEPS = ["signed/read-fields.ts", "signed/check-freshness.ts", "signed/idempotency-key.ts"];
+const PURE_STEPS = ["core/signed/read-fields.ts", "core/signed/check-freshness.ts", "core/signed/idempotency-key.ts"];
 
-/** Who signs in by Cloudflare Access. Only "access" itself imports jose: what the signed path reads of the settings does not. */
-const ACCESS = ["access", "access/role.ts", "access/person-role.ts", "access/settings.ts"];
+/** Who signs in by Cloudflare Access. Only "operators/access" itself imports jose: what the settings need of it does not. */
+const ACCESS = ["operators/access", "operators/access/role.ts", "operators/access/person-role.ts"];
 
 /** No surface imports another, so that each could be deleted without touching the others. */
-const SURFACES = ["http/signed", "http/admin", "http/console"];
+const SURFACES = ["operators/admin", "operators/console"];
 
 /**
  * Who may import whom: docs/architecture.md. A part is a folder of src/, or a file beside the folders; a rule may also name
@@ -33,148 +40,193 @@ const MAY_IMPORT: Record<string, string[]> = {
   "index.ts": ["worker.ts"],
   "worker.ts": [
     "app.ts",
-    "operations",
-    "credentials",
-    "services/master-key.ts",
-    "store",
-    "webhooks",
-    "journal",
-    "signed/call-rules.ts",
     "config.ts",
+    "core/credentials",
+    "core/operations",
+    "core/store",
     ...LEAVES,
+    "events",
+    "operators/journal",
+    "operators/pruning",
+    "operators/services/master-key.ts",
+    "operators/usage/call-rules.ts",
   ],
   "app.ts": [
-    "http",
-    "http/operators.ts",
-    "http/signed",
-    "operations",
-    "credentials",
-    "journal",
-    ...SHARED,
     "config.ts",
-    "core",
-    "webhooks/notify-queue.ts",
+    "core/credentials",
+    "core/http",
+    "core/signed",
     ...LEAVES,
+    "events/notify-queue.ts",
+    "operators/http",
+    "operators/journal",
+    "operators/surfaces.ts",
     "hono",
   ],
-  core: ["http", "http/signed", "operations", ...LEAVES],
-  "core/config.ts": ["errors.ts", "homes.ts"],
-  "core/store": ["store", ...LEAVES, "drizzle-orm"],
-  "events/store": ["store", ...LEAVES, "drizzle-orm"],
-  http: [
-    "services",
-    "journal",
-    ...SHARED,
+  "config.ts": ["core/config.ts", "core/homes.ts", "core/telemetry", "operators/access/settings.ts"],
+
+  // The two calls. Nothing here may import anything outside of core.
+  "core/http": ["core/signed", "core/operations", "core/credentials", "core/store", ...LEAVES, "hono"],
+  "core/signed": [
+    "core/signed/verify-signature.ts",
+    "core/operations",
+    "core/credentials",
+    "core/store",
+    ...LEAVES,
+    "zod",
+  ],
+  "core/signed/verify-signature.ts": [],
+  "core/operations": ["core/store", ...LEAVES, "drizzle-orm", "zod"],
+  "core/credentials": ["core/store", ...LEAVES],
+  "core/store": [...LEAVES, "drizzle-orm"],
+  "core/telemetry": [],
+  "core/config.ts": ["core/errors.ts", "core/homes.ts"],
+  "core/errors.ts": ["core/fields.ts"],
+  "core/fields.ts": ["zod"],
+  "core/homes.ts": [],
+  "core/parse-json.ts": [],
+  "core/request-id.ts": ["core/runtime.ts"],
+  "core/result.ts": ["core/errors.ts"],
+  "core/runtime.ts": [],
+
+  // Deliveries. They count their attempts, and leave a row in the audit log when they disable a webhook.
+  events: ["events/store", "core/credentials", "core/signed", "core/store", "config.ts", ...LEAVES],
+  "events/store": [
+    "core/store",
+    ...LEAVES,
+    "operators/store/operator-schema.ts",
+    "operators/store/usage-schema.ts",
+    "drizzle-orm",
+  ],
+
+  "operators/surfaces.ts": [
+    "operators/http",
+    "operators/admin",
+    "operators/console",
+    "operators/services/operator-memory.ts",
+    ...SHARED_HTTP,
+  ],
+  "operators/http": [
+    "operators/services",
     ...ACCESS,
-    "credentials",
-    "store",
+    "operators/store/audit.ts",
+    ...SHARED_HTTP,
+    "core/store/run-batch.ts",
     "config.ts",
     ...LEAVES,
     "hono",
     "package.json",
   ],
-  "http/operators.ts": ["http", "http/admin", "http/console", "services/operator-memory.ts"],
-  "http/signed": ["http", "signed", "operations", "core", "journal", ...LEAVES, "hono"],
-  "http/admin": ["http", "services", ...ACCESS, ...LEAVES, "hono", "zod"],
-  "http/console": ["http", "services", ...ACCESS, "config.ts", ...LEAVES, "assets/console/names.json", "hono"],
-  signed: [
-    "operations",
-    "credentials",
-    ...SHARED,
-    "signed/verify-signature.ts",
-    "store",
-    "webhooks",
-    "config.ts",
-    ...LEAVES,
-    "zod",
-  ],
-  "signed/verify-signature.ts": [],
-  "signed/rate-limit.ts": ["runtime.ts"],
-  "signed/tools.ts": [
-    "signed/nonce-memory.ts",
-    "signed/rate-limit.ts",
-    "signed",
-    "credentials",
-    "core/config.ts",
-    "runtime.ts",
-    "telemetry",
-  ],
-  "signed/nonce-memory.ts": ["runtime.ts"],
-  "signed/kv-nonces.ts": ["core/config.ts", "runtime.ts", "telemetry"],
-  operations: ["store", ...LEAVES, "drizzle-orm", "zod"],
-  webhooks: ["events/store", "credentials", "store", "config.ts", ...LEAVES],
-  journal: ["store", "config.ts", ...LEAVES],
-  services: [
-    "signed",
-    ...SHARED,
+  "operators/admin": [
+    "operators/http",
+    "operators/services",
     ...ACCESS,
-    "operations",
-    "credentials",
-    "webhooks",
+    "operators/usage/openmetrics.ts",
+    ...SHARED_HTTP,
+    ...LEAVES,
+    "hono",
+    "zod",
+  ],
+  "operators/console": [
+    "operators/http",
+    "operators/services",
+    ...ACCESS,
+    ...SHARED_HTTP,
+    "config.ts",
+    ...LEAVES,
+    "assets/console/names.json",
+    "hono",
+  ],
+  "operators/services": [
+    "operators/diagnosis",
+    ...ACCESS,
+    "operators/journal",
+    "operators/pruning",
+    "operators/store",
+    "operators/usage",
+    "events",
     "events/store",
-    "diagnosis",
-    "store",
+    "core/signed",
+    "core/operations",
+    "core/credentials",
+    "core/store",
     "config.ts",
     ...LEAVES,
     "zod",
   ],
-  diagnosis: [...PURE_STEPS, "errors.ts", "parse-json.ts", "result.ts"],
-  credentials: ["store", "config.ts", ...LEAVES],
-  store: ["events/store", "access/role.ts", ...LEAVES, "drizzle-orm"],
-  access: [...ACCESS, "runtime.ts", "telemetry", "jose"],
-  "access/role.ts": [],
-  "access/person-role.ts": ["access/role.ts"],
-  "access/settings.ts": ["access/person-role.ts"],
-  "config.ts": ["access/settings.ts", "core/config.ts", "homes.ts", "telemetry"],
-  "errors.ts": ["fields.ts"],
-  "homes.ts": [],
-  "result.ts": ["errors.ts"],
-  "runtime.ts": [],
-  "request-id.ts": ["runtime.ts"],
-  telemetry: [],
-  "parse-json.ts": [],
-  "fields.ts": ["zod"],
-  openapi: [
-    "operations",
-    "signed",
-    "diagnosis",
-    "services",
-    "http/admin",
-    "access/role.ts",
-    "credentials",
-    "store/schema.ts",
-    "store/operator-schema.ts",
+  "operators/journal": [
+    "operators/store",
+    "operators/usage",
+    ...SHARED_HTTP,
+    "core/store",
+    "config.ts",
     ...LEAVES,
+    "drizzle-orm",
+    "hono",
+  ],
+  "operators/pruning": ["operators/store", "operators/usage", "core/store", ...LEAVES, "drizzle-orm"],
+  "operators/usage": [
+    "operators/journal",
+    "operators/pruning",
+    "operators/store",
+    "core/signed",
+    "core/store",
+    ...LEAVES,
+    "drizzle-orm",
+  ],
+  "operators/store": [
+    "operators/access/role.ts",
+    "operators/pruning",
+    "events/store",
+    "core/store",
+    ...LEAVES,
+    "drizzle-orm",
+  ],
+  "operators/diagnosis": [...PURE_STEPS, "core/errors.ts", "core/parse-json.ts", "core/result.ts"],
+  "operators/access": [...ACCESS, "operators/access/settings.ts", "core/runtime.ts", "core/telemetry", "jose"],
+  "operators/access/role.ts": [],
+  "operators/access/person-role.ts": ["operators/access/role.ts"],
+  "operators/access/settings.ts": ["operators/access/person-role.ts"],
+
+  // Never in the Worker.
+  "tools/openapi": [
+    "core/operations",
+    "core/signed",
+    "core/credentials",
+    "core/store",
+    ...LEAVES,
+    "operators/admin",
+    "operators/services",
+    "operators/access/role.ts",
+    "operators/store/operator-schema.ts",
     "zod",
   ],
-  docs: [
-    "openapi",
-    "operations",
-    "diagnosis/check-as-caller.ts",
-    "diagnosis/check-form.ts",
-    "diagnosis/words.ts",
-    "http/console/details.ts",
-    "errors.ts",
+  "tools/docs": [
+    "tools/openapi",
+    "core/operations",
+    "core/errors.ts",
+    "operators/diagnosis",
+    "operators/console/details.ts",
     "hono",
     "marked",
     "minisearch",
   ],
-  client: [],
-  "client/examples": ["client", "node:"],
-  cli: [
-    "access/person-role.ts",
+  "tools/cli": [
+    "tools/docs",
+    "tools/openapi",
     "client",
-    "docs",
-    "openapi",
-    "operations",
-    "diagnosis",
-    "homes.ts",
+    "core/operations",
+    "core/homes.ts",
+    "operators/access/person-role.ts",
+    "operators/diagnosis",
     "node:",
     "esbuild",
     "@babel/parser",
     "standardwebhooks",
     "wrangler",
   ],
+  client: [],
+  "client/examples": ["client", "node:"],
 };
 
 const PARTS = Object.keys(MAY_IMPORT).sort((a, b) => b.length - a.length);
@@ -248,7 +300,7 @@ describe("the import rules", () => {
   });
 
   it("are checked on real files, and every part that they name exists", () => {
-    expect(SOURCES["store/home/claim.ts"]).toContain('from "drizzle-orm"');
+    expect(SOURCES["core/store/claim.ts"]).toContain('from "drizzle-orm"');
     const present = new Set(Object.keys(SOURCES).map(partOf));
     const optional = ["client/examples"];
     expect(PARTS.filter((part) => !present.has(part) && !optional.includes(part))).toEqual([]);
@@ -256,56 +308,75 @@ describe("the import rules", () => {
 
   it("name every package that the Worker may depend on", () => {
     const users = (name: string) => Object.keys(MAY_IMPORT).filter((part) => MAY_IMPORT[part]?.includes(name));
-    expect(users("drizzle-orm")).toEqual(["core/store", "events/store", "operations", "store"]);
-    expect(users("hono")).toEqual(["app.ts", "http", ...SURFACES, "docs"]);
-    expect(users("jose")).toEqual(["access"]);
-    expect(users("node:")).toEqual(["client/examples", "cli"]);
+    expect(users("drizzle-orm").filter((part) => !part.startsWith("operators/"))).toEqual([
+      "core/operations",
+      "core/store",
+      "events/store",
+    ]);
+    expect(users("hono")).toEqual([
+      "app.ts",
+      "core/http",
+      "operators/http",
+      ...SURFACES,
+      "operators/journal",
+      "tools/docs",
+    ]);
+    expect(users("jose")).toEqual(["operators/access"]);
+    expect(users("node:")).toEqual(["tools/cli", "client/examples"]);
   });
 });
 
 describe("the check of the rules", () => {
   it.each([
-    ["http/routes/a.ts", 'import { sql } from "drizzle-orm";'],
-    ["http/console/a.tsx", 'import { sqliteTable } from "drizzle-orm/sqlite-core";'],
-    ["operations/a.ts", 'import type { Context } from "hono";'],
-    ["operations/a.tsx", "/** @jsxImportSource hono/jsx */"],
-    ["store/a.ts", 'import { Refusals } from "../operations/settlement.ts";'],
-    ["store/a.ts", 'import { settingsOf } from "../config.ts";'],
-    ["signed/verify-signature.ts", 'import { ServiceError } from "../errors.ts";'],
-    ["signed/verify-signature.ts", 'import { createHmac } from "node:crypto";'],
-    ["signed/kv-nonces.ts", 'import { decide } from "./decide.ts";'],
-    ["http/a.ts", 'import { runRequest } from "../signed/run-request.ts";'],
-    ["errors.ts", 'import * as z from "zod/mini";'],
-    ["app.ts", 'import { AccessKeys } from "./access/certs.ts";'],
-    ["config.ts", 'import { AccessKeys } from "./access/certs.ts";'],
-    ["http/signed/a.ts", 'import { verifyAssertion } from "../../access/verify-assertion.ts";'],
-    ["access/settings.ts", 'import { verifyAssertion } from "./verify-assertion.ts";'],
-    ["access/a.ts", 'import { configOf } from "../http/request-context.ts";'],
-    ["fields.ts", 'import { ServiceError } from "./errors.ts";'],
-    ["homes.ts", 'import { ServiceError } from "./errors.ts";'],
-    ["config.ts", 'import { ok } from "./result.ts";'],
-    ["client/a.ts", 'import { hmac } from "../credentials/import-key.ts";'],
+    ["core/http/a.ts", 'import { sql } from "drizzle-orm";'],
+    ["core/http/a.ts", 'import { admin } from "../../operators/admin/routes.ts";'],
+    ["core/http/a.ts", 'import { Journal } from "../../operators/journal/journal.ts";'],
+    ["core/http/a.ts", 'import { readConfig } from "../../config.ts";'],
+    ["core/http/a.ts", 'export * from "../../client/client.ts";'],
+    ["core/operations/a.ts", 'import type { Context } from "hono";'],
+    ["core/operations/a.tsx", "/** @jsxImportSource hono/jsx */"],
+    ["core/store/a.ts", 'import { Refusals } from "../operations/settlement.ts";'],
+    ["core/store/a.ts", 'import { deliveries } from "../../events/store/deliveries.ts";'],
+    ["core/signed/a.ts", 'import { notifyQueue } from "../../events/notify-queue.ts";'],
+    ["core/signed/a.ts", 'import { auditOf } from "../../operators/store/audit.ts";'],
+    ["core/signed/verify-signature.ts", 'import { ServiceError } from "../errors.ts";'],
+    ["core/signed/verify-signature.ts", 'import { createHmac } from "node:crypto";'],
+    ["core/credentials/a.ts", 'import {\n  isKnownToKv,\n  nonceKey,\n} from "../signed/kv-nonces.ts";'],
+    ["core/errors.ts", 'import * as z from "zod/mini";'],
+    ["core/fields.ts", 'import { ServiceError } from "./errors.ts";'],
+    ["core/homes.ts", 'import { ServiceError } from "./errors.ts";'],
+    ["core/config.ts", 'import { ok } from "./result.ts";'],
+    ["core/a.ts", 'import { ok } from "./result.ts";'],
+    ["app.ts", 'import { AccessKeys } from "./operators/access/certs.ts";'],
+    ["app.ts", 'import { admin } from "./operators/admin/routes.ts";'],
+    ["config.ts", 'import { AccessKeys } from "./operators/access/certs.ts";'],
+    ["index.ts", 'import "./core/http/envelope.ts";'],
+    ["events/a.ts", 'import { sql } from "drizzle-orm";'],
+    ["events/a.ts", 'import { listEvents } from "../operators/services/events.ts";'],
+    ["events/store/a.ts", 'import { selectSite } from "../../operators/store/directory/sites.ts";'],
+    ["operators/access/settings.ts", 'import { verifyAssertion } from "./verify-assertion.ts";'],
+    ["operators/access/a.ts", 'import type { App } from "../../core/http/request-context.ts";'],
+    ["operators/admin/a.ts", 'import { show } from "../console/layout.tsx";'],
+    ["operators/admin/a.ts", 'import { fail } from "../../core/http/envelope.ts";'],
+    ["operators/admin/a.ts", 'import { findSite } from "../store/directory/sites.ts";'],
+    ["operators/admin/a.ts", 'import { thing } from "@hono/thing";'],
+    ["operators/console/sites/a.tsx", 'import { sqliteTable } from "drizzle-orm/sqlite-core";'],
+    ["operators/console/sites/a.tsx", 'import { answerAdminError } from "../../admin/on-error.ts";'],
+    ["operators/console/sites/a.tsx", 'import { succeed } from "../../../core/http/envelope.ts";'],
+    ["operators/console/sites/a.tsx", 'import { unseal } from "../../../core/credentials/sealed-secret.ts";'],
+    ["operators/http/a.ts", 'import { runRequest } from "../../core/signed/run-request.ts";'],
+    ["operators/http/a.ts", 'import { createApp } from "../../app.ts";'],
+    ["operators/http/a.ts", 'import type { View } from "../console/view.ts";'],
+    ["operators/services/a.ts", "import { page } from '../http/page.ts';"],
+    ["operators/store/a.ts", 'const a = await import("../services/apps.ts");'],
+    ["operators/store/a.ts", 'type A = import("../services/apps.ts").IssueApp;'],
+    ["operators/store/a.ts", 'import { readConfig } from "../../config.ts";'],
+    ["client/a.ts", 'import { hmac } from "../core/credentials/import-key.ts";'],
     ["client/a.ts", 'import { Hono } from "hono";'],
-    ["client/examples/a.ts", 'import { ServiceError } from "../../errors.ts";'],
-    ["cli/a.ts", 'import { createApp } from "../app.ts";'],
-    ["cli/a.ts", 'import { sql } from "drizzle-orm";'],
-    ["http/a.ts", 'import { thing } from "@hono/thing";'],
-    ["http/a.ts", 'import type { View } from "./console/view.ts";'],
-    ["http/admin/a.ts", 'import { show } from "../console/layout.tsx";'],
-    ["http/admin/a.ts", 'import { fail } from "../signed/envelope.ts";'],
-    ["http/admin/a.ts", 'import { findSite } from "../../store/directory/sites.ts";'],
-    ["http/console/sites/a.tsx", 'import { answerAdminError } from "../../admin/on-error.ts";'],
-    ["http/console/sites/a.tsx", 'import { succeed } from "../../signed/envelope.ts";'],
-    ["http/console/sites/a.tsx", 'import { unseal } from "../../../credentials/sealed-secret.ts";'],
-    ["http/signed/a.ts", 'import { answerAdminError } from "../admin/on-error.ts";'],
-    ["http/a.ts", 'import { createApp } from "../app.ts";'],
-    ["http/a.ts", 'export * from "../client/client.ts";'],
-    ["store/a.ts", 'const a = await import("../services/apps.ts");'],
-    ["store/a.ts", 'type A = import("../services/apps.ts").IssueApp;'],
-    ["index.ts", 'import "./http/envelope.ts";'],
-    ["credentials/a.ts", 'import {\n  isKnownToKv,\n  nonceKey,\n} from "../signed/kv-nonces.ts";'],
-    ["services/a.ts", "import { page } from '../http/page.ts';"],
-    ["openapi/a.ts", 'import { prune } from "../store/prune.ts";'],
+    ["client/examples/a.ts", 'import { ServiceError } from "../../core/errors.ts";'],
+    ["tools/cli/a.ts", 'import { createApp } from "../../app.ts";'],
+    ["tools/cli/a.ts", 'import { sql } from "drizzle-orm";'],
+    ["tools/openapi/a.ts", 'import { prune } from "../../operators/pruning/prune.ts";'],
   ])("finds that %s may not say %s", (path, text) => {
     expect(forbidden({ [path]: `${text}\n` })).toHaveLength(1);
   });
@@ -323,18 +394,21 @@ describe("the check of the rules", () => {
 
   it("finds a file that belongs to no part", () => {
     expect(forbidden({ "helpers/a.ts": "" })).toEqual(["helpers/a.ts is in no part"]);
-    expect(forbidden({ "http/a.ts": 'import "../helpers/a.ts";' })).toEqual(["http/a.ts → ../helpers/a.ts"]);
+    expect(forbidden({ "client/a.ts": 'import "../helpers/a.ts";' })).toEqual(["client/a.ts → ../helpers/a.ts"]);
   });
 
   it.each([
-    ["http/console/sites/a.tsx", 'import { jsx } from "hono/jsx";\nimport { ServiceError } from "../../../errors.ts";'],
     [
-      "signed/a.ts",
+      "operators/console/sites/a.tsx",
+      'import { jsx } from "hono/jsx";\nimport { ServiceError } from "../../../core/errors.ts";',
+    ],
+    [
+      "core/signed/a.ts",
       'import { nonceKey } from "./kv-nonces.ts";\nimport { importKey } from "../credentials/import-key.ts";',
     ],
     ["client/examples/a.ts", 'import { sign } from "../sign.ts";\nimport { createHmac } from "node:crypto";'],
-    ["cli/a.ts", 'import { AgentSessionClient } from "../client/client.ts";'],
-    ["openapi/a.ts", 'import { AUDIT_ACTIONS } from "../store/operator-schema.ts";'],
+    ["tools/cli/a.ts", 'import { AgentSessionClient } from "../../client/client.ts";'],
+    ["tools/openapi/a.ts", 'import { AUDIT_ACTIONS } from "../../operators/store/operator-schema.ts";'],
   ])("lets %s say %s", (path, text) => {
     expect(forbidden({ [path]: text })).toEqual([]);
   });

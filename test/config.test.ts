@@ -8,8 +8,8 @@ import {
   ConfigurationError,
   homeDatabase,
 } from "../src/core/config.ts";
-import { BINDING_RULE } from "../src/homes.ts";
-import { consoleTelemetry } from "../src/telemetry/telemetry.ts";
+import { BINDING_RULE } from "../src/core/homes.ts";
+import { consoleTelemetry } from "../src/core/telemetry/telemetry.ts";
 import { closing } from "./support/closing.ts";
 
 const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";

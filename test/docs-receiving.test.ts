@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { verifyEvent } from "../src/client/verify-event.ts";
+import { OPERATIONS } from "../src/core/operations/index.ts";
 import { PING, SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING } from "../src/core/store/event-schema.ts";
-import { openApiDocument } from "../src/openapi/document.ts";
-import { OPERATIONS } from "../src/operations/index.ts";
-import { LEASE_SECONDS, MOST_IN_FLIGHT, MOST_IN_FLIGHT_FAILING } from "../src/store/home/deliveries.ts";
-import { FAILING_DAYS } from "../src/store/home/webhook-health.ts";
-import { MOST_WEBHOOKS } from "../src/store/home/webhooks.ts";
-import { POST_LIMIT_MS } from "../src/webhooks/post.ts";
-import { nextAttemptAt } from "../src/webhooks/schedule.ts";
+import { POST_LIMIT_MS } from "../src/events/post.ts";
+import { nextAttemptAt } from "../src/events/schedule.ts";
+import { LEASE_SECONDS, MOST_IN_FLIGHT, MOST_IN_FLIGHT_FAILING } from "../src/events/store/deliveries.ts";
+import { FAILING_DAYS } from "../src/events/store/webhook-health.ts";
+import { MOST_WEBHOOKS } from "../src/operators/store/home/webhooks.ts";
+import { openApiDocument } from "../src/tools/openapi/document.ts";
 import { rowsOf } from "./support/markdown.ts";
 
 const pagesOf = (files: Record<string, string>) =>
   Object.fromEntries(Object.entries(files).map(([path, text]) => [path.replace("../docs/", ""), text]));
 const PAGES = pagesOf(import.meta.glob("../docs/**/*.md", { query: "?raw", import: "default", eager: true }));
 const SOURCES = Object.values<string>(
-  import.meta.glob(["../src/webhooks/*.ts", "../src/events/**/*.ts"], {
+  import.meta.glob("../src/events/**/*.ts", {
     query: "?raw",
     import: "default",
     eager: true,

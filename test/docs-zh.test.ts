@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { WIRE_ERRORS } from "../src/errors.ts";
-import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../src/openapi/signature-vectors.ts";
+import { WIRE_ERRORS } from "../src/core/errors.ts";
+import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../src/tools/openapi/signature-vectors.ts";
 
 const textsOf = (files: Record<string, string>) =>
   Object.entries(files).map(([path, text]): [string, string] => [path.replace("../", ""), text]);
@@ -9,9 +9,9 @@ const pages = textsOf(
   import.meta.glob(["../README.zh-CN.md", "../docs/zh/*.md"], { query: "?raw", import: "default", eager: true }),
 );
 const english = new Map(textsOf(import.meta.glob("../docs/*.md", { query: "?raw", import: "default", eager: true })));
-const texts = textsOf(import.meta.glob("../src/docs/zh.json", { query: "?raw", import: "default", eager: true })).map(
-  ([path, text]): [string, string] => [path, Object.values(JSON.parse(text) as Record<string, string>).join("\n")],
-);
+const texts = textsOf(
+  import.meta.glob("../src/tools/docs/zh.json", { query: "?raw", import: "default", eager: true }),
+).map(([path, text]): [string, string] => [path, Object.values(JSON.parse(text) as Record<string, string>).join("\n")]);
 
 const [[, readme] = ["", ""]] = textsOf(
   import.meta.glob("../README.md", { query: "?raw", import: "default", eager: true }),

@@ -1,5 +1,5 @@
-import { ServiceError } from "../errors.ts";
-import { BINDING_RULE, bindingOfHome, closedBy, homeOfBinding, isMisnamed, MAIN_HOME } from "../homes.ts";
+import { ServiceError } from "./errors.ts";
+import { BINDING_RULE, bindingOfHome, closedBy, homeOfBinding, isMisnamed, MAIN_HOME } from "./homes.ts";
 
 /** The largest value that TIMESTAMP_TOLERANCE_SECONDS may have. */
 export const MAX_TOLERANCE_SECONDS = 900;

@@ -1,6 +1,6 @@
-import createSession from "../../src/operations/create-session.ts";
-import type { Asked } from "../../src/operations/operation.ts";
-import type { ClaimRequest } from "../../src/store/home/claim.ts";
+import createSession from "../../src/core/operations/create-session.ts";
+import type { Asked } from "../../src/core/operations/operation.ts";
+import type { ClaimRequest } from "../../src/core/store/claim.ts";
 
 /** A statement of the production batch: its text, and the name of each value it binds. */
 export interface NamedStatement {

@@ -11,8 +11,8 @@
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
-import { readOptions } from "../../src/cli/known-options.ts";
-import { goalOf, isMet, NUMBERS, type NumberName, type Result, shownResult } from "../../src/docs/numbers.ts";
+import { readOptions } from "../../src/tools/cli/known-options.ts";
+import { goalOf, isMet, NUMBERS, type NumberName, type Result, shownResult } from "../../src/tools/docs/numbers.ts";
 import { checkSides } from "./check-sides.ts";
 import { measureCpu } from "./cpu.ts";
 import { measureDatabase } from "./database.ts";

@@ -9,11 +9,11 @@
  * not notice an app or an agent that is revoked or disabled between its two batches.
  */
 
-import { importKey } from "../../src/credentials/import-key.ts";
-import { autoTitle } from "../../src/operations/auto-title.ts";
-import createSessionOperation from "../../src/operations/create-session.ts";
-import { checkFreshness } from "../../src/signed/check-freshness.ts";
-import { verifySignature } from "../../src/signed/verify-signature.ts";
+import { importKey } from "../../src/core/credentials/import-key.ts";
+import { autoTitle } from "../../src/core/operations/auto-title.ts";
+import createSessionOperation from "../../src/core/operations/create-session.ts";
+import { checkFreshness } from "../../src/core/signed/check-freshness.ts";
+import { verifySignature } from "../../src/core/signed/verify-signature.ts";
 
 interface CreateSession {
   customer: { externalId: string; name: string; ip: string };

@@ -1,4 +1,4 @@
-import type { NumberName, Result } from "../../src/docs/numbers.ts";
+import type { NumberName, Result } from "../../src/tools/docs/numbers.ts";
 
 /** A part of the bench: what stands before the dot in the names of its numbers. */
 export type Part = NumberName extends `${infer Name}.${string}` ? Name : never;

@@ -3,7 +3,7 @@ import { stripTypeScriptTypes } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
-import { bindingOfHome } from "../../src/homes.ts";
+import { bindingOfHome } from "../../src/core/homes.ts";
 import { AGENTS, APP, appidOf } from "./bench-app.ts";
 import { type ProductionBundle, ROOT } from "./production-bundle.ts";
 

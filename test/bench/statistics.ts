@@ -1,4 +1,4 @@
-import type { Result } from "../../src/docs/numbers.ts";
+import type { Result } from "../../src/tools/docs/numbers.ts";
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
-import { WIRE_ERRORS } from "../../src/errors.ts";
+import { WIRE_ERRORS } from "../../src/core/errors.ts";
 import { DESKTOP, PHONE } from "../support/open-browser.ts";
 import { run } from "../support/run-cli.ts";
 import { violations } from "../support/violations.ts";

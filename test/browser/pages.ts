@@ -36,7 +36,7 @@ const QUERIES: Record<string, string> = {
 };
 
 /**
- * Every page of the console that has an address, and some in several states. `test/http/console/pictures.test.ts` names a call that has no
+ * Every page of the console that has an address, and some in several states. `test/operators/console/pictures.test.ts` names a call that has no
  * page here.
  */
 export const PAGES: readonly KnownPage[] = [

@@ -1,4 +1,4 @@
-import { systemRuntime } from "../../src/runtime.ts";
+import { systemRuntime } from "../../src/core/runtime.ts";
 import { createWorker } from "../../src/worker.ts";
 import { SHOWN } from "./shown.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AgentSessionClient, AgentSessionError } from "../../src/client/client.ts";
-import { WIRE_ERRORS } from "../../src/errors.ts";
-import { OPERATIONS } from "../../src/operations/index.ts";
+import { WIRE_ERRORS } from "../../src/core/errors.ts";
+import { OPERATIONS } from "../../src/core/operations/index.ts";
 import { newSession, ownService, refusal, sharedService } from "./service.ts";
 
 const service = sharedService();

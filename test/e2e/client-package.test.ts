@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestHarness } from "wrangler";
-import { main } from "../../src/cli/build-client.ts";
+import { main } from "../../src/tools/cli/build-client.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { run } from "../support/run-cli.ts";
 import { runMain } from "../support/run-main.ts";
@@ -123,7 +123,7 @@ let worker: BuiltWorker;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "client-package-"));
-  const build = ["src/cli/build-client.ts", join(folder, "built")];
+  const build = ["src/tools/cli/build-client.ts", join(folder, "built")];
   const said = execFileSync(process.execPath, build, { cwd: ROOT, encoding: "utf8" });
   tarball = said.trimEnd().split("\n").at(-1) ?? "";
 
@@ -261,7 +261,7 @@ describe("the installed package", () => {
     expect(await runMain(main, ["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("FOLDER") });
     const refused = (part: string) => ({ exitCode: 2, stdout: "", stderr: expect.stringContaining(part) });
     expect(await runMain(main, ["a", "b"])).toMatchObject(refused("Left over: b"));
-    const build = [join(ROOT, "src/cli/build-client.ts"), "--out"];
+    const build = [join(ROOT, "src/tools/cli/build-client.ts"), "--out"];
     expect(await run(process.execPath, build, { cwd: folder })).toMatchObject(refused("--out"));
     expect(readdirSync(folder).sort()).toEqual(["built", "elsewhere"]);
   });

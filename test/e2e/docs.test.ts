@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR } from "../../src/openapi/signature-vectors.ts";
+import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR } from "../../src/tools/openapi/signature-vectors.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -11,7 +11,7 @@ const assets = join(root, "src/assets");
 const EXAMPLES = readdirSync(join(root, "src/client/examples"));
 
 let worker: BuiltWorker;
-const build = () => execFileSync(process.execPath, ["src/cli/build-docs.ts"], { cwd: root });
+const build = () => execFileSync(process.execPath, ["src/tools/cli/build-docs.ts"], { cwd: root });
 
 beforeAll(async () => {
   build();
@@ -42,7 +42,7 @@ describe("building", () => {
   });
 
   test("the served files are those that the sources give", async () => {
-    const { openApiDocument } = await import("../../src/openapi/document.ts");
+    const { openApiDocument } = await import("../../src/tools/openapi/document.ts");
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
     expect(await (await get("/openapi.json")).json()).toEqual(JSON.parse(JSON.stringify(openApiDocument(version))));
   });

@@ -165,7 +165,7 @@ let folder: string;
 let worker: BuiltWorker;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "generated-clients-"));
-  await execute(process.execPath, ["src/cli/build-docs.ts"], { cwd: ROOT });
+  await execute(process.execPath, ["src/tools/cli/build-docs.ts"], { cwd: ROOT });
   worker = await startBuiltWorker();
 });
 afterAll(async () => {

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { webhookUrlFault } from "../../src/webhooks/url.ts";
+import { webhookUrlFault } from "../../src/events/url.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { METHODS, openApi, undocumented } from "../support/matches-openapi.ts";
 

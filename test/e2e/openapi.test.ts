@@ -1,18 +1,18 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { WIRE_ERRORS } from "../../src/errors.ts";
-import { DOCUMENTED } from "../../src/operations/index.ts";
+import { WIRE_ERRORS } from "../../src/core/errors.ts";
+import { DOCUMENTED } from "../../src/core/operations/index.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { exampleBody } from "../support/example-body.ts";
 import { METHODS, openApi, templateOf, undocumented } from "../support/matches-openapi.ts";
 
 /**
  * Compares every answer of every operation with openapi.json. Except for a closed site, a 503 needs a database that does not answer:
- * test/openapi/faults.test.ts has those.
+ * test/tools/openapi/faults.test.ts has those.
  */
 const NOT_HERE = ["503"];
 
-/** Answers that only two calls at one moment can cause: test/services/release-app.test.ts has those. */
+/** Answers that only two calls at one moment can cause: test/operators/services/release-app.test.ts has those. */
 const OF_TWO_CALLS = ["delete /admin/apps/{appid} 409"];
 
 let worker: BuiltWorker;

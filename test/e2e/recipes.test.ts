@@ -28,25 +28,25 @@ const TESTS = [
   "docs",
   "docs-receiving",
   "docs-zh",
-  "docs/glossary",
-  "docs/pages",
+  "tools/docs/glossary",
+  "tools/docs/pages",
   "client/verify-event",
-  "openapi/events",
-  "openapi/limits",
-  "http/admin-lists",
-  "http/admin-webhooks",
-  "http/documented-examples",
-  "http/envelope",
-  "http/signed-routes",
-  "http/console/language",
-  "http/console/webhooks/webhooks",
-  "operations/add-agents",
-  "operations/create-session",
-  "operations/events",
-  "operations/lists",
-  "signed/fingerprint",
-  "store/schema",
-  "store/home/read-session",
+  "tools/openapi/events",
+  "tools/openapi/limits",
+  "operators/admin/admin-lists",
+  "operators/admin/admin-webhooks",
+  "core/http/documented-examples",
+  "core/http/envelope",
+  "core/http/signed-routes",
+  "operators/console/language",
+  "operators/console/webhooks/webhooks",
+  "core/operations/add-agents",
+  "core/operations/create-session",
+  "core/operations/events",
+  "core/operations/lists",
+  "core/signed/fingerprint",
+  "core/store/schema",
+  "operators/store/home/read-session",
   "simulation/operations",
   "simulation/defects",
   "simulation/seeds",
@@ -95,8 +95,8 @@ describe.skipIf(isTried)("a field and an operation that the recipes added", { ti
 
   it("are in a migration, in openapi.json and in the tables of docs/, and pass the types and the tests", async () => {
     expect(await inCopy("drizzle-kit", "generate", "--name", "throw_away")).toBe("");
-    expect(await inCopy("node", "src/cli/build-docs.ts")).toBe("");
-    expect(await inCopy("node", "src/cli/docs-tables.ts")).toBe("");
+    expect(await inCopy("node", "src/tools/cli/build-docs.ts")).toBe("");
+    expect(await inCopy("node", "src/tools/cli/docs-tables.ts")).toBe("");
     for (const page of ["docs/integrating.md", "docs/zh/integrating.md"]) {
       const text = readFileSync(join(copy, page), "utf8");
       expect(text).toMatch(/^\| `throwaway` \| .* \|$/m);

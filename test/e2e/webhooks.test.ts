@@ -61,7 +61,7 @@ function pour(response: ServerResponse): void {
 
 const NO_ANSWER = "no answer in 15 s";
 
-/** How a receiver answers, and what is recorded of the attempt. When an answer is read to its end: test/webhooks/post.test.ts. */
+/** How a receiver answers, and what is recorded of the attempt. When an answer is read to its end: test/events/post.test.ts. */
 const RECEIVERS: Record<
   string,
   { answer: (response: ServerResponse) => void; noted: Omit<Delivery, "seq" | "attempts"> }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { OPERATIONS } from "../../src/operations/index.ts";
+import { OPERATIONS } from "../../src/core/operations/index.ts";
 import { MODELS } from "./operations/index.ts";
 
 describe("the simulation's models of operations", () => {

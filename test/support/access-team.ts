@@ -1,10 +1,10 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
 import { vi } from "vitest";
-import { AccessKeys } from "../../src/access/certs.ts";
-import { type AccessSettings, accessSettings } from "../../src/access/settings.ts";
-import { type Verified, verifyAssertion } from "../../src/access/verify-assertion.ts";
-import type { Runtime } from "../../src/runtime.ts";
+import type { Runtime } from "../../src/core/runtime.ts";
+import { AccessKeys } from "../../src/operators/access/certs.ts";
+import { type AccessSettings, accessSettings } from "../../src/operators/access/settings.ts";
+import { type Verified, verifyAssertion } from "../../src/operators/access/verify-assertion.ts";
 import { keptTelemetry, NOW, runtimeAt } from "./test-runtime.ts";
 
 export const AUDIENCE = "4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2";

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import type { AdminCall } from "../../src/http/admin/call.ts";
-import { ADMIN_CALLS, type AdminCallId } from "../../src/http/admin/calls.ts";
+import type { AdminCall } from "../../src/operators/admin/call.ts";
+import { ADMIN_CALLS, type AdminCallId } from "../../src/operators/admin/calls.ts";
 import { databaseOf } from "./homes.ts";
 import type { Replacements } from "./isolate.ts";
 import { newRefusal } from "./new-refusal.ts";

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestHarness } from "wrangler";
-import { writeConfig } from "../../src/cli/throwaway-worker.ts";
 import type { Bindings } from "../../src/core/config.ts";
+import { writeConfig } from "../../src/tools/cli/throwaway-worker.ts";
 
 export interface BuiltWorker {
   /** Without a slash at the end. The system chooses the port. */

@@ -1,5 +1,5 @@
 import type { Bindings } from "../../src/core/config.ts";
-import { closedSecret } from "../../src/homes.ts";
+import { closedSecret } from "../../src/core/homes.ts";
 
 /** The settings of a deployment in which these homes are closed. */
 export const closing = (...homes: string[]): Partial<Bindings> =>

@@ -1,6 +1,6 @@
-import { SESSION_COOKIE } from "../../src/http/console/cookies.ts";
-import { sha256 } from "../../src/services/digests.ts";
-import { sessionName } from "../../src/store/directory/console-sessions.ts";
+import { SESSION_COOKIE } from "../../src/operators/console/cookies.ts";
+import { sha256 } from "../../src/operators/services/digests.ts";
+import { sessionName } from "../../src/operators/store/directory/console-sessions.ts";
 import { ConsolePage } from "./console-page.ts";
 import { ADMIN_TOKEN, type Replacements, World } from "./world.ts";
 

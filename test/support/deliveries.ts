@@ -2,7 +2,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import type { Bindings, Notice } from "../../src/core/config.ts";
-import type { Runtime } from "../../src/runtime.ts";
+import type { Runtime } from "../../src/core/runtime.ts";
 import { createWorker } from "../../src/worker.ts";
 import { databaseOf } from "./homes.ts";
 import type { TestWebhook } from "./new-webhook.ts";

@@ -1,4 +1,4 @@
-import type { Documentation } from "../../src/operations/operation.ts";
+import type { Documentation } from "../../src/core/operations/operation.ts";
 
 /** Fields that hold agents, one or many. */
 const AGENTS = ["kefu_id", "kefu_ids", "fzr_uid"];

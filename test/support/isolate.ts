@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { createApp } from "../../src/app.ts";
 import type { Bindings } from "../../src/core/config.ts";
 // Imported with the file, because otherwise the file's first test would wait for it.
-import "../../src/http/operators.ts";
+import "../../src/operators/surfaces.ts";
 import { NOW, runtimeAt } from "./test-runtime.ts";
 
 export const ADMIN_TOKEN = env.ADMIN_TOKEN;

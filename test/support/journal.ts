@@ -1,8 +1,8 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { Bindings } from "../../src/core/config.ts";
-import type { JournalMessage } from "../../src/journal/journal.ts";
-import type { Refusal } from "../../src/services/journal.ts";
+import type { JournalMessage } from "../../src/operators/journal/journal.ts";
+import type { Refusal } from "../../src/operators/services/journal.ts";
 import { createWorker } from "../../src/worker.ts";
 import { databaseOf } from "./homes.ts";
 import { keptTelemetry, NOW, runtimeAt } from "./test-runtime.ts";

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/d1";
-import { systemRuntime } from "../../src/runtime.ts";
-import { type ConsoleSessionRow, sessionName } from "../../src/store/directory/console-sessions.ts";
-import { consoleSessions } from "../../src/store/operator-schema.ts";
+import { systemRuntime } from "../../src/core/runtime.ts";
+import { type ConsoleSessionRow, sessionName } from "../../src/operators/store/directory/console-sessions.ts";
+import { consoleSessions } from "../../src/operators/store/operator-schema.ts";
 import { NOW } from "./test-runtime.ts";
 
 /** Stores a console session that nobody has the cookie of, by default one of the ADMIN_TOKEN. @returns its name */

@@ -1,13 +1,13 @@
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { writeRecord } from "../../src/credentials/kv-records.ts";
-import { importKeyring, seal } from "../../src/credentials/sealed-secret.ts";
-import { systemRuntime } from "../../src/runtime.ts";
-import { newAppid, newSecret, newVersion } from "../../src/services/secrets.ts";
-import { writeSiteId } from "../../src/store/kv-floors.ts";
-import { auditLog } from "../../src/store/operator-schema.ts";
-import { agents, appRoutes, apps, homeSites, sites } from "../../src/store/schema.ts";
+import { writeRecord } from "../../src/core/credentials/kv-records.ts";
+import { importKeyring, seal } from "../../src/core/credentials/sealed-secret.ts";
+import { systemRuntime } from "../../src/core/runtime.ts";
+import { agents, appRoutes, apps, homeSites, sites } from "../../src/core/store/schema.ts";
+import { newAppid, newSecret, newVersion } from "../../src/operators/services/secrets.ts";
+import { writeSiteId } from "../../src/operators/store/kv-floors.ts";
+import { auditLog } from "../../src/operators/store/operator-schema.ts";
 import { databaseOf } from "./homes.ts";
 import { keptTelemetry, NOW } from "./test-runtime.ts";
 

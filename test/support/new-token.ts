@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/d1";
-import { newTokenText } from "../../src/access/token-text.ts";
-import { systemRuntime } from "../../src/runtime.ts";
-import { sha256 } from "../../src/services/digests.ts";
-import { tokenIdOf } from "../../src/services/tokens.ts";
-import type { TokenRow } from "../../src/store/directory/admin-tokens.ts";
-import { adminTokens } from "../../src/store/operator-schema.ts";
+import { systemRuntime } from "../../src/core/runtime.ts";
+import { newTokenText } from "../../src/operators/access/token-text.ts";
+import { sha256 } from "../../src/operators/services/digests.ts";
+import { tokenIdOf } from "../../src/operators/services/tokens.ts";
+import type { TokenRow } from "../../src/operators/store/directory/admin-tokens.ts";
+import { adminTokens } from "../../src/operators/store/operator-schema.ts";
 import { NOW } from "./test-runtime.ts";
 import type { World } from "./world.ts";
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
-import { importKeyring, seal } from "../../src/credentials/sealed-secret.ts";
-import { EVENT_TYPES } from "../../src/services/webhooks.ts";
-import { newWebhookSecret } from "../../src/webhooks/secret.ts";
+import { importKeyring, seal } from "../../src/core/credentials/sealed-secret.ts";
+import { newWebhookSecret } from "../../src/events/secret.ts";
+import { EVENT_TYPES } from "../../src/operators/services/webhooks.ts";
 import { databaseOf } from "./homes.ts";
 import { NOW, runtimeAt } from "./test-runtime.ts";
 

@@ -75,7 +75,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** The ways to start it: as a person does, and as other programs do. */
-const BY = { node: [process.execPath, "src/cli/start.ts"], npm: ["npm", "start", "--"] } as const;
+const BY = { node: [process.execPath, "src/tools/cli/start.ts"], npm: ["npm", "start", "--"] } as const;
 
 /** Starts it on a free port with its state in a folder of the test, and waits until it serves. */
 export async function start(more: readonly string[] = [], by: keyof typeof BY = "node") {

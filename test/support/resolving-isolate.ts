@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
-import type { AppRecord } from "../../src/credentials/find-app.ts";
-import type { Credentials } from "../../src/credentials/open-secrets.ts";
-import type { Found, Question } from "../../src/credentials/question.ts";
-import { CredentialResolver } from "../../src/credentials/resolve-credentials.ts";
-import { ServiceError } from "../../src/errors.ts";
-import { systemRuntime } from "../../src/runtime.ts";
-import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
+import type { AppRecord } from "../../src/core/credentials/find-app.ts";
+import type { Credentials } from "../../src/core/credentials/open-secrets.ts";
+import type { Found, Question } from "../../src/core/credentials/question.ts";
+import { CredentialResolver } from "../../src/core/credentials/resolve-credentials.ts";
+import { ServiceError } from "../../src/core/errors.ts";
+import { systemRuntime } from "../../src/core/runtime.ts";
+import { consoleTelemetry } from "../../src/core/telemetry/telemetry.ts";
 import { countingDb } from "./counting-db.ts";
 import { replacing } from "./replacing.ts";
 import { runtimeAt } from "./test-runtime.ts";

@@ -7,13 +7,13 @@ export interface CliResult {
   stderr: string;
 }
 
-/** Runs a file of src/cli/ as npm does, without those settings of this process that the file would read. */
+/** Runs a file of src/tools/cli/ as npm does, without those settings of this process that the file would read. */
 export function runCli(
   name: string,
   args: readonly string[],
   { env = {}, input = "" }: { env?: Record<string, string>; input?: string | Uint8Array } = {},
 ): Promise<CliResult> {
-  return run(process.execPath, [join(import.meta.dirname, `../../src/cli/${name}.ts`), ...args], { env, input });
+  return run(process.execPath, [join(import.meta.dirname, `../../src/tools/cli/${name}.ts`), ...args], { env, input });
 }
 
 export function run(

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Main } from "../../src/cli/command.ts";
-import type { Io } from "../../src/cli/io.ts";
+import type { Main } from "../../src/tools/cli/command.ts";
+import type { Io } from "../../src/tools/cli/io.ts";
 import type { CliResult } from "./run-cli.ts";
 
 /** Runs a command inside this process. It sees only the variables that the test gives. */

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { DOCUMENTED } from "../../src/operations/index.ts";
-import type { Documentation, Operation } from "../../src/operations/operation.ts";
+import { DOCUMENTED } from "../../src/core/operations/index.ts";
+import type { Documentation, Operation } from "../../src/core/operations/operation.ts";
 import { exampleBody, namesStored } from "./example-body.ts";
 import { seedSession } from "./seed-session.ts";
 import type { Answer, Body, World } from "./world.ts";

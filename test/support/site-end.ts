@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
-import { SESSION_EVENT_TYPES } from "../../src/operations/index.ts";
-import { systemRuntime } from "../../src/runtime.ts";
-import { CALL_RULES } from "../../src/signed/call-rules.ts";
-import { prune } from "../../src/store/prune.ts";
-import { pruneDeletedSites, pruneEndedSites } from "../../src/store/prune-deleted-sites.ts";
-import { pruneSessions } from "../../src/store/prune-sessions.ts";
+import { SESSION_EVENT_TYPES } from "../../src/core/operations/index.ts";
+import { systemRuntime } from "../../src/core/runtime.ts";
+import { prune } from "../../src/operators/pruning/prune.ts";
+import { pruneDeletedSites, pruneEndedSites } from "../../src/operators/pruning/prune-deleted-sites.ts";
+import { pruneSessions } from "../../src/operators/pruning/prune-sessions.ts";
+import { CALL_RULES } from "../../src/operators/usage/call-rules.ts";
 import { type AdminAnswer, call } from "./admin-calls.ts";
 import { keepSiteIds } from "./time-travel.ts";
 import type { World } from "./world.ts";

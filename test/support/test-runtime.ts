@@ -1,5 +1,5 @@
-import { type Runtime, systemRuntime } from "../../src/runtime.ts";
-import type { JobRecord, RequestRecord, Telemetry, WarningRecord } from "../../src/telemetry/telemetry.ts";
+import { type Runtime, systemRuntime } from "../../src/core/runtime.ts";
+import type { JobRecord, RequestRecord, Telemetry, WarningRecord } from "../../src/core/telemetry/telemetry.ts";
 
 /** 2027-01-15T08:00:00Z. Tests bring their own clock; nothing here reads the machine's. */
 export const NOW = 1_800_000_000;

@@ -1,8 +1,8 @@
-import { AccessKeys } from "../../src/access/certs.ts";
-import { type AccessVars, accessSettings } from "../../src/access/settings.ts";
-import { verifyAssertion } from "../../src/access/verify-assertion.ts";
-import { systemRuntime as runtime } from "../../src/runtime.ts";
-import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
+import { systemRuntime as runtime } from "../../src/core/runtime.ts";
+import { consoleTelemetry } from "../../src/core/telemetry/telemetry.ts";
+import { AccessKeys } from "../../src/operators/access/certs.ts";
+import { type AccessVars, accessSettings } from "../../src/operators/access/settings.ts";
+import { verifyAssertion } from "../../src/operators/access/verify-assertion.ts";
 
 const keys = new AccessKeys(runtime, consoleTelemetry);
 

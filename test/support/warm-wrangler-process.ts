@@ -1,7 +1,7 @@
 /** The process of warm-wrangler.ts: loads wrangler once, and runs a command for each message. */
 import { createRequire, registerHooks } from "node:module";
 import { Readable } from "node:stream";
-import { WRANGLER } from "../../src/cli/run-wrangler.ts";
+import { WRANGLER } from "../../src/tools/cli/run-wrangler.ts";
 
 interface Asked {
   args: string[];

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import { QUIET } from "../../src/cli/run-wrangler.ts";
+import { QUIET } from "../../src/tools/cli/run-wrangler.ts";
 import type { RunWrangler } from "./run-main.ts";
 import type { Ran } from "./warm-wrangler-process.ts";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { homeOfBinding } from "../../src/homes.ts";
+import { homeOfBinding } from "../../src/core/homes.ts";
 
 const root = join(import.meta.dirname, "../..");
 const require = createRequire(import.meta.url);

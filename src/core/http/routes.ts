@@ -1,10 +1,10 @@
-import { newHono, type Routes } from "../../http/new-hono.ts";
-import { routeNotFound } from "../../http/refuse-other-methods.ts";
-import type { Isolate } from "../../http/request-context.ts";
-import { requestLog } from "../../http/request-log.ts";
-import { answerSignedError } from "../../http/signed/on-error.ts";
-import { signedRoute } from "../../http/signed/route.ts";
-import { CALLS_DETAIL, OPERATIONS } from "../../operations/index.ts";
+import { CALLS_DETAIL, OPERATIONS } from "../operations/index.ts";
+import { newHono, type Routes } from "./new-hono.ts";
+import { answerSignedError } from "./on-error.ts";
+import { routeNotFound } from "./refuse-other-methods.ts";
+import type { Isolate } from "./request-context.ts";
+import { requestLog } from "./request-log.ts";
+import { signedRoute } from "./route.ts";
 
 /** What every request passes, whichever surface it is for. */
 export function rootApp(isolate: Isolate): Routes {

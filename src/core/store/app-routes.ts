@@ -1,9 +1,9 @@
 import { and, eq, notInArray } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import type { Runtime } from "../../runtime.ts";
-import { withRetries } from "../../store/run-batch.ts";
-import { appRoutes, apps, ENDED_STATUSES, sites } from "../../store/schema.ts";
+import type { Runtime } from "../runtime.ts";
 import { APP_ROW, type AppRow } from "./apps.ts";
+import { withRetries } from "./run-batch.ts";
+import { appRoutes, apps, ENDED_STATUSES, sites } from "./schema.ts";
 
 /** Condition: a site is not being deleted. */
 export const hasNotEnded = notInArray(sites.status, [...ENDED_STATUSES]);

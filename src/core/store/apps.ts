@@ -1,8 +1,8 @@
 import { and, eq, getTableColumns } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import type { Runtime } from "../../runtime.ts";
-import { type Watch, withRetries } from "../../store/run-batch.ts";
-import { apps } from "../../store/schema.ts";
+import type { Runtime } from "../runtime.ts";
+import { type Watch, withRetries } from "./run-batch.ts";
+import { apps } from "./schema.ts";
 
 export type App = typeof apps.$inferSelect;
 

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { siteId } from "../../store/schema.ts";
+import { siteId } from "./schema.ts";
 
 /** The tables of events and their deliveries. schema.ts has the rules for all tables. */
 

@@ -1,9 +1,9 @@
 import { and, eq, exists, gt, inArray, isNotNull, isNull, lte, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../core/runtime.ts";
 import { deliveries, webhooks } from "../../core/store/event-schema.ts";
-import type { Runtime } from "../../runtime.ts";
-import { LEASE_SECONDS } from "../../store/home/deliveries.ts";
-import { withRetries } from "../../store/run-batch.ts";
+import { withRetries } from "../../core/store/run-batch.ts";
+import { LEASE_SECONDS } from "./deliveries.ts";
 
 /** The pending deliveries of a webhook: how an operator, or the webhook's health, makes them due or ends them. */
 

@@ -1,5 +1,5 @@
-import { STATUS_OF } from "../../../src/errors.ts";
-import { codeOfReason, REFUSAL_REASONS } from "../../../src/signed/refusal-reasons.ts";
+import { STATUS_OF } from "../../../src/core/errors.ts";
+import { codeOfReason, REFUSAL_REASONS } from "../../../src/core/signed/refusal-reasons.ts";
 import { SHOWN } from "../shown.ts";
 import { insertRows, pick, range, requestIdAt } from "./rows.ts";
 

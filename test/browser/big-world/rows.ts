@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { firstRequestIdAt } from "../../../src/request-id.ts";
+import { firstRequestIdAt } from "../../../src/core/request-id.ts";
 
 export type Row = Record<string, string | number | null>;
 

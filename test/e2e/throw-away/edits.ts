@@ -7,27 +7,31 @@ export type Edit = [file: string, find: RegExp, replace: string];
  */
 export const FIELD: Edit[] = [
   [
-    "src/store/schema.ts",
+    "src/core/store/schema.ts",
     /(export const sessions = sqliteTable\(\n {2}"sessions",\n {2}\{\n.*?)(\n {2}\},\n)/s,
     '$1\n    throwaway: text("throwaway"),$2',
   ],
-  ["src/store/schema.ts", /(const SESSION_NAMES = \{\n.*?)(\n\} as const)/s, '$1\n  throwaway: "throwaway",$2'],
+  ["src/core/store/schema.ts", /(const SESSION_NAMES = \{\n.*?)(\n\} as const)/s, '$1\n  throwaway: "throwaway",$2'],
 
   [
-    "src/operations/create-session.ts",
+    "src/core/operations/create-session.ts",
     /(\n {4}\}\)\n {4}\.check\()/,
     "\n      throwaway: z.optional(z.string(rule(THROWAWAY)).check(z.regex(/^[a-z]{2}(-[A-Z]{2})?$/, THROWAWAY))),$1",
   ],
-  ["src/operations/create-session.ts", /(const MOST_AGENTS = .*)/, '$1\nconst THROWAWAY = "must be like zh or zh-CN";'],
   [
-    "src/operations/create-session.ts",
+    "src/core/operations/create-session.ts",
+    /(const MOST_AGENTS = .*)/,
+    '$1\nconst THROWAWAY = "must be like zh or zh-CN";',
+  ],
+  [
+    "src/core/operations/create-session.ts",
     /(\n {2}\}\),\n\n {2}bind\()/,
     "\n    ...(fields.throwaway !== undefined && { throwaway: fields.throwaway }),$1",
   ],
-  ["src/operations/create-session.ts", /(\n {6}messageSender,)/, "\n      throwaway: input.throwaway ?? null,$1"],
-  ["src/operations/create-session.ts", /(\n {8}kind: sql`'ticket'`,)/, "$1\n        throwaway: v.throwaway,"],
+  ["src/core/operations/create-session.ts", /(\n {6}messageSender,)/, "\n      throwaway: input.throwaway ?? null,$1"],
+  ["src/core/operations/create-session.ts", /(\n {8}kind: sql`'ticket'`,)/, "$1\n        throwaway: v.throwaway,"],
   [
-    "src/operations/create-session.ts",
+    "src/core/operations/create-session.ts",
     /(\n {2}\},\n {2}probes: \(\) => \(\{\n)/,
     `
     throwaway: { description: "A language.", examples: ["zh-CN"] },$1    throwaway: {
@@ -36,16 +40,16 @@ export const FIELD: Edit[] = [
     },
 `,
   ],
-  ["src/operations/create-session.ts", /(\n {6}customer: \{)/, '\n      throwaway: "zh-CN",$1'],
+  ["src/core/operations/create-session.ts", /(\n {6}customer: \{)/, '\n      throwaway: "zh-CN",$1'],
   [
-    "src/operations/describe-session.ts",
+    "src/core/operations/describe-session.ts",
     /(\n {2}customer: \{)/,
     '\n  throwaway: { type: ["string", "null"], description: "The language; null without one.", examples: ["zh-CN"] },$1',
   ],
 
   ["src/client/event.ts", /(\n {4}created_at: number;)/, "$1\n    throwaway: string | null;"],
   [
-    "src/http/console/sessions/session-facts.tsx",
+    "src/operators/console/sessions/session-facts.tsx",
     /(\n {4}\[t\("Kind"\))/,
     '\n    [t("Throwaway"), session.throwaway ?? "–"],$1',
   ],
@@ -57,8 +61,8 @@ export const FIELD: Edit[] = [
   ],
   ["src/client/arguments.ts", /(\n {4}sbs: id,.*?)(\n {2}\};)/s, "$1\n    throwaway: session.throwaway,$2"],
 
-  ["test/operations/create-session.test.ts", /(\n +)metadata: null,/, "$&$1throwaway: null,"],
-  ["test/http/admin-lists.test.ts", /(\n +)metadata: \{\},/, "$&$1throwaway: null,"],
+  ["test/core/operations/create-session.test.ts", /(\n +)metadata: null,/, "$&$1throwaway: null,"],
+  ["test/operators/admin/admin-lists.test.ts", /(\n +)metadata: \{\},/, "$&$1throwaway: null,"],
 
   [
     "test/simulation/operations/create-session.ts",
@@ -67,7 +71,7 @@ export const FIELD: Edit[] = [
   ],
 
   [
-    "src/docs/zh.json",
+    "src/tools/docs/zh.json",
     /^\{\n/,
     `{
   "A language.": "语言。",
@@ -81,20 +85,20 @@ export const FIELD: Edit[] = [
 /** The operation `throw_away_gd`, by the steps in CONTRIBUTING.md. Its file stands beside this one. */
 export const OPERATION: Edit[] = [
   [
-    "src/operations/index.ts",
+    "src/core/operations/index.ts",
     /\n(import type .*)/,
     '\nimport throwAwaySession, { documentation as throwAwaySessionDocumentation } from "./throw-away-session.ts";\n$1',
   ],
-  ["src/operations/index.ts", /(OPERATIONS: .*)\]/, "$1, throwAwaySession]"],
+  ["src/core/operations/index.ts", /(OPERATIONS: .*)\]/, "$1, throwAwaySession]"],
   [
-    "src/operations/index.ts",
+    "src/core/operations/index.ts",
     /\n\];\n$/,
     "\n  { operation: throwAwaySession, documentation: throwAwaySessionDocumentation },$&",
   ],
   ["src/client/operations.ts", /(OPERATION_NAMES = .*)\]/, '$1, "throw_away_gd"]'],
-  ["src/store/schema.ts", /(SESSION_STATUSES = \[[^\]]*)\]/, '$1, "binned"]'],
+  ["src/core/store/schema.ts", /(SESSION_STATUSES = \[[^\]]*)\]/, '$1, "binned"]'],
   [
-    "src/operations/add-agents.ts",
+    "src/core/operations/add-agents.ts",
     /(\n {4}not_a_ticket: \{\n)/,
     `
     session_binned: {
@@ -105,7 +109,7 @@ export const OPERATION: Edit[] = [
     },$1`,
   ],
   [
-    "src/operations/add-agents.ts",
+    "src/core/operations/add-agents.ts",
     /\n {4}not_a_ticket: NOT_OPENED_HERE,/,
     '$&\n    session_binned: { cause: "The session was thrown away.", cure: "Nothing to repeat." },',
   ],
@@ -124,7 +128,7 @@ export const OPERATION: Edit[] = [
     '\n    if (session.row.status === "binned") return "session_binned";$1',
   ],
   [
-    "src/docs/zh.json",
+    "src/tools/docs/zh.json",
     /^\{\n/,
     `{
   "Throw a session away": "丢弃会话",

@@ -1,10 +1,10 @@
 import { type Defect, one } from "../defect.ts";
 
-const CLAIM = "src/store/home/claim.ts";
-const RUN = "src/signed/run-request.ts";
-const RESOLVE = "src/credentials/resolve-credentials.ts";
-const VERIFY = "src/signed/verify-caller.ts";
-const ROTATED = "src/store/home/rotated-secrets.ts";
+const CLAIM = "src/core/store/claim.ts";
+const RUN = "src/core/signed/run-request.ts";
+const RESOLVE = "src/core/credentials/resolve-credentials.ts";
+const VERIFY = "src/core/signed/verify-caller.ts";
+const ROTATED = "src/operators/store/home/rotated-secrets.ts";
 const CLIENT = "src/client/client.ts";
 
 const SIGNED: Defect[] = [
@@ -18,7 +18,7 @@ const SIGNED: Defect[] = [
   one(
     "closed-site-burns-the-ranstr-here",
     "An isolate takes a request that a closed site refused for a used one.",
-    "src/signed/decide.ts",
+    "src/core/signed/decide.ts",
     'if (kind !== "credentials_stale" && kind !== "site_closed") {',
     'if (kind !== "credentials_stale") {',
   ),
@@ -32,7 +32,7 @@ const SIGNED: Defect[] = [
   one(
     "fresh-owner-for-each-try",
     "A second try takes the commit of the first one for a replay.",
-    "src/signed/decide.ts",
+    "src/core/signed/decide.ts",
     "const batch = (attempt: number) => operation.batch(db, request, asked, attempt);",
     "const batch = (attempt: number) =>\n    operation.batch(db, { ...request, owner: request.owner + attempt }, asked, attempt);",
   ),
@@ -53,21 +53,21 @@ const SIGNED: Defect[] = [
   one(
     "nonces-forgotten-early",
     "A ranstr is remembered for eleven minutes.",
-    "src/signed/kv-nonces.ts",
+    "src/core/signed/kv-nonces.ts",
     "= 2 * MAX_TOLERANCE_SECONDS + 60;",
     "= 660;",
   ),
   one(
     "same-second-agent-is-not-named",
     "An agent who joined in the same second by another call is not named as left out.",
-    "src/operations/add-agents.ts",
+    "src/core/operations/add-agents.ts",
     "WHEN ${participants.addedAt} = ${v.now} AND ${wasAcceptedBefore(v)} THEN NULL",
     "WHEN ${participants.addedAt} = ${v.now} AND (1 OR ${wasAcceptedBefore(v)}) THEN NULL",
   ),
   one(
     "answer-before-the-commit-is-known",
     "A batch whose answers were lost is answered as a refusal.",
-    "src/store/run-batch.ts",
+    "src/core/store/run-batch.ts",
     '  new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });',
     '  new ServiceError("invalid_parameters", { reason: "d1_unavailable", cause, tell: true, detail: "x" });',
   ),
@@ -88,7 +88,7 @@ const SIGNED: Defect[] = [
   one(
     "second-try-hides-who-was-on-the-session",
     "After a lost answer, agents who were on the session before count as joined.",
-    "src/operations/add-agents.ts",
+    "src/core/operations/add-agents.ts",
     "WHEN ${participants.addedAt} = ${v.now} AND",
     "WHEN ${participants.agentId} IS NOT NULL AND",
   ),
@@ -105,7 +105,7 @@ const ATTACKS: Defect[] = [
   one(
     "nonce-memory-without-appid",
     "An isolate remembers a ranstr for all apps.",
-    "src/signed/nonce-memory.ts",
+    "src/core/signed/nonce-memory.ts",
     "const name = (appid: string, ranstr: string) => `${appid}\\0${ranstr}`;",
     "const name = (_appid: string, ranstr: string) => ranstr;",
   ),
@@ -160,7 +160,7 @@ const CREDENTIALS: Defect[] = [
   one(
     "old-records-kept",
     "When the gate refuses an old record, no newer one is read.",
-    "src/signed/decide.ts",
+    "src/core/signed/decide.ts",
     '  if (outcome.kind !== "credentials_stale") return ok(outcome);\n',
     "  if (outcome.kind !== undefined) return ok(outcome);\n",
   ),
@@ -174,7 +174,7 @@ const CREDENTIALS: Defect[] = [
   one(
     "reseal-brings-back-an-ended-secret",
     "Re-sealing writes the secret of an overlap back that was ended since it was read.",
-    "src/store/home/seals.ts",
+    "src/operators/store/home/seals.ts",
     "sql`${table.previousSecret} IS ${part(6)}`",
     "sql`(1 OR ${table.previousSecret} IS ${part(6)})`",
   ),
@@ -188,14 +188,14 @@ const CREDENTIALS: Defect[] = [
   one(
     "end-overlap-not-published",
     "The end of an overlap does not reach KV.",
-    "src/services/app-secrets.ts",
+    "src/operators/services/app-secrets.ts",
     "publishApp(ctx, { ...now, home });",
     "",
   ),
   one(
     "released-without-a-fence",
     "Releasing an appid stops no call that is issuing it.",
-    "src/store/home/apps.ts",
+    "src/operators/store/home/apps.ts",
     ".set({ revision: sql`${homeSites.revision} + 1` })",
     ".set({ revision: sql`${homeSites.revision} + 0` })",
   ),

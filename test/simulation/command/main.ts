@@ -1,5 +1,5 @@
 import { openSync, writeSync } from "node:fs";
-import { UsageError } from "../../../src/cli/known-options.ts";
+import { UsageError } from "../../../src/tools/cli/known-options.ts";
 import type { bundle } from "../bundle.ts";
 import type { Defect } from "../defect.ts";
 import { findDefects } from "./find-defects.ts";

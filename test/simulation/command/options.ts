@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { readOptions, UsageError } from "../../../src/cli/known-options.ts";
+import { readOptions, UsageError } from "../../../src/tools/cli/known-options.ts";
 import { counted } from "./report.ts";
 import { countedFrom, derivedFrom, MOST_SEED } from "./seeds.ts";
 

@@ -1,18 +1,18 @@
 import { type Defect, one } from "../defect.ts";
 
-const ERASE_CUSTOMER = "src/services/erase-customer.ts";
-const ERASE_STEP = "src/store/home/erase-step.ts";
-const ERASE_AGAIN = "src/services/erase-again.ts";
-const OLD_SESSIONS = "src/store/home/old-sessions.ts";
-const SITE_DELETIONS = "src/store/home/site-deletions.ts";
-const DELETE_SITE = "src/services/delete-site.ts";
+const ERASE_CUSTOMER = "src/operators/services/erase-customer.ts";
+const ERASE_STEP = "src/operators/store/home/erase-step.ts";
+const ERASE_AGAIN = "src/operators/services/erase-again.ts";
+const OLD_SESSIONS = "src/operators/store/home/old-sessions.ts";
+const SITE_DELETIONS = "src/operators/store/home/site-deletions.ts";
+const DELETE_SITE = "src/operators/services/delete-site.ts";
 
 /** Defects of erasing customers. */
 const ERASING: Defect[] = [
   one(
     "erase-without-receipt-in-kv",
     "The receipt of an erasure is not written into KV.",
-    "src/store/kv-erasures.ts",
+    "src/operators/store/kv-erasures.ts",
     "await kv?.put(keyOf(receipt), JSON.stringify(receipt.chatIds)",
     "await kv?.put(keyOf(receipt), JSON.stringify([])",
   ),
@@ -73,7 +73,7 @@ const ERASING: Defect[] = [
         replace: "done_at = ${v.now}",
       },
       {
-        file: "src/store/home/erasures.ts",
+        file: "src/operators/store/home/erasures.ts",
         find: "=> erasure.externalId !== null;",
         replace: "=> erasure.doneAt === null;",
       },
@@ -96,7 +96,7 @@ const ERASING: Defect[] = [
   one(
     "erase-misses-an-event-in-between",
     "The event of a call that came between the search for events and the step keeps its data.",
-    "src/store/home/chosen-sessions.ts",
+    "src/operators/store/home/chosen-sessions.ts",
     "UNION SELECT seq FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} > ${v.newestSeq}",
     "UNION SELECT seq FROM ${events} WHERE ${events.siteId} = 0 AND ${events.seq} > ${v.newestSeq}",
   ),
@@ -144,7 +144,7 @@ const AGEING: Defect[] = [
   one(
     "retention-forgets-who-is-next",
     "No site is found whose oldest session is too old.",
-    "src/store/prune-sessions.ts",
+    "src/operators/pruning/prune-sessions.ts",
     "${keptUntil} <= ${run.now}",
     "${keptUntil} <= ${run.now} - 9e9",
   ),
@@ -158,7 +158,7 @@ const AGEING: Defect[] = [
   one(
     "cron-ends-a-site-that-nobody-kept",
     "The cron goes on with a site's deletion that its home has begun, although the directory does not know of it.",
-    "src/store/prune-deleted-sites.ts",
+    "src/operators/pruning/prune-deleted-sites.ts",
     'if (site?.home !== deletion.home || site.status !== "deleting") return false;',
     "if (site?.home !== deletion.home) return false;",
   ),
@@ -179,7 +179,7 @@ const AGEING: Defect[] = [
   one(
     "settling-ends-no-site",
     "A restored home keeps the sites that have ended.",
-    "src/services/delete-again.ts",
+    "src/operators/services/delete-again.ts",
     "await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);\n      again++;",
     "void [stopSite, authorOf];",
   ),

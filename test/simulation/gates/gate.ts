@@ -1,4 +1,4 @@
-import { OPERATIONS } from "../../../src/operations/index.ts";
+import { OPERATIONS } from "../../../src/core/operations/index.ts";
 import { worldNames } from "./names.ts";
 
 /** Names that may be missing in any number of seeds, with the reason. The nightly gate leaves them out. */

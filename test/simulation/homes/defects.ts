@@ -5,14 +5,14 @@ export const HOME_DEFECTS: Defect[] = [
   one(
     "lift-by-floor-only",
     "Reconciling a restored home skips ids above the floor, and ignores sessions with higher ids.",
-    "src/store/reconciliations.ts",
+    "src/operators/store/reconciliations.ts",
     "const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;",
     "const highest = sql`${homeSites.chatIdFloor}`;",
   ),
   one(
     "restored-home-without-sites",
     "A restored home does not get its lost sites back.",
-    "src/services/homes.ts",
+    "src/operators/services/homes.ts",
     "if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);",
     "if (home === '') await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);",
   ),
@@ -21,12 +21,12 @@ export const HOME_DEFECTS: Defect[] = [
     what: "A restored home forgets a first_chat_id that was set after the point.",
     edits: [
       {
-        file: "src/store/copy-sites.ts",
+        file: "src/operators/store/copy-sites.ts",
         find: 'chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")} - ${skip})`,',
         replace: "",
       },
       {
-        file: "src/services/homes.ts",
+        file: "src/operators/services/homes.ts",
         find: "const remembered = await readFloors(credentials, home, askKv);",
         replace: "const remembered = { floors: [], highestSite: 0 };",
       },
@@ -35,7 +35,7 @@ export const HOME_DEFECTS: Defect[] = [
   one(
     "restored-directory-without-routes",
     "A restored directory does not get the routes of the other homes back.",
-    "src/store/copy-sites.ts",
+    "src/operators/store/copy-sites.ts",
     `.innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),`,
     `.innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, ''))),`,
   ),
@@ -44,12 +44,12 @@ export const HOME_DEFECTS: Defect[] = [
     what: "The new floors of a further home are kept neither in the directory nor in KV, so a second restore gives ids twice.",
     edits: [
       {
-        file: "src/services/homes.ts",
+        file: "src/operators/services/homes.ts",
         find: "if (home !== MAIN_HOME) await keepInDirectory(directory, reconciliation, floors, authorOf(ctx));",
         replace: "if (home === '') await keepInDirectory(directory, reconciliation, floors, authorOf(ctx));",
       },
       {
-        file: "src/services/homes.ts",
+        file: "src/operators/services/homes.ts",
         find: "await askKv(() => writeReconciledFloors(credentials, home, reconciliationId, floors));",
         replace: "await askKv(() => writeReconciledFloors(credentials, home, reconciliationId, []));",
       },
@@ -58,7 +58,7 @@ export const HOME_DEFECTS: Defect[] = [
   one(
     "settling-lifts-again",
     "The same reconciliation sent again skips ids again.",
-    "src/store/reconciliations.ts",
+    "src/operators/store/reconciliations.ts",
     "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,\n      })\n      .where(CHANGED),",
     "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,\n      }),",
   ),
@@ -67,12 +67,12 @@ export const HOME_DEFECTS: Defect[] = [
     what: "Reconciling a restored home gives a site the directory's name and status, even if the home's are newer.",
     edits: [
       {
-        file: "src/store/copy-sites.ts",
+        file: "src/operators/store/copy-sites.ts",
         find: "name: newer(homeSites.revision, homeSites.name),",
         replace: 'name: excluded("name"),',
       },
       {
-        file: "src/store/copy-sites.ts",
+        file: "src/operators/store/copy-sites.ts",
         find: "status: newer(homeSites.revision, homeSites.status),",
         replace: 'status: excluded("status"),',
       },
@@ -81,49 +81,49 @@ export const HOME_DEFECTS: Defect[] = [
   one(
     "reopen-too-early",
     "reopen_after allows opening a restored home before old requests are stale.",
-    "src/services/homes.ts",
+    "src/operators/services/homes.ts",
     "const reopenAfter = at + NONCE_SECONDS;",
     "const reopenAfter = at + 300;",
   ),
   one(
     "directory-open-under-restore",
     "Sites and apps are made while the directory may be under restore.",
-    "src/services/service-context.ts",
+    "src/operators/services/service-context.ts",
     "if (config.closedHomes.has(MAIN_HOME)) throw",
     "if (config.closedHomes.has('')) throw",
   ),
   one(
     "floor-falls-with-the-newest-session",
     "When the newest session of a site goes, the site's floor becomes that session's id, also when the floor is higher already.",
-    "src/store/home/chosen-sessions.ts",
+    "src/operators/store/home/chosen-sessions.ts",
     " AND ${homeSites.chatIdFloor} < ${v.lastChatId} AND ${condition}",
     " AND ${condition}",
   ),
   one(
     "change-before-settling-opens-the-site",
     "A change of a site in a restored home starts from the home's own row even when the directory's copy is newer, but gets a revision above both.",
-    "src/store/home/sites.ts",
+    "src/operators/store/home/sites.ts",
     "  const isOlder = before.revision < known.revision;\n  const { name, status, retentionDays } = isOlder ? known : before;",
     "  const { name, status, retentionDays } = before;",
   ),
   one(
     "home-noted-as-copied-too-early",
     "Settling main notes that a home is copied after its sites came, before its routes and ended sites have come.",
-    "src/services/homes.ts",
+    "src/operators/services/homes.ts",
     "    await copyRoutesToDirectory(directory, name, other);\n    await keepDeletionsOf(ctx, name, other);\n    await noteCopied(directory, reconciliationId, name, now);",
     "    await noteCopied(directory, reconciliationId, name, now);\n    await copyRoutesToDirectory(directory, name, other);\n    await keepDeletionsOf(ctx, name, other);",
   ),
   one(
     "kv-is-believed-to-know-every-site",
     "Settling main skips the 100 site ids of reserve only when KV knows no site id at all.",
-    "src/store/reconciliations.ts",
+    "src/operators/store/reconciliations.ts",
     "max(coalesce(site_id_floor, ${highestSite + SKIPPED_SITES}), ${newestSite} + ${SKIPPED_SITES})",
     "max(${highestSite}, ${newestSite} + ${highestSite > 0 ? 0 : SKIPPED_SITES})",
   ),
   one(
     "settling-undoes-change",
     "Reconciling a restored home undoes changes of operators since the restore.",
-    "src/store/home/sites.ts",
+    "src/operators/store/home/sites.ts",
     "revision: Math.max(before.revision, known.revision) + 1,",
     "revision: before.revision + 1,",
   ),

@@ -5,14 +5,14 @@ export const OPERATOR_DEFECTS: Defect[] = [
   one(
     "site-late-try",
     "A late try of a PATCH of a site undoes a later one.",
-    "src/store/home/sites.ts",
+    "src/operators/store/home/sites.ts",
     "and(named, eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed)",
     "and(named, allowed)",
   ),
   one(
     "site-opened-before-home",
     "The directory opens a site before its home has it.",
-    "src/services/sites.ts",
+    "src/operators/services/sites.ts",
     `if (!(await insertHomeSite(runtime, homeDatabase(config, home), row, authorOf(ctx)))) throw idTaken(site);
   return updateSiteOpen(runtime, config.directory, siteId);`,
     `const done = await updateSiteOpen(runtime, config.directory, siteId);
@@ -22,70 +22,70 @@ export const OPERATOR_DEFECTS: Defect[] = [
   one(
     "webhook-late-try",
     "A late try of a PATCH of a webhook undoes a later one.",
-    "src/store/home/webhooks.ts",
+    "src/operators/store/home/webhooks.ts",
     "eq(webhooks.revision, before.revision),\n      isEnabling ? notExists(pending) : undefined,",
     "sql`${webhooks.revision} + 0 * ${before.revision} >= 0`,\n      isEnabling ? notExists(pending) : undefined,",
   ),
   one(
     "rotate-lost-update",
     "Of two rotations at the same time, the secret of one is lost.",
-    "src/store/home/apps.ts",
+    "src/operators/store/home/apps.ts",
     ".where(and(isApp(before), hasSecretsOf(apps, before), isNull(apps.revokedAt)))",
     ".where(and(isApp(before), isNull(apps.revokedAt)))",
   ),
   one(
     "end-overlap-of-newer",
     "A late try to end an overlap ends that of a newer rotation.",
-    "src/store/home/apps.ts",
+    "src/operators/store/home/apps.ts",
     "isNull(apps.revokedAt), hasSecretsOf(apps, before));",
     "isNull(apps.revokedAt), sql`${apps.previousVersion} IS NOT NULL`);",
   ),
   one(
     "unanswered-try-is-forgotten",
     "A change that meets another operator's newer change begins anew, although a try of it got no answer and may have been made before.",
-    "src/store/change-row.ts",
+    "src/operators/store/change-row.ts",
     "if (isMade || unanswered > 0) throw changedMeanwhile();",
     "if (isMade) throw changedMeanwhile();",
   ),
   one(
     "confirming-an-agent-stops-nothing",
     "A change of an agent that keeps its values gives it no new revision.",
-    "src/store/home/agents.ts",
+    "src/operators/store/home/agents.ts",
     ".set({ name, status, revision: before.revision + 1 })",
     ".set({ name, status, revision: before.revision + Number(name !== before.name || status !== before.status) })",
   ),
   one(
     "renaming-turns-events-off-again",
     "A change of a site does not look whether its events were turned on since it was read, and writes back what it read.",
-    "src/store/home/sites.ts",
+    "src/operators/store/home/sites.ts",
     "eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed);",
     "eq(homeSites.revision, before.revision), allowed);",
   ),
   one(
     "new-webhook-comes-back",
     "A late try of the call that added a webhook brings it back after its deletion.",
-    "src/store/home/webhooks.ts",
+    "src/operators/store/home/webhooks.ts",
     ", not(wasAdded), ",
     ", ",
   ),
   one(
     "ending-site-is-changed",
     "A late change of a site is made although its end has begun since.",
-    "src/store/home/sites.ts",
+    "src/operators/store/home/sites.ts",
     "const named = and(eq(homeSites.siteId, known.siteId), notExists(endOf(db, known)));",
     "const named = and(eq(homeSites.siteId, known.siteId), undefined);",
   ),
   one(
     "rotate-forgets-its-own",
     "A rotation whose answer D1 lost does not know its own secret.",
-    "src/services/app-secrets.ts",
+    "src/operators/services/app-secrets.ts",
     "if (mine !== undefined && app.version === mine.change.version)",
     `if (mine !== undefined && app.version === "")`,
   ),
   one(
     "app-before-route",
     "An app is made before its route.",
-    "src/services/apps.ts",
+    "src/operators/services/apps.ts",
     "const route = { appid, siteId, reservation: runtime.uuid(), name };",
     `await insertApp(runtime, db, app, found.revision, authorOf(ctx), answerBy);
     const route = { appid, siteId, reservation: runtime.uuid(), name };`,
@@ -95,12 +95,12 @@ export const OPERATOR_DEFECTS: Defect[] = [
     what: "The overlap of a revoked app is ended.",
     edits: [
       {
-        file: "src/services/app-secrets.ts",
+        file: "src/operators/services/app-secrets.ts",
         find: "if (app.revokedAt !== null) throw appRevoked();\n  return app;",
         replace: "return app;",
       },
       {
-        file: "src/store/home/apps.ts",
+        file: "src/operators/store/home/apps.ts",
         find: "isNull(apps.revokedAt), hasSecretsOf(apps, before));",
         replace: "hasSecretsOf(apps, before));",
       },
@@ -109,14 +109,14 @@ export const OPERATOR_DEFECTS: Defect[] = [
   one(
     "redelivery-is-logged-twice",
     "A second try of sending one event again looks for its own audit row only in the newest row of the site.",
-    "src/store/home/redeliveries.ts",
+    "src/operators/store/home/redeliveries.ts",
     "ORDER BY id DESC LIMIT 100) WHERE request_id = ${requestId} AND action",
     "ORDER BY id DESC LIMIT 1) WHERE request_id = ${requestId} AND action",
   ),
   one(
     "site-copied-first",
     "The directory accepts a late copy that is older than its own.",
-    "src/store/directory/sites.ts",
+    "src/operators/store/directory/sites.ts",
     "and(eq(sites.id, id), lt(sites.revision, copy.revision), hasNotEnded)",
     "eq(sites.id, id)",
   ),
@@ -125,12 +125,12 @@ export const OPERATOR_DEFECTS: Defect[] = [
     what: "A release deletes the route of an app.",
     edits: [
       {
-        file: "src/services/apps.ts",
+        file: "src/operators/services/apps.ts",
         find: "await revokeApp(ctx, { appid });",
         replace: "await releaseApp(ctx, { appid });",
       },
       {
-        file: "src/services/apps.ts",
+        file: "src/operators/services/apps.ts",
         find: 'if (fence === "issued") throw appIssued();',
         replace: 'if (fence === "never") throw appIssued();',
       },
@@ -139,7 +139,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
   one(
     "deleted-token-leaves-no-row",
     "Deleting a token deletes its row at once, instead of marking it for a day.",
-    "src/store/directory/admin-tokens.ts",
+    "src/operators/store/directory/admin-tokens.ts",
     "store.update(adminTokens).set({ deletedAt: author.now }).where(isLive(id)),",
     "store.delete(adminTokens).where(isLive(id)),",
   ),

@@ -7,12 +7,12 @@ export const SECRECY_DEFECTS: Defect[] = [
     what: "The receipt of an erasure in KV has the customer's id in place of the hash.",
     edits: [
       {
-        file: "src/services/erase-customer.ts",
+        file: "src/operators/services/erase-customer.ts",
         find: "{ id: erasureId, hash, until, listedTo, listedAt }: OpenErasure,",
         replace: "{ id: erasureId, hash, until, listedTo, listedAt, externalId }: OpenErasure,",
       },
       {
-        file: "src/services/erase-customer.ts",
+        file: "src/operators/services/erase-customer.ts",
         find: "writeReceipt(config.credentials, receipt)",
         replace: "writeReceipt(config.credentials, { ...receipt, hash: externalId })",
       },
@@ -21,21 +21,21 @@ export const SECRECY_DEFECTS: Defect[] = [
   one(
     "kv-record-with-an-open-secret",
     "The record of a new app in KV has its secret unsealed.",
-    "src/services/apps.ts",
+    "src/operators/services/apps.ts",
     "publishApp(ctx, { siteId, appid, home, version, secret: sealed, ...fresh });",
     "publishApp(ctx, { siteId, appid, home, version, secret, ...fresh });",
   ),
   one(
     "journal-quotes-the-signature",
     "A refused call goes to the journal with its signature.",
-    "src/http/signed/journal-refusals.ts",
+    "src/operators/journal/journal-refusals.ts",
     "detail: detail?.slice(0, LONGEST_DETAIL) ?? null,",
     'detail: c.req.header("x-chat-signature") ?? detail?.slice(0, LONGEST_DETAIL) ?? null,',
   ),
   one(
     "log-names-the-erased",
     "The log says whom an operator erases.",
-    "src/services/erase-customer.ts",
+    "src/operators/services/erase-customer.ts",
     "  if (begun === undefined) throw customerUnknown();\n",
     "  if (begun === undefined) throw customerUnknown();\n  ctx.telemetry.warn({ warning: `erasing ${externalId}` });\n",
   ),

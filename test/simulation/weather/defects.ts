@@ -1,6 +1,6 @@
 import { type Defect, one } from "../defect.ts";
 
-const RUN_BATCH = "src/store/run-batch.ts";
+const RUN_BATCH = "src/core/store/run-batch.ts";
 
 /** Defects that show only when a home stalls, or when the connection of a call of D1 is closed. */
 export const WEATHER_DEFECTS: Defect[] = [
@@ -16,7 +16,7 @@ export const WEATHER_DEFECTS: Defect[] = [
         replace: "      if (/exceeded timeout/.test(message)) fresh = 100;\n      watch?.onFault();",
       },
       {
-        file: "src/signed/decide.ts",
+        file: "src/core/signed/decide.ts",
         find: "const request = { ...claim, siteId, secretVersion };\n  const batch = (attempt: number) => operation.batch(db, request, asked, attempt);",
         replace:
           "const request = { ...claim, siteId, secretVersion };\n  const batch = (attempt: number) =>\n    operation.batch(db, attempt < 100 ? request : { ...request, ranstr: request.ranstr + attempt }, asked, attempt);",

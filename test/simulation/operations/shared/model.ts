@@ -54,7 +54,7 @@ interface Moment {
 /**
  * One signed operation as the simulation knows it: how callers call it, which results are possible, and which rows and
  * which event it leaves. It follows the contract and docs/contract.md, not the code. Its file is named like the
- * operation's in src/operations/.
+ * operation's in src/core/operations/.
  */
 export interface OperationModel<Asked extends object = object> {
   /** The name under which Idempotency-Keys are stored. */

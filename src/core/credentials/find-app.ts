@@ -1,0 +1,105 @@
+import type { Config } from "../config.ts";
+import { homeClosed, homeDatabase } from "../config.ts";
+import { ServiceError } from "../errors.ts";
+import { MAIN_HOME } from "../homes.ts";
+import type { Runtime } from "../runtime.ts";
+import { type Route, selectRoute } from "../store/app-routes.ts";
+import { type AppRow, selectApp } from "../store/apps.ts";
+import { hereOrElsewhere } from "../store/here-or-elsewhere.ts";
+
+/** An app as stored, with sealed secrets, and its home. KV keeps it in this form. */
+export type AppRecord = AppRow & { home: string };
+
+type Databases = Pick<Config, "directory" | "homes">;
+
+/** How an app is looked for. */
+interface Search {
+  /** Deadline in milliseconds of the runtime's `elapsed`. */
+  answerBy?: number | undefined;
+  /** Homes that must not be asked. */
+  closed?: ReadonlySet<string> | undefined;
+  /** Called as soon as the directory has said where the appid belongs: also when its home then fails, or has no such app. */
+  onRoute?: ((place: KnownPlace) => void) | undefined;
+}
+
+/** The site and the home where an app was found the last time. */
+export type KnownPlace = Pick<AppRecord, "appid" | "siteId" | "home">;
+
+/**
+ * Finds an app: the directory says where it is. One trip when the app's home is the directory's own database, two otherwise.
+ *
+ * @throws ServiceError `unavailable` when the directory or the home does not answer, or the home is unbound or closed
+ */
+export async function findApp(
+  runtime: Runtime,
+  databases: Databases,
+  appid: string,
+  search: Search = {},
+): Promise<AppRecord | null> {
+  const route = await selectRoute(runtime, databases.directory, appid, search.answerBy);
+  if (route === undefined) return null;
+  return follow(runtime, databases, appid, route, search);
+}
+
+/**
+ * Reads an app again that may have moved. `trust` says whose answer is good enough:
+ * - `home`: the known home is asked first, so a rotated secret works at once even while the directory is down. When that home does
+ *   not have the app, has it revoked, or leaves a try without an answer, the directory is asked where the app is now.
+ * - `directory`: the known home is not asked. Null when the directory names no other place.
+ *
+ * @throws as {@link findApp}
+ */
+export async function findKnownApp(
+  runtime: Runtime,
+  databases: Databases,
+  known: KnownPlace,
+  trust: "home" | "directory",
+  search: Search,
+): Promise<AppRecord | null> {
+  const { appid, home } = known;
+  const elsewhere = () => findRouteElsewhere(runtime, databases, known, search);
+  const followed = (route: Route) => follow(runtime, databases, appid, route, search);
+  if (trust === "directory") {
+    // The home that is closed or does not answer is the directory itself, so there is no other database to ask.
+    const route = home === MAIN_HOME ? undefined : await elsewhere();
+    return route === undefined ? null : followed(route);
+  }
+  const db = databases.homes.get(home);
+  if (home === MAIN_HOME || db === undefined) return findApp(runtime, databases, appid, search);
+  const found = await hereOrElsewhere((watch) => selectApp(runtime, db, known, search.answerBy, watch), elsewhere);
+  if ("elsewhere" in found) return followed(found.elsewhere);
+  const app = found.answer ?? null;
+  if (app !== null && app.revokedAt === null) return { ...app, home };
+  const route = await elsewhere();
+  return route === undefined ? app && { ...app, home } : followed(route);
+}
+
+/** The place of an app in the directory. Undefined when it is the known place, or the directory has no route. */
+async function findRouteElsewhere(
+  runtime: Runtime,
+  { directory }: Databases,
+  known: KnownPlace,
+  { answerBy, onRoute }: Search,
+): Promise<Route | undefined> {
+  const route = await selectRoute(runtime, directory, known.appid, answerBy);
+  if (route === undefined) return undefined;
+  if (!isAt(route, known)) return route;
+  onRoute?.(known);
+  return undefined;
+}
+
+const isAt = (route: Route, { siteId, home }: KnownPlace): boolean => route.siteId === siteId && route.home === home;
+
+async function follow(
+  runtime: Runtime,
+  databases: Databases,
+  appid: string,
+  { siteId, home, app }: Route,
+  { answerBy, closed, onRoute }: Search,
+): Promise<AppRecord | null> {
+  onRoute?.({ appid, siteId, home });
+  if (closed?.has(home)) throw new ServiceError("unavailable", homeClosed(home));
+  const found =
+    home === MAIN_HOME ? app : await selectApp(runtime, homeDatabase(databases, home), { siteId, appid }, answerBy);
+  return found ? { ...found, home } : null;
+}

@@ -1,0 +1,204 @@
+import type { Config } from "../config.ts";
+import { ServiceError } from "../errors.ts";
+import { type Runtime, unixSeconds } from "../runtime.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import { type AppRecord, findApp, findKnownApp } from "./find-app.ts";
+import { firstOfKvAndD1, within } from "./hedge.ts";
+import { IsolateCache } from "./isolate-cache.ts";
+import { readRecord, writeRecord } from "./kv-records.ts";
+import { LookUpBounds } from "./lookup-bounds.ts";
+import { type Credentials, openCredentials, sameCredentials } from "./open-secrets.ts";
+import type { Found, Lifetime, Question } from "./question.ts";
+import { importKeyring, type Keyring, UnsealError } from "./sealed-secret.ts";
+
+export type CredentialBindings = Pick<Config, "directory" | "homes" | "closedHomes" | "credentials" | "masterKeys">;
+
+/** The form of all appids that this service issues or imports. Other appids are never looked up, because none can exist. */
+export const APPID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** How long the correction of KV waits, after D1's answer, for the record that KV holds. */
+const KV_ANSWER_MS = 2_000;
+
+/**
+ * Looks up the credentials of apps. Keeps no promise and no stream between requests, because Workers forbid a request to use
+ * another request's I/O.
+ */
+export class CredentialResolver {
+  readonly #runtime: Runtime;
+  readonly #telemetry: Telemetry;
+  readonly #cache: IsolateCache;
+  readonly #bounds: LookUpBounds;
+  readonly #keyrings = new WeakMap<object, Keyring>();
+
+  constructor(runtime: Runtime, telemetry: Telemetry) {
+    this.#runtime = runtime;
+    this.#telemetry = telemetry;
+    this.#cache = new IsolateCache(runtime);
+    this.#bounds = new LookUpBounds(runtime);
+  }
+
+  async keyring(bindings: CredentialBindings): Promise<Keyring> {
+    const known = this.#keyrings.get(bindings.masterKeys);
+    if (known !== undefined) return known;
+    const keyring = await importKeyring(bindings.masterKeys);
+    this.#keyrings.set(bindings.masterKeys, keyring);
+    return keyring;
+  }
+
+  /**
+   * Finds an app's credentials where the question asks, within the bounds of lookup-bounds.ts, and updates the caches. Undefined
+   * when there is no such app, or no newer record than the cached one.
+   *
+   * @throws ServiceError `unavailable` when D1 is needed and does not answer, or the app's home is closed; `internal` when
+   *   MASTER_KEY does not open the record
+   */
+  async lookUp(bindings: CredentialBindings, lifetime: Lifetime, question: Question): Promise<Found | undefined> {
+    if (question.trust === "cache") {
+      const { appid, inMemory } = question;
+      return inMemory
+        ? this.#cache.any(appid)
+        : (this.#cache.fresh(appid) ?? this.#askKvAndD1(bindings, appid, lifetime));
+    }
+    const { cached } = question;
+    const { appid } = cached;
+    if (question.trust === "directory") {
+      const isNews = ({ siteId, home }: Credentials) => siteId !== cached.siteId || home !== cached.home;
+      const look = () => this.#askDirectory(bindings, cached, lifetime);
+      return this.#once(`${appid} ${question.client} elsewhere`, appid, lifetime, isNews, look);
+    }
+    const isNews = (found: Credentials) => !sameCredentials(found, cached);
+    const look = () => this.#askHome(bindings, cached, lifetime);
+    switch (question.because) {
+      case "gate_refused":
+        return this.#cachedNews(appid, isNews) ?? look();
+      case "signature_failed":
+        return this.#once(`${appid} ${question.client}`, appid, lifetime, isNews, look);
+      case "refused_anyway":
+        return this.#bounds.mayConfirm(appid, question.signature) ? look() : { credentials: cached, source: "isolate" };
+    }
+  }
+
+  /**
+   * Tells the caches of a change: this isolate at once, KV after the answer. Other isolates learn of it when the gate in D1 refuses
+   * their record.
+   */
+  publish(bindings: CredentialBindings, record: AppRecord, waitUntil: Lifetime["waitUntil"]): void {
+    this.#cache.drop(record.appid);
+    waitUntil(writeRecord(bindings.credentials, record, this.#telemetry));
+  }
+
+  #once(
+    whose: string,
+    appid: string,
+    { answerBy }: Lifetime,
+    isNews: (found: Credentials) => boolean,
+    look: () => Promise<Found | undefined>,
+  ): Promise<Found | undefined> {
+    const lookForNews = async () => {
+      const found = await look();
+      return found !== undefined && isNews(found.credentials) ? found : undefined;
+    };
+    return this.#bounds.once(whose, answerBy, () => this.#cachedNews(appid, isNews), lookForNews);
+  }
+
+  /** The record that another request has read meanwhile; undefined unless it is news. */
+  #cachedNews(appid: string, isNews: (found: Credentials) => boolean): Found | undefined {
+    const cached = this.#cache.fresh(appid);
+    return cached !== undefined && isNews(cached.credentials) ? cached : undefined;
+  }
+
+  async #askKvAndD1(bindings: CredentialBindings, appid: string, lifetime: Lifetime): Promise<Found | undefined> {
+    if (!APPID.test(appid)) return undefined;
+    const held = this.#readKv(bindings, appid);
+    // A record of KV must not replace a record that another request has read from D1 meanwhile.
+    const keep = (found: Credentials): Found =>
+      this.#cache.fresh(appid) ?? { credentials: this.#cache.keep(found), source: "kv" };
+    const fromKv = held.then((found) => found && keep(found));
+    return firstOfKvAndD1(this.#runtime, lifetime, fromKv, async () => {
+      const record = await findApp(this.#runtime, bindings, appid, { ...lifetime, closed: bindings.closedHomes });
+      return this.#takeOrDrop(bindings, appid, record, held, lifetime);
+    });
+  }
+
+  async #askHome(bindings: CredentialBindings, cached: Credentials, lifetime: Lifetime): Promise<Found | undefined> {
+    const held = this.#believedOfKv(cached);
+    const search = { ...lifetime, closed: bindings.closedHomes };
+    const record = await findKnownApp(this.#runtime, bindings, cached, "home", search);
+    return this.#takeOrDrop(bindings, cached.appid, record, held, lifetime);
+  }
+
+  async #askDirectory(
+    bindings: CredentialBindings,
+    cached: Credentials,
+    lifetime: Lifetime,
+  ): Promise<Found | undefined> {
+    const search = { ...lifetime, closed: bindings.closedHomes };
+    const record = await findKnownApp(this.#runtime, bindings, cached, "directory", search);
+    return record === null ? undefined : this.#take(bindings, record, this.#believedOfKv(cached), lifetime);
+  }
+
+  /** Undefined when KV does not have the app or fails. Never rejects. */
+  async #readKv(bindings: CredentialBindings, appid: string): Promise<Credentials | undefined> {
+    try {
+      const record = await readRecord(bindings.credentials, appid);
+      return record && (await this.#open(bindings, record));
+    } catch {
+      // KV failed, or its record is damaged or sealed with a retired master key. D1 has the right record.
+      return undefined;
+    }
+  }
+
+  /** The newest record that this isolate has read. KV is assumed to hold the same, so that it need not be read again. */
+  async #believedOfKv(cached: Credentials): Promise<Credentials> {
+    return this.#cache.any(cached.appid)?.credentials ?? cached;
+  }
+
+  /** Caches the record of D1, or forgets the app when D1 has none. */
+  async #takeOrDrop(
+    bindings: CredentialBindings,
+    appid: string,
+    record: AppRecord | null,
+    heldByKv: Promise<Credentials | undefined>,
+    lifetime: Lifetime,
+  ): Promise<Found | undefined> {
+    if (record !== null) return this.#take(bindings, record, heldByKv, lifetime);
+    this.#cache.drop(appid);
+    return undefined;
+  }
+
+  async #take(
+    bindings: CredentialBindings,
+    record: AppRecord,
+    heldByKv: Promise<Credentials | undefined>,
+    { waitUntil }: Lifetime,
+  ): Promise<Found> {
+    let credentials: Credentials;
+    try {
+      credentials = await this.#open(bindings, record);
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error;
+      throw new ServiceError("internal", { reason: "master_key_wrong", cause: error });
+    }
+    waitUntil(this.#correctKv(bindings, record, credentials, heldByKv));
+    return { credentials: this.#cache.keep(credentials), source: "d1" };
+  }
+
+  /**
+   * Puts the record of D1 into KV, unless KV holds the same. Nothing is put when KV does not answer: then KV is slow, not empty.
+   */
+  async #correctKv(
+    bindings: CredentialBindings,
+    record: AppRecord,
+    credentials: Credentials,
+    heldByKv: Promise<Credentials | undefined>,
+  ): Promise<void> {
+    const held = await within(this.#runtime, KV_ANSWER_MS, heldByKv, credentials);
+    if (held === undefined || !sameCredentials(held, credentials)) {
+      await writeRecord(bindings.credentials, record, this.#telemetry);
+    }
+  }
+
+  async #open(bindings: CredentialBindings, record: AppRecord): Promise<Credentials> {
+    return openCredentials(await this.keyring(bindings), record, unixSeconds(this.#runtime));
+  }
+}

@@ -1,0 +1,63 @@
+import { ConfigurationError } from "../config.ts";
+import { UnsealError } from "../credentials/sealed-secret.ts";
+import { ServiceError, STATUS_OF } from "../errors.ts";
+import { MAIN_HOME } from "../homes.ts";
+import { databaseFault, rootOf } from "../store/run-batch.ts";
+import type { Trace } from "../telemetry/trace.ts";
+
+/**
+ * Turns any error into a ServiceError, which each surface answers in its own form. The cause is logged and never sent.
+ *
+ * @param trace receives the reason, the detail and the fault, for the log
+ */
+export function refusalOf(error: Error, trace: Trace): ServiceError {
+  const refusal = error instanceof ServiceError ? error : unexpected(error);
+  const { reason, detail, cause } = refusal.context;
+  trace.reason = reason;
+  if (detail !== undefined) trace.detail = detail;
+  trace.serverFault = STATUS_OF[refusal.code] >= 500;
+  if (cause !== undefined) trace.fault = describeFault(cause);
+  return refusal;
+}
+
+/** The reasons of refusals for which a database may be to blame: it gave no usable answer. */
+const NO_ANSWER: ReadonlySet<string> = new Set([
+  "d1_unavailable",
+  "d1_answer_incomplete",
+  "d1_not_migrated",
+  "app_unfinished",
+  "operator_time_limit",
+]);
+
+/**
+ * The home to name to an operator whose call got no answer from a database. The text names the directory too, because the error does
+ * not tell which of the two was silent. Undefined when the call's home is `main`: that is the directory itself.
+ */
+export function silentHome({ context }: ServiceError, { home }: Trace): string | undefined {
+  return home !== MAIN_HOME && NO_ANSWER.has(context.reason) ? home : undefined;
+}
+
+function unexpected(error: Error): ServiceError {
+  if (error instanceof ConfigurationError)
+    return new ServiceError("internal", { reason: "configuration", cause: error });
+  if (error instanceof UnsealError) return new ServiceError("internal", { reason: "master_key_wrong", cause: error });
+  return databaseFault(error) ?? new ServiceError("internal", { reason: "unexpected", cause: error });
+}
+
+/** Messages without data of callers. Not matched: a D1_TYPE_ERROR, which quotes a value, and "Failed to parse", which quotes an answer. */
+const SAFE_MESSAGE = /^D1_ERROR: (?!Failed to parse)|^no answer in|^Network connection lost/;
+
+/**
+ * Describes a fault without data of callers. Messages of the configuration, of seals and of D1 name settings, tables and columns only.
+ * Any other message may quote a caller, as a parser's does: of such an error the name and the stack are logged, not the message.
+ */
+function describeFault(cause: unknown): string {
+  const root = rootOf(cause);
+  const safe = root instanceof ConfigurationError || root instanceof UnsealError || SAFE_MESSAGE.test(root.message);
+  if (safe) return `${root.name}: ${root.message}`.slice(0, 300);
+  const frames = (root.stack ?? "")
+    .replace(root.message, "")
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line));
+  return [root.name, ...frames.slice(0, 5).map((frame) => frame.trim())].join(" ");
+}

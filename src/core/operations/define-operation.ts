@@ -1,0 +1,135 @@
+import { ok, refused } from "../result.ts";
+import {
+  type Claim,
+  claim,
+  gated,
+  type OutcomeRow,
+  type PreviewRow,
+  previewOutcome,
+  reading,
+  rememberKey,
+  selectOutcome,
+} from "../store/claim.ts";
+import { insertDeliveries, insertEvent } from "../store/outbox.ts";
+import type { Placeholders, Statement } from "../store/statement.ts";
+import { describeFields } from "./describe-fields.ts";
+import type { Definition, LeftOutAgent, Operation, Outcome, Row } from "./operation.ts";
+
+/** The outcome of a request that does not hold the claim, by the gate's answer. */
+const NOT_MINE = { open: "replayed", closed: "site_closed", unknown_caller: "credentials_stale" } as const;
+
+/** Outcomes that every operation has. */
+const RESERVED = ["accepted", "repeated", "key_reused"];
+
+const KEY_REUSED = "Idempotency-Key: was used for a request that meant something else";
+
+/**
+ * Compiles an operation when the module loads, so that a request only binds values.
+ *
+ * @throws TypeError for a refusal whose name is an outcome of every operation
+ */
+export function defineOperation<Fields, Input, Own extends Row>(definition: Definition<Fields, Input, Own>): Operation {
+  type Values = Claim & Own;
+  for (const outcome of RESERVED) {
+    if (Object.hasOwn(definition.refusals, outcome)) throw new TypeError(`a refusal cannot be called ${outcome}`);
+  }
+  const { name, wireName, fields, refusals, event } = definition;
+  const claimIt = claim<Values>(definition);
+  const readLeftOut = definition.leftOut && reading<Values>(definition.leftOut);
+  const writeEvent = (v: Placeholders<Values>) => insertEvent<Values>(event, v);
+  const inOrder = event.beforeWrites === true ? [writeEvent, ...definition.writes] : [...definition.writes, writeEvent];
+  const writes = inOrder.map((write) => gated<Values>(write));
+  const remember = rememberKey(definition);
+  const readOutcome = selectOutcome<Values>(definition);
+  // Compiled when the signature check first asks: no signed request needs it.
+  let readPreview: Statement<Values> | undefined;
+
+  const outcome = (
+    row: Pick<OutcomeRow, "outcome" | "session_id" | "named">,
+    leftOut: LeftOutAgent[],
+    webhooks: string[],
+  ): Outcome => {
+    const sessionId = row.session_id ?? 0;
+    if (row.outcome === "accepted") return { kind: "accepted", sessionId, leftOut, webhooks };
+    if (row.outcome === "repeated") return { kind: "repeated", sessionId };
+    if (row.outcome === "key_reused") {
+      return { kind: "refused", refused: refused("idempotency_key_reused", "key_reused", { detail: KEY_REUSED }) };
+    }
+    const reason = String(row.outcome);
+    const rule = refusals[reason];
+    if (rule === undefined) throw new Error(`${name} has no outcome ${reason}`);
+    const detail = rule.detail({ named: JSON.parse(row.named ?? "[]") as LeftOutAgent[], leftOut });
+    return { kind: "refused", refused: refused(rule.code, reason, { detail }) };
+  };
+
+  return {
+    name,
+    wireName,
+    fields,
+    refusals,
+    fieldNames: Object.keys(fields.shape),
+    path: `/openapi/chat/${wireName}`,
+    digitsOf: definition.digitsOf,
+    answer: definition.answer,
+    eventType: event.type,
+    leavesOut: readLeftOut !== undefined,
+
+    read(given) {
+      const result = fields.safeParse(given);
+      if (!result.success) {
+        return refused("invalid_parameters", "fields_invalid", { detail: describeFields(fields, result.error, given) });
+      }
+      const input = definition.read(result.data);
+      return ok({ input, bound: definition.bind(input) });
+    },
+
+    batch(db, request, { bound }, attempt) {
+      // The claim's values come last, so that an operation's value never replaces one of them.
+      const values = { ...bound, ...request, attempt } as unknown as Values;
+      return [
+        claimIt(db, values),
+        ...(readLeftOut === undefined ? [] : [readLeftOut(db, values)]),
+        ...writes.map((write) => write(db, values)),
+        ...(request.key === null ? [] : [remember(db, values)]),
+        insertDeliveries(db, values),
+        readOutcome(db, values),
+      ];
+    },
+
+    outcomeOf(rows) {
+      const row = rows.at(-1)?.[0] as OutcomeRow;
+      // The claim's decision counts even when the app was revoked since, because it was made while the app was valid.
+      if (row.mine !== 1) return { kind: NOT_MINE[row.gate ?? "unknown_caller"] };
+      const due = rows.at(-2) as { webhook_id: string }[];
+      const leftOut = readLeftOut === undefined ? [] : (rows[1] as LeftOutAgent[]);
+      return outcome(
+        row,
+        leftOut,
+        due.map(({ webhook_id }) => webhook_id),
+      );
+    },
+
+    preview(db, request, { bound }) {
+      const values = { ...bound, ...request, attempt: 0 } as unknown as Values;
+      readPreview ??= previewOutcome<Values>(definition);
+      return [readPreview(db, values), ...(readLeftOut === undefined ? [] : [readLeftOut(db, values)])];
+    },
+
+    previewOf(rows) {
+      const [[row], leftOut = []] = rows as [[PreviewRow], LeftOutAgent[]?];
+      const { used_outcome, used_session_id, may_be_itself, ...decided } = row;
+      const itsOwn = used_outcome === "key_reused" || Object.hasOwn(refusals, String(used_outcome));
+      return {
+        outcome: outcome(decided, leftOut, []),
+        used:
+          used_outcome === null
+            ? null
+            : {
+                outcome: used_outcome,
+                sessionId: used_session_id,
+                mayBeItself: used_session_id === null ? itsOwn : may_be_itself === 1,
+              },
+      };
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import type { Asked } from "../operations/operation.ts";
+import type { Runtime } from "../runtime.ts";
+import type { ClaimRequest } from "../store/claim.ts";
+import type { Caller } from "./authenticate.ts";
+import { newEventId } from "./event-id.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { IDEMPOTENCY_SECONDS } from "./idempotency-key.ts";
+import { NONCE_SECONDS } from "./kv-nonces.ts";
+
+/**
+ * The values of a request's claim.
+ *
+ * @param owner the request's id
+ * @param now   Unix seconds
+ */
+export async function claimOf(
+  runtime: Runtime,
+  { siteId, appid, secretVersion }: Pick<Caller, "siteId" | "appid" | "secretVersion">,
+  { asked, ranstr, idempotencyKey }: { asked: Asked; ranstr: string; idempotencyKey: string | null },
+  owner: string,
+  now: number,
+): Promise<ClaimRequest> {
+  return {
+    appid,
+    siteId,
+    secretVersion,
+    ranstr,
+    owner,
+    now,
+    eventId: newEventId(runtime),
+    nonceExpiresAt: now + NONCE_SECONDS,
+    key: idempotencyKey,
+    fingerprint: idempotencyKey === null ? "" : await fingerprintOf(asked.input),
+    keyExpiresAt: now + IDEMPOTENCY_SECONDS,
+  };
+}

@@ -1,0 +1,107 @@
+import { homeClosed, homeDatabase } from "../config.ts";
+import { ServiceError } from "../errors.ts";
+import type { Asked, Operation, Outcome } from "../operations/operation.ts";
+import { ok, type Result } from "../result.ts";
+import { sleep } from "../runtime.ts";
+import type { ClaimRequest } from "../store/claim.ts";
+import { hereOrElsewhere } from "../store/here-or-elsewhere.ts";
+import { runBatch, TRIES, type Tries } from "../store/run-batch.ts";
+import type { Caller } from "./authenticate.ts";
+import { replayed } from "./check-replay.ts";
+import { claimOf } from "./claim-of.ts";
+import type { Tools } from "./tools.ts";
+import { type Claimant, verifyAtHome, verifyElsewhere } from "./verify-caller.ts";
+
+/** How often a request checks whether another request with the same ranstr has ended. */
+const IN_FLIGHT_POLL_MS = 5;
+
+/** A request that passed all steps before the database. */
+export interface Ready {
+  operation: Operation;
+  asked: Asked;
+  ranstr: string;
+  idempotencyKey: string | null;
+  /** Unix seconds. From then on this timestamp is outside every tolerance. */
+  staleAt: number;
+}
+
+/**
+ * Runs the operation's batch in the home of the caller's site: it claims the ranstr, decides and writes, in one trip to D1.
+ *
+ * @returns a refusal when the home no longer knows the caller, or when another request of this isolate used the ranstr meanwhile
+ * @throws ServiceError `unavailable` when it is unknown whether the batch was applied, or the home has no database
+ */
+export async function decide(tools: Tools, claimant: Claimant, caller: Caller, ready: Ready): Promise<Result<Outcome>> {
+  const { runtime, nonces, trace } = tools;
+  const { appid, lifetime, signed } = claimant;
+  const { ranstr, staleAt } = ready;
+  const claim = await claimOf(runtime, caller, ready, trace.requestId, signed.now);
+  // There must be no `await` between the last check and `begin`: otherwise two requests with one ranstr could both go on. Replays
+  // that arrive while the first request is in flight wait for its outcome, so D1 is asked once.
+  while (nonces.isInFlight(appid, ranstr) && runtime.elapsed() < lifetime.answerBy) {
+    await sleep(runtime, IN_FLIGHT_POLL_MS);
+  }
+  if (nonces.has(appid, ranstr)) return replayed("ranstr_seen_here");
+  const ended = nonces.begin(appid, ranstr, lifetime.answerBy);
+  const since = runtime.elapsed();
+  try {
+    const decided = await decideAnywhere(tools, claimant, caller, ready, claim);
+    if (!decided.ok) return decided;
+    const { kind } = decided.value;
+    if (kind !== "credentials_stale" && kind !== "site_closed") {
+      nonces.add(appid, ranstr, kind === "replayed" ? staleAt : claim.nonceExpiresAt);
+    }
+    trace.d1Ms = Math.round(runtime.elapsed() - since);
+    return decided;
+  } finally {
+    ended();
+  }
+}
+
+/**
+ * Runs the batch, and a second time when D1 has a newer record of the app. D1 is asked for that record when the home does not know
+ * the caller, or leaves a try without an answer. Both runs have the same owner: with two owners, the second run could take the
+ * commit of the first for a replay.
+ */
+async function decideAnywhere(
+  tools: Tools,
+  claimant: Claimant,
+  caller: Caller,
+  ready: Ready,
+  claim: ClaimRequest,
+): Promise<Result<Outcome>> {
+  const decided = await hereOrElsewhere(
+    (watch) => decideAt(tools, claimant, caller, ready, claim, { before: 0, watch }),
+    () => verifyElsewhere(tools, claimant, caller),
+  );
+  const again = (found: Caller) => decideAt(tools, claimant, found, ready, claim, { before: TRIES });
+  if ("elsewhere" in decided) return ok(await again(decided.elsewhere));
+  const outcome = decided.answer;
+  if (outcome.kind !== "credentials_stale") return ok(outcome);
+  const fresh = await verifyAtHome(tools, claimant, caller);
+  if (!fresh.ok) return fresh;
+  return ok(fresh.value === null ? outcome : await again(fresh.value));
+}
+
+async function decideAt(
+  tools: Tools,
+  { appid, lifetime }: Claimant,
+  { siteId, home, secretVersion }: Caller,
+  { operation, asked }: Ready,
+  claim: ClaimRequest,
+  tries: Omit<Tries, "answerBy">,
+): Promise<Outcome> {
+  const { runtime, config, trace } = tools;
+  Object.assign(trace, { home, app: { siteId, appid, home }, secretVersion });
+  // A record that the caches gave meanwhile may name a closed home.
+  if (config.closedHomes.has(home)) throw new ServiceError("unavailable", homeClosed(home));
+  const db = homeDatabase(config, home);
+  const request = { ...claim, siteId, secretVersion };
+  const batch = (attempt: number) => operation.batch(db, request, asked, attempt);
+  const outcome = operation.outcomeOf(await runBatch(runtime, db, batch, { ...tries, answerBy: lifetime.answerBy }));
+  if (outcome.kind === "accepted" && outcome.webhooks.length > 0) {
+    const notices = outcome.webhooks.map((webhook) => ({ home, site: siteId, webhook }));
+    lifetime.waitUntil(tools.notify(tools, notices));
+  }
+  return outcome;
+}

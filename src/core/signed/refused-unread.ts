@@ -1,0 +1,41 @@
+import { type Bindings, readDatabases } from "../config.ts";
+import { APPID } from "../credentials/resolve-credentials.ts";
+import type { Operation } from "../operations/operation.ts";
+import { selectRoute } from "../store/app-routes.ts";
+import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
+import { CLIENT_LIMIT_PERIOD, failureKey } from "./rate-limit.ts";
+import { readFields } from "./read-fields.ts";
+import type { Tools } from "./tools.ts";
+import { noteApp } from "./verify-caller.ts";
+
+/**
+ * Finds out whose call it is that a wrong setting refuses. No call is verified then, but its refusal belongs into the journal of the
+ * app's site. Never rejects: a call whose app is not found waits in the isolate, as others do.
+ *
+ * @param client the address that look-ups of unknown appids are counted under
+ */
+export async function nameRefusedApp(
+  { runtime, limits, trace, waitUntil }: Omit<Tools, "config">,
+  env: Bindings,
+  operation: Operation,
+  { body, client }: { body: () => Promise<ArrayBuffer>; client: string },
+): Promise<void> {
+  trace.operation = operation.name;
+  try {
+    const fields = readFields(await body(), operation.digitsOf);
+    const { directory } = readDatabases(env);
+    if (!fields.ok || !APPID.test(fields.value.appid)) return;
+    const { appid } = fields.value;
+    trace.claimedAppid = appid;
+    const unknown = failureKey("unknown", client);
+    if (limits.isExceeded(unknown)) return;
+    const route = await selectRoute(runtime, directory, appid, runtime.elapsed() + WHOLE_LIMIT_MS);
+    if (route !== undefined) noteApp(trace, { ...route, appid, isRouted: true });
+    else {
+      delete trace.claimedAppid;
+      waitUntil(limits.count(env.CLIENT_LIMIT, unknown, CLIENT_LIMIT_PERIOD));
+    }
+  } catch {
+    // The answer is that of the wrong setting, whatever happens here.
+  }
+}

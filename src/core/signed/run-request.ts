@@ -1,0 +1,169 @@
+import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../config.ts";
+import type { Lifetime } from "../credentials/question.ts";
+import type { LeftOutAgent, Operation, Outcome } from "../operations/operation.ts";
+import { ok, type Refused, type Result, refused } from "../result.ts";
+import { unixSeconds } from "../runtime.ts";
+import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
+import type { Caller } from "./authenticate.ts";
+import { checkFreshness } from "./check-freshness.ts";
+import { checkReplay, replayed, startReplayCheck } from "./check-replay.ts";
+import { decide } from "./decide.ts";
+import { readIdempotencyKey } from "./idempotency-key.ts";
+import { rememberNonce } from "./kv-nonces.ts";
+import { failureKey, LIMIT_PERIOD } from "./rate-limit.ts";
+import { type Fields, readFields } from "./read-fields.ts";
+import type { Tools } from "./tools.ts";
+import { type Claimant, confirmCaller, noteApp, verifyCaller } from "./verify-caller.ts";
+
+/** A signed request as received. */
+export interface SignedRequest {
+  body: ArrayBuffer;
+  /** Headers; undefined when absent. */
+  signature: string | undefined;
+  idempotencyKey: string | undefined;
+  /** The address that failures are counted under. */
+  client: string;
+}
+
+/** The result of an accepted request. */
+export interface Done {
+  sessionId: number;
+  /** True when an earlier request did it, under the same Idempotency-Key. */
+  repeated: boolean;
+  leftOut: LeftOutAgent[];
+}
+
+/** How long an isolate refuses an app or a site after its limit was exceeded, before it asks the limit again. */
+const EXCEEDED_SECONDS = 1;
+
+const SITE_CLOSED = refused("unavailable", "site_closed", {
+  detail: "the site is closed for now",
+  retryAfter: CLOSED_RETRY_SECONDS,
+});
+
+/** Whether this outcome means that this very request has used up its ranstr. */
+const USED_ITS_NONCE: Record<Outcome["kind"], boolean> = {
+  accepted: true,
+  repeated: true,
+  refused: true,
+  replayed: false,
+  credentials_stale: false,
+  site_closed: false,
+};
+
+/**
+ * Runs the steps of a signed request until one refuses. Their order: docs/architecture.md, "The way of a signed request".
+ *
+ * @throws ServiceError `unavailable` when D1 does not answer, `internal` for a fault of the deployment
+ */
+export async function runRequest(tools: Tools, operation: Operation, request: SignedRequest): Promise<Result<Done>> {
+  const { runtime, telemetry, config, limits, trace, waitUntil } = tools;
+  const { body, signature, client } = request;
+  trace.operation = operation.name;
+  const fields = readFields(body, operation.digitsOf);
+  if (!fields.ok) return fields;
+  const { appid } = fields.value;
+  const now = unixSeconds(runtime);
+  const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
+  const claimant: Claimant = { appid, client, signed: { signature, body, now }, lifetime: lifetimeOf(tools, answerBy) };
+  // Malformed requests have a limit of their own: they use up no ranstr, so one captured request could be sent again and again.
+  // Over that limit a malformed request costs no read of KV.
+  const malformedKey = `malformed ${appid}`;
+  const tooManyMalformed = limits.isExceeded(malformedKey) && isMalformed(tools, operation, request, fields.value, now);
+  const early = !tooManyMalformed && !limits.isExceeded(failureKey("signed", client));
+  const kvCheck = startReplayCheck(tools, fields.value, early);
+
+  const verified = await verifyCaller(tools, claimant);
+  if (!verified.ok) return verified;
+  const caller = verified.value;
+  const { home, source: credentialsFrom, secretVersion } = caller;
+  Object.assign(trace, { appid, home, credentialsFrom, secretVersion });
+  const refuse = async (why: Refused) => {
+    const refusal = await refuseKnown(tools, claimant, caller, why);
+    if (refusal.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, EXCEEDED_SECONDS));
+    return refusal;
+  };
+
+  if (tooManyMalformed) {
+    return refuse(refused("too_many_requests", "malformed_limit", { retryAfter: LIMIT_PERIOD }));
+  }
+  const fresh = checkFreshness(fields.value, now, config.timestampToleranceSeconds);
+  if (!fresh.ok) return refuse(fresh);
+  const { timestamp, ranstr } = fresh.value;
+  const staleAt = timestamp + MAX_TOLERANCE_SECONDS;
+  const unused = await checkReplay(tools, appid, fresh.value, staleAt, kvCheck);
+  // Returned without asking D1 about the caller: the answer to a replay tells nothing that the first answer did not tell.
+  if (!unused.ok) return unused;
+  const siteKey = `site ${caller.siteId}`;
+  const exceeded = limits.isExceeded(appid) ? "app_limit" : limits.isExceeded(siteKey) ? "site_limit" : undefined;
+  if (exceeded !== undefined) return refuse(refused("too_many_requests", exceeded, { retryAfter: LIMIT_PERIOD }));
+  const asked = operation.read(fields.value);
+  if (!asked.ok) return refuse(asked);
+  const key = readIdempotencyKey(request.idempotencyKey);
+  if (!key.ok) return refuse(key);
+
+  // A request to a closed site does not use up its ranstr, so a captured one could be sent again and again. These requests have a
+  // limit of their own, so that they leave the app's limit alone.
+  const closedKey = `closed ${appid}`;
+  if (limits.isExceeded(closedKey)) return refuse(SITE_CLOSED);
+
+  const ready = { operation, asked: asked.value, ranstr, idempotencyKey: key.value, staleAt };
+  const decided = await decide(tools, claimant, caller, ready);
+  if (!decided.ok) return decided;
+  const outcome = decided.value;
+  if (USED_ITS_NONCE[outcome.kind]) {
+    waitUntil(rememberNonce(config.nonces, kvCheck.key, telemetry));
+    // Counted after the replay check: otherwise replays of one captured request could exhaust the app's limit.
+    waitUntil(limits.count(config.appLimit, appid, EXCEEDED_SECONDS));
+    waitUntil(limits.count(config.siteLimit, siteKey, EXCEEDED_SECONDS));
+  }
+  switch (outcome.kind) {
+    case "credentials_stale":
+      // The home knows this secret no more, so no secret has verified.
+      delete trace.secretVersion;
+      return refused("token_invalid", "credentials_stale");
+    case "site_closed":
+      waitUntil(limits.count(config.appLimit, closedKey, EXCEEDED_SECONDS));
+      return told(SITE_CLOSED);
+    case "replayed":
+      return replayed("ranstr_claimed_in_d1");
+    case "refused":
+      return told(outcome.refused);
+    case "repeated":
+      return ok({ sessionId: outcome.sessionId, repeated: true, leftOut: [] });
+    case "accepted":
+      return ok({ sessionId: outcome.sessionId, repeated: false, leftOut: outcome.leftOut });
+  }
+}
+
+/** A refusal finds its way into the journal by what the directory says, also when the look-up fails after that. */
+const lifetimeOf = ({ waitUntil, trace }: Tools, answerBy: number): Lifetime => ({
+  waitUntil,
+  answerBy,
+  onRoute(place) {
+    noteApp(trace, { ...place, isRouted: true });
+  },
+});
+
+/** Whether a field or the Idempotency-Key breaks a rule: such a request is refused before the batch, whenever it is sent. */
+const isMalformed = (
+  { config }: Tools,
+  operation: Operation,
+  { idempotencyKey }: SignedRequest,
+  fields: Fields,
+  now: number,
+): boolean =>
+  [
+    checkFreshness(fields, now, config.timestampToleranceSeconds),
+    operation.read(fields),
+    readIdempotencyKey(idempotencyKey),
+  ].some((read) => !read.ok && read.code === "invalid_parameters");
+
+/** The detail may be told, because the signature was valid. */
+const told = (why: Refused): Refused => ({ ...why, tell: true });
+
+/** Refuses a request before the batch. D1 is asked first whether it still knows the caller. */
+async function refuseKnown(tools: Tools, claimant: Claimant, caller: Caller, why: Refused): Promise<Refused> {
+  const confirmed = await confirmCaller(tools, claimant, caller);
+  return confirmed.ok ? told(why) : confirmed;
+}

@@ -1,0 +1,74 @@
+import { type Column, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { type Claim, type GatedWrite, gated, insertAccepted, literal } from "./claim.ts";
+import { deliveries, events, webhooks } from "./event-schema.ts";
+import { homeSites, nonces } from "./schema.ts";
+import type { Placeholders, Statement } from "./statement.ts";
+
+/**
+ * The outbox: on a site with events, an accepted call writes an event and its deliveries in its own batch. So there is no event
+ * without its session, and no session without its event. On other sites these statements write nothing.
+ */
+
+/** The seq of a site's next event, as a table `next_event` of one row; of no row when `where` does not hold. */
+export const nextEvent = (siteId: Placeholder | number, where: SQL): SQL => sql`(SELECT
+    max(${homeSites.eventSeqFloor}, coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${siteId}), 0)) + 1 AS seq
+  FROM ${homeSites} WHERE ${homeSites.siteId} = ${siteId} AND ${where}) AS next_event`;
+
+/** JSON that starts with the event's seq: `{"seq":7,…}`. Needs `next_event` in FROM. */
+export const eventData = (fields: Record<string, SQL | Column | Placeholder>): SQL =>
+  sql`json_object('seq', next_event.seq${sql.join(Object.entries(fields).map(([name, value]) => sql`, ${literal(name)}, ${value}`))})`;
+
+/** The event of an operation's accepted call. */
+export interface EventOf<Values> {
+  /** The event's type, such as `session.created`. Receivers choose events by type. */
+  type: string;
+  /** The fields of `data` besides `seq` and `appid`. `nonces.sessionId` is the session. */
+  data: (value: Placeholders<Values>) => Record<string, SQL | Column | Placeholder>;
+  /** Further tables that `data` uses. Each must give exactly one row for an accepted call. */
+  join?: (value: Placeholders<Values>) => SQL;
+}
+
+/** Inserts the event. Its data never changes afterwards, but may be erased. */
+export const insertEvent = <Values extends Claim>(
+  { type, data, join }: EventOf<Values>,
+  v: Placeholders<Values>,
+): GatedWrite =>
+  insertAccepted(
+    v,
+    events,
+    {
+      siteId: v.siteId,
+      seq: sql`next_event.seq`,
+      id: v.eventId,
+      type: literal(type),
+      sessionId: nonces.sessionId,
+      createdAt: v.now,
+      data: eventData({ appid: v.appid, ...data(v) }),
+    },
+    { join: sql`CROSS JOIN ${nextEvent(v.siteId, sql`${homeSites.events}`)} ${join?.(v) ?? sql``}` },
+  );
+
+/** Inserts a delivery for each enabled webhook that wants the event, due at once. Returns the ids of these webhooks. */
+export const insertDeliveries: Statement<Claim> = gated<Claim>((v) =>
+  insertAccepted(
+    v,
+    deliveries,
+    {
+      siteId: v.siteId,
+      webhookId: webhooks.id,
+      seq: events.seq,
+      status: sql`'pending'`,
+      attempts: sql`0`,
+      nextAttemptAt: v.now,
+      createdAt: v.now,
+    },
+    {
+      // Within this batch, its own event is the newest of the site.
+      join: sql`CROSS JOIN ${events} ON ${events.siteId} = ${v.siteId}
+          AND ${events.seq} = (SELECT max(seq) FROM ${events} AS newest WHERE newest.site_id = ${v.siteId}) AND ${events.id} = ${v.eventId}
+        CROSS JOIN ${webhooks} ON ${webhooks.siteId} = ${v.siteId} AND ${webhooks.status} = 'enabled'
+          AND EXISTS (SELECT 1 FROM json_each(${webhooks.events}) AS wanted WHERE wanted.value = ${events.type})`,
+      returning: deliveries.webhookId,
+    },
+  ),
+);

@@ -1,0 +1,165 @@
+import type { Runtime } from "../core/runtime.ts";
+
+/** Workers lets six calls of an invocation be in flight, and queues the others. */
+const AT_ONCE = 6;
+
+/** The most homes of an invocation: each home needs a place. */
+export const MOST_HOMES = AT_ONCE;
+
+/** The part of a home's places that its failing webhooks share: two of six. */
+const FAILING_PART = 1 / 3;
+
+/** The part of a home's places that one site may have while another site waits. */
+const SITE_PART = 1 / 2;
+
+/**
+ * Workers Free allows 50 calls per invocation: posts, batches of D1, and messages to the queue. Four are kept for the last calls.
+ */
+const MOST_CALLS = 46;
+
+/**
+ * The calls of an attempt: the post, the batch that records its result, and the message that notifies the queue of the next
+ * attempt.
+ */
+const CALLS_OF_AN_ATTEMPT = 3;
+
+/** The calls of the next turn: a batch and a message. No attempt may take them. */
+const CALLS_OF_A_TURN = 2;
+
+/**
+ * How long an invocation begins attempts. The last attempt must end, and its result be recorded, before Workers stops the work in
+ * `waitUntil`.
+ */
+const BEGINNING_MS = 8_000;
+
+/** What the sharing of places needs to know of a webhook. */
+export interface Claimant {
+  siteId: number;
+  /** How many attempts are in flight here. */
+  inFlight: number;
+  /** Undefined while nothing was read of it. */
+  isFailing: boolean | undefined;
+  /** Whether a ping is due. */
+  hasPing: boolean;
+}
+
+/** The places that a webhook got. */
+export interface Share {
+  wanted: number;
+  /** The most of them that deliveries other than pings may use when the webhook fails. */
+  whenFailing: number;
+}
+
+/**
+ * How many attempts one home of an invocation may begin. The places are shared fairly between sites and webhooks, so that a webhook
+ * that hangs takes few of them.
+ */
+export class Budget {
+  readonly #runtime: Pick<Runtime, "elapsed">;
+  readonly #until: number;
+  readonly #places: number;
+  #free: number;
+  #calls: number;
+
+  /** @param homes the number of homes that share the invocation; at most {@link MOST_HOMES} */
+  constructor(runtime: Pick<Runtime, "elapsed">, homes: number) {
+    this.#runtime = runtime;
+    this.#until = runtime.elapsed() + BEGINNING_MS;
+    this.#places = this.#free = Math.floor(AT_ONCE / homes);
+    this.#calls = Math.floor(MOST_CALLS / homes);
+  }
+
+  /** How many attempts may be in flight at once. */
+  get places(): number {
+    return this.#places;
+  }
+
+  /** How long attempts may still begin, in milliseconds. */
+  get timeLeft(): number {
+    return Math.max(0, this.#until - this.#runtime.elapsed());
+  }
+
+  /** Whether no attempt may begin any more. */
+  get isUsedUp(): boolean {
+    return this.#calls < CALLS_OF_AN_ATTEMPT + CALLS_OF_A_TURN || this.timeLeft === 0;
+  }
+
+  /**
+   * Shares the free places between webhooks: those with a ping first, then in the given order. Takes nothing.
+   *
+   * @param all the webhooks that still need places
+   * @returns the share of each of them that gets a place
+   */
+  share<Each extends Claimant>(all: readonly Each[]): Map<Each, Share> {
+    const shares = new Map<Each, Share>();
+    if (this.isUsedUp) return shares;
+    const failing = all.filter(({ isFailing }) => isFailing);
+    const forFailing = part(this.#places, FAILING_PART);
+    const keptForFailing = Math.min(forFailing, failing.length);
+    const ofFailing = part(forFailing, 1 / failing.length);
+    const ofHealthy = part(this.#places - keptForFailing, 1 / (all.length - failing.length));
+    const ofOthers = part(forFailing, 1 / (all.length - failing.length));
+    let free = Math.min(this.#free, Math.floor((this.#calls - CALLS_OF_A_TURN) / CALLS_OF_AN_ATTEMPT));
+    let freeForFailing = forFailing - inFlightOf(failing);
+    // The others may begin to fail, or fail without being known to.
+    let freeForOthers = forFailing - Math.max(keptForFailing, inFlightOf(failing));
+    for (const each of all.toSorted((a, b) => Number(b.hasPing) - Number(a.hasPing))) {
+      const fair = each.isFailing ? Math.min(ofFailing - each.inFlight, freeForFailing) : ofHealthy - each.inFlight;
+      // Failing webhooks without a place for them wait for each other.
+      const waiting = all.filter(({ isFailing, inFlight }) => inFlight === 0 && !(isFailing && freeForFailing <= 0));
+      const othersWait = waiting.some(({ siteId }) => siteId !== each.siteId);
+      const fitting = Math.min(free, othersWait ? this.#freeForSite(each.siteId, all, shares) : this.#places);
+      const wanted = Math.min(Math.max(fair, each.hasPing ? 1 : 0), fitting);
+      if (wanted <= 0) continue;
+      const whenFailing = each.isFailing
+        ? Math.min(wanted, Math.max(0, freeForFailing))
+        : Math.min(wanted, ofOthers, Math.max(0, freeForOthers));
+      shares.set(each, { wanted, whenFailing });
+      free -= wanted;
+      if (each.isFailing) freeForFailing -= Math.min(wanted, Math.max(0, fair));
+      else freeForOthers -= whenFailing;
+    }
+    return shares;
+  }
+
+  /** How many more places a site may have while another site waits. */
+  #freeForSite<Each extends Claimant>(siteId: number, all: readonly Each[], shares: Map<Each, Share>): number {
+    const own = all.filter((each) => each.siteId === siteId);
+    const taken = own.reduce((sum, each) => sum + (shares.get(each)?.wanted ?? 0), inFlightOf(own));
+    return part(this.#places, SITE_PART) - taken;
+  }
+
+  /**
+   * Takes places for new attempts. A database call uses the place of an attempt that has ended, so attempts and calls together never
+   * exceed the limit.
+   */
+  take(places: number): void {
+    this.#free -= places;
+    this.#calls -= CALLS_OF_AN_ATTEMPT * places;
+  }
+
+  /** Gives back places that were taken but not used. */
+  giveBack(places: number): void {
+    this.#free += places;
+    this.#calls += CALLS_OF_AN_ATTEMPT * places;
+  }
+
+  /** Counts one batch of D1, or one message to the queue. */
+  call(): void {
+    this.#calls -= 1;
+  }
+
+  /**
+   * Frees the place of an attempt that has ended. Its other two calls are given back: they are counted when they are made, once for
+   * several attempts.
+   */
+  end(): void {
+    this.#free += 1;
+    this.#calls += CALLS_OF_AN_ATTEMPT - 1;
+  }
+}
+
+/** A part of some places: one place at least. */
+const part = (places: number, ratio: number): number => Math.max(1, Math.floor(places * ratio));
+
+const inFlightOf = (webhooks: readonly Claimant[]): number => webhooks.reduce((sum, { inFlight }) => sum + inFlight, 0);

@@ -1,0 +1,389 @@
+import type { Config } from "../config.ts";
+import type { Keyring } from "../core/credentials/sealed-secret.ts";
+import { type Runtime, unixSeconds, withinTime } from "../core/runtime.ts";
+import { newEventId } from "../core/signed/event-id.ts";
+import { PING, WEBHOOK_DISABLED } from "../core/store/event-schema.ts";
+import { rootOf, withRetries } from "../core/store/run-batch.ts";
+import type { Telemetry } from "../core/telemetry/telemetry.ts";
+import { attempt, type Ended } from "./attempt.ts";
+import type { Budget, Claimant, Share } from "./budget.ts";
+import { healthOf } from "./health-of.ts";
+import { type DelayedNotice, notifyQueue } from "./notify-queue.ts";
+import { tryToOpenKeys } from "./open-keys.ts";
+import {
+  type AskedRow,
+  type Attempt,
+  countResults,
+  type DueRow,
+  FIRST_IN_LINE,
+  LEASE_SECONDS,
+  type LeasedRow,
+  leaseDue,
+  recordResults,
+  selectDue,
+  selectLeased,
+} from "./store/deliveries.ts";
+import type { Telling } from "./store/webhook-events.ts";
+import { type Disabled, judge } from "./store/webhook-health.ts";
+
+/** The tools of a delivery. */
+export interface DeliveryTools {
+  runtime: Runtime;
+  telemetry: Telemetry;
+  config: Pick<Config, "homes" | "closedHomes" | "events" | "masterKeys" | "webhookLoopback">;
+}
+
+/** The longest delay of a message that the queue accepts. */
+const LONGEST_DELAY_SECONDS = 43_200;
+
+/** How far the clocks of two isolates may differ. A message that comes too early for its retry is sent once more. */
+const CLOCK_SECONDS = 2;
+
+/** How long an invocation works alone on a backlog. A receiver that answers at once needs no second invocation. */
+const ALONE_MS = 1_000;
+
+/** A webhook that is being delivered to. */
+interface Target extends Claimant {
+  id: string;
+  /** How many attempts have ended whose results are not recorded. */
+  unrecorded: number;
+  /** Whether the queue may need a notice of the next attempt: true after an attempt that failed or was not the first. */
+  retries: boolean;
+  /** The earliest next attempt after a failure that was recorded here, in Unix seconds. */
+  retryAt: number | null;
+  /** Whether more is due than this invocation can begin. */
+  hasMore: boolean;
+  /** Whether another invocation was asked to help. */
+  isHelped: boolean;
+  /** The time of the next attempt that the queue was notified of before this invocation left the webhook, in Unix seconds. */
+  notifiedOf: number | null;
+}
+
+/** What one batch reads: the webhooks with new attempts, and what became of webhooks that fail. */
+type ReadRow = LeasedRow | Disabled | Telling;
+
+/**
+ * Delivers what is due to some webhooks of one home, with as many attempts at once as there are places. Each turn is one batch of
+ * D1: it records the results since the last turn and leases new attempts. So only one call of D1 is in flight, and the results that
+ * come meanwhile are recorded together.
+ */
+export class HomeRun {
+  readonly counts = { begun: 0, delivered: 0, failed: 0, skipped: 0 };
+  /** The message of the database when it failed. No attempt begins after that. */
+  fault: string | undefined;
+  readonly #tools: DeliveryTools;
+  readonly #db: D1Database;
+  readonly #home: string;
+  readonly #keyring: () => Promise<Keyring>;
+  readonly #budget: Budget;
+  readonly #targets: Set<Target>;
+  #ended: (Ended & { target: Target })[] = [];
+  #inFlight = 0;
+  readonly #notified: Promise<void>[] = [];
+  #attemptEnded = () => {};
+  readonly #aloneUntil: number;
+
+  constructor(
+    tools: DeliveryTools,
+    { home, db, webhooks }: { home: string; db: D1Database; webhooks: { site: number; webhook: string }[] },
+    keyring: () => Promise<Keyring>,
+    budget: Budget,
+  ) {
+    this.#tools = tools;
+    this.#home = home;
+    this.#db = db;
+    this.#keyring = keyring;
+    this.#budget = budget;
+    this.#aloneUntil = tools.runtime.elapsed() + ALONE_MS;
+    const fresh = {
+      inFlight: 0,
+      unrecorded: 0,
+      isFailing: undefined,
+      hasPing: false,
+      retries: false,
+      retryAt: null,
+      hasMore: false,
+      isHelped: false,
+      notifiedOf: null,
+    };
+    this.#targets = new Set(webhooks.map(({ site, webhook }) => ({ ...fresh, siteId: site, id: webhook })));
+  }
+
+  /** Begins the first attempts. Never rejects. */
+  async begin(): Promise<void> {
+    // With a place for each of them, the first batch leases at once: what it does not use is free again after it.
+    if (this.#targets.size > this.#budget.places) await this.#look();
+    if (this.#targets.size > 0) await this.#turn();
+  }
+
+  /**
+   * Goes on until nothing is due or in flight, or the budget is used up. Then waits until the queue was notified. Never rejects.
+   */
+  async finish(): Promise<void> {
+    while (this.#inFlight > 0 || this.#ended.length > 0 || (this.#targets.size > 0 && this.fault === undefined)) {
+      await this.#work();
+      await this.#turn();
+    }
+    await Promise.all(this.#notified);
+  }
+
+  /** Waits until the next turn has something to do: a result to record, an attempt that may begin, or the end of the budget. */
+  async #work(): Promise<void> {
+    if (this.#inFlight === 0) return;
+    // After a fault, results wait for the next result: asking at once would load a database that already fails.
+    if (this.#ended.length > 0 && this.fault === undefined) return;
+    const nextEnd = () => new Promise<void>((resolve) => (this.#attemptEnded = resolve));
+    const waiting = [...this.#targets].filter(({ inFlight }) => inFlight === 0);
+    const mayBegin = waiting.length > 0 && this.fault === undefined;
+    if (mayBegin && (this.#budget.isUsedUp || this.#canBegin(waiting))) return;
+    const { runtime } = this.#tools;
+    const helpIn = this.#short().length > 0 ? Math.max(0, this.#aloneUntil - runtime.elapsed()) : Infinity;
+    // Rounded up: a timer of a part of a millisecond could end before the time that it waits for.
+    const milliseconds = Math.ceil(Math.min(mayBegin ? this.#budget.timeLeft : Infinity, helpIn));
+    await (milliseconds === Infinity ? nextEnd() : withinTime(runtime, milliseconds, nextEnd, () => {}));
+    this.#askForHelp();
+  }
+
+  #canBegin(waiting: Target[]): boolean {
+    const shares = this.#budget.share([...this.#targets]);
+    return waiting.some((target) => shares.has(target));
+  }
+
+  /** The webhooks with more due deliveries than this invocation can begin, for which no other was asked to help. */
+  #short(): Target[] {
+    return [...this.#targets].filter(({ hasMore, isHelped, inFlight }) => hasMore && !isHelped && inFlight > 0);
+  }
+
+  /** Has other invocations begin what this one cannot, so that a backlog soon has as many attempts in flight as it may have. */
+  #askForHelp(): void {
+    if (this.#tools.runtime.elapsed() < this.#aloneUntil) return;
+    const short = this.#short();
+    for (const target of short) target.isHelped = true;
+    this.#notify(short.map((target) => this.#noticeOf(target, 0)));
+  }
+
+  /** Reads which webhooks have something due, and leaves the others out: they must take no part of the places. */
+  async #look(): Promise<void> {
+    const now = unixSeconds(this.#tools.runtime);
+    let rows: DueRow[];
+    try {
+      const { results } = await withRetries(this.#tools.runtime, () => {
+        this.#budget.call();
+        return selectDue(this.#db, { asked: namesOf(this.#targets), now }).all<DueRow>();
+      });
+      rows = results;
+    } catch (error) {
+      this.fault = rootOf(error).message;
+      return;
+    }
+    const notices = [...this.#targets].flatMap((target) => {
+      const row = rows.find(isOf(target));
+      learn(target, row);
+      return row?.nextDue != null && row.nextDue <= now ? [] : this.#leave(target, row?.nextDue ?? null, false, now);
+    });
+    this.#notify(notices);
+  }
+
+  async #turn(): Promise<void> {
+    const { runtime } = this.#tools;
+    const ended = this.#ended.splice(0);
+    const isStopped = this.fault !== undefined || this.#budget.isUsedUp;
+    const shares = isStopped ? new Map<Target, Share>() : this.#budget.share([...this.#targets]);
+    const asked = [...this.#targets]
+      .map((target) => ({ target, share: shares.get(target) ?? { wanted: 0, whenFailing: 0 } }))
+      // The other webhooks wait for a place, or have attempts in flight.
+      .filter(({ target, share }) => share.wanted > 0 || isUnknown(target) || (isStopped && target.inFlight === 0));
+    if (ended.length === 0 && asked.length === 0) return;
+    // A served webhook goes to the end of the line.
+    for (const { target, share } of asked) {
+      this.#targets.delete(target);
+      this.#targets.add(target);
+      this.#budget.take(share.wanted);
+    }
+    const now = unixSeconds(runtime);
+    const lease = { now, until: now + LEASE_SECONDS, lease: runtime.bytes(16).toHex() };
+    let rows: ReadRow[];
+    try {
+      rows = await this.#batch(ended, asked, lease);
+    } catch (error) {
+      this.fault = rootOf(error).message;
+      // The next turn records these results, if attempts are in flight. Otherwise they are dropped: the lease ends, and the sweep
+      // finds the deliveries.
+      if (this.#inFlight > 0) this.#ended.unshift(...ended);
+      for (const { share } of asked) this.#budget.giveBack(share.wanted);
+      return;
+    }
+    for (const { target, result } of ended) {
+      this.#count(result.status);
+      target.unrecorded -= 1;
+    }
+    const notices: DelayedNotice[] = this.#told(rows);
+    for (const { target, result } of ended) {
+      target.retryAt = earlier(target.retryAt, result.nextAttemptAt);
+      notices.push(...this.#noticeBeside(target, result.nextAttemptAt, now));
+    }
+    for (const { target, share } of asked) {
+      const own = rows.filter((row): row is LeasedRow => "webhookId" in row).filter(isOf(target));
+      const nextDue = own[0]?.nextDue ?? null;
+      learn(target, own[0]);
+      const begun = this.#start(target, own);
+      this.#budget.giveBack(share.wanted - begun);
+      const allowed = target.isFailing ? share.whenFailing : share.wanted;
+      const isDue = nextDue !== null && nextDue <= now;
+      const waits = isDue && allowed === 0 && !isStopped;
+      // An attempt that ended during this batch is not recorded, and `nextDue` does not know its next attempt: a later turn decides.
+      if (target.inFlight === 0 && target.unrecorded === 0 && !waits)
+        notices.push(...this.#leave(target, nextDue, isStopped, now));
+      else if (target.retries) notices.push(...this.#noticeBeside(target, nextDue, now));
+      // When fewer began than were allowed, the webhook has the most in flight, or nothing more due.
+      target.hasMore = allowed > 0 && begun >= allowed && isDue;
+    }
+    this.#notify(notices);
+    this.#askForHelp();
+  }
+
+  /** The queue is not awaited: a slow queue would delay the recording of results. */
+  #notify(notices: DelayedNotice[]): void {
+    if (notices.length === 0) return;
+    this.#budget.call();
+    this.#notified.push(notifyQueue(this.#tools, notices));
+  }
+
+  async #batch(
+    ended: Ended[],
+    asked: { target: Target; share: Share }[],
+    lease: { now: number; until: number; lease: string },
+  ): Promise<ReadRow[]> {
+    const db = this.#db;
+    const { runtime } = this.#tools;
+    const results = JSON.stringify(ended.map(({ result }) => result));
+    const names = namesOf(asked.map(({ target }) => target));
+    // The ids of events are drawn once: a second try must not write other events.
+    const judged = healthOf(ended, lease.now).map((each) => ({ ...each, eventId: newEventId(runtime) }));
+    const statements = () => [
+      ...(ended.length > 0 ? [countResults(db, { results }), recordResults(db, { results })] : []),
+      ...judged.flatMap(({ health, known, eventId }) => judge(db, health, known, lease.now, eventId)),
+      ...asked.flatMap(({ target: { siteId, id }, share }) =>
+        share.wanted > 0 ? [leaseDue(db, { ...lease, ...share, siteId, webhookId: id })] : [],
+      ),
+      selectLeased(db, { ...lease, asked: names }),
+    ];
+    const read = await withRetries(runtime, () => {
+      this.#budget.call();
+      return db.batch<ReadRow>(statements());
+    });
+    return read.flatMap(({ results: rows }) => rows);
+  }
+
+  /** @returns notices for the webhooks that are told of another webhook's health */
+  #told(rows: ReadRow[]): DelayedNotice[] {
+    const disabled = new Map<string, Disabled>();
+    for (const row of rows) {
+      if ("disabled" in row) disabled.set(row.disabled, row);
+      // After a lost answer the second try disables nothing, but the event is there.
+      else if ("told" in row && row.type === WEBHOOK_DISABLED) disabled.set(row.about, { ...row, disabled: row.about });
+    }
+    for (const { disabled: webhook, siteId: site, reason } of disabled.values()) {
+      const warning = "a webhook was disabled: operators decide what becomes of it";
+      this.#tools.telemetry.warn({ warning, home: this.#home, site, webhook, reason });
+    }
+    return rows.flatMap((row) =>
+      "told" in row && row.told !== null ? [{ home: this.#home, site: row.siteId, webhook: row.told }] : [],
+    );
+  }
+
+  /** @returns how many attempts it started */
+  #start(target: Target, rows: LeasedRow[]): number {
+    const attempts = rows.filter((row): row is Attempt => row.seq !== null);
+    const [first] = attempts;
+    const keys =
+      first === undefined ? Promise.resolve(undefined) : tryToOpenKeys(this.#tools, this.#home, this.#keyring, first);
+    for (const held of attempts) {
+      target.inFlight += 1;
+      target.retries ||= held.attempts > 1;
+      this.#inFlight += 1;
+      void this.#attempt(target, held, keys);
+    }
+    this.counts.begun += attempts.length;
+    return attempts.length;
+  }
+
+  async #attempt(target: Target, held: Attempt, keys: Promise<CryptoKey[] | undefined>): Promise<void> {
+    const { runtime, config } = this.#tools;
+    const ended = await attempt(runtime, held, await keys, config.webhookLoopback);
+    target.inFlight -= 1;
+    target.unrecorded += 1;
+    target.retries ||= ended.result.againAt !== null;
+    // The row says so only after this result is recorded, and places are shared before that.
+    target.isFailing ||= ended.posted && held.type !== PING && ended.result.status !== "delivered";
+    this.#inFlight -= 1;
+    this.#budget.end();
+    this.#ended.push({ ...ended, target });
+    this.#attemptEnded();
+  }
+
+  #count(status: Ended["result"]["status"]): void {
+    this.counts[status === "pending" ? "failed" : status] += 1;
+  }
+
+  /**
+   * Removes a webhook that has nothing in flight here and nothing more to begin here. The queue is notified of its next attempt,
+   * except when it was before, or when other invocations have the most in flight: those go on with the webhook themselves. They
+   * may know of no failure, so the queue is also notified of the retry after a failure here.
+   *
+   * @param isStopped whether the budget is used up or the database failed
+   * @returns the notices for the queue
+   */
+  #leave(target: Target, nextDue: number | null, isStopped: boolean, now: number): DelayedNotice[] {
+    this.#targets.delete(target);
+    if (nextDue === null) return [];
+    const wait = nextDue - now;
+    if (wait <= 0) {
+      const rest = isStopped ? [this.#noticeOf(target, 0)] : [];
+      return [...rest, ...this.#noticeOnce(target, target.retryAt, now)];
+    }
+    if (nextDue === target.notifiedOf || !(target.retries || wait <= CLOCK_SECONDS)) return [];
+    return [this.#noticeOf(target, Math.min(wait, LONGEST_DELAY_SECONDS))];
+  }
+
+  /**
+   * A receiver may hold an attempt for 15 s, so a webhook with attempts in flight must not wait for their end with its next one.
+   *
+   * @returns the notice of that next attempt, unless the queue was notified of it or an earlier one
+   */
+  #noticeBeside(target: Target, nextDue: number | null, now: number): DelayedNotice[] {
+    return target.inFlight === 0 ? [] : this.#noticeOnce(target, nextDue, now);
+  }
+
+  /** @returns the notice of a coming attempt, unless the queue was notified of it or an earlier one */
+  #noticeOnce(target: Target, nextDue: number | null, now: number): DelayedNotice[] {
+    if (nextDue === null || nextDue <= now) return [];
+    if (target.notifiedOf !== null && target.notifiedOf > now && target.notifiedOf <= nextDue) return [];
+    target.notifiedOf = nextDue;
+    return [this.#noticeOf(target, Math.min(nextDue - now, LONGEST_DELAY_SECONDS))];
+  }
+
+  #noticeOf({ siteId, id }: Target, delaySeconds: number): DelayedNotice {
+    return { home: this.#home, site: siteId, webhook: id, delaySeconds };
+  }
+}
+
+const namesOf = (targets: Iterable<Target>): string =>
+  JSON.stringify([...targets].map(({ siteId, id }) => ({ siteId, id })));
+
+const earlier = (a: number | null, b: number | null): number | null => (a === null || (b !== null && b < a) ? b : a);
+
+const isOf =
+  ({ siteId, id }: Target) =>
+  (row: Pick<AskedRow, "siteId" | "webhookId">): boolean =>
+    row.siteId === siteId && row.webhookId === id;
+
+/** Whether nothing was read of a webhook. */
+const isUnknown = ({ isFailing }: Target): boolean => isFailing === undefined;
+
+/** Takes over what a row says of a webhook. */
+function learn(target: Target, row: Pick<AskedRow, "failingSince" | "nextDue"> | undefined): void {
+  // A row that was read before a result is recorded does not know of that failure.
+  target.isFailing = row?.failingSince != null || (target.unrecorded > 0 && target.isFailing === true);
+  target.hasPing = row?.nextDue === FIRST_IN_LINE;
+}

@@ -1,0 +1,141 @@
+import { type Runtime, unixSeconds, withinTime } from "../core/runtime.ts";
+import type { FailureCause } from "../core/store/event-schema.ts";
+import { failureText } from "./failure-text.ts";
+import { readRetryAfter } from "./schedule.ts";
+
+/** How long a receiver may take to answer. */
+export const POST_LIMIT_MS = 15_000;
+
+const ERROR_BODY_BYTES = 1_024;
+const ERROR_CHARACTERS = 200;
+
+/** How much of a success's body is read before the connection ends, and for how long. */
+const DRAIN_BYTES = 4_096;
+const DRAIN_LIMIT_MS = 1_000;
+
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+/** The result of a post. */
+export interface Answer {
+  /** The HTTP status; null without an answer. */
+  status: number | null;
+  /** Why the attempt failed; null when it succeeded. Never log it, because it may hold text of the receiver. */
+  error: string | null;
+  /** The same in words of the service; null also when nothing was posted. */
+  cause: FailureCause | null;
+  /** Whole milliseconds from the start of the post to the headers of its answer, or to its failure; null when nothing was posted. */
+  durationMs: number | null;
+  /** The seconds of the receiver's Retry-After. */
+  retryAfter?: number | undefined;
+}
+
+/** A failed post in words of the service alone. @param status of the answer; null without one */
+export function causeText(cause: FailureCause, status: number | null): string {
+  if (cause === "no_answer") return `no answer in ${POST_LIMIT_MS / 1000} s`;
+  if (cause === "no_connection" || status === null) return "no connection";
+  return REDIRECTS.includes(status) ? "redirects are not followed" : failureText(status, "");
+}
+
+/**
+ * Posts JSON. Of the answer it reads the first kilobyte when the post failed. When the post succeeded it reads 4 KB or for a
+ * second, whichever ends first, because a receiver that is cut off while it answers may stop its work. Never rejects.
+ */
+export async function post(
+  runtime: Runtime,
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+): Promise<Answer> {
+  const abort = new AbortController();
+  const began = runtime.elapsed();
+  const elapsed = () => runtime.elapsed() - began;
+  const left = () => Math.max(0, POST_LIMIT_MS - elapsed());
+  const unanswered = (cause: FailureCause) => {
+    return { status: null, error: causeText(cause, null), cause, durationMs: Math.round(elapsed()) };
+  };
+  const all = { "content-type": "application/json", "user-agent": "agent-session-webhooks/1", ...headers };
+  const request = { method: "POST", headers: all, body, redirect: "manual", signal: abort.signal } as const;
+  try {
+    const response = await withinTime(
+      runtime,
+      left(),
+      () => fetch(url, request),
+      () => undefined,
+    );
+    if (response === undefined) return unanswered("no_answer");
+    const durationMs = Math.round(elapsed());
+    const { status } = response;
+    if (response.ok) {
+      const until = Math.min(elapsed() + DRAIN_LIMIT_MS, POST_LIMIT_MS);
+      await readStart(runtime, response, DRAIN_BYTES, () => Math.max(0, until - elapsed()));
+      return { status, error: null, cause: null, durationMs };
+    }
+    const retryAfter = readRetryAfter(response.headers.get("retry-after"), unixSeconds(runtime));
+    const failed = { status, cause: "status" as const, durationMs, retryAfter };
+    if (REDIRECTS.includes(status)) return { ...failed, error: causeText("status", status) };
+    const said = onOneLine(withoutPath(await readStart(runtime, response, ERROR_BODY_BYTES, left), url));
+    return { ...failed, error: failureText(status, said) };
+  } catch {
+    return unanswered("no_connection");
+  } finally {
+    // Ends the connection, even while the answer is still arriving.
+    abort.abort();
+  }
+}
+
+/**
+ * The first bytes of an answer's body as text: what has arrived when they are complete, when `left` has passed, or when the
+ * connection breaks.
+ *
+ * @param left the milliseconds that are left
+ */
+async function readStart(runtime: Runtime, { body }: Response, most: number, left: () => number): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = body?.getReader();
+  let text = "";
+  let bytes = 0;
+  try {
+    while (reader !== undefined && bytes < most) {
+      const chunk = await withinTime(
+        runtime,
+        left(),
+        () => reader.read(),
+        () => undefined,
+      );
+      if (chunk?.value === undefined) break;
+      text += decoder.decode(chunk.value.subarray(0, most - bytes), { stream: true });
+      bytes += chunk.value.length;
+    }
+  } catch {
+    // The connection broke. The text that has arrived is enough.
+  }
+  return text;
+}
+
+/**
+ * What a receiver said, without the path and query that it was called by: many quote them in a 404 ("Cannot POST /in/…"), and they may hold
+ * a token, which not everybody who reads deliveries may see.
+ */
+function withoutPath(said: string, url: string): string {
+  const { pathname, search } = new URL(url);
+  const quoted = [
+    `${pathname}${search}`,
+    `${pathname}${search.replaceAll("&", "&amp;")}`,
+    pathname,
+    decoded(pathname),
+    search,
+  ];
+  return quoted.filter((each) => each.length > 1).reduce((text, each) => text.replaceAll(each, "…"), said);
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Plain text on one line. */
+const onOneLine = (text: string): string =>
+  [...text.replace(/[\p{C}\s]+/gu, " ").trim()].slice(0, ERROR_CHARACTERS).join("");

@@ -1,0 +1,139 @@
+import { sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
+import { deliveries, type FailureCause, WEBHOOK_DISABLED, webhooks } from "../../core/store/event-schema.ts";
+import { insertInto, type Placeholders, type Statement, statement } from "../../core/store/statement.ts";
+import { auditLog } from "../../operators/store/operator-schema.ts";
+import { FIRST_IN_LINE } from "./deliveries.ts";
+import { endPending } from "./pending-deliveries.ts";
+import { tellOthers } from "./webhook-events.ts";
+
+/** A webhook that fails for this long without any success is disabled, once a delivery shows that it does not keep up. */
+export const FAILING_DAYS = 5;
+const DAY_SECONDS = 86_400;
+const FAILING_SECONDS = FAILING_DAYS * DAY_SECONDS;
+
+/** The common result of attempts that ended together, for one webhook. Pings do not count. */
+export type Health = {
+  siteId: number;
+  webhookId: string;
+  /** The URL that was posted to. The result does not count for a URL that the webhook has got since. */
+  url: string;
+  /** When the attempts failed, in Unix seconds; null when one of them succeeded. */
+  failedAt: number | null;
+  /** The status and the cause of the last failure, or of the 410, and the `seq` of its event. The cause is null after a success. */
+  lastStatus: number | null;
+  lastCause: FailureCause | null;
+  lastSeq: number;
+  /** Whether a receiver answered 410 Gone. */
+  gone: boolean;
+  /** The `seq` of the deliveries that have used up their attempts. */
+  usedUp: number[];
+};
+
+type Key = Pick<Health, "siteId" | "webhookId" | "url">;
+
+const thisWebhook = (v: { [Name in keyof Key]: unknown }) =>
+  sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND ${webhooks.url} = ${v.url}`;
+
+const noteSuccess: Statement<Key> = statement(
+  (v) => sql`UPDATE ${webhooks} SET failing_since = NULL, last_status = NULL, last_cause = NULL, last_failed_at = NULL,
+      last_seq = NULL, failing_told_at = NULL
+    WHERE ${thisWebhook(v)} AND ${webhooks.failingSince} IS NOT NULL`,
+);
+
+type Failure = Pick<Health, "lastStatus" | "lastCause" | "lastSeq"> & { now: number };
+
+const itsFailure = (v: Placeholders<Failure>) =>
+  sql`last_status = ${v.lastStatus}, last_cause = ${v.lastCause}, last_failed_at = ${v.now}, last_seq = ${v.lastSeq}`;
+
+/** A disabled webhook keeps the failure that disabled it. */
+const noteFailure: Statement<Key & Failure> = statement(
+  (v) => sql`UPDATE ${webhooks} SET failing_since = coalesce(failing_since, ${v.now}), ${itsFailure(v)}
+    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled'`,
+);
+
+type Disabling = Key &
+  Failure & {
+    reason: string;
+    failingBefore: number;
+    dueBefore: number;
+    usedUp: string;
+    eventId: string;
+  };
+
+const late = alias(deliveries, "late");
+const ended = alias(deliveries, "ended");
+
+/**
+ * Disables a webhook for a reason. For `failing` there must be something to judge: a delivery that has used up its attempts, or one
+ * that is due for a day and held by nobody. A webhook that hangs under load uses up no attempts for weeks. A lease that ended keeps
+ * its time, so it counts as due since then. A second try of the same batch, which the event's id in the audit log shows, disables
+ * nothing: an operator may have enabled the webhook since.
+ */
+const disable: Statement<Disabling> = statement(
+  (
+    v,
+  ) => sql`UPDATE ${webhooks} SET status = 'disabled', disabled_reason = ${v.reason}, disabled_at = ${v.now}, revision = revision + 1,
+      ${itsFailure(v)}
+    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled'
+      AND NOT EXISTS (SELECT 1 FROM ${auditLog} WHERE ${auditLog.siteId} = ${v.siteId} AND ${auditLog.action} = 'webhook.disabled'
+        AND ${auditLog.subject} = ${v.webhookId} AND ${auditLog.actor} = 'worker' AND ${auditLog.at} = ${v.now}
+        AND ${auditLog.details} ->> 'event_id' = ${v.eventId})
+      AND (${v.reason} = 'gone' OR (${webhooks.failingSince} <= ${v.failingBefore} AND (
+      EXISTS (SELECT 1 FROM json_each(${v.usedUp}) AS each CROSS JOIN ${deliveries} AS ${ended}
+        ON ${ended.siteId} = ${v.siteId} AND ${ended.webhookId} = ${v.webhookId} AND ${ended.seq} = each.value
+        WHERE ${ended.status} = 'failed')
+      OR EXISTS (SELECT 1 FROM ${deliveries} AS ${late} WHERE ${late.siteId} = ${v.siteId} AND ${late.webhookId} = ${v.webhookId}
+        AND ${late.status} = 'pending' AND ${late.nextAttemptAt} > ${sql.raw(String(FIRST_IN_LINE))} AND ${late.nextAttemptAt} <= ${v.dueBefore}))))
+    RETURNING ${webhooks.id} AS disabled, ${webhooks.siteId} AS siteId, ${webhooks.disabledReason} AS reason`,
+);
+
+/** A row that {@link judge}'s statements return for a webhook that they disabled. */
+export interface Disabled {
+  disabled: string;
+  siteId: number;
+  reason: string;
+}
+
+/** Must come right after {@link disable} in the batch, because it uses changes(). */
+const auditDisabling: Statement<{ siteId: number; webhookId: string; now: number; details: string }> = statement(
+  (
+    v,
+  ) => sql`${insertInto(auditLog, auditLog.siteId, auditLog.at, auditLog.actor, auditLog.action, auditLog.subject, auditLog.details)}
+    SELECT ${v.siteId}, ${v.now}, 'worker', 'webhook.disabled', ${v.webhookId}, ${v.details} WHERE changes() > 0`,
+);
+
+/**
+ * Records whether a webhook fails. A webhook that is gone, or has failed for {@link FAILING_DAYS} and does not keep up, is disabled:
+ * its pending deliveries end, and the site's other webhooks are told.
+ *
+ * @param known   since when the webhook fails, as far as the caller knows. Saves statements that would change nothing
+ * @param eventId of the event that tells of it
+ * @returns statements that return {@link Disabled} rows and `Telling` rows
+ */
+export function judge(
+  db: D1Database,
+  { siteId, webhookId, url, failedAt, lastStatus, lastCause, lastSeq, gone, usedUp }: Health,
+  known: number | null,
+  now: number,
+  eventId: string,
+): D1PreparedStatement[] {
+  const key = { siteId, webhookId, url };
+  const failure = { lastStatus, lastCause, lastSeq, now };
+  const noted = failedAt === null ? noteSuccess(db, key) : noteFailure(db, { ...key, ...failure });
+  const failingBefore = now - FAILING_SECONDS;
+  const failsLong = failedAt !== null && known !== null && known <= failingBefore;
+  if (!gone && !failsLong) return [noted];
+  const reason = gone ? "gone" : "failing";
+  const limits = { failingBefore, dueBefore: now - DAY_SECONDS, usedUp: JSON.stringify(usedUp) };
+  const changed = { reason, from: "enabled", to: "disabled", event_id: eventId };
+  const details = JSON.stringify({ origin: URL.parse(url)?.origin, ...changed });
+  const ending = endPending(db, { siteId, id: webhookId }).toSQL();
+  return [
+    noted,
+    disable(db, { ...key, ...failure, ...limits, reason, eventId }),
+    auditDisabling(db, { siteId, webhookId, now, details }),
+    ...tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }),
+    db.prepare(ending.sql).bind(...ending.params),
+  ];
+}

@@ -1,0 +1,123 @@
+import { unixSeconds } from "../core/runtime.ts";
+import { newEventId } from "../core/signed/event-id.ts";
+import { rootOf, withRetries } from "../core/store/run-batch.ts";
+import type { DeliveryTools } from "./home-run.ts";
+import { notifyQueue } from "./notify-queue.ts";
+import { endPending, MOST_ENDED } from "./store/pending-deliveries.ts";
+import { removeOrphans, selectWaiting, type WaitingRow } from "./store/waiting-webhooks.ts";
+import { type Telling, tellFailing } from "./store/webhook-events.ts";
+
+/** A delivery that is overdue for this long was forgotten: its message was lost, or the invocation that held it has ended. */
+const OVERDUE_SECONDS = 5;
+
+/** The most webhooks per home that one run handles. */
+const MOST_WEBHOOKS = 1_000;
+
+/** The number of homes that are swept at the same time. */
+const AT_ONCE = 5;
+
+/** The most webhooks per home of which one run tells the others of their sites. */
+const MOST_TOLD = 50;
+
+/** The most statements per run that end deliveries, over all homes. Workers Free allows 50 calls per invocation. */
+const MOST_ENDINGS = 20;
+
+/**
+ * Notifies the queue of overdue deliveries in every home that is not closed, tells the other webhooks of a site of one that fails,
+ * and ends the pending deliveries of disabled or deleted webhooks. A home that fails stops no other.
+ *
+ * @returns the homes that failed, each with the message of its database
+ */
+export async function sweep(tools: DeliveryTools): Promise<Record<string, string>> {
+  const { runtime, telemetry, config } = tools;
+  const since = runtime.elapsed();
+  const notified: Record<string, number> = {};
+  const ended: Record<string, number> = {};
+  const faults: Record<string, string> = {};
+  const endings = { left: MOST_ENDINGS };
+  const homes = [...config.homes].filter(([home]) => !config.closedHomes.has(home)).values();
+  const takeTurns = async () => {
+    for (const [home, db] of homes) {
+      try {
+        const waiting = await listWaiting(tools, db);
+        const wake = async (webhooks: { siteId: number; webhookId: string }[]) => {
+          const notices = webhooks.map(({ siteId, webhookId }) => ({ home, site: siteId, webhook: webhookId }));
+          await notifyQueue(tools, notices);
+          notified[home] = (notified[home] ?? 0) + notices.length;
+        };
+        // A fault of what follows must not keep back what is due.
+        await wake(waiting.filter(({ isDue }) => isDue === 1));
+        ended[home] = await endLeftovers(tools, db, waiting, endings);
+        await wake(await tellOfFailing(tools, db, waiting));
+      } catch (error) {
+        faults[home] = rootOf(error).message;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
+  const failed = Object.keys(faults).length > 0;
+  telemetry.job({
+    job: "sweep",
+    outcome: failed ? "failed" : "ok",
+    woken: notified,
+    ended,
+    ...(failed && { faults }),
+    ms: Math.round(runtime.elapsed() - since),
+  });
+  return faults;
+}
+
+async function listWaiting({ runtime }: DeliveryTools, db: D1Database): Promise<WaitingRow[]> {
+  const now = unixSeconds(runtime);
+  const values = { now, dueBefore: now - OVERDUE_SECONDS, limit: MOST_WEBHOOKS };
+  const { results } = await withRetries(runtime, () => selectWaiting(db, values).all<WaitingRow>());
+  return results;
+}
+
+/**
+ * Tells the other webhooks of a site that a webhook fails: 5 minutes after its first failure, once until it is well again.
+ *
+ * @returns the webhooks that have such an event due
+ */
+async function tellOfFailing({ runtime }: DeliveryTools, db: D1Database, waiting: WaitingRow[]) {
+  const failing = waiting.filter(({ isToBeTold }) => isToBeTold === 1).slice(0, MOST_TOLD);
+  if (failing.length === 0) return [];
+  const now = unixSeconds(runtime);
+  // The ids of events are drawn once: a second try must not write other events.
+  const telling = failing.map((webhook) => ({ webhook, eventId: newEventId(runtime) }));
+  const results = await withRetries(runtime, () =>
+    db.batch<Telling>(telling.flatMap(({ webhook, eventId }) => tellFailing(db, webhook, now, eventId))),
+  );
+  return results.flatMap(({ results: rows }) =>
+    rows.flatMap(({ siteId, told }) => (told == null ? [] : [{ siteId, webhookId: told }])),
+  );
+}
+
+/**
+ * Ends pending deliveries of disabled and deleted webhooks. One statement ends {@link MOST_ENDED} at most: D1 runs one statement at a
+ * time, and signed calls come in between.
+ *
+ * @param endings how many statements the run may still make
+ * @returns how many deliveries were ended
+ */
+async function endLeftovers(
+  { runtime }: DeliveryTools,
+  db: D1Database,
+  waiting: WaitingRow[],
+  endings: { left: number },
+): Promise<number> {
+  let ended = 0;
+  for (const { siteId, webhookId, status } of waiting.filter(({ status }) => status !== "enabled")) {
+    for (let isDone = false; !isDone && endings.left > 0; ) {
+      endings.left -= 1;
+      const { meta } = await withRetries(runtime, () =>
+        status === null
+          ? removeOrphans(db, { siteId, webhookId, limit: MOST_ENDED }).run()
+          : endPending(db, { siteId, id: webhookId }).run(),
+      );
+      ended += meta.changes;
+      isDone = meta.changes < MOST_ENDED;
+    }
+  }
+  return ended;
+}

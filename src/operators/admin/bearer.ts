@@ -1,0 +1,22 @@
+import { clientAddress } from "../../core/http/client-address.ts";
+import { isRead } from "../http/context.ts";
+import { identifyBearer } from "../services/identify.ts";
+import { noteRootRead } from "../services/sign-in-log.ts";
+import type { AdminContext } from "./env.ts";
+
+/**
+ * Finds out whose token a call has: `Authorization: Bearer` with the ADMIN_TOKEN or with a token for programs. An assertion of
+ * Cloudflare Access opens nothing here: it rides on a cookie.
+ *
+ * @throws ServiceError as {@link identifyBearer} does. A client address with too many failures is refused
+ */
+export async function identifyProgram(c: AdminContext): Promise<undefined> {
+  const token = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
+  const about = { siteId: Number(c.req.param("site_id")) || undefined, appid: c.req.param("appid") };
+  const given = { token, client: clientAddress(c.req.raw) };
+  const { identity, found } = await identifyBearer(c.var.ctx, given, about);
+  const ctx = { ...c.var.ctx, identity };
+  c.set("ctx", ctx);
+  c.set("found", found);
+  if (identity.who.kind === "root" && isRead(c.req.raw)) noteRootRead(ctx);
+}

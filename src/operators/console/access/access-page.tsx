@@ -1,0 +1,126 @@
+import { isAtLeast, ROLES } from "../../access/role.ts";
+import { identityOf } from "../../http/context.ts";
+import {
+  endConsoleSession,
+  isSessionName,
+  listConsoleSessions,
+  MOST_LISTED_SESSIONS,
+  type OpenSession,
+  USE_SECONDS,
+} from "../../services/console-sessions.ts";
+import type { PageContext } from "../env.ts";
+import { buttonAction } from "../forms/form-action.ts";
+import { doneLocation } from "../forms/messages.ts";
+import { isDraft } from "../forms/once.ts";
+import { readForm } from "../forms/read-form.ts";
+import { showPage } from "../layout.tsx";
+import { Action } from "../parts/form.tsx";
+import { Ago, Badge } from "../parts/parts.tsx";
+import { roleMeans, roleText } from "../parts/role-texts.ts";
+import { Table } from "../parts/table.tsx";
+import { postSignOut } from "../sign-in/sign-in-pages.tsx";
+import type { View } from "../view.ts";
+
+const PATH = "/console/access";
+
+/** Who the reader is, what they may do, and the console sessions that are open: an owner sees everyone's. */
+export async function accessPage(c: PageContext): Promise<Response> {
+  const { view } = c.var;
+  const { t } = view;
+  const { who, role } = identityOf(c);
+  const sessions = await listConsoleSessions(c.var.ctx);
+  const seesAll = role === "owner";
+  const title = seesAll ? t("Open console sessions of everyone") : t("Your open console sessions");
+  const body = (
+    <>
+      <section class="card">
+        <dl class="facts">
+          <dt>{t("Name")}</dt>
+          <dd>
+            <bdi>{who.name}</bdi>
+          </dd>
+          <dt>{t("Signed in by")}</dt>
+          <dd>{who.kind === "person" ? "Cloudflare Access" : "ADMIN_TOKEN"}</dd>
+          <dt>{t("Role")}</dt>
+          <dd>{roleText(view, role)}</dd>
+          <dt>{t("What it may do")}</dt>
+          <dd>
+            {ROLES.filter((each) => isAtLeast(role, each)).map((each) => (
+              <span class="line">{roleMeans(view, each)}</span>
+            ))}
+          </dd>
+        </dl>
+        <p>
+          {view.may("/console/tokens", "GET") ? (
+            <a href="/console/tokens#people">{t("Let a colleague look and nothing else")}</a>
+          ) : (
+            t("An owner of this deployment can give others a role, and make tokens for programs.")
+          )}
+        </p>
+      </section>
+      <section class="part">
+        <h2>{title}</h2>
+        <Table
+          label={title}
+          head={[
+            seesAll ? t("Whose") : t("Browser"),
+            ...(seesAll ? [t("Browser")] : []),
+            { label: t("Network"), phone: "hide" },
+            { label: t("Signed in on"), phone: "hide" },
+            t("Last use"),
+            { label: t("Change"), phone: "top", end: true },
+          ]}
+          rows={sessions.map((session) => [
+            ...(seesAll ? [<bdi class="long">{session.who.name}</bdi>] : []),
+            <BrowserOf view={view} session={session} />,
+            session.address === null ? "–" : <code>{session.address}</code>,
+            <Ago view={view} at={session.createdAt} />,
+            session.lastUsedAt === null ? "–" : <Ago view={view} at={session.lastUsedAt} />,
+            <EndOf view={view} session={session} />,
+          ])}
+          empty={t("None is open.")}
+        />
+        <p class="hint">{t("A last use may be up to {0} minutes later than it says here.", USE_SECONDS / 60)}</p>
+        {sessions.length === MOST_LISTED_SESSIONS && (
+          <p class="hint">{t("Of more than {0}, those used last are shown.", MOST_LISTED_SESSIONS)}</p>
+        )}
+      </section>
+    </>
+  );
+  return showPage(c, { title: t("Your access"), section: "access", body });
+}
+
+const isThis = (view: View, name: string) => view.session !== undefined && isSessionName(name, view.session);
+
+function BrowserOf({ view, session }: { view: View; session: OpenSession }) {
+  return (
+    <span class="pair">
+      {session.browser ?? view.t("Not known")}
+      {isThis(view, session.name) && <Badge kind="good" label={view.t("This session")} />}
+    </span>
+  );
+}
+
+/** The button that ends a session. One's own is the button that signs out: pressed twice, it does no harm. */
+function EndOf({ view, session: { name, who, browser } }: { view: View; session: OpenSession }) {
+  const { t } = view;
+  if (isThis(view, name)) return <Action action="/console/sign-out" label={t("Sign out")} about={t("This session")} />;
+  const about = [who.name, browser].filter(Boolean).join(", ");
+  return <Action view={view} action={`${PATH}/${name}/end`} label={t("End")} about={about} />;
+}
+
+/** Answers the button that ends a session. To end one's own is to sign out. */
+export async function postEndSession(c: PageContext): Promise<Response> {
+  const { ctx, view } = c.var;
+  const form = await readForm(c);
+  const name = c.req.param("session") ?? "";
+  if (isThis(view, name) && !(await isDraft(c, form))) return postSignOut(c);
+  return buttonAction(c, form, {
+    draft: { path: PATH },
+    list: PATH,
+    work: async () => {
+      const isNow = await endConsoleSession(ctx, { name });
+      return doneLocation(c, PATH, isNow ? "session_ended" : "session_ended_before");
+    },
+  });
+}

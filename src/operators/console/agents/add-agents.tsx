@@ -1,0 +1,133 @@
+import { type AgentList, MOST_LISTED_AGENTS } from "../../services/agent-list.ts";
+import type { Filled } from "../forms/messages.ts";
+import { Faults, Field, Form } from "../parts/form.tsx";
+import type { View } from "../view.ts";
+import { BadLines } from "./bad-lines.tsx";
+
+/** A refused list is shown again in its form up to this many characters. */
+export const KEPT_LIST_LENGTH = 120_000;
+
+/** The heights of the field of a list, in lines: as it is first, and when it is shown again. */
+const ROWS = { first: 6, again: 16 };
+
+interface Shown {
+  view: View;
+  path: string;
+  filled: Filled | undefined;
+  /** What a pasted list says, when it is shown again because some of its lines are wrong. */
+  list: AgentList | undefined;
+}
+
+/** The two forms that add agents. After a list with wrong lines, its form alone: the wrong lines to correct, the right ones beside. */
+export function AddAgents({ view, path, filled, list }: Shown) {
+  const { t } = view;
+  const isList = filled?.values.lines !== undefined;
+  return (
+    <>
+      <Faults view={view} filled={filled} labels={{ name: t("Name"), id: "ID", lines: t("Add many") }} />
+      <div class={isList ? "part" : "two"}>
+        {!isList && <AddOne view={view} path={path} filled={filled} />}
+        <section class="card">
+          <h2>{t("Add many")}</h2>
+          {list !== undefined && list.bad.length > 0 ? (
+            <Correct view={view} path={path} filled={filled} list={list} />
+          ) : (
+            <Paste view={view} path={path} filled={filled} />
+          )}
+        </section>
+      </div>
+    </>
+  );
+}
+
+function AddOne({ view, path, filled }: Omit<Shown, "list">) {
+  const { t } = view;
+  const { values = {}, errors = {} } = filled ?? {};
+  return (
+    <section class="card">
+      <h2>{t("Add an agent")}</h2>
+      <Form view={view} action={path}>
+        <Field
+          label="ID"
+          name="id"
+          value={values.id}
+          error={errors.id}
+          hint={t("The number your systems know the agent by.")}
+          required
+          maxlength={16}
+        />
+        <Field label={t("Name")} name="name" value={values.name} error={errors.name} required maxlength={100} />
+        <button type="submit">{t("Add agent")}</button>
+      </Form>
+    </section>
+  );
+}
+
+function Paste({ view, path, filled }: Omit<Shown, "list">) {
+  const { t } = view;
+  const { values = {}, errors = {} } = filled ?? {};
+  return (
+    <Form view={view} action={path}>
+      <Field
+        label={t("One agent a line: id, name")}
+        name="lines"
+        value={values.lines}
+        error={errors.lines}
+        rows={values.lines === undefined ? ROWS.first : ROWS.again}
+        hint={t(
+          "Paste it from a spreadsheet or a CSV file, with or without a header. Up to {0} agents; all of them or none.",
+          MOST_LISTED_AGENTS,
+        )}
+        required
+        code
+      />
+      {/* A list that was corrected once has lines that are right: they are kept, also when the language is changed. */}
+      {values.right && <textarea name="right" hidden>{`\n${values.right}`}</textarea>}
+      <CutOff view={view} filled={filled} />
+      <button type="submit">{t("Add all")}</button>
+    </Form>
+  );
+}
+
+/** The wrong lines of a list, to be corrected, and its right ones, which are sent with them. */
+function Correct({ view, path, list, filled }: Shown & { list: AgentList }) {
+  const { t } = view;
+  const { agents, bad } = list;
+  return (
+    <>
+      <p>
+        <strong>{t("Right lines: {0}. Wrong lines: {1}.", agents.length, bad.length)}</strong>{" "}
+        {t("No agent was added yet. Correct the wrong lines or delete them; all agents are then added together.")}
+      </p>
+      <BadLines view={view} bad={bad} />
+      <Form view={view} action={path}>
+        <Field
+          label={t("The wrong lines")}
+          name="lines"
+          value={filled?.values.lines}
+          error={filled?.errors.lines}
+          rows={Math.min(Math.max(bad.length + 2, ROWS.first), ROWS.again)}
+          code
+        />
+        <CutOff view={view} filled={filled} />
+        {agents.length > 0 && (
+          <details>
+            <summary>{t("The right lines ({0})", agents.length)}</summary>
+            <Field label={t("They are added too")} name="right" value={filled?.values.right} rows={ROWS.again} code />
+          </details>
+        )}
+        <div class="buttons">
+          <button type="submit">{t("Add all")}</button>
+          <a class="button plain" href={path}>
+            {t("Cancel")}
+          </a>
+        </div>
+      </Form>
+    </>
+  );
+}
+
+function CutOff({ view, filled }: Pick<Shown, "view" | "filled">) {
+  if (filled?.values.lines?.length !== KEPT_LIST_LENGTH) return null;
+  return <p class="error">{view.t("The list is too long to come back whole: its end is cut off here.")}</p>;
+}

@@ -1,0 +1,67 @@
+import { pathId } from "../../http/path-id.ts";
+import { agentChangeSchema, changeAgent, findAgent } from "../../services/agents.ts";
+import { agentUnknown } from "../../services/refusals.ts";
+import type { Site } from "../../services/sites.ts";
+import { consolePath } from "../console-path.ts";
+import type { PageContext } from "../env.ts";
+import { entered, formAction } from "../forms/form-action.ts";
+import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
+import { readForm } from "../forms/read-form.ts";
+import { showPage } from "../layout.tsx";
+import { Faults, Field, Form } from "../parts/form.tsx";
+import { rowId } from "./agent-table.tsx";
+
+/** Answers the form that renames an agent, and the menus of the list that disable or enable an agent. */
+export async function postAgent(c: PageContext, site: Site): Promise<Response> {
+  const form = await readForm(c);
+  const { name, status } = form;
+  const id = pathId(c, "id", agentUnknown);
+  const list = consolePath(form.back, `/console/sites/${site.id}/agents`);
+  const row = { path: list, id: rowId(id) };
+  return formAction(c, form, {
+    values: { name: name ?? "", back: list },
+    entered: entered(c.var.view, agentChangeSchema.safeParse({ name, status })),
+    page: (again) => agentPage(c, site, again),
+    draft: name === undefined ? row : undefined,
+    list,
+    work: async (change) => {
+      await changeAgent(c.var.ctx, { site, id, change });
+      return doneLocation(c, list, change.status ?? "renamed", row.id);
+    },
+  });
+}
+
+export async function agentPage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const id = pathId(c, "id", agentUnknown);
+  const agent = await findAgent(c.var.ctx, { site, id });
+  const path = `/console/sites/${site.id}/agents/${id}`;
+  const list = consolePath(again?.values.back ?? c.req.query("back"), `/console/sites/${site.id}/agents`);
+  const body = (
+    <>
+      <Faults view={view} filled={again} labels={{ name: t("Name") }} />
+      <section class="card">
+        <Form view={view} action={path}>
+          <input type="hidden" name="back" value={list} />
+          <Field
+            label={t("Name")}
+            name="name"
+            value={again?.values.name ?? agent.name}
+            error={again?.errors.name ?? again?.errors.status ?? again?.errors[""]}
+            required
+            maxlength={100}
+          />
+          <div class="buttons">
+            <button type="submit">{t("Rename")}</button>
+            <a class="button plain" href={list}>
+              {t("Cancel")}
+            </a>
+          </div>
+        </Form>
+      </section>
+    </>
+  );
+  const page = { title: t("Rename agent {0}", id), site: { ...site, tab: "agents" as const }, back: path, body };
+  return showPage(c, { ...page, filled: again && { path, values: again.values } }, isRefused(again) ? 400 : 200);
+}

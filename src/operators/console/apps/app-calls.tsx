@@ -1,0 +1,81 @@
+import { refusalOf } from "../../../core/http/faults.ts";
+import type { Site } from "../../services/sites.ts";
+import { outcomeName, readUsage } from "../../services/usage.ts";
+import type { PageContext } from "../env.ts";
+import { reasonText } from "../reasons.ts";
+import type { View } from "../view.ts";
+
+const DAY = 86_400;
+
+/** How many days of UTC are counted, today included. */
+const DAYS_SHOWN = 14;
+
+/** How many reasons of refusals are named. */
+const MOST_REASONS = 3;
+
+/** The outcomes of calls that did what they were sent for. */
+const DONE: ReadonlySet<string> = new Set(["ok", "repeated"]);
+
+/** What the calls of an app came to. */
+interface AppCalls {
+  accepted: number;
+  refused: number;
+  /** The most frequent reasons of the refused ones, the first most. */
+  reasons: { reason: string; count: number }[];
+}
+
+/** The calls of an app in the last 14 days. Undefined when they could not be read, or none are counted yet. */
+export async function readAppCalls(c: PageContext, site: Site, appid: string): Promise<AppCalls | undefined> {
+  const { ctx, trace } = c.var;
+  const today = ctx.now - (ctx.now % DAY);
+  try {
+    const usage = await readUsage(ctx, { site, by: "day", since: today - (DAYS_SHOWN - 1) * DAY, appid });
+    if (usage.completeUntil === null) return undefined;
+    const counts = new Map<string, number>();
+    for (const { outcome, count } of usage.items) {
+      const name = outcomeName(outcome);
+      counts.set(name, (counts.get(name) ?? 0) + count);
+    }
+    const refused = [...counts].filter(([name]) => !DONE.has(name)).sort(([, a], [, b]) => b - a);
+    const sum = (some: [string, number][]) => some.reduce((all, [, count]) => all + count, 0);
+    return {
+      accepted: sum([...counts].filter(([name]) => DONE.has(name))),
+      refused: sum(refused),
+      reasons: refused.slice(0, MOST_REASONS).map(([reason, count]) => ({ reason, count })),
+    };
+  } catch (error) {
+    refusalOf(error as Error, trace);
+    return undefined;
+  }
+}
+
+/** The facts on an app's page: how many calls were accepted and refused, and for what. */
+export function AppCallsFact(props: { view: View; siteId: number; appid: string; calls: AppCalls | undefined }) {
+  const { view, siteId, appid, calls } = props;
+  const { t } = view;
+  const number = new Intl.NumberFormat(view.language);
+  const refusals = (reason?: string) =>
+    `/console/sites/${siteId}/refusals?${new URLSearchParams({ appid, ...(reason && { reason }) })}`;
+  return (
+    <>
+      <dt>{t("Counted calls in {0} days", DAYS_SHOWN)}</dt>
+      <dd>
+        {calls === undefined ? (
+          "–"
+        ) : (
+          <>
+            {t("{0} accepted, {1} refused", number.format(calls.accepted), number.format(calls.refused))}
+            {calls.reasons.map(({ reason, count }) => (
+              <span class="hint line">
+                {number.format(count)} × <a href={refusals(reason)}>{reasonText(view, reason).what}</a>
+              </span>
+            ))}
+          </>
+        )}
+        <span class="hint line">
+          <a href={refusals()}>{t("Refused calls of this app")}</a>
+        </span>
+      </dd>
+    </>
+  );
+}

@@ -1,0 +1,88 @@
+import { isRefusedFor } from "../../../core/errors.ts";
+import type { Site } from "../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import { type Filled, isRefused } from "../forms/messages.ts";
+import { showPage } from "../layout.tsx";
+import { AskLink, Faults } from "../parts/form.tsx";
+import { Time } from "../parts/parts.tsx";
+import { OverlapCard } from "../secrets/overlap-card.tsx";
+import { RotateCard } from "../secrets/rotate-card.tsx";
+import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
+import { AppCallsFact, readAppCalls } from "./app-calls.tsx";
+import { appOf } from "./app-of.tsx";
+import { AppState } from "./app-table.tsx";
+import { LastUsedFact, oldSecretUse, readLastUses } from "./last-use.tsx";
+import { missingAppPage } from "./missing-app.tsx";
+
+/** The page of an app, or of a reserved appid without an app. */
+export async function appPageOrMissing(c: PageContext, site: Site): Promise<Response> {
+  try {
+    return await appPage(c, site);
+  } catch (error) {
+    if (isRefusedFor(error, "app_missing")) return missingAppPage(c, site);
+    throw error;
+  }
+}
+
+/** The app that the path names, for the pages of its secret. @throws ServiceError `not_found` */
+export async function secretOwnerOf(c: PageContext, site: Site): Promise<ShownSecretOwner> {
+  return { ...(await appOf(c, site)), page: (again) => appPage(c, site, again) };
+}
+
+async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const { app, ...owner } = await appOf(c, named);
+  const { site, path, isActive } = owner;
+  const [uses, calls, next] = await Promise.all([
+    readLastUses(c, named, app.appid),
+    readAppCalls(c, named, app.appid),
+    isActive ? owner.next?.() : undefined,
+  ]);
+  const body = (
+    <>
+      <Faults view={view} filled={again} labels={{ overlap_seconds: t("Overlap"), ends: t("Which secret stops") }} />
+      {isActive && <OverlapCard view={view} owner={owner} use={oldSecretUse(view, uses, app.appid)} />}
+      <section class="card">
+        <dl class="facts">
+          {owner.facts}
+          <dt>{t("State")}</dt>
+          <dd>
+            <AppState view={view} app={app} />
+          </dd>
+          <dt>{t("Issued")}</dt>
+          <dd>
+            <Time view={view} at={app.createdAt} />
+          </dd>
+          {app.revokedAt !== null && (
+            <>
+              <dt>{t("Revoked on")}</dt>
+              <dd>
+                <Time view={view} at={app.revokedAt} />
+              </dd>
+            </>
+          )}
+          <LastUsedFact view={view} uses={uses} app={app} />
+          <AppCallsFact view={view} siteId={site.id} appid={app.appid} calls={calls} />
+        </dl>
+      </section>
+      {next}
+      {isActive && (
+        <>
+          <RotateCard view={view} owner={owner} again={again} />
+          <p>
+            <AskLink view={view} href={`${path}/revoke`}>
+              {t("Revoke this app…")}
+            </AskLink>
+          </p>
+        </>
+      )}
+    </>
+  );
+  const filled = again && { path: `${path}/rotate`, values: again.values };
+  return showPage(
+    c,
+    { title: app.name, site, appid: app.appid, back: path, body, filled },
+    isRefused(again) ? 400 : 200,
+  );
+}

@@ -1,0 +1,122 @@
+import type { Site } from "../../services/sites.ts";
+import { detailTexts } from "../details.ts";
+import type { PageContext } from "../env.ts";
+import { ticketEnd, ticketFor } from "../forms/tickets.ts";
+import { showPage } from "../layout.tsx";
+import { Copyable, NoticeBox } from "../parts/parts.tsx";
+import { reasonText } from "../reasons.ts";
+import { appOf } from "./app-of.tsx";
+
+/** What came of a test call. */
+export interface TestResult {
+  status: number;
+  body: string;
+  requestId: string;
+  ms: number;
+  /** Undefined when it was accepted. */
+  reason: string | undefined;
+  detail: string | undefined;
+}
+
+const purposeOf = (path: string, result: string) => ["test-call", path, result];
+
+/** The address of the page that shows a result. The address holds the result itself, with a ticket: nobody can make another. */
+export async function resultLocation(c: PageContext, path: string, result: TestResult): Promise<string> {
+  const { session, now } = c.var.view;
+  if (session === undefined) return path;
+  const text = JSON.stringify(result);
+  const ticket = await ticketFor(session, purposeOf(path, text), now);
+  return `${path}/test/result?${new URLSearchParams({ result: text, ticket })}`;
+}
+
+/** Shows what came of a test call. */
+export async function testResultPage(c: PageContext, named: Site): Promise<Response> {
+  const { view } = c.var;
+  const { t, session, now } = view;
+  const { app, site, path } = await appOf(c, named);
+  const text = c.req.query("result") ?? "";
+  const end = session && (await ticketEnd(session, purposeOf(path, text), c.req.query("ticket") ?? "", now));
+  if (end === undefined) return c.redirect(path, 303);
+  const result = JSON.parse(text) as TestResult;
+  const chatId = chatIdOf(result);
+  const session_ = `/console/sites/${site.id}/sessions/${chatId}`;
+  const body = (
+    <>
+      {chatId === undefined ? (
+        <Refused view={view} result={result} />
+      ) : (
+        <NoticeBox kind="good" title={t("It arrived: the session {0} was opened.", chatId)} />
+      )}
+      <section class="card">
+        <dl class="facts">
+          <dt>{t("App")}</dt>
+          <dd>
+            <a href={path}>
+              <bdi>{app.name}</bdi>
+            </a>
+          </dd>
+          {chatId !== undefined && (
+            <>
+              <dt>{t("Session")}</dt>
+              <dd>
+                <a href={session_}>{chatId}</a>
+              </dd>
+            </>
+          )}
+          <dt>{t("Status")}</dt>
+          <dd>{result.status}</dd>
+          <dt>{t("Answer")}</dt>
+          <dd>
+            <code>{result.body}</code>
+          </dd>
+          <dt>{t("Time taken")}</dt>
+          <dd>{t("{0} ms", result.ms)}</dd>
+          <Copyable view={view} id="request-id" label={t("Request id")} text={result.requestId} />
+        </dl>
+        <div class="buttons">
+          {chatId !== undefined && (
+            <a class="button" href={session_}>
+              {t("Open the session")}
+            </a>
+          )}
+          <a class={chatId === undefined ? "button" : "button plain"} href={`${path}/test`}>
+            {t("Send another test call")}
+          </a>
+          <a class="button plain" href={path}>
+            {t("Back to the app")}
+          </a>
+        </div>
+      </section>
+    </>
+  );
+  return showPage(c, { title: t("Result of the test call"), site, body });
+}
+
+/** After these the database may have done the call, although its answer did not come. */
+const MAY_BE_DONE: ReadonlySet<string> = new Set(["d1_unavailable", "d1_answer_incomplete", "unexpected"]);
+
+function Refused({ view, result }: { view: PageContext["var"]["view"]; result: TestResult }) {
+  const { t } = view;
+  const reason = result.reason ?? "unexpected";
+  const { what, cure } = reasonText(view, reason);
+  return (
+    <NoticeBox
+      kind="bad"
+      title={
+        MAY_BE_DONE.has(reason)
+          ? t("It is not known whether a session was opened: look among the sessions before you send another.")
+          : t("It was refused, and no session was opened.")
+      }
+    >
+      <p>{what}</p>
+      {result.detail !== undefined && detailTexts(view, result.detail).map((text) => <p>{text}</p>)}
+      <p>{cure}</p>
+    </NoticeBox>
+  );
+}
+
+/** The session that the call opened; undefined when it was refused. */
+function chatIdOf({ body }: TestResult): number | undefined {
+  const { code, data } = JSON.parse(body) as { code?: number; data?: { chat_id?: number } };
+  return code === 1 ? data?.chat_id : undefined;
+}

@@ -1,0 +1,61 @@
+import { listAuditLog, sitesOfEntries } from "../../services/audit.ts";
+import type { Site } from "../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import { showPage } from "../layout.tsx";
+import { filteredPath } from "../parts/filter.tsx";
+import { EmptyState, NoticeBox } from "../parts/parts.tsx";
+import { More } from "../parts/table.tsx";
+import { AuditFilter, Days, readFilter } from "./audit-filter.tsx";
+import { AuditTable } from "./audit-table.tsx";
+
+const SHOWN = 50;
+
+/** The audit log of a site, or of all sites. */
+export async function auditPage(c: PageContext, site?: Site): Promise<Response> {
+  const { view, ctx } = c.var;
+  const { t } = view;
+  const path = site ? `/console/sites/${site.id}/audit` : "/console/audit";
+  const asked = readFilter(c);
+  const isWrong = Object.keys(asked.errors).length > 0;
+  const wanted = { siteId: site?.id, ...asked.filter, cursor: c.req.query("cursor"), limit: SHOWN };
+  const log = isWrong ? { items: [], nextCursor: null, homesDown: [] } : await listAuditLog(ctx, wanted);
+  const sites = site ? new Map([[site.id, site]]) : await sitesOfEntries(ctx, log.items);
+  const isFiltered = Object.values(asked.filter).some((value) => value !== undefined);
+  const empty = isWrong
+    ? t("Correct the filter above.")
+    : isFiltered
+      ? t("Nothing fits this filter.")
+      : t("Nothing has been changed yet.");
+  const body = (
+    <>
+      {log.homesDown.length > 0 && (
+        <NoticeBox kind="bad" title={t("Homes that do not answer: {0}", log.homesDown.join(", "))}>
+          <p>{t("Their entries are missing here. Nothing of them is lost: look again later.")}</p>
+        </NoticeBox>
+      )}
+      <div class="days">
+        <Days view={view} path={path} asked={asked} />
+        <a href={filteredPath(`${path}.csv`, asked.fields)} download>
+          <span class="wide">{t("Download as")} </span>CSV
+        </a>
+      </div>
+      <AuditFilter view={view} path={path} asked={asked} />
+      <AuditTable
+        view={view}
+        path={path}
+        sites={sites}
+        entries={log.items}
+        fields={asked.fields}
+        ofSite={site !== undefined}
+        empty={<EmptyState title={empty} />}
+      />
+      <More view={view} path={path} query={asked.fields} cursor={log.nextCursor} />
+    </>
+  );
+  const page = {
+    title: t("Audit log"),
+    ...(site ? { site: { ...site, tab: "audit" as const } } : { section: "audit" as const }),
+    body,
+  };
+  return showPage(c, page, isWrong ? 400 : 200);
+}

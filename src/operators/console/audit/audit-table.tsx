@@ -1,0 +1,139 @@
+import type { Child } from "hono/jsx";
+import { isVisible } from "../../../core/fields.ts";
+import type { AuditLogEntry } from "../../services/audit.ts";
+import type { Site } from "../../services/sites.ts";
+import { filteredPath } from "../parts/filter.tsx";
+import { Ago } from "../parts/parts.tsx";
+import { RowMenu } from "../parts/row-menu.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import type { View } from "../view.ts";
+import { actionText } from "./action-text.ts";
+import { detailText } from "./detail-text.ts";
+import { subjectOf } from "./subject-link.ts";
+import { throughText } from "./through-text.ts";
+
+interface Rows {
+  view: View;
+  /** Of the list, and the filter's fields: a name leads to what else its owner did. */
+  path: string;
+  fields: Record<string, string>;
+  sites: ReadonlyMap<number, Site>;
+}
+
+/** Who did what to what and when, a line each. The rest is behind the button of the row. */
+export function AuditTable(props: Rows & { entries: AuditLogEntry[]; ofSite: boolean; empty: Child }) {
+  const { view, sites, entries, ofSite, empty } = props;
+  const { t } = view;
+  const head: Column[] = [
+    { label: t("Who") },
+    { label: t("What") },
+    { label: t("Subject") },
+    ...(ofSite ? [] : [{ label: t("Site"), phone: "hide" as const }]),
+    { label: t("When"), phone: "top" },
+    { label: t("More") },
+  ];
+  return (
+    <div class="audit">
+      <Table
+        label={t("Audit log")}
+        head={head}
+        rows={entries.map((entry) => [
+          <WhoDid {...props} entry={entry} />,
+          <What {...props} entry={entry} />,
+          <SubjectOf {...props} entry={entry} />,
+          ...(ofSite
+            ? []
+            : [entry.siteId === null ? "–" : <SiteOf siteId={entry.siteId} site={sites.get(entry.siteId)} />]),
+          <Ago view={view} at={entry.at} />,
+          <MoreOf view={view} entry={entry} />,
+        ])}
+        empty={empty}
+      />
+    </div>
+  );
+}
+
+interface Cell {
+  view: View;
+  entry: AuditLogEntry;
+}
+
+/** A person's address, the ADMIN_TOKEN and the Worker say themselves what they are; the name of a token does not. */
+function WhoDid({ view, path, fields, entry: { who } }: Rows & Cell) {
+  if (who === null) return "–";
+  return (
+    <a class="clip" href={filteredPath(path, { ...fields, who: who.id })} title={view.t("What else they did")}>
+      <bdi>{who.kind === "worker" ? view.t("Worker") : who.name}</bdi>
+      {who.kind === "token" && <small> {view.t("Token")}</small>}
+    </a>
+  );
+}
+
+function What({ view, sites, entry }: Rows & Cell) {
+  // The subject says the site's name already.
+  const { name, ...others } = entry.details;
+  const isSubject = entry.action.startsWith("site.") && name === (entry.siteId && sites.get(entry.siteId)?.name);
+  const details = detailText(view, isSubject ? { ...entry, details: others } : entry);
+  return (
+    <span class="pair">
+      <span>{actionText(view, entry.action)}</span>
+      {details !== "" && (
+        <small class="clip" title={details}>
+          <bdi>{details}</bdi>
+        </small>
+      )}
+    </span>
+  );
+}
+
+function SubjectOf({ view, sites, entry }: Rows & Cell) {
+  const { text, isId, href } = subjectOf(view, entry, entry.siteId === null ? undefined : sites.get(entry.siteId));
+  const shown = isId ? <code>{text}</code> : <bdi>{text}</bdi>;
+  return href === undefined ? (
+    <span class="clip">{shown}</span>
+  ) : (
+    <a class="clip" href={href}>
+      {shown}
+    </a>
+  );
+}
+
+/** A site of which nothing is left has no page. */
+function SiteOf({ siteId, site }: { siteId: number; site: Site | undefined }) {
+  const name = site !== undefined && isVisible(site.name) ? site.name : `(${siteId})`;
+  return site === undefined ? (
+    <span>{name}</span>
+  ) : (
+    <a class="clip" href={`/console/sites/${siteId}`}>
+      <bdi>{name}</bdi>
+    </a>
+  );
+}
+
+/** What few readers need: from where, through which call, and all of what is cut off above. The log has a line under the request id. */
+function MoreOf({ view, entry }: Cell) {
+  const { t } = view;
+  const { actor, address, requestId, home, subject, at, action } = entry;
+  const details = detailText(view, entry);
+  const facts: [label: string, value: Child][] = [
+    [t("When"), view.exactTime(at)],
+    [t("Through"), throughText(view, actor)],
+    ...(address === null ? [] : [[t("Network"), <code>{address}</code>] as [string, Child]]),
+    ...(requestId === null ? [] : [[t("Request id"), <code>{requestId}</code>] as [string, Child]]),
+    ...(view.hasHomes ? [[t("Home"), home] as [string, Child]] : []),
+    ...(subject === "" ? [] : [[t("Subject"), <code>{subject}</code>] as [string, Child]]),
+    ...(details === "" ? [] : [[t("Details"), <bdi>{details}</bdi>] as [string, Child]]),
+  ];
+  return (
+    <RowMenu label={t("More about {0}", actionText(view, action))}>
+      <dl>
+        {facts.map(([label, value]) => (
+          <>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+      </dl>
+    </RowMenu>
+  );
+}

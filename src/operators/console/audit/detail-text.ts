@@ -1,0 +1,138 @@
+import type { AuditLogEntry } from "../../services/audit.ts";
+import { keptText } from "../parts/kept-text.ts";
+import type { View } from "../view.ts";
+
+/** Of agents that were added together, this many are named. */
+const MOST_NAMED = 10;
+
+/** Changes from one name to another: a name may look like a word of a status. */
+const RENAMED: readonly AuditLogEntry["action"][] = ["site.renamed", "agent.renamed"];
+
+/** What a row of the audit log says beside its action and its subject, in plain words of the reader's language. It may be empty. */
+export function detailText(view: View, { action, details }: Pick<AuditLogEntry, "action" | "details">): string {
+  const { from, to, ids, names, ...others } = details;
+  const wordOf = (value: unknown) => {
+    if (RENAMED.includes(action)) return String(value);
+    return action === "site.retention_set"
+      ? keptText(view, typeof value === "number" ? value : null)
+      : valueText(view, value);
+  };
+  const arrow = (before: unknown, after: unknown) =>
+    before === after ? wordOf(after) : `${wordOf(before)} → ${wordOf(after)}`;
+  const isChange = from !== undefined && to !== undefined;
+  const parts: (string | undefined)[] = [];
+  for (const [key, value] of Object.entries(others)) {
+    if (isChange && isObject(from) && isObject(to) && key in to) {
+      parts.push(namedText(view, key, arrow(from[key], to[key])));
+    } else if (isChange && NAMED_CHANGES.includes(key)) {
+      if (!UNTOLD.includes(key)) parts.push(namedText(view, key, arrow(from, to)));
+    } else {
+      parts.push(namedText(view, key, value));
+    }
+  }
+  if (isChange && !isObject(to) && !NAMED_CHANGES.some((key) => key in others)) parts.push(arrow(from, to));
+  if (Array.isArray(ids) && Array.isArray(names)) parts.push(agentsText(view, ids, names));
+  return parts.filter((part) => part !== undefined).join(" · ");
+}
+
+/** The keys whose value is also the `to` of the change. */
+const NAMED_CHANGES = ["first_chat_id", "version"];
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+/** What tells an operator nothing: random ids that lead nowhere, and places where a call goes on. The file has them. */
+const UNTOLD = ["call", "version", "previous_version", "next_after_seq"];
+
+/** @returns undefined for what tells the reader nothing */
+function namedText(view: View, key: string, value: unknown): string | undefined {
+  const { t } = view;
+  if (key === "previous_expires_at" && value === null) return t("the old one stopped at once");
+  if (value === null || UNTOLD.includes(key) || (Array.isArray(value) && value.length === 0)) return undefined;
+  const number = () => new Intl.NumberFormat(view.language).format(Number(value));
+  const texts: Record<string, () => string | undefined> = {
+    name: () => String(value),
+    id: () => String(value),
+    imported: () => t("brought along: {0}", valueText(view, value)),
+    home: () => (view.hasHomes ? t("home {0}", String(value)) : undefined),
+    origin: () => t("origin {0}", String(value)),
+    // Of an erasure it is how many there were.
+    events: () => t("events {0}", typeof value === "number" ? number() : valueText(view, value)),
+    path: () => t("another path or query"),
+    reason: () => t("reason: {0}", reasonText(view, String(value))),
+    count: () => t("times {0}", number()),
+    role: () => t("role {0}", valueText(view, value)),
+    status: () => t("status {0}", valueText(view, value)),
+    since: () => t("from {0}", view.time(Number(value))),
+    until: () => t("up to {0}", view.time(Number(value))),
+    previous_expires_at: () => t("previous until {0}", view.time(Number(value))),
+    ends: () => (value === "current" ? t("the one in use ended") : t("the one before ended")),
+    lifted_by: () => t("session numbers skipped (chat_id): {0}", number()),
+    queued: () => t("queued {0}", number()),
+    apps: () => t("apps {0}", number()),
+    webhooks: () => t("webhooks {0}", number()),
+    sessions: () => t("sessions {0}", number()),
+    messages: () => t("messages {0}", number()),
+    participants: () => t("participants {0}", number()),
+    deliveries: () => t("deliveries {0}", number()),
+    seq: () => t("event {0}", String(value)),
+    event_id: () => t("event {0}", String(value)),
+    after: () => (value === 0 ? undefined : t("after session {0}", String(value))),
+    after_seq: () => t("after event {0}", String(value)),
+    highest_chat_id: () => t("up to session {0}", String(value)),
+    hash: () => t("customer's hash {0}", String(value)),
+    deletion_id: () => t("id of the deletion {0}", String(value)),
+    settling_id: () => t("id of the restore {0}", String(value)),
+    site_id: () => t("for site {0} alone", String(value)),
+    // 1 is the default, which no operator chose.
+    first_chat_id: () => (value === 1 ? undefined : t("first chat_id {0}", String(value))),
+  };
+  return Object.hasOwn(texts, key) ? texts[key]?.() : `${key.replaceAll("_", " ")} ${valueText(view, value)}`;
+}
+
+/** Why the Worker disabled a webhook, or why a sign-in was refused. The words of the log, in the reader's. */
+function reasonText({ t }: View, reason: string): string {
+  const texts: Record<string, string> = {
+    failing: t("it failed for too long"),
+    gone: t("the receiver answered 410"),
+    admin_token_wrong: t("a wrong token"),
+    token_slip: t("a slip in the token"),
+    token_expired: t("an expired token"),
+    client_limit: t("too many attempts"),
+    access_no_role: t("the address has no role"),
+    access_session_ended: t("the session had ended"),
+    assertion_expired: t("the sign-in at Access had expired"),
+    certs_unavailable: t("the keys of Access did not come"),
+  };
+  if (Object.hasOwn(texts, reason)) return texts[reason] ?? reason;
+  return reason.startsWith("assertion_") ? t("what Access sent was not right ({0})", reason) : reason;
+}
+
+function valueText(view: View, value: unknown): string {
+  const { t } = view;
+  if (Array.isArray(value)) return value.map((each) => valueText(view, each)).join(t(", "));
+  const texts: Record<string, string> = {
+    open: t("Open"),
+    closed: t("Closed"),
+    normal: t("Normal"),
+    enabled: t("Enabled"),
+    disabled: t("Disabled"),
+    true: t("On"),
+    false: t("Off"),
+    secret: t("secret"),
+    viewer: t("viewer"),
+    operator: t("operator"),
+    owner: t("owner"),
+    pending: t("Pending"),
+    failed: t("Failed"),
+    missed: t("Missed"),
+    delivered: t("Delivered"),
+  };
+  const text = String(value ?? "–");
+  return Object.hasOwn(texts, text) ? (texts[text] ?? text) : text;
+}
+
+function agentsText({ t }: View, ids: unknown[], names: unknown[]): string {
+  const named = ids.slice(0, MOST_NAMED).map((id, at) => `${id} ${names[at]}`);
+  const more = ids.length - named.length;
+  return [...named, ...(more > 0 ? [t("and {0} more", more)] : [])].join(t(", "));
+}

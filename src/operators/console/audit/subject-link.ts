@@ -1,0 +1,46 @@
+import { isVisible } from "../../../core/fields.ts";
+import type { AuditLogEntry } from "../../services/audit.ts";
+import { hasEnded, type Site } from "../../services/sites.ts";
+import type { View } from "../view.ts";
+
+/** What an entry of the audit log is about. */
+export interface Subject {
+  text: string;
+  /** Whether the text is an id, and no name. */
+  isId: boolean;
+  /** Its page, when there is one that the reader may open. */
+  href: string | undefined;
+}
+
+/** What came to an end with the entry: its page is no more. */
+const ENDS: readonly AuditLogEntry["action"][] = ["webhook.deleted", "app.released", "token.deleted"];
+
+/** @param site of the entry, as the directory knows it */
+export function subjectOf(view: View, entry: AuditLogEntry, site: Site | undefined): Subject {
+  const { action, subject, siteId } = entry;
+  const path = ENDS.includes(action) ? undefined : pathOf(entry, site);
+  const href = path !== undefined && view.may(path, "GET") ? path : undefined;
+  if (action.startsWith("site.") && subject === String(siteId)) return { ...named(site, subject), href };
+  const { ids } = entry.details;
+  if (action === "agent.added" && subject === "" && Array.isArray(ids))
+    return { text: view.t("{0} agents", ids.length), isId: false, href };
+  return { text: subject || "–", isId: subject !== "" && !subject.includes("@"), href };
+}
+
+const named = (site: Site | undefined, subject: string): Omit<Subject, "href"> =>
+  site !== undefined && isVisible(site.name) ? { text: site.name, isId: false } : { text: subject, isId: true };
+
+/** The path of the subject's page. Of a site that ends, or is unfinished, nothing but the site's own pages is there. */
+function pathOf({ action, subject, siteId }: AuditLogEntry, site: Site | undefined): string | undefined {
+  const [kind] = action.split(".");
+  if (kind === "home") return "/console/homes";
+  if (kind === "token") return "/console/tokens";
+  if (kind === "operator") return "/console/access";
+  if (site === undefined) return undefined;
+  const path = `/console/sites/${siteId}`;
+  if (kind === "site") return path;
+  if (hasEnded(site) || site.status === "creating") return undefined;
+  if (kind === "agent") return subject === "" ? `${path}/agents` : `${path}/agents/${subject}`;
+  if (kind === "app" || kind === "webhook") return `${path}/${kind}s/${subject}`;
+  return kind === "customer" && subject !== "" ? `${path}/customers/erasures/${subject}` : undefined;
+}

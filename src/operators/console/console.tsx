@@ -1,0 +1,102 @@
+import { ServiceError } from "../../core/errors.ts";
+import { newHono } from "../../core/http/new-hono.ts";
+import { refuseOtherPaths } from "../../core/http/refuse-other-methods.ts";
+import { mount } from "../http/call.ts";
+import { answerInTime, isRead, serviceContext } from "../http/context.ts";
+import type { SendsSigned } from "../http/in-process-call.ts";
+import { visitWithAssertion } from "../services/access-sessions.ts";
+import { checkConsoleSession } from "../services/console-sessions.ts";
+import type { OperatorMemory } from "../services/operator-memory.ts";
+import { noteRootRead } from "../services/sign-in-log.ts";
+import { browserOf } from "./browser.ts";
+import { CONSOLE_CALLS } from "./calls.ts";
+import { languageCookie, readCookie, SESSION_COOKIE } from "./cookies.ts";
+import type { ConsoleEnv, ConsoleRoutes, PageContext } from "./env.ts";
+import { mayBy } from "./may.ts";
+import { showError } from "./on-error.tsx";
+import { askToSignIn } from "./sign-in/sign-in-pages.tsx";
+import { askedLanguage, viewOf } from "./view.ts";
+
+const SELF_ONLY = ["style-src", "script-src", "form-action"].map((directive) => `${directive} 'self'`);
+const NOTHING = ["default-src", "frame-ancestors", "base-uri"].map((directive) => `${directive} 'none'`);
+
+/** Headers of every answer, refusals and redirects too. */
+const HEADERS = [
+  ["content-security-policy", [...NOTHING, ...SELF_ONLY, "img-src 'self'"].join("; ")],
+  ["cache-control", "no-store"],
+  ["x-content-type-options", "nosniff"],
+  ["x-frame-options", "DENY"],
+  ["referrer-policy", "same-origin"],
+  ["cross-origin-opener-policy", "same-origin"],
+  ["cross-origin-resource-policy", "same-origin"],
+  ["strict-transport-security", "max-age=31536000"],
+  ["permissions-policy", "camera=(), geolocation=(), microphone=()"],
+] as const;
+
+const mayOf = mayBy(CONSOLE_CALLS);
+
+/**
+ * Whether a request that may change something comes from a page of the console. The browser sets the headers that tell it, so a page
+ * cannot forge them. hono's csrf() is not enough: it checks forms only, and some changes here read no form.
+ */
+function isOwn(request: Request): boolean {
+  if (isRead(request)) return true;
+  const { url, headers } = request;
+  return headers.get("sec-fetch-site") === "same-origin" || headers.get("origin") === new URL(url).origin;
+}
+
+/**
+ * Finds out whose session a request has. A sign-in with the admin token counts before an assertion of Cloudflare Access: somebody who
+ * signs in as the root means it.
+ */
+async function recognise(c: PageContext): Promise<void> {
+  const { view, ctx } = c.var;
+  const cookie = readCookie(c.req.raw, SESSION_COOKIE) ?? "";
+  let session = ctx.config.signIn === "access" ? undefined : await checkConsoleSession(ctx, { cookie });
+  const assertion = c.req.header("cf-access-jwt-assertion");
+  if (session === undefined && assertion !== undefined) {
+    const browser = browserOf(c.req.header("user-agent") ?? "");
+    const visit = await visitWithAssertion(ctx, { assertion, browser });
+    session = visit?.session;
+    if (visit?.refused !== undefined) view.refused = { reason: visit.refused, email: visit.email };
+  }
+  view.session = session;
+  c.set("ctx", { ...ctx, identity: session?.identity });
+}
+
+/** The operator's console: pages that call the same services as the admin API. docs/operating.md, "Console". */
+export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned): ConsoleRoutes {
+  const routes = newHono<ConsoleEnv>();
+  routes.onError(showError);
+  routes.use(answerInTime);
+  routes.use(async (c, next) => {
+    for (const [name, value] of HEADERS) c.header(name, value);
+    c.set("view", await viewOf(c));
+    const asked = askedLanguage(c.req.raw);
+    if (asked !== undefined) c.header("set-cookie", languageCookie(asked), { append: true });
+    c.set("sendSigned", sendSigned);
+    // The path is not c.req.path, which is decoded: it may hold a line end, which no header can carry.
+    const { pathname, search } = new URL(c.req.url);
+    if (pathname.endsWith("/") && isRead(c.req.raw)) {
+      return c.redirect(pathname.replace(/(?<!\/)\/+$/, "") + search, 301);
+    }
+    c.set("ctx", serviceContext(c, "console", memory));
+    const { homes, closedHomes } = c.var.ctx.config;
+    Object.assign(c.var.view, { hasHomes: homes.size > 1, closedHomes, isBound: (home: string) => homes.has(home) });
+    await recognise(c);
+    c.var.view.may = mayOf(c.var.view.session?.identity.role);
+    return next();
+  });
+  routes.use(async (c, next) => {
+    if (!isOwn(c.req.raw)) throw new ServiceError("forbidden", { reason: "form_from_elsewhere" });
+    await next();
+  });
+  mount(routes, CONSOLE_CALLS, async (c) => {
+    const { view, ctx } = c.var;
+    if (view.session === undefined) return askToSignIn(c);
+    if (view.session.identity.who.kind === "root" && isRead(c.req.raw)) noteRootRead(ctx);
+    return undefined;
+  });
+  refuseOtherPaths(routes);
+  return routes;
+}

@@ -1,0 +1,33 @@
+import { call } from "../../http/call.ts";
+import type { ConsoleCall } from "../env.ts";
+import { customersPage } from "./customers-page.tsx";
+import { postErase } from "./erase-customer.tsx";
+import { erasurePage, postErasure } from "./erasure-page.tsx";
+import { postFind } from "./find-customer.ts";
+import { postExport } from "./hand-over.tsx";
+
+const SEE = { role: "viewer", scope: "site" } as const;
+const OWNER = { role: "owner", scope: "site" } as const;
+const CUSTOMERS = "/sites/:site_id/customers";
+
+/**
+ * A customer is named in the body of a form, or by one of their sessions, and never in an address: addresses reach logs and the
+ * browser's history.
+ */
+export const CUSTOMERS_CALLS: ConsoleCall[] = [
+  call({ ...SEE, method: "get", path: CUSTOMERS, audit: [] }, (c, site) => customersPage(c, site)),
+  call(
+    { ...SEE, method: "post", path: `${CUSTOMERS}/find`, audit: [], changesNothing: "It leads to a page." },
+    postFind,
+  ),
+  call({ ...OWNER, method: "post", path: `${CUSTOMERS}/export`, audit: ["customer.exported"] }, postExport),
+  call(
+    { ...OWNER, method: "post", path: `${CUSTOMERS}/erase`, audit: ["customer.erasure_begun", "customer.erased"] },
+    postErase,
+  ),
+  call({ ...OWNER, method: "get", path: `${CUSTOMERS}/erasures/:erasure_id`, audit: [] }, erasurePage),
+  call(
+    { ...OWNER, method: "post", path: `${CUSTOMERS}/erasures/:erasure_id`, audit: ["customer.erased"] },
+    postErasure,
+  ),
+];

@@ -1,0 +1,140 @@
+import { isVisible } from "../../../core/fields.ts";
+import { type CustomerRow, customerOf, latestCustomers } from "../../services/read-customer.ts";
+import type { Site } from "../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import type { Filled } from "../forms/messages.ts";
+import { showPage } from "../layout.tsx";
+import { Field, Form } from "../parts/form.tsx";
+import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
+import { Table } from "../parts/table.tsx";
+import type { View } from "../view.ts";
+import { customerPath, customersPath, isUnknown, sbsOf, statusOf, unknownCustomer } from "./customer-form.ts";
+import { customerPage } from "./customer-page.tsx";
+import { hasControls, shownSbs } from "./shown-sbs.tsx";
+
+/** A customer has up to 64 characters, and a character up to two UTF-16 units, which browsers count. */
+const MOST_UNITS = 128;
+
+const SHOWN = 25;
+
+/** A form that was sent, and is shown again. */
+export type SentAgain = Filled & { path: string };
+
+/** The latest customers, with a form that finds any; or the page of the customer of the session that the address names. */
+export async function customersPage(c: PageContext, site: Site, again?: SentAgain): Promise<Response> {
+  const { ctx } = c.var;
+  if (again !== undefined) return againPage(c, site, again);
+  const chatId = c.req.query("chat_id")?.trim() ?? "";
+  if (chatId === "") return listPage(c, site, {});
+  const sbs = /^[1-9]\d{0,14}$/.test(chatId) ? await customerOf(ctx, { site, chatId: Number(chatId) }) : undefined;
+  return sbs === undefined ? listPage(c, site, { unknown: chatId }) : customerPage(c, site, sbs);
+}
+
+/** After a form: with an error the field of the id is shown again, and without one the customer's page. */
+async function againPage(c: PageContext, site: Site, again: SentAgain): Promise<Response> {
+  if (Object.keys(again.errors).length > 0) return listPage(c, site, { again });
+  try {
+    return await customerPage(c, site, sbsOf(again.values), again);
+  } catch (error) {
+    const errors = unknownCustomer(c.var.view, error);
+    if (errors === undefined) throw error;
+    return listPage(c, site, { again: { ...again, errors } });
+  }
+}
+
+/** @param props `unknown`: a chat_id that the site does not have */
+async function listPage(c: PageContext, site: Site, props: { again?: SentAgain; unknown?: string }): Promise<Response> {
+  const { again, unknown } = props;
+  const { view, ctx } = c.var;
+  const { t } = view;
+  const path = customersPath(site);
+  const { values = {}, errors = {} } = again ?? {};
+  const customers = await latestCustomers(ctx, { site, limit: SHOWN });
+  const body = (
+    <>
+      {unknown !== undefined && <NoticeBox kind="bad" title={t("This site has no session {0}", unknown)} />}
+      {again !== undefined && (
+        <NoticeBox kind="bad" title={t("No customer was found, and nothing was changed.")}>
+          <p>
+            <a href="#sbs">{t("Customer id (sbs)")}</a>: {errors.sbs}
+          </p>
+        </NoticeBox>
+      )}
+      <search class="filter finds">
+        <Form view={view} action={`${path}/find`}>
+          <CustomerField view={view} sbs={sbsOf(values)} error={errors.sbs} />
+          <button type="submit">{t("Find")}</button>
+          {isUnknown(view, errors) && view.may(`${path}/erase`) && (
+            <button type="submit" class="plain" formaction={`${path}/erase`}>
+              {t("Look for an erasure")}
+            </button>
+          )}
+        </Form>
+      </search>
+      <LatestCustomers view={view} site={site} customers={customers} />
+    </>
+  );
+  const page = { title: t("Customers"), site: { ...site, tab: "customers" as const }, back: path, body };
+  return showPage(c, { ...page, filled: again && { path: again.path, values } }, statusOf(view, errors));
+}
+
+/** A customer whose id has a control character is shown, and named by a hidden field. */
+function CustomerField({ view, sbs, error }: { view: View; sbs: string; error: string | undefined }) {
+  const { t } = view;
+  if (hasControls(sbs)) return <p id="sbs">{shownSbs(sbs)}</p>;
+  return (
+    <Field
+      label={t("Customer id (sbs), to the letter")}
+      name="sbs"
+      value={sbs}
+      error={error}
+      required
+      maxlength={MOST_UNITS}
+      code
+    />
+  );
+}
+
+function LatestCustomers({ view, site, customers }: { view: View; site: Site; customers: CustomerRow[] }) {
+  const { t } = view;
+  if (customers.length === 0) {
+    return (
+      <EmptyState title={t("No customer yet")}>
+        <p>
+          {t("A customer is stored with their first session:")}{" "}
+          <a href={`/console/sites/${site.id}/sessions`}>{t("how to open one")}</a>
+        </p>
+      </EmptyState>
+    );
+  }
+  return (
+    <section class="part">
+      <h2>{t("Latest customers")}</h2>
+      <Table
+        label={t("Latest customers")}
+        head={[
+          t("Name"),
+          t("Customer id (sbs)"),
+          { label: t("Latest session"), phone: "hide" },
+          { label: t("Opened"), phone: "top" },
+        ]}
+        rows={customers.map((customer) => [
+          <a class="clip" href={customerPath(site, customer.chatId)}>
+            <bdi>{isVisible(customer.name) ? customer.name : shownSbs(customer.externalId)}</bdi>
+          </a>,
+          <bdi class="clip">{shownSbs(customer.externalId)}</bdi>,
+          <a class="clip" href={`/console/sites/${site.id}/sessions/${customer.chatId}`}>
+            <bdi>{titleOf(customer)}</bdi>
+          </a>,
+          <Ago view={view} at={customer.createdAt} />,
+        ])}
+        empty=""
+      />
+    </section>
+  );
+}
+
+function titleOf({ agentTitle, autoTitle, chatId }: CustomerRow): string {
+  const title = agentTitle ?? autoTitle;
+  return isVisible(title) ? title : `(${chatId})`;
+}

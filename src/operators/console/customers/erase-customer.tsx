@@ -1,0 +1,150 @@
+import { eraseCustomer } from "../../services/erase-customer.ts";
+import { findCustomer, findErasure, MOST_CHAT_IDS } from "../../services/find-customer.ts";
+import type { Site } from "../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import { type Entered, formAction } from "../forms/form-action.ts";
+import type { Filled } from "../forms/messages.ts";
+import { isDraft } from "../forms/once.ts";
+import { readForm } from "../forms/read-form.ts";
+import { showPage } from "../layout.tsx";
+import { Ask } from "../parts/ask.tsx";
+import { Faults } from "../parts/form.tsx";
+import {
+  customerPath,
+  customersPath,
+  customerValue,
+  sentCustomer,
+  statusOf,
+  unknownCustomer,
+} from "./customer-form.ts";
+import { customersPage } from "./customers-page.tsx";
+import { ShownSbs } from "./shown-sbs.tsx";
+import { WhatStays } from "./what-stays.tsx";
+
+/** Answers the button that asks first, and then the form that erases: it has `asked`, and its box must be ticked. */
+export async function postErase(c: PageContext, site: Site): Promise<Response> {
+  const { ctx, view } = c.var;
+  const form = await readForm(c);
+  const isAsked = form.asked !== undefined;
+  const customer = sentCustomer(view, form);
+  const values = isAsked ? { ...customer.values, asked: "yes" } : customer.values;
+  const { path } = c.req;
+  // A draft is asked once more, and its box need not be ticked yet.
+  const mustTick = isAsked && !(await isDraft(c, form));
+  const askOr = async (sbs: string, again?: Filled): Promise<Response> => {
+    try {
+      return await askPage(c, site, sbs, again);
+    } catch (error) {
+      const errors = unknownCustomer(view, error);
+      if (errors === undefined) throw error;
+      const erasure = await findErasure(ctx, { site, sbs });
+      if (erasure !== undefined) return c.redirect(`${customersPath(site)}/erasures/${erasure}`, 303);
+      return customersPage(c, site, { path, values: customer.values, errors });
+    }
+  };
+  return formAction(c, form, {
+    values,
+    entered: mustTick ? ticked(c, form, customer.entered) : customer.entered,
+    page: (again) =>
+      isAsked && again.errors.sbs === undefined && "input" in customer.entered
+        ? askOr(customer.entered.input.sbs, again)
+        : customersPage(c, site, { path, ...again, values: customer.values }),
+    refused: (error) => unknownCustomer(view, error),
+    ask: isAsked ? undefined : ({ sbs }) => askOr(sbs),
+    list: customersPath(site),
+    work: async ({ sbs }) => `${customersPath(site)}/erasures/${(await eraseCustomer(ctx, { site, sbs })).id}`,
+  });
+}
+
+function ticked<Input>(c: PageContext, form: Record<string, string>, entered: Entered<Input>): Entered<Input> {
+  if ("errors" in entered || form.sure !== undefined) return entered;
+  return { errors: { sure: c.var.view.t("Tick it: this cannot be undone.") } };
+}
+
+/** Asks before a customer is erased, with what is there now. @throws ServiceError as `findCustomer` does */
+async function askPage(c: PageContext, site: Site, sbs: string, again?: Filled): Promise<Response> {
+  const { view } = c.var;
+  const { t } = view;
+  const { name, chatIds } = await findCustomer(c.var.ctx, { site, sbs });
+  const last = chatIds.at(-1);
+  const count = new Intl.NumberFormat(view.language).format(chatIds.length);
+  const errors = again?.errors ?? {};
+  const hidden = { customer: customerValue(sbs), asked: "yes" };
+  const body = (
+    <>
+      <Faults view={view} filled={again} labels={{ sure: t("Nobody can undo this") }} />
+      <Ask
+        view={view}
+        text={t(
+          "The sessions of this customer go, with messages, participants and metadata, and with what their events say. Others stay as they are.",
+        )}
+        facts={
+          <>
+            <dt>{t("Customer")}</dt>
+            <dd>
+              <bdi>{name}</bdi>
+            </dd>
+            <dt>{t("Customer id (sbs)")}</dt>
+            <dd>
+              <ShownSbs sbs={sbs} />
+            </dd>
+            <dt>{t("Sessions")}</dt>
+            <dd>{chatIds.length === MOST_CHAT_IDS ? t("{0} or more", count) : count}</dd>
+            {chatIds.length > 0 && (
+              <>
+                <dt>chat_id</dt>
+                <dd>
+                  <ChatIds site={site} ids={chatIds} />
+                </dd>
+              </>
+            )}
+          </>
+        }
+        action={`${customersPath(site)}/erase`}
+        hidden={hidden}
+        fields={
+          <div class="field">
+            <p class="tick">
+              <input
+                type="checkbox"
+                id="sure"
+                name="sure"
+                required
+                aria-invalid={errors.sure ? "true" : undefined}
+                aria-describedby={errors.sure && "sure-error"}
+              />
+              <label for="sure">{t("Nobody can undo this")}</label>
+            </p>
+            {errors.sure && (
+              <p class="error" id="sure-error">
+                {errors.sure}
+              </p>
+            )}
+          </div>
+        }
+        button={t("Erase now")}
+        keep={t("Cancel")}
+        back={last === undefined ? customersPath(site) : customerPath(site, last)}
+      />
+      <WhatStays view={view} />
+    </>
+  );
+  const page = { title: t("Erase this customer's data?"), site: { ...site, tab: "customers" as const }, body };
+  const filled = { path: `${customersPath(site)}/erase`, values: hidden };
+  return showPage(c, { ...page, filled }, statusOf(view, errors));
+}
+
+/** The first sessions, for a look at whom this is about, and the last one. */
+function ChatIds({ site, ids }: { site: Site; ids: number[] }) {
+  const shown = ids.length <= 5 ? ids : [...ids.slice(0, 3), ids.at(-1) ?? 0];
+  return (
+    <>
+      {shown.map((id, at) => (
+        <>
+          {at > 0 && (shown.length < ids.length && at === shown.length - 1 ? " … " : ", ")}
+          <a href={`/console/sites/${site.id}/sessions/${id}`}>{id}</a>
+        </>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,145 @@
+import { shownExport } from "../../http/shown-customer.ts";
+import { type ExportedCustomer, exportCustomer, SESSIONS_PER_PAGE } from "../../services/customers.ts";
+import { type FoundCustomer, findCustomer, MOST_CHAT_IDS } from "../../services/find-customer.ts";
+import type { Site } from "../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import { isDraft } from "../forms/once.ts";
+import { readForm } from "../forms/read-form.ts";
+import { showPage } from "../layout.tsx";
+import { Action } from "../parts/form.tsx";
+import { Table } from "../parts/table.tsx";
+import { customersPath, customerValue, sentCustomer, unknownCustomer } from "./customer-form.ts";
+import { customersPage } from "./customers-page.tsx";
+import { ShownSbs } from "./shown-sbs.tsx";
+
+/** Workers Free allows 50 queries in an invocation, and a page of an export has about eleven. */
+const PAGES_PER_FILE = 3;
+
+const SESSIONS_PER_FILE = PAGES_PER_FILE * SESSIONS_PER_PAGE;
+
+/** Where a file begins, or a list of files: after this chat id. */
+const CHAT_ID = /^\d{1,16}$/;
+
+/**
+ * Answers with a file of everything that is stored of a customer; for one with very many sessions, with a page of several files. It
+ * may be sent as often as wanted: each file leaves its rows in the audit log.
+ */
+export async function postExport(c: PageContext, site: Site): Promise<Response> {
+  const { ctx, view } = c.var;
+  c.set("onlyReads", true);
+  const form = await readForm(c);
+  const { values, entered } = sentCustomer(view, form);
+  const path = c.req.path;
+  if ("errors" in entered) return customersPage(c, site, { path, values, errors: entered.errors });
+  if (await isDraft(c, form)) return customersPage(c, site, { path, values, errors: {} });
+  const { sbs } = entered.input;
+  const { after, from = "0", part = "1" } = form;
+  const number = /^\d{1,9}$/.test(part) ? Number(part) : 1;
+  try {
+    if (after !== undefined) return await file(c, site, { sbs, after }, number);
+    const found = await findCustomer(ctx, { site, sbs, after: CHAT_ID.test(from) ? Number(from) : 0 });
+    const isWhole = from === "0" && found.chatIds.length <= SESSIONS_PER_FILE;
+    return isWhole
+      ? await file(c, site, { sbs, after: "0" })
+      : await partsPage(c, site, found, { from, first: number });
+  } catch (error) {
+    const errors = unknownCustomer(view, error);
+    if (errors === undefined) throw error;
+    return customersPage(c, site, { path, values, errors });
+  }
+}
+
+/** @param part its number, for one of several files */
+async function file(
+  c: PageContext,
+  site: Site,
+  { sbs, after }: { sbs: string; after: string },
+  part?: number,
+): Promise<Response> {
+  const pages: ExportedCustomer[] = [];
+  let cursor: string | null = after;
+  while (cursor !== null && pages.length < PAGES_PER_FILE) {
+    const page: ExportedCustomer = await exportCustomer(c.var.ctx, { site, sbs, cursor });
+    pages.push(page);
+    cursor = page.nextCursor;
+  }
+  const [first] = pages as [ExportedCustomer];
+  const sessions = pages.flatMap((page) => page.sessions);
+  const events = pages.flatMap((page) => page.events).sort((a, b) => a.seq - b.seq);
+  const name = `customer-data-of-site-${site.id}${part === undefined ? "" : `-part-${part}`}.json`;
+  return c.body(`${JSON.stringify(shownExport({ ...first, sessions, events, nextCursor: cursor }), null, 2)}\n`, 200, {
+    "content-type": "application/json",
+    "content-disposition": `attachment; filename="${name}"`,
+  });
+}
+
+/** @param place where the list of files begins, and the number of its first one */
+function partsPage(
+  c: PageContext,
+  site: Site,
+  { sbs, name, chatIds }: FoundCustomer,
+  place: { from: string; first: number },
+): Promise<Response> {
+  const { view } = c.var;
+  const { t } = view;
+  const count = new Intl.NumberFormat(view.language).format(chatIds.length);
+  const isCut = chatIds.length === MOST_CHAT_IDS;
+  const parts = chatIds
+    .flatMap((_, at) => (at % SESSIONS_PER_FILE === 0 ? [chatIds.slice(at, at + SESSIONS_PER_FILE)] : []))
+    .map((ids, at) => ({
+      number: place.first + at,
+      ids,
+      after: at === 0 ? place.from : String(chatIds[at * SESSIONS_PER_FILE - 1]),
+    }));
+  const customer = customerValue(sbs);
+  const body = (
+    <>
+      <p class="lead">
+        {t("A file holds {0} sessions, and this customer has more: take all of these files.", SESSIONS_PER_FILE)}
+      </p>
+      <section class="card">
+        <dl class="facts">
+          <dt>{t("Customer")}</dt>
+          <dd>
+            <bdi>{name}</bdi>
+          </dd>
+          <dt>{t("Customer id (sbs)")}</dt>
+          <dd>
+            <ShownSbs sbs={sbs} />
+          </dd>
+          <dt>{t("Sessions")}</dt>
+          <dd>{isCut ? t("{0} or more", count) : count}</dd>
+        </dl>
+      </section>
+      <Table
+        label={t("Files")}
+        head={[t("File"), t("Sessions"), "chat_id", t("Hand over")]}
+        rows={parts.map(({ number, ids, after }) => [
+          number,
+          ids.length,
+          `${ids[0]} – ${ids.at(-1)}`,
+          <Action view={view} action={c.req.path} label={t("Download")} about={String(number)}>
+            <input type="hidden" name="customer" value={customer} />
+            <input type="hidden" name="after" value={after} />
+            <input type="hidden" name="part" value={String(number)} />
+          </Action>,
+        ])}
+        empty={t("No sessions here.")}
+      />
+      {isCut && (
+        <Action view={view} action={c.req.path} label={t("Further files…")}>
+          <input type="hidden" name="customer" value={customer} />
+          <input type="hidden" name="from" value={String(chatIds.at(-1))} />
+          <input type="hidden" name="part" value={String(place.first + parts.length)} />
+        </Action>
+      )}
+      <p>
+        <a class="button plain" href={customersPath(site)}>
+          {t("Another customer")}
+        </a>
+      </p>
+    </>
+  );
+  const filled = { path: c.req.path, values: { customer } };
+  return showPage(c, { title: t("Customer's data"), site: { ...site, tab: "customers" }, filled, body });
+}

@@ -1,0 +1,94 @@
+import { ServiceError } from "../../../core/errors.ts";
+import { type FieldIssue, fieldIssues } from "../../../core/fields.ts";
+import type { PageContext } from "../env.ts";
+import type { View } from "../view.ts";
+import { doneLocation, errorTexts, type Filled } from "./messages.ts";
+import { isDraft, once, type ShownOnce } from "./once.ts";
+
+type Form = Record<string, string>;
+
+/** The checked fields of a form: the input of the work, or the errors by field. */
+export type Entered<Input> = { input: Input } | { errors: Record<string, string> };
+
+type Checked<Input> =
+  | { success: true; data: Input; error?: undefined }
+  | { success: false; error: Parameters<typeof fieldIssues>[0] };
+
+/** The fields of a form after the check of their schema, with errors in the reader's language. */
+export const entered = <Input>(view: View, checked: Checked<Input>): Entered<Input> =>
+  checked.success ? { input: checked.data } : { errors: errorTexts(view, fieldIssues(checked.error)) };
+
+/** The page after a form, and the id of the element to scroll to. */
+interface Place {
+  path: string;
+  id?: string | undefined;
+}
+
+/** What a form with fields tells {@link formAction} about itself. */
+export interface FormAction<Input> {
+  /** The fields to show again. Secrets are left out. */
+  values: Form;
+  entered: Entered<Input>;
+  /** Shows the form again. */
+  page: (again: Filled) => Promise<Response>;
+  /** The page after a draft, for a form without a field to show again. */
+  draft?: Place | undefined;
+  /** For a draft: throws the refusal that the work would throw, and writes nothing. */
+  look?: (input: Input) => Promise<unknown>;
+  /** Turns a refusal into errors by field, and the form is shown again with them. Undefined for an error that has a page of its own. */
+  refused?: (error: unknown) => Record<string, string> | undefined;
+  /** For a button that only asks: answers in place of the work, as often as it is pressed, and writes nothing. */
+  ask?: ((input: Input) => Promise<Response>) | undefined;
+  /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
+  list: string;
+  /** Returns the path of the page after the form, or a page that is shown once. */
+  work: (input: Input) => Promise<string | ShownOnce>;
+}
+
+/** Answers a form with fields. A form with errors, and a draft ({@link isDraft}), is shown again; any other is carried out once. */
+export async function formAction<Input>(c: PageContext, form: Form, action: FormAction<Input>): Promise<Response> {
+  const { values, entered, page, draft, look, refused, ask, list, work } = action;
+  if ("errors" in entered) return page({ values, errors: entered.errors });
+  const { input } = entered;
+  const sayRefused = (error: unknown) => {
+    const errors = refused?.(error) ?? issueTexts(c.var.view, error);
+    if (errors === undefined) throw error;
+    return page({ values, errors });
+  };
+  if (await isDraft(c, form)) {
+    if (draft !== undefined) return leadToDraft(c, draft);
+    try {
+      await look?.(input);
+    } catch (error) {
+      return sayRefused(error);
+    }
+    return page({ values, errors: {} });
+  }
+  if (ask !== undefined) return ask(input).catch(sayRefused);
+  return once(c, form, list, () => work(input).catch(sayRefused));
+}
+
+/** What a form of one button tells {@link buttonAction} about itself. */
+export interface ButtonAction {
+  /** The page after a draft: the one that has the button. */
+  draft: Place;
+  /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
+  list: string;
+  /** Returns the path of the page after the form. */
+  work: () => Promise<string>;
+}
+
+/** Answers a form without fields: carries it out once, unless it is a draft. */
+export async function buttonAction(c: PageContext, form: Form, action: ButtonAction): Promise<Response> {
+  const { draft, list, work } = action;
+  return (await isDraft(c, form)) ? leadToDraft(c, draft) : once(c, form, list, work);
+}
+
+const leadToDraft = async (c: PageContext, { path, id }: Place) =>
+  c.redirect(await doneLocation(c, path, "draft", id), 303);
+
+/** The errors by field, when a service refused fields. */
+function issueTexts(view: View, error: unknown): Record<string, string> | undefined {
+  const issues: FieldIssue[] | undefined = error instanceof ServiceError ? error.context.issues : undefined;
+  return issues && errorTexts(view, issues);
+}

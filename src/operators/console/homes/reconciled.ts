@@ -1,0 +1,61 @@
+import type { ReconciledHome } from "../../services/homes.ts";
+import type { PageContext } from "../env.ts";
+import { ticketEnd, ticketFor } from "../forms/tickets.ts";
+
+/** The result of a reconciliation, as the address of its page holds it. The page reads the divergent apps and the tokens anew. */
+export type Reconciled = Omit<ReconciledHome, "tokens">;
+
+export const DEFAULT_LIFT = "1000000";
+
+export const pathOf = (home: string): string => `/console/homes/${home}/restored`;
+
+/** The address of the page that asks before a home is reconciled. Sent again from there, the same reconciliation goes on. */
+export const confirmPath = (home: string, lift: string, reconciliationId: string): string =>
+  `${pathOf(home)}?lift=${encodeURIComponent(lift)}&settling_id=${reconciliationId}`;
+
+/** Longer than the home must stay closed after its reconciliation: the page tells when to open it. */
+const SHOWN_SECONDS = 7_200;
+
+const purposeOf = (home: string, told: string) => ["settled", home, told];
+
+/** The address of the page that shows the result, to this console session only. */
+export async function reconciledLocation(
+  c: PageContext,
+  home: string,
+  { sites, skippedBy, reopenAfter, reconciliationId, erasures, sitesDeletedAgain, homesDown }: Reconciled,
+): Promise<string> {
+  const { session, now } = c.var.view;
+  const path = pathOf(home);
+  if (session === undefined) return path;
+  const told = [
+    sites,
+    skippedBy,
+    reopenAfter,
+    reconciliationId,
+    homesDown.join(","),
+    erasures.done,
+    erasures.left,
+    sitesDeletedAgain,
+  ].join("~");
+  return `${path}?settled=${told}.${await ticketFor(session, purposeOf(home, told), now, SHOWN_SECONDS)}`;
+}
+
+/** The result in an address of {@link reconciledLocation}; undefined for any other address. */
+export async function reconciledOf(c: PageContext, home: string): Promise<Reconciled | undefined> {
+  const { session, now } = c.var.view;
+  const [, told = "", ticket = ""] = /^([^.]+)\.(.*)$/.exec(c.req.query("settled") ?? "") ?? [];
+  if (session === undefined || (await ticketEnd(session, purposeOf(home, told), ticket, now)) === undefined) {
+    return undefined;
+  }
+  const [sites, skippedBy, reopenAfter, reconciliationId = "", homes = "", done, left, again] = told.split("~");
+  const homesDown = homes === "" ? [] : homes.split(",");
+  return {
+    sites: Number(sites),
+    skippedBy: Number(skippedBy),
+    reopenAfter: Number(reopenAfter),
+    reconciliationId,
+    erasures: { done: Number(done), left: Number(left) },
+    sitesDeletedAgain: Number(again),
+    homesDown,
+  };
+}

@@ -1,0 +1,161 @@
+import { fieldIssues } from "../../../core/fields.ts";
+import { noteHome } from "../../http/context.ts";
+import { areKeptByOperator } from "../../services/erase-customer.ts";
+import { newReconciliationId, reconcileHome, reconcileSchema } from "../../services/homes.ts";
+import { homeUnknown } from "../../services/refusals.ts";
+import type { PageContext } from "../env.ts";
+import { entered, formAction } from "../forms/form-action.ts";
+import { errorTexts, type Filled, isRefused } from "../forms/messages.ts";
+import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { showPage } from "../layout.tsx";
+import { Ask } from "../parts/ask.tsx";
+import { Faults, Field } from "../parts/form.tsx";
+import { NoticeBox } from "../parts/parts.tsx";
+import { pastedReceipts, ReceiptsField } from "./receipts-field.tsx";
+import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf } from "./reconciled.ts";
+import { RestoreSteps } from "./restore-steps.tsx";
+import { resultPage } from "./restored-result.tsx";
+
+/** Reconciles a home after D1's Time Travel restored it: the form, the question before it is done, and the result. docs/operating.md. */
+export async function restoredPage(c: PageContext): Promise<Response> {
+  const home = homeOf(c);
+  const reconciled = await reconciledOf(c, home);
+  if (reconciled !== undefined) return resultPage(c, home, reconciled);
+  const { lift, settling_id } = c.req.query();
+  if (lift === undefined) return formPage(c, home);
+  const input = reconciliationOf(lift, settling_id);
+  if (!input.success) {
+    return formPage(c, home, { values: { lift }, errors: errorTexts(c.var.view, fieldIssues(input.error)) });
+  }
+  // The id is in the address: when the answer is lost, the page sent again continues the same reconciliation.
+  if (input.data.settling_id === undefined)
+    return c.redirect(confirmPath(home, lift, newReconciliationId(c.var.ctx)), 303);
+  return confirmPage(c, home, input.data.lift, input.data.settling_id);
+}
+
+export async function postRestored(c: PageContext): Promise<Response> {
+  const home = homeOf(c);
+  const { view } = c.var;
+  const form = await readForm(c);
+  const { lift = "", settling_id } = form;
+  const checked = reconciliationOf(lift, settling_id);
+  const { lift: skip = 0, settling_id: reconciliationId = newReconciliationId(c.var.ctx) } = checked.data ?? {};
+  const receipts = pastedReceipts(view, form.receipts ?? "");
+  const path = confirmPath(home, String(skip), reconciliationId);
+  return formAction(c, form, {
+    values: { lift, settling_id: reconciliationId, ...(form.receipts && { receipts: form.receipts }) },
+    entered: "errors" in receipts && checked.success ? receipts : entered(view, checked),
+    page: (again) => (checked.success ? confirmPage(c, home, skip, reconciliationId, again) : formPage(c, home, again)),
+    // What was pasted stays in its field: the page is shown with it, and not led to.
+    draft: form.receipts ? undefined : { path },
+    list: path,
+    work: async () => {
+      noteHome(c, home);
+      const kept = "input" in receipts ? receipts.input : {};
+      const done = await reconcileHome(c.var.ctx, { home, skip, reconciliationId, ...kept });
+      return reconciledLocation(c, home, done);
+    },
+  });
+}
+
+/** The checked fields. An empty `lift` is refused: the schema would take it for the default. */
+const reconciliationOf = (lift: string, settling_id?: string) =>
+  reconcileSchema.safeParse({ lift: wholeNumber(lift) ?? "", settling_id });
+
+/** @throws ServiceError `not_found` */
+function homeOf(c: PageContext): string {
+  const home = c.req.param("name") ?? "";
+  if (!c.var.ctx.config.homes.has(home)) throw homeUnknown();
+  return home;
+}
+
+async function formPage(c: PageContext, home: string, again?: Filled): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const isClosed = view.closedHomes.has(home);
+  const body = (
+    <>
+      <Faults view={view} filled={again} labels={{ lift: t("Session numbers to skip (chat_id)") }} />
+      {!isClosed && (
+        <NoticeBox kind="note" title={t("The home {0} is not closed", home)}>
+          <p>
+            {t(
+              "Close it before you restore it. Otherwise sessions that it opens meanwhile may get a chat_id that was given before. While it is open, the form below is refused.",
+            )}
+          </p>
+        </NoticeBox>
+      )}
+      <RestoreSteps view={view} home={home} />
+      <section class="card">
+        <h2>{t("This home was restored")}</h2>
+        <p>
+          {t(
+            "Each of its sites skips so many session numbers (chat_id) that none is ever given to a second customer. Sites that the home lost come back, without what they held.",
+          )}
+        </p>
+        <form method="get" action={pathOf(home)}>
+          <Field
+            label={t("Session numbers to skip (chat_id)")}
+            name="lift"
+            value={again?.values.lift ?? DEFAULT_LIFT}
+            error={again?.errors.lift}
+            hint={t("More than any site can have given since the time that the home was restored to.")}
+            required
+            inputmode="numeric"
+            maxlength={10}
+          />
+          <div class="buttons">
+            <button type="submit">{t("Go on…")}</button>
+            <a class="button plain" href="/console/homes">
+              {t("Cancel")}
+            </a>
+          </div>
+        </form>
+      </section>
+    </>
+  );
+  return showPage(
+    c,
+    { title: t("Restored home {0}", home), section: "homes", back: pathOf(home), body },
+    isRefused(again) ? 400 : 200,
+  );
+}
+
+async function confirmPage(
+  c: PageContext,
+  home: string,
+  lift: number,
+  reconciliationId: string,
+  again?: Filled,
+): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const body = (
+    <>
+      <Faults view={view} filled={again} labels={{ receipts: t("Receipts of erasures and deletions") }} />
+      <Ask
+        view={view}
+        text={t(
+          "The session numbers (chat_id) of its sites skip ahead for good. This page sent again skips nothing more and goes on where it stopped.",
+        )}
+        facts={
+          <>
+            <dt>{t("Home")}</dt>
+            <dd>{home}</dd>
+            <dt>{t("Session numbers to skip (chat_id)")}</dt>
+            <dd>{new Intl.NumberFormat(view.language).format(lift)}</dd>
+          </>
+        }
+        action={pathOf(home)}
+        hidden={{ lift: String(lift), settling_id: reconciliationId }}
+        fields={<ReceiptsField view={view} again={again} isNeeded={areKeptByOperator(c.var.ctx)} />}
+        button={t("It was restored: skip now")}
+        keep={t("Cancel")}
+        back={pathOf(home)}
+      />
+    </>
+  );
+  const title = t("Was the home {0} restored?", home);
+  const filled = again && { path: pathOf(home), values: again.values };
+  return showPage(c, { title, section: "homes", filled, body }, isRefused(again) ? 400 : 200);
+}

@@ -1,0 +1,146 @@
+import { MAIN_HOME } from "../../../core/homes.ts";
+import { noteHome } from "../../http/context.ts";
+import { type DivergentApp, listDivergentApps } from "../../services/divergent-apps.ts";
+import { areKeptByOperator } from "../../services/erase-customer.ts";
+import { listUsableTokens, MOST_USABLE_TOKENS, type Token } from "../../services/tokens.ts";
+import type { PageContext } from "../env.ts";
+import { showPage } from "../layout.tsx";
+import { NoticeBox, Time } from "../parts/parts.tsx";
+import { More, Table } from "../parts/table.tsx";
+import { TOKENS_PATH, TokenTable } from "../tokens/token-table.tsx";
+import type { View } from "../view.ts";
+import { confirmPath, DEFAULT_LIFT, pathOf, type Reconciled } from "./reconciled.ts";
+
+/** How many divergent apps one page shows. */
+const SHOWN_APPS = 50;
+
+/** The result of a reconciliation, and what to look at before the home is opened. */
+export async function resultPage(c: PageContext, home: string, reconciled: Reconciled): Promise<Response> {
+  const { sites, skippedBy, reopenAfter, reconciliationId, erasures } = reconciled;
+  const view = c.var.view;
+  const { t } = view;
+  noteHome(c, home);
+  const cursor = c.req.query("cursor");
+  const { items, nextCursor, ...list } = await listDivergentApps(c.var.ctx, { home, limit: SHOWN_APPS, cursor });
+  const tokens = home === MAIN_HOME ? await listUsableTokens(c.var.ctx) : [];
+  const homesDown = [...new Set([...reconciled.homesDown, ...list.homesDown])];
+  const number = new Intl.NumberFormat(view.language);
+  const body = (
+    <>
+      <NoticeBox kind="good" title={t("The sites of the home {0} have skipped session numbers (chat_id)", home)} />
+      {homesDown.length > 0 && (
+        <NoticeBox kind="bad" title={t("No answer from: {0}", homesDown.join(", "))}>
+          {t("Their sites and apps are not back. Do not open this home, and send the form again when they answer.")}{" "}
+          <a href={confirmPath(home, DEFAULT_LIFT, reconciliationId)}>{t("Send it again…")}</a>
+        </NoticeBox>
+      )}
+      {erasures.left > 0 && (
+        <NoticeBox kind="bad" title={t("Do not open this home: erasures left: {0}", number.format(erasures.left))}>
+          {t("The restore brought back customers who were erased. Send the form again until no erasure is left.")}{" "}
+          <a href={confirmPath(home, DEFAULT_LIFT, reconciliationId)}>{t("Send it again…")}</a>
+        </NoticeBox>
+      )}
+      <section class="card">
+        <dl class="facts">
+          <dt>{t("Sites")}</dt>
+          <dd>{number.format(sites)}</dd>
+          <dt>{t("Session numbers skipped (chat_id)")}</dt>
+          <dd>{number.format(skippedBy)}</dd>
+          <dt>{t("Customers erased again")}</dt>
+          <dd>
+            {number.format(erasures.done)}
+            {areKeptByOperator(c.var.ctx) && (
+              <p class="hint">
+                {t(
+                  "This deployment has no KV: only receipts that were pasted in, and those that main still has, count.",
+                )}
+              </p>
+            )}
+          </dd>
+          {reconciled.sitesDeletedAgain > 0 && (
+            <>
+              <dt>{t("Sites deleted again")}</dt>
+              <dd>
+                {number.format(reconciled.sitesDeletedAgain)}
+                <p class="hint">{t("The restore had brought them back. The cron deletes what they hold.")}</p>
+              </dd>
+            </>
+          )}
+          <dt>{t("Open it after")}</dt>
+          <dd>
+            <Time view={view} at={reopenAfter} />
+            <p class="hint">
+              {t(
+                "By then every one-time text (ranstr) of before has expired, so nothing that was undone can be sent again.",
+              )}
+            </p>
+          </dd>
+        </dl>
+      </section>
+      <section class="part">
+        <h2>{t("Apps to look at before that")}</h2>
+        <Table
+          label={t("Apps to look at before that")}
+          head={["appid", t("Site"), t("What to do")]}
+          rows={items.map((app) => [
+            <a
+              href={`/console/sites/${app.siteId}/apps${app.why === "missing" || app.why === "unrouted" ? "" : `/${app.appid}`}`}
+            >
+              <code>{app.appid}</code>
+            </a>,
+            <a href={`/console/sites/${app.siteId}`}>{app.siteId}</a>,
+            adviceOn(view, app),
+          ])}
+          empty={
+            nextCursor === null && cursor === undefined
+              ? t("There is none: every app is as it was.")
+              : t("There is none on this page.")
+          }
+        />
+        <More view={view} path={pathOf(home)} query={{ settled: c.req.query("settled") }} cursor={nextCursor} />
+      </section>
+      {home === MAIN_HOME && <RestoredTokens view={view} tokens={tokens} />}
+      <p>
+        <a class="button plain" href="/console/homes">
+          {t("To the homes")}
+        </a>
+      </p>
+    </>
+  );
+  return showPage(c, { title: t("Restored home {0}", home), section: "homes", body });
+}
+
+/** The tokens that a restored directory has: it may have brought deleted ones back. */
+function RestoredTokens({ view, tokens }: { view: View; tokens: Token[] }) {
+  const { t } = view;
+  return (
+    <section class="part">
+      <h2>{t("Which of these tokens were deleted since the restored time?")}</h2>
+      <p class="hint">
+        {t("The restore brought them back, and they open what they opened before: delete them again.")}{" "}
+        {t("Console sessions that were ended since then are open again too:")}{" "}
+        <a href="/console/access">{t("Your access")}</a>
+      </p>
+      <TokenTable view={view} tokens={tokens} empty={t("There is no token that opens anything.")} />
+      {tokens.length === MOST_USABLE_TOKENS && (
+        <p class="hint">
+          {t("There may be more:")} <a href={TOKENS_PATH}>{t("People and tokens")}</a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function adviceOn({ t }: View, { why }: DivergentApp): string {
+  const texts: Record<DivergentApp["why"], string> = {
+    missing: t(
+      "The home does not have it any more: issue it again with this appid, and with the secret that its callers have or a new one.",
+    ),
+    revoked: t("It was revoked, and now is not: revoke it again."),
+    unrouted: t(
+      "Its site's id belongs to another site by now: make a new site in its home, and issue a new app for its callers.",
+    ),
+    rotated: t("It had a newer secret, and now has an older one: rotate it and give the secret to its callers."),
+  };
+  return texts[why];
+}

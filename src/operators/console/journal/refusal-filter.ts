@@ -1,0 +1,70 @@
+import { OPERATIONS, REFUSAL_REASONS, refusalQuerySchema } from "../../services/journal.ts";
+import type { PageContext } from "../env.ts";
+import { filteredPath } from "../parts/filter.tsx";
+import { localTime, secondsOf } from "../view.ts";
+
+const HOUR = 3_600;
+
+/** The fields of the filter above the refused calls, as they were sent. */
+export interface AskedRefusals {
+  appid: string;
+  reason: string;
+  operation: string;
+  from: string;
+  to: string;
+}
+
+/** A filter as it was sent, as a service takes it, and what is wrong with it by field. */
+export interface RefusalFilter {
+  asked: AskedRefusals;
+  filter: {
+    appid: string | undefined;
+    reason: string | undefined;
+    operation: string | undefined;
+    since: number | undefined;
+    until: number | undefined;
+  };
+  errors: Record<string, string>;
+}
+
+export function readRefusalFilter(c: PageContext): RefusalFilter {
+  const { view } = c.var;
+  const { t } = view;
+  // The browser sends empty fields too. An empty field does not filter.
+  const sent = (name: keyof AskedRefusals) => c.req.query(name)?.trim() ?? "";
+  const asked = {
+    appid: sent("appid"),
+    reason: sent("reason"),
+    operation: sent("operation"),
+    from: sent("from"),
+    to: sent("to"),
+  };
+  const errors: Record<string, string> = {};
+  const time = (name: "from" | "to"): number | undefined => {
+    if (asked[name] === "") return undefined;
+    const at = secondsOf(asked[name], view.timeZone, name === "to");
+    if (at === undefined) errors[name] = t("Must be a date and a time");
+    return at;
+  };
+  const [since, until] = [time("from"), time("to")];
+  const isAppid = asked.appid === "" || refusalQuerySchema.shape.appid.safeParse(asked.appid).success;
+  const reason = REFUSAL_REASONS.find((each) => each === asked.reason);
+  const operation = OPERATIONS.find(({ wireName }) => wireName === asked.operation)?.wireName;
+  if (!isAppid) errors.appid = t("Must be 1 to 64 of A–Z a–z 0–9 _ -.");
+  if (asked.reason !== "" && reason === undefined) errors.reason = t("There is no such reason");
+  if (asked.operation !== "" && operation === undefined) errors.operation = t("There is no such call");
+  const appid = asked.appid === "" || !isAppid ? undefined : asked.appid;
+  return { asked, filter: { appid, reason, operation, since, until }, errors };
+}
+
+/** Times that are one click away: each with its address, the other filters kept. */
+export function quickTimes(c: PageContext, path: string, asked: AskedRefusals): { label: string; href: string }[] {
+  const { view } = c.var;
+  const { now, timeZone, t } = view;
+  const since = (at: number) => localTime(at, timeZone).slice(0, 16);
+  return [
+    { label: t("Last hour"), from: since(now - HOUR) },
+    { label: t("Today"), from: `${localTime(now, timeZone).slice(0, 10)}T00:00` },
+    { label: t("Last 24 hours"), from: since(now - 24 * HOUR) },
+  ].map(({ label, from }) => ({ label, href: filteredPath(path, { ...asked, from, to: "" }) }));
+}

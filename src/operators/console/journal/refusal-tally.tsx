@@ -1,0 +1,62 @@
+import type { RefusalCount } from "../../services/journal.ts";
+import { filteredPath } from "../parts/filter.tsx";
+import { reasonLabels } from "../reasons.ts";
+import type { View } from "../view.ts";
+import type { AskedRefusals } from "./refusal-filter.ts";
+
+/** More apps or reasons than these are found by the filter. */
+const SHOWN = 5;
+
+/**
+ * How many calls were refused, by app and by reason, the most first. Each count is a link that filters by it. A line counts what the
+ * other filters leave.
+ */
+export function RefusalTally(props: {
+  view: View;
+  path: string;
+  asked: AskedRefusals;
+  counts: readonly RefusalCount[];
+  isWhole: boolean;
+  nameOf: (appid: string) => string;
+}) {
+  const { view, path, asked, counts, isWhole, nameOf } = props;
+  const { t } = view;
+  if (counts.length === 0) return null;
+  const labels = reasonLabels(view);
+  const fits = (name: "appid" | "reason", value: string) => asked[name] === "" || asked[name] === value;
+  const byApp = sums(counts.filter(({ reason }) => fits("reason", reason)).map((each) => [each.appid, each.calls]));
+  const byReason = sums(counts.filter(({ appid }) => fits("appid", appid)).map((each) => [each.reason, each.calls]));
+  const number = new Intl.NumberFormat(view.language);
+  const line = (label: string, name: "appid" | "reason", of: [string, number][], textOf: (key: string) => string) => (
+    <nav class="tally" aria-label={label}>
+      <span aria-hidden="true">{label}</span>
+      {of.slice(0, SHOWN).map(([key, calls]) => (
+        <a
+          class="chip"
+          href={filteredPath(path, { ...asked, [name]: asked[name] === key ? "" : key })}
+          aria-current={asked[name] === key ? "true" : undefined}
+        >
+          <bdi>{textOf(key)}</bdi> <b>{number.format(calls)}</b>
+        </a>
+      ))}
+      {of.length > SHOWN && <span>{t("and {0} more", number.format(of.length - SHOWN))}</span>}
+    </nav>
+  );
+  return (
+    <div class="tallies">
+      {line(t("By app"), "appid", byApp, nameOf)}
+      {line(t("By reason"), "reason", byReason, (reason) => withoutStop(labels.get(reason) ?? reason))}
+      {!isWhole && <p class="hint">{t("Counted among the newest {0} that are kept.", number.format(10_000))}</p>}
+    </div>
+  );
+}
+
+/** A reason is a sentence. */
+const withoutStop = (text: string) => text.replace(/[.。]$/, "");
+
+/** Adds up by key, the most first. */
+function sums(counts: [string, number][]): [string, number][] {
+  const found = new Map<string, number>();
+  for (const [key, calls] of counts) found.set(key, (found.get(key) ?? 0) + calls);
+  return [...found].sort(([, a], [, b]) => b - a);
+}

@@ -1,0 +1,24 @@
+import { isAtLeast, type Role } from "../access/role.ts";
+import type { Declaration } from "../http/call.ts";
+import type { View } from "./view.ts";
+
+type Declared = Pick<Declaration, "method" | "path" | "role">;
+
+/**
+ * What the readers of the console may do, by the roles that its calls declare.
+ *
+ * @returns a function that gives a reader of a role their {@link View.may}; nobody is signed in when the role is undefined
+ */
+export function mayBy(calls: readonly Declared[]): (role: Role | undefined) => View["may"] {
+  const doors = calls.map(({ method, path, role }) => ({
+    method: method.toUpperCase(),
+    path: new RegExp(`^/console${path === "/" ? "" : path.replaceAll(/:\w+/g, "[^/]+")}$`),
+    needed: role,
+  }));
+  return (role) =>
+    (path, method = "POST") => {
+      const pathname = path.replace(/[?#].*/s, "");
+      const needed = doors.find((door) => door.method === method && door.path.test(pathname))?.needed;
+      return needed === "anyone" || (needed !== undefined && role !== undefined && isAtLeast(role, needed));
+    };
+}

@@ -1,0 +1,39 @@
+import type { Role } from "../../access/role.ts";
+import type { AuditAction } from "../../services/audit.ts";
+import type { View } from "../view.ts";
+
+type Texts = Pick<View, "t">;
+
+/** A role in one word. */
+export function roleText({ t }: Texts, role: Role): string {
+  const texts: Record<Role, string> = { viewer: t("viewer"), operator: t("operator"), owner: t("owner") };
+  return texts[role];
+}
+
+/** What only an owner may do, each with the rows of the audit log that it leaves. A test takes these rows from the calls of owners. */
+export const ownerActs = ({ t }: Texts): [text: string, ...actions: AuditAction[]][] => [
+  [t("hand over a customer's data"), "customer.exported"],
+  [t("erase a customer's data"), "customer.erasure_begun", "customer.erased"],
+  [t("say how long sessions are kept"), "site.retention_set"],
+  [t("export a site"), "site.exported"],
+  [t("delete a site"), "site.deletion_begun"],
+  [t("make and delete tokens"), "token.created", "token.deleted"],
+  [t("settle restored homes"), "home.restored"],
+  [t("re-seal secrets"), "secrets.resealed"],
+  [t("end other people's console sessions"), "operator.session_ended"],
+];
+
+/** What a role may do. docs/operating.md has the same words, a test compares them. */
+export function roleMeans({ t }: Texts, role: Role): string {
+  const texts: Record<Role, string> = {
+    viewer: t("see everything but secrets and the paths of webhooks' URLs"),
+    operator: t("also see these paths, change sites, apps, agents and webhooks, and send events again"),
+    owner: t(
+      "also {0}",
+      ownerActs({ t })
+        .map(([text]) => text)
+        .join(t(", ")),
+    ),
+  };
+  return texts[role];
+}

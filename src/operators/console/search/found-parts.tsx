@@ -1,0 +1,47 @@
+import type { Child } from "hono/jsx";
+import { isVisible } from "../../../core/fields.ts";
+import type { SearchResult } from "../../services/search.ts";
+import type { Column } from "../parts/table.tsx";
+import type { View } from "../view.ts";
+import { shownUrl } from "../webhooks/webhook-of.tsx";
+
+/** What the findings of each kind share. */
+
+export interface Finding {
+  view: View;
+  result: SearchResult;
+}
+
+/** What was found of one kind. */
+export interface FoundKind {
+  title: Child;
+  /** The name of the table, for readers who do not see it. */
+  label: string;
+  note?: Child;
+  head: (string | Column)[];
+  rows: Child[][];
+  /** Whether there is more than the rows. */
+  hasMore?: boolean;
+}
+
+/** The site stands in each row only where there are several. */
+export const siteHead = ({ view, result }: Finding) => (result.sites.size > 1 ? [view.t("Site")] : []);
+
+export const siteCell = ({ result }: Finding, siteId: number): Child[] =>
+  result.sites.size > 1 ? [<SiteLink result={result} siteId={siteId} />] : [];
+
+/** A link whose text is a name, or what stands for a name that nobody sees. */
+export const Named = ({ href, name, otherwise }: { href: string; name: string; otherwise: string | number }) => (
+  <a class="clip" href={href}>
+    <bdi>{isVisible(name) ? name : `(${otherwise})`}</bdi>
+  </a>
+);
+
+/** A link to a site, by its name. */
+export const SiteLink = ({ result, siteId }: { result: SearchResult; siteId: number }) => (
+  <Named href={`/console/sites/${siteId}`} name={result.sites.get(siteId)?.name ?? ""} otherwise={siteId} />
+);
+
+export const WebhookLink = ({ siteId, id, url }: { siteId: number; id: string; url: string }) => (
+  <Named href={`/console/sites/${siteId}/webhooks/${id}`} name={shownUrl({ url })} otherwise={id} />
+);

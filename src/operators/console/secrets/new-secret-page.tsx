@@ -1,0 +1,90 @@
+import { isRefusedFor } from "../../../core/errors.ts";
+import type { PageContext } from "../env.ts";
+import { ticketEnd, ticketFor } from "../forms/tickets.ts";
+import { showPage } from "../layout.tsx";
+import { Copyable, NoticeBox, Until } from "../parts/parts.tsx";
+import { OverlapCard } from "./overlap-card.tsx";
+import type { ShownSecretOwner } from "./secret-owner.ts";
+
+/**
+ * The address of the page that shows a new secret. Only this console session can open it, for ten minutes.
+ *
+ * @param path  of the owner's page
+ * @param isNew whether the owner was made with this secret, and not rotated
+ */
+export async function secretLocation(c: PageContext, path: string, version: string, isNew = false): Promise<string> {
+  const { session, now } = c.var.view;
+  if (session === undefined) return path;
+  return `${path}/secret?ticket=${await ticketFor(session, purposeOf(path, version), now)}${isNew ? "&new=1" : ""}`;
+}
+
+// The purpose names the version: otherwise the ticket would also show a newer secret, made by another operator.
+const purposeOf = (path: string, version: string) => ["secret", path, version];
+
+/** Shows the secret to whom {@link secretLocation} led here. */
+export async function secretPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
+  const view = c.var.view;
+  const { t, session, now } = view;
+  const { site, path, words } = owner;
+  const gone = () =>
+    showPage(c, { site, title: t("This secret is no longer shown"), body: <Gone c={c} path={path} /> }, 410);
+  const ticket = c.req.query("ticket") ?? "";
+  const end = session && (await ticketEnd(session, purposeOf(path, owner.version), ticket, now));
+  if (end === undefined) return gone();
+  let secret: string;
+  try {
+    secret = await owner.read();
+  } catch (error) {
+    if (isRefusedFor(error, "app_revoked", "version_other")) return gone();
+    throw error;
+  }
+  const [use, next] = await Promise.all([owner.previousUse?.(), owner.next?.()]);
+  // An open page reloads when the ticket ends: otherwise the secret would stay on the screen.
+  c.header("refresh", String(end - now));
+  const body = (
+    <>
+      <NoticeBox kind="note" title={t("Copy the secret now")}>
+        <p>
+          {t(
+            "It is shown on this page alone, while you are signed in and no longer than ten minutes; it is stored sealed.",
+          )}
+        </p>
+        <p>{words.use}</p>
+      </NoticeBox>
+      <section class="card">
+        <dl class="facts">
+          {owner.facts}
+          <Copyable view={view} id="secret" label={t("Secret")} text={secret} />
+          <dt>{t("Shown here until")}</dt>
+          <dd>
+            <Until view={view} at={end} />
+          </dd>
+        </dl>
+        <a class="button" href={path}>
+          {t("I have saved it")}
+        </a>
+      </section>
+      <OverlapCard view={view} owner={owner} use={use} />
+      {next}
+    </>
+  );
+  return showPage(c, { site, title: c.req.query("new") ? words.made : t("The secret was rotated"), body });
+}
+
+function Gone({ c, path }: { c: PageContext; path: string }) {
+  const { t } = c.var.view;
+  return (
+    <section class="card">
+      <p>
+        {t(
+          "A secret is shown for ten minutes, only in the session that created it, and not after the next rotation. It is not shown again. If it was not kept, rotate: that makes another. While an overlap runs, let the one made last stop, because nobody has it.",
+        )}
+      </p>
+      <p>
+        <a class="button" href={`${path}#rotate`}>
+          {t("Rotate the secret")}
+        </a>
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,38 @@
+import { call } from "../../http/call.ts";
+import type { AuditAction } from "../../services/audit.ts";
+import type { Site } from "../../services/sites.ts";
+import type { ConsoleCall, PageContext } from "../env.ts";
+import { endOverlap, endPage } from "./end-overlap.tsx";
+import { secretPage } from "./new-secret-page.tsx";
+import { confirmPage, rotate } from "./rotate-secret.tsx";
+import type { ShownSecretOwner } from "./secret-owner.ts";
+
+/**
+ * The calls that rotate the secret of an app or a webhook, show the new secret, and end the old one.
+ *
+ * @param base start of their paths
+ */
+export function secretPages(
+  base: string,
+  audit: { rotated: AuditAction; ended: AuditAction },
+  ownerOf: (c: PageContext, site: Site) => Promise<ShownSecretOwner>,
+): ConsoleCall[] {
+  const of = { role: "operator", scope: "site" } as const;
+  return [
+    call({ ...of, method: "get", path: `${base}/rotate`, audit: [] }, async (c: PageContext, site) =>
+      confirmPage(c, await ownerOf(c, site), c.req.query()),
+    ),
+    call({ ...of, method: "post", path: `${base}/rotate`, audit: [audit.rotated] }, async (c: PageContext, site) =>
+      rotate(c, await ownerOf(c, site)),
+    ),
+    call({ ...of, method: "get", path: `${base}/end-overlap`, audit: [] }, async (c: PageContext, site) =>
+      endPage(c, await ownerOf(c, site)),
+    ),
+    call({ ...of, method: "post", path: `${base}/end-overlap`, audit: [audit.ended] }, async (c: PageContext, site) =>
+      endOverlap(c, await ownerOf(c, site)),
+    ),
+    call({ ...of, method: "get", path: `${base}/secret`, audit: [] }, async (c: PageContext, site) =>
+      secretPage(c, await ownerOf(c, site)),
+    ),
+  ];
+}

@@ -1,0 +1,11 @@
+import { call } from "../../http/call.ts";
+import type { ConsoleCall } from "../env.ts";
+import { sessionPage } from "./session-page.tsx";
+import { sessionsPage } from "./sessions-page.tsx";
+
+const SEE = { role: "viewer", scope: "site" } as const;
+
+export const SESSIONS_CALLS: ConsoleCall[] = [
+  call({ ...SEE, method: "get", path: "/sites/:site_id/sessions", audit: [] }, sessionsPage),
+  call({ ...SEE, method: "get", path: "/sites/:site_id/sessions/:chat_id", audit: [] }, sessionPage),
+];

@@ -1,0 +1,61 @@
+import type { Site } from "../../services/sites.ts";
+import { EmptyState } from "../parts/parts.tsx";
+import type { View } from "../view.ts";
+import { FirstCall } from "./first-call.tsx";
+import type { Choices, SessionsAsked } from "./session-filter.ts";
+
+/**
+ * In place of an empty list: why it is empty, and what to do next.
+ *
+ * @param props `others`: whether the site, and the customer who was asked for, have any session
+ */
+export function NoSession(props: {
+  view: View;
+  site: Site;
+  asked: SessionsAsked;
+  choices: Choices;
+  path: string;
+  origin: string;
+  others: { site: boolean; customer: boolean };
+}) {
+  const { view, site, asked, choices, path, origin, others } = props;
+  const { t } = view;
+  if (!others.site) {
+    return (
+      <EmptyState title={t("No session yet")}>
+        <FirstCall view={view} site={site} choices={choices} origin={origin} />
+      </EmptyState>
+    );
+  }
+  const all = (
+    <a class="button plain" href={path}>
+      {t("All sessions")}
+    </a>
+  );
+  if (asked.sbs !== "" && !others.customer) {
+    return (
+      <EmptyState title={t("This site has no session of this customer")}>
+        <p>
+          {t("The customer id must be the same to the letter:")} <bdi class="long">{asked.sbs}</bdi>
+        </p>
+        <p>{t("Sessions that were erased, or that are older than this site keeps them, are gone.")}</p>
+        <p class="buttons">
+          <a class="button plain" href={`/console/sites/${site.id}/customers`}>
+            {t("Latest customers")}
+          </a>
+          {all}
+        </p>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title={t("No session fits all of these filters")}>
+      <p>
+        {asked.sbs === ""
+          ? t("Take one of them off above.")
+          : t("This customer has sessions, but none that fits the other filters: take one of them off above.")}
+      </p>
+      <p class="buttons">{all}</p>
+    </EmptyState>
+  );
+}

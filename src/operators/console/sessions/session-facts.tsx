@@ -1,0 +1,89 @@
+import type { Child } from "hono/jsx";
+import { isVisible } from "../../../core/fields.ts";
+import type { StoredSession } from "../../services/sessions.ts";
+import type { Site } from "../../services/sites.ts";
+import { Time } from "../parts/parts.tsx";
+import type { View } from "../view.ts";
+import { Participants } from "./participants.tsx";
+import { RequestId } from "./request-id.tsx";
+import { visibleSbs } from "./session-table.tsx";
+
+type Fact = [term: string, value: Child];
+
+/** What is stored of a session besides its conversation. @param props `title`: stands above the page already */
+export function SessionFacts(props: { view: View; site: Site; stored: StoredSession; title: string | undefined }) {
+  const { view, site, stored, title } = props;
+  const { t } = view;
+  const { session, customer } = stored;
+  const path = `/console/sites/${site.id}`;
+  const name = isVisible(customer.name) ? customer.name : visibleSbs(customer.externalId);
+  const metadata = Object.entries(session.metadata);
+  const facts: Fact[] = [
+    [
+      t("Customer"),
+      <span class="stack">
+        {view.may(`${path}/customers`, "GET") ? (
+          <a href={`${path}/customers?chat_id=${session.id}`}>
+            <bdi>{name}</bdi>
+          </a>
+        ) : (
+          <bdi>{name}</bdi>
+        )}
+        <small>
+          <bdi class="long">{visibleSbs(customer.externalId)}</bdi> · <code>{customer.ip}</code>
+        </small>
+      </span>,
+    ],
+    [t("Agents"), <Participants view={view} siteId={site.id} stored={stored} />],
+    [
+      t("App"),
+      <a href={`${path}/apps/${session.appid}`}>
+        <bdi>{session.appName ?? session.appid}</bdi>
+      </a>,
+    ],
+    [t("Opened"), <Time view={view} at={session.createdAt} />],
+    ...(session.requestId === null
+      ? []
+      : [[t("By the call"), <RequestId view={view} path={path} id={session.requestId} />] as Fact]),
+    ...(metadata.length === 0 ? [] : [[t("Metadata"), <Pairs pairs={metadata} />] as Fact]),
+    ...titlesOf(view, stored, title),
+    [t("Kind"), session.kind === "ticket" ? t("Ticket") : t("Chat")],
+  ];
+  return (
+    <aside class="card" aria-label={t("Details")}>
+      <dl class="facts">
+        {facts.map(([term, value]) => (
+          <>
+            <dt>{term}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+      </dl>
+    </aside>
+  );
+}
+
+/** The titles that do not stand above the page already. */
+function titlesOf({ t }: View, { session }: StoredSession, shown: string | undefined): Fact[] {
+  const titles: [string, string | null][] = [
+    [t("Title for agents"), session.agentTitle],
+    [t("Title for the visitor"), session.visitorTitle],
+    [t("Automatic title"), session.autoTitle],
+  ];
+  return titles
+    .filter(([, title]) => title !== null && title !== shown && isVisible(title))
+    .map(([term, title]) => [term, <bdi>{title}</bdi>]);
+}
+
+/** The pairs of `metadata`. */
+export function Pairs({ pairs }: { pairs: [name: string, value: string][] }) {
+  return (
+    <ul>
+      {pairs.map(([name, value]) => (
+        <li>
+          <code>{name}</code> <bdi>{value}</bdi>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,107 @@
+import { listAgents } from "../../services/agents.ts";
+import { listApps } from "../../services/apps.ts";
+import { SESSION_STATUSES, type SessionStatus } from "../../services/sessions.ts";
+import type { Site } from "../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import { type FilterInForce, filteredPath } from "../parts/filter.tsx";
+import { localTime, secondsOf, type View } from "../view.ts";
+import { statusText } from "./session-table.tsx";
+
+/** What the list of sessions is filtered by, as its address says it. */
+export interface SessionsAsked {
+  status: SessionStatus | undefined;
+  sbs: string;
+  appid: string;
+  agent: string;
+  /** Days in the reader's zone, such as `2027-01-15`. */
+  from: string;
+  to: string;
+}
+
+/** The apps and agents of a site, for the choices of a filter. */
+export interface Choices {
+  apps: { appid: string; name: string; revokedAt: number | null }[];
+  /** Undefined for a site with too many to choose from. */
+  agents: { id: number; name: string }[] | undefined;
+}
+
+const MOST_CHOICES = 50;
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+/** A browser sends empty fields too: an empty field does not filter, and neither does one that no form of the page can send. */
+export function readAsked(c: PageContext): SessionsAsked {
+  const { status, sbs = "", app = "", agent = "", from = "", to = "" } = c.req.query();
+  const { timeZone } = c.var.view;
+  const day = (text: string) => (DAY.test(text) && secondsOf(`${text}T00:00`, timeZone) !== undefined ? text : "");
+  return {
+    status: SESSION_STATUSES.find((each) => each === status),
+    sbs,
+    appid: app.trim(),
+    agent: /^[1-9]\d{0,15}$/.test(agent.trim()) ? agent.trim() : "",
+    from: day(from),
+    to: day(to),
+  };
+}
+
+/** The filters as a service takes them. */
+export const inputOf = (asked: SessionsAsked, { timeZone }: View) => ({
+  status: asked.status,
+  sbs: asked.sbs || undefined,
+  appid: asked.appid || undefined,
+  agentId: asked.agent === "" ? undefined : Number(asked.agent),
+  since: asked.from === "" ? undefined : secondsOf(`${asked.from}T00:00`, timeZone),
+  until: asked.to === "" ? undefined : secondsOf(`${asked.to}T23:59`, timeZone, true),
+});
+
+export async function readChoices({ var: { ctx } }: PageContext, site: Site): Promise<Choices> {
+  const [apps, agents] = await Promise.all([
+    listApps(ctx, { site, limit: 100 }),
+    listAgents(ctx, { site, limit: MOST_CHOICES }),
+  ]);
+  return { apps: apps.items, agents: agents.nextCursor === null ? agents.items : undefined };
+}
+
+/** The filters as parameters of an address. */
+export const queryOf = ({ appid: app, ...others }: SessionsAsked) => ({ ...others, app });
+
+/** @returns the path of the list with these filters */
+export const pathOf = (path: string, asked: SessionsAsked): string => filteredPath(path, queryOf(asked));
+
+/** The reader's day so many days ago, as a field of a date has it. */
+export const dayBefore = ({ now, timeZone }: View, days: number): string => {
+  // From noon: a day of 23 or 25 hours would give another day from midnight.
+  const noon = Date.parse(`${localTime(now, timeZone).slice(0, 10)}T12:00Z`);
+  return new Date(noon - days * 86_400_000).toISOString().slice(0, 10);
+};
+
+/** The filters that are on, in words, each with the address of the list without it. */
+export function chipsOf(view: View, path: string, asked: SessionsAsked, { apps, agents }: Choices): FilterInForce[] {
+  const { t } = view;
+  const day = (text: string) =>
+    new Intl.DateTimeFormat(view.language === "zh" ? "zh-CN" : "en-GB", {
+      dateStyle: "medium",
+      timeZone: "UTC",
+    }).format(Date.parse(`${text}T00:00Z`));
+  const without = (off: Partial<SessionsAsked>) => pathOf(path, { ...asked, ...off });
+  const { status, sbs, appid, agent, from, to } = asked;
+  const agentName = agents?.find(({ id }) => String(id) === agent)?.name;
+  const opened =
+    from !== "" && from === to
+      ? day(from)
+      : [from && t("from {0}", day(from)), to && t("until {0}", day(to))].filter(Boolean).join(" ");
+  return [
+    status && { label: t("Status"), value: statusText(view, status), without: without({ status: undefined }) },
+    sbs && { label: t("Customer"), value: sbs, without: without({ sbs: "" }) },
+    appid && {
+      label: t("App"),
+      value: apps.find((each) => each.appid === appid)?.name ?? appid,
+      without: without({ appid: "" }),
+    },
+    agent && {
+      label: t("Agent"),
+      value: agentName === undefined ? agent : `${agentName} (${agent})`,
+      without: without({ agent: "" }),
+    },
+    opened && { label: t("Opened"), value: opened, without: without({ from: "", to: "" }) },
+  ].filter((each) => typeof each === "object");
+}

@@ -1,0 +1,167 @@
+import { isRefusedFor, ServiceError } from "../../../core/errors.ts";
+import { clientAddress } from "../../../core/http/client-address.ts";
+import { readTokenText } from "../../access/token-text.ts";
+import type { AccessRefusal } from "../../services/access-sessions.ts";
+import { closeConsoleSession, openConsoleSession, SIGNED_IN_SECONDS } from "../../services/console-sessions.ts";
+import { browserOf } from "../browser.ts";
+import { consolePath, withParameter } from "../console-path.ts";
+import { hostCookie, languageCookie, SESSION_COOKIE } from "../cookies.ts";
+import type { PageContext } from "../env.ts";
+import { readForm } from "../forms/read-form.ts";
+import { showPage } from "../layout.tsx";
+import { Field } from "../parts/form.tsx";
+import { NoticeBox } from "../parts/parts.tsx";
+import type { View } from "../view.ts";
+import { AccessNotice } from "./access-notice.tsx";
+import { noTokenText } from "./no-token-text.ts";
+import { ACCESS_SIGN_OUT } from "./sign-out-path.ts";
+
+/** A form that was sent after the console session had ended: its fields and its path. */
+type Kept = { path: string; values: Record<string, string> };
+
+export async function getSignIn(c: PageContext): Promise<Response> {
+  const next = consolePath(c.req.query("next"));
+  // Somebody who came through Access may still sign in as the root, where both are taken.
+  const mayAlso = takesToken(c) && c.var.view.session?.identity.who.kind === "person";
+  if (c.var.view.session !== undefined && !mayAlso) return c.redirect(next, 303);
+  return signInPage(c, takesToken(c) ? 200 : 401, { next });
+}
+
+export async function postSignIn(c: PageContext): Promise<Response> {
+  const { t } = c.var.view;
+  const { ctx } = c.var;
+  const { next: asked, kept: keptPath, token = "", ...form } = await readForm(c);
+  const next = consolePath(asked);
+  const kept = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
+  if (ctx.config.adminTokenFault !== undefined || !takesToken(c)) return signInPage(c, 401, { next, kept });
+  try {
+    const cookie = await openConsoleSession(ctx, {
+      token: token.trim(),
+      client: clientAddress(c.req.raw),
+      browser: browserOf(c.req.header("user-agent") ?? ""),
+    });
+    c.header("set-cookie", hostCookie(SESSION_COOKIE, cookie, SIGNED_IN_SECONDS));
+  } catch (error) {
+    if (isRefusedFor(error, "admin_token_wrong")) {
+      return signInPage(c, 401, { next, kept, error: wrongToken(c.var.view, token.trim()) });
+    }
+    if (!isRefusedFor(error, "client_limit")) throw error;
+    c.header("retry-after", String(error.context.retryAfter));
+    return signInPage(c, 429, { next, kept, error: t("Too many attempts. Try again in a minute.") });
+  }
+  return kept === undefined ? c.redirect(next, 303) : showAgain(c, kept.path);
+}
+
+/** Why a token does not sign in. */
+function wrongToken({ t }: View, token: string): string {
+  const texts = {
+    token: t("This is a token for programs. It opens the admin API, not the console."),
+    slip: t(
+      "This is a token for programs, and a character of it is wrong or missing. It would not open the console either.",
+    ),
+    other: t("This is not the admin token."),
+  };
+  return texts[readTokenText(token)];
+}
+
+export async function postSignOut(c: PageContext): Promise<Response> {
+  const { ctx, view } = c.var;
+  if (view.session !== undefined) await closeConsoleSession(ctx, view.session);
+  if (view.session?.identity.who.kind === "person") return c.redirect(ACCESS_SIGN_OUT, 303);
+  c.header("set-cookie", hostCookie(SESSION_COOKIE, "", 0));
+  return c.redirect("/console/sign-in", 303);
+}
+
+export async function postLanguage(c: PageContext): Promise<Response> {
+  // With a form sent along, `language` is in the address: the body holds that form.
+  const draft = c.req.query("draft");
+  const { language, back } = draft === undefined ? await readForm(c) : c.req.query();
+  c.header("set-cookie", languageCookie(language === "zh" ? "zh" : "en"));
+  return draft === undefined ? c.redirect(consolePath(back), 303) : showAgain(c, consolePath(draft));
+}
+
+const takesToken = (c: PageContext): boolean => c.var.ctx.config.signIn !== "access";
+
+/** Access vouches for these visitors, and they may do nothing here. */
+const WITHOUT_ROLE: readonly AccessRefusal[] = ["access_no_role", "assertion_without_email"];
+
+/**
+ * Shows the sign-in page. It keeps the fields of a sent form, which is shown again after signing in.
+ *
+ * @throws ServiceError `forbidden` for a person whom no list names, and for an assertion without an e-mail address
+ */
+export async function askToSignIn(c: PageContext): Promise<Response> {
+  const { here, refused } = c.var.view;
+  if (refused !== undefined && WITHOUT_ROLE.includes(refused.reason)) {
+    throw new ServiceError("forbidden", { reason: refused.reason });
+  }
+  if (c.req.method !== "POST") {
+    if (refused?.reason === "certs_unavailable") {
+      c.header("retry-after", "60");
+      return signInPage(c, 503, { next: here });
+    }
+    if (refused !== undefined || !takesToken(c)) return signInPage(c, 401, { next: here });
+    return c.redirect(`/console/sign-in?${new URLSearchParams({ next: here })}`, 303);
+  }
+  const kept = { path: c.req.path, values: withoutSecrets(await readForm(c)) };
+  return signInPage(c, 401, { next: "/console", kept });
+}
+
+/** Redirects by 307, so that the browser sends the form again to its own path. There it is a draft: {@link isDraft}. */
+const showAgain = (c: PageContext, path: string) => c.redirect(withParameter(path, "draft", "1"), 307);
+
+/** The form without its secrets, and without the token that would let it be carried out. */
+const withoutSecrets = (form: Record<string, string>) =>
+  Object.fromEntries(
+    Object.entries(form).filter(([name]) => !["form", "secret", "token", "next", "kept"].includes(name)),
+  );
+
+function signInPage(
+  c: PageContext,
+  status: 200 | 401 | 429 | 503,
+  { next, kept, error }: { next: string; kept?: Kept | undefined; error?: string },
+): Promise<Response> {
+  const { t } = c.var.view;
+  const body = (
+    <>
+      {kept && (
+        <NoticeBox kind="note" title={t("You are no longer signed in")}>
+          <p>
+            {takesToken(c)
+              ? t("Nothing was changed. Sign in, and what you entered comes back in its form; a secret does not.")
+              : t("Nothing was changed, and what you entered is lost. Sign in, and enter it again.")}
+          </p>
+        </NoticeBox>
+      )}
+      <AccessNotice view={c.var.view} config={c.var.ctx.config} />
+      {takesToken(c) && (
+        <section class="card door">
+          <form method="post" action="/console/sign-in">
+            <input type="hidden" name="next" value={next} />
+            {kept && (
+              <>
+                <input type="hidden" name="kept" value={kept.path} />
+                {Object.entries(kept.values).map(([name, value]) => (
+                  <input type="hidden" name={name} value={value} />
+                ))}
+              </>
+            )}
+            <Field
+              label={t("Admin token")}
+              name="token"
+              type="password"
+              autocomplete="current-password"
+              error={error ?? noTokenText(c.var.view, c.var.ctx.config.adminTokenFault)}
+              autofocus
+              hint={t("The deployment's ADMIN_TOKEN. You stay signed in for 12 hours.")}
+              required
+            />
+            <button type="submit">{t("Sign in")}</button>
+          </form>
+        </section>
+      )}
+    </>
+  );
+  const back = `/console/sign-in?${new URLSearchParams({ next })}`;
+  return showPage(c, { title: t("Sign in to the console"), back, filled: kept, body }, status);
+}

@@ -1,0 +1,13 @@
+import { call } from "../../http/call.ts";
+import type { ConsoleCall } from "../env.ts";
+import { postSignatureCheck, signatureCheckPage } from "./signature-check-page.tsx";
+
+const ALL = { role: "viewer", scope: "deployment" } as const;
+
+export const SIGNATURE_CHECK_CALLS: ConsoleCall[] = [
+  call({ ...ALL, method: "get", path: "/signature-check", audit: [] }, signatureCheckPage),
+  call(
+    { ...ALL, method: "post", path: "/signature-check", audit: [], changesNothing: "It only reads." },
+    postSignatureCheck,
+  ),
+];

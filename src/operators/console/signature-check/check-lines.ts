@@ -1,0 +1,295 @@
+import type { SignedErrorCode } from "../../../core/errors.ts";
+import { MAX_BODY_BYTES } from "../../../core/parse-json.ts";
+import {
+  type CheckedRequest,
+  describeLeftOut,
+  OPERATIONS,
+  type PastedRequest,
+  type SimilarApp,
+  type Step,
+  say,
+} from "../../services/check-pasted-request.ts";
+import { detailTexts, leftOutText } from "../details.ts";
+import { reasonText } from "../reasons.ts";
+import type { View } from "../view.ts";
+import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
+
+/** One line of the signature check: the step, its findings and its advice. */
+export interface Line {
+  title: string;
+  /** What was found, then its cure. */
+  texts: string[];
+  /** How many of the texts are findings: each names a fault of its own. By default the first sentence of the first text is. */
+  faults?: number;
+  /** The server's own words for the caller, by their header, or a parser's. English. */
+  said?: string[];
+  links?: Link[];
+  /** The apps that an unknown appid may mean. */
+  similar?: SimilarApp[];
+  refusal?: SignedErrorCode | undefined;
+  /** The line is about a header that was not pasted, and is taken for that of a form because of the body. */
+  assumed?: true;
+  /** The name of the rule that the database would refuse by. */
+  outcome?: string;
+  /** Nothing is refused for it, and yet the reader should know. */
+  notice?: true;
+  /** The step was not run, because it writes. */
+  notEvaluated?: true;
+  /** Why the timestamp is refused. `late` may only mean that the request was pasted long after it was sent; `early` cannot. */
+  outdated?: "late" | "early" | undefined;
+  /** The text that fits the signature, when it is not the pasted text. */
+  signed?: string | undefined;
+  /** The line ends that fit the signature, when the pasted text does not show them. */
+  ends?: { fits: string; other: string } | undefined;
+}
+
+interface Link {
+  href: string;
+  text: string;
+}
+
+export interface Diagnosis {
+  /** The appid of the request; undefined when it has none. */
+  appid?: string | undefined;
+  /** The answer to the request when it was sent, while its ranstr is still stored. */
+  answered?: { siteId: number; sessionId: number | null; refusedFor?: string };
+  /** The session of the call that was accepted under the same Idempotency-Key. */
+  repeats?: number;
+  /** In the order of the checks. The first `refusal` is what the service would answer now. */
+  lines: Line[];
+}
+
+const line = (title: string, text: string, refusal?: SignedErrorCode): Line => ({ title, texts: [text], refusal });
+
+/** A detail as the caller gets it. */
+const told = (detail = "") => (detail === "" ? [] : [`x-error-detail: ${detail}`]);
+
+/** The line of a refusal whose detail the caller is told: what breaks which rule, and the cure. */
+function refusedLine(
+  view: View,
+  title: string,
+  { code, reason, detail = "" }: { code: SignedErrorCode; reason: string; detail?: string | undefined },
+): Line {
+  const faults = detailTexts(view, detail);
+  const { what, cure } = reasonText(view, reason);
+  // The detail of these says all that their words say.
+  const texts = reason === "fields_invalid" ? faults : [...(faults.length > 0 ? faults : [what]), cure];
+  return { title, texts, faults: Math.max(1, faults.length), said: told(detail), refusal: code, outcome: reason };
+}
+
+/** The result of a check in words, one line for each step. */
+export function checkLines(view: View, pasted: PastedRequest, checked: CheckedRequest, tolerance: number): Diagnosis {
+  const { t } = view;
+  const { fields, appid, app, signature, report } = checked;
+  const lines = formLines(view, pasted, checked);
+  const given = pasted.appid.trim();
+  if (given !== "" && given !== appid) {
+    const text = t("You pasted {0}, the body says {1}. The server goes by the body.", given, appid);
+    lines.push({ ...line(t("Two appids"), text), notice: true });
+  }
+  if (appid === "") return { lines };
+  const { stopped } = checked;
+  if (stopped !== undefined && stopped.by !== "site_closed") {
+    lines.push(line(t("Home"), stoppedText(view, stopped), "unavailable"));
+    if (app === undefined) return { lines };
+  }
+  if (app === undefined || signature === undefined || report === undefined) {
+    return { lines: [...lines, unknownAppLine(view, checked)] };
+  }
+  const { siteId } = app;
+  lines.push(appLine(view, appid, app));
+  lines.push(signatureLine(view, checked, signature));
+  if (!fields.ok || isTooLong(pasted.body)) return { lines };
+  lines.push(...freshnessLines(view, checked, tolerance));
+  lines.push({ title: t("Limits"), texts: [t("Not evaluated: looking would use them up.")], notEvaluated: true });
+  lines.push(fieldsLine(view, pasted, checked));
+  const { used, outcome, idempotencyKey } = report;
+  if (!idempotencyKey.ok) lines.push(stepLine(view, "Idempotency-Key", checked.key, idempotencyKey.detail));
+  if (stopped?.by === "site_closed") lines.push(line(t("Site"), stoppedText(view, stopped), "unavailable"));
+  if (idempotencyKey.ok && idempotencyKey.value !== null) lines.push(keyLine(view, siteId, outcome));
+  if (outcome !== undefined && !(used?.sessionId && used.mayBeItself)) lines.push(...outcomeLines(view, outcome));
+  const repeats = outcome?.kind === "repeated" ? { repeats: outcome.sessionId } : {};
+  if (!used?.mayBeItself || !signature.exact) return { lines, ...repeats };
+  const refusedFor = used.sessionId === null && isOutcome(used.outcome) ? { refusedFor: used.outcome } : {};
+  return { lines, answered: { siteId, sessionId: used.sessionId, ...refusedFor } };
+}
+
+/** Why an earlier request was refused, from its stored outcome. */
+export function refusalText({ t }: View, outcome: string): string {
+  if (outcome === "key_reused") {
+    return t("The Idempotency-Key was used before for a call that meant something else.");
+  }
+  return t(ruleOf(outcome)?.past ?? "–");
+}
+
+/** Searches the rules of all operations, because the ranstr may have been used for another operation. */
+const ruleOf = (outcome: string) =>
+  OPERATIONS.map(({ refusals }) => refusals[outcome]).find((rule) => rule !== undefined);
+
+const isOutcome = (outcome: string) => outcome === "key_reused" || ruleOf(outcome) !== undefined;
+
+const isTooLong = (body: string) => new TextEncoder().encode(body).length > MAX_BODY_BYTES;
+
+function stoppedText({ t }: View, { by, home }: NonNullable<CheckedRequest["stopped"]>): string {
+  const texts: Record<typeof by, string> = {
+    home_closed: t("The home {0} is closed. Every call of its sites is answered 503.", home),
+    home_down: t("The home {0} of this app does not answer. More cannot be checked until it does.", home),
+    site_closed: t("The site is closed: its calls are answered 503 until it is opened."),
+  };
+  return texts[by];
+}
+
+/** A step of the diagnosis as a line. @param detail what the server tells the caller */
+const stepLine = (view: View, title: string, step: Step, detail?: string): Line => ({
+  title,
+  texts: [say(view, step), ...(step.more ?? []).map((more) => say(view, more))],
+  said: step.refusal === undefined ? [] : told(detail),
+  refusal: step.refusal?.code,
+});
+
+/** What the server looks at before it looks for the app: the headers and the body. */
+function formLines(view: View, { contentType }: PastedRequest, { form, fields }: CheckedRequest): Line[] {
+  const titles: Partial<Record<Step["step"], string>> = {
+    content_type: "Content-Type",
+    content_encoding: "Content-Encoding",
+  };
+  const inForm = form.filter(({ step, refusal }) => step !== "size" || refusal !== undefined);
+  return inForm.map((step) => {
+    const detail = step.step === "body" && !fields.ok ? fields.detail : undefined;
+    const line = stepLine(view, titles[step.step] ?? view.t("Body"), step, detail);
+    const isAssumed = step.step === "content_type" && step.refusal !== undefined && contentType === undefined;
+    return isAssumed ? { ...line, assumed: true } : line;
+  });
+}
+
+function appLine(view: View, appid: string, app: NonNullable<CheckedRequest["app"]>): Line {
+  const { t } = view;
+  const { siteId, siteName, revokedAt } = app;
+  const links = [
+    { href: `/console/sites/${siteId}/apps/${appid}`, text: t("To the app {0}", appid) },
+    { href: `/console/sites/${siteId}`, text: t("To the site {0}", siteName) },
+  ];
+  if (revokedAt === null) return { ...line(t("App"), t("An app of the site {0}.", siteName)), links };
+  const text = t("The app was revoked on {0}. Issue another and use its secret.", view.time(revokedAt));
+  return { ...line(t("App"), text, "token_invalid"), links };
+}
+
+function unknownAppLine({ t }: View, { appid, similar = [] }: CheckedRequest): Line {
+  const title = t("App");
+  const [nearest] = similar;
+  if (nearest === undefined) {
+    const text = t("There is no app {0} here. Look for a slip in copying, or for another environment's appid.", appid);
+    return line(title, text, "token_invalid");
+  }
+  const { foreign, letterCase, lookalikes, slips, signs } = nearest;
+  const differences = [
+    foreign && t("A blank or another character stands in it that no appid has."),
+    letterCase && t("Capital and small letters differ."),
+    lookalikes && t("Characters that look alike were exchanged: 0 and O, or 1, l and I."),
+    slips === 1 && t("One character is wrong, missing or too many, or two are swapped."),
+    slips === 2 && t("Two characters are wrong, missing, too many or swapped."),
+    slips > 2 && t("The body names quite another appid."),
+  ].filter((text) => text !== false);
+  const finding = signs
+    ? t("It is the app {0} of the site {1}: its secret makes this signature.", nearest.appid, nearest.siteName)
+    : t("There is no such app. It may be {0} of the site {1}.", nearest.appid, nearest.siteName);
+  const texts = [finding, differences.join(t(" ")), t("Send the appid exactly as it was issued.")];
+  return { title, texts, faults: 1, similar, refusal: "token_invalid" };
+}
+
+function signatureLine(
+  view: View,
+  { app, report, rotatedAt, otherApp }: CheckedRequest,
+  signature: NonNullable<CheckedRequest["signature"]>,
+): Line {
+  const { t } = view;
+  const { body, slot } = signature.match ?? {};
+  const texts = signatureTexts(view, signature);
+  const links = otherApp && [
+    { href: `/console/sites/${app?.siteId}/apps/${otherApp.appid}`, text: t("To the app {0}", otherApp.name) },
+  ];
+  if (rotatedAt !== undefined) {
+    texts.push(t("The secret was rotated on {0}: the sender may still use the one before.", view.time(rotatedAt)));
+  }
+  return {
+    title: t("Signature"),
+    texts,
+    ...(links && { links }),
+    refusal: report?.authentication.ok === true || app?.revokedAt !== null ? undefined : "token_invalid",
+    ...(slot === "previous" && { notice: true }),
+    signed: body?.rewritten && body.text,
+    ends: body && lineEndsOf(body),
+  };
+}
+
+function freshnessLines(view: View, { fields, report }: CheckedRequest, tolerance: number): Line[] {
+  const { t } = view;
+  const freshness = report?.freshness;
+  if (freshness === undefined || !fields.ok) return [];
+  if (!freshness.ok && freshness.code === "invalid_parameters") {
+    return [refusedLine(view, t("timestamp and ranstr"), freshness)];
+  }
+  const timestamp = Number(fields.value.timestamp);
+  const lines: Line[] = [
+    {
+      ...line("timestamp", freshness.ok ? t("Fresh.") : timestampText(view, timestamp, tolerance)),
+      refusal: freshness.ok ? undefined : freshness.code,
+      outdated: freshness.ok ? undefined : timestamp < view.now ? "late" : "early",
+    },
+  ];
+  const used = report?.used;
+  if (!used) return [...lines, line("ranstr", t("Not used yet."))];
+  const texts = [
+    t("It was used before. Every request, a retry too, needs a one-time text of its own and a new signature."),
+    used.sessionId === null
+      ? t("That request was refused: {0}", refusalText(view, used.outcome))
+      : t("That request was accepted: session {0}.", used.sessionId),
+  ];
+  return [...lines, { title: "ranstr", texts, refusal: "token_invalid" }];
+}
+
+function fieldsLine(view: View, { operation }: PastedRequest, { report, looksLike }: CheckedRequest): Line {
+  const asked = report?.asked;
+  const title = view.t("Fields of {0}", operation.wireName);
+  const found = asked?.ok === false ? refusedLine(view, title, asked) : line(title, view.t("All as they should be."));
+  if (looksLike === undefined) return found;
+  const names = [looksLike.wireName, operation.wireName];
+  const text = view.t("The body looks like one of {0}, but was checked as one of {1}.", ...names);
+  return { ...found, texts: [...found.texts, text] };
+}
+
+type Outcome = NonNullable<NonNullable<CheckedRequest["report"]>["outcome"]>;
+
+/** What the database knows of a well-formed Idempotency-Key. */
+function keyLine(view: View, siteId: number, outcome: Outcome | undefined): Line {
+  const { t } = view;
+  const title = "Idempotency-Key";
+  if (outcome?.kind === "refused" && outcome.refused.reason === "key_reused") {
+    return refusedLine(view, title, outcome.refused);
+  }
+  if (outcome?.kind !== "repeated") return line(title, t("No call was accepted under this key in the last 24 hours."));
+  const { sessionId } = outcome;
+  const text = t(
+    "A call under this key was accepted: session {0}. Sent again, it is answered with that session.",
+    sessionId,
+  );
+  const href = `/console/sites/${siteId}/sessions/${sessionId}`;
+  return { ...line(title, text), links: [{ href, text: t("To the session") }] };
+}
+
+function outcomeLines(view: View, outcome: Outcome): Line[] {
+  const title = view.t("Agents and session");
+  if (outcome.kind === "refused") {
+    return outcome.refused.reason === "key_reused" ? [] : [refusedLine(view, title, outcome.refused)];
+  }
+  if (outcome.kind !== "accepted") return [];
+  if (outcome.leftOut.length === 0) return [line(title, view.t("Nothing stands in the way."))];
+  const said = describeLeftOut(outcome.leftOut);
+  const agents = leftOutText(view, said) ?? said;
+  return [
+    {
+      ...line(title, view.t("These are ignored, the others are added: {0}", agents)),
+      said: [`x-ignored-agents: ${said}`],
+    },
+  ];
+}

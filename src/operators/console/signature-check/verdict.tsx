@@ -1,0 +1,250 @@
+import { alwaysStatus200 } from "../../../core/config.ts";
+import { type SignedErrorCode, WIRE_ERRORS } from "../../../core/errors.ts";
+import type { SimilarApp, Stretch } from "../../services/check-pasted-request.ts";
+import { codeOfReason } from "../../services/journal.ts";
+import type { PageContext } from "../env.ts";
+import { Badge } from "../parts/parts.tsx";
+import type { View } from "../view.ts";
+import { type Diagnosis, type Line, refusalText } from "./check-lines.ts";
+
+/**
+ * The result of a check: what the call was answered, when that is known; what it would be answered now, with the cause large; the
+ * other findings; and folded what is fine.
+ */
+export function Verdict(props: {
+  c: PageContext;
+  diagnosis: Diagnosis;
+  /** The page has said already what the call was answered. */
+  isKnown: boolean;
+}) {
+  const { c, diagnosis, isKnown } = props;
+  const { view } = c.var;
+  const { t } = view;
+  const { answered, repeats, lines } = diagnosis;
+  const wireOf = wires(c);
+  const refused = lines.filter(({ refusal }) => refusal !== undefined);
+  const [stop, next] = refused;
+  const ends = lines.find((line) => line.ends)?.ends;
+  const { sessionId, refusedFor } = answered ?? {};
+  const wanted = refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor);
+  // A pasted request is often stale only because of its age now. So the cause back then was its next error, if it has one.
+  const cause = answered ? wanted : stop?.outdated === "late" ? (next ?? stop) : stop;
+  const mayBeAnother = (
+    <p>
+      {t(
+        "If you sent this one-time text (ranstr) before with other bytes, this one was answered {0} {1}",
+        ...wireOf("token_invalid"),
+      )}
+    </p>
+  );
+  const kind = answered || (ends && !stop) ? "note" : stop ? "bad" : "good";
+  const others = lines.filter((line) => line !== cause && !isFine(line));
+  const fine = lines.filter(isFine);
+  const skipped = fine.filter(({ notEvaluated }) => notEvaluated).length;
+  const also = (line: Line) => (answered || line.outdated === "late" ? t("If sent again") : t("Also"));
+  return (
+    <>
+      {refusedFor && !isKnown && (
+        <section class="notice bad verdict" role="alert">
+          <h2>
+            {t("A call with this one-time text (ranstr) was answered {0} {1}", ...wireOf(codeOfReason(refusedFor)))}
+          </h2>
+          {cause ? (
+            <Cause view={view} line={cause} />
+          ) : (
+            <p>
+              {refusedFor === "key_reused"
+                ? refusalText(view, refusedFor)
+                : t("What it was refused for has changed since: {0}", refusalText(view, refusedFor))}
+            </p>
+          )}
+          {mayBeAnother}
+        </section>
+      )}
+      {sessionId && (
+        <section class="notice good verdict" role="status">
+          <h2>{t("A call with this one-time text (ranstr) was accepted: session {0}", sessionId)}</h2>
+          {mayBeAnother}
+          <p>
+            <a href={`/console/sites/${answered?.siteId}/sessions/${sessionId}`}>{t("To the session")}</a>
+          </p>
+        </section>
+      )}
+      <section class={`notice ${kind} verdict`} role={kind === "bad" ? "alert" : "status"}>
+        <h2>{answerText(view, wireOf, stop, ends?.fits)}</h2>
+        {answered ? (
+          <p>
+            {t(
+              "A one-time text (ranstr) can be used once: sent again, the same bytes are refused, whatever they were answered first. Each try needs a new one, the time of the try and a new signature.",
+            )}
+          </p>
+        ) : (
+          <>
+            {stop?.outdated && (
+              <p>
+                {next?.refusal
+                  ? t("With a fresh timestamp it answers {0} {1}.", ...wireOf(next.refusal))
+                  : t("With a fresh timestamp it accepts the request.")}
+              </p>
+            )}
+            {stop?.assumed && next?.refusal && (
+              <p>{t("As application/json it answers {0} {1}.", ...wireOf(next.refusal))}</p>
+            )}
+            {repeats !== undefined && !stop && (
+              <p>{t("It does nothing again: it answers with session {0}, which the first call opened.", repeats)}</p>
+            )}
+            {cause && <Cause view={view} line={cause} />}
+          </>
+        )}
+      </section>
+      {others.length > 0 && (
+        <ol class="checks" aria-label={t("Other findings")}>
+          {others.map((line) => (
+            <Step
+              view={view}
+              line={line}
+              kind="wait"
+              label={line.refusal ? also(line) : line.ends ? t("Depends") : t("Note")}
+            />
+          ))}
+        </ol>
+      )}
+      {fine.length > 0 && (
+        <details class="passed">
+          <summary>
+            {skipped === 0
+              ? t("What is fine: {0}", fine.length)
+              : t("What is fine: {0}; not evaluated: {1}", fine.length - skipped, skipped)}
+          </summary>
+          <ol class="checks" aria-label={t("What was checked")}>
+            {fine.map((line) => (
+              <Step
+                view={view}
+                line={line}
+                kind={line.notEvaluated ? "off" : "good"}
+                label={line.notEvaluated ? t("Not evaluated") : t("Fine")}
+              />
+            ))}
+          </ol>
+        </details>
+      )}
+    </>
+  );
+}
+
+const isFine = ({ refusal, ends, notice }: Line) => refusal === undefined && ends === undefined && notice === undefined;
+
+type WireOf = (refusal: SignedErrorCode) => [status: number, message: string];
+
+const wires =
+  (c: PageContext): WireOf =>
+  (refusal) => {
+    const { status, message } = WIRE_ERRORS[refusal];
+    return [alwaysStatus200(c.env) ? 200 : status, message];
+  };
+
+/** What the server answers now. @param fits the line ends that the signature fits, when the pasted text does not show them */
+function answerText({ t }: View, wireOf: WireOf, stop: Line | undefined, fits: string | undefined): string {
+  if (stop?.refusal !== undefined) return t("Sent now, the server answers {0} {1}", ...wireOf(stop.refusal));
+  if (fits === undefined) return t("Sent now, the server accepts this request");
+  return t("Sent now, the server accepts this request if its line ends are {0}", fits);
+}
+
+/** The cause, its findings large. */
+function Cause({ view, line }: { view: View; line: Line }) {
+  const [large, small] = weighed(line);
+  return (
+    <div class="cause">
+      <h3>{line.title}</h3>
+      {large.map((text) => (
+        <p class="found">{text}</p>
+      ))}
+      {small.map((text) => (
+        <p>{text}</p>
+      ))}
+      <Evidence view={view} line={line} />
+    </div>
+  );
+}
+
+/** The findings of a line, and the rest of its texts. Without a number of findings, its first sentence is the finding. */
+function weighed({ texts, faults }: Line): [large: string[], small: string[]] {
+  if (faults !== undefined) return [texts.slice(0, faults), texts.slice(faults)];
+  const [first = "", ...others] = texts;
+  const [, sentence = first, rest = ""] =
+    /^(.+?[.:!?](?=\s+[\p{Lu}“<])|.+?[。：！？](?=.))\s*(.+)$/su.exec(first) ?? [];
+  return [[sentence], rest === "" ? others : [rest, ...others]];
+}
+
+function Step(props: { view: View; line: Line; kind: "wait" | "good" | "off"; label: string }) {
+  const { view, line, kind, label } = props;
+  return (
+    <li class={kind === "wait" ? "wrong" : "fine"}>
+      <h2>
+        {line.title} <Badge kind={kind} label={label} />
+      </h2>
+      {line.texts.map((text) => (
+        <p>{text}</p>
+      ))}
+      <Evidence view={view} line={line} />
+    </li>
+  );
+}
+
+/** What a line shows beside its texts: the nearest appids, links, the server's own words, and the text that was signed. */
+function Evidence({ view, line: { similar = [], links = [], said = [], signed } }: { view: View; line: Line }) {
+  const { t } = view;
+  return (
+    <>
+      {similar.map((app) => (
+        <Difference view={view} app={app} />
+      ))}
+      {links.length > 0 && (
+        <p class="links">
+          {links.map(({ href, text }) => (
+            <a href={href}>{text}</a>
+          ))}
+        </p>
+      )}
+      {said.map((text) => (
+        <p class="hint">
+          <code>{text}</code>
+        </p>
+      ))}
+      {signed !== undefined && (
+        <>
+          <p>{t("This is what was signed:")}</p>
+          <pre tabindex={0}>{signed}</pre>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The pasted appid above one that exists, the differences marked. */
+function Difference({ view: { t }, app }: { view: View; app: SimilarApp }) {
+  return (
+    <dl class="difference">
+      <dt>{t("Sent")}</dt>
+      <dd>
+        <Marked stretches={app.given} />
+      </dd>
+      <dt>{t("Exists")}</dt>
+      <dd>
+        <a href={`/console/sites/${app.siteId}/apps/${app.appid}`}>
+          <Marked stretches={app.existing} />
+        </a>
+      </dd>
+    </dl>
+  );
+}
+
+function Marked({ stretches }: { stretches: Stretch[] }) {
+  return <code>{stretches.map(({ text, differs }) => (differs ? <mark>{visible(text)}</mark> : text))}</code>;
+}
+
+/** A text with its invisible characters shown: a blank as ␣, any other by its code. */
+const visible = (text: string): string =>
+  text.replace(/[^\x21-\x7e\p{L}\p{N}\p{P}\p{S}]/gu, (character) =>
+    character === " " ? "␣" : `[U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,
+  );

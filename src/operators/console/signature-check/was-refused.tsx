@@ -1,0 +1,47 @@
+import { WIRE_ERRORS } from "../../../core/errors.ts";
+import { codeOfReason } from "../../services/journal.ts";
+import { detailTexts } from "../details.ts";
+import { Time } from "../parts/parts.tsx";
+import { reasonText } from "../reasons.ts";
+import type { View } from "../view.ts";
+
+/** A refused call, as the journal tells of it. */
+export interface RefusedCall {
+  requestId: string;
+  appid: string;
+  /** Unix seconds. */
+  at: number;
+  status: number;
+  reason: string;
+  detail: string | null;
+}
+
+/** What a refused call was answered, and why, with its cure. */
+export function WasRefused({ view, call }: { view: View; call: RefusedCall }) {
+  const { t } = view;
+  const { requestId, at, status, reason, detail } = call;
+  const { what, cure } = reasonText(view, reason);
+  const faults = detailTexts(view, detail ?? "");
+  const isPlain = reason === "fields_invalid" && faults.length > 0;
+  const { message } = WIRE_ERRORS[codeOfReason(reason)];
+  return (
+    <section class="notice bad verdict" role="alert">
+      <h2>{t("This call was answered {0} {1}", status, message)}</h2>
+      <div class="cause">
+        {!isPlain && <p class="found">{what}</p>}
+        {faults.map((fault) => (
+          <p class={isPlain ? "found" : undefined}>{fault}</p>
+        ))}
+        {!isPlain && <p>{cure}</p>}
+        {detail && (
+          <p class="hint">
+            <code>x-error-detail: {detail}</code>
+          </p>
+        )}
+      </div>
+      <p class="hint">
+        <Time view={view} at={at} /> · <code>{requestId}</code>
+      </p>
+    </section>
+  );
+}

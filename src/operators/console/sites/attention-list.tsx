@@ -1,0 +1,245 @@
+import type { Child } from "hono/jsx";
+import { isVisible } from "../../../core/fields.ts";
+import type { Attention } from "../../services/attention.ts";
+import { BINDINGS, type Health, type Parts } from "../../services/health.ts";
+import type { HomeFill } from "../../services/home-fill.ts";
+import type { Site } from "../../services/sites.ts";
+import { type SiteTrouble, troubleTexts } from "../parts/home-state.tsx";
+import { Icon } from "../parts/icons.tsx";
+import { Ago, Badge, type BadgeKind, Until } from "../parts/parts.tsx";
+import { reasonLabels } from "../reasons.ts";
+import type { View } from "../view.ts";
+import { resultWords } from "../webhooks/failure-words.ts";
+import { hostOf } from "../webhooks/webhook-of.tsx";
+
+/** This many stand in the open; the rest opens. */
+const SHOWN = 4;
+
+/** Something that needs an operator. */
+export interface Need {
+  kind: BadgeKind;
+  /** What it is, in a word or two. */
+  label: string;
+  /** Which thing it is about, mostly a link, and what is known of it. */
+  about: Child;
+  site?: Pick<Site, "id" | "name"> | undefined;
+  /** When it began, or when it ends. */
+  when?: Child;
+}
+
+/** What of sites needs an operator, the most urgent first. Rows that lead to pages which the reader may not open are left out. */
+export function needsOf(
+  view: View,
+  { webhooks, overlaps, risen, homes, notCompared }: Attention,
+  sites: readonly Site[],
+): Need[] {
+  const { t } = view;
+  const named = new Map(sites.map((site) => [site.id, site]));
+  const pathOf = (siteId: number) => `/console/sites/${siteId}`;
+  const labels = reasonLabels(view);
+  const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: 1 });
+  return [
+    ...[...homes].map(([home, trouble]): Need => {
+      const [label, words] = troubleTexts(view)[trouble];
+      return {
+        kind: trouble === "closed" ? "wait" : "bad",
+        label,
+        about: (
+          <>
+            {view.may("/console/homes", "GET") ? <a href="/console/homes">{home}</a> : home} {words}
+          </>
+        ),
+      };
+    }),
+    ...webhooks.map((webhook): Need => {
+      const { id, siteId, url, disabledReason, since } = webhook;
+      return {
+        kind: "bad",
+        label: disabledReason === null ? t("Webhook failing") : t("Webhook stopped"),
+        about: (
+          <>
+            <a href={`${pathOf(siteId)}/webhooks/${id}`}>{hostOf({ url })}</a>{" "}
+            <bdi>{resultWords(view, webhook)?.words}</bdi>
+          </>
+        ),
+        site: named.get(siteId),
+        when: since > 0 && <Ago view={view} at={since} />,
+      };
+    }),
+    ...risen.map(
+      ({ siteId, reason, count, daily }): Need => ({
+        kind: "bad",
+        label: t("More refused calls"),
+        about: (
+          <>
+            <a href={`${pathOf(siteId)}/refusals?${new URLSearchParams({ reason })}`}>{labels.get(reason) ?? reason}</a>{" "}
+            {t(
+              "{0} in the last 24 hours counted; in the week before, {1} a day.",
+              number.format(count),
+              number.format(daily),
+            )}
+          </>
+        ),
+        site: named.get(siteId),
+      }),
+    ),
+    ...(notCompared.length === 0
+      ? []
+      : [
+          {
+            kind: "wait" as const,
+            label: t("Not known"),
+            about: t("Refused calls could not be compared with the week before. Try again in a moment."),
+          },
+        ]),
+    ...overlaps.map(
+      ({ siteId, kind, id, name, endsAt }): Need => ({
+        kind: "wait",
+        label: t("Old secret ends"),
+        about: (
+          <a href={`${pathOf(siteId)}/${kind === "app" ? "apps" : "webhooks"}/${id}`}>
+            <bdi>{kind === "app" ? name : hostOf({ url: name })}</bdi>
+          </a>
+        ),
+        site: named.get(siteId),
+        when: <Until view={view} at={endsAt} />,
+      }),
+    ),
+    ...sites
+      .filter(({ status }) => status === "creating")
+      .map(
+        (site): Need => ({
+          kind: "wait",
+          label: t("Unfinished site"),
+          about: <a href={pathOf(site.id)}>{visibleName(site)}</a>,
+        }),
+      ),
+  ];
+}
+
+/** What a binding that does not answer is called, and what comes of it; and what comes of one that is not bound. */
+const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [label: string, down: string, off: string]> => ({
+  nonces: [
+    t("KV down"),
+    t("NONCES does not answer: D1 alone looks for a used ranstr."),
+    t("NONCES is not bound: D1 alone looks for a used ranstr."),
+  ],
+  credentials: [
+    t("KV down"),
+    t("CREDENTIALS does not answer: apps are found more slowly; erasing and deleting fail."),
+    t("CREDENTIALS is not bound: what must survive a restore is in D1 alone."),
+  ],
+  events: [
+    t("Queue down"),
+    t("EVENTS does not answer: events are not delivered."),
+    t("EVENTS is not bound: webhooks get nothing."),
+  ],
+  journal: [
+    t("Queue down"),
+    t("JOURNAL does not answer: refused calls are in the log only."),
+    t("JOURNAL is not bound: refused calls are in the log only."),
+  ],
+});
+
+/** What of the whole deployment needs an operator beside its homes. */
+export function partsInNeed(view: View, { parts, isKeyWrong }: Health): Need[] {
+  const bad = (label: string, about: string): Need => ({ kind: "bad", label, about });
+  return [
+    ...(isKeyWrong ? [bad(...troubleTexts(view).wrong_key)] : []),
+    ...BINDINGS.filter((name) => parts[name] === "down").map((name) => {
+      const [label, down] = bindingTexts(view)[name];
+      return bad(label, down);
+    }),
+  ];
+}
+
+/** Why a site takes no call although it is open. */
+export const troubleOf = (
+  { home }: Pick<Site, "home">,
+  { homes }: Attention,
+  { isKeyWrong }: Health,
+): SiteTrouble | undefined => homes.get(home) ?? (isKeyWrong ? "wrong_key" : undefined);
+
+/** The bindings that are missing, for who has forgotten it. Many a deployment is meant to be so. */
+export function PartsOff({ view, parts }: { view: View; parts: Parts }) {
+  return (
+    <>
+      {BINDINGS.filter((name) => parts[name] === "off").map((name) => (
+        <p class="hint">{bindingTexts(view)[name][2]}</p>
+      ))}
+    </>
+  );
+}
+
+/** The homes that fill: they need an operator before D1 takes nothing more. */
+export function fillingHomes(view: View, fills: readonly HomeFill[]): Need[] {
+  const { t } = view;
+  const share = new Intl.NumberFormat(view.language, { style: "percent", maximumFractionDigits: 0 });
+  return fills
+    .filter(({ isFilling }) => isFilling)
+    .map(
+      ({ home, bytes, limit, fullAt }): Need => ({
+        kind: "wait",
+        label: t("Home fills"),
+        about: (
+          <>
+            <a href="/console/homes">{home}</a>{" "}
+            {fullAt === null
+              ? t("is {0} full.", share.format((bytes ?? 0) / limit))
+              : t(
+                  "is {0} full, and will take nothing more from about {1}.",
+                  share.format((bytes ?? 0) / limit),
+                  view.day(fullAt),
+                )}
+          </>
+        ),
+      }),
+    );
+}
+
+/**
+ * The first part of a workspace: what to look at now. With nothing to do it is one quiet line.
+ *
+ * @param props `namesSites` on pages of several sites
+ */
+export function AttentionList({ view, needs, namesSites }: { view: View; needs: Need[]; namesSites?: boolean }) {
+  const { t } = view;
+  if (needs.length === 0) {
+    return (
+      <p class="calm">
+        <Icon name="check" />
+        {t("Nothing needs attention.")}
+      </p>
+    );
+  }
+  const item = (need: Need) => (
+    <li>
+      <span class="kind">
+        <Badge kind={need.kind} label={need.label} />
+      </span>
+      <p class="about">{need.about}</p>
+      {namesSites && need.site && (
+        <a class="where" href={`/console/sites/${need.site.id}`}>
+          {visibleName(need.site)}
+        </a>
+      )}
+      {need.when && <span class="when">{need.when}</span>}
+    </li>
+  );
+  return (
+    <section class="part attention" aria-labelledby="attention">
+      <h2 id="attention">
+        {t("Needs attention")} <span class="count">{needs.length}</span>
+      </h2>
+      <ul class="needs">{needs.slice(0, SHOWN).map(item)}</ul>
+      {needs.length > SHOWN && (
+        <details>
+          <summary>{t("Show {0} more", needs.length - SHOWN)}</summary>
+          <ul class="needs">{needs.slice(SHOWN).map(item)}</ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+const visibleName = ({ id, name }: Pick<Site, "id" | "name">) => <bdi>{isVisible(name) ? name : `(${id})`}</bdi>;

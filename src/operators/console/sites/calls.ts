@@ -1,0 +1,48 @@
+import { call } from "../../http/call.ts";
+import type { ConsoleCall, PageContext } from "../env.ts";
+import { closePage } from "./close-site.tsx";
+import { deletePage, postDelete } from "./delete-site.tsx";
+import { eventsOffPage, postEventsOff } from "./events-off.tsx";
+import { chatIdPage, postChatId } from "./next-chat-id.tsx";
+import { postRetention, retentionPage } from "./retention.tsx";
+import { sitePage } from "./site-page.tsx";
+import { postClose, postEventsOn, postOpen, postSettings, settingsPage } from "./site-settings.tsx";
+import { postSite, sitesPage } from "./sites-page.tsx";
+import { postFinish } from "./unfinished-site.tsx";
+
+const SEE_ALL = { role: "viewer", scope: "sites" } as const;
+const CHANGE_ALL = { role: "operator", scope: "deployment" } as const;
+const SEE = { role: "viewer", scope: "site" } as const;
+const CHANGE = { role: "operator", scope: "site" } as const;
+const OWN = { role: "owner", scope: "site" } as const;
+
+export const SITES_CALLS: ConsoleCall[] = [
+  call({ ...SEE_ALL, method: "get", path: "/", audit: [] }, (c: PageContext) => sitesPage(c)),
+  // An operator who cuts off the end of a site's address comes here.
+  call({ ...SEE_ALL, method: "get", path: "/sites", audit: [] }, (c) => c.redirect("/console", 303)),
+  call({ ...CHANGE_ALL, method: "post", path: "/sites", audit: ["site.begun", "site.created"] }, postSite),
+  call({ ...SEE, method: "get", path: "/sites/:site_id", endedToo: true, audit: [] }, sitePage),
+  call({ ...CHANGE, method: "post", path: "/sites/:site_id/finish", audit: ["site.created"] }, postFinish),
+  call({ ...SEE, method: "get", path: "/sites/:site_id/settings", audit: [] }, settingsPage),
+  call({ ...CHANGE, method: "post", path: "/sites/:site_id/settings", audit: ["site.renamed"] }, postSettings),
+  call({ ...CHANGE, method: "get", path: "/sites/:site_id/first-chat-id", audit: [] }, chatIdPage),
+  call(
+    { ...CHANGE, method: "post", path: "/sites/:site_id/first-chat-id", audit: ["site.first_chat_id_set"] },
+    postChatId,
+  ),
+  call({ ...CHANGE, method: "get", path: "/sites/:site_id/close", audit: [] }, closePage),
+  call({ ...CHANGE, method: "post", path: "/sites/:site_id/close", audit: ["site.closed"] }, postClose),
+  call({ ...CHANGE, method: "post", path: "/sites/:site_id/open", audit: ["site.opened"] }, postOpen),
+  call({ ...CHANGE, method: "post", path: "/sites/:site_id/events/on", audit: ["site.events_on"] }, postEventsOn),
+  call({ ...CHANGE, method: "get", path: "/sites/:site_id/events/off", audit: [] }, eventsOffPage),
+  call({ ...CHANGE, method: "post", path: "/sites/:site_id/events/off", audit: ["site.events_off"] }, postEventsOff),
+  call({ ...OWN, method: "get", path: "/sites/:site_id/retention", audit: [] }, retentionPage),
+  call({ ...OWN, method: "post", path: "/sites/:site_id/retention", audit: ["site.retention_set"] }, postRetention),
+  call({ ...OWN, method: "get", path: "/sites/:site_id/delete", endedToo: true, audit: [] }, (c, site) =>
+    deletePage(c, site),
+  ),
+  call(
+    { ...OWN, method: "post", path: "/sites/:site_id/delete", endedToo: true, audit: ["site.deletion_begun"] },
+    postDelete,
+  ),
+];

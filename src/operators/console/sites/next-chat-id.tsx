@@ -1,0 +1,72 @@
+import { changeSite, readNextChatId, type Site, siteChangeSchema, tooLowRule } from "../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import { entered, formAction } from "../forms/form-action.ts";
+import { doneLocation, ruleText } from "../forms/messages.ts";
+import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { askPage } from "../parts/ask-page.tsx";
+import { chatIdPath, settingsPath } from "./site-paths.ts";
+import { settingsPage } from "./site-settings.tsx";
+
+/** The number that was typed. An empty field becomes "", which the schema refuses by the field's name. */
+const read = (c: PageContext, first_chat_id: string) =>
+  entered(c.var.view, siteChangeSchema.safeParse({ first_chat_id: wholeNumber(first_chat_id) ?? "" }));
+
+/** Asks before a site skips session numbers: how many are never given. */
+export async function chatIdPage(c: PageContext, site: Site): Promise<Response> {
+  const { view } = c.var;
+  const { t } = view;
+  const { first_chat_id } = c.req.query();
+  if (first_chat_id === undefined || site.status === "creating") return c.redirect(settingsPath(site), 303);
+  const checked = read(c, first_chat_id);
+  const refused = (errors: Record<string, string>) => settingsPage(c, site, { values: { first_chat_id }, errors });
+  if ("errors" in checked) return refused(checked.errors);
+  const { next, setTo } = await readNextChatId(c.var.ctx, { site });
+  const wanted = Number(checked.input.first_chat_id);
+  if (wanted < next) return refused({ first_chat_id: ruleText(view, tooLowRule(next - 1)) });
+  const number = new Intl.NumberFormat(view.language);
+  return askPage(
+    c,
+    { ...site, tab: "settings" },
+    {
+      title: t("Go on at chat_id {0}?", wanted),
+      text: t("The numbers between are never given to a session. It cannot be undone: no later number may be lower."),
+      facts: (
+        <>
+          <dt>{t("Without this, the next session gets")}</dt>
+          <dd>{next}</dd>
+          <dt>{t("With this, it gets")}</dt>
+          <dd>{wanted}</dd>
+          <dt>{t("Numbers that are never given")}</dt>
+          <dd>{number.format(wanted - next)}</dd>
+        </>
+      ),
+      action: chatIdPath(site),
+      hidden: { first_chat_id: String(wanted), set_to: String(setTo) },
+      button: t("Set the chat_id"),
+      keep: t("Cancel"),
+      back: settingsPath(site),
+    },
+  );
+}
+
+/** Answers the form of {@link chatIdPage}. It asks once more when somebody else has set another number since. */
+export async function postChatId(c: PageContext, site: Site): Promise<Response> {
+  const { ctx } = c.var;
+  const form = await readForm(c);
+  const { first_chat_id = "", set_to } = form;
+  const question = `${chatIdPath(site)}?${new URLSearchParams({ first_chat_id })}`;
+  return formAction(c, form, {
+    values: { first_chat_id },
+    entered: read(c, first_chat_id),
+    page: (again) => settingsPage(c, site, again),
+    draft: { path: question },
+    list: settingsPath(site),
+    work: async ({ first_chat_id: firstChatId }) => {
+      const { setTo } = await readNextChatId(ctx, { site });
+      // When the answer was lost, the number is this form's own: sending it again repairs the copies.
+      if (String(setTo) !== set_to && setTo !== firstChatId) return doneLocation(c, question, "changed_meanwhile");
+      await changeSite(ctx, { site, change: { firstChatId } });
+      return doneLocation(c, settingsPath(site), "first_chat_id", "numbers");
+    },
+  });
+}

@@ -1,0 +1,73 @@
+import type { Retention, Site } from "../../services/sites.ts";
+import type { Filled } from "../forms/messages.ts";
+import { Field } from "../parts/form.tsx";
+import { keptText } from "../parts/kept-text.ts";
+import { Setting } from "../parts/setting.tsx";
+import type { View } from "../view.ts";
+import { retentionPath } from "./site-paths.ts";
+
+/** How long a site keeps its sessions. An owner gets the form that leads to the question; others see the setting. */
+export function RetentionCard(props: { view: View; site: Site; retention: Retention; again: Filled | undefined }) {
+  const { view, site, retention, again } = props;
+  const { t } = view;
+  const path = retentionPath(site);
+  return (
+    <Setting
+      id="retention"
+      title={t("How long sessions are kept")}
+      text={t(
+        "Older sessions are deleted for good, with their messages, participants and events. The cron does it in steps.",
+      )}
+    >
+      <RetentionProgress view={view} retention={retention} />
+      {view.may(path) ? (
+        <form method="get" action={path}>
+          <Field
+            label={t("Days")}
+            name="days"
+            value={again?.values.days ?? String(retention.days ?? "")}
+            error={again?.errors.days}
+            hint={t(
+              "1 to 3650. Left empty, sessions are kept for ever. The next page says what would go, and asks again.",
+            )}
+            inputmode="numeric"
+            maxlength={4}
+          />
+          <button type="submit" class="plain">
+            {t("Go on…")}
+          </button>
+        </form>
+      ) : (
+        <>
+          <dl class="facts">
+            <dt>{t("Now")}</dt>
+            <dd>{keptText(view, retention.days)}</dd>
+          </dl>
+          <p class="hint">{t("Only an owner may change it.")}</p>
+        </>
+      )}
+    </Setting>
+  );
+}
+
+/** How far a retention is: the sessions that are old enough and still there. */
+export function RetentionProgress({ view, retention }: { view: View; retention: Retention }) {
+  const { t } = view;
+  const { days, oldestAt, older } = retention;
+  if (days === null) return null;
+  const kept = keptText(view, days);
+  if (oldestAt === null || older === null || older === 0) return <p>{t("No session is older than {0}.", kept)}</p>;
+  return (
+    <>
+      <p>
+        {t(
+          "Sessions older than {0} that are still to go: about {1}. The oldest is from {2}.",
+          kept,
+          new Intl.NumberFormat(view.language).format(older),
+          view.time(oldestAt),
+        )}
+      </p>
+      <p class="hint">{t("Estimated from ids, not counted.")}</p>
+    </>
+  );
+}

@@ -1,0 +1,139 @@
+import { changeSite, type Retention, readRetention, retentionDays, type Site } from "../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import { type Entered, formAction } from "../forms/form-action.ts";
+import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
+import { isDraft } from "../forms/once.ts";
+import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { showPage } from "../layout.tsx";
+import { Ask } from "../parts/ask.tsx";
+import { Faults, Field } from "../parts/form.tsx";
+import { keptText } from "../parts/kept-text.ts";
+import type { View } from "../view.ts";
+import { retentionPath, settingsPath } from "./site-paths.ts";
+import { settingsPage } from "./site-settings.tsx";
+
+/** Asks before it is changed how long a site keeps its sessions, and says what would go today. */
+export async function retentionPage(c: PageContext, site: Site): Promise<Response> {
+  const { days } = c.req.query();
+  if (days === undefined || site.status === "creating") return c.redirect(settingsPath(site), 303);
+  const read = readDays(c.var.view, days);
+  if ("errors" in read) return settingsPage(c, site, { values: { days }, errors: read.errors });
+  return askPage(c, site, read.input);
+}
+
+/** Answers the form of the question. Where sessions may go by it, the days must be typed a second time. */
+export async function postRetention(c: PageContext, site: Site): Promise<Response> {
+  const { ctx, view } = c.var;
+  const form = await readForm(c);
+  const { days = "", days_again = "" } = form;
+  const read = readDays(view, days);
+  const now = await readRetention(ctx, { site });
+  // A draft is asked once more, and its days need not be typed yet.
+  const mustRepeat = "input" in read && isShorter(read.input, now.days) && !(await isDraft(c, form));
+  const isRepeated = "input" in read && wholeNumber(days_again) === read.input;
+  return formAction(c, form, {
+    values: { days },
+    entered: mustRepeat && !isRepeated ? { errors: { days_again: view.t("Must be {0}, as above", days) } } : read,
+    page: (again) => ("input" in read ? askPage(c, site, read.input, again) : settingsPage(c, site, again)),
+    list: settingsPath(site),
+    work: async (wanted) => {
+      await changeSite(ctx, { site, change: { retentionDays: wanted } });
+      return doneLocation(c, settingsPath(site), "retention", "retention");
+    },
+  });
+}
+
+/** The days that were typed; null for an empty field: for ever. */
+function readDays({ t }: View, text: string): Entered<number | null> {
+  const number = wholeNumber(text);
+  if (number === undefined) return { input: null };
+  const checked = retentionDays.safeParse(number);
+  if (checked.success) return { input: checked.data };
+  return { errors: { days: t("Must be a whole number from 1 to 3650. Leave it empty to keep sessions for ever.") } };
+}
+
+const isShorter = (days: number | null, now: number | null): boolean => days !== null && (now === null || days < now);
+
+async function askPage(c: PageContext, site: Site, days: number | null, again?: Filled): Promise<Response> {
+  const { ctx, view } = c.var;
+  const { t } = view;
+  const [now, then] = await Promise.all([
+    readRetention(ctx, { site }),
+    readRetention(ctx, { site, days: days ?? undefined }),
+  ]);
+  const isLess = isShorter(days, now.days);
+  const path = retentionPath(site);
+  const body = (
+    <>
+      <Faults view={view} filled={again} labels={{ days_again: t("The number of days again") }} />
+      <Ask
+        view={view}
+        text={
+          isLess
+            ? t(
+                "Older sessions go for good, the oldest first, with their messages, participants and events, and customers without sessions with them. The cron begins within minutes. Nobody can undo it.",
+              )
+            : t(
+                "Nothing is deleted by this: sessions are not kept for less time than now. What is gone does not come back.",
+              )
+        }
+        facts={
+          <>
+            <dt>{t("Now kept for")}</dt>
+            <dd>{keptText(view, now.days)}</dd>
+            <dt>{t("From then on kept for")}</dt>
+            <dd>{keptText(view, days)}</dd>
+            {days !== null && (
+              <>
+                <dt>{t("Sessions that would go today")}</dt>
+                <dd>
+                  <WouldGo view={view} days={days} then={then} />
+                </dd>
+              </>
+            )}
+          </>
+        }
+        action={path}
+        hidden={{ days: String(days ?? "") }}
+        fields={
+          isLess && (
+            <Field
+              label={t("The number of days again")}
+              name="days_again"
+              error={again?.errors.days_again}
+              hint={t("So that nobody deletes sessions by a slip.")}
+              required
+              inputmode="numeric"
+              maxlength={4}
+            />
+          )
+        }
+        button={t("Change it now")}
+        keep={t("Cancel")}
+        back={settingsPath(site)}
+      />
+    </>
+  );
+  const title = days === null ? t("Keep sessions for ever?") : t("Keep sessions for {0}?", keptText(view, days));
+  const page = { title, site: { ...site, tab: "settings" as const }, body };
+  const filled = again && { path, values: again.values };
+  return showPage(c, { ...page, filled }, isRefused(again) ? 400 : 200);
+}
+
+/** How many sessions would go today, and from when they are. */
+function WouldGo({ view, days, then }: { view: View; days: number; then: Retention }) {
+  const { t } = view;
+  const { older, oldestAt } = then;
+  if (older === null || older === 0 || oldestAt === null) return <>{t("None")}</>;
+  return (
+    <>
+      {t(
+        "About {0}, from {1} to {2}",
+        new Intl.NumberFormat(view.language).format(older),
+        view.time(oldestAt),
+        view.time(view.now - days * 86_400),
+      )}
+      <p class="hint">{t("Estimated from ids, not counted.")}</p>
+    </>
+  );
+}

@@ -1,0 +1,12 @@
+import type { Site } from "../../services/sites.ts";
+
+/** Where the pages of a site are that lead to each other. */
+
+type Named = Pick<Site, "id">;
+
+export const overviewPath = ({ id }: Named): string => `/console/sites/${id}`;
+export const settingsPath = ({ id }: Named): string => `/console/sites/${id}/settings`;
+export const retentionPath = ({ id }: Named): string => `/console/sites/${id}/retention`;
+export const chatIdPath = ({ id }: Named): string => `/console/sites/${id}/first-chat-id`;
+export const eventsOffPath = ({ id }: Named): string => `/console/sites/${id}/events/off`;
+export const deletePath = ({ id }: Named): string => `/console/sites/${id}/delete`;

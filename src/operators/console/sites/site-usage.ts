@@ -1,0 +1,60 @@
+import type { ServiceContext } from "../../services/service-context.ts";
+import type { Site } from "../../services/sites.ts";
+import {
+  hasOpened,
+  type LastUse,
+  type OutcomeCount,
+  outcomeName,
+  readLastUses,
+  readOutcomes,
+} from "../../services/usage.ts";
+
+const DAY = 86_400;
+
+/** How many days of UTC a site's page shows, today included. */
+export const DAYS_SHOWN = 14;
+
+/** The outcomes of calls that did what they were sent for. */
+const DONE: ReadonlySet<string> = new Set(["ok", "repeated"]);
+
+export interface DayOfCalls {
+  /** When the day begins, in Unix seconds. */
+  at: number;
+  accepted: number;
+  refused: number;
+  /** How many of the accepted calls opened a session. A repeated call opens none. */
+  sessions: number;
+}
+
+export interface SiteUsage {
+  /** One after the other up to today, also those without calls. */
+  days: DayOfCalls[];
+  apps: LastUse[];
+  completeUntil: number | null;
+}
+
+/** What a site's page shows of its calls. */
+export async function readSiteUsage(ctx: ServiceContext, site: Site): Promise<SiteUsage> {
+  const today = dayOf(ctx.now);
+  const since = today - (DAYS_SHOWN - 1) * DAY;
+  const [counts, { apps, completeUntil }] = await Promise.all([
+    readOutcomes(ctx, { site, since, until: ctx.now }),
+    readLastUses(ctx, { site }),
+  ]);
+  const days = Array.from({ length: DAYS_SHOWN }, (_, i) => callsOf(since + i * DAY, counts));
+  return { days, apps, completeUntil };
+}
+
+function callsOf(day: number, counts: OutcomeCount[]): DayOfCalls {
+  const calls = { at: day, accepted: 0, refused: 0, sessions: 0 };
+  for (const each of counts) {
+    if (each.at !== day) continue;
+    calls[isRefused(each) ? "refused" : "accepted"] += each.count;
+    if (hasOpened(each)) calls.sessions += each.count;
+  }
+  return calls;
+}
+
+const isRefused = ({ outcome }: OutcomeCount) => !DONE.has(outcomeName(outcome));
+
+const dayOf = (at: number) => at - (at % DAY);

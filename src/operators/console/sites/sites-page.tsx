@@ -1,0 +1,157 @@
+import { isVisible } from "../../../core/fields.ts";
+import { MAIN_HOME } from "../../../core/homes.ts";
+import { noteHome } from "../../http/context.ts";
+import { LIMIT_MS, readAttention } from "../../services/attention.ts";
+import { readHealth } from "../../services/health.ts";
+import { homeFill } from "../../services/home-fill.ts";
+import { createSite, listSites, newSiteSchema, type Site } from "../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import { entered, formAction } from "../forms/form-action.ts";
+import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
+import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { showPage } from "../layout.tsx";
+import { Action, Faults, Field, Fold, Form } from "../parts/form.tsx";
+import { SiteState, type SiteTrouble } from "../parts/home-state.tsx";
+import { Ago } from "../parts/parts.tsx";
+import { More, Table } from "../parts/table.tsx";
+import type { View } from "../view.ts";
+import { AttentionList, fillingHomes, needsOf, PartsOff, partsInNeed, troubleOf } from "./attention-list.tsx";
+
+/** Answers the form that creates a site. */
+export async function postSite(c: PageContext): Promise<Response> {
+  const form = await readForm(c);
+  const { name = "", home = MAIN_HOME, first_chat_id = "" } = form;
+  const { view, ctx } = c.var;
+  const checked = newSiteSchema.safeParse({ name, home, first_chat_id: wholeNumber(first_chat_id) });
+  const isUnknown = checked.success && !ctx.config.homes.has(home);
+  return formAction(c, form, {
+    values: { name, home, first_chat_id },
+    entered: isUnknown ? { errors: { home: view.t("Choose one of the homes.") } } : entered(view, checked),
+    page: (again) => sitesPage(c, again),
+    list: "/console",
+    work: async ({ name, first_chat_id: firstChatId }) => {
+      noteHome(c, home);
+      const site = await createSite(ctx, { name, home, firstChatId });
+      return doneLocation(c, `/console/sites/${site.id}`, "site");
+    },
+  });
+}
+
+export async function sitesPage(c: PageContext, again?: Filled): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });
+  const isFirstPage = c.req.query("cursor") === undefined;
+  const health = await readHealth(c.var.ctx, LIMIT_MS);
+  const [attention, fills] = await Promise.all([
+    readAttention(c.var.ctx, sites.items, health),
+    isFirstPage && view.may("/console/homes", "GET") ? homeFill(c.var.ctx) : [],
+  ]);
+  const needs = [...partsInNeed(view, health), ...fillingHomes(view, fills), ...needsOf(view, attention, sites.items)];
+  const homes = [...c.var.ctx.config.homes.keys()];
+  // With `main` alone bound, a site may still be in a home that was bound once.
+  const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
+  const body = (
+    <>
+      <Faults
+        view={view}
+        filled={again}
+        labels={{ name: t("Name"), home: t("Home"), first_chat_id: t("First chat_id") }}
+      />
+      <Fold
+        view={view}
+        action="/console/sites"
+        label={t("Create a site")}
+        open={again !== undefined || sites.items.length === 0}
+      >
+        <section class="card">
+          <Form view={view} action="/console/sites">
+            <Field
+              label={t("Name")}
+              name="name"
+              value={again?.values.name}
+              error={again?.errors.name}
+              required
+              maxlength={100}
+            />
+            {view.hasHomes && (
+              <Field
+                label={t("Home")}
+                name="home"
+                value={again?.values.home ?? MAIN_HOME}
+                error={again?.errors.home}
+                hint={t("The database that holds the site's data. Choose the one nearest to its callers: it stays.")}
+                options={homes.map((home) => [home, view.closedHomes.has(home) ? t("{0} (closed)", home) : home])}
+              />
+            )}
+            <details open={Boolean(again?.values.first_chat_id)}>
+              <summary>{t("Begin at another chat_id")}</summary>
+              <Field
+                label={t("First chat_id")}
+                name="first_chat_id"
+                value={again?.values.first_chat_id}
+                error={again?.errors.first_chat_id}
+                hint={t(
+                  "For callers who come from another service: above every chat_id they have. Left empty, it is 1.",
+                )}
+                inputmode="numeric"
+                maxlength={16}
+              />
+            </details>
+            <button type="submit">{t("Create site")}</button>
+          </Form>
+        </section>
+      </Fold>
+      {sites.items.length === 0 ? (
+        <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
+      ) : (
+        <AttentionList view={view} needs={needs} namesSites />
+      )}
+      {isFirstPage && <PartsOff view={view} parts={health.parts} />}
+      <Table
+        label={t("Sites")}
+        head={[
+          t("Name"),
+          { label: "ID", phone: "hide" },
+          ...(showsHomes ? [t("Home")] : []),
+          { label: t("Status"), phone: "top" },
+          t("Created"),
+        ]}
+        rows={sites.items.map((site) => [
+          <a href={`/console/sites/${site.id}`}>
+            <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
+          </a>,
+          site.id,
+          ...(showsHomes ? [site.home] : []),
+          <StatusOf view={view} site={site} trouble={troubleOf(site, attention, health)} />,
+          <Ago view={view} at={site.createdAt} />,
+        ])}
+        empty={
+          view.may("/console/sites")
+            ? t("There is no site yet. Create the first one above.")
+            : t("There is no site yet.")
+        }
+      />
+      <More view={view} path="/console" cursor={sites.nextCursor} />
+    </>
+  );
+  const page = {
+    title: t("Sites"),
+    back: "/console",
+    filled: again && { path: "/console/sites", values: again.values },
+    body,
+  };
+  return showPage(c, page, isRefused(again) ? 400 : 200);
+}
+
+/** The status of a site. An unfinished site has a button that finishes it. */
+function StatusOf({ view, site, trouble }: { view: View; site: Site; trouble: SiteTrouble | undefined }) {
+  return (
+    <div class="buttons">
+      <SiteState view={view} site={site} trouble={trouble} />
+      {site.status === "creating" && (
+        <Action view={view} action={`/console/sites/${site.id}/finish`} label={view.t("Finish")} about={site.name} />
+      )}
+    </div>
+  );
+}

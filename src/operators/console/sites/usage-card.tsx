@@ -1,0 +1,184 @@
+import type { Site } from "../../services/sites.ts";
+import type { View } from "../view.ts";
+import { DAYS_SHOWN, type DayOfCalls, type SiteUsage } from "./site-usage.ts";
+
+/** A column of the chart is this wide, and the chart this high. The browser stretches both. */
+const COLUMN = 100;
+const HEIGHT = 100;
+
+/** Every number of calls is seen, however small it is beside the others. */
+const LEAST_HEIGHT = 2.5;
+
+/** The calls of a site by days of UTC: bars, and the same numbers as a table. */
+export function UsageCard({ view, usage, site }: { view: View; usage: SiteUsage; site: Pick<Site, "createdAt"> }) {
+  const { t } = view;
+  const { days, completeUntil } = usage;
+  const number = new Intl.NumberFormat(view.language);
+  const sum = (of: "accepted" | "refused" | "sessions") => days.reduce((all, day) => all + day[of], 0);
+  const [accepted, refused] = [sum("accepted"), sum("refused")];
+  if (completeUntil === null)
+    return <p class="empty">{t("Nothing is counted yet. Calls are counted half an hour after they came.")}</p>;
+  const counted = t(
+    "Days in UTC. Counted up to {0}: calls are counted half an hour after they came.",
+    view.time(completeUntil),
+  );
+  if (accepted + refused === 0) {
+    const isNew = site.createdAt > completeUntil;
+    return (
+      <div class="empty">
+        <p>{isNew ? t("Not counted yet.") : t("No counted calls in the last {0} days.", DAYS_SHOWN)}</p>
+        <p class="hint">{counted}</p>
+      </div>
+    );
+  }
+  return (
+    <section class="card usage">
+      <dl class="key">
+        <div>
+          <dt>{t("Calls in {0} days", DAYS_SHOWN)}</dt>
+          <dd>{number.format(accepted + refused)}</dd>
+        </div>
+        <div>
+          <dt>{t("Sessions opened")}</dt>
+          <dd>{number.format(sum("sessions"))}</dd>
+        </div>
+        <div class="accepted">
+          <dt>{t("Accepted")}</dt>
+          <dd>{number.format(accepted)}</dd>
+        </div>
+        <div class="refused">
+          <dt>{t("Refused")}</dt>
+          <dd>{number.format(refused)}</dd>
+        </div>
+      </dl>
+      <Chart
+        view={view}
+        days={days}
+        title={t(
+          "Calls in the last {0} days: {1}, of which {2} were refused.",
+          DAYS_SHOWN,
+          number.format(accepted + refused),
+          number.format(refused),
+        )}
+      />
+      <p class="hint">{counted}</p>
+      <details>
+        <summary>{t("The numbers of each day")}</summary>
+        <Days view={view} days={days} />
+      </details>
+    </section>
+  );
+}
+
+/** The bars. The title and the table say the same, so the labels around them are for eyes only. */
+function Chart({ view, days, title }: { view: View; days: DayOfCalls[]; title: string }) {
+  const { t } = view;
+  const top = topOf(Math.max(...days.map(({ accepted, refused }) => accepted + refused)));
+  const short = new Intl.NumberFormat(view.language, { notation: "compact" });
+  const number = new Intl.NumberFormat(view.language);
+  const month = new Intl.DateTimeFormat(localeOf(view), { month: "short", timeZone: "UTC" });
+  const dateOf = (at: number) => new Date(at * 1000).getUTCDate();
+  return (
+    <div class="chart">
+      <div class="scale" aria-hidden="true">
+        {[top, top / 2, 0].map((mark) => (
+          <span>{short.format(mark)}</span>
+        ))}
+      </div>
+      <svg
+        role="img"
+        aria-labelledby="calls-title"
+        viewBox={`0 0 ${days.length * COLUMN} ${HEIGHT}`}
+        preserveAspectRatio="none"
+      >
+        <title id="calls-title">{title}</title>
+        {[0, HEIGHT / 2, HEIGHT].map((y) => (
+          <line class="grid" x1="0" x2={days.length * COLUMN} y1={y} y2={y} />
+        ))}
+        {days.map((day, i) => (
+          <g>
+            <title>
+              {t(
+                "{0}: {1} sessions opened, {2} calls, {3} refused",
+                dayText(view, day.at),
+                number.format(day.sessions),
+                number.format(day.accepted + day.refused),
+                number.format(day.refused),
+              )}
+            </title>
+            <rect class="day" x={i * COLUMN} y="0" width={COLUMN} height={HEIGHT} />
+            <Bar left={i * COLUMN} accepted={heightOf(day.accepted, top)} refused={heightOf(day.refused, top)} />
+          </g>
+        ))}
+      </svg>
+      <div class="dates" aria-hidden="true">
+        {days.map(({ at }, i) => (
+          <span>
+            {dateOf(at)}
+            {(i === 0 || dateOf(at) === 1) && <small>{month.format(at * 1000)}</small>}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Refused calls stand on accepted ones. */
+function Bar({ left, accepted, refused }: { left: number; accepted: number; refused: number }) {
+  const place = { x: left + 0.22 * COLUMN, width: 0.56 * COLUMN };
+  const rest = Math.min(accepted, HEIGHT - refused);
+  return (
+    <>
+      {rest > 0 && <rect class="accepted" {...place} y={rounded(HEIGHT - rest)} height={rounded(rest)} />}
+      {refused > 0 && (
+        <rect class="refused" {...place} y={rounded(HEIGHT - rest - refused)} height={rounded(refused)} />
+      )}
+    </>
+  );
+}
+
+const heightOf = (count: number, top: number) => (count === 0 ? 0 : Math.max(LEAST_HEIGHT, (count / top) * HEIGHT));
+
+const rounded = (length: number) => Math.round(length * 100) / 100;
+
+/** The least even number from 2, 4, 6, 8, 10, 20, 40, … that is no less: so its half is a whole number too. */
+function topOf(most: number): number {
+  for (let power = 1; ; power *= 10) {
+    const found = [2, 4, 6, 8, 10].find((step) => step * power >= most);
+    if (found !== undefined) return found * power;
+  }
+}
+
+function Days({ view, days }: { view: View; days: DayOfCalls[] }) {
+  const { t } = view;
+  const number = new Intl.NumberFormat(view.language);
+  const today = days.at(-1)?.at;
+  return (
+    <table class="numbers" aria-label={t("Calls by day")}>
+      <thead>
+        <tr>
+          <th scope="col">{t("Day")}</th>
+          <th scope="col">{t("Sessions opened")}</th>
+          <th scope="col">{t("Calls")}</th>
+          <th scope="col">{t("Refused")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {days.toReversed().map(({ at, accepted, refused, sessions }) => (
+          <tr>
+            <th scope="row">{at === today ? t("{0}, so far", dayText(view, at)) : dayText(view, at)}</th>
+            <td>{number.format(sessions)}</td>
+            <td>{number.format(accepted + refused)}</td>
+            <td>{number.format(refused)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const localeOf = ({ language }: View) => (language === "zh" ? "zh-CN" : "en-GB");
+
+/** A day of UTC, whatever the reader's zone is. */
+const dayText = (view: View, at: number) =>
+  new Intl.DateTimeFormat(localeOf(view), { dateStyle: "medium", timeZone: "UTC" }).format(at * 1000);

@@ -1,0 +1,183 @@
+import type { RequestContext } from "../../core/http/request-context.ts";
+import { unixSeconds } from "../../core/runtime.ts";
+import type { AccessRefusal } from "../services/access-sessions.ts";
+import type { ConsoleSession } from "../services/console-sessions.ts";
+import { withParameter } from "./console-path.ts";
+import { LANGUAGE_COOKIE, readCookie, ZONE_COOKIE } from "./cookies.ts";
+import { timesOf } from "./times.ts";
+
+export type Language = "en" | "zh";
+
+/** What every page knows about its reader. */
+export interface View {
+  language: Language;
+  /** A text in the reader's language, given in English. `{0}`, `{1}`, … stand for the values. */
+  t: (english: string, ...values: (string | number | undefined)[]) => string;
+  /** Path and query of the page: a form may return here. */
+  here: string;
+  /** Undefined while nobody is signed in. */
+  session: ConsoleSession | undefined;
+  /** Why the request's assertion of Cloudflare Access opened no session, and whose it is. */
+  refused: { reason: AccessRefusal; email: string | undefined } | undefined;
+  /**
+   * Whether the reader's role reaches the call that a path of the console leads to. A page offers no other form and no other link. A
+   * path without a call is for nobody.
+   */
+  may: (path: string, method?: "GET" | "POST") => boolean;
+  /** Unix seconds. */
+  now: number;
+  /** An IANA name, from the browser; UTC for its first page. The client address does not tell it: a proxy may be in another zone. */
+  timeZone: string;
+  /** A time, given in Unix seconds, in the reader's language and zone. */
+  time: (seconds: number) => string;
+  /** The same with its seconds. */
+  exactTime: (seconds: number) => string;
+  /** Its day alone. */
+  day: (seconds: number) => string;
+  /** The hour that begins at a time, such as `07:00–08:00`, yesterday's with its date; after a day, its day alone. */
+  hour: (seconds: number) => string;
+  /** How long ago a time is, such as `3 min ago`; a time in the future, or before yesterday's, as day and time without a year. */
+  ago: (seconds: number) => string;
+  /** Whether there are several homes. With one home, only the page Homes names it, until it is closed. */
+  hasHomes: boolean;
+  /** The homes that are closed. */
+  closedHomes: ReadonlySet<string>;
+  /** Whether a home has a database. */
+  isBound: (home: string) => boolean;
+}
+
+export async function viewOf(c: RequestContext): Promise<View> {
+  const language = languageOf(c.req.raw);
+  return makeView(c, language, language === "zh" ? await chineseTexts(c) : {});
+}
+
+export const englishView = (c: RequestContext): View => makeView(c, "en", {});
+
+function makeView(c: RequestContext, language: Language, texts: Record<string, string>): View {
+  const timeZone = timeZoneOf(c.req.raw);
+  const now = unixSeconds(c.var.isolate.runtime);
+  return {
+    language,
+    t: (english, ...values) =>
+      (texts[english] ?? english).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? "")),
+    here: hereOf(c.req.url),
+    session: undefined,
+    refused: undefined,
+    may: () => false,
+    now,
+    timeZone,
+    ...timesOf(localeOf(language), timeZone, now),
+    hasHomes: false,
+    closedHomes: new Set(),
+    isBound: () => true,
+  };
+}
+
+/** Path and query without the language: a link that asked for one, and the switch to the other, would contradict each other. */
+function hereOf(address: string): string {
+  const { pathname, search, searchParams } = new URL(address);
+  return searchParams.has("lang") ? withParameter(pathname + search, "lang") : pathname + search;
+}
+
+const localeOf = (language: Language) => (language === "zh" ? "zh-CN" : "en-GB");
+
+let chinese: Record<string, string> | undefined;
+
+/**
+ * The Chinese texts by their English ones. They are a static asset: in the Worker's code, every cold start would load them. When they
+ * cannot be read, pages are in English.
+ */
+async function chineseTexts(c: RequestContext): Promise<Record<string, string>> {
+  if (chinese !== undefined) return chinese;
+  try {
+    const asset = await c.env.ASSETS?.fetch(new URL("/console/zh.json", c.req.url));
+    chinese = await asset?.json<Record<string, string>>();
+  } catch {
+    c.var.isolate.telemetry.warn({ warning: "the console's Chinese texts did not load: pages are in English" });
+  }
+  return chinese ?? {};
+}
+
+/** The language that the address asks for with `?lang=en` or `?lang=zh`; undefined when it asks for none. */
+export function askedLanguage({ method, url }: Request): Language | undefined {
+  if (method !== "GET" && method !== "HEAD") return undefined;
+  const asked = new URL(url).searchParams.get("lang")?.toLowerCase().split("-")[0];
+  return asked === "en" || asked === "zh" ? asked : undefined;
+}
+
+/** The language that the address asks for, or that the reader chose before; else the best one of Accept-Language that the console has; else English. */
+export function languageOf(request: Request): Language {
+  const chosen = askedLanguage(request) ?? readCookie(request, LANGUAGE_COOKIE);
+  if (chosen === "en" || chosen === "zh") return chosen;
+  const wanted = (request.headers.get("accept-language") ?? "").split(",").map((range) => {
+    const [tag = "", quality] = range.trim().toLowerCase().split(/; *q=/);
+    return { language: tag.split("-")[0], quality: quality === undefined ? 1 : Number(quality) };
+  });
+  const best = wanted
+    .filter(({ language, quality }) => (language === "en" || language === "zh") && quality > 0)
+    .sort((a, b) => b.quality - a.quality)[0];
+  return best?.language === "zh" ? "zh" : "en";
+}
+
+function timeZoneOf(request: Request): string {
+  const timeZone = readCookie(request, ZONE_COOKIE);
+  if (timeZone === undefined) return "UTC";
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
+  } catch {
+    return "UTC";
+  }
+}
+
+/**
+ * The start of the reader's day, and of the week (Monday), in Unix seconds.
+ *
+ * @param now Unix seconds
+ */
+export function startsOf(now: number, timeZone: string): { day: number; week: number } {
+  const midnight = (at: number) => {
+    const local = at + offsetAt(at, timeZone);
+    const start = local - (((local % 86_400) + 86_400) % 86_400);
+    // The zone's offset is taken at midnight: the clock may have been put forward or back since.
+    return start - offsetAt(start - (local - at), timeZone);
+  };
+  const day = midnight(now);
+  const weekday = (new Date((day + offsetAt(day, timeZone)) * 1000).getUTCDay() + 6) % 7;
+  // Days are counted back from noon: from midnight, a day of 23 or 25 hours would give the day before or after Monday.
+  return { day, week: midnight(day + 43_200 - weekday * 86_400) };
+}
+
+/**
+ * The Unix seconds of a local time such as `2027-01-15T08:30` or `2027-01-15T08:30:59`, as a browser sends it; undefined for any other
+ * text.
+ *
+ * @param isEnd whether a minute without seconds means its last second
+ */
+export function secondsOf(text: string, timeZone: string, isEnd = false): number | undefined {
+  const [, minute = "", second] = /^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)(?::(\d\d))?$/.exec(text.trim()) ?? [];
+  const iso = `${minute.replace(" ", "T")}:${second ?? (isEnd ? "59" : "00")}`;
+  const local = Date.parse(`${iso}Z`) / 1000;
+  // A 31 February is the 3 March to some parsers.
+  if (Number.isNaN(local) || !new Date(local * 1000).toISOString().startsWith(iso)) return undefined;
+  return local - offsetAt(local - offsetAt(local, timeZone), timeZone);
+}
+
+/** The local time that {@link secondsOf} reads as these Unix seconds. */
+export const localTime = (at: number, timeZone: string): string =>
+  new Date((at + offsetAt(at, timeZone)) * 1000).toISOString().slice(0, 19);
+
+/** How many seconds a zone is ahead of UTC. */
+function offsetAt(at: number, timeZone: string): number {
+  const parts = new Intl.DateTimeFormat("en", {
+    timeZone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  }).formatToParts(at * 1000);
+  const of = (type: string) => Number(parts.find((part) => part.type === type)?.value);
+  return Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second")) / 1000 - at;
+}

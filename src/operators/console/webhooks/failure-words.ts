@@ -1,0 +1,65 @@
+import { causeText, FAILURE_WORDS, type FailureCause } from "../../services/events.ts";
+import { ruleText } from "../forms/messages.ts";
+import type { View } from "../view.ts";
+
+/** An attempt's result in words that need no knowledge of HTTP. */
+
+/** What is stored of an attempt's result. */
+export interface Result {
+  lastStatus: number | null;
+  lastError: string | null;
+  /** What remains known of it when its words are gone. */
+  lastCause?: FailureCause | null;
+}
+
+function errorOf({ lastStatus, lastError, lastCause }: Result): string {
+  const cause = lastStatus === null ? lastCause : "status";
+  return lastError ?? (cause ? causeText(cause, lastStatus) : "");
+}
+
+/** A result in words, and the receiver's own text, which may be anything. */
+export interface ResultWords {
+  words: string;
+  quote: string;
+}
+
+/** @returns undefined when the attempt has no result */
+export function resultWords(view: View, result: Result): ResultWords | undefined {
+  const { t } = view;
+  const { lastStatus } = result;
+  const error = errorOf(result);
+  // What the network between us and the receiver says is in words of ours, maybe followed by the receiver's.
+  const ours = FAILURE_WORDS.find((each) => `${error}: `.startsWith(`${each}: `));
+  if (ours !== undefined) return { words: ruleText(view, ours), quote: error.slice(ours.length).replace(/^: /, "") };
+  const timeout = /^no answer in (\d+) s$/.exec(error);
+  if (timeout !== null) return { words: t("No answer within {0} s", timeout[1]), quote: "" };
+  if (error === "no connection") return { words: t("No connection to the receiver"), quote: "" };
+  if (lastStatus === null) return error === "" ? undefined : { words: ruleText(view, error), quote: "" };
+  const words = t("The receiver answered {0}", lastStatus);
+  const said = /^HTTP \d+(?:: (.*))?$/s.exec(error);
+  if (error === "") return { words, quote: "" };
+  return said === null ? { words: `${words} · ${ruleText(view, error)}`, quote: "" } : { words, quote: said[1] ?? "" };
+}
+
+/** What whoever runs the receiver can do about a failure; undefined when its words say enough. */
+export function cureOf({ t }: View, result: Result): string | undefined {
+  const { lastStatus } = result;
+  const error = errorOf(result);
+  if (error.startsWith("no answer"))
+    return t(
+      "The receiver takes the event and does not answer in time. Let it store the event, answer 200 at once, and do its work afterwards.",
+    );
+  if (error === "no connection")
+    return t("Nothing answers at this address. Look whether the receiver runs and a firewall lets it be reached.");
+  if (lastStatus === null) return undefined;
+  if (lastStatus >= 300 && lastStatus < 400)
+    return t("Set the address that it redirects to as the URL: redirects are not followed.");
+  if (lastStatus === 401 || lastStatus === 403)
+    return t("It refuses the event. Look whether it knows the secret of this webhook, and whether its clock is right.");
+  if (lastStatus === 404 || lastStatus === 405)
+    return t("Nothing takes events at this path. Look whether the URL is the right one.");
+  if (lastStatus === 429) return t("It gets more than it takes. What waits is tried again later, and slower.");
+  if (lastStatus >= 520) return t("The host itself does not work. Whoever runs it must mend it.");
+  if (lastStatus >= 500) return t("The receiver has a fault. Its own log says which.");
+  return undefined;
+}

@@ -1,0 +1,131 @@
+import { isRefusedFor } from "../../../core/errors.ts";
+import type { RedeliveredStatus } from "../../services/events.ts";
+import type { Site } from "../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import { formAction } from "../forms/form-action.ts";
+import { type Filled, isRefused } from "../forms/messages.ts";
+import { readForm } from "../forms/read-form.ts";
+import { showPage } from "../layout.tsx";
+import { Faults, Form } from "../parts/form.tsx";
+import { statusText } from "../sessions/session-table.tsx";
+import type { View } from "../view.ts";
+import { goSteps, refusedAgain, type Sent, sendAgainValues, sentAgain, type Wanted } from "./send-again.ts";
+import { askedTime, fieldsOf, SendAgainForm } from "./send-again-form.tsx";
+import { sentLocation } from "./sent-notice.tsx";
+import { UpTo } from "./up-to.tsx";
+import { hostOf, webhookOf } from "./webhook-of.tsx";
+
+/** What would be sent again, counted, with the button that sends it. */
+interface Counted {
+  wanted: Wanted;
+  sent: Sent;
+}
+
+/** Answers the form that sends events again. */
+export async function postSendAgain(c: PageContext, site: Site): Promise<Response> {
+  const { which, path } = await webhookOf(c, site);
+  const { view } = c.var;
+  const form = await readForm(c);
+  return formAction(c, form, {
+    ...sentAgain(view, form),
+    page: (again) => sendAgainPage(c, site, again),
+    list: path,
+    refused: (error) => refusedAgain(view, error),
+    work: async (wanted) => {
+      try {
+        return await sentLocation(c, path, wanted, await goSteps(c, which, wanted, false));
+      } catch (error) {
+        // The webhook's page tells that it is disabled, and why.
+        if (isRefusedFor(error, "webhook_disabled")) return path;
+        throw error;
+      }
+    },
+  });
+}
+
+/**
+ * Asks which events to send again, and counts them before they are sent. What to count is in the address; at first it is all that the
+ * receiver missed in the last hour.
+ *
+ * @param again the form to send, when it was not carried out
+ */
+export async function sendAgainPage(c: PageContext, named: Site, again?: Filled): Promise<Response> {
+  const { view } = c.var;
+  const { t } = view;
+  const { webhook, which, site, path } = await webhookOf(c, named);
+  if (webhook.status === "disabled") return c.redirect(path, 303);
+  const query = again?.values ?? c.req.query();
+  const time = askedTime(query, webhook);
+  const { values, entered } = sentAgain(view, fieldsOf(query, time, view.now, webhook));
+  let errors = again?.errors ?? ("errors" in entered ? entered.errors : {});
+  let counted: Counted | undefined;
+  if ("input" in entered && Object.keys(errors).length === 0) {
+    const { input: wanted } = entered;
+    try {
+      counted = { wanted, sent: await goSteps(c, which, wanted, true) };
+    } catch (error) {
+      if (isRefusedFor(error, "webhook_disabled")) return c.redirect(path, 303);
+      const refused = refusedAgain(view, error);
+      if (refused === undefined) throw error;
+      errors = refused;
+    }
+  }
+  const shown = again ?? (Object.keys(errors).length > 0 ? { values, errors } : undefined);
+  const body = (
+    <>
+      <UpTo href={path} name={hostOf(webhook)} />
+      <Faults view={view} filled={shown} labels={{ since: t("From"), until: t("To"), statuses: t("Which events") }} />
+      {counted && <CountCard view={view} path={path} counted={counted} />}
+      <SendAgainForm view={view} path={path} webhook={webhook} time={time} values={values} errors={errors} />
+    </>
+  );
+  const filled = again && { path: `${path}/send-again`, values: again.values };
+  const title = t("Send events again");
+  return showPage(c, { title, site, back: `${path}/send-again`, body, filled }, isRefused(shown) ? 400 : 200);
+}
+
+function CountCard({ view, path, counted: { wanted, sent } }: { view: View; path: string; counted: Counted }) {
+  const { t } = view;
+  const { count, until, nextAfterSeq } = sent;
+  const { status, since, afterSeq } = wanted;
+  const number = new Intl.NumberFormat(view.language).format(count);
+  const isCut = nextAfterSeq !== null;
+  const hidden = sendAgainValues(
+    status as RedeliveredStatus[],
+    String(since ?? ""),
+    String(until),
+    String(afterSeq ?? ""),
+  );
+  return (
+    <section class="card matching" aria-label={t("What matches")}>
+      <div>
+        {" "}
+        <p>
+          <strong>
+            {count === 0 && !isCut
+              ? t("No event matches.")
+              : isCut
+                ? t("{0} events or more match: send them again?", number)
+                : count === 1
+                  ? t("1 event matches: send it again?")
+                  : t("{0} events match: send them again?", number)}
+          </strong>
+        </p>
+        <p class="hint">
+          {status.map((each) => statusText(view, each)).join(t(", "))}
+          {" · "}
+          {since === undefined ? t("up to {0}", view.time(until)) : t("{0} to {1}", view.time(since), view.time(until))}
+          {afterSeq !== undefined && ` · ${t("after event {0}", afterSeq)}`}
+        </p>
+      </div>{" "}
+      {(count > 0 || isCut) && (
+        <Form view={view} action={`${path}/send-again`}>
+          {Object.entries(hidden).map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <button type="submit">{isCut || count === 1 ? t("Send again") : t("Send {0} events again", number)}</button>
+        </Form>
+      )}
+    </section>
+  );
+}

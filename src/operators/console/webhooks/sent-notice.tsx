@@ -1,0 +1,57 @@
+import type { RedeliveredStatus } from "../../services/events.ts";
+import { withParameter } from "../console-path.ts";
+import type { PageContext } from "../env.ts";
+import { ticketEnd, ticketFor } from "../forms/tickets.ts";
+import { Form } from "../parts/form.tsx";
+import { NoticeBox } from "../parts/parts.tsx";
+import { type Sent, sendAgainValues, type Wanted } from "./send-again.ts";
+
+/** What came of sending events again. */
+
+/** So long the page after the form shows what was sent, and can go on with the rest. */
+const SHOWN_SECONDS = 7_200;
+
+const purposeOf = (path: string, told: string) => ["sent", path, told];
+
+/** The address of the webhook's page after events were sent again. Only this console session sees what it tells. */
+export async function sentLocation(c: PageContext, path: string, wanted: Wanted, sent: Sent): Promise<string> {
+  const { session, now } = c.var.view;
+  if (session === undefined) return path;
+  const { count, until, nextAfterSeq } = sent;
+  const told = [count, nextAfterSeq ?? "", wanted.since ?? "", until, ...wanted.status].join("~");
+  const ticket = await ticketFor(session, purposeOf(path, told), now, SHOWN_SECONDS);
+  return withParameter(path, "sent", `${told}.${ticket}`);
+}
+
+/** What {@link sentLocation} tells, with a button that goes on with the rest. */
+export async function sentNotice(c: PageContext, path: string) {
+  const { view } = c.var;
+  const { t, session, now } = view;
+  const [, told = "", ticket = ""] = /^([^.]+)\.(.*)$/.exec(c.req.query("sent") ?? "") ?? [];
+  if (session === undefined || (await ticketEnd(session, purposeOf(path, told), ticket, now)) === undefined)
+    return null;
+  const [count = "", next = "", since, until, ...status] = told.split("~");
+  const number = new Intl.NumberFormat(view.language).format(Number(count));
+  if (next === "") {
+    const isNone = count === "0";
+    return isNone ? (
+      <NoticeBox kind="note" title={t("No event matched, so none was sent.")} />
+    ) : (
+      <NoticeBox
+        kind="good"
+        title={t("Events sent again: {0}. The deliveries below tell what comes of them.", number)}
+      />
+    );
+  }
+  const hidden = sendAgainValues(status as RedeliveredStatus[], since, until, next);
+  return (
+    <NoticeBox kind="note" title={t("Events sent again: {0}. There may be more.", number)}>
+      <Form view={view} action={`${path}/send-again`}>
+        {Object.entries(hidden).map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
+        ))}
+        <button type="submit">{t("Go on with the rest")}</button>
+      </Form>
+    </NoticeBox>
+  );
+}

@@ -1,0 +1,62 @@
+import type { Site } from "../../services/sites.ts";
+import { endWebhookOverlap, readWebhookSecret, rotateWebhookSecret } from "../../services/webhook-secrets.ts";
+import { findWebhook, type Webhook } from "../../services/webhooks.ts";
+import { docsPath } from "../docs-path.ts";
+import type { PageContext } from "../env.ts";
+import { Copyable } from "../parts/parts.tsx";
+import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
+import type { View } from "../view.ts";
+
+/** The URL as `fetch` sends it: look-alike letters and signs that turn the reading direction are encoded, and deceive nobody. */
+export function shownUrl({ url }: Pick<Webhook, "url">): string {
+  const parsed = URL.parse(url);
+  // Viewers are given the origin: without the `/` that would be its whole path.
+  return parsed === null || parsed.origin === url ? url : parsed.href;
+}
+
+/** The two parts of {@link shownUrl}: the host, and what follows it. */
+export const hostOf = (webhook: Pick<Webhook, "url">): string => shownUrl(webhook).split("/")[2] ?? "";
+export const pathOf = (webhook: Pick<Webhook, "url">): string =>
+  shownUrl(webhook)
+    .split("/")
+    .slice(3)
+    .map((part) => `/${part}`)
+    .join("");
+
+export const disabledMeans = ({ t }: View): string =>
+  t(
+    "While a webhook is disabled, it gets no events, and does not get them later by itself. What was pending fails, and can be redelivered once it is enabled.",
+  );
+
+/** The webhook that the path names, for the pages of its secret. @throws ServiceError `not_found` */
+export async function webhookOf(c: PageContext, site: Site) {
+  const { ctx, view } = c.var;
+  const { t } = view;
+  const which = { site, webhookId: c.req.param("webhook_id") ?? "" };
+  const webhook = await findWebhook(ctx, which);
+  const { version, previousExpiresAt } = webhook;
+  const owner: Omit<ShownSecretOwner, "page"> = {
+    site: { ...site, tab: "webhooks" },
+    path: `/console/sites/${site.id}/webhooks/${webhook.id}`,
+    version,
+    previousExpiresAt,
+    isActive: true,
+    facts: <Copyable view={view} id="webhook-url" label="URL" text={shownUrl(webhook)} />,
+    words: {
+      made: t("The webhook was added"),
+      use: (
+        <>
+          {t(
+            "The receiver verifies deliveries with it. Whoever has it can forge them: keep it out of code, chats and tickets.",
+          )}{" "}
+          <a href={docsPath(view, "receiving#verify")}>{t("How a receiver verifies")}</a>
+        </>
+      ),
+      stopped: t("A receiver that knows only a stopped secret refuses deliveries until it gets the new one."),
+    },
+    read: () => readWebhookSecret(ctx, { ...which, version }),
+    rotate: (input) => rotateWebhookSecret(ctx, { ...which, ...input }),
+    endOverlap: (expectedVersion) => endWebhookOverlap(ctx, { ...which, expectedVersion }),
+  };
+  return { ...owner, which, webhook };
+}

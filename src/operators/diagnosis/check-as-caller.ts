@@ -1,0 +1,181 @@
+import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
+import type { Result } from "../../core/result.ts";
+import { checkFreshness } from "../../core/signed/check-freshness.ts";
+import type { Fields } from "../../core/signed/read-fields.ts";
+import { checkForm, checkIdempotencyKey, isUtf8, refusing, STEPS, type Step, type StepName } from "./check-form.ts";
+import { checkTimestamp } from "./check-timestamp.ts";
+import { diagnoseSignature, lineEndsOf } from "./diagnose-signature.ts";
+import { type Bytes, decode } from "./encodings.ts";
+import type { Finding, Value } from "./words.ts";
+
+/** What the check needs of an operation. */
+export interface CheckedOperation {
+  wireName: string;
+  path: string;
+  digitsOf: string | undefined;
+  fieldNames: readonly string[];
+  read: (fields: Record<string, unknown>) => Result<unknown>;
+}
+
+/** A request as its caller knows it. */
+export interface CallersRequest {
+  /** Without it the fields are not judged. */
+  operation?: CheckedOperation | undefined;
+  /** All operations: their fields' names, in the order of the documentation. */
+  operations?: readonly CheckedOperation[];
+  body: Bytes;
+  /** Whether the line ends of `body` are those that were sent. A form of a page does not keep them. */
+  lineEndsKept?: boolean;
+  signature: string;
+  secret: string;
+  /** The appid that the operator gave. Undefined takes that of the body as right. */
+  appid?: string | undefined;
+  /** Headers: null when absent, undefined when not known. */
+  contentType?: string | null | undefined;
+  contentEncoding?: string | null | undefined;
+  idempotencyKey?: string | null | undefined;
+  /** Unix seconds. */
+  now: number;
+  /** Seconds that a timestamp may be off. */
+  tolerance: number;
+}
+
+export interface Answer {
+  status: number;
+  message: string;
+  code?: SignedErrorCode;
+}
+
+export interface CallersCheck {
+  /** What the server answers now, as far as a caller can know. */
+  answer: Answer;
+  /** What it answers with a fresh timestamp; set when the timestamp is the cause. */
+  fresh?: Answer;
+  /** Under which conditions that holds: to be told beside the answer. */
+  conditions: Finding[];
+  /** The cause first, then what is also wrong, then what cannot be known, then what is fine; each in the route's order. */
+  steps: Step[];
+}
+
+const WORDS = {
+  appid_right: "{0}, as given.",
+  appid_in_body: "{0}. Whether the service has an app of this name, only the server knows.",
+  appid_blank: "The body has {0}, the app is {1}: there is a blank or another invisible character in the body's appid.",
+  appid_case: "The body has {0}, the app is {1}: upper and lower case differ.",
+  appid_other: "The body has {0}, the app is {1}. Look for a slip in copying, or for another environment's appid.",
+  no_match:
+    "The secret given does not make this signature of this body, nor of any usual change of either. The secret is another one, or the body was changed after it was signed. Sign the very bytes you send, with the secret shown when the app was issued or last rotated.",
+  freshness_form: "{0}",
+  server:
+    "Only the server knows whether the app is known and in force and its site open, whether the ranstr was used before, whether a limit is reached, and what the agents and sessions of the fields are.",
+  fields_unknown: "Not checked: the call was not named.",
+  fields_right: "All as they should be.",
+  fields_wrong: "{0}",
+  secret_edges:
+    "The secret given begins or ends with a blank, a line end or a quotation mark, and was taken as it is. If the operator's secret does not, the server answers 401: check again with the secret alone.",
+  line_ends:
+    "This holds if the line ends of the body that was sent are {0}. With {1} the server answers 401: choose the file to be sure.",
+  fields_of_other: "The body looks like one of {0}, but was checked as one of {1}.",
+} as const;
+
+/** All English texts of this file. */
+export const CALLER_TEXTS: readonly string[] = Object.values(WORDS).filter((words) => words !== "{0}");
+
+type Name = keyof typeof WORDS;
+const says = (step: StepName, name: Name, ...values: Value[]): Step => ({ step, name, words: WORDS[name], values });
+
+const ACCEPTED: Answer = { status: 200, message: "ok" };
+
+/**
+ * Runs the steps of a signed request as far as a caller knows what they need, and names the cause of the refusal. The steps and
+ * their order are those of run-request.ts. Asks nobody and changes nothing.
+ */
+export async function checkAsCaller(request: CallersRequest): Promise<CallersCheck> {
+  const { operation, body, contentType, contentEncoding } = request;
+  const form = checkForm({ body, contentType, contentEncoding, digitsOf: operation?.digitsOf });
+  const { step: signature, conditions } = await signatureStep(request);
+  const steps = [...form.steps, signature];
+  if (form.fields !== undefined) {
+    const { fields } = form;
+    steps.push(appidStep(fields, request.appid?.trim()), timestampStep(fields, request), says("server", "server"));
+    steps.push(fieldsStep(fields, request), checkIdempotencyKey(request.idempotencyKey));
+  }
+  steps.sort((a, b) => STEPS.indexOf(a.step) - STEPS.indexOf(b.step));
+  const refusals = steps.filter(({ refusal }) => refusal !== undefined);
+  const [cause, next] = refusals;
+  const rest = steps.filter(({ refusal }) => refusal === undefined);
+  const unknown = rest.filter(isUnknown);
+  const ordered = [...refusals, ...unknown, ...rest.filter((step) => !isUnknown(step))];
+  const isStale = cause?.step === "timestamp" && cause.refusal?.code === "token_invalid";
+  return { answer: answerOf(cause), conditions, steps: ordered, ...(isStale && { fresh: answerOf(next) }) };
+}
+
+const isUnknown = ({ step, name }: Step) => step === "server" || name === "fields_unknown";
+
+function answerOf(refused: Step | undefined): Answer {
+  if (refused?.refusal === undefined) return ACCEPTED;
+  const { code, status } = refused.refusal;
+  return { status, message: WIRE_ERRORS[code].message, code };
+}
+
+/** At an edge of a secret these come from copying it. An issued secret has none of them. */
+const EDGES = /^[\s"'`]|[\s"'`]$/;
+
+async function signatureStep(request: CallersRequest): Promise<{ step: Step; conditions: Finding[] }> {
+  const { body, signature, secret, appid, operation, operations = [], lineEndsKept = true, now } = request;
+  const text = decode(body);
+  const documented = ["appid", "timestamp", "ranstr", ...operations.flatMap(({ fieldNames }) => fieldNames)];
+  const pasted = {
+    body: text,
+    signature,
+    lineEndsKept,
+    ...(isUtf8(body) ? {} : { bytes: body }),
+    ...(appid && { appid }),
+    ...(operation && { operation }),
+  };
+  const secrets = [{ slot: "current", secret, expiresAt: Number.POSITIVE_INFINITY }] as const;
+  const { findings, valid, match } = await diagnoseSignature(pasted, secrets, documented, now);
+  const ends = valid && match !== undefined ? lineEndsOf(match.body) : undefined;
+  const conditions: Finding[] = [
+    ...(EDGES.test(secret) ? [{ name: "secret_edges", words: WORDS.secret_edges }] : []),
+    ...(ends ? [{ name: "line_ends", words: WORDS.line_ends, values: [ends.fits, ends.other] }] : []),
+  ];
+  const [first, ...more] = findings.map(
+    (found): Finding => (found.name === "no_match" ? { name: "no_match", words: WORDS.no_match } : found),
+  );
+  const step: Step = { ...says("signature", "no_match"), ...first, more };
+  return { step: valid ? step : refusing(step, "token_invalid"), conditions };
+}
+
+function appidStep({ appid }: Fields, given: string | undefined): Step {
+  if (given === undefined || given === "") return says("appid", "appid_in_body", JSON.stringify(appid));
+  if (appid === given) return says("appid", "appid_right", appid);
+  const visible = (text: string) => text.replace(/[\s\u00ad\u200b-\u200f\u2060\ufeff]/g, "");
+  const sameBut = (change: (text: string) => string) => change(appid) === change(given);
+  const name = sameBut(visible)
+    ? "appid_blank"
+    : sameBut((text) => visible(text).toLowerCase())
+      ? "appid_case"
+      : "appid_other";
+  return refusing(says("appid", name, JSON.stringify(appid), JSON.stringify(given)), "token_invalid");
+}
+
+function timestampStep(fields: Fields, { now, tolerance }: CallersRequest): Step {
+  const fresh = checkFreshness(fields, now, tolerance);
+  if (!fresh.ok && fresh.code === "invalid_parameters")
+    return refusing(says("timestamp", "freshness_form", String(fresh.detail)), fresh.code);
+  const step: Step = { step: "timestamp", ...checkTimestamp(Number(fields.timestamp), now, tolerance) };
+  return fresh.ok ? step : refusing(step, fresh.code);
+}
+
+function fieldsStep(fields: Fields, { operation, operations = [] }: CallersRequest): Step {
+  if (operation === undefined) return says("fields", "fields_unknown");
+  const known = ({ fieldNames }: CheckedOperation) => fieldNames.filter((name) => Object.hasOwn(fields, name)).length;
+  const other = operations.find((each) => known(each) > known(operation));
+  const more = other
+    ? [{ name: "fields_of_other", words: WORDS.fields_of_other, values: [other.wireName, operation.wireName] }]
+    : [];
+  const read = operation.read(fields);
+  if (read.ok) return { ...says("fields", "fields_right"), more };
+  return refusing({ ...says("fields", "fields_wrong", String(read.detail)), more }, read.code);
+}

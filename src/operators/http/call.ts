@@ -1,0 +1,127 @@
+import type { Context, Env } from "hono";
+import { ServiceError } from "../../core/errors.ts";
+import type { Routes } from "../../core/http/new-hono.ts";
+import { isAtLeast, type Role } from "../access/role.ts";
+import { appUnknown, roleTooLow, siteUnknown } from "../services/refusals.ts";
+import { hasEnded, type Site } from "../services/sites.ts";
+import type { AuditAction } from "../store/audit.ts";
+import { identityOf, type OperatorContext, siteOf } from "./context.ts";
+
+export type HandlerResult = Response | Promise<Response>;
+
+/**
+ * What a call leaves in the audit log: every action that it may write. A call that may change something cannot be declared without
+ * one, unless it says why it changes nothing.
+ */
+type Trace =
+  | { method: "get"; audit: readonly AuditAction[] }
+  | { method: "post" | "patch" | "delete"; audit: readonly [AuditAction, ...AuditAction[]] }
+  | { method: "post"; audit: readonly []; changesNothing: string };
+
+/** What every call of operators declares. */
+export type Declaration = Trace & {
+  /** The path below the surface's own. */
+  path: string;
+  /** Who may make it. A higher role may too. */
+  role: Role | "anyone";
+  /**
+   * What it is about: the site that the path names; the site of the app that the path names (services look it up); all sites that
+   * the operator sees; or the whole deployment, which no token of one site may touch.
+   */
+  scope: "site" | "app" | "sites" | "deployment";
+  /** Whether it is also about sites that are being deleted, or are deleted. To every other call they are unknown. */
+  endedToo?: true;
+};
+
+/** A call of operators: {@link call} makes it, {@link mount} registers it. */
+export type Call<C> = Declaration & {
+  /** Gets the site of the path, when the scope is a site. */
+  answer: (c: C, site?: Site) => HandlerResult;
+};
+
+/**
+ * Makes a call of operators. When its scope is a site, the handler gets the site that the path names.
+ *
+ * @throws Error when the scope does not match the parameters of the path
+ */
+export function call<C extends OperatorContext>(
+  declared: Declaration & { scope: "site" },
+  handler: (c: C, site: Site) => HandlerResult,
+): Call<C>;
+export function call<C extends OperatorContext>(
+  declared: Declaration,
+  handler: (c: C, site: Site | undefined) => HandlerResult,
+): Call<C>;
+export function call<C extends OperatorContext>(
+  declared: Declaration,
+  handler: (c: C, site: Site) => HandlerResult,
+): Call<C> {
+  const { method, path, scope } = declared;
+  const named = scopesOf(path);
+  if (!named.includes(scope)) throw new Error(`${method} ${path} is about the ${named[0]}, and says ${scope}`);
+  return { ...declared, answer: handler as Call<C>["answer"] };
+}
+
+function scopesOf(path: string): Declaration["scope"][] {
+  const parts = path.split("/");
+  if (parts.includes(":site_id")) return ["site"];
+  return parts.includes(":appid") ? ["app"] : ["deployment", "sites"];
+}
+
+/** Finds out who calls, and puts them into `ctx.identity`. An answer stands for the call's: it asks a visitor to sign in. */
+type Identify<E extends Env> = (c: Context<E>) => Promise<Response | undefined>;
+
+/**
+ * Registers the calls of a surface, in their order. An operator is let in by scope first and then by role: what is of another site is
+ * not there for them.
+ *
+ * @param identify stops requests of nobody that is known. Calls for anyone are not behind it. Unknown paths are: otherwise a stranger
+ *   could learn which paths exist
+ */
+export function mount<E extends Env & { Variables: OperatorContext["var"] }>(
+  routes: Routes<E>,
+  calls: readonly Call<Context<E>>[],
+  identify: Identify<E>,
+): void {
+  for (const each of calls) {
+    const handler =
+      each.role === "anyone"
+        ? // The handler gets one argument: it would take hono's second one, `next`, for the site.
+          (c: Context<E>) => each.answer(c)
+        : async (c: Context<E>) =>
+            (await identify(c)) ?? each.answer(c, await admit(c as unknown as OperatorContext, each));
+    routes[each.method](each.path, handler);
+  }
+  routes.use(async (c, next) => (await identify(c)) ?? next());
+}
+
+/**
+ * Lets a known operator into a call. @returns the site of the path, when the scope is a site
+ *
+ * @throws ServiceError `not_found` for what is of another site than theirs; `forbidden`, reason `token_of_one_site` or `role_too_low`
+ */
+async function admit(c: OperatorContext, { role, scope, endedToo }: Declaration): Promise<Site | undefined> {
+  const { onlySite, role: theirs } = identityOf(c);
+  const site = scope === "site" ? await siteOf(c) : undefined;
+  if (site !== undefined && hasEnded(site) && endedToo !== true) throw siteUnknown();
+  if (onlySite !== undefined) {
+    if (site !== undefined && site.id !== onlySite) throw siteUnknown();
+    if (scope === "app" && siteOfApp(c) !== onlySite) throw appUnknown();
+    if (scope === "deployment") throw ofOneSite();
+  }
+  if (role !== "anyone" && !isAtLeast(theirs, role)) throw roleTooLow(role, theirs);
+  if (site !== undefined) c.set("site", site);
+  return site;
+}
+
+/** The site of the app that the path names, as the directory said when it was asked for the token. */
+function siteOfApp({ var: { found } }: OperatorContext): number | null {
+  if (found === undefined) throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
+  return found.siteOfApp;
+}
+
+const ofOneSite = () =>
+  new ServiceError("forbidden", {
+    reason: "token_of_one_site",
+    detail: "This call is about the whole deployment, and the token is of one site.",
+  });

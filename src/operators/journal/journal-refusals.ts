@@ -1,0 +1,39 @@
+import type { MiddlewareHandler } from "hono";
+import { clientNetwork } from "../../core/http/client-address.ts";
+import type { App } from "../../core/http/request-context.ts";
+import { timeOfRequest } from "../../core/request-id.ts";
+import type { Journal } from "./journal.ts";
+
+/** The most characters of a detail. */
+const LONGEST_DETAIL = 500;
+
+/**
+ * Notes each refused call of a known app for the journal, after its answer is made; also a call whose app nobody could look up. An
+ * accepted call writes nothing, and waits for nothing; rows of earlier calls that are due by now are sent after its answer.
+ */
+export function journalRefusals(journal: Journal): MiddlewareHandler<App> {
+  return async function journalRefusal(c, next) {
+    await next();
+    const { app, claimedAppid, operation, requestId, reason, detail, secretVersion } = c.var.trace;
+    const appid = app?.appid ?? claimedAppid;
+    if (appid === undefined || operation === undefined) return;
+    const queue: Queue | undefined = c.env.JOURNAL;
+    if (queue === undefined) return;
+    if (app !== undefined) journal.find(app);
+    if (reason !== undefined) {
+      journal.note(app, {
+        requestId,
+        at: timeOfRequest(requestId),
+        appid,
+        operation,
+        status: c.res.status,
+        reason,
+        detail: detail?.slice(0, LONGEST_DETAIL) ?? null,
+        secret: secretVersion ?? null,
+        client: clientNetwork(c.req.raw),
+      });
+    }
+    // A call whose app is not known costs nothing but its answer.
+    if (app !== undefined && journal.isDue()) c.executionCtx.waitUntil(journal.send(queue));
+  };
+}

@@ -1,0 +1,208 @@
+import { type Runtime, sleep } from "../../core/runtime.ts";
+import { rootOf } from "../../core/store/run-batch.ts";
+import type { Telemetry } from "../../core/telemetry/telemetry.ts";
+import type { Refusal } from "./refusals.ts";
+
+/** A message of the queue JOURNAL: refused calls for the journal of one home. */
+export interface JournalMessage {
+  home: string;
+  refusals: SentRefusal[];
+}
+
+/** A row on its way. `isRouted`: the directory has said that the appid is this site's, so the row counts also without the app. */
+type SentRefusal = Refusal & { isRouted?: true };
+
+/** Where an app is, as the request has found out. */
+type Place = Pick<SentRefusal, "siteId" | "isRouted"> & { home: string };
+
+/** A refused call of an app that nobody could look up. */
+type Unplaced = Omit<Refusal, "siteId">;
+
+/** How many rows an app may leave in an isolate: `burst` at once, and then one in `seconds`. */
+const ALLOWANCE = {
+  verified: { burst: 20, seconds: 1 },
+  /** Of calls whose signature did not verify. Appids are public, so anybody can send them. */
+  unverified: { burst: 1, seconds: 60 },
+} as const;
+
+type Kind = keyof typeof ALLOWANCE;
+
+/** A home gets at most one message in this time. */
+const PAUSE_MS = 1_000;
+
+/**
+ * How many pauses the work after one answer may wait for rows that are due then. In the last ones, calls begin work of their own:
+ * otherwise the last call of a flood could be left behind.
+ */
+const MOST_PAUSES = 10;
+const LAST_PAUSES = 4;
+
+/** At most about 100 KB: a message of the queue has at most 128 KB. */
+const ROWS_PER_MESSAGE = 120;
+
+/** The most apps that an isolate knows; of the one noted longest ago it forgets what waits. And the most unsent rows of a home. */
+const MOST_APPS = 10_000;
+const MOST_UNSENT = 500;
+
+/** Calls of one app that wait for a row. */
+interface Waiting {
+  kind: Kind;
+  home: string;
+  /** How many rows were left `at` a time of `elapsed`. */
+  left: number;
+  at: number;
+  /** The last call of each operation and reason, with the number of calls before it that have no row. */
+  calls: Map<string, SentRefusal>;
+}
+
+/**
+ * What an isolate knows of refused calls that the journal does not have yet. It keeps data, never promises: the work of one request
+ * may be cut off, and the next request takes its rows over.
+ */
+export class Journal {
+  readonly #runtime: Runtime;
+  readonly #telemetry: Telemetry;
+  /** By kind and appid. */
+  readonly #apps = new Map<string, Waiting>();
+  /** Calls like those of an app in `#apps`, by appid: the home is not known, because the directory did not answer or was not asked. */
+  readonly #unplaced = new Map<string, Map<string, Unplaced>>();
+  readonly #unsent = new Map<string, SentRefusal[]>();
+  /** When each home got its last message, by `elapsed`. */
+  readonly #sentAt = new Map<string, number>();
+  /** When the next waiting call may get a row. */
+  #nextRowAt = Number.POSITIVE_INFINITY;
+  /** Until when the work after an earlier answer will look again. */
+  #watchedUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(runtime: Runtime, telemetry: Telemetry) {
+    this.#runtime = runtime;
+    this.#telemetry = telemetry;
+  }
+
+  /**
+   * Notes a refused call. It gets a row when the app's allowance has one left; else it is counted in the next row of the same app,
+   * operation and reason. Without a place it waits for {@link find}.
+   */
+  note(place: Place | undefined, refusal: Omit<Unplaced, "skipped">): void {
+    const call = { ...refusal, skipped: 0 };
+    if (place !== undefined) {
+      this.#note(place, call);
+      return;
+    }
+    const calls = this.#unplaced.get(call.appid) ?? new Map<string, Unplaced>();
+    keepNewest(this.#unplaced, call.appid, calls);
+    waitIn(calls, call);
+  }
+
+  /** Tells where an app is. Its calls that waited for that get rows like others. Cheap: each request of a known app tells. */
+  find({ appid, ...place }: Place & { appid: string }): void {
+    const calls = this.#unplaced.get(appid);
+    if (calls === undefined) return;
+    this.#unplaced.delete(appid);
+    for (const refusal of calls.values()) this.#note(place, refusal);
+  }
+
+  #note({ home, ...place }: Place, refusal: Unplaced): void {
+    const kind = refusal.secret === null ? "unverified" : "verified";
+    const key = `${kind} ${refusal.appid}`;
+    const unused = {
+      kind,
+      home,
+      left: ALLOWANCE[kind].burst,
+      at: this.#runtime.elapsed(),
+      calls: new Map(),
+    } satisfies Waiting;
+    const app: Waiting = this.#apps.get(key) ?? unused;
+    app.home = home;
+    keepNewest(this.#apps, key, app);
+    waitIn(app.calls, { ...refusal, ...place });
+    this.#nextRowAt = Math.min(this.#nextRowAt, this.#giveRows(app, key));
+  }
+
+  /** Whether there is something to send in the next seconds, and no work after an earlier answer does it. Cheap: each request asks. */
+  isDue(): boolean {
+    return this.#isRowSoon() && this.#watchedUntil <= this.#runtime.elapsed();
+  }
+
+  /** A call that waits for a minute is left to a later request. */
+  #isRowSoon(): boolean {
+    return this.#unsent.size > 0 || this.#nextRowAt <= this.#runtime.elapsed() + 2 * PAUSE_MS;
+  }
+
+  /**
+   * Sends what is due to the queue, one message in a second for each home. For `waitUntil`: it goes on for up to 10 s while rows
+   * become due. Never throws.
+   */
+  async send(journal: Queue): Promise<void> {
+    for (let pause = 0; pause < MOST_PAUSES; pause++) {
+      this.#nextRowAt = Number.POSITIVE_INFINITY;
+      for (const [key, app] of this.#apps) this.#nextRowAt = Math.min(this.#nextRowAt, this.#giveRows(app, key));
+      if (pause < MOST_PAUSES - LAST_PAUSES) this.#watchedUntil = this.#runtime.elapsed() + PAUSE_MS;
+      await this.#sendOnce(journal);
+      if (!this.#isRowSoon()) break;
+      await sleep(this.#runtime, PAUSE_MS);
+    }
+    this.#watchedUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  async #sendOnce(journal: Queue): Promise<void> {
+    for (const [home, rows] of [...this.#unsent]) {
+      // Asked for each home: the queue may have been slow to take the message before.
+      const now = this.#runtime.elapsed();
+      if (now - (this.#sentAt.get(home) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS) continue;
+      const refusals = rows.slice(0, ROWS_PER_MESSAGE);
+      this.#sentAt.set(home, now);
+      try {
+        await journal.send({ home, refusals } satisfies JournalMessage, { contentType: "json" });
+        // Kept until the queue has them: a request that is cut off here must not take them along.
+        const left = (this.#unsent.get(home) ?? []).filter((row) => !refusals.includes(row));
+        if (left.length > 0) this.#unsent.set(home, left);
+        else this.#unsent.delete(home);
+      } catch (error) {
+        this.#telemetry.warn({ warning: "the queue took no refused calls", fault: rootOf(error).message });
+      }
+    }
+  }
+
+  /** Gives the rows that an app has left to its waiting calls, the longest waiting first. @returns when it gets the next one, if it needs one */
+  #giveRows(app: Waiting, key: string): number {
+    const { burst, seconds } = ALLOWANCE[app.kind];
+    const now = this.#runtime.elapsed();
+    app.left = Math.min(burst, app.left + (now - app.at) / 1000 / seconds);
+    app.at = now;
+    for (const [which, refusal] of app.calls) {
+      // While the queue takes nothing, calls wait and are counted: no row is dropped.
+      if ((this.#unsent.get(app.home)?.length ?? 0) >= MOST_UNSENT) return now + PAUSE_MS;
+      if (app.left < 1) return now + Math.ceil((1 - app.left) * seconds * 1000);
+      app.left--;
+      app.calls.delete(which);
+      this.#unsent.set(app.home, [...(this.#unsent.get(app.home) ?? []), refusal]);
+    }
+    if (app.left >= burst) this.#apps.delete(key);
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** The app that was noted longest ago comes first, and is forgotten first. */
+function keepNewest<T>(apps: Map<string, T>, key: string, app: T): void {
+  apps.delete(key);
+  apps.set(key, app);
+  for (const oldest of apps.keys()) {
+    if (apps.size <= MOST_APPS) break;
+    apps.delete(oldest);
+  }
+}
+
+/** A call waits for its row in the place of the call before it, and counts it. */
+function waitIn<T extends Unplaced>(calls: Map<string, T>, refusal: T): void {
+  const which = `${refusal.operation} ${refusal.reason}`;
+  const before = calls.get(which);
+  const skipped = refusal.skipped + (before === undefined ? 0 : before.skipped + 1);
+  calls.set(which, { ...refusal, skipped });
+}
+
+/** Whether a message of a queue is one of the journal's. Both queues have one consumer, and their names can be changed. */
+export function isJournalMessage(body: unknown): body is JournalMessage {
+  const { home, refusals } = (body ?? {}) as Partial<Record<keyof JournalMessage, unknown>>;
+  return typeof home === "string" && Array.isArray(refusals);
+}

@@ -1,0 +1,242 @@
+import { and, type Column, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { firstRequestIdAt, timeOfRequest } from "../../core/request-id.ts";
+import { apps, homeSites, nonces, sessions } from "../../core/store/schema.ts";
+import { insertOrIgnore, statement } from "../../core/store/statement.ts";
+import { siteDeletions } from "../store/erasure-schema.ts";
+import { firstSince } from "../store/home/sessions.ts";
+import { refusals } from "../store/journal-schema.ts";
+
+/** A row of the journal: a refused call of a known app. Whether it was done all the same is found out later. */
+export type Refusal = Omit<typeof refusals.$inferSelect, "done">;
+
+const { done, ...GIVEN } = getTableColumns(refusals);
+
+/** The columns of a row, by their names in a message. */
+const COLUMNS = Object.entries(GIVEN);
+
+/**
+ * Whether a row of a message belongs here. Its app must be here, because a cached record may have named a wrong home, or a message may
+ * come after its site is gone. When the directory has said that the appid is this site's, the site must be here, and must not end.
+ *
+ * @param row the row as JSON
+ */
+export const isOfThisHome = (row: SQL): SQL => {
+  const [siteId, appid] = [sql`${row} ->> '$.siteId'`, sql`${row} ->> '$.appid'`];
+  return sql`(EXISTS (SELECT 1 FROM ${apps} WHERE ${apps.siteId} = ${siteId} AND ${apps.appid} = ${appid})
+    OR ${row} ->> '$.isRouted' AND EXISTS (SELECT 1 FROM ${homeSites} WHERE ${homeSites.siteId} = ${siteId})
+      AND NOT EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${siteId}))`;
+};
+
+/** Inserts rows of the journal. A row that is there stays as it is, and one that lacks a value is left out, or is of another home. */
+export const insertRefusals = statement<{ rows: string }>(
+  (v) => sql`${insertOrIgnore(refusals, ...COLUMNS.map(([, column]) => column))}
+    SELECT ${sql.join(
+      COLUMNS.map(([name]) => sql`row.value ->> ${sql.raw(`'$.${name}'`)}`),
+      sql`, `,
+    )}
+    FROM json_each(${v.rows}) AS row
+    WHERE ${isOfThisHome(sql`row.value`)}`,
+);
+
+/** Which rows of a site's journal are wanted. */
+export interface RefusalFilter {
+  appid?: string | undefined;
+  reason?: string | undefined;
+  /** The operation's name. */
+  operation?: string | undefined;
+  /** Unix seconds, both included. */
+  since: number;
+  until: number;
+}
+
+/**
+ * A list with a filter looks at this many rows: an index for each filter would cost each refused call a row more. So a page may have
+ * fewer rows than asked for, and yet not be the last.
+ */
+const MOST_READ = 10_000;
+
+/**
+ * A site's refused calls with an id below `before`, the newest first.
+ *
+ * @returns `next`: the id that the next page starts below; null after the last row
+ */
+export async function selectRefusals(
+  db: D1Database,
+  siteId: number,
+  { appid, reason, operation, since, until }: RefusalFilter,
+  before: string | undefined,
+  limit: number,
+): Promise<{ rows: Refusal[]; next: string | null }> {
+  const store = drizzle(db);
+  const last = firstRequestIdAt(until + 1);
+  const inRange = and(
+    eq(refusals.siteId, siteId),
+    gte(refusals.requestId, firstRequestIdAt(since)),
+    lt(refusals.requestId, before === undefined || before > last ? last : before),
+  );
+  const looked = store
+    .select()
+    .from(refusals)
+    .where(inRange)
+    .orderBy(desc(refusals.requestId))
+    .limit(MOST_READ)
+    .as("looked");
+  const wanted: SQL | undefined = and(
+    appid === undefined ? undefined : eq(looked.appid, appid),
+    reason === undefined ? undefined : eq(looked.reason, reason),
+    operation === undefined ? undefined : eq(looked.operation, operation),
+  );
+  const page = store
+    .select()
+    .from(looked)
+    .where(wanted)
+    .limit(limit + 1);
+  // In one batch: a row that arrives between two trips would move the end of what was looked at.
+  const [found, end] =
+    wanted === undefined
+      ? [await page, []]
+      : await store.batch([
+          page,
+          store
+            .select({ requestId: refusals.requestId })
+            .from(refusals)
+            .where(inRange)
+            .orderBy(desc(refusals.requestId))
+            .limit(1)
+            .offset(MOST_READ - 1),
+        ]);
+  const rows = found.slice(0, limit);
+  if (found.length > limit) return { rows, next: rows.at(-1)?.requestId ?? null };
+  return { rows, next: end[0]?.requestId ?? null };
+}
+
+/** Refused calls of one app for one reason. Those that were left out of the journal count too. */
+export interface RefusalCount {
+  appid: string;
+  reason: string;
+  calls: number;
+}
+
+/** No site has as many pairs of an app and a reason that matter. */
+const MOST_COUNTS = 500;
+
+/**
+ * How many refused calls there are of each app and reason among a site's newest 10,000 rows of a time, the most frequent first.
+ *
+ * @returns `isWhole`: false when older rows of that time were not looked at
+ */
+export async function countRefusals(
+  db: D1Database,
+  siteId: number,
+  { operation, since, until }: Pick<RefusalFilter, "operation" | "since" | "until">,
+): Promise<{ counts: RefusalCount[]; isWhole: boolean }> {
+  const looked = drizzle(db)
+    .select({
+      appid: refusals.appid,
+      reason: refusals.reason,
+      operation: refusals.operation,
+      skipped: refusals.skipped,
+    })
+    .from(refusals)
+    .where(
+      and(
+        eq(refusals.siteId, siteId),
+        gte(refusals.requestId, firstRequestIdAt(since)),
+        lt(refusals.requestId, firstRequestIdAt(until + 1)),
+      ),
+    )
+    .orderBy(desc(refusals.requestId))
+    .limit(MOST_READ);
+  const fits = operation === undefined ? sql`1` : sql`operation = ${operation}`;
+  const rows = await drizzle(db).all<RefusalCount & { looked: number }>(sql`SELECT appid, reason,
+      sum(iif(${fits}, 1 + skipped, 0)) AS calls, count(*) AS looked
+    FROM (${looked.getSQL()}) GROUP BY appid, reason ORDER BY calls DESC, appid, reason LIMIT ${MOST_COUNTS}`);
+  const counts = rows.filter(({ calls }) => calls > 0).map(({ appid, reason, calls }) => ({ appid, reason, calls }));
+  return { counts, isWhole: rows.reduce((sum, each) => sum + each.looked, 0) < MOST_READ };
+}
+
+/** The refused call with this id, on any site of a home. */
+export function selectRefusal(db: D1Database, requestId: string): Promise<Refusal | undefined> {
+  return drizzle(db)
+    .select({ refusal: refusals })
+    .from(homeSites)
+    .crossJoin(refusals)
+    .where(and(eq(refusals.siteId, homeSites.siteId), eq(refusals.requestId, requestId)))
+    .get()
+    .then((row) => row?.refusal);
+}
+
+/** A session's `created_at` is taken when the body has arrived, seconds after the call's id at most. The rest is left to odd clocks. */
+const AROUND_SECONDS = 60;
+
+/** The site of a call that was refused, or that opened a session, on any site of a home; undefined for any other call. */
+export async function selectSiteOfCall(db: D1Database, requestId: string): Promise<number | undefined> {
+  const refusal = await selectRefusal(db, requestId);
+  if (refusal !== undefined) return refusal.siteId;
+  const opened = await drizzle(db)
+    .select({ siteId: homeSites.siteId })
+    .from(homeSites)
+    .crossJoin(sessions)
+    .where(and(eq(sessions.siteId, homeSites.siteId), opensAt(homeSites.siteId, requestId)))
+    .get();
+  return opened?.siteId;
+}
+
+/** Condition: the session was opened by this call. Only sessions of about the time that the id tells are read. */
+const opensAt = (siteId: number | Column, requestId: string): SQL | undefined => {
+  const at = timeOfRequest(requestId);
+  return and(
+    gte(sessions.id, firstSince(siteId, at - AROUND_SECONDS)),
+    lt(sessions.id, firstSince(siteId, at + AROUND_SECONDS + 1)),
+    eq(sessions.requestId, requestId),
+  );
+};
+
+/** What is stored of a call by its id. */
+export interface StoredCall {
+  refusal: Refusal | undefined;
+  session: { id: number; appid: string } | undefined;
+  nonce:
+    | { appid: string; operation: string; outcome: string; sessionId: number | null; secret: string | null }
+    | undefined;
+}
+
+/**
+ * Everything that a site has of a call, in one round trip: its row of the journal, the session that it opened, and its nonce.
+ *
+ * Sessions are looked for among those created within 60 s of the id's time; nonces among all of the site, which are tens of thousands
+ * for a busy one.
+ *
+ * @param mayHaveNonce false when the call is so long ago that its nonce has expired: then no nonce is read
+ */
+export async function selectCall(
+  db: D1Database,
+  siteId: number,
+  requestId: string,
+  mayHaveNonce: boolean,
+): Promise<StoredCall> {
+  const store = drizzle(db);
+  const [[refusal], [session], [nonce]] = await store.batch([
+    store
+      .select()
+      .from(refusals)
+      .where(and(eq(refusals.siteId, siteId), eq(refusals.requestId, requestId))),
+    store
+      .select({ id: sessions.id, appid: sessions.appid })
+      .from(sessions)
+      .where(and(eq(sessions.siteId, siteId), opensAt(siteId, requestId))),
+    store
+      .select({
+        appid: nonces.appid,
+        // A nonce from before this was kept has another kind of owner, so none is found without it.
+        operation: sql<string>`${nonces.operation}`.as("operation"),
+        outcome: nonces.outcome,
+        sessionId: nonces.sessionId,
+        secret: nonces.secret,
+      })
+      .from(nonces)
+      .where(and(sql`${Number(mayHaveNonce)}`, eq(nonces.siteId, siteId), eq(nonces.owner, requestId))),
+  ]);
+  return { refusal, session, nonce };
+}

@@ -1,0 +1,123 @@
+import type { Config } from "../../config.ts";
+import { type Runtime, sleep, withinTime } from "../../core/runtime.ts";
+import { rootOf, TRY_LIMIT_MS } from "../../core/store/run-batch.ts";
+import type { Telemetry } from "../../core/telemetry/telemetry.ts";
+import { type CallRules, countLate } from "../usage/count-calls.ts";
+import type { JournalMessage } from "./journal.ts";
+import { insertRefusals } from "./refusals.ts";
+
+/** A home gets at most one batch in this time, so that the journal leaves its database to signed calls. */
+const PAUSE_MS = 1_000;
+
+/** Seconds until a message for a home that is closed or fails comes again: 30 at first, doubled each time, at most an hour. */
+const FIRST_RETRY = 30;
+const LONGEST_RETRY = 3_600;
+
+/** The values of a statement have at most 2 MB in all. A row has about 1 KB. */
+const ROWS_PER_STATEMENT = 500;
+
+/** Workers lets six calls of an invocation wait at once: silent homes must leave room for the others. */
+const HOMES_AT_ONCE = 4;
+
+/** What became of the messages of a home. */
+interface Written {
+  rows: number;
+  /** The number of messages that come again later. */
+  later?: number;
+  fault?: string;
+}
+
+interface Tools {
+  runtime: Runtime;
+  telemetry: Telemetry;
+  config: Pick<Config, "homes" | "closedHomes">;
+  callRules: CallRules;
+}
+
+/** A message of the queue, with what the platform does about it. */
+export interface QueueMessage {
+  readonly body: unknown;
+  readonly attempts: number;
+  retry(options?: QueueRetryOptions): void;
+}
+
+/**
+ * Writes the refused calls of the messages into the journals of their homes. A message that comes twice changes nothing. The
+ * messages for a home that is closed, not bound or fails come again later; the other homes are written all the same.
+ *
+ * @param notBefore when each home may be asked again, in milliseconds of the runtime's `now`; is changed
+ */
+export async function writeJournal(
+  tools: Tools,
+  messages: readonly QueueMessage[],
+  notBefore: Map<string, number>,
+): Promise<void> {
+  const { runtime, telemetry } = tools;
+  const since = runtime.elapsed();
+  const homes = Map.groupBy(messages, ({ body }) => (body as JournalMessage).home);
+  const results: (readonly [home: string, Written])[] = [];
+  // A call that hangs keeps its place in the line. By chance each home is among the first now and then, whichever others are silent.
+  const queue = [...homes]
+    .map((entry) => ({ entry, place: runtime.random() }))
+    .sort((a, b) => a.place - b.place)
+    .values();
+  const takeTurns = async () => {
+    for (const {
+      entry: [home, each],
+    } of queue)
+      results.push([home, await writeHome(tools, home, each, notBefore)]);
+  };
+  await Promise.all(Array.from({ length: HOMES_AT_ONCE }, takeTurns));
+  const isFailed = results.some(([, { fault }]) => fault !== undefined);
+  telemetry.job({
+    job: "journal",
+    outcome: isFailed ? "failed" : "ok",
+    homes: Object.fromEntries(results),
+    ms: Math.round(runtime.elapsed() - since),
+  });
+}
+
+const isObject = (row: unknown): row is { at?: unknown } => typeof row === "object" && row !== null;
+
+async function writeHome(
+  { runtime, config, callRules }: Tools,
+  home: string,
+  messages: QueueMessage[],
+  notBefore: Map<string, number>,
+): Promise<Written> {
+  const later = () => {
+    for (const message of messages) {
+      message.retry({ delaySeconds: Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** Math.min(message.attempts - 1, 10)) });
+    }
+    return { rows: 0, later: messages.length };
+  };
+  const db = config.closedHomes.has(home) ? undefined : config.homes.get(home);
+  if (db === undefined) return later();
+  const wait = (notBefore.get(home) ?? 0) - runtime.now();
+  if (wait > 0) await sleep(runtime, Math.min(wait, PAUSE_MS));
+  notBefore.set(home, runtime.now() + PAUSE_MS);
+  // A message of another version may hold anything. One row that cannot be read must not hold up the others for days.
+  const rows = messages.flatMap(({ body }) => (body as JournalMessage).refusals).filter(isObject);
+  if (rows.length === 0) return { rows: 0 };
+  // Counting is always behind by at least the time that a nonce is kept.
+  const areOld = rows.some(({ at }) => !(Number(at) > runtime.now() / 1000 - callRules.nonceSeconds));
+  try {
+    const batch = () =>
+      db.batch(
+        Array.from({ length: Math.ceil(rows.length / ROWS_PER_STATEMENT) }, (_, i) => {
+          const some = rows.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT);
+          return [
+            ...(areOld ? countLate(db, some, callRules) : []),
+            insertRefusals(db, { rows: JSON.stringify(some) }),
+          ];
+        }).flat(),
+      );
+    // One try: the queue makes the others.
+    const written = await withinTime(runtime, TRY_LIMIT_MS, batch, () => {
+      throw new Error(`no answer in ${TRY_LIMIT_MS} ms`);
+    });
+    return { rows: written.reduce((sum, { meta }) => sum + meta.changes, 0) };
+  } catch (error) {
+    return { ...later(), fault: rootOf(error).message };
+  }
+}

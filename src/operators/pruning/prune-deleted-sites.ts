@@ -1,0 +1,115 @@
+import { and, eq, isNull, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { isOutOfCalls } from "../../core/store/run-batch.ts";
+import { forgetSites, freeAppids, noteSiteGone } from "../store/directory/site-deletions.ts";
+import { selectSite } from "../store/directory/sites.ts";
+import { siteDeletions } from "../store/erasure-schema.ts";
+import {
+  deleteHomeSite,
+  noteDone,
+  type SiteDeletion,
+  selectTablesLeft,
+  stopSite,
+} from "../store/home/site-deletions.ts";
+import { SITE_TABLES, type SiteTable } from "../store/site-tables.ts";
+import { removeOldest } from "./prune-sessions.ts";
+import { counted, inChunks, type Run, type Where } from "./pruner.ts";
+
+/** How long the appids of a deleted site are kept: a day longer than Time Travel reaches back. */
+const APPIDS_KEPT_SECONDS = 31 * 86_400;
+
+/** How many rows of a table go with one statement. */
+const ROWS_PER_STATEMENT = 1_000;
+
+/**
+ * Deletes all data of the sites that end, table by table, at last the site itself, and then tells the directory. Yields the number of rows
+ * that each statement removed, of a batch the sessions.
+ */
+export async function* pruneDeletedSites(
+  run: Run,
+  db: D1Database,
+  { home, directory }: Where,
+): AsyncGenerator<number, void> {
+  let fault: unknown;
+  for (const deletion of await counted(run, 1, () => selectUnderWay(home, db))) {
+    try {
+      if (deletion.keptAt === null && !(await goOn(run, db, directory, deletion))) continue;
+      yield* empty(run, db, deletion);
+      if (directory !== undefined) await end(run, db, directory, deletion);
+    } catch (error) {
+      if (isOutOfCalls(error)) throw error;
+      // One site must not stop the others.
+      fault = error;
+    }
+  }
+  if (fault !== undefined) throw fault;
+}
+
+/** The directory also has the ends of other homes' sites: those are not its own. */
+const selectUnderWay = (home: string, db: D1Database): Promise<SiteDeletion[]> =>
+  drizzle(db)
+    .select()
+    .from(siteDeletions)
+    .where(and(eq(siteDeletions.home, home), isNull(siteDeletions.doneAt)))
+    .all();
+
+/**
+ * Goes on with a deletion that a fault has stopped before its home noted that the directory and KV know of it. @returns false when they
+ * do not, and an operator must send the call again
+ */
+async function goOn(run: Run, db: D1Database, directory: D1Database | undefined, deletion: SiteDeletion) {
+  if (directory === undefined) return false;
+  const site = await counted(run, 1, () => selectSite(directory, deletion.siteId));
+  if (site?.home !== deletion.home || site.status !== "deleting") return false;
+  // As many statements has its batch.
+  run.left -= 6;
+  await stopSite(run.runtime, db, deletion, workerAt(run));
+  return true;
+}
+
+const workerAt = ({ now }: Run) => ({ actor: "worker" as const, now, requestId: null, who: null, address: null });
+
+/**
+ * The tables without rows are passed over at once: a run of Workers Free must come to the others before it is cut off. Ends early when
+ * another run is at the same site: what is left goes with the next run.
+ */
+async function* empty(run: Run, db: D1Database, { siteId, home }: SiteDeletion): AsyncGenerator<number, void> {
+  const left = await counted(run, 1, () => selectTablesLeft(db, siteId));
+  let areSessionsGone = false;
+  for (const [name, { isOfSessions, ...each }] of Object.entries(SITE_TABLES)) {
+    if (!left.has(name)) continue;
+    if (isOfSessions === undefined) yield* inChunks(run, () => deleteSome(db, siteId, each), ROWS_PER_STATEMENT);
+    else if (!areSessionsGone) {
+      const old = { siteId, home, retentionDays: null, createdUntil: Number.MAX_SAFE_INTEGER };
+      for (let hasMore = true; hasMore; ) {
+        const removal = await removeOldest(run, db, old);
+        yield removal.removed;
+        if (removal.hasMore && removal.removed === 0) return;
+        hasMore = removal.hasMore;
+      }
+      areSessionsGone = true;
+    }
+  }
+}
+
+function deleteSome(db: D1Database, siteId: number, { table, key }: SiteTable): Promise<D1Result> {
+  const columns = sql.join(key.length === 0 ? [table.siteId] : key, sql`, `);
+  const some = sql`(SELECT ${columns} FROM ${table} WHERE ${table.siteId} = ${siteId} LIMIT ${ROWS_PER_STATEMENT})`;
+  return drizzle(db)
+    .delete(table)
+    .where(and(eq(table.siteId, siteId), sql`(${columns}) IN ${some}`))
+    .run();
+}
+
+async function end(run: Run, db: D1Database, directory: D1Database, deletion: SiteDeletion): Promise<void> {
+  if (!(await counted(run, 3, () => deleteHomeSite(db, deletion, workerAt(run))))) return;
+  await counted(run, 5, () => noteSiteGone(directory, deletion, run.now));
+  await counted(run, 1, () => noteDone(db, deletion, run.now));
+}
+
+/** In the directory: frees the appids of sites that ended long enough ago, and forgets these sites. */
+export async function* pruneEndedSites(run: Run, directory: D1Database): AsyncGenerator<number, void> {
+  const doneUntil = run.now - APPIDS_KEPT_SECONDS;
+  yield* inChunks(run, () => freeAppids(directory, doneUntil, run.chunkRows));
+  yield* inChunks(run, () => forgetSites(directory, doneUntil));
+}

@@ -1,0 +1,114 @@
+import { and, eq, lt, lte, ne, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { deliveries, events, webhooks } from "../../core/store/event-schema.ts";
+import { homeSites } from "../../core/store/schema.ts";
+import { counted, inChunks, type Run } from "./pruner.ts";
+
+/**
+ * Events and deliveries are kept for weeks, so reading all of them in each run would cost more than deleting them. The oldest of a
+ * site come first: so only sites and webhooks whose first row is too old are read, and of these only the first {@link WINDOW} rows.
+ * CROSS JOIN is needed: otherwise SQLite reads the long table first.
+ */
+export const WINDOW = 1_000;
+
+/** The value of `what` over all events of a site, or over all deliveries to a webhook. */
+const ofSite = (what: SQL) =>
+  sql`(SELECT ${what} FROM ${events} AS other WHERE other.site_id = ${homeSites.siteId} ORDER BY seq LIMIT 1)`;
+const ofWebhook = (what: SQL) => sql`(SELECT ${what} FROM ${deliveries} AS other
+  WHERE other.site_id = ${webhooks.siteId} AND other.webhook_id = ${webhooks.id} ORDER BY seq LIMIT 1)`;
+
+/**
+ * Deletes the events that were kept long enough. A site's newest event stays: without it, its seq would be given again. What receivers
+ * said of them goes in the same batch: nobody could find it any more to erase it.
+ */
+export async function* pruneEvents(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  const store = drizzle(db);
+  const old = store
+    .select({ siteId: events.siteId, seq: events.seq })
+    .from(homeSites)
+    .crossJoin(events)
+    .where(
+      and(
+        sql`${ofSite(sql`created_at`)} <= ${run.keptUntil}`,
+        eq(events.siteId, homeSites.siteId),
+        sql`${events.seq} < ${ofSite(sql`seq`)} + ${WINDOW}`,
+        lt(events.seq, ofSite(sql`max(seq)`)),
+        lte(events.createdAt, run.keptUntil),
+      ),
+    )
+    .limit(run.chunkRows);
+  const { siteId, webhookId, seq } = deliveries;
+  const theirs = sql`(SELECT its.site_id, its.webhook_id, its.seq FROM ${old} AS gone
+    CROSS JOIN ${webhooks} ON ${webhooks.siteId} = gone.site_id
+    CROSS JOIN ${deliveries} AS its ON its.site_id = gone.site_id AND its.webhook_id = ${webhooks.id} AND its.seq = gone.seq
+    WHERE its.status = 'pending' OR its.last_error IS NOT NULL)`;
+  const skipped = sql`CASE status WHEN 'pending' THEN 'skipped' ELSE status END`;
+  const forget = store
+    .update(deliveries)
+    .set({ status: skipped, nextAttemptAt: null, lease: null, lastError: null })
+    .where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${theirs}`);
+  const remove = store.delete(events).where(sql`(${events.siteId}, ${events.seq}) IN ${old}`);
+  const look = () => store.get<{ found: number }>(sql`SELECT EXISTS ${old} AS found`);
+  while ((await counted(run, 1, look)).found === 1) {
+    const [, { meta }] = await counted(run, 2, () => store.batch([forget, remove]));
+    yield meta.changes;
+  }
+}
+
+/**
+ * Empties what the release before wrote about webhooks while it was back after this one: text of receivers among it. Goes with the
+ * column `last_error`.
+ */
+const forgetOldWords = (db: D1Database) =>
+  drizzle(db).run(sql`UPDATE ${webhooks} SET last_error = NULL, last_seq = NULL, last_failed_at = NULL,
+      last_cause = CASE WHEN last_status IS NOT NULL THEN 'status' WHEN last_error LIKE 'no answer%' THEN 'no_answer'
+        WHEN last_error = 'no connection' THEN 'no_connection' END
+    WHERE last_error IS NOT NULL OR (last_cause IS NOT NULL AND failing_since IS NULL AND status = 'enabled')`);
+
+/**
+ * Deletes the deliveries that were kept long enough, and all deliveries of deleted webhooks. A pending delivery stays: it is skipped with
+ * its event, or by its next attempt.
+ */
+export async function* pruneDeliveries(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  await counted(run, 1, () => forgetOldWords(db));
+  const store = drizzle(db);
+  const { siteId, webhookId, seq } = deliveries;
+  const old = store
+    .select({ siteId, webhookId, seq })
+    .from(webhooks)
+    .crossJoin(deliveries)
+    .where(
+      and(
+        sql`${ofWebhook(sql`created_at`)} <= ${run.keptUntil}`,
+        eq(siteId, webhooks.siteId),
+        eq(webhookId, webhooks.id),
+        sql`${seq} < ${ofWebhook(sql`seq`)} + ${WINDOW}`,
+        lte(deliveries.createdAt, run.keptUntil),
+        ne(deliveries.status, "pending"),
+      ),
+    )
+    .limit(run.chunkRows);
+  for (const some of [sql`${old}`, orphans(run.chunkRows)]) {
+    yield* inChunks(run, () => store.delete(deliveries).where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${some}`).run());
+  }
+}
+
+/** The site and the webhook of the first delivery that meets a condition, as JSON. */
+const firstWebhook = (where: SQL) =>
+  sql`(SELECT json_array(site_id, webhook_id) FROM ${deliveries} AS next WHERE ${where} ORDER BY site_id, webhook_id, seq LIMIT 1)`;
+
+/**
+ * Deliveries of deleted webhooks: deleting a webhook deletes only the first of them. The recursion jumps from one webhook to the
+ * next in the key.
+ */
+const orphans = (limit: number) => sql`(
+  WITH RECURSIVE owner(key) AS (
+    SELECT ${firstWebhook(sql`true`)}
+    UNION ALL
+    SELECT ${firstWebhook(sql`(site_id, webhook_id, seq) > (owner.key ->> 0, owner.key ->> 1, 9007199254740991)`)}
+    FROM owner WHERE owner.key IS NOT NULL),
+  gone AS MATERIALIZED (
+    SELECT key ->> 0 AS site_id, key ->> 1 AS webhook_id FROM owner WHERE key IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM ${webhooks} WHERE ${webhooks.siteId} = key ->> 0 AND ${webhooks.id} = key ->> 1))
+  SELECT other.site_id, other.webhook_id, other.seq FROM gone CROSS JOIN ${deliveries} AS other
+  WHERE other.site_id = gone.site_id AND other.webhook_id = gone.webhook_id LIMIT ${limit})`;

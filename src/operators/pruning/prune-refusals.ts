@@ -1,0 +1,24 @@
+import { and, eq, lt, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { firstRequestIdAt } from "../../core/request-id.ts";
+import { homeSites } from "../../core/store/schema.ts";
+import { refusals } from "../store/journal-schema.ts";
+import { folds } from "../store/usage-schema.ts";
+import { inChunks, type Run } from "./pruner.ts";
+
+/**
+ * Deletes the refused calls that were kept long enough and are counted. Ids sort by time, so no row is read that stays, unless counting is
+ * far behind.
+ */
+export function pruneRefusals(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  const store = drizzle(db);
+  const { siteId, requestId } = refusals;
+  const isCounted = sql`${refusals.at} <= coalesce((SELECT ${folds.refusalsUntil} FROM ${folds}), ${refusals.at})`;
+  const old = store
+    .select({ siteId, requestId })
+    .from(homeSites)
+    .crossJoin(refusals)
+    .where(and(eq(siteId, homeSites.siteId), lt(requestId, firstRequestIdAt(run.journalKeptUntil + 1)), isCounted))
+    .limit(run.chunkRows);
+  return inChunks(run, () => store.delete(refusals).where(sql`(${siteId}, ${requestId}) IN ${old}`).run());
+}

@@ -1,0 +1,91 @@
+import { and, asc, isNotNull, not, notExists, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { isOutOfCalls } from "../../core/store/run-batch.ts";
+import { homeSites, sessions } from "../../core/store/schema.ts";
+import {
+  findOldSessions,
+  type OldSessions,
+  removeOldSessions,
+  STATEMENTS_PER_BATCH,
+} from "../store/home/old-sessions.ts";
+import { keptEndIn } from "../store/home/site-deletions.ts";
+import { each } from "../store/json-rows.ts";
+import { counted, type Run, type Where } from "./pruner.ts";
+
+const DAY = 86_400;
+
+/** How many sites of a home take turns. The others follow when one of these is done. */
+const SITES_AT_ONCE = 50;
+
+/**
+ * Deletes the sessions that are older than their site keeps them, the oldest first. The sites take turns, those with the oldest leftovers
+ * first, so that a site with millions of them holds up no other. Yields the number of sessions that each batch removed.
+ */
+export async function* pruneSessions(
+  run: Run,
+  db: D1Database,
+  { home }: Pick<Where, "home">,
+): AsyncGenerator<number, void> {
+  const passed = new Map<number, unknown>();
+  for (;;) {
+    let due = await selectDue(run, home, db, [...passed.keys()]);
+    if (due.length === 0) break;
+    // To find the sites that are due takes a look at all sites of the home: so only when one of these is done.
+    for (const atOnce = due.length; due.length === atOnce; due = due.filter(({ siteId }) => !passed.has(siteId))) {
+      for (const { siteId, retentionDays } of due) {
+        const old = { siteId, home, retentionDays, createdUntil: run.now - retentionDays * DAY };
+        try {
+          const { removed, hasMore } = await removeOldest(run, db, old);
+          yield removed;
+          // Else a site would be found again and again whose first session is old, and kept because its retention has changed.
+          if (!hasMore || removed === 0) passed.set(siteId, undefined);
+        } catch (error) {
+          if (isOutOfCalls(error)) throw error;
+          // One site must not stop the others.
+          passed.set(siteId, error);
+        }
+      }
+    }
+  }
+  for (const error of passed.values()) if (error !== undefined) throw error;
+}
+
+/**
+ * Deletes the oldest sessions of a site, one batch of them.
+ *
+ * @returns how many, and whether there may be more
+ */
+export async function removeOldest(
+  run: Run,
+  db: D1Database,
+  old: OldSessions,
+): Promise<{ removed: number; hasMore: boolean }> {
+  const { found, hasMore, statements } = await counted(run, 0, () => findOldSessions(db, old, run.sessionEventTypes));
+  run.left -= statements;
+  if (found === undefined) return { removed: 0, hasMore };
+  return { removed: await counted(run, STATEMENTS_PER_BATCH, () => removeOldSessions(db, found)), hasMore };
+}
+
+/** When the oldest session of a site was created, in Unix seconds; null when it has none. */
+const oldestAt = sql`(SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${sessions.siteId} = ${homeSites.siteId} ORDER BY ${sessions.id} LIMIT 1)`;
+
+async function selectDue(
+  run: Run,
+  home: string,
+  db: D1Database,
+  passed: number[],
+): Promise<{ siteId: number; retentionDays: number }[]> {
+  const store = drizzle(db);
+  const keptUntil = sql`${oldestAt} + ${homeSites.retentionDays} * ${DAY}`;
+  const ends = keptEndIn(db, home);
+  const isPassed = sql`${homeSites.siteId} IN (SELECT value FROM ${each(passed)})`;
+  const select = () =>
+    store
+      .select({ siteId: homeSites.siteId, retentionDays: sql<number>`${homeSites.retentionDays}` })
+      .from(homeSites)
+      .where(and(isNotNull(homeSites.retentionDays), sql`${keptUntil} <= ${run.now}`, not(isPassed), notExists(ends)))
+      .orderBy(asc(keptUntil))
+      .limit(SITES_AT_ONCE)
+      .all();
+  return counted(run, 1, select);
+}

@@ -1,0 +1,133 @@
+import { and, eq, lt, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { apps, homeSites } from "../../core/store/schema.ts";
+import { usage, usageDays } from "../store/usage-schema.ts";
+import { copyMetrics } from "../usage/copy-metrics.ts";
+import { countRefusals } from "../usage/count-calls.ts";
+import { countEvents, selectUncounted } from "../usage/count-events.ts";
+import { type Due, passQuietTime, selectDue } from "../usage/folds.ts";
+import { counted, inChunks, type Run, type Where } from "./pruner.ts";
+
+const DAY = 86_400;
+
+/** How long the hours of usage are kept: fourteen whole days of UTC before today. */
+export const HOURS_KEPT_DAYS = 14;
+
+/** How long the days of usage are kept. */
+export const DAYS_KEPT = 400;
+
+/** How much of the journal is counted at a time, in seconds. Twice as much after a time without refused calls. */
+const SECONDS_PER_CHUNK = 3_600;
+
+/** How many sites one statement counts events of, up to 1,000 of each. */
+const SITES_PER_CHUNK = 10;
+
+/** Where the kept hours begin, in Unix seconds. */
+export const hoursKeptSince = (now: number): number => now - (now % DAY) - HOURS_KEPT_DAYS * DAY;
+
+/** Where the kept days begin, in Unix seconds. */
+export const daysKeptSince = (now: number): number => now - (now % DAY) - DAYS_KEPT * DAY;
+
+/**
+ * Counts the refused calls whose nonces, if they had any, are counted, and the new events; adds hours that are kept no more to their days;
+ * deletes the days that are kept no more; and tells the directory. Yields the number of deleted rows.
+ */
+export async function* foldUsage(run: Run, db: D1Database, where: Where): AsyncGenerator<number, void> {
+  // One look: most homes have nothing of most of it, and a run has to come to many homes.
+  const due = await counted(run, 1, () => selectDue(db, hoursKeptSince(run.now), daysKeptSince(run.now)));
+  try {
+    yield* foldRefusals(run, db, due);
+    if (due.hasEvents === 1) yield* foldEvents(run, db);
+    if (due.hasOldHours === 1) yield* foldHours(run, db);
+    if (due.hasOldDays === 1) yield* inChunks(run, () => drizzle(db).delete(usageDays).where(oldDays(run, db)).run());
+  } finally {
+    // A home that cannot count still says how large it is.
+    await copyMetrics(run, db, where);
+  }
+}
+
+async function* foldRefusals(
+  run: Run,
+  db: D1Database,
+  { noncesUntil, refusalsUntil, hasRefusals }: Due,
+): AsyncGenerator<number, void> {
+  if (noncesUntil === null || refusalsUntil === null || noncesUntil <= refusalsUntil) return;
+  if (hasRefusals === 0) {
+    await counted(run, 1, () => passQuietTime(db, refusalsUntil, noncesUntil).run());
+    return;
+  }
+  let seconds = SECONDS_PER_CHUNK;
+  for (let from = refusalsUntil; from < noncesUntil; ) {
+    const to = Math.min(noncesUntil, from + seconds);
+    const [added] = await counted(run, 3, () => drizzle(db).batch(countRefusals(db, from, to, run.callRules)));
+    seconds = added.meta.changes === 0 ? 2 * seconds : SECONDS_PER_CHUNK;
+    if (to < noncesUntil) yield 0;
+    from = to;
+  }
+}
+
+async function* foldEvents(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  for (let after = 0; ; ) {
+    const uncounted = await counted(run, 1, () => selectUncounted(db, after, SITES_PER_CHUNK));
+    const last = uncounted.at(-1);
+    if (last === undefined) return;
+    await counted(run, 2, () => drizzle(db).batch(countEvents(db, uncounted)));
+    // Of a site with more, the next chunk is read first: otherwise a busy one would fall further behind with each run.
+    after = (uncounted.find(({ hasMore }) => hasMore === 1)?.siteId ?? last.siteId + 1) - 1;
+    yield 0;
+  }
+}
+
+const oldDays = (run: Run, db: D1Database) => startsBefore(run, db, usageDays, usageDays.day, daysKeptSince(run.now));
+
+async function* foldHours(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  const store = drizzle(db);
+  const which = startsBefore(run, db, usage, usage.hour, hoursKeptSince(run.now));
+  const days = sql`SELECT site_id, appid, operation, outcome, secret, sum(count), max(last_at), hour - hour % ${DAY} AS day
+    FROM ${usage} WHERE ${which} GROUP BY site_id, appid, operation, outcome, secret, day`;
+  yield* inChunks(run, async () => {
+    // One more than `inChunks` counts.
+    run.left -= 1;
+    // The statements of a batch see the same rows until the last one deletes them.
+    const [, removed] = await store.batch([
+      store
+        .insert(usageDays)
+        .select(days)
+        .onConflictDoUpdate({
+          target: [
+            usageDays.siteId,
+            usageDays.appid,
+            usageDays.day,
+            usageDays.operation,
+            usageDays.outcome,
+            usageDays.secret,
+          ],
+          set: {
+            count: sql`${usageDays.count} + excluded.count`,
+            lastAt: sql`max(${usageDays.lastAt}, excluded.last_at)`,
+          },
+        }),
+      store.delete(usage).where(which),
+    ]);
+    return removed;
+  });
+}
+
+type Counts = typeof usage | typeof usageDays;
+type Start = typeof usage.hour | typeof usageDays.day;
+
+const rowOf = ({ siteId, appid, operation, outcome, secret }: Counts, start: Start) =>
+  sql`(${siteId}, ${appid}, ${start}, ${operation}, ${outcome}, ${secret})`;
+
+/** Condition: the row begins before this time. At most as many rows as a chunk has. Those of one app are in the order of time. */
+function startsBefore(run: Run, db: D1Database, table: Counts, start: Start, before: number) {
+  const { siteId, appid, operation, outcome, secret } = table;
+  const some = drizzle(db)
+    .select({ siteId, appid, start, operation, outcome, secret })
+    .from(homeSites)
+    .crossJoin(apps)
+    .crossJoin(table)
+    .where(and(eq(apps.siteId, homeSites.siteId), eq(siteId, apps.siteId), eq(appid, apps.appid), lt(start, before)))
+    .limit(run.chunkRows);
+  return sql`${rowOf(table, start)} IN ${some}`;
+}

@@ -1,0 +1,189 @@
+import { eq, lte, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../core/runtime.ts";
+import { isOutOfCalls, rootOf, TRIES } from "../../core/store/run-batch.ts";
+import { idempotencyKeys, nonces } from "../../core/store/schema.ts";
+import { erasureReceipts } from "../store/erasure-schema.ts";
+import { RECEIPT_SECONDS } from "../store/kv-erasures.ts";
+import { adminTokens, consoleForms, consoleSessions, jobs } from "../store/operator-schema.ts";
+import { type CallRules, countNonces } from "../usage/count-calls.ts";
+import { notePassed } from "../usage/folds.ts";
+import { pruneDeletedSites, pruneEndedSites } from "./prune-deleted-sites.ts";
+import { pruneDeliveries, pruneEvents } from "./prune-events.ts";
+import { pruneRefusals } from "./prune-refusals.ts";
+import { pruneSessions } from "./prune-sessions.ts";
+import { foldUsage } from "./prune-usage.ts";
+import { counted, inChunks, pruner, type Run, STATEMENTS_PER_CHUNK } from "./pruner.ts";
+
+/** The limits of one run, over all tables of all homes. The next runs do the rest. */
+export interface PruneLimits {
+  /** Rows read at a time. D1 runs one statement at a time, so a long one would delay signed calls. */
+  chunkRows: number;
+  /** Statements of one run. D1 allows 1,000 per invocation. */
+  statements: number;
+}
+
+const LIMITS: PruneLimits = { chunkRows: 10_000, statements: 900 };
+
+/**
+ * A run saves its place after this many statements. Workers Free cuts a run off after 50 calls without warning, and the next run
+ * starts at the saved place.
+ */
+const STATEMENTS_PER_SAVE = 30;
+
+/** How long a deleted token and an ended session are kept, so that a late try of the call that made them does not bring them back. */
+const DELETED_SECONDS = 86_400;
+
+/** There are few receipts: one statement reads them all. */
+function pruneReceipts(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  const isOld = lte(erasureReceipts.at, run.now - RECEIPT_SECONDS);
+  return inChunks(run, () => drizzle(db).delete(erasureReceipts).where(isOld).run());
+}
+
+/** There are few tokens: one statement reads them all. */
+function pruneTokens(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  const isOld = lte(adminTokens.deletedAt, run.now - DELETED_SECONDS);
+  return inChunks(run, () => drizzle(db).delete(adminTokens).where(isOld).run());
+}
+
+const HOME_PRUNERS = {
+  nonces: pruner(nonces, nonces.expiresAt, [nonces.siteId, nonces.appid, nonces.ranstr], {
+    count: ({ now, callRules }, db, expired) => countNonces(db, expired, now, callRules),
+    isThrough: ({ callRules }, db, since) => [notePassed(db, since - callRules.nonceSeconds)],
+  }),
+  // Right after the nonces: in most homes they are one chunk, and all counted by then.
+  usage: foldUsage,
+  idempotency_keys: pruner(idempotencyKeys, idempotencyKeys.expiresAt, [
+    idempotencyKeys.siteId,
+    idempotencyKeys.appid,
+    idempotencyKeys.operation,
+    idempotencyKeys.key,
+  ]),
+  events: pruneEvents,
+  deliveries: pruneDeliveries,
+  refusals: pruneRefusals,
+  sessions: pruneSessions,
+  deleted_sites: pruneDeletedSites,
+};
+
+const DIRECTORY_PRUNERS = {
+  console_sessions: pruner(
+    consoleSessions,
+    sql`coalesce(max(${consoleSessions.expiresAt}, ${consoleSessions.endedAt} + ${DELETED_SECONDS}), ${consoleSessions.expiresAt})`,
+    [consoleSessions.id],
+  ),
+  console_forms: pruner(consoleForms, consoleForms.expiresAt, [consoleForms.id]),
+  admin_tokens: pruneTokens,
+  erasure_receipts: pruneReceipts,
+  freed_appids: pruneEndedSites,
+};
+
+interface Settings {
+  directory: D1Database;
+  homes: ReadonlyMap<string, D1Database>;
+  closedHomes: ReadonlySet<string>;
+  eventRetentionDays: number;
+  journalDays: number;
+  /** All types of events that sessions have. */
+  sessionEventTypes: readonly string[];
+  callRules: CallRules;
+}
+
+/** The result of a run, by home and by table. */
+interface Pruned {
+  /** The number of removed rows. */
+  removed: Record<string, Record<string, number>>;
+  /** D1's message for each table that failed. */
+  faults: Record<string, Record<string, string>>;
+  /** The `home.table` that the next run starts with. Set when this run ended early. */
+  next?: string;
+}
+
+/** The pruning of one table of a home. */
+interface Walk {
+  home: string;
+  table: string;
+  chunks: AsyncGenerator<number, void>;
+}
+
+/** Where a run starts that comes to this walk first. Usage comes after the nonces: it would be a run behind otherwise. */
+const nameOf = ({ home, table }: Walk): string => `${home}.${table === "usage" ? "nonces" : table}`;
+
+/**
+ * Deletes the rows that have expired at `now` (Unix seconds), the events and refused calls that were kept long enough, the sessions that
+ * their sites keep no longer, and all data of sites that end, in every home that is not closed. Counts the calls before it deletes what
+ * they leave, and tells the directory how each home is. The tables take turns, one chunk each, so
+ * that no table uses up the whole run. A table or a home that fails stops no other. The directory stores which table comes next; while
+ * `main` is closed or does not answer, each run starts at a random table.
+ */
+export async function prune(
+  runtime: Runtime,
+  { directory, homes, closedHomes, eventRetentionDays, journalDays, sessionEventTypes, callRules }: Settings,
+  now: number,
+  { chunkRows, statements }: PruneLimits = LIMITS,
+): Promise<Pruned> {
+  const keptUntil = now - eventRetentionDays * 86_400;
+  const journalKeptUntil = now - journalDays * 86_400;
+  const kept = { keptUntil, journalKeptUntil };
+  const run: Run = { runtime, now, ...kept, chunkRows, sessionEventTypes, callRules, left: statements };
+  const pruned: Pruned = { removed: {}, faults: {} };
+  const served = [...homes].filter(([home]) => !closedHomes.has(home));
+  const isDirectoryServed = served.some(([, db]) => db === directory);
+  const all = served.flatMap(([home, db]): Walk[] => {
+    const pruners = db === directory ? { ...HOME_PRUNERS, ...DIRECTORY_PRUNERS } : HOME_PRUNERS;
+    const where = { home, directory: isDirectoryServed ? directory : undefined };
+    pruned.removed[home] = Object.fromEntries(Object.keys(pruners).map((table) => [table, 0]));
+    return Object.entries(pruners).map(([table, prunerOf]) => ({ home, table, chunks: prunerOf(run, db, where) }));
+  });
+  let walks = await fromItsStart(run, isDirectoryServed ? directory : undefined, all);
+  let savedAt = statements;
+  while (walks.length > 0) {
+    const remaining: Walk[] = [];
+    for (const each of walks) {
+      const { home, table, chunks } = each;
+      const isLast = run.left < STATEMENTS_PER_CHUNK;
+      const isSaveDue = savedAt - run.left >= STATEMENTS_PER_SAVE && run.left >= STATEMENTS_PER_CHUNK + TRIES;
+      if (isDirectoryServed && (isLast || isSaveDue)) {
+        await keepStart(run, directory, nameOf(each));
+        savedAt = run.left;
+      }
+      if (isLast) return { ...pruned, next: nameOf(each) };
+      try {
+        const chunk = await chunks.next();
+        if (chunk.done) continue;
+        const removed = pruned.removed[home] ?? {};
+        removed[table] = (removed[table] ?? 0) + chunk.value;
+        remaining.push(each);
+      } catch (error) {
+        if (isOutOfCalls(error)) return { ...pruned, next: nameOf(each) };
+        pruned.faults[home] = { ...pruned.faults[home], [table]: rootOf(error).message };
+      }
+    }
+    walks = remaining;
+  }
+  return pruned;
+}
+
+/** The name of the job whose row keeps the place where the next run starts. */
+const START = "prune";
+
+/** All walks, beginning with the one where this run starts. A random one when the directory does not say. */
+async function fromItsStart(run: Run, directory: D1Database | undefined, walks: Walk[]): Promise<Walk[]> {
+  const any = Math.floor(run.runtime.random() * walks.length);
+  const start = directory && (await readStart(run, directory).catch(() => null));
+  const isHere = (walk: Walk) => nameOf(walk) === start || walk.home === start;
+  const at = start === undefined || start === null ? any : Math.max(0, walks.findIndex(isHere));
+  return [...walks.slice(at), ...walks.slice(0, at)];
+}
+
+async function readStart(run: Run, directory: D1Database): Promise<string> {
+  const read = () => drizzle(directory).select({ place: jobs.place }).from(jobs).where(eq(jobs.name, START)).get();
+  return (await counted(run, 1, read))?.place ?? "";
+}
+
+async function keepStart(run: Run, directory: D1Database, place: string): Promise<void> {
+  const job = { name: START, place };
+  const keep = () =>
+    drizzle(directory).insert(jobs).values(job).onConflictDoUpdate({ target: jobs.name, set: { place } }).run();
+  await counted(run, 1, keep).catch(() => {});
+}

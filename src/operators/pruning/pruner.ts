@@ -1,0 +1,172 @@
+import { and, eq, getTableName, lte, type SQL, sql } from "drizzle-orm";
+import type { BatchItem } from "drizzle-orm/batch";
+import { drizzle } from "drizzle-orm/d1";
+import type { AnySQLiteColumn, SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Runtime } from "../../core/runtime.ts";
+import { TRIES, withRetries } from "../../core/store/run-batch.ts";
+import { jobs } from "../store/operator-schema.ts";
+import type { CallRules } from "../usage/count-calls.ts";
+
+/**
+ * A chunk has at most eight statements, each with its tries: read the place, look at the chunk, count in four, delete, store the new
+ * place. One of sessions has up to 25, so a run may take 75 more than it has: D1 allows for them.
+ */
+export const STATEMENTS_PER_CHUNK = 8 * TRIES;
+
+/** A run of the job. */
+export interface Run {
+  runtime: Runtime;
+  /** Unix seconds. */
+  now: number;
+  /** Unix seconds. Events created then or earlier were kept long enough. */
+  keptUntil: number;
+  /** Unix seconds. Refused calls of then or earlier were kept long enough. */
+  journalKeptUntil: number;
+  chunkRows: number;
+  /** All types of events that sessions have. */
+  sessionEventTypes: readonly string[];
+  callRules: CallRules;
+  /** The statements that this run may still use. */
+  left: number;
+}
+
+/** Where a pruner works. */
+export interface Where {
+  /** The name of the home. */
+  home: string;
+  /** Undefined while it is closed: what needs it comes later. */
+  directory: D1Database | undefined;
+}
+
+/** The key of a row, column by column. Zeros and empty texts are the start of the table. */
+type Place = (string | number)[];
+
+/** A column of a key. All keys here consist of texts and positive integers. */
+type KeyColumn = AnySQLiteColumn<{ data: string | number; notNull: true }>;
+
+/** `(a, b)`: SQLite compares row values from left to right, which is the order of the key. */
+const row = (parts: (KeyColumn | string | number)[]) =>
+  sql`(${sql.join(
+    parts.map((part) => sql`${part}`),
+    sql`, `,
+  )})`;
+
+/** Statements that a batch of drizzle takes. */
+type Statements = readonly BatchItem<"sqlite">[];
+
+const isNotEmpty = (statements: Statements): statements is [BatchItem<"sqlite">, ...BatchItem<"sqlite">[]] =>
+  statements.length > 0;
+
+/** Whether a chunk has a last row. Otherwise it goes to the end. */
+const isPlace = (last: Record<string, string | number | null>): last is Record<string, string | number> =>
+  Object.values(last).every((part) => part !== null);
+
+/** What becomes of rows before they are deleted, in the batch of their chunk. */
+interface Counting {
+  count: (run: Run, db: D1Database, expired: SQL | undefined) => Statements;
+  /** All rows that had expired at `since` (Unix seconds) are counted. */
+  isThrough: (run: Run, db: D1Database, since: number) => Statements;
+}
+
+/**
+ * Deletes a table's expired rows chunk by chunk until every row was read once. Yields the number of rows that each chunk removed.
+ * The table is read in the order of its key: from the place where the last run stopped to the end, then from the start to that
+ * place. An index on expires_at would cost every request a written row.
+ */
+export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn | SQL, key: KeyColumn[], counting?: Counting) {
+  const name = `prune ${getTableName(table)}`;
+  const start: Place = key.map(({ dataType }) => (dataType === "number" ? 0 : ""));
+  const between = (from: Place, to: Place | undefined) =>
+    and(sql`${row(key)} > ${row(from)}`, to && sql`${row(key)} <= ${row(to)}`);
+
+  return async function* prune(run: Run, db: D1Database): AsyncGenerator<number, void> {
+    const store = drizzle(db);
+    const columns = sql.join(key, sql`, `);
+    // Whether the chunk has an expired row, and its last row; without a last row it is the end of the table.
+    const look = (from: Place, to: Place | undefined) => {
+      const chunk = sql`FROM ${table} WHERE ${between(from, to)} ORDER BY ${columns}`;
+      return store.get<Record<string, string | number | null>>(sql`SELECT any_row.expired, last.* FROM (SELECT EXISTS (
+          SELECT 1 FROM (SELECT ${expiresAt} AS ends_at ${chunk} LIMIT ${run.chunkRows}) WHERE ends_at <= ${run.now}) AS expired) AS any_row
+        LEFT JOIN (SELECT ${columns} ${chunk} LIMIT 1 OFFSET ${run.chunkRows - 1}) AS last`);
+    };
+    const expired = (from: Place, to: Place | undefined) => and(between(from, to), lte(sql`${expiresAt}`, run.now));
+    const keeping = (place: string) =>
+      store.insert(jobs).values({ name, place }).onConflictDoUpdate({ target: jobs.name, set: { place } });
+
+    const readPlace = () => store.select({ place: jobs.place }).from(jobs).where(eq(jobs.name, name)).get();
+    let kept = (await counted(run, 1, readPlace))?.place;
+    const { place: began, since: begun } = placeIn(kept, start);
+    // Two runs at the same time are harmless: rows are read twice, and one of the two places is stored.
+    const legs: { from: Place; since: number | undefined; to?: Place }[] =
+      began === start
+        ? [{ from: start, since: run.now }]
+        : [
+            // Another run may have come there that began later: this one looks for what has expired by its own time.
+            { from: began, since: begun === undefined ? undefined : Math.min(begun, run.now) },
+            { from: start, since: run.now, to: began },
+          ];
+    for (const { from, since, to } of legs) {
+      let place: Place | undefined = from;
+      while (place !== undefined) {
+        const chunk: Place = place;
+        const { expired: hasExpired, ...last } = await counted(run, 1, () => look(chunk, to));
+        place = isPlace(last) ? Object.values(last) : undefined;
+        const which = expired(chunk, place ?? to);
+        const next = JSON.stringify(place === undefined ? start : since === undefined ? place : [...place, since]);
+        const isEnd = place === undefined && to === undefined;
+        const before = hasExpired === 1 ? (counting?.count(run, db, which) ?? []) : [];
+        const statements = [
+          ...before,
+          ...(hasExpired === 1 ? [store.delete(table).where(which)] : []),
+          ...(isEnd && since !== undefined ? (counting?.isThrough(run, db, since) ?? []) : []),
+          ...(next === (kept ?? JSON.stringify(start)) ? [] : [keeping(next)]),
+        ];
+        let removed = 0;
+        if (isNotEmpty(statements)) {
+          const results: unknown[] = await counted(run, statements.length, () => store.batch(statements));
+          if (hasExpired === 1) removed = (results[before.length] as D1Result).meta.changes;
+        }
+        kept = next;
+        yield removed;
+      }
+    }
+  };
+}
+
+/** Runs a database call with retries, and counts the statements of each try. */
+export function counted<T>(run: Run, statements: number, call: () => Promise<T>): Promise<T> {
+  return withRetries(run.runtime, () => {
+    run.left -= statements;
+    return call();
+  });
+}
+
+/**
+ * Yields the number of rows that each chunk removed, until one removed fewer than `rows`.
+ *
+ * @param rows how many a whole chunk removes; by default a further chunk is tried after any that removed some
+ */
+export async function* inChunks(run: Run, remove: () => Promise<D1Result>, rows = 1): AsyncGenerator<number, void> {
+  for (let removed = rows; removed >= rows; ) {
+    removed = (await counted(run, 1, remove)).meta.changes;
+    yield removed;
+  }
+}
+
+/**
+ * The stored place, and when the reading began that has come there, in Unix seconds. `start` itself when there is none or it does not fit
+ * the key.
+ */
+function placeIn(text: string | undefined, start: Place): { place: Place; since?: number } {
+  try {
+    const stored = JSON.parse(text ?? "") as unknown;
+    if (!Array.isArray(stored)) return { place: start };
+    const place: unknown[] = stored.slice(0, start.length);
+    const since: unknown = stored[start.length];
+    const fits = place.length === start.length && place.every((part, i) => typeof part === typeof start[i]);
+    if (!fits || place.every((part, i) => part === start[i])) return { place: start };
+    return { place: place as Place, ...(typeof since === "number" && { since }) };
+  } catch {
+    return { place: start };
+  }
+}

@@ -1,0 +1,139 @@
+import { ServiceError } from "../../core/errors.ts";
+import type { Site } from "../store/directory/sites.ts";
+import { selectTakenAgents } from "../store/home/agents.ts";
+import { cellsOf } from "./agent-cells.ts";
+import { createAgents, type NewAgent, newAgentSchema } from "./agents.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
+
+/** How many agents one list may hold. */
+export const MOST_LISTED_AGENTS = 1_000;
+
+interface ListedAgent extends NewAgent {
+  /** The number of its line, counted from 1. */
+  line: number;
+  /** The line as it was pasted. */
+  text: string;
+}
+
+export interface BadLine {
+  /** The number of the line, counted from 1. */
+  line: number;
+  text: string;
+  problem: "form" | "quotes" | "id" | "name" | "repeated" | "taken" | "too_many";
+}
+
+/** What a list says: the agents of its right lines, and its wrong lines, both in the order of the list. */
+export interface AgentList {
+  agents: ListedAgent[];
+  bad: BadLine[];
+}
+
+/** What the first line of a list calls the column of the ids, in small letters and without spaces and signs. */
+const ID_HEADERS: ReadonlySet<string> = new Set([
+  "id",
+  "agentid",
+  "kefuid",
+  "number",
+  "no",
+  "uid",
+  "编号",
+  "客服id",
+  "客服编号",
+  "工号",
+  "序号",
+]);
+
+/**
+ * Reads `id, name` from each line, as {@link cellsOf} says. Blank lines are skipped, and so is a first line that names the columns.
+ *
+ * @param known agents that stand in another list already: they count as earlier lines
+ */
+export function parseAgentList(text: string, known: readonly NewAgent[] = []): AgentList {
+  const agents: ListedAgent[] = [];
+  const bad: BadLine[] = [];
+  const seen = new Set(known.map(({ id }) => id));
+  let isFirst = true;
+  for (const [index, raw] of text
+    .replace(/^\uFEFF/, "")
+    .split(/\r\n|\r|\n/)
+    .entries()) {
+    const trimmed = raw.trim();
+    if (trimmed === "") continue;
+    const cells = cellsOf(trimmed);
+    const isHeader = isFirst && typeof cells === "object" && isIdHeader(cells.id);
+    isFirst = false;
+    if (isHeader) continue;
+    const line = { line: index + 1, text: trimmed };
+    if (known.length + agents.length === MOST_LISTED_AGENTS) {
+      bad.push({ ...line, problem: "too_many" });
+      break;
+    }
+    const agent = typeof cells === "string" ? cells : agentOf(cells);
+    if (typeof agent === "string") bad.push({ ...line, problem: agent });
+    else if (seen.has(agent.id)) bad.push({ ...line, problem: "repeated" });
+    else {
+      seen.add(agent.id);
+      agents.push({ ...agent, ...line });
+    }
+  }
+  return { agents, bad };
+}
+
+const isIdHeader = (cell: string): boolean => ID_HEADERS.has(cell.toLowerCase().replace(/[\s._-]/g, ""));
+
+function agentOf({ id, name }: { id: string; name: string }): NewAgent | "id" | "name" {
+  if (!/^[1-9]\d*$/.test(id)) return "id";
+  const checked = newAgentSchema.safeParse({ id: Number(id), name });
+  if (checked.success) return checked.data;
+  return checked.error.issues[0]?.path[0] === "id" ? "id" : "name";
+}
+
+/** A list in two parts: lines that were found right before, and lines to look at. */
+export interface ListInput {
+  site: Site;
+  list: string;
+  right?: string;
+}
+
+/**
+ * Sorts the lines of a list into those that `importAgents` would add and those that it would refuse. Writes nothing. The lines of `right`
+ * have the number 0 when they are wrong by now: they stand in no list that the operator sees.
+ */
+export async function checkAgentList(ctx: ServiceContext, { site, list, right = "" }: ListInput): Promise<AgentList> {
+  const { agents, bad } = parseBoth(list, right);
+  const taken = new Set(
+    await selectTakenAgents(
+      homeOf(ctx, site),
+      site.id,
+      agents.map(({ id }) => ({ id })),
+    ),
+  );
+  const takenLines = agents
+    .filter(({ id }) => taken.has(id))
+    .map(({ line, text }): BadLine => ({ line, text, problem: "taken" }));
+  return {
+    agents: agents.filter(({ id }) => !taken.has(id)),
+    bad: [...bad, ...takenLines].sort((a, b) => a.line - b.line),
+  };
+}
+
+function parseBoth(list: string, right: string): AgentList {
+  const before = parseAgentList(right);
+  const { agents, bad } = parseAgentList(list, before.agents);
+  const unnumbered = <Line extends { line: number }>(lines: Line[]) => lines.map((line) => ({ ...line, line: 0 }));
+  return { agents: [...unnumbered(before.agents), ...agents], bad: [...unnumbered(before.bad), ...bad] };
+}
+
+/**
+ * Adds the agents of a list, `id, name` on each line: all of them, or none when `checkAgentList` finds a bad line.
+ *
+ * @returns how many were added
+ * @throws ServiceError `invalid_input`, reason `agent_list_invalid`, for a list that has a bad line or is empty; `conflict`, reason
+ *   `agent_taken`
+ */
+export async function importAgents(ctx: ServiceContext, { site, list, right = "" }: ListInput): Promise<number> {
+  const { agents, bad } = parseBoth(list, right);
+  if (bad.length > 0 || agents.length === 0) throw new ServiceError("invalid_input", { reason: "agent_list_invalid" });
+  await createAgents(ctx, { site, agents: agents.map(({ id, name }) => ({ id, name })) });
+  return agents.length;
+}

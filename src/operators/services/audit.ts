@@ -1,0 +1,163 @@
+import * as z from "zod/mini";
+import { invalidInput } from "../../core/errors.ts";
+import { text } from "../../core/fields.ts";
+import { MAIN_HOME } from "../../core/homes.ts";
+import { type AuditEntry, type AuditFilter, selectAuditEntries, type Who, WORKER } from "../store/audit.ts";
+import { type Site, selectSitesOf } from "../store/directory/sites.ts";
+import { AUDIT_ACTIONS } from "../store/operator-schema.ts";
+import { askHomes } from "./ask-homes.ts";
+import { CURSOR_RULE, checkOrder, type Page, type PageInput, pageQuerySchema, unixTimeSchema } from "./page.ts";
+import type { ServiceContext } from "./service-context.ts";
+import { findSite } from "./sites.ts";
+
+export type { AuditAction } from "../store/audit.ts";
+export { AUDIT_ACTIONS } from "../store/operator-schema.ts";
+
+const SITE_RULE = "must be a site's id";
+
+/** The most characters of `who` and of `subject`: as many as the longest e-mail address has. */
+export const MOST_CHARACTERS = 320;
+
+/** Query of GET /admin/audit. */
+export const auditQuerySchema = z.extend(pageQuerySchema, {
+  site_id: z.optional(z.pipe(z.string().check(z.regex(/^[1-9]\d{0,14}$/, SITE_RULE)), z.transform(Number))),
+  who: z.optional(text(1, MOST_CHARACTERS)),
+  action: z.optional(z.enum(AUDIT_ACTIONS, `must be one of ${AUDIT_ACTIONS.join(", ")}`)),
+  subject: z.optional(text(1, MOST_CHARACTERS)),
+  since: z.optional(unixTimeSchema),
+  until: z.optional(unixTimeSchema),
+});
+
+/** Whom the audit log names: an operator, or the Worker itself. */
+export type LoggedWho = Omit<Who, "kind"> & { kind: Who["kind"] | typeof WORKER };
+
+/** A row of the audit log, and the home whose log holds it. Each home counts its own ids. */
+export type AuditLogEntry = Omit<AuditEntry, "details" | "whoKind" | "whoId" | "whoName"> & {
+  details: Record<string, unknown>;
+  home: string;
+  /** Null for a refused sign-in, and in rows from before this was kept. */
+  who: LoggedWho | null;
+};
+
+interface AuditPage extends Page<AuditLogEntry> {
+  /** Homes whose entries are missing, because they do not answer or are not bound. The next page asks them again. */
+  homesDown: string[];
+}
+
+/**
+ * A page of the audit log, newest first, merged from all homes. With a site: of this site, from its home and the directory only. An
+ * operator of one site gets those of this site.
+ *
+ * @throws ServiceError `invalid_input` for a malformed cursor, and for a `since` after `until`; `not_found` for an unknown site, and
+ *   for another than the operator's
+ */
+export async function listAuditLog(
+  ctx: ServiceContext,
+  { siteId = ctx.identity?.onlySite, limit, cursor, ...filter }: PageInput & AuditFilter,
+): Promise<AuditPage> {
+  const before = readCursor(cursor);
+  checkOrder(filter);
+  const only = siteId === undefined ? undefined : (await findSite(ctx, { siteId })).home;
+  const homes = [...ctx.config.homes].filter(([home]) => only === undefined || home === only || home === MAIN_HOME);
+  const list = (db: D1Database, home: string) =>
+    selectAuditEntries(db, { ...filter, siteId }, before.get(home) ?? Number.MAX_SAFE_INTEGER, limit + 1);
+  const { answers, down } = await askHomes(ctx, list, homes);
+  const homesDown = only !== undefined && !ctx.config.homes.has(only) ? [...down, only] : down;
+  const items: AuditLogEntry[] = [];
+  for (const [home, row] of merged(answers)) {
+    if (items.length === limit) return { items, nextCursor: writeCursor(before), homesDown };
+    items.push(entryOf(row, home));
+    before.set(home, row.id);
+  }
+  return { items, nextCursor: null, homesDown };
+}
+
+/** The sites that these entries are about, by their ids: in one read, and none while the directory is silent. */
+export async function sitesOfEntries(
+  { runtime, config }: ServiceContext,
+  entries: readonly AuditLogEntry[],
+): Promise<Map<number, Site>> {
+  const ids = new Set(entries.flatMap(({ siteId }) => (siteId === null ? [] : [siteId])));
+  if (ids.size === 0) return new Map();
+  const directory: [string, D1Database][] = [[MAIN_HOME, config.directory]];
+  const { answers } = await askHomes({ runtime, config }, (db) => selectSitesOf(db, [...ids]), directory);
+  return new Map(answers.get(MAIN_HOME)?.map((site) => [site.id, site]));
+}
+
+/** How many entries a file has at most. */
+export const MOST_IN_FILE = 10_000;
+
+/** How many of them are read at a time. */
+const READ_AT_ONCE = 1_000;
+
+/** The end of the work of a file, before the call's own: what was read is then handed out. */
+const SPARED_MS = 2_500;
+
+/** The entries of a file, the newest first. */
+interface AuditFile {
+  items: AuditLogEntry[];
+  sites: Map<number, Site>;
+  /** Whether there are older entries that fit. */
+  hasMore: boolean;
+  homesDown: string[];
+}
+
+/**
+ * Up to {@link MOST_IN_FILE} entries that fit, for a file; fewer when the homes are slow.
+ *
+ * @throws ServiceError as {@link listAuditLog} does
+ */
+export async function readAuditFile(ctx: ServiceContext, filter: AuditFilter): Promise<AuditFile> {
+  const items: AuditLogEntry[] = [];
+  const down = new Set<string>();
+  let cursor: string | null = null;
+  do {
+    const limit = Math.min(READ_AT_ONCE, MOST_IN_FILE - items.length);
+    const page: AuditPage = await listAuditLog(ctx, { ...filter, limit, cursor: cursor ?? undefined });
+    items.push(...page.items);
+    for (const home of page.homesDown) down.add(home);
+    cursor = page.nextCursor;
+  } while (cursor !== null && items.length < MOST_IN_FILE && ctx.runtime.elapsed() < ctx.answerBy - SPARED_MS);
+  return { items, sites: await sitesOfEntries(ctx, items), hasMore: cursor !== null, homesDown: [...down] };
+}
+
+/**
+ * The entries of all homes, newest first. Entries of one home stay in the order of their ids, even if their times are not: a cursor
+ * is an id, and would skip an entry that is out of order. When two entries have the same second, the directory's is the older: a change begins there.
+ */
+function* merged(lists: ReadonlyMap<string, AuditEntry[]>): Generator<[home: string, AuditEntry]> {
+  const queues = [...lists].map(([home, rows]) => ({ home, rows: [...rows] }));
+  for (;;) {
+    const [next] = queues
+      .filter(({ rows }) => rows.length > 0)
+      .sort((a, b) => timeOf(b.rows) - timeOf(a.rows) || Number(a.home === MAIN_HOME) - Number(b.home === MAIN_HOME));
+    const row = next?.rows.shift();
+    if (next === undefined || row === undefined) return;
+    yield [next.home, row];
+  }
+}
+
+const timeOf = ([first]: AuditEntry[]): number => first?.at ?? 0;
+
+const entryOf = ({ details, whoKind, whoId, whoName, ...entry }: AuditEntry, home: string): AuditLogEntry => ({
+  ...entry,
+  home,
+  details: JSON.parse(details) as Record<string, unknown>,
+  who: whoOf({ actor: entry.actor, whoKind, whoId, whoName }),
+});
+
+function whoOf({ actor, whoKind, whoId, whoName }: Pick<AuditEntry, "actor" | "whoKind" | "whoId" | "whoName">) {
+  if (actor === WORKER) return { kind: WORKER, id: WORKER, name: WORKER } as const;
+  return whoKind === null ? null : { kind: whoKind, id: whoId ?? "", name: whoName ?? "" };
+}
+
+/** For each home, the next page continues below this id: `main:120,apac:7`. */
+const writeCursor = (before: ReadonlyMap<string, number>): string =>
+  [...before].map(([home, id]) => `${home}:${id}`).join(",");
+
+function readCursor(cursor: string | undefined): Map<string, number> {
+  if (cursor === undefined) return new Map();
+  const parts = cursor.split(",").map((part) => /^([a-z][a-z0-9-]{0,30}):(\d{1,15})$/.exec(part));
+  if (parts.includes(null)) throw invalidInput([{ field: "cursor", message: CURSOR_RULE }]);
+  return new Map(parts.map((part) => [String(part?.[1]), Number(part?.[2])]));
+}

@@ -1,0 +1,181 @@
+import { homeDatabase } from "../../core/config.ts";
+import { type AppRecord, findApp } from "../../core/credentials/find-app.ts";
+import { openSecrets } from "../../core/credentials/open-secrets.ts";
+import { type Keyring, UnsealError } from "../../core/credentials/sealed-secret.ts";
+import { ServiceError } from "../../core/errors.ts";
+import { MAIN_HOME } from "../../core/homes.ts";
+import { OPERATIONS } from "../../core/operations/index.ts";
+import type { Operation } from "../../core/operations/operation.ts";
+import type { Result } from "../../core/result.ts";
+import { checkRequest, type Report } from "../../core/signed/check-request.ts";
+import { type Fields, readFields } from "../../core/signed/read-fields.ts";
+import { selectRoute } from "../../core/store/app-routes.ts";
+import { checkForm, checkIdempotencyKey, type Step } from "../diagnosis/check-form.ts";
+import { diagnoseSignature, type SignatureDiagnosis, type TriedSecret } from "../diagnosis/diagnose-signature.ts";
+import { asHeader } from "../diagnosis/encodings.ts";
+import { selectLastChange } from "../store/audit.ts";
+import { selectFirstApps } from "../store/home/apps.ts";
+import { selectHomeSite } from "../store/home/sites.ts";
+import { askHomes } from "./ask-homes.ts";
+import { keyringOf, type ServiceContext } from "./service-context.ts";
+import { findSimilarApps, type SimilarApp } from "./similar-apps.ts";
+
+export { describeLeftOut } from "../../core/operations/describe-left-out.ts";
+export { OPERATIONS } from "../../core/operations/index.ts";
+export type { BodyVariant, Rewriting } from "../diagnosis/body-variants.ts";
+export type { Step } from "../diagnosis/check-form.ts";
+export { checkTimestamp } from "../diagnosis/check-timestamp.ts";
+export { lineEndsOf, type SignatureDiagnosis, type SignatureMatch } from "../diagnosis/diagnose-signature.ts";
+export { asHeader } from "../diagnosis/encodings.ts";
+export type { SignatureFault } from "../diagnosis/read-signature.ts";
+export { say } from "../diagnosis/words.ts";
+export type { SimilarApp, Stretch } from "./similar-apps.ts";
+
+/** A request as an operator pasted it. */
+export interface PastedRequest {
+  operation: Operation;
+  appid: string;
+  body: string;
+  signature: string;
+  /** The other headers. Undefined for one that the operator does not know, null for a Content-Type that was not sent. */
+  contentType?: string | null | undefined;
+  contentEncoding?: string | undefined;
+  idempotencyKey?: string | undefined;
+}
+
+/** The findings about a pasted request. */
+export interface CheckedRequest {
+  /** What the server says of the headers and the body before it looks for the app. */
+  form: Step[];
+  /** What it says of the form of the Idempotency-Key. */
+  key: Step;
+  fields: Result<Fields>;
+  /** The appid that was looked up: that of the body, else the pasted one. Empty when both are missing. */
+  appid: string;
+  /** Undefined when the appid is unknown, or its home does not answer. */
+  app?: { siteId: number; siteName: string; revokedAt: number | null };
+  /** The apps that an unknown appid may mean, the likeliest first. */
+  similar?: SimilarApp[];
+  /** Why every call of the app's site is answered 503 now. */
+  stopped?: { by: "home_closed" | "home_down" | "site_closed"; home: string };
+  signature?: SignatureDiagnosis;
+  /** The other app of the site whose secret makes the signature. */
+  otherApp?: { appid: string; name: string } | undefined;
+  /**
+   * When the app's secret was changed the last time, in Unix seconds, if no known secret makes the signature: then the sender may
+   * have the one before.
+   */
+  rotatedAt?: number;
+  report?: Report;
+  /** Another operation, which has more of the fields than the chosen one. */
+  looksLike?: Operation | undefined;
+}
+
+/**
+ * Finds what the service would answer to a request, and why. Writes nothing.
+ *
+ * @throws UnsealError when MASTER_KEY does not open the app's secrets; ServiceError `unavailable` when the directory does not answer;
+ *   what D1 throws
+ */
+export async function checkPastedRequest(ctx: ServiceContext, pasted: PastedRequest): Promise<CheckedRequest> {
+  const { operation, contentType, contentEncoding, idempotencyKey } = pasted;
+  const { digitsOf } = operation;
+  const bytes = bytesOf(pasted.body);
+  const { steps: form } = checkForm({ body: new Uint8Array(bytes), contentType, contentEncoding, digitsOf });
+  const key = checkIdempotencyKey(idempotencyKey);
+  const fields = readFields(bytes, digitsOf);
+  const appid = fields.ok ? fields.value.appid : pasted.appid.trim();
+  const looksLike = fields.ok ? otherOperation(operation, fields.value) : undefined;
+  const checked: CheckedRequest = { form, key, fields, appid, looksLike };
+  const found = appid === "" ? undefined : await findAppAndSite(ctx, appid);
+  const diagnose = (secrets: readonly TriedSecret[]) =>
+    diagnoseSignature({ ...pasted, appid }, secrets, FIELD_ORDER, ctx.now);
+  if (found === undefined) {
+    const signs = async (secrets: readonly TriedSecret[]) => (await diagnose(secrets)).match !== undefined;
+    if (appid === "") return checked;
+    const guess = pasted.appid.trim();
+    return { ...checked, similar: await findSimilarApps(ctx, { appid, guess: guess === appid ? "" : guess }, signs) };
+  }
+  if (found.stopped !== undefined) checked.stopped = found.stopped;
+  const { app, siteName } = found;
+  if (!app) return checked;
+  const keyring = await keyringOf(ctx);
+  let signature = await diagnose(await openSecrets(keyring, app));
+  if (signature.match === undefined && signature.signature.bytes !== undefined) {
+    const others = await otherApps(ctx, app);
+    const secrets = await Promise.all(others.map((other) => secretsOf(keyring, other)));
+    const byOther = await diagnose(secrets.flat());
+    if (byOther.match !== undefined) {
+      signature = byOther;
+      checked.otherApp = others.find(({ appid }) => appid === byOther.match?.appid);
+    } else if (signature.instead === undefined) Object.assign(checked, await lastRotation(ctx, app));
+  }
+  // A browser's form turns every line end into CRLF. So the variant that fits the signature is checked, not the pasted text.
+  const body = bytesOf(signature.exact && signature.match ? signature.match.body.text : pasted.body);
+  const signed = { app, body, signature: asHeader(pasted.signature), idempotencyKey };
+  const report = await checkRequest(ctx, keyring, operation, signed);
+  const { siteId, revokedAt } = app;
+  return { ...checked, app: { siteId, siteName, revokedAt }, signature, report };
+}
+
+const FIELD_ORDER = ["appid", "timestamp", "ranstr", ...OPERATIONS.flatMap(({ fieldNames }) => fieldNames)];
+
+/** How many other apps of a site are tried, the first by appid. */
+const MOST_OTHER_APPS = 50;
+
+async function otherApps({ config }: ServiceContext, { siteId, appid, home }: AppRecord) {
+  const apps = await selectFirstApps(homeDatabase(config, home), siteId, MOST_OTHER_APPS + 1);
+  const others = apps.filter((app) => app.appid !== appid).slice(0, MOST_OTHER_APPS);
+  return others.map((app) => ({ ...app, home }));
+}
+
+/** The secrets of another app; none when MASTER_KEY does not open them. */
+async function secretsOf(keyring: Keyring, app: AppRecord): Promise<TriedSecret[]> {
+  try {
+    const secrets = await openSecrets(keyring, app);
+    return secrets.map((secret) => ({ ...secret, slot: "other_app", appid: app.appid }));
+  } catch (error) {
+    if (error instanceof UnsealError) return [];
+    throw error;
+  }
+}
+
+async function lastRotation({ config }: ServiceContext, { siteId, appid, home }: AppRecord) {
+  const changes = { siteId, subject: appid, actions: ["app.rotated" as const, "app.overlap_ended" as const] };
+  const rotatedAt = await selectLastChange(homeDatabase(config, home), changes);
+  return rotatedAt === null ? {} : { rotatedAt };
+}
+
+/** The app of an appid: null when its home does not have it or does not answer, undefined when no site has the appid. */
+async function findAppAndSite(
+  ctx: ServiceContext,
+  appid: string,
+): Promise<{ app: AppRecord | null; siteName: string; stopped?: CheckedRequest["stopped"] } | undefined> {
+  const { runtime, config } = ctx;
+  const route = await selectRoute(runtime, config.directory, appid);
+  if (route === undefined) return undefined;
+  const { home, siteId } = route;
+  const ask = (db: D1Database) => Promise.all([findApp(runtime, config, appid), selectHomeSite(db, siteId)]);
+  const { answers } = await askHomes(
+    ctx,
+    ask,
+    [...config.homes].filter(([name]) => name === home),
+  );
+  const [app = null, site] = answers.get(home) ?? [];
+  const siteName = site?.name ?? String(siteId);
+  if (config.closedHomes.has(home)) return { app, siteName, stopped: { by: "home_closed", home } };
+  if (!answers.has(home)) {
+    if (home === MAIN_HOME) throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
+    return { app, siteName, stopped: { by: "home_down", home } };
+  }
+  return site?.status === "closed" ? { app, siteName, stopped: { by: "site_closed", home } } : { app, siteName };
+}
+
+const bytesOf = (text: string): ArrayBuffer => Uint8Array.from(new TextEncoder().encode(text)).buffer;
+
+/** Another operation, when it has more of the fields than the chosen one. */
+function otherOperation(chosen: Operation, fields: Fields): Operation | undefined {
+  const known = ({ fieldNames }: Operation) => fieldNames.filter((name) => Object.hasOwn(fields, name)).length;
+  const [best] = OPERATIONS.toSorted((a, b) => known(b) - known(a));
+  return best !== undefined && best !== chosen && known(best) > known(chosen) ? best : undefined;
+}

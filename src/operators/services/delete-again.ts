@@ -1,0 +1,132 @@
+import * as z from "zod/mini";
+import { positiveId } from "../../core/fields.ts";
+import { MAIN_HOME } from "../../core/homes.ts";
+import { keepDeletion, keepDeletions, selectDeletionsOf } from "../store/directory/site-deletions.ts";
+import { selectHomesOf } from "../store/directory/sites.ts";
+import {
+  rememberDeletions,
+  type SiteDeletion,
+  selectBack,
+  selectKeptDeletions,
+  stopSite,
+} from "../store/home/site-deletions.ts";
+import { listSiteDeletions, writeSiteDeletion } from "../store/kv-site-deletions.ts";
+import { hashCheck, knownHasher } from "./customer-hash.ts";
+import { deletionText } from "./delete-site.ts";
+import { fromKv } from "./remember-floors.ts";
+import { authorOf, type ServiceContext } from "./service-context.ts";
+
+/** Ending again, in a restored database, the sites that the restore has brought back. */
+
+const ID = /^[0-9a-f-]{36}$/;
+const HASH = /^[0-9a-f]{8}\.[0-9a-f]{64}$/;
+
+/** The end of a site that an operator kept, as the answer to its deletion had it. */
+const keptDeletionSchema = z.strictObject({
+  deletion_id: z.string().check(z.regex(ID, "must be a deletion_id")),
+  site_id: positiveId,
+  hash: z.string().check(z.regex(HASH, "must be the hash of a deletion")),
+});
+
+export const keptDeletionsSchema = z.array(keptDeletionSchema);
+
+export type KeptDeletion = z.infer<typeof keptDeletionSchema>;
+
+type Known = Omit<SiteDeletion, "keptAt">;
+
+/** What became of the sites of a restored home that had ended. */
+interface DeletedAgain {
+  /** The ids of all of them, back or not. */
+  ended: Set<number>;
+  /** How many were back, and end once more. */
+  again: number;
+  /** How many are back, and KV's entry for them cannot be checked: its hash is of an unknown key. */
+  left: number;
+}
+
+/**
+ * Ends again the sites of a restored home whose end the directory, KV or the operator knows: their apps and webhooks go at once, the rest
+ * when the cron comes. The directory and KV get what they have lost, because another restore may follow.
+ *
+ * @throws ServiceError `unavailable` when the directory, the home or KV does not answer
+ */
+export async function deleteAgain(
+  ctx: ServiceContext,
+  { home, db }: { home: string; db: D1Database },
+  kept: readonly KeptDeletion[],
+): Promise<DeletedAgain> {
+  const { runtime, config, now, answerBy } = ctx;
+  const { believed, unchecked } = await listedInKv(ctx, home);
+  const all = [...(await keptBy(ctx, home, kept)), ...believed, ...(await selectDeletionsOf(config.directory, home))];
+  const known = new Map(all.map((each) => [each.siteId, each]));
+  if (known.size + unchecked.size === 0) return { ended: new Set(), again: 0, left: 0 };
+  const back = await selectBack(db, home, [...known.keys(), ...unchecked]);
+  const others = [...known.values()].filter((each) => each.home === home && !back.has(each.siteId));
+  if (others.length > 0)
+    await rememberDeletions(
+      db,
+      others.map((each) => ({ ...each, keptAt: now })),
+    );
+  const hasher = back.size === 0 ? undefined : await knownHasher(ctx);
+  let again = 0;
+  for (const deletion of known.values()) {
+    const isBack = deletion.home === home && back.has(deletion.siteId);
+    if (isBack && hasher !== undefined) {
+      const hash = await hasher(deletion.siteId, deletionText(deletion));
+      await fromKv(ctx)(() => writeSiteDeletion(config.credentials, home, { ...deletion, hash }));
+    }
+    if (isBack) {
+      await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);
+      again++;
+    }
+    // The directory keeps those of other homes until these are settled.
+    if (isBack || deletion.home !== home) {
+      await keepDeletion(runtime, config.directory, { ...deletion, doneAt: null }, now, answerBy);
+    }
+  }
+  const left = [...unchecked].filter((siteId) => !known.has(siteId) && back.has(siteId)).length;
+  return { ended: new Set(known.keys()), again, left };
+}
+
+/** What an operator sends, each for the home that its hash says. One whose hash is of an unknown key counts by the directory's word. */
+async function keptBy(ctx: ServiceContext, home: string, kept: readonly KeptDeletion[]): Promise<Known[]> {
+  if (kept.length === 0) return [];
+  const { config, now } = ctx;
+  const siteIds = kept.map(({ site_id: siteId }) => siteId);
+  const [check, homes] = await Promise.all([hashCheck(ctx), selectHomesOf(config.directory, siteIds)]);
+  const found: Known[] = [];
+  for (const { site_id: siteId, deletion_id: id, hash } of kept) {
+    for (const its of config.homes.keys()) {
+      const isIts = await check(hash, siteId, deletionText({ home: its, id }));
+      if (isIts ?? its === (homes.get(siteId) ?? home))
+        found.push({ siteId, id, home: its, begunAt: now, doneAt: null });
+    }
+  }
+  return found;
+}
+
+/** The ends that KV knows. Somebody who can write KV can end no site: the hash shows which ones the Worker has put there. */
+async function listedInKv(ctx: ServiceContext, home: string): Promise<{ believed: Known[]; unchecked: Set<number> }> {
+  const listed = await listSiteDeletions(ctx.config.credentials, home, fromKv(ctx));
+  const believed: Known[] = [];
+  const unchecked = new Set<number>();
+  if (listed.length === 0) return { believed, unchecked };
+  const check = await hashCheck(ctx);
+  for (const { siteId, id, begunAt, hash } of listed) {
+    const isOurs = ID.test(id) ? await check(hash, siteId, deletionText({ home, id })) : false;
+    if (isOurs === true) believed.push({ siteId, id, home, begunAt, doneAt: null });
+    else {
+      if (isOurs === undefined && HASH.test(hash)) unchecked.add(siteId);
+      const warning = "the end of a site in KV cannot be believed: nothing was deleted for it";
+      ctx.telemetry.warn({ warning, home, site: siteId });
+    }
+  }
+  return { believed, unchecked };
+}
+
+/** Tells a restored directory of the sites of another home that have ended. */
+export async function keepDeletionsOf(ctx: ServiceContext, home: string, db: D1Database): Promise<void> {
+  if (home === MAIN_HOME) return;
+  const deletions = await selectKeptDeletions(db, home);
+  await keepDeletions(ctx.config.directory, home, deletions, ctx.now);
+}

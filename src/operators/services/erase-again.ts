@@ -1,0 +1,213 @@
+import * as z from "zod/mini";
+import { positiveId } from "../../core/fields.ts";
+import { isOutOfCalls } from "../../core/store/run-batch.ts";
+import { insertReceipts, selectReceiptKeys, selectReceipts } from "../store/directory/erasure-receipts.ts";
+import { selectHomesOf } from "../store/directory/sites.ts";
+import { bringBackErasure, isOpen, selectCustomersOf, selectDone, selectErasureById } from "../store/home/erasures.ts";
+import { type ListedReceipt, listReceipts, readReceipt } from "../store/kv-erasures.ts";
+import { type HashCheck, hashCheck } from "./customer-hash.ts";
+import { CHAT_IDS_PER_RECEIPT, goOn } from "./erase-customer.ts";
+import { fromKv } from "./remember-floors.ts";
+import type { ServiceContext } from "./service-context.ts";
+
+/** Erasing again, in a restored home, whom the restore has brought back. */
+
+const ID = /^[0-9a-f-]{36}$/;
+const HASH = /^[0-9a-f]{8}\.[0-9a-f]{64}$/;
+
+/** A receipt that an operator kept: as the erasure's answer had it. */
+const keptReceiptSchema = z.strictObject({
+  erasure_id: z.string().check(z.regex(ID, "must be an erasure_id")),
+  site_id: positiveId,
+  hash: z.string().check(z.regex(HASH, "must be the hash of a receipt")),
+  highest_chat_id: z.int().check(z.minimum(0)),
+  chat_ids: z.array(positiveId).check(z.maxLength(CHAT_IDS_PER_RECEIPT)),
+});
+
+export const keptReceiptsSchema = z.array(keptReceiptSchema);
+
+export type KeptReceipt = z.infer<typeof keptReceiptSchema>;
+
+/** A part of a receipt, in the directory or in KV. Somebody who can write KV could make one up, or spoil one. */
+type Part = ListedReceipt & { isTrusted: boolean };
+
+/** How far erasing again is. */
+export interface ErasedAgain {
+  /** How many erasures were carried out again, because their customer was back. */
+  done: number;
+  /** How many are not: the same call again goes on. The home must stay closed until it is 0. */
+  left: number;
+}
+
+interface RestoredHome {
+  home: string;
+  db: D1Database;
+}
+
+/**
+ * Carries out again what a restored home has forgotten of its erasures, as the receipts in the directory, in KV and with the operator
+ * say. An erasure that the home remembers as done is not looked at again, unless the operator sends its receipt along.
+ *
+ * @param siteIds the sites of the home
+ * @param answerBy no erasure begins after it, in milliseconds of the runtime's `elapsed`
+ * @throws ServiceError `unavailable` when the directory, the home or KV does not answer
+ */
+export async function eraseAgain(
+  ctx: ServiceContext,
+  { home, db, siteIds }: RestoredHome & { siteIds: Set<number> },
+  kept: readonly KeptReceipt[],
+  answerBy: number,
+): Promise<ErasedAgain> {
+  await keepInDirectory(ctx, home, kept, answerBy);
+  const due = await dueErasures(ctx, { home, db, siteIds }, kept);
+  const check = due.length === 0 ? undefined : await hashCheck(ctx);
+  const again: ErasedAgain = { done: 0, left: 0 };
+  let isOver = false;
+  for (const parts of due) {
+    isOver ||= ctx.runtime.elapsed() >= answerBy;
+    let outcome: Outcome = "left";
+    try {
+      if (!isOver && check !== undefined) outcome = await carryOut(ctx, { home, db }, parts, check, answerBy);
+    } catch (error) {
+      if (!isOutOfCalls(error)) throw error;
+      isOver = true;
+    }
+    if (outcome !== "nothing") again[outcome]++;
+  }
+  return again;
+}
+
+/**
+ * The directory remembers what an operator sends, each for the home of its site: this call may not get far, and the next one goes on.
+ * A restored directory may not know a site.
+ */
+async function keepInDirectory(
+  ctx: ServiceContext,
+  home: string,
+  kept: readonly KeptReceipt[],
+  answerBy: number,
+): Promise<void> {
+  if (kept.length === 0) return;
+  const { runtime, config, now } = ctx;
+  const homes = await selectHomesOf(
+    config.directory,
+    kept.map((each) => each.site_id),
+  );
+  const receipts = kept.map((each) => ({
+    home: homes.get(each.site_id) ?? home,
+    siteId: each.site_id,
+    erasureId: each.erasure_id,
+    hash: each.hash,
+    until: each.highest_chat_id,
+    listedAt: 0,
+    firstChatId: each.chat_ids[0] ?? 0,
+    chatIds: each.chat_ids,
+  }));
+  await insertReceipts(runtime, config.directory, receipts, now, answerBy);
+}
+
+/** The parts of each erasure that the home does not have as done, and of those that are sent along; the oldest first. */
+async function dueErasures(
+  ctx: ServiceContext,
+  { home, db, siteIds }: RestoredHome & { siteIds: Set<number> },
+  kept: readonly KeptReceipt[],
+): Promise<[Part, ...Part[]][]> {
+  const { directory, credentials } = ctx.config;
+  const parts: Part[] = [
+    // A restored directory has only what it had at that time.
+    ...(await selectReceiptKeys(directory, home)).map((key) => ({ ...key, isTrusted: true })),
+    ...(await listReceipts(credentials, home, fromKv(ctx))).map((key) => ({ ...key, isTrusted: false })),
+  ].filter(({ siteId }) => siteIds.has(siteId));
+  const done = await selectDone(
+    db,
+    parts.map(({ siteId, erasureId: id }) => ({ siteId, id })),
+  );
+  // It may be done by another part, because the operator sends a long list in parts.
+  for (const { site_id: siteId, erasure_id: erasureId } of kept) done.delete(nameOf({ siteId, erasureId }));
+  const due: [Part, ...Part[]][] = [];
+  for (const [first, ...others] of Map.groupBy(parts, nameOf).values()) {
+    if (first !== undefined && !done.has(nameOf(first))) due.push([first, ...others]);
+  }
+  return due.sort(([a], [b]) => (a.erasureId < b.erasureId ? -1 : 1));
+}
+
+const nameOf = ({ siteId, erasureId }: Pick<Part, "siteId" | "erasureId">) => `${siteId}/${erasureId}`;
+
+/** What became of an erasure: `nothing` when nobody was back. */
+type Outcome = "done" | "left" | "nothing";
+
+async function carryOut(
+  ctx: ServiceContext,
+  { home, db }: RestoredHome,
+  parts: [Part, ...Part[]],
+  check: HashCheck,
+  answerBy: number,
+): Promise<Outcome> {
+  const [{ siteId, erasureId }] = parts;
+  const leave = (warning: string): Outcome => {
+    ctx.telemetry.warn({ warning: `${warning}: nothing was erased for it`, home, site: siteId, erasure: erasureId });
+    return "left";
+  };
+  const named = await namedBy(ctx, parts);
+  if (named === undefined) return leave("a receipt in KV cannot be read");
+  const { hash, until, isTrusted } = named;
+  const stored = await selectErasureById(db, siteId, erasureId);
+  const isSound = isTrusted || named.chatIds.every((id) => id <= until);
+  if (!isSound || (stored ?? { hash }).hash !== hash) return leave("a receipt contradicts itself");
+  const isKeyKnown = (await check(hash, siteId, "")) !== undefined;
+  // Without the key nobody can say whose the hash is: then only sessions that the directory names count.
+  const chatIds = isTrusted && !isKeyKnown ? named.trusted : named.chatIds;
+  const found = await selectCustomersOf(db, siteId, chatIds);
+  if (!isTrusted && !isKeyKnown && found.size > 0) return leave("a receipt in KV has a hash of an unknown key");
+  const theirs: string[] = [];
+  for (const each of found) {
+    // An id that was given twice, because a home was opened unsettled, may be another customer's.
+    if (!isKeyKnown || (await check(hash, siteId, each)) === true) theirs.push(each);
+  }
+  const [externalId = null, another] = theirs;
+  if (another !== undefined) return leave("a receipt has a hash of an unknown key, and several customers its sessions");
+  const key = { siteId, hash, id: erasureId };
+  let progress = await bringBackErasure(ctx.runtime, db, { ...key, externalId, until }, ctx.now);
+  if (progress === undefined || !isOpen(progress)) return "nothing";
+  while (isOpen(progress) && ctx.runtime.elapsed() < answerBy) {
+    const before = progress;
+    progress = (await goOn(ctx, { id: siteId, home }, db, progress, answerBy, true)).erasure;
+    // Too little time for another step.
+    if (progress.step === before.step && progress.listedTo === before.listedTo) break;
+  }
+  return isOpen(progress) ? "left" : "done";
+}
+
+/** What the parts of a receipt say. */
+interface Named {
+  hash: string;
+  until: number;
+  chatIds: number[];
+  /** The chat ids that the directory names. */
+  trusted: number[];
+  /** Whether the directory has any part. Then its word counts, and KV's only adds chat ids. */
+  isTrusted: boolean;
+}
+
+/** @returns undefined when KV has lost or spoilt a part */
+async function namedBy(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise<Named | undefined> {
+  const { directory, credentials } = ctx.config;
+  const [{ home, siteId, erasureId, isTrusted }] = parts;
+  const stored = await selectReceipts(directory, { home, siteId, erasureId });
+  const trusted = stored.flatMap((receipt) => receipt.chatIds);
+  const chatIds = new Set(trusted);
+  for (const part of parts) {
+    const isSame = (each: ListedReceipt) => each.listedAt === part.listedAt && each.firstChatId === part.firstChatId;
+    if (stored.some(isSame)) continue;
+    const ids = await readReceipt(credentials, part, fromKv(ctx));
+    if (ids === undefined) return undefined;
+    for (const id of ids) chatIds.add(id);
+  }
+  const believed = isTrusted ? stored : parts;
+  const [hash] = new Set(believed.map((part) => part.hash));
+  const isReadable = believed.every((part) => part.hash === hash) && HASH.test(hash ?? "") && ID.test(erasureId);
+  if (!isReadable || hash === undefined) return undefined;
+  // A later part may be of a beginning that had newer sessions, and a restored directory may lack it.
+  const until = Math.max(...parts.flatMap((part) => (part.hash === hash ? (part.until ?? []) : [])));
+  return { hash, until, chatIds: [...chatIds], trusted, isTrusted };
+}

@@ -1,0 +1,297 @@
+import { homeClosed } from "../../core/config.ts";
+import { ServiceError } from "../../core/errors.ts";
+import { SESSION_EVENT_TYPES } from "../../core/operations/index.ts";
+import { newRequestId } from "../../core/request-id.ts";
+import { newEventId } from "../../core/signed/event-id.ts";
+import { SESSION_ERASED } from "../../core/store/event-schema.ts";
+import { insertReceipts, type Receipt, selectNamed, selectReceipts } from "../store/directory/erasure-receipts.ts";
+import type { Site } from "../store/directory/sites.ts";
+import { ERASED, type Erased, eraseStep, findStep } from "../store/home/erase-step.ts";
+import {
+  beginErasure,
+  type Erasure,
+  isOpen,
+  noteListed,
+  type OpenErasure,
+  selectErasureById,
+  selectUnlisted,
+} from "../store/home/erasures.ts";
+import { selectWebhooks } from "../store/home/webhooks.ts";
+import { writeReceipt } from "../store/kv-erasures.ts";
+import { customerHasher } from "./customer-hash.ts";
+import { customerUnknown, erasureUnknown } from "./refusals.ts";
+import { fromKv } from "./remember-floors.ts";
+import { authorOf, homeOf, notifyQueueOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
+import { siteHasEvents } from "./sites.ts";
+
+export type { Receipt } from "../store/directory/erasure-receipts.ts";
+
+/**
+ * Erasing a customer. The order of writes keeps a restore from bringing anybody back: before the first deletion, receipts name the
+ * sessions in the directory and in KV, where a restore of the home does not reach.
+ */
+
+/** How many parts of a receipt one call writes. */
+const PARTS_PER_CALL = 4;
+
+/** No step begins when less than this is left until the deadline, in milliseconds. */
+const LEAST_LEFT_MS = 3_000;
+
+/** How many chat ids one part of a receipt names: D1 takes 2 MB in one value. */
+export const CHAT_IDS_PER_PART = 10_000;
+
+/** How many chat ids a receipt names that the operator keeps: it is sent back in a body of at most 64 KiB. */
+export const CHAT_IDS_PER_RECEIPT = 1_000;
+
+/**
+ * A part of a receipt that is older is written again before its sessions go: it is kept for a day longer than Time Travel reaches
+ * back.
+ */
+const RECEIPTS_FRESH_SECONDS = 43_200;
+
+const TIME_TRAVEL_SECONDS = 30 * 86_400;
+const IDEMPOTENCY_KEY_SECONDS = 86_400;
+
+/** What a webhook has got of a customer's data, or may still get. */
+export interface Recipient {
+  id: string;
+  /** Null when it is deleted. */
+  url: string | null;
+  /** How many events were delivered to it, as far as deliveries are kept. */
+  delivered: number;
+  /** How many others were posted to it at least once, or are being posted: its receiver may have them. */
+  attempted: number;
+  /** Whether it was sent events that tell of all sessions that are gone; before the first is gone, whether it would be. */
+  told: boolean;
+}
+
+/** The receipt of an erasure. */
+export interface CustomerErasure {
+  id: string;
+  /** What this call has erased, by rows. */
+  erased: Erased;
+  /** What all calls have erased. */
+  erasedSoFar: Erased;
+  /** How many sessions are left: another call goes on. 0 when the erasure is done. */
+  remaining: number;
+  recipients: Recipient[];
+  /** Unix seconds: until then D1's Time Travel can bring the data back. */
+  timeTravelUntil: number;
+  /** Unix seconds: by then the last Idempotency-Key of the customer's calls is forgotten. */
+  keysUntil: number;
+  /** Only without KV: the operator keeps them. */
+  receipts: Receipt[] | undefined;
+}
+
+const NOTHING = Object.fromEntries(ERASED.map((what) => [what, 0])) as Erased;
+
+/**
+ * Erases a customer with all sessions up to the site's highest id at the call that erases first, in bounded steps: call again until
+ * `remaining` is 0.
+ *
+ * @returns `isBack`: whether the customer has newer sessions, which stay
+ * @throws ServiceError `not_found`, reason `customer_unknown`, for a customer who is unknown and was never erased; `unavailable`, with
+ *   nothing half deleted, when the home or the directory is closed, or a database or KV does not answer
+ */
+export async function eraseCustomer(
+  ctx: ServiceContext,
+  { site, sbs: externalId }: { site: Site; sbs: string },
+): Promise<CustomerErasure & { isBack: boolean }> {
+  const { runtime, config, answerBy } = ctx;
+  if (config.closedHomes.has(site.home)) throw new ServiceError("unavailable", homeClosed(site.home));
+  const db = homeOf(ctx, site);
+  const hash = await (await customerHasher(ctx))(site.id, externalId);
+  const key = { siteId: site.id, hash, id: newRequestId(runtime) };
+  const begun = await beginErasure(runtime, db, { ...key, externalId }, authorOf(ctx), answerBy);
+  if (begun === undefined) throw customerUnknown();
+  const erasure = await goOnNow(ctx, site, db, begun);
+  const since = { siteId: site.id, externalId, listedTo: begun.until, until: Number.MAX_SAFE_INTEGER };
+  return { ...erasure, isBack: (await selectUnlisted(db, since, 1)).length > 0 };
+}
+
+/**
+ * Goes on with an erasure by its id, as {@link eraseCustomer} does by the customer. One that is done stays as it is, and one that has
+ * erased nothing yet takes newer sessions too.
+ *
+ * @throws ServiceError `not_found`, reason `erasure_unknown`; `unavailable` as {@link eraseCustomer} does
+ */
+export async function continueErasure(
+  ctx: ServiceContext,
+  { site, erasureId }: { site: Site; erasureId: string },
+): Promise<CustomerErasure> {
+  const { runtime, config, answerBy } = ctx;
+  if (config.closedHomes.has(site.home)) throw new ServiceError("unavailable", homeClosed(site.home));
+  requireOpenDirectory(ctx);
+  const db = homeOf(ctx, site);
+  const found = await selectErasureById(db, site.id, erasureId);
+  if (found === undefined) throw erasureUnknown();
+  const isUntouched = isOpen(found) && found.step === 0;
+  const begun = isUntouched ? await beginErasure(runtime, db, found, authorOf(ctx), answerBy) : found;
+  return goOnNow(ctx, site, db, begun ?? found);
+}
+
+async function goOnNow(ctx: ServiceContext, site: Site, db: D1Database, begun: Erasure): Promise<CustomerErasure> {
+  const { erasure, erased, told } = await goOn(ctx, site, db, begun, ctx.answerBy);
+  for (const webhook of told) notifyQueueOf(ctx, site, webhook);
+  return answerOf(ctx, site, erasure, erased);
+}
+
+/** How far an erasure is. @throws ServiceError `not_found`, reason `erasure_unknown` */
+export async function readErasure(
+  ctx: ServiceContext,
+  { site, erasureId }: { site: Site; erasureId: string },
+): Promise<CustomerErasure & { sbs: string | null }> {
+  const erasure = await selectErasureById(homeOf(ctx, site), site.id, erasureId);
+  if (erasure === undefined) throw erasureUnknown();
+  return { ...(await answerOf(ctx, site, erasure, NOTHING)), sbs: erasure.externalId };
+}
+
+interface Progress {
+  erasure: Erasure;
+  erased: Erased;
+  /** The webhooks that are told. */
+  told: string[];
+}
+
+/**
+ * Goes on with an erasure: first the receipts, then one step. More would not fit into the 50 queries that Workers Free allows in an
+ * invocation.
+ *
+ * @param hasReceipts whether the operator of a deployment without KV has the receipts already
+ * @throws ServiceError `unavailable` also when the home was restored meanwhile and has lost the erasure
+ */
+export async function goOn(
+  ctx: ServiceContext,
+  site: Pick<Site, "id" | "home">,
+  db: D1Database,
+  begun: Erasure,
+  answerBy: number,
+  hasReceipts = false,
+): Promise<Progress> {
+  const { runtime } = ctx;
+  const lasts = () => runtime.elapsed() + LEAST_LEFT_MS <= answerBy;
+  let erasure = begun;
+  const take = (stored: Erasure | undefined) => {
+    if (stored === undefined) throw new ServiceError("unavailable", { reason: "erasure_lost", retryAfter: 1 });
+    erasure = stored;
+  };
+  let parts = 0;
+  while (isOpen(erasure) && erasure.listedTo < erasure.until && parts < PARTS_PER_CALL && lasts()) {
+    take(await listSome(ctx, site, db, erasure, answerBy));
+    parts++;
+  }
+  // The operator has the receipts before anything is deleted.
+  const mustWait = parts === PARTS_PER_CALL || (parts > 0 && !hasReceipts && areKeptByOperator(ctx));
+  if (!isOpen(erasure) || erasure.listedTo < erasure.until || mustWait || !lasts()) {
+    return { erasure, erased: NOTHING, told: [] };
+  }
+  const found = await findStep(runtime, db, erasure, SESSION_EVENT_TYPES, answerBy);
+  await nameAgain(ctx, site, db, erasure, found.chatIds, answerBy);
+  const step = await eraseStep(runtime, db, erasure, found, newEventId(runtime), authorOf(ctx), answerBy);
+  take(step.erasure);
+  return { erasure, erased: step.erased, told: step.told };
+}
+
+/**
+ * Writes the next part of the receipt, and then notes in the home that it is written.
+ *
+ * @returns the erasure as it is now
+ * @throws ServiceError `unavailable` when the directory or KV does not take it
+ */
+async function listSome(
+  ctx: ServiceContext,
+  site: Pick<Site, "id" | "home">,
+  db: D1Database,
+  erasure: OpenErasure,
+  answerBy: number,
+): Promise<Erasure | undefined> {
+  const chatIds = await selectUnlisted(db, erasure, CHAT_IDS_PER_PART);
+  await writePart(ctx, site, erasure, chatIds, answerBy);
+  const isLast = chatIds.length < CHAT_IDS_PER_PART;
+  const listedTo = isLast ? erasure.until : (chatIds.at(-1) ?? erasure.until);
+  return noteListed(ctx.runtime, db, erasure, listedTo, answerBy);
+}
+
+/** Writes a part of the receipt once more, when the directory has lost it since, or when it is too old for what goes now. */
+async function nameAgain(
+  ctx: ServiceContext,
+  site: Pick<Site, "id" | "home">,
+  db: D1Database,
+  erasure: OpenErasure,
+  chatIds: number[],
+  answerBy: number,
+): Promise<void> {
+  const { runtime, config, now } = ctx;
+  const [from, to] = [chatIds[0], chatIds.at(-1)];
+  if (from === undefined || to === undefined) return;
+  const which = { home: site.home, siteId: site.id, erasureId: erasure.id };
+  const range = { from, to, since: now - RECEIPTS_FRESH_SECONDS };
+  const named = await selectNamed(runtime, config.directory, which, range, answerBy);
+  if (chatIds.every((id) => named.has(id))) return;
+  const next = await selectUnlisted(db, { ...erasure, listedTo: from - 1 }, CHAT_IDS_PER_PART);
+  await writePart(ctx, site, { ...erasure, listedAt: now }, next, answerBy);
+}
+
+/** Writes a part of the receipt into KV, and then into the directory: so what the directory has is in KV too. */
+async function writePart(
+  ctx: ServiceContext,
+  { id: siteId, home }: Pick<Site, "id" | "home">,
+  { id: erasureId, hash, until, listedTo, listedAt }: OpenErasure,
+  chatIds: number[],
+  answerBy: number,
+): Promise<void> {
+  const { runtime, config, now } = ctx;
+  const receipt = { home, siteId, erasureId, hash, until, listedAt, chatIds, firstChatId: chatIds[0] ?? listedTo };
+  await fromKv(ctx)(() => writeReceipt(config.credentials, receipt));
+  await insertReceipts(runtime, config.directory, [receipt], now, answerBy);
+}
+
+/** Whether the operator keeps receipts: without KV, restores of the directory and of a home together reach all that is stored. */
+export const areKeptByOperator = ({ config }: Pick<ServiceContext, "config">): boolean =>
+  config.credentials === undefined;
+
+async function answerOf(ctx: ServiceContext, site: Site, erasure: Erasure, erased: Erased): Promise<CustomerErasure> {
+  const { id: erasureId, total, doneAt } = erasure;
+  const endedAt = doneAt ?? ctx.now;
+  const { home, id: siteId } = site;
+  const receipts = areKeptByOperator(ctx)
+    ? (await selectReceipts(ctx.config.directory, { home, siteId, erasureId })).flatMap(inReceipts)
+    : undefined;
+  return {
+    id: erasureId,
+    erased,
+    erasedSoFar: Object.fromEntries(ERASED.map((what) => [what, erasure[what]])) as Erased,
+    remaining: isOpen(erasure) ? Math.max(1, total - erasure.sessions) : 0,
+    recipients: await recipientsOf(ctx, site, erasure),
+    timeTravelUntil: endedAt + TIME_TRAVEL_SECONDS,
+    keysUntil: endedAt + IDEMPOTENCY_KEY_SECONDS,
+    receipts,
+  };
+}
+
+/** A part of a list in receipts that the operator can send back. */
+function inReceipts(part: Receipt): Receipt[] {
+  const receipts: Receipt[] = [];
+  for (let at = 0; at === 0 || at < part.chatIds.length; at += CHAT_IDS_PER_RECEIPT) {
+    receipts.push({ ...part, chatIds: part.chatIds.slice(at, at + CHAT_IDS_PER_RECEIPT) });
+  }
+  return receipts;
+}
+
+/** Every webhook of the site, and those deleted since the erasure began that have got something. */
+async function recipientsOf(ctx: ServiceContext, site: Site, erasure: Erasure): Promise<Recipient[]> {
+  const { webhooks, sessions } = erasure;
+  const [present, hasEvents] = await Promise.all([
+    selectWebhooks(homeOf(ctx, site), site.id),
+    siteHasEvents(ctx, { site }),
+  ]);
+  const ids = new Set([...present.map(({ id }) => id), ...Object.keys(webhooks)]);
+  const recipients = [...ids].map((id) => {
+    const webhook = present.find((each) => each.id === id);
+    const { delivered = 0, attempted = 0, told = 0 } = webhooks[id] ?? {};
+    const takesIt = hasEvents && webhook?.status === "enabled" && webhook.events.includes(SESSION_ERASED);
+    const isTold = sessions === 0 ? isOpen(erasure) && takesIt : told === sessions;
+    return { id, url: webhook?.url ?? null, delivered, attempted, told: webhook !== undefined && isTold };
+  });
+  return recipients.filter(({ url, delivered, attempted }) => url !== null || delivered + attempted > 0);
+}

@@ -1,0 +1,152 @@
+import type { Config } from "../../config.ts";
+import { MAIN_HOME } from "../../core/homes.ts";
+import { databaseFault } from "../../core/store/run-batch.ts";
+import { countSitesByHome } from "../store/directory/sites.ts";
+import { probeHome } from "../store/home/probe.ts";
+import { inItsTurn, inTurns } from "./ask-homes.ts";
+import { masterKeyState } from "./master-key.ts";
+import type { Tools } from "./service-context.ts";
+
+/** The bindings beside the databases. Each is a part: who leaves out one on purpose must see that another is lost. */
+export const BINDINGS = ["nonces", "credentials", "events", "journal"] as const;
+/** The parts of a deployment beside its databases. */
+export const PARTS = [...BINDINGS, "master_key"] as const;
+
+/** `off`: a binding is missing, as on Workers Free; for `master_key`: nothing is sealed yet. */
+export const PART_STATES = ["ok", "off", "down"] as const;
+export type PartState = (typeof PART_STATES)[number];
+export type Parts = Record<(typeof PARTS)[number], PartState>;
+
+/** What can be wrong with a home. `not_migrated`: it lacks a table or a column of this release. */
+export type HomeTrouble = "unbound" | "not_migrated" | "silent" | "closed";
+
+export interface Health {
+  status: "ok" | "degraded" | "down";
+  directory: "ok" | "down";
+  /** By the name of the home: those that are bound, `main` first, and those that sites name although they are not. */
+  homes: Record<string, "ok" | HomeTrouble>;
+  parts: Parts;
+  /** The master keys do not open what is sealed: not only that the directory did not say. */
+  isKeyWrong: boolean;
+}
+
+type HealthTools = Pick<Tools, "runtime" | "config" | "credentials">;
+
+/** Milliseconds for one answer, from its turn on. */
+const TURN_MS = 2_000;
+
+interface Probe {
+  /** Of a part, or `home NAME`. */
+  name: string;
+  call: (answerBy: number) => Promise<PartState>;
+}
+
+interface Answer {
+  state: PartState;
+  error?: unknown;
+}
+
+/**
+ * Asks everything, five at a time, and the directory first. A closed home is not asked; the directory is, also while `main` is closed.
+ *
+ * @param allMs milliseconds for all answers: what has had no turn by then is `down`
+ * @param only  the one home that is asked and named beside the directory
+ */
+export async function readHealth(ctx: HealthTools, allMs: number, only?: string): Promise<Health> {
+  const { homes: bound, closedHomes } = ctx.config;
+  const ofHomes = [...bound]
+    .filter(([home]) => home === MAIN_HOME || ((home === only || only === undefined) && !closedHomes.has(home)))
+    .map(([home, database]) => ({ name: `home ${home}`, call: async () => asOk(await probeHome(database)) }));
+  let unbound: string[] = [];
+  const findUnbound = async () => {
+    unbound = only === undefined ? await unboundHomes(ctx) : [];
+    return "ok" as const;
+  };
+  const probes = [...ofHomes.slice(0, 1), ...probesOf(ctx), { name: "sites", call: findUnbound }, ...ofHomes.slice(1)];
+  const answerOf = await askAll(ctx, probes, allMs);
+  const stateOf = (home: string) => {
+    if (!bound.has(home)) return "unbound";
+    if (closedHomes.has(home)) return "closed";
+    const { state, error } = answerOf(`home ${home}`);
+    if (state === "ok") return "ok";
+    return databaseFault(error)?.context.reason === "d1_not_migrated" ? "not_migrated" : "silent";
+  };
+  const named = only === undefined ? [...bound.keys(), ...unbound] : [only];
+  const homes = named.map((home) => [home, stateOf(home)] as const);
+  const directory = answerOf(`home ${MAIN_HOME}`).state === "ok" ? "ok" : "down";
+  const parts = partsOf(answerOf);
+  const isWhole = homes.every(([, state]) => state === "ok") && Object.values(parts).every((state) => state !== "down");
+  return {
+    status: directory === "down" ? "down" : isWhole ? "ok" : "degraded",
+    directory,
+    homes: Object.fromEntries(homes),
+    parts,
+    isKeyWrong: parts.master_key === "down" && answerOf("master_key").error === undefined,
+  };
+}
+
+/** The same without the homes, for a scrape. It asks homes only until the canary of {@link masterKeyState} is made. */
+export async function readParts(ctx: HealthTools): Promise<Parts> {
+  return partsOf(await askAll(ctx, probesOf(ctx), TURN_MS));
+}
+
+function probesOf(ctx: HealthTools): Probe[] {
+  const { nonces, credentials, events, journal } = ctx.config;
+  const whenBound = <Binding>(
+    name: (typeof BINDINGS)[number],
+    binding: Binding | undefined,
+    ask: (bound: Binding) => Promise<unknown>,
+  ) => ({
+    name,
+    call: async () => (binding === undefined ? "off" : asOk(await ask(binding))),
+  });
+  const namespace = (bound: KVNamespace) => bound.get("healthz");
+  // A runtime without metrics() says nothing of a queue: then the binding is all that is known.
+  const queue = async (bound: Pick<Queue, "metrics">) => bound.metrics?.();
+  return [
+    { name: "master_key", call: (answerBy) => masterKeyState(ctx, answerBy) },
+    whenBound("nonces", nonces, namespace),
+    whenBound("credentials", credentials, namespace),
+    whenBound("events", events, queue),
+    whenBound("journal", journal, queue),
+  ];
+}
+
+const known = new WeakMap<Config["homes"], { at: number; homes: string[] }>();
+
+/**
+ * Homes that sites name although no database is bound for them. Remembered for a minute: the query reads every site, anybody may ask for
+ * it, and only a new deployment unbinds a home.
+ */
+export async function unboundHomes({
+  runtime,
+  config: { homes, directory },
+}: Pick<Tools, "runtime" | "config">): Promise<string[]> {
+  const at = runtime.elapsed();
+  const last = known.get(homes);
+  if (last !== undefined && at < last.at + 60_000) return last.homes;
+  const named = [...(await countSitesByHome(directory)).keys()];
+  const found = { at, homes: named.filter((home) => !homes.has(home)).sort() };
+  known.set(homes, found);
+  return found.homes;
+}
+
+const asOk = (_: unknown) => "ok" as const;
+
+async function askAll({ runtime }: HealthTools, probes: Probe[], allMs: number): Promise<(name: string) => Answer> {
+  const answerBy = runtime.elapsed() + allMs;
+  const late = () => {
+    throw new Error("no answer in time");
+  };
+  const answers = await inTurns(probes, async ({ name, call }) => {
+    try {
+      return { name, state: await inItsTurn(runtime, TURN_MS, answerBy, () => call(answerBy), late) };
+    } catch (error) {
+      return { name, state: "down" as const, error };
+    }
+  });
+  return (asked) => answers.find(({ name }) => name === asked) ?? { state: "down" };
+}
+
+const partsOf = (answerOf: (name: string) => Answer) =>
+  Object.fromEntries(PARTS.map((part) => [part, answerOf(part).state])) as Parts;

@@ -1,0 +1,190 @@
+import * as z from "zod/mini";
+import { ServiceError } from "../../core/errors.ts";
+import { MAIN_HOME } from "../../core/homes.ts";
+import { NONCE_SECONDS } from "../../core/signed/kv-nonces.ts";
+import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../store/copy-sites.ts";
+import { countSitesByHome } from "../store/directory/sites.ts";
+import { probeHome } from "../store/home/probe.ts";
+import { readFloors, writeReconciledFloors, writeSiteId } from "../store/kv-floors.ts";
+import {
+  keepInDirectory,
+  notCopied,
+  noteCopied,
+  reconciledAt,
+  selectFloors,
+  skipIds,
+} from "../store/reconciliations.ts";
+import { askHomes } from "./ask-homes.ts";
+import { deleteAgain, type KeptDeletion, keepDeletionsOf, keptDeletionsSchema } from "./delete-again.ts";
+import { type ErasedAgain, eraseAgain, type KeptReceipt, keptReceiptsSchema } from "./erase-again.ts";
+import { homeUnknown } from "./refusals.ts";
+import { fromKv } from "./remember-floors.ts";
+import { authorOf, type ServiceContext } from "./service-context.ts";
+import { listUsableTokens, type Token } from "./tokens.ts";
+
+export interface Home {
+  name: string;
+  /** How many sites the directory has for it. */
+  sites: number;
+  /** `closed` while a secret closes it; `down` when its database does not answer, is not migrated, or is not bound. */
+  status: "open" | "closed" | "down";
+}
+
+/**
+ * Every home that is bound, `main` first, then every home that a site names although no database is bound for it.
+ *
+ * @throws ServiceError `unavailable` when the directory does not answer or is not migrated; the detail tells which
+ */
+export async function listHomes(ctx: ServiceContext): Promise<Home[]> {
+  const { config } = ctx;
+  const { answers, down } = await askHomes(ctx, async (db, home) => {
+    const [, counts] = await Promise.all([probeHome(db), home === MAIN_HOME ? countSitesByHome(db) : undefined]);
+    return counts;
+  });
+  const sites = answers.get(MAIN_HOME);
+  if (sites === undefined) {
+    const detail = "The directory, which is in the home main, does not answer or is not migrated.";
+    throw new ServiceError("unavailable", { reason: "d1_unavailable", detail, retryAfter: 1 });
+  }
+  const statusOf = (name: string): Home["status"] => {
+    if (config.closedHomes.has(name)) return "closed";
+    return config.homes.has(name) && !down.includes(name) ? "open" : "down";
+  };
+  const names = new Set([...config.homes.keys(), ...sites.keys()]);
+  return [...names].map((name) => ({ name, sites: sites.get(name) ?? 0, status: statusOf(name) }));
+}
+
+const SKIP_RULE = "must be an integer from 1 to 1000000000";
+const RECONCILIATION_ID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
+
+const MOST_RECEIPTS = 50;
+const RECEIPTS_RULE = `must be a list of up to ${MOST_RECEIPTS} receipts`;
+
+const MOST_DELETIONS = 50;
+const DELETIONS_RULE = `must be a list of up to ${MOST_DELETIONS} deletions`;
+
+/** Body of POST /admin/homes/:name/restored. */
+export const reconcileSchema = z.strictObject({
+  lift: z._default(z.int(SKIP_RULE).check(z.minimum(1, SKIP_RULE), z.maximum(1_000_000_000, SKIP_RULE)), 1_000_000),
+  settling_id: z.optional(
+    z.string(RECONCILIATION_ID_RULE).check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, RECONCILIATION_ID_RULE)),
+  ),
+  force: z._default(z.boolean("must be true or false"), false),
+  receipts: z.optional(keptReceiptsSchema.check(z.maxLength(MOST_RECEIPTS, RECEIPTS_RULE))),
+  deletions: z.optional(keptDeletionsSchema.check(z.maxLength(MOST_DELETIONS, DELETIONS_RULE))),
+});
+
+interface ReconcileHome {
+  home: string;
+  /** How many chat ids and event counts each site skips. */
+  skip: number;
+  /** Each restore needs a new id; a retry of its reconciliation sends the same id. Default: a random one. */
+  reconciliationId?: string | undefined;
+  /** Reconciles also an open home. Sessions that it opens before the end of the call may get ids that were given before the restore. */
+  force?: boolean;
+  /** Receipts of erasures that the operator kept, for a deployment without KV. */
+  receipts?: readonly KeptReceipt[] | undefined;
+  /** Ends of sites that the operator kept, likewise. */
+  deletions?: readonly KeptDeletion[] | undefined;
+}
+
+export interface ReconciledHome {
+  reconciliationId: string;
+  /** How many sites the home has. */
+  sites: number;
+  /** How many chat ids this call made each site skip: 0 when an earlier try did it. */
+  skippedBy: number;
+  /** Unix seconds. By then every request from before the restore is too old to be accepted a second time. */
+  reopenAfter: number;
+  /** What the home has erased again. It must stay closed until `left`, which counts sites that are back too, is 0: call again. */
+  erasures: ErasedAgain;
+  /** How many sites that had ended the home had again: they end once more. */
+  sitesDeletedAgain: number;
+  /** For a restored directory: homes that did not answer. Their sites and routes are not back: keep `main` closed and call again. */
+  homesDown: string[];
+  /** For a restored directory: the tokens that it has now. Those that were deleted since the restored time are back. */
+  tokens: Token[];
+}
+
+/** The deadline of the copies from the other homes, from the start of the call. Less than WHOLE_LIMIT_MS, so that the answer names late homes. */
+const HOMES_LIMIT_MS = 7_000;
+
+/** A random id of a reconciliation, for {@link reconcileHome}. */
+export const newReconciliationId = ({ runtime }: ServiceContext): string => runtime.bytes(16).toHex();
+
+/**
+ * Reconciles a home, after D1's Time Travel restored it, with the other databases and KV. The home gets its lost sites back, and every
+ * site skips all ids that may have been given. The directory and KV keep the new floors for the next restore. A restored directory also
+ * gets back the sites and routes of the other homes. Close the home first, and open it at `reopenAfter`. The same call sent again skips
+ * no more ids and continues where it stopped.
+ *
+ * @throws ServiceError `not_found` for an unknown home; `conflict`, reason `home_open`, for a home that is not closed, unless forced, or
+ *   `settling_ended`, for an id whose reconciliation ended too long ago for a retry; `unavailable` when the directory, the home or KV does not answer
+ */
+export async function reconcileHome(
+  ctx: ServiceContext,
+  {
+    home,
+    skip,
+    reconciliationId = newReconciliationId(ctx),
+    force = false,
+    receipts = [],
+    deletions = [],
+  }: ReconcileHome,
+): Promise<ReconciledHome> {
+  const { runtime, now } = ctx;
+  const { directory, homes, closedHomes, credentials } = ctx.config;
+  const answerBy = runtime.elapsed() + HOMES_LIMIT_MS;
+  const db = homes.get(home);
+  if (db === undefined) throw homeUnknown();
+  if (!closedHomes.has(home) && !force) throw homeIsOpen(home);
+  const reconciliation = { id: reconciliationId, home, skip };
+  const askKv = fromKv(ctx);
+  const begunAt = await reconciledAt(db, reconciliation);
+  const others = [...homes].filter(([name]) => home === MAIN_HOME && name !== MAIN_HOME);
+  const left = await notCopied(directory, reconciliationId, others);
+  if (begunAt !== undefined && now >= begunAt + NONCE_SECONDS && left.length === 0) throw reconciliationEnded();
+  const remembered = await readFloors(credentials, home, askKv);
+  // `skipIds` skips once for each reconciliation. A site that only a retry copies gets `skip` here.
+  if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);
+  const { skipped, sites, at, siteIdFloor } = await skipIds(db, reconciliation, remembered, authorOf(ctx));
+  const floors = await selectFloors(db);
+  if (home !== MAIN_HOME) await keepInDirectory(directory, reconciliation, floors, authorOf(ctx));
+  await askKv(() => writeReconciledFloors(credentials, home, reconciliationId, floors));
+  if (home === MAIN_HOME) await askKv(() => writeSiteId(credentials, siteIdFloor));
+  const copyHome = async (other: D1Database, name: string) => {
+    await copySitesToDirectory(directory, name, other);
+    await copyRoutesToDirectory(directory, name, other);
+    await keepDeletionsOf(ctx, name, other);
+    await noteCopied(directory, reconciliationId, name, now);
+  };
+  // The copy of a large home may take longer than the answer can wait. It continues after the answer, and a retry finds it done.
+  const copyAndGoOn = (other: D1Database, name: string) => {
+    const copying = copyHome(other, name);
+    ctx.waitUntil(copying.catch(() => {}));
+    return copying;
+  };
+  const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
+  const { down } = await askHomes(ctx, copyAndGoOn, left, answerBy);
+  const { ended, again: sitesDeletedAgain, left: sitesLeft } = await deleteAgain(ctx, { home, db }, deletions);
+  // Last, because it may use up the queries of this invocation, and because telling receivers takes a seq that was not given.
+  const siteIds = new Set(floors.map(({ siteId }) => siteId).filter((siteId) => !ended.has(siteId)));
+  const erasures = await eraseAgain(ctx, { home, db, siteIds }, receipts, answerBy);
+  erasures.left += sitesLeft;
+  const skippedBy = skipped ? skip : 0;
+  const reopenAfter = at + NONCE_SECONDS;
+  return { reconciliationId, sites, skippedBy, reopenAfter, erasures, sitesDeletedAgain, homesDown: down, tokens };
+}
+
+const reconciliationEnded = () =>
+  new ServiceError("conflict", {
+    reason: "settling_ended",
+    detail:
+      "settling_id: was settled more than 31 minutes ago, and nothing was changed now. For another restore send another settling_id.",
+  });
+
+const homeIsOpen = (home: string) =>
+  new ServiceError("conflict", {
+    reason: "home_open",
+    detail: `The home ${home} is open: close it first, with npm run deploy -- --close ${home}. "force": true settles an open home.`,
+  });

@@ -1,0 +1,85 @@
+import { ServiceError } from "../../core/errors.ts";
+import { failureKey } from "../../core/signed/rate-limit.ts";
+import { TRY_LIMIT_MS, withRetries } from "../../core/store/run-batch.ts";
+import { readTokenText } from "../access/token-text.ts";
+import {
+  type About,
+  selectToken,
+  type TokenFound,
+  type TokenRow,
+  updateTokenUsed,
+} from "../store/directory/admin-tokens.ts";
+import { type GivenToken, isAdminToken, refuseToken, tooManyFailures } from "./admin-token.ts";
+import { sha256 } from "./digests.ts";
+import { type Identity, ROOT } from "./identity.ts";
+import type { ServiceContext } from "./service-context.ts";
+import { hourOf, noteRefused, writeLater } from "./sign-in-log.ts";
+import { tokenIdOf } from "./tokens.ts";
+
+/** Who calls, and what the directory said of the call's site and app in the same query. */
+export interface Identified {
+  identity: Identity;
+  /** Undefined when the directory was not asked, or does not answer. */
+  found?: Omit<TokenFound, "token">;
+}
+
+/**
+ * Finds out whose token a call of the admin API has: the ADMIN_TOKEN, which needs no database, or a token that `createToken` made.
+ * The directory is read each time, so a deleted token opens nothing from the next call on. While the directory does not answer, what
+ * the isolate learned in the last five minutes counts.
+ *
+ * @throws ServiceError `unauthorized` or `too_many_requests` as {@link refuseToken} does; `unavailable` when the directory does not
+ *   answer and the isolate does not know the token
+ */
+export async function identifyBearer(ctx: ServiceContext, given: GivenToken, about: About): Promise<Identified> {
+  const { config, memory, now } = ctx;
+  if (await isAdminToken(ctx, given.token)) return { identity: ROOT };
+  const { token = "" } = given;
+  const form = readTokenText(token);
+  if (form !== "token" || config.adminTokenFault !== undefined) {
+    return refuseToken(ctx, given, form === "slip" ? "token_slip" : "admin_token_wrong");
+  }
+  const hash = await sha256(token);
+  const known = memory.identityOf(hash);
+  // Over the limit no unknown token is looked up: otherwise one client could keep the directory busy.
+  if (known === undefined && memory.limits.isExceeded(failureKey("operator", given.client))) {
+    noteRefused(ctx, "client_limit");
+    throw tooManyFailures();
+  }
+  let found: TokenFound | undefined;
+  try {
+    found = await readToken(ctx, hash, about, known !== undefined);
+  } catch (error) {
+    if (known === undefined || !(error instanceof ServiceError) || error.code !== "unavailable") throw error;
+    return { identity: known };
+  }
+  if (found === undefined || hasExpired(found.token, now)) {
+    memory.forgetToken(hash);
+    return refuseToken(ctx, given, found === undefined ? "admin_token_wrong" : "token_expired");
+  }
+  const { token: row, ...rest } = found;
+  const identity = identityOf(row);
+  memory.rememberToken(hash, identity, row.expiresAt);
+  noteUse(ctx, row);
+  return { identity, found: rest };
+}
+
+/** @param isKnown whether the isolate knows the token: then one try is enough, and the call keeps time for its work */
+function readToken(ctx: ServiceContext, hash: string, about: About, isKnown: boolean): Promise<TokenFound | undefined> {
+  const { runtime, config } = ctx;
+  const answerBy = isKnown ? runtime.elapsed() + TRY_LIMIT_MS : ctx.answerBy;
+  return withRetries(runtime, () => selectToken(config.directory, { id: tokenIdOf(hash), hash }, about), answerBy);
+}
+
+const hasExpired = ({ expiresAt }: TokenRow, now: number): boolean => expiresAt !== null && expiresAt <= now;
+
+const identityOf = ({ id, name, role, siteId }: TokenRow): Identity => ({
+  who: { kind: "token", id, name },
+  role,
+  onlySite: siteId ?? undefined,
+});
+
+function noteUse(ctx: ServiceContext, { id, lastUsedAt }: TokenRow): void {
+  const hour = hourOf(ctx.now);
+  if ((lastUsedAt ?? 0) < hour) writeLater(ctx, () => updateTokenUsed(ctx.config.directory, id, hour));
+}

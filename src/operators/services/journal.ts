@@ -1,0 +1,248 @@
+import * as z from "zod/mini";
+import { APPID } from "../../core/credentials/resolve-credentials.ts";
+import { invalidInput, ServiceError, STATUS_OF } from "../../core/errors.ts";
+import { MAIN_HOME } from "../../core/homes.ts";
+import { OPERATIONS } from "../../core/operations/index.ts";
+import { REQUEST_ID, timeOfRequest } from "../../core/request-id.ts";
+import { NONCE_SECONDS } from "../../core/signed/kv-nonces.ts";
+import { codeOfReason, REFUSAL_REASONS } from "../../core/signed/refusal-reasons.ts";
+import { databaseFault } from "../../core/store/run-batch.ts";
+import {
+  countRefusals,
+  type Refusal,
+  type RefusalCount,
+  type StoredCall,
+  selectCall,
+  selectRefusal,
+  selectRefusals,
+  selectSiteOfCall,
+} from "../journal/refusals.ts";
+import type { Site } from "../store/directory/sites.ts";
+import { askHomes } from "./ask-homes.ts";
+import { unboundHomes } from "./health.ts";
+import { CURSOR_RULE, checkOrder, type Page, type PageInput, pageQuerySchema, unixTimeSchema } from "./page.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
+import { findSite } from "./sites.ts";
+
+export { OPERATIONS } from "../../core/operations/index.ts";
+export { codeOfReason, REFUSAL_REASONS } from "../../core/signed/refusal-reasons.ts";
+export type { Refusal, RefusalCount } from "../journal/refusals.ts";
+
+const WIRE_NAMES = OPERATIONS.map(({ wireName }) => wireName);
+const APPID_RULE = "must be an appid";
+
+/** Query of GET /admin/sites/:site_id/refusals. */
+export const refusalQuerySchema = z.extend(pageQuerySchema, {
+  appid: z.optional(z.string().check(z.regex(APPID, APPID_RULE))),
+  reason: z.optional(z.enum(REFUSAL_REASONS as [string, ...string[]], `must be one of ${REFUSAL_REASONS.join(", ")}`)),
+  operation: z.optional(z.enum(WIRE_NAMES as [string, ...string[]], `must be ${WIRE_NAMES.join(" or ")}`)),
+  since: z.optional(unixTimeSchema),
+  until: z.optional(unixTimeSchema),
+});
+
+/** Which refused calls of a site are wanted. */
+interface ListRefusals extends PageInput {
+  site: Site;
+  appid?: string | undefined;
+  reason?: string | undefined;
+  /** The name of the call, such as `create_gd`. */
+  operation?: string | undefined;
+  /** Unix seconds, both included; by default everything that is kept. */
+  since?: number | undefined;
+  until?: number | undefined;
+}
+
+/**
+ * A page of a site's refused calls, newest first. With a filter, a page looks at 10,000 rows at most: it may have fewer items than
+ * `limit`, and yet a next page.
+ *
+ * @throws ServiceError `invalid_input` for a malformed cursor or that of another site, and for times that are not kept
+ */
+export async function listRefusals(ctx: ServiceContext, input: ListRefusals): Promise<Page<Refusal>> {
+  const { site, appid, reason, limit } = input;
+  const before = readCursor(input);
+  const filter = { appid, reason, ...rangeOf(ctx, input) };
+  const { rows, next } = await selectRefusals(homeOf(ctx, site), site.id, filter, before, limit);
+  return { items: rows, nextCursor: next && `${site.id}:${next}` };
+}
+
+/**
+ * How many calls of each app were refused for each reason, the most frequent first, among the newest 10,000 that the journal has of the
+ * time.
+ *
+ * @throws ServiceError `invalid_input` for times that are not kept
+ */
+export async function tallyRefusals(
+  ctx: ServiceContext,
+  input: Pick<ListRefusals, "site" | "operation" | "since" | "until">,
+): Promise<{ counts: RefusalCount[]; isWhole: boolean }> {
+  return countRefusals(homeOf(ctx, input.site), input.site.id, rangeOf(ctx, input));
+}
+
+/** The time and the operation's name of a filter. @throws ServiceError `invalid_input` for times that are not kept */
+function rangeOf(ctx: ServiceContext, input: Pick<ListRefusals, "operation" | "since" | "until">) {
+  const { since, until } = input;
+  const kept = ctx.now - ctx.config.journalDays * 86_400;
+  const tooOld = `must be within the last ${ctx.config.journalDays} days: older calls are kept no more`;
+  if (since !== undefined && since < kept) throw invalidInput([{ field: "since", message: tooOld }]);
+  if (until !== undefined && until < kept) throw invalidInput([{ field: "until", message: tooOld }]);
+  checkOrder(input);
+  const operation = OPERATIONS.find(({ wireName }) => wireName === input.operation)?.name;
+  // A call's id has the time of its isolate, whose clock may be a little ahead.
+  return { operation, since: since ?? kept, until: until ?? ctx.now + 60 };
+}
+
+function readCursor({ site, cursor }: Pick<ListRefusals, "site" | "cursor">): string | undefined {
+  if (cursor === undefined) return undefined;
+  const [siteId, requestId = "", ...more] = cursor.split(":");
+  if (siteId === String(site.id) && REQUEST_ID.test(requestId) && more.length === 0) return requestId;
+  throw invalidInput([{ field: "cursor", message: CURSOR_RULE }]);
+}
+
+/** The name of an operation on the wire. */
+export const wireNameOf = (operation: string): string =>
+  OPERATIONS.find(({ name }) => name === operation)?.wireName ?? operation;
+
+/** An accepted call. */
+export interface AcceptedCall {
+  /** `repeated`: an earlier call under the same Idempotency-Key was accepted, and its answer was given again. */
+  outcome: "ok" | "repeated";
+  sessionId: number;
+  at: number;
+  appid: string;
+  /** The operation's name. */
+  operation: string;
+}
+
+/**
+ * A call by its id: either of the two. A refused call has a `sessionId` when it was done all the same: it was answered 503, and its
+ * batch was committed.
+ */
+export type FoundCall =
+  | { refusal: Refusal; sessionId: number | null; accepted?: undefined }
+  | { accepted: AcceptedCall; refusal?: undefined };
+
+/** @throws ServiceError `invalid_input` naming `request_id` */
+function checkRequestId(requestId: string): string {
+  const lower = requestId.trim().toLowerCase();
+  if (REQUEST_ID.test(lower)) return lower;
+  throw invalidInput([{ field: "request_id", message: "must be a request id, as x-request-id gives it" }]);
+}
+
+const callUnknown = () =>
+  new ServiceError("not_found", { reason: "call_unknown", detail: "No call with this request id is known here." });
+
+/**
+ * A call of a site by its request id. Refused calls are found while the journal keeps them. Of accepted calls, those that opened a
+ * session are found as long as the session is there; the others for 31 minutes, while their nonce is kept.
+ *
+ * @throws ServiceError `invalid_input` for a malformed id; `not_found`
+ */
+export async function findCall(
+  ctx: ServiceContext,
+  { site, requestId }: { site: Site; requestId: string },
+): Promise<FoundCall> {
+  const id = checkRequestId(requestId);
+  const mayHaveNonce = ctx.now <= timeOfRequest(id) + NONCE_SECONDS + 60;
+  const found = foundIn(ctx, await selectCall(homeOf(ctx, site), site.id, id, mayHaveNonce), site.id, id);
+  if (found === undefined) throw callUnknown();
+  return found;
+}
+
+/** The operation that opens sessions: its calls leave no other trace than the session when their nonce is gone. */
+const OPENING = OPERATIONS.find(({ eventType }) => eventType === "session.created")?.name ?? "";
+
+function foundIn(
+  ctx: ServiceContext,
+  { refusal, session, nonce }: StoredCall,
+  siteId: number,
+  requestId: string,
+): FoundCall | undefined {
+  if (refusal !== undefined) return { refusal, sessionId: session?.id ?? nonce?.sessionId ?? null };
+  const at = timeOfRequest(requestId);
+  if (nonce !== undefined && nonce.sessionId !== null) {
+    const { appid, sessionId, operation } = nonce;
+    const outcome = nonce.outcome === "repeated" ? "repeated" : "ok";
+    return { accepted: { outcome, sessionId, at, appid, operation } };
+  }
+  if (session !== undefined) {
+    const { id: sessionId, appid } = session;
+    return { accepted: { outcome: "ok", sessionId, at, appid, operation: OPENING } };
+  }
+  return nonce && { refusal: refusalOf(ctx, nonce, siteId, requestId), sessionId: null };
+}
+
+/** A refusal by the database whose row is not in the journal: it is on its way, or was lost. Its nonce tells what it was refused for. */
+function refusalOf(
+  { config }: ServiceContext,
+  { appid, operation, outcome, secret }: NonNullable<StoredCall["nonce"]>,
+  siteId: number,
+  requestId: string,
+): Refusal {
+  const status = config.alwaysStatus200 ? 200 : STATUS_OF[codeOfReason(outcome)];
+  return {
+    siteId,
+    requestId,
+    at: timeOfRequest(requestId),
+    appid,
+    operation,
+    status,
+    reason: outcome,
+    detail: null,
+    secret,
+    client: null,
+    skipped: 0,
+  };
+}
+
+/**
+ * The refused call with this id, whichever site it is of, among those that the operator sees. Asks every home that may have it.
+ *
+ * @throws ServiceError `invalid_input` for a malformed id; `not_found` when all homes answered; `unavailable` with `homesDown` when
+ *   some did not, and the others do not have it
+ */
+export async function findRefusal(ctx: ServiceContext, requestId: string): Promise<Refusal> {
+  const id = checkRequestId(requestId);
+  const siteId = ctx.identity?.onlySite;
+  const site = siteId === undefined ? undefined : await findSite(ctx, { siteId });
+  const homes = [...ctx.config.homes].filter(([home]) => site === undefined || home === site.home);
+  const { answers, down } = await askHomes(ctx, async (db) => (await selectRefusal(db, id)) ?? null, homes);
+  const found = [...answers.values()].find((refusal) => refusal !== null);
+  if (found !== undefined && found !== null && (site === undefined || found.siteId === site.id)) return found;
+  // While the directory is silent, it is among the homes that are down.
+  const unbound = down.includes(MAIN_HOME) ? [] : await unboundHomes(ctx);
+  const homesDown = [...down, ...unbound.filter((home) => site === undefined || home === site.home)];
+  if (homesDown.length === 0) throw callUnknown();
+  const detail = `The homes that answer have no such refused call. These do not answer: ${homesDown.join(", ")}.`;
+  throw new ServiceError("unavailable", { reason: "homes_down", detail, homesDown, retryAfter: 1 });
+}
+
+/**
+ * Where a call is found by its request id: first on `site`, if there is one, with all that {@link findCall} finds; then among the
+ * refused calls and the opened sessions of all homes.
+ *
+ * @returns `siteId` of the call; undefined when no home that answers knows it
+ * @throws ServiceError `invalid_input` for a malformed id
+ */
+export async function locateCall(
+  ctx: ServiceContext,
+  { requestId, site }: { requestId: string; site?: Site | undefined },
+): Promise<{ requestId: string; siteId: number | undefined; homesDown: string[] }> {
+  const id = checkRequestId(requestId);
+  if (site !== undefined && (await isCallOf(ctx, site, id))) return { requestId: id, siteId: site.id, homesDown: [] };
+  const { answers, down } = await askHomes(ctx, async (db) => (await selectSiteOfCall(db, id)) ?? null);
+  const siteId = [...answers.values()].find((found) => found !== null);
+  return { requestId: id, siteId: siteId ?? undefined, homesDown: down };
+}
+
+/** Whether a site has a call. False while its home is silent. */
+export async function isCallOf(ctx: ServiceContext, site: Site, requestId: string): Promise<boolean> {
+  try {
+    await findCall(ctx, { site, requestId });
+    return true;
+  } catch (error) {
+    // A home that is silent is named by the question to all homes.
+    if (error instanceof ServiceError || databaseFault(error) !== undefined) return false;
+    throw error;
+  }
+}

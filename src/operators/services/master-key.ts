@@ -1,0 +1,57 @@
+import { ServiceError } from "../../core/errors.ts";
+import { databaseFault } from "../../core/store/run-batch.ts";
+import { selectCanary } from "../store/directory/customer-hash-keys.ts";
+import { customerHasher, firstOpened } from "./customer-hash.ts";
+import { haveOtherSeals } from "./other-seals.ts";
+import { keyringOf, type Tools } from "./service-context.ts";
+
+/**
+ * Whether the master keys open what is sealed. The key of the customers' hashes is the canary: it is sealed like every secret, stands in
+ * the directory, and is sealed again with the rest.
+ */
+
+/** `off`: the cron has made no canary yet, and no app is known to be sealed with another key. */
+export type MasterKeyState = "ok" | "off" | "down";
+
+/**
+ * Opens the canary. Until the cron has made it, the homes say instead whether their apps are sealed with a key that is here.
+ *
+ * @param answerBy by the runtime's `elapsed`: a home that has not answered then does not count
+ * @throws any error of the directory
+ */
+export async function masterKeyState(
+  ctx: Pick<Tools, "runtime" | "config" | "credentials">,
+  answerBy: number,
+): Promise<MasterKeyState> {
+  const { keys, hasApps } = await selectCanary(ctx.config.directory);
+  if ((await firstOpened(await keyringOf(ctx), keys)) !== undefined) return "ok";
+  if (keys.length > 0) return "down";
+  return hasApps && (await haveOtherSeals(ctx, answerBy)) === true ? "down" : "off";
+}
+
+/**
+ * Makes the canary when there are apps and all of them open, or takes it back from KV. For the cron: no visitor brings it about.
+ *
+ * @returns false when the master keys do not open what is sealed
+ */
+export async function keepCanary(ctx: Tools): Promise<boolean> {
+  try {
+    const { credentials, directory } = ctx.config;
+    const { keys, hasApps } = await selectCanary(directory);
+    if (keys.length === 0 && !hasApps) return true;
+    const opened = await firstOpened(await keyringOf(ctx), keys);
+    if (opened !== undefined && (opened.row.keptAt !== null || credentials === undefined)) return true;
+    if (opened === undefined) {
+      const others = await haveOtherSeals(ctx, ctx.answerBy);
+      // A silent home may be the one whose apps do not open. A canary that is there, and does not open, says enough.
+      if (others !== false) return others === undefined && keys.length === 0;
+    }
+    await customerHasher(ctx);
+    return true;
+  } catch (error) {
+    // A closed directory, or a database or KV that does not answer: the next run makes it.
+    const fault = error instanceof ServiceError ? error : databaseFault(error);
+    if (fault?.code !== "unavailable") throw error;
+    return fault.context.reason !== "hash_key_unopened";
+  }
+}

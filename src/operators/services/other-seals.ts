@@ -1,0 +1,21 @@
+import { sealMarks } from "../../core/credentials/sealed-secret.ts";
+import { hasOtherSeal } from "../store/home/seals.ts";
+import { askHomes } from "./ask-homes.ts";
+import { keyringOf, type Tools } from "./service-context.ts";
+
+/**
+ * Whether an app that is not revoked, in any home, is sealed with a key that is not here. Scans the apps, so it is for the time before
+ * the key of the customers' hashes is drawn. Asks closed homes too: reading harms no restore.
+ *
+ * @param answerBy by the runtime's `elapsed`
+ * @returns undefined when no home says so, and one has not answered
+ */
+export async function haveOtherSeals(
+  ctx: Pick<Tools, "runtime" | "config" | "credentials">,
+  answerBy: number,
+): Promise<boolean | undefined> {
+  const marks = sealMarks(await keyringOf(ctx));
+  const { answers, down } = await askHomes(ctx, (db) => hasOtherSeal(db, marks), ctx.config.homes, answerBy);
+  if ([...answers.values()].includes(true)) return true;
+  return down.length === 0 ? false : undefined;
+}

@@ -1,0 +1,194 @@
+import { type Keyring, type Slot, seal, sealMark, UnsealError, unseal } from "../../core/credentials/sealed-secret.ts";
+import { MAIN_HOME } from "../../core/homes.ts";
+import {
+  countSealedOtherwise,
+  type OwnerKey,
+  type Owners,
+  REPLACING_QUERIES,
+  replaceSeals,
+  type SealedSecrets,
+  selectSealedOtherwise,
+} from "../store/home/seals.ts";
+import { askHomes } from "./ask-homes.ts";
+import { HASH_KEY_QUERIES, resealHashKeys } from "./customer-hash.ts";
+import { authorOf, keyringOf, type ServiceContext } from "./service-context.ts";
+
+/** How many apps and webhooks one call re-seals at most. */
+export const OWNERS_PER_CALL = 100;
+
+/** How many apps or webhooks one query reads. More than one call re-seals, because some secrets may not open. */
+const OWNERS_PER_READ = 1_000;
+
+/**
+ * The most queries of one call: Workers Free allows 50 in an invocation, Workers Paid 1,000. A deployment with more than ten databases
+ * is on Paid, because Free has ten at most.
+ */
+const QUERIES_PER_CALL = 50;
+const QUERIES_PER_CALL_PAID = 900;
+const FREE_DATABASES = 10;
+
+/** One home needs a read of its apps, a read of its webhooks, the updates, and a count of the secrets that remain. */
+const QUERIES_PER_HOME = 2 + REPLACING_QUERIES + 1;
+
+/** Milliseconds from the start of the call: the end of counting, and the end of re-sealing. Both are below WHOLE_LIMIT_MS. */
+const COUNT_LIMIT_MS = 4_000;
+const ALL_LIMIT_MS = 7_000;
+
+/** How many apps, and how many webhooks, an answer names at most when their secrets do not open. */
+const MOST_NAMED = 20;
+
+/** Counts of secrets. An app or a webhook has two during the overlap of a rotation. */
+export type Resealed = {
+  resealed: number;
+  /** How many secrets another call can re-seal. */
+  remaining: number;
+  /** How many of the secrets that this call read no configured master key opens. */
+  unopened: number;
+  /** The apps and webhooks of the unopened secrets, the first 20 of each. */
+  unopenedApps: string[];
+  unopenedWebhooks: string[];
+  /** Homes that do not answer and homes that are closed. Their secrets are not counted. */
+  homesDown: string[];
+};
+
+/** A secret that no configured master key opens. */
+type Fault = { owners: Owners; name: string; message: string };
+
+/**
+ * Seals the secrets of up to 100 apps and webhooks, of all open homes, with the newest master key. Call it again until `remaining` is 0
+ * and no home is down: then no secret needs an older key. A closed home is left out, because it may be under restore. A call makes no
+ * more queries than Workers Free allows. Caches stay as they are: a cached record that does not open any more is read from D1 again.
+ */
+export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
+  const keyring = await keyringOf(ctx);
+  const { directory, homes, closedHomes } = ctx.config;
+  const began = ctx.runtime.elapsed();
+  // All homes are counted at once. One after the other, each silent home would cost its whole time limit.
+  const open = [...homes].filter(([home]) => !closedHomes.has(home));
+  const count = (db: D1Database) => countSealedOtherwise(db, sealMark(keyring));
+  const counted = await askHomes(ctx, count, open, began + COUNT_LIMIT_MS);
+  const ofDirectory = open.filter(([home, db]) => db === directory && counted.answers.has(home));
+  const keys = await askHomes(ctx, () => toItsEnd(ctx, resealHashKeys(ctx)), ofDirectory, began + ALL_LIMIT_MS);
+  const down = new Set([...counted.down, ...keys.down]);
+  const faults: Fault[] = [];
+  let [left, resealed, remaining] = [OWNERS_PER_CALL, keys.answers.get(MAIN_HOME) ?? 0, 0];
+  const allowed = homes.size > FREE_DATABASES ? QUERIES_PER_CALL_PAID : QUERIES_PER_CALL;
+  let [queries, asked] = [open.length + HASH_KEY_QUERIES, 0];
+  for (const each of open) {
+    const [home] = each;
+    const due = counted.answers.get(home) ?? 0;
+    if (due === 0) continue;
+    // The first home is always re-sealed: otherwise a deployment with many homes could never finish.
+    const isSpent = asked > 0 && queries + QUERIES_PER_HOME > allowed;
+    if (left === 0 || isSpent || ctx.runtime.elapsed() >= began + ALL_LIMIT_MS) {
+      remaining += due;
+      continue;
+    }
+    asked++;
+    const reseal = (db: D1Database) => toItsEnd(ctx, resealHome(ctx, db, keyring, left));
+    const answer = (await askHomes(ctx, reseal, [each], began + ALL_LIMIT_MS)).answers.get(home);
+    queries += answer?.queries ?? QUERIES_PER_HOME;
+    if (answer === undefined) {
+      down.add(home);
+      continue;
+    }
+    left -= answer.done;
+    faults.push(...answer.faults);
+    resealed += answer.resealed;
+    remaining += Math.max(0, answer.remaining - answer.faults.length);
+  }
+  const named = (owners: Owners) => {
+    const names = faults.filter((fault) => fault.owners === owners).map(({ name }) => name);
+    return [...new Set(names)].slice(0, MOST_NAMED);
+  };
+  const [unopenedApps, unopenedWebhooks] = [named("apps"), named("webhooks")];
+  if (faults.length > 0) {
+    const warning = "no master key here opens some secrets: they were not re-sealed";
+    const secrets = faults.length;
+    ctx.telemetry.warn({ warning, secrets, apps: unopenedApps, webhooks: unopenedWebhooks, first: faults[0]?.message });
+  }
+  const homesDown = [...homes.keys()].filter((home) => closedHomes.has(home) || down.has(home));
+  return { resealed, remaining, unopened: faults.length, unopenedApps, unopenedWebhooks, homesDown };
+}
+
+/** Lets work go on after the answer, when its home is too slow for the answer. */
+function toItsEnd<T>({ waitUntil }: ServiceContext, work: Promise<T>): Promise<T> {
+  waitUntil(work.catch(() => {}));
+  return work;
+}
+
+/**
+ * Re-seals up to `most` apps and webhooks of one home. `remaining` counts the secrets that still have another key, also the
+ * unopened ones of `faults`.
+ */
+async function resealHome(ctx: ServiceContext, db: D1Database, keyring: Keyring, most: number) {
+  const mark = sealMark(keyring);
+  const ready: Renewed[] = [];
+  const faults: Fault[] = [];
+  let queries = REPLACING_QUERIES + 1;
+  const read = (...which: Parameters<typeof selectSealedOtherwise>) => {
+    queries++;
+    return selectSealedOtherwise(...which);
+  };
+  for await (const [owners, found] of due(db, mark, read)) {
+    const renewed = await renew(ctx, keyring, owners, found);
+    for (const { message } of renewed.faults) faults.push({ owners, name: found.name, message });
+    if (renewed.slots > 0 && ready.push(renewed) === most) break;
+  }
+  const of = (owners: Owners) => ready.filter((each) => each.owners === owners).map(({ owner }) => owner);
+  const changed = await replaceSeals(db, { apps: of("apps"), webhooks: of("webhooks") }, authorOf(ctx));
+  const resealed = ready.reduce((sum, { owner, slots }) => sum + (changed.has(owner.version) ? slots : 0), 0);
+  return { done: ready.length, resealed, remaining: await countSealedOtherwise(db, mark), faults, queries };
+}
+
+/** The owners of a seal with another key: the apps, then the webhooks, by site and name. */
+async function* due(
+  db: D1Database,
+  mark: string,
+  read: typeof selectSealedOtherwise,
+): AsyncGenerator<[Owners, SealedSecrets]> {
+  for (const owners of ["apps", "webhooks"] as const) {
+    for (let after: OwnerKey | undefined = { siteId: 0, name: "" }; after !== undefined; ) {
+      const found: SealedSecrets[] = await read(db, owners, mark, after, OWNERS_PER_READ);
+      for (const each of found) yield [owners, each];
+      after = found.length < OWNERS_PER_READ ? undefined : found.at(-1);
+    }
+  }
+}
+
+/** An app or a webhook with its new seals, their count, and the errors of the secrets that did not open and stay unchanged. */
+type Renewed = {
+  owners: Owners;
+  owner: Parameters<typeof replaceSeals>[1]["apps"][number];
+  slots: number;
+  faults: UnsealError[];
+};
+
+async function renew(
+  { runtime }: ServiceContext,
+  keyring: Keyring,
+  owners: Owners,
+  found: SealedSecrets,
+): Promise<Renewed> {
+  const renewed: Renewed = { owners, owner: { ...found, before: found }, slots: 0, faults: [] };
+  const { siteId, name } = found;
+  const renewSlot = async (slot: Slot, version: string, sealed: string): Promise<string> => {
+    if (sealed.startsWith(sealMark(keyring))) return sealed;
+    try {
+      const owner = { siteId, version, ...(owners === "apps" ? { appid: name } : { webhookId: name }) };
+      const again = await seal(runtime, keyring, owner, slot, await unseal(keyring, owner, slot, sealed));
+      renewed.slots++;
+      return again;
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error;
+      renewed.faults.push(error);
+      return sealed;
+    }
+  };
+  const { version, secret, previousVersion, previousSecret } = found;
+  renewed.owner.secret = await renewSlot("current", version, secret);
+  if (previousVersion !== null && previousSecret !== null) {
+    renewed.owner.previousSecret = await renewSlot("previous", previousVersion, previousSecret);
+  }
+  return renewed;
+}

@@ -1,0 +1,66 @@
+import { findApp } from "../../core/credentials/find-app.ts";
+import { openSecrets } from "../../core/credentials/open-secrets.ts";
+import { UnsealError } from "../../core/credentials/sealed-secret.ts";
+import { isRefusedFor } from "../../core/errors.ts";
+import { selectSimilarRoutes } from "../store/directory/app-routes.ts";
+import { type AppidDifference, believableSlips, compareAppids, foldedAppid } from "./compare-appids.ts";
+import { keyringOf, type ServiceContext } from "./service-context.ts";
+
+export type { Stretch } from "./compare-appids.ts";
+
+/** An app that exists, whose appid is nearly the given one. */
+export interface SimilarApp extends AppidDifference {
+  appid: string;
+  siteId: number;
+  siteName: string;
+  /** A secret of this app makes the pasted signature: the caller meant it. */
+  signs: boolean;
+}
+
+const MOST_SHOWN = 3;
+
+/**
+ * Finds the apps that an unknown appid may mean: those that differ by blanks, letter case or look-alikes, or by up to two slips. An
+ * app whose secret makes the signature comes first.
+ *
+ * @param guess the appid that the operator expected. This app is found only when its secret makes the signature
+ * @param signs tells whether one of these secrets makes the signature
+ */
+export async function findSimilarApps(
+  ctx: ServiceContext,
+  { appid, guess }: { appid: string; guess: string },
+  signs: (secrets: Awaited<ReturnType<typeof openSecrets>>) => Promise<boolean>,
+): Promise<SimilarApp[]> {
+  const folded = foldedAppid(appid);
+  const slips = believableSlips(folded);
+  const { directory } = ctx.config;
+  const routes = folded === "" ? [] : await selectSimilarRoutes(directory, folded, slips);
+  const guessed = guess === "" ? [] : await selectSimilarRoutes(directory, foldedAppid(guess), 0);
+  const named = guessed.filter((route) => route.appid === guess);
+  const nearest = routes
+    .map((route) => ({ ...route, ...compareAppids(appid, route.appid) }))
+    .filter((route) => route.slips <= slips)
+    .sort((a, b) => a.slips - b.slips || kinds(a) - kinds(b))
+    .slice(0, MOST_SHOWN);
+  const found: SimilarApp[] = [];
+  for (const route of nearest) found.push({ ...route, signs: await signs(await secretsOf(ctx, route.appid)) });
+  for (const route of named) {
+    if (found.some((each) => each.appid === guess) || !(await signs(await secretsOf(ctx, guess)))) continue;
+    found.push({ ...route, ...compareAppids(appid, guess), signs: true });
+  }
+  return found.sort((a, b) => Number(b.signs) - Number(a.signs));
+}
+
+const kinds = ({ foreign, letterCase, lookalikes }: AppidDifference) =>
+  Number(foreign) + Number(letterCase) + Number(lookalikes);
+
+/** The secrets of an app; none when its home does not answer, has no such app, or MASTER_KEY does not open them. */
+async function secretsOf(ctx: ServiceContext, appid: string) {
+  try {
+    const app = await findApp(ctx.runtime, ctx.config, appid);
+    return app === null ? [] : await openSecrets(await keyringOf(ctx), app);
+  } catch (error) {
+    if (error instanceof UnsealError || isRefusedFor(error, "d1_unavailable", "home_unbound")) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,102 @@
+import * as z from "zod/mini";
+import { invalidInput, isRefusedFor } from "../../core/errors.ts";
+import { displayName, positiveId } from "../../core/fields.ts";
+import { ROLES, type Role } from "../access/role.ts";
+import { newTokenText } from "../access/token-text.ts";
+import {
+  insertToken,
+  selectTokenById,
+  selectTokens,
+  selectUsableTokens,
+  type TokenRow,
+  updateTokenDeleted,
+} from "../store/directory/admin-tokens.ts";
+import { sha256 } from "./digests.ts";
+import { afterToken, type Page, type PageInput, pageOf } from "./page.ts";
+import { tokenUnknown } from "./refusals.ts";
+import { authorOf, type ServiceContext } from "./service-context.ts";
+import { findSite, hasEnded } from "./sites.ts";
+
+/** A token as lists show it. Times are Unix seconds. */
+export type Token = Omit<TokenRow, "hash" | "deletedAt">;
+
+const DAYS_RULE = "must be an integer from 1 to 3650";
+const ROLE_RULE = `must be ${ROLES.join(" or ")}`;
+
+/** Body of POST /admin/tokens. */
+export const newTokenSchema = z
+  .strictObject({
+    name: displayName,
+    role: z.enum(ROLES, ROLE_RULE),
+    site_id: z.optional(positiveId),
+    expires_in_days: z.optional(z.int(DAYS_RULE).check(z.minimum(1, DAYS_RULE), z.maximum(3_650, DAYS_RULE))),
+  })
+  .check(
+    z.refine(({ role, site_id }) => role !== "owner" || site_id === undefined, {
+      error: "must be viewer or operator for a token of one site",
+      path: ["role"],
+    }),
+  );
+
+interface NewToken {
+  name: string;
+  role: Role;
+  siteId?: number | undefined;
+  expiresInDays?: number | undefined;
+}
+
+/** The id of a token: the half of its hash tells nothing about the token. @param hash in hex */
+export const tokenIdOf = (hash: string): string => `tok_${hash.slice(0, 32)}`;
+
+/**
+ * Makes a token for a program. Each call makes another one.
+ *
+ * @returns the token too, which no later answer shows
+ * @throws ServiceError `invalid_input` for an unknown site
+ */
+export async function createToken(ctx: ServiceContext, input: NewToken): Promise<Token & { token: string }> {
+  const { runtime, config, now } = ctx;
+  const { name, role, siteId = null, expiresInDays } = input;
+  if (siteId !== null) {
+    const site = await findSite(ctx, { siteId }).catch((error: unknown) => {
+      if (!isRefusedFor(error, "site_unknown")) throw error;
+    });
+    if (site === undefined || hasEnded(site))
+      throw invalidInput([{ field: "site_id", message: "must be a site's id" }]);
+  }
+  const token = newTokenText(runtime);
+  const hash = await sha256(token);
+  const expiresAt = expiresInDays === undefined ? null : now + expiresInDays * 86_400;
+  const row = { id: tokenIdOf(hash), name, role, siteId, createdAt: now, expiresAt, lastUsedAt: null };
+  await insertToken(runtime, config.directory, { ...row, hash, deletedAt: null }, authorOf(ctx));
+  return { ...row, token };
+}
+
+/** A page of all tokens, expired ones too, by id. @throws ServiceError `invalid_input` for a malformed cursor */
+export async function listTokens({ config }: ServiceContext, input: PageInput): Promise<Page<Token>> {
+  const rows = await selectTokens(config.directory, afterToken(input), input.limit + 1);
+  return pageOf(rows.map(shown), input.limit, ({ id }) => id);
+}
+
+const shown = ({ hash: _, deletedAt: _deleted, ...token }: TokenRow): Token => token;
+
+/** How many tokens {@link listUsableTokens} gives at most. */
+export const MOST_USABLE_TOKENS = 1_000;
+
+/** The tokens that open something now, those of owners first, for a look at what a restore brought back. */
+export async function listUsableTokens({ config, now }: ServiceContext): Promise<Token[]> {
+  return (await selectUsableTokens(config.directory, now, MOST_USABLE_TOKENS)).map(shown);
+}
+
+/** @throws ServiceError `not_found` */
+export async function findToken({ runtime, config }: ServiceContext, { id }: { id: string }): Promise<Token> {
+  const row = await selectTokenById(runtime, config.directory, id);
+  if (row === undefined) throw tokenUnknown();
+  return shown(row);
+}
+
+/** Deletes a token: from the next call on it opens nothing. @throws ServiceError `not_found` */
+export async function deleteToken(ctx: ServiceContext, { id }: { id: string }): Promise<void> {
+  const { runtime, config } = ctx;
+  if (!(await updateTokenDeleted(runtime, config.directory, id, authorOf(ctx)))) throw tokenUnknown();
+}

@@ -1,0 +1,107 @@
+import * as z from "zod/mini";
+import { APPID } from "../../core/credentials/resolve-credentials.ts";
+import { invalidInput } from "../../core/errors.ts";
+import createSession from "../../core/operations/create-session.ts";
+import { DAYS_KEPT, daysKeptSince, HOURS_KEPT_DAYS, hoursKeptSince } from "../pruning/prune-usage.ts";
+import type { Site } from "../store/directory/sites.ts";
+import { selectCounted } from "../usage/folds.ts";
+import {
+  type LastUse,
+  type OutcomeCount,
+  selectDays,
+  selectHours,
+  selectLastUses,
+  selectOutcomes,
+  type UsageItem,
+} from "../usage/usage.ts";
+import { checkOrder, unixTimeSchema } from "./page.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
+
+export type { LastUse, OutcomeCount, UsageItem } from "../usage/usage.ts";
+
+/** How many items an answer may have. */
+const MOST_ITEMS = 10_000;
+
+const APPID_RULE = "must be an appid";
+
+/** Query of GET /admin/sites/:site_id/usage. */
+export const usageQuerySchema = z.strictObject({
+  by: z._default(z.enum(["hour", "day"], "must be hour or day"), "hour"),
+  since: z.optional(unixTimeSchema),
+  until: z.optional(unixTimeSchema),
+  appid: z.optional(z.string().check(z.regex(APPID, APPID_RULE))),
+});
+
+/** Which usage of a site is wanted. */
+interface ReadUsage {
+  site: Site;
+  by: "hour" | "day";
+  /** Hours or days that begin from here to there, Unix seconds, both included; by default everything that is kept. */
+  since?: number | undefined;
+  until?: number | undefined;
+  appid?: string | undefined;
+}
+
+export interface Usage {
+  items: UsageItem[];
+  apps: LastUse[];
+  /** All calls up to this time are counted, in Unix seconds; null before the first run of the cron. */
+  completeUntil: number | null;
+}
+
+/** The calls that were accepted are `ok`; the others have the name of their outcome or reason. */
+export const outcomeName = (outcome: string): string => (outcome === "accepted" ? "ok" : outcome);
+
+/** Whether these calls opened sessions. A call that was repeated under its key opened none. */
+export const hasOpened = ({ operation, outcome }: Pick<OutcomeCount, "operation" | "outcome">): boolean =>
+  operation === createSession.name && outcomeName(outcome) === "ok";
+
+/**
+ * The calls of a site by hours or days of UTC, and when its secrets were last used. Half an hour behind: calls are counted when their
+ * nonces are pruned, so that no call costs more for it.
+ *
+ * @throws ServiceError `invalid_input` for times that are not kept, and when there are more than 10,000 items
+ */
+export async function readUsage(ctx: ServiceContext, input: ReadUsage): Promise<Usage> {
+  const { site, by, since, until, appid } = input;
+  const db = homeOf(ctx, site);
+  const isByHour = by === "hour";
+  const kept = isByHour ? hoursKeptSince(ctx.now) : daysKeptSince(ctx.now);
+  const tooOld = `must be within the last ${isByHour ? HOURS_KEPT_DAYS : DAYS_KEPT} days: older ${by}s are kept no more`;
+  if (since !== undefined && since < kept) throw invalidInput([{ field: "since", message: tooOld }]);
+  if (until !== undefined && until < kept) throw invalidInput([{ field: "until", message: tooOld }]);
+  checkOrder(input);
+  const range = { appid, since: since ?? kept, until: until ?? ctx.now, limit: MOST_ITEMS + 1 };
+  const [{ refusalsUntil }, items, apps] = await Promise.all([
+    selectCounted(db),
+    isByHour ? selectHours(db, site.id, range) : selectDays(db, site.id, range),
+    selectLastUses(db, site.id, appid),
+  ]);
+  if (items.length > MOST_ITEMS) {
+    const message = `must leave at most ${MOST_ITEMS} items: ask for a shorter time, for days, or for one appid`;
+    throw invalidInput([{ field: "since", message }]);
+  }
+  // Nonces of a later hour may be counted before its refused calls are.
+  const complete = items.filter(({ at }) => at <= (refusalsUntil ?? -1));
+  return { items: complete, apps, completeUntil: refusalsUntil };
+}
+
+/** When the secrets of a site's apps were last used, or those of one app. */
+export async function readLastUses(
+  ctx: ServiceContext,
+  { site, appid }: { site: Site; appid?: string | undefined },
+): Promise<Pick<Usage, "apps" | "completeUntil">> {
+  const db = homeOf(ctx, site);
+  const [{ refusalsUntil }, apps] = await Promise.all([selectCounted(db), selectLastUses(db, site.id, appid)]);
+  return { apps, completeUntil: refusalsUntil };
+}
+
+/**
+ * What the calls of a site came to, of all apps together, by days of UTC, operation and outcome. Only of the days whose hours are kept.
+ *
+ * @param range the first and the last hour, Unix seconds
+ */
+export const readOutcomes = (
+  ctx: ServiceContext,
+  { site, ...range }: { site: Site; since: number; until: number },
+): Promise<OutcomeCount[]> => selectOutcomes(homeOf(ctx, site), site.id, range);

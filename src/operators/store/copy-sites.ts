@@ -1,0 +1,163 @@
+import { and, asc, type Column, eq, gt, inArray, notExists, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { appRoutes, homeSites, sites } from "../../core/store/schema.ts";
+import { type Route, selectAppsAfter } from "./divergent-apps.ts";
+import { keptEndIn } from "./home/site-deletions.ts";
+import { each, field } from "./json-rows.ts";
+
+/**
+ * Copies between a directory and its homes, after D1's Time Travel took one of them back. Each function changes one database and
+ * may be repeated; floors only rise.
+ */
+
+/** How many rows one statement reads or writes. */
+const CHUNK = 5_000;
+
+const excluded = (column: string) => sql`excluded.${sql.identifier(column)}`;
+/** In an upsert: the new row's value unless the new row is older, else the stored value. */
+const newer = (revision: Column, column: Column) =>
+  sql`CASE WHEN ${excluded("revision")} >= ${revision} THEN ${excluded(column.name)} ELSE ${column} END`;
+
+/**
+ * Gives a restored home the sites that it lost. For the sites that it still has, newer values of the directory's copy are taken.
+ *
+ * @param skip how many ids a lost site skips
+ */
+export async function copySitesToHome(
+  directory: D1Database,
+  home: string,
+  db: D1Database,
+  skip: number,
+): Promise<void> {
+  const mine = and(eq(sites.home, home), inArray(sites.status, ["open", "closed"]));
+  const page = (after: number) =>
+    drizzle(directory)
+      .select()
+      .from(sites)
+      .where(and(mine, gt(sites.id, after)))
+      .orderBy(asc(sites.id))
+      .limit(CHUNK)
+      .all();
+  for (let rows = await page(0); rows.length > 0; rows = rows.length < CHUNK ? [] : await page(rows.at(-1)?.id ?? 0)) {
+    await drizzle(db)
+      .insert(homeSites)
+      .select((query) =>
+        query
+          .select({
+            siteId: field("id").as("site_id"),
+            name: field("name").as("name"),
+            status: field("status").as("status"),
+            chatIdFloor: sql`${field("firstChatId")} - 1 + ${skip}`.as("chat_id_floor"),
+            revision: field("revision").as("revision"),
+            createdAt: field("createdAt").as("created_at"),
+            // Only the home knew whether events were on. Its webhooks are lost too.
+            events: sql`0`.as("events"),
+            eventSeqFloor: sql`${field("eventSeqFloor")} + ${skip}`.as("event_seq_floor"),
+            retentionDays: field("retentionDays").as("retention_days"),
+          })
+          .from(each(rows))
+          .where(sql`true`),
+      )
+      .onConflictDoUpdate({
+        target: homeSites.siteId,
+        set: {
+          name: newer(homeSites.revision, homeSites.name),
+          status: newer(homeSites.revision, homeSites.status),
+          retentionDays: newer(homeSites.revision, homeSites.retentionDays),
+          revision: sql`max(${homeSites.revision}, ${excluded("revision")})`,
+          // The directory's first_chat_id may have been set after the time of the restore. Then ids from there on were already
+          // given.
+          chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")} - ${skip})`,
+          eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${excluded("event_seq_floor")} - ${skip})`,
+        },
+      })
+      .run();
+  }
+}
+
+/**
+ * Gives the directory the sites of a home that it lost, newer names and statuses, and higher floors. A lost site stays lost when
+ * another home's site has got its id meanwhile, or when it ends.
+ */
+export async function copySitesToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
+  const siteRows = (after: number) =>
+    drizzle(db)
+      .select()
+      .from(homeSites)
+      .where(and(gt(homeSites.siteId, after), notExists(keptEndIn(db, home))))
+      .orderBy(asc(homeSites.siteId))
+      .limit(CHUNK)
+      .all();
+  for (let rows = await siteRows(0); rows.length > 0; rows = await siteRows(rows.at(-1)?.siteId ?? 0)) {
+    await drizzle(directory)
+      .insert(sites)
+      .select((query) =>
+        query
+          .select({
+            id: field("siteId").as("id"),
+            name: field("name").as("name"),
+            home: sql`${home}`.as("home"),
+            firstChatId: sql`${field("chatIdFloor")} + 1`.as("first_chat_id"),
+            status: field("status").as("status"),
+            revision: field("revision").as("revision"),
+            createdAt: field("createdAt").as("created_at"),
+            eventSeqFloor: field("eventSeqFloor").as("event_seq_floor"),
+            retentionDays: field("retentionDays").as("retention_days"),
+          })
+          .from(each(rows))
+          .where(sql`true`),
+      )
+      .onConflictDoUpdate({
+        target: sites.id,
+        set: {
+          name: newer(sites.revision, sites.name),
+          home: excluded("home"),
+          status: newer(sites.revision, sites.status),
+          retentionDays: newer(sites.revision, sites.retentionDays),
+          revision: sql`max(${sites.revision}, ${excluded("revision")})`,
+          firstChatId: sql`max(${sites.firstChatId}, ${excluded("first_chat_id")})`,
+          eventSeqFloor: sql`max(${sites.eventSeqFloor}, ${excluded("event_seq_floor")})`,
+        },
+        // A site that was begun in another home and never finished loses its row: this home's site has the same id.
+        setWhere: sql`${sites.home} = ${home} OR ${sites.status} = 'creating'`,
+      })
+      .run();
+  }
+}
+
+/**
+ * Gives the directory the routes of a home that it lost. The routes of sites that stay lost are left out: their apps are listed as
+ * `unrouted`.
+ */
+export async function copyRoutesToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
+  for await (const rows of routesOf(db)) {
+    await drizzle(directory)
+      .insert(appRoutes)
+      .select((query) =>
+        query
+          .select({
+            appid: field("appid").as("appid"),
+            siteId: field("siteId").as("site_id"),
+            reservation: sql`NULL`.as("claim"),
+          })
+          .from(each(rows))
+          .innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),
+      )
+      // An appid that a deleted site had may have been freed, and be another site's by now.
+      .onConflictDoUpdate({
+        target: appRoutes.appid,
+        set: { siteId: excluded("site_id"), reservation: null },
+        setWhere: sql`(SELECT ${sites.status} FROM ${sites} WHERE ${sites.id} = ${appRoutes.siteId}) = 'deleted'`,
+      })
+      .run();
+  }
+}
+
+/** The routes that a home's apps need, page by page. */
+async function* routesOf(db: D1Database): AsyncGenerator<Route[]> {
+  for (let last: Route | undefined = { siteId: 0, appid: "" }; last !== undefined; ) {
+    const rows: Route[] = await selectAppsAfter(db, last, CHUNK);
+    yield rows;
+    last = rows.at(-1);
+  }
+}

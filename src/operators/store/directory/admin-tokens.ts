@@ -1,0 +1,115 @@
+import { and, asc, eq, getTableColumns, gt, isNull, lt, or, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../../core/runtime.ts";
+import { withRetries } from "../../../core/store/run-batch.ts";
+import { appRoutes, sites } from "../../../core/store/schema.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
+import { adminTokens } from "../operator-schema.ts";
+import type { Site } from "./sites.ts";
+
+export type TokenRow = typeof adminTokens.$inferSelect;
+
+/** What a call is about, as its path says. */
+export interface About {
+  siteId?: number | undefined;
+  appid?: string | undefined;
+}
+
+export interface TokenFound {
+  token: TokenRow;
+  /** The site that the path names. */
+  site: Site | null;
+  /** The site of the app that the path names. */
+  siteOfApp: number | null;
+}
+
+const isLive = (id: string) => and(eq(adminTokens.id, id), isNull(adminTokens.deletedAt));
+
+/** A token that is not deleted, with what the call is about, in one query. It may have expired. */
+export async function selectToken(
+  db: D1Database,
+  { id, hash }: Pick<TokenRow, "id" | "hash">,
+  { siteId = 0, appid = "" }: About,
+): Promise<TokenFound | undefined> {
+  return drizzle(db)
+    .select({ token: getTableColumns(adminTokens), site: getTableColumns(sites), siteOfApp: appRoutes.siteId })
+    .from(adminTokens)
+    .leftJoin(sites, eq(sites.id, siteId))
+    .leftJoin(appRoutes, eq(appRoutes.appid, appid))
+    .where(and(isLive(id), eq(adminTokens.hash, hash)))
+    .get();
+}
+
+/** Tokens with an id above `after`, in the order of their ids. */
+export function selectTokens(db: D1Database, after: string, limit: number): Promise<TokenRow[]> {
+  return drizzle(db)
+    .select()
+    .from(adminTokens)
+    .where(and(gt(adminTokens.id, after), isNull(adminTokens.deletedAt)))
+    .orderBy(asc(adminTokens.id))
+    .limit(limit)
+    .all();
+}
+
+/** Tokens that open something at `now`: those of owners first, then by name. */
+export function selectUsableTokens(db: D1Database, now: number, limit: number): Promise<TokenRow[]> {
+  const { expiresAt, deletedAt, role, name, id } = adminTokens;
+  return drizzle(db)
+    .select()
+    .from(adminTokens)
+    .where(and(isNull(deletedAt), or(isNull(expiresAt), gt(expiresAt, now))))
+    .orderBy(sql`${role} <> 'owner'`, asc(name), asc(id))
+    .limit(limit)
+    .all();
+}
+
+/** A token that is not deleted; it may have expired. */
+export function selectTokenById(runtime: Runtime, db: D1Database, id: string): Promise<TokenRow | undefined> {
+  return withRetries(runtime, () => drizzle(db).select().from(adminTokens).where(isLive(id)).get());
+}
+
+/** A row about a token belongs to no site: those who see one site only have no list of its tokens either. */
+const audited = (action: "token.created" | "token.deleted", { id, name, role, siteId }: TokenRow) => ({
+  siteId: sql`NULL`,
+  action,
+  subject: sql`${id}`,
+  details: sql`${JSON.stringify({ name, role, site_id: siteId })}`,
+});
+
+export async function insertToken(runtime: Runtime, db: D1Database, row: TokenRow, author: Author): Promise<void> {
+  const batch = () =>
+    drizzle(db).batch([
+      drizzle(db).insert(adminTokens).values(row).onConflictDoNothing(),
+      auditOf(db, author, audited("token.created", row), ONE_ROW, CHANGED),
+    ]);
+  await withRetries(runtime, batch);
+}
+
+/** Deletes a token: its row stays for a day and opens nothing. @returns false when there is none */
+export async function updateTokenDeleted(
+  runtime: Runtime,
+  db: D1Database,
+  id: string,
+  author: Author,
+): Promise<boolean> {
+  const store = drizzle(db);
+  const token = await selectTokenById(runtime, db, id);
+  if (token === undefined) return false;
+  const batch = () =>
+    store.batch([
+      store.update(adminTokens).set({ deletedAt: author.now }).where(isLive(id)),
+      auditOf(db, author, audited("token.deleted", token), ONE_ROW, CHANGED),
+    ]);
+  await withRetries(runtime, batch);
+  return true;
+}
+
+/** Notes the hour of a token's last use. @param hour its start, Unix seconds */
+export async function updateTokenUsed(db: D1Database, id: string, hour: number): Promise<void> {
+  const isEarlier = or(isNull(adminTokens.lastUsedAt), lt(adminTokens.lastUsedAt, hour));
+  await drizzle(db)
+    .update(adminTokens)
+    .set({ lastUsedAt: hour })
+    .where(and(eq(adminTokens.id, id), isEarlier))
+    .run();
+}

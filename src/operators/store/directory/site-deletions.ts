@@ -1,0 +1,170 @@
+import { and, eq, exists, inArray, isNotNull, isNull, lt, lte, ne, notExists, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../../core/runtime.ts";
+import { withRetries } from "../../../core/store/run-batch.ts";
+import { appRoutes, SITE_STATUSES, sites } from "../../../core/store/schema.ts";
+import { erasureReceipts, siteDeletions } from "../erasure-schema.ts";
+import type { SiteDeletion } from "../home/site-deletions.ts";
+import { each, field } from "../json-rows.ts";
+import { adminTokens } from "../operator-schema.ts";
+import { siteMetrics } from "../usage-schema.ts";
+
+/** The ends of sites in the directory. */
+
+/**
+ * Keeps the end of a site where a restore of its home does not reach, unless the directory has it. From then on its apps are unknown, and
+ * their appids are kept.
+ */
+export async function keepDeletion(
+  runtime: Runtime,
+  directory: D1Database,
+  { siteId, id, home, begunAt, doneAt }: Omit<SiteDeletion, "keptAt">,
+  now: number,
+  answerBy: number,
+): Promise<void> {
+  const store = drizzle(directory);
+  const isServed = and(eq(sites.id, siteId), eq(sites.home, home), inArray(sites.status, SITE_STATUSES));
+  const batch = () =>
+    store.batch([
+      store.insert(siteDeletions).values({ siteId, id, home, begunAt, keptAt: now, doneAt }).onConflictDoNothing(),
+      store.update(sites).set({ status: "deleting" }).where(isServed),
+    ]);
+  await withRetries(runtime, batch, answerBy);
+}
+
+/** Keeps what a home knows of the ends of its sites, after a restore of the directory. May be repeated. */
+export async function keepDeletions(
+  directory: D1Database,
+  home: string,
+  deletions: SiteDeletion[],
+  now: number,
+): Promise<void> {
+  if (deletions.length === 0) return;
+  const store = drizzle(directory);
+  const columns = ["siteId", "id", "home", "begunAt", "keptAt", "doneAt"].map(field);
+  const ends = (isDone: boolean) =>
+    exists(
+      store
+        .select()
+        .from(siteDeletions)
+        .where(
+          and(
+            eq(siteDeletions.siteId, sites.id),
+            eq(siteDeletions.home, home),
+            isDone ? isNotNull(siteDeletions.doneAt) : isNull(siteDeletions.doneAt),
+          ),
+        ),
+    );
+  const isOfHome = eq(sites.home, home);
+  await store.batch([
+    store
+      .insert(siteDeletions)
+      .select(sql`SELECT ${sql.join(columns, sql`, `)} FROM ${each(deletions)} WHERE true`)
+      .onConflictDoUpdate({
+        target: siteDeletions.siteId,
+        set: { doneAt: sql`coalesce(${siteDeletions.doneAt}, excluded.done_at)` },
+        setWhere: sql`${siteDeletions.home} = excluded.home`,
+      }),
+    store
+      .update(sites)
+      .set({ status: "deleting" })
+      .where(and(isOfHome, inArray(sites.status, SITE_STATUSES), ends(false))),
+    store
+      .update(sites)
+      .set({ status: "deleted", name: "" })
+      .where(and(isOfHome, ne(sites.status, "deleted"), ends(true))),
+    deleteTokens(directory, isOfHome, now),
+    ...forgetEnded(directory, home),
+  ]);
+}
+
+/** Forgets what the directory has of a home's ended sites, or of one of them, but for the sites themselves and their tokens. */
+const forgetEnded = (directory: D1Database, home: string, siteId?: number) => {
+  const store = drizzle(directory);
+  const ended = store
+    .select({ siteId: siteDeletions.siteId })
+    .from(siteDeletions)
+    .where(
+      and(
+        eq(siteDeletions.home, home),
+        siteId === undefined ? undefined : eq(siteDeletions.siteId, siteId),
+        isNotNull(siteDeletions.doneAt),
+      ),
+    );
+  return [
+    store.delete(erasureReceipts).where(and(eq(erasureReceipts.home, home), inArray(erasureReceipts.siteId, ended))),
+    store.delete(siteMetrics).where(inArray(siteMetrics.siteId, ended)),
+  ] as const;
+};
+
+/** Deletes the tokens of deleted sites. */
+const deleteTokens = (directory: D1Database, which: SQL | undefined, now: number) => {
+  const gone = drizzle(directory)
+    .select({ id: sites.id })
+    .from(sites)
+    .where(and(which, eq(sites.status, "deleted")));
+  return drizzle(directory)
+    .update(adminTokens)
+    .set({ deletedAt: now })
+    .where(and(isNull(adminTokens.deletedAt), inArray(adminTokens.siteId, gone)));
+};
+
+/** Notes that a site's home has nothing left of it, and forgets its name, its tokens and the receipts of its erasures. */
+export async function noteSiteGone(
+  directory: D1Database,
+  { siteId, id, home, begunAt, keptAt }: SiteDeletion,
+  now: number,
+): Promise<void> {
+  const store = drizzle(directory);
+  const isIt = and(eq(sites.id, siteId), eq(sites.home, home));
+  await store.batch([
+    store
+      .insert(siteDeletions)
+      .values({ siteId, id, home, begunAt, keptAt, doneAt: now })
+      .onConflictDoUpdate({
+        target: siteDeletions.siteId,
+        set: { doneAt: sql`coalesce(${siteDeletions.doneAt}, ${now})` },
+        setWhere: sql`${siteDeletions.home} = excluded.home`,
+      }),
+    store.update(sites).set({ status: "deleted", name: "" }).where(isIt),
+    deleteTokens(directory, isIt, now),
+    ...forgetEnded(directory, home, siteId),
+  ]);
+}
+
+/** The ends of a home's sites that the directory knows. */
+export const selectDeletionsOf = (directory: D1Database, home: string): Promise<SiteDeletion[]> =>
+  drizzle(directory).select().from(siteDeletions).where(eq(siteDeletions.home, home)).all();
+
+/** Sites that ended at `doneUntil` (Unix seconds) or earlier. */
+const endedUntil = (directory: D1Database, doneUntil: number) =>
+  drizzle(directory)
+    .select({ siteId: siteDeletions.siteId })
+    .from(siteDeletions)
+    .innerJoin(sites, and(eq(sites.id, siteDeletions.siteId), eq(sites.status, "deleted")))
+    .where(lte(siteDeletions.doneAt, doneUntil));
+
+/** Frees appids of sites that ended long ago. */
+export function freeAppids(directory: D1Database, doneUntil: number, limit: number): Promise<D1Result> {
+  const store = drizzle(directory);
+  const some = store
+    .select({ appid: appRoutes.appid })
+    .from(appRoutes)
+    .where(inArray(appRoutes.siteId, endedUntil(directory, doneUntil)))
+    .limit(limit);
+  return store.delete(appRoutes).where(inArray(appRoutes.appid, some)).run();
+}
+
+/**
+ * Forgets sites that ended long ago and have no appid left. The newest site stays: the last release takes the next id from this table
+ * alone.
+ */
+export function forgetSites(directory: D1Database, doneUntil: number): Promise<D1Result> {
+  const store = drizzle(directory);
+  const isNotNewest = lt(sites.id, sql`(SELECT max(id) FROM ${sites})`);
+  const routes = store.select({ one: sql`1` }).from(appRoutes).where(eq(appRoutes.siteId, sites.id));
+  return store
+    .delete(sites)
+    .where(and(inArray(sites.id, endedUntil(directory, doneUntil)), notExists(routes), isNotNewest))
+    .run();
+}

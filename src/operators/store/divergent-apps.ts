@@ -1,0 +1,67 @@
+import { and, asc, eq, gt, isNull, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { hasNotEnded } from "../../core/store/app-routes.ts";
+import { appRoutes, apps, sites } from "../../core/store/schema.ts";
+import { each, field, place } from "./json-rows.ts";
+
+/** Finds apps about which the directory and a home differ. Nothing here writes. */
+
+export type Route = Pick<typeof appRoutes.$inferSelect, "appid" | "siteId">;
+
+/** The routes that a home's apps need, in order, after the given one. */
+export function selectAppsAfter(db: D1Database, { siteId, appid }: Route, limit: number): Promise<Route[]> {
+  return drizzle(db)
+    .select({ siteId: apps.siteId, appid: apps.appid })
+    .from(apps)
+    .where(sql`(${apps.siteId}, ${apps.appid}) > (${siteId}, ${appid})`)
+    .orderBy(asc(apps.siteId), asc(apps.appid))
+    .limit(limit)
+    .all();
+}
+
+/** The apps among `rows` that the directory does not route to their home, in the same order. */
+export function selectUnroutedOf(directory: D1Database, home: string, rows: Route[]): Promise<Route[]> {
+  const route = and(eq(appRoutes.appid, field("appid")), eq(appRoutes.siteId, field("siteId")));
+  return drizzle(directory)
+    .select({ appid: sql<string>`${field("appid")}`, siteId: sql<number>`${field("siteId")}` })
+    .from(each(rows))
+    .leftJoin(appRoutes, route)
+    .leftJoin(sites, and(eq(sites.id, appRoutes.siteId), eq(sites.home, home)))
+    .where(isNull(sites.id))
+    .orderBy(place)
+    .all();
+}
+
+/** The directory's routes to a home, without those of sites that end, with an appid above `after`, in the order of their appids. */
+export function selectRoutesAfter(directory: D1Database, home: string, after: string, limit: number): Promise<Route[]> {
+  return drizzle(directory)
+    .select({ appid: appRoutes.appid, siteId: appRoutes.siteId })
+    .from(appRoutes)
+    .innerJoin(sites, eq(sites.id, appRoutes.siteId))
+    .where(and(eq(sites.home, home), hasNotEnded, gt(appRoutes.appid, after)))
+    .orderBy(asc(appRoutes.appid))
+    .limit(limit)
+    .all();
+}
+
+/** An app as a home has it. Nulls when the home does not have the app. */
+export interface RoutedApp extends Route {
+  version: string | null;
+  revokedAt: number | null;
+}
+
+/** The apps that these routes lead to, in the same order. */
+export function selectAppsOf(db: D1Database, routes: Route[]): Promise<RoutedApp[]> {
+  const isIt = and(eq(apps.siteId, field("siteId")), eq(apps.appid, field("appid")));
+  return drizzle(db)
+    .select({
+      appid: sql<string>`${field("appid")}`,
+      siteId: sql<number>`${field("siteId")}`,
+      version: apps.version,
+      revokedAt: apps.revokedAt,
+    })
+    .from(each(routes))
+    .leftJoin(apps, isIt)
+    .orderBy(place)
+    .all();
+}

@@ -1,0 +1,95 @@
+import { and, asc, count, desc, eq, max } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { customers, sessions } from "../../../core/store/schema.ts";
+import { COUNT_LIMIT } from "./sessions.ts";
+
+/** What the console shows of customers. */
+
+const ofCustomer = (siteId: number, externalId: string) =>
+  and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId));
+
+/** A customer in a list, with the newest of their sessions. */
+export type CustomerRow = Awaited<ReturnType<typeof selectLatestCustomers>>[number];
+
+/** The customers of a site's newest sessions, each once, the latest first. @param looked at how many sessions */
+export function selectLatestCustomers(db: D1Database, siteId: number, looked: number, limit: number) {
+  const store = drizzle(db);
+  const newest = store
+    .select({ id: sessions.id, customer: sessions.customerExternalId })
+    .from(sessions)
+    .where(eq(sessions.siteId, siteId))
+    .orderBy(desc(sessions.id))
+    .limit(looked)
+    .as("newest");
+  const found = store
+    .select({ customer: newest.customer, chatId: max(newest.id).as("chat_id") })
+    .from(newest)
+    .groupBy(newest.customer)
+    .orderBy(desc(max(newest.id)))
+    .limit(limit)
+    .as("found");
+  return store
+    .select({
+      externalId: customers.externalId,
+      name: customers.name,
+      chatId: sessions.id,
+      autoTitle: sessions.autoTitle,
+      agentTitle: sessions.agentTitle,
+      createdAt: sessions.createdAt,
+    })
+    .from(found)
+    .innerJoin(sessions, and(eq(sessions.siteId, siteId), eq(sessions.id, found.chatId)))
+    .innerJoin(customers, and(eq(customers.siteId, siteId), eq(customers.externalId, found.customer)))
+    .orderBy(desc(sessions.id))
+    .all();
+}
+
+/** The customer's id of a session; undefined when the site has no such session. */
+export async function selectCustomerOf(db: D1Database, siteId: number, chatId: number): Promise<string | undefined> {
+  const row = await drizzle(db)
+    .select({ externalId: sessions.customerExternalId })
+    .from(sessions)
+    .where(and(eq(sessions.siteId, siteId), eq(sessions.id, chatId)))
+    .get();
+  return row?.externalId;
+}
+
+/**
+ * A customer with their first and last session, how many there are (up to {@link COUNT_LIMIT}), and the metadata of the newest.
+ *
+ * @param looked how many sessions are looked at for metadata
+ * @returns undefined when the site has no such customer, or none with a session
+ */
+export async function selectCustomerSummary(db: D1Database, siteId: number, externalId: string, looked: number) {
+  const store = drizzle(db);
+  const theirs = ofCustomer(siteId, externalId);
+  const found = store.select({ id: sessions.id }).from(sessions).where(theirs).limit(COUNT_LIMIT).as("found");
+  const [[customer], [first], newest, [counts]] = await store.batch([
+    store
+      .select()
+      .from(customers)
+      .where(and(eq(customers.siteId, siteId), eq(customers.externalId, externalId))),
+    store
+      .select({ id: sessions.id, createdAt: sessions.createdAt })
+      .from(sessions)
+      .where(theirs)
+      .orderBy(asc(sessions.id))
+      .limit(1),
+    store
+      .select({ id: sessions.id, createdAt: sessions.createdAt, metadata: sessions.metadata })
+      .from(sessions)
+      .where(theirs)
+      .orderBy(desc(sessions.id))
+      .limit(looked),
+    store.select({ sessions: count() }).from(found),
+  ]);
+  const [last] = newest;
+  if (customer === undefined || first === undefined || last === undefined) return undefined;
+  return {
+    customer,
+    first,
+    last,
+    count: counts?.sessions ?? 0,
+    metadata: newest.map(({ metadata }) => metadata ?? {}),
+  };
+}

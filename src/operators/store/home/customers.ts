@@ -1,0 +1,62 @@
+import { and, asc, eq, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { events } from "../../../core/store/event-schema.ts";
+import { customers, messages, participants, sessions } from "../../../core/store/schema.ts";
+import { each } from "../json-rows.ts";
+import { type ChosenOfCustomer, findEvents } from "./events-of-sessions.ts";
+
+const isCustomer = (siteId: number, externalId: string) =>
+  and(eq(customers.siteId, siteId), eq(customers.externalId, externalId));
+
+/** A customer without their sessions. */
+export const selectCustomerRow = (db: D1Database, siteId: number, externalId: string) =>
+  drizzle(db).select().from(customers).where(isCustomer(siteId, externalId)).get();
+
+/** All that is stored of a customer, a page of sessions at a time. `chatIds`: what was looked for; an erasure may take some meanwhile. */
+export type StoredCustomer = NonNullable<Awaited<ReturnType<typeof selectCustomer>>>;
+
+/**
+ * Reads a customer with some of their sessions, the oldest first, and the events of these.
+ *
+ * @param chosen `after`: only sessions with a higher id; `limit`: of sessions
+ * @param types see {@link findEvents}
+ * @returns undefined when the site has no such customer
+ */
+export async function selectCustomer(
+  db: D1Database,
+  chosen: Omit<ChosenOfCustomer, "until">,
+  types: readonly string[],
+) {
+  const { siteId, externalId } = chosen;
+  const found = await findEvents(db, { ...chosen, until: Number.MAX_SAFE_INTEGER }, types);
+  const store = drizzle(db);
+  const ids = sql`(SELECT value FROM ${each(found.chatIds)})`;
+  const seqs = sql`(SELECT value FROM ${each(found.seqs)})`;
+  const [[customer], opened, joined, said, told] = await store.batch([
+    store.select().from(customers).where(isCustomer(siteId, externalId)),
+    store
+      .select()
+      .from(sessions)
+      .where(
+        and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId), sql`${sessions.id} IN ${ids}`),
+      )
+      .orderBy(asc(sessions.id)),
+    store
+      .select()
+      .from(participants)
+      .where(and(eq(participants.siteId, siteId), sql`${participants.sessionId} IN ${ids}`))
+      .orderBy(asc(participants.sessionId), asc(participants.agentId)),
+    store
+      .select()
+      .from(messages)
+      .where(and(eq(messages.siteId, siteId), sql`${messages.sessionId} IN ${ids}`))
+      .orderBy(asc(messages.sessionId), asc(messages.seq)),
+    store
+      .select()
+      .from(events)
+      .where(and(eq(events.siteId, siteId), sql`${events.seq} IN ${seqs}`))
+      .orderBy(asc(events.seq)),
+  ]);
+  const { chatIds } = found;
+  return customer && { customer, chatIds, sessions: opened, participants: joined, messages: said, events: told };
+}

@@ -1,0 +1,271 @@
+import { getTableColumns, sql } from "drizzle-orm";
+import type { Runtime } from "../../../core/runtime.ts";
+import { literal } from "../../../core/store/claim.ts";
+import { deliveries, events, SESSION_ERASED, webhooks } from "../../../core/store/event-schema.ts";
+import { eventData, nextEvent } from "../../../core/store/outbox.ts";
+import { withRetries } from "../../../core/store/run-batch.ts";
+import { customers, homeSites, messages, participants, sessions } from "../../../core/store/schema.ts";
+import { insertInto, type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
+import { WINDOW } from "../../pruning/prune-events.ts";
+import { type Author, auditedBy, CHANGED } from "../audit.ts";
+import { erasures } from "../erasure-schema.ts";
+import { auditLog } from "../operator-schema.ts";
+import {
+  type ChosenSessions,
+  inItsDeliveries,
+  inItsEvents,
+  itsDeliveries,
+  ofSessions,
+  owners,
+  raiseFloor,
+  theSessions,
+} from "./chosen-sessions.ts";
+import type { Erasure, OpenErasure } from "./erasures.ts";
+import { type FoundEvents, findEvents } from "./events-of-sessions.ts";
+
+/**
+ * A step of an erasure: some sessions go with all that belongs to them, in one batch. Its first statement moves the erasure on to this
+ * step; every other one requires that this very try did so. A second try or a late one changes nothing, and counts nothing twice.
+ */
+
+/** How many sessions go with one step. D1 runs one statement at a time, so a longer batch would delay signed calls. */
+export const SESSIONS_PER_STEP = 250;
+
+/** The values that the statements of a step bind. */
+type Step = ChosenSessions &
+  Pick<OpenErasure, "hash" | "id" | "step" | "externalId" | "until"> & {
+    /** Names the try. */
+    madeBy: string;
+    /** The highest of the sessions. */
+    lastChatId: number;
+    /** Of the event that tells of the step. */
+    eventId: string;
+    /** Unix seconds. */
+    now: number;
+  };
+
+type V = Placeholders<Step>;
+
+const isErasure = (v: V) =>
+  sql`${erasures.siteId} = ${v.siteId} AND ${erasures.hash} = ${v.hash} AND ${erasures.id} = ${v.id}`;
+
+/** Condition: this very try has moved the erasure on to this step. */
+const isMine = (v: V) =>
+  sql`EXISTS (SELECT 1 FROM ${erasures} WHERE ${isErasure(v)} AND ${erasures.step} = ${v.step} + 1 AND ${erasures.madeBy} = ${v.madeBy})`;
+
+const moveOn: Statement<Step> = statement(
+  (v) => sql`UPDATE ${erasures} SET step = step + 1, made_by = ${v.madeBy}
+    WHERE ${isErasure(v)} AND ${erasures.step} = ${v.step} AND ${erasures.doneAt} IS NULL
+      AND ${erasures.until} = ${v.until} AND ${erasures.listedTo} >= ${erasures.until}`,
+);
+
+const withData = (v: V) => sql`${inItsEvents(v)} AND ${events.data} IS NOT NULL`;
+
+/** Condition: a webhook takes the event of a step. */
+const takesErased = (v: V) => sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.status} = 'enabled'
+  AND EXISTS (SELECT 1 FROM json_each(${webhooks.events}) AS wanted WHERE wanted.value = ${literal(SESSION_ERASED)})`;
+
+/** Counts what the step is about to erase, which webhooks have got it, and which are told. */
+const count: Statement<Step> = statement(
+  (v) => sql`UPDATE ${erasures} SET
+      sessions = sessions + (SELECT count(*) FROM ${sessions} WHERE ${theSessions(v)}),
+      messages = messages + (SELECT count(*) FROM ${messages} WHERE ${ofSessions(v, messages)}),
+      participants = participants + (SELECT count(*) FROM ${participants} WHERE ${ofSessions(v, participants)}),
+      events = events + (SELECT count(*) FROM ${events} WHERE ${withData(v)}),
+      deliveries = deliveries + (SELECT count(*) FROM (${itsDeliveries(v)}) WHERE status IN ('pending', 'failed')),
+      webhooks = (SELECT json_group_object(id, json_object('delivered', delivered, 'attempted', attempted, 'told', told)) FROM (
+        SELECT id, sum(delivered) AS delivered, sum(attempted) AS attempted, sum(told) AS told FROM (
+          SELECT key AS id, value ->> 'delivered' AS delivered, value ->> 'attempted' AS attempted, value ->> 'told' AS told
+          FROM json_each(${erasures.webhooks})
+          UNION ALL
+          SELECT webhook_id, status = 'delivered', status <> 'delivered' AND last_attempt_at IS NOT NULL, 0 FROM (${itsDeliveries(v)})
+          UNION ALL
+          SELECT ${webhooks.id}, 0, 0, (SELECT count(*) FROM ${sessions} WHERE ${theSessions(v)})
+          FROM ${webhooks} JOIN ${homeSites} ON ${homeSites.siteId} = ${webhooks.siteId} AND ${homeSites.events}
+          WHERE ${takesErased(v)})
+        GROUP BY id))
+    WHERE ${isErasure(v)} AND ${isMine(v)}`,
+);
+
+/** Tells receivers, so that they can do likewise. Must come right before {@link tellWebhooks}. */
+const tell: Statement<Step> = statement(
+  (
+    v,
+  ) => sql`${insertInto(events, events.siteId, events.seq, events.id, events.type, events.sessionId, events.createdAt, events.data)}
+    SELECT ${v.siteId}, next_event.seq, ${v.eventId}, ${literal(SESSION_ERASED)}, NULL, ${v.now}, ${eventData({ chat_ids: sql`json(${v.chatIds})` })}
+    FROM ${nextEvent(v.siteId, sql`${homeSites.events}`)} WHERE ${isMine(v)}`,
+);
+
+/** Uses changes(): the event right before is then the newest of the site. Returns the ids of the webhooks. */
+const tellWebhooks: Statement<Step> = statement(
+  (v) => sql`${insertInto(
+    deliveries,
+    deliveries.siteId,
+    deliveries.webhookId,
+    deliveries.seq,
+    deliveries.status,
+    deliveries.attempts,
+    deliveries.nextAttemptAt,
+    deliveries.createdAt,
+  )}
+    SELECT ${webhooks.siteId}, ${webhooks.id}, (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), 'pending', 0, ${v.now}, ${v.now}
+    FROM ${webhooks} WHERE ${takesErased(v)} AND ${CHANGED}
+    RETURNING webhook_id AS told`,
+);
+
+/** What was not delivered never will be. An attempt in flight loses its lease, so that a failure is not recorded. */
+const skipDeliveries: Statement<Step> = statement(
+  (v) => sql`UPDATE ${deliveries} SET last_error = NULL,
+      status = CASE WHEN status IN ('pending', 'failed') THEN 'skipped' ELSE status END, next_attempt_at = NULL, claim = NULL
+    WHERE ${inItsDeliveries(v)} AND (status IN ('pending', 'failed') OR last_error IS NOT NULL) AND ${isMine(v)}`,
+);
+
+const eraseEvents: Statement<Step> = statement(
+  (v) => sql`UPDATE ${events} SET data = NULL WHERE ${withData(v)} AND ${isMine(v)}`,
+);
+
+const deleteParticipants: Statement<Step> = statement(
+  (v) => sql`DELETE FROM ${participants} WHERE ${ofSessions(v, participants)} AND ${isMine(v)}`,
+);
+
+const deleteMessages: Statement<Step> = statement(
+  (v) => sql`DELETE FROM ${messages} WHERE ${ofSessions(v, messages)} AND ${isMine(v)}`,
+);
+
+const keepIds: Statement<Step> = statement((v) => raiseFloor(v, isMine(v)));
+
+const deleteSessions: Statement<Step> = statement(
+  (v) => sql`DELETE FROM ${sessions} WHERE ${theSessions(v)} AND ${isMine(v)}`,
+);
+
+/** Of deliveries whose events were pruned: nobody knows whose they were. Pruning goes by time, so it leaves gaps among the oldest. */
+const forgetPruned: Statement<Step> = statement(
+  (v) => sql`UPDATE ${deliveries} SET last_error = NULL
+    WHERE (${deliveries.siteId}, ${deliveries.webhookId}, ${deliveries.seq}) IN (WITH RECURSIVE ${owners(v)}
+      SELECT old.site_id, old.webhook_id, old.seq FROM owner CROSS JOIN ${deliveries} AS old
+      WHERE old.site_id = ${v.siteId} AND old.webhook_id = owner.id AND old.last_error IS NOT NULL
+        AND old.seq < (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) + ${sql.raw(String(WINDOW))}
+        AND NOT EXISTS (SELECT 1 FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} = old.seq))
+      AND ${isMine(v)}`,
+);
+
+const isCustomer = (v: V) => sql`${customers.siteId} = ${v.siteId} AND ${customers.externalId} = ${v.externalId}`;
+const ofCustomer = (v: V) => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.customerExternalId} = ${v.externalId}`;
+
+const deleteCustomer: Statement<Step> = statement(
+  (v) => sql`DELETE FROM ${customers} WHERE ${isCustomer(v)} AND ${isMine(v)}
+    AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)})`,
+);
+
+/** A customer who came back meanwhile stays, as if they had come then for the first time. */
+const renewCustomer: Statement<Step> = statement(
+  (v) => sql`UPDATE ${customers} SET created_at = (
+      SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${ofCustomer(v)} ORDER BY ${sessions.id} LIMIT 1)
+    WHERE ${isCustomer(v)} AND ${isMine(v)} AND EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)})`,
+);
+
+const end: Statement<Step> = statement(
+  (v) => sql`UPDATE ${erasures} SET done_at = ${v.now}, external_id = NULL WHERE ${isErasure(v)} AND ${isMine(v)}
+    AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)} AND ${sessions.id} <= ${v.until})`,
+);
+
+/** Must come right after {@link end}, because it uses changes(). */
+const auditEnd: Statement<Step & ReturnType<typeof auditedBy>> = statement(
+  (
+    v,
+  ) => sql`${insertInto(auditLog, auditLog.siteId, auditLog.at, auditLog.actor, auditLog.requestId, auditLog.whoKind, auditLog.whoId, auditLog.whoName, auditLog.address, auditLog.action, auditLog.subject, auditLog.details)}
+    SELECT ${v.siteId}, ${v.at}, ${v.actor}, ${v.requestId}, ${v.whoKind}, ${v.whoId}, ${v.whoName}, ${v.address}, 'customer.erased', ${v.id},
+      json_object('hash', ${v.hash}, 'sessions', sessions, 'messages', messages, 'participants', participants, 'events', events, 'deliveries', deliveries)
+    FROM ${erasures} WHERE ${isErasure(v)} AND ${CHANGED}`,
+);
+
+const COLUMNS = sql.join(
+  Object.entries(getTableColumns(erasures)).map(([name, column]) => sql`${column} AS ${sql.identifier(name)}`),
+  sql`, `,
+);
+const selectNow: Statement<Step> = statement((v) => sql`SELECT ${COLUMNS} FROM ${erasures} WHERE ${isErasure(v)}`);
+
+const ERASING = [skipDeliveries, eraseEvents, deleteParticipants, deleteMessages, keepIds, deleteSessions] as const;
+const ENDING = [deleteCustomer, renewCustomer, forgetPruned, end] as const;
+
+/** What a call has erased, by rows. */
+export const ERASED = ["sessions", "messages", "participants", "events", "deliveries"] as const;
+
+export type Erased = Record<(typeof ERASED)[number], number>;
+
+/** The sessions that the next step erases, and their events. @param types see {@link findEvents} */
+export function findStep(
+  runtime: Runtime,
+  db: D1Database,
+  { siteId, externalId, until }: OpenErasure,
+  types: readonly string[],
+  answerBy: number,
+): Promise<FoundEvents> {
+  const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };
+  return withRetries(runtime, () => findEvents(db, chosen, types), answerBy);
+}
+
+/** The result of a step. */
+interface Stepped {
+  /** The erasure as it is now; undefined when the home does not have it any more. */
+  erasure: Erasure | undefined;
+  /** What this step has erased; nothing when another call made it. */
+  erased: Erased;
+  /** The webhooks that are told. */
+  told: string[];
+}
+
+/**
+ * Erases up to {@link SESSIONS_PER_STEP} sessions; with the last of them the customer, and the erasure is done. Nothing happens unless
+ * the receipts name all sessions.
+ *
+ * @param erasure as it was read last
+ * @param found the sessions of the step: see {@link findStep}
+ * @param eventId of the event that tells receivers
+ * @param answerBy see {@link withRetries}
+ */
+export async function eraseStep(
+  runtime: Runtime,
+  db: D1Database,
+  erasure: OpenErasure,
+  { chatIds, seqs, newestSeq }: FoundEvents,
+  eventId: string,
+  author: Author,
+  answerBy?: number,
+): Promise<Stepped> {
+  const { siteId, hash, id, step, externalId, until } = erasure;
+  const isLast = chatIds.length < SESSIONS_PER_STEP || erasure.sessions + chatIds.length >= erasure.total;
+  const values = {
+    siteId,
+    hash,
+    id,
+    step,
+    externalId,
+    until,
+    newestSeq,
+    eventId,
+    now: author.now,
+    chatIds: JSON.stringify(chatIds),
+    lastChatId: chatIds.at(-1) ?? 0,
+    seqs: JSON.stringify(seqs),
+  };
+  const results = await withRetries(
+    runtime,
+    (attempt) => {
+      const bound = { ...values, madeBy: `${author.requestId}:${attempt}` };
+      const erasing = chatIds.length === 0 ? [] : [count, tell, tellWebhooks, ...ERASING];
+      const ending = isLast ? ENDING : [];
+      return db.batch<unknown>([
+        ...[moveOn, ...erasing, ...ending].map((write) => write(db, bound)),
+        ...(isLast ? [auditEnd(db, { ...bound, ...auditedBy(author) })] : []),
+        selectNow(db, bound),
+      ]);
+    },
+    answerBy,
+  );
+  const now = results.at(-1)?.results[0] as (Omit<Erasure, "webhooks"> & { webhooks: string }) | undefined;
+  const told = results.flatMap(({ results: rows }) => rows.flatMap((row) => (row as { told?: string }).told ?? []));
+  const isOurs = now?.step === step + 1 && now.madeBy?.startsWith(`${author.requestId}:`) === true;
+  const erased = Object.fromEntries(ERASED.map((what) => [what, isOurs ? now[what] - erasure[what] : 0])) as Erased;
+  return { erasure: now && { ...now, webhooks: JSON.parse(now.webhooks) as Erasure["webhooks"] }, erased, told };
+}

@@ -1,0 +1,294 @@
+import { type Placeholder, type SQL, sql } from "drizzle-orm";
+import { literal } from "../../../core/store/claim.ts";
+import { events } from "../../../core/store/event-schema.ts";
+import { participants, sessions } from "../../../core/store/schema.ts";
+import { type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
+import { owners } from "./chosen-sessions.ts";
+
+/**
+ * Finding the events of a customer's sessions without an index, which would cost every call a row.
+ * - The event of a creation has the very second of its session, and the event of agents who were added has the second of their rows in
+ *   `participants`. `seq` rises with time, so a binary search finds the second in the log.
+ * - Any other event of a session is looked for from its creation to the newest event.
+ */
+
+/** The most seconds that the time of an event is taken to be behind the time of an earlier one. */
+export const SKEW_SECONDS = 60;
+
+/** An event that is farther behind is not found by its session. */
+export const FARTHEST_SECONDS = 3_600;
+
+/**
+ * How far around a second its events are looked for, in seconds: `created_at` is the clock of the isolate that took the call, and `seq`
+ * counts the commits, so an event may stand after later ones. The wider places are for what the narrower ones do not have.
+ */
+const AROUND_SECONDS = [2, SKEW_SECONDS, FARTHEST_SECONDS];
+
+/** The most events that are read to find those of the oldest sessions without a search for each second. */
+const EVENTS_AS_ONE = 20_000;
+
+/** Some sessions of one customer, with the lowest ids. */
+export type ChosenOfCustomer = {
+  siteId: number;
+  externalId: string;
+  /** Only sessions with a higher id. */
+  after: number;
+  /** Only sessions up to this id. */
+  until: number;
+  limit: number;
+};
+
+/** The sessions of a site with the lowest ids. */
+export type ChosenOldest = {
+  siteId: number;
+  /** Only those of them that were created then or earlier, in Unix seconds. */
+  createdUntil: number;
+  limit: number;
+};
+
+type Chosen = ChosenOfCustomer | ChosenOldest;
+
+/** The events of the chosen sessions. */
+export interface FoundEvents {
+  /** The chosen sessions, ascending. */
+  chatIds: number[];
+  /** Whether there may be more sessions like them. */
+  hasMore: boolean;
+  seqs: number[];
+  /** The site's newest seq: an event above it came later, and may be of these sessions too. 0 without events or sessions. */
+  newestSeq: number;
+  /** How many statements it took to find them. */
+  statements: number;
+}
+
+const CREATED = literal("session.created");
+const ADDED = literal("session.agents_added");
+
+/** The types of events that are found without reading the log. */
+const LOCATED_EVENTS = ["session.created", "session.agents_added"];
+
+/** The ids of the chosen sessions of a customer, and when they were created. */
+const ofCustomer = (
+  v: Placeholders<ChosenOfCustomer>,
+) => sql`SELECT ${sessions.id} AS id, ${sessions.createdAt} AS created_at FROM ${sessions}
+  WHERE ${sessions.siteId} = ${v.siteId} AND ${sessions.customerExternalId} = ${v.externalId}
+    AND ${sessions.id} > ${v.after} AND ${sessions.id} <= ${v.until} ORDER BY ${sessions.id} LIMIT ${v.limit}`;
+
+/** The same for the oldest of a site. The limit comes first: else a site without old sessions would be read to its end. */
+const oldest = (v: Placeholders<ChosenOldest>) => sql`SELECT id, created_at FROM (
+    SELECT ${sessions.id} AS id, ${sessions.createdAt} AS created_at FROM ${sessions}
+    WHERE ${sessions.siteId} = ${v.siteId} ORDER BY ${sessions.id} LIMIT ${v.limit})
+  WHERE created_at <= ${v.createdUntil}`;
+
+interface LogRow {
+  newestSeq: number;
+  /** The time of the oldest event that is kept. */
+  oldestAt: number;
+  /** How many webhooks have deliveries, deleted ones too. */
+  webhooks: number;
+}
+
+/** Reads the {@link LogRow} of a site; no row when it has no events. */
+const selectLog: Statement<{ siteId: number }> = statement(
+  (v) => sql`SELECT ${events.createdAt} AS oldestAt,
+      (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) AS newestSeq,
+      (WITH RECURSIVE ${owners(v)} SELECT count(id) FROM owner) AS webhooks
+    FROM ${events} WHERE ${events.siteId} = ${v.siteId} ORDER BY ${events.seq} LIMIT 1`,
+);
+
+/** What happened to a session in a second. */
+interface Happening {
+  id: number;
+  at: number;
+  /** 1 when it was created. */
+  isCreation: number;
+  /** How many agents joined. */
+  agents: number;
+}
+
+/** The {@link Happening}s of the chosen sessions. */
+const happeningsOf = (chosen: SQL, siteId: Placeholder) => sql`WITH chosen AS MATERIALIZED (${chosen})
+    SELECT id, at, max(is_creation) AS isCreation, sum(agents) AS agents FROM (
+      SELECT id, created_at AS at, 1 AS is_creation, 0 AS agents FROM chosen
+      UNION ALL
+      SELECT chosen.id, ${participants.addedAt}, 0, 1 FROM chosen CROSS JOIN ${participants}
+      WHERE ${participants.siteId} = ${siteId} AND ${participants.sessionId} = chosen.id)
+    GROUP BY id, at ORDER BY id`;
+
+const selectOfCustomer = statement<ChosenOfCustomer>((v) => happeningsOf(ofCustomer(v), v.siteId));
+const selectOldest = statement<ChosenOldest>((v) => happeningsOf(oldest(v), v.siteId));
+
+/** The places in the order of seq where the events of some times, a JSON array of Unix seconds, begin: `at` and `seq`. */
+export const places = (v: Placeholders<{ siteId: number; times: string }>): SQL =>
+  sql`WITH RECURSIVE search(at, low, high) AS (
+      SELECT value, (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), (SELECT max(seq) + 1 FROM ${events} WHERE ${events.siteId} = ${v.siteId})
+      FROM json_each(${v.times})
+      UNION ALL
+      SELECT at, iif(probe.created_at < at, (low + high) / 2 + 1, low), iif(probe.created_at < at, high, (low + high) / 2)
+      FROM search LEFT JOIN ${events} AS probe ON probe.site_id = ${v.siteId} AND probe.seq = (SELECT next.seq FROM ${events} AS next
+        WHERE next.site_id = ${v.siteId} AND next.seq >= (low + high) / 2 ORDER BY next.seq LIMIT 1)
+      WHERE low < high)
+    SELECT at, max(low) AS seq FROM search GROUP BY at`;
+
+const selectPlaces: Statement<{ siteId: number; times: string }> = statement(places);
+
+/** An event of what happened. */
+interface HappeningEvent extends Happening {
+  seq: number;
+}
+
+/** Reads the {@link HappeningEvent}s of some sessions within stretches of seq: a JSON array of `[from, to]`, `to` excluded. */
+const selectBetween: Statement<{ siteId: number; stretches: string; chatIds: string }> = statement(
+  (
+    v,
+  ) => sql`SELECT ${events.seq} AS seq, ${events.sessionId} AS id, ${events.createdAt} AS at, ${events.type} = ${CREATED} AS isCreation,
+      coalesce(json_array_length(${events.data}, iif(${events.type} = ${CREATED}, '$.participants', '$.agent_ids')), 0) AS agents
+    FROM json_each(${v.stretches}) AS stretch CROSS JOIN ${events}
+    WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} >= stretch.value ->> 0 AND ${events.seq} < stretch.value ->> 1
+      AND ${events.type} IN (${CREATED}, ${ADDED}) AND ${events.sessionId} IN (SELECT value FROM json_each(${v.chatIds}))`,
+);
+
+/** The events of some sessions from a seq on, of the types that are not located. */
+const selectOthers: Statement<{ siteId: number; low: number; types: string; chatIds: string }> = statement(
+  (v) => sql`SELECT ${events.seq} AS seq FROM ${events}
+    WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} >= ${v.low} AND ${events.type} IN (SELECT value FROM json_each(${v.types}))
+      AND ${events.sessionId} IN (SELECT value FROM json_each(${v.chatIds}))`,
+);
+
+/**
+ * Chooses sessions and finds all their events.
+ *
+ * @param types all types of events that sessions have
+ * @param mostRows sessions with more participants and deliveries together are left for later, but for the first
+ */
+export async function findEvents(
+  db: D1Database,
+  chosen: Chosen,
+  types: readonly string[],
+  mostRows = Number.POSITIVE_INFINITY,
+): Promise<FoundEvents> {
+  const { siteId, limit } = chosen;
+  const select = "externalId" in chosen ? selectOfCustomer(db, chosen) : selectOldest(db, chosen);
+  const [logs, happened] = (await db.batch([selectLog(db, { siteId }), select])) as [
+    D1Result<LogRow>,
+    D1Result<Happening>,
+  ];
+  const [log] = logs.results;
+  const happenings = [...Map.groupBy(happened.results, ({ id }) => id)];
+  const rows = happenings.map(([, each]) => rowsOf(each, log));
+  const taken = happenings.slice(0, fittingOf(rows, mostRows));
+  const ids = taken.map(([id]) => id);
+  const hasMore = ids.length < happenings.length || happenings.length === limit;
+  const found = { chatIds: ids, hasMore, seqs: [], newestSeq: 0, statements: 2 };
+  if (log === undefined || ids.length === 0) return found;
+  const chatIds = JSON.stringify(ids);
+  const seqs = new Set<number>();
+  let { statements } = found;
+  const isOfOldest = !("externalId" in chosen);
+  const happenedTo = taken.flatMap(([, each]) => each);
+  let missing = happenedTo;
+  for (const around of AROUND_SECONDS) {
+    const since = log.oldestAt - (isOfOldest ? farthestOfOldest(around) : FARTHEST_SECONDS);
+    // The events of what happened earlier were pruned.
+    const looked = missing.filter(({ at }) => at >= since);
+    if (looked.length === 0) continue;
+    const located = await locate(db, siteId, looked, around, isOfOldest);
+    statements += located.statements + 1;
+    const between = selectBetween(db, { siteId, stretches: located.stretches, chatIds });
+    const { results } = await between.all<HappeningEvent>();
+    for (const { seq } of results) seqs.add(seq);
+    const told = Map.groupBy(results, keyOf);
+    missing = missing.filter((each) => !isTold(each, told.get(keyOf(each)) ?? []));
+  }
+  const others = types.filter((type) => !LOCATED_EVENTS.includes(type));
+  if (others.length > 0) {
+    statements += 2;
+    const from = Math.min(...happenedTo.map(({ at }) => at)) - FARTHEST_SECONDS;
+    const low = (await placesOf(db, siteId, [from])).get(from) ?? 0;
+    const asked = selectOthers(db, { siteId, low, types: JSON.stringify(others), chatIds });
+    for (const { seq } of (await asked.all<{ seq: number }>()).results) seqs.add(seq);
+  }
+  return { ...found, seqs: [...seqs], newestSeq: log.newestSeq, statements };
+}
+
+/** How many participants and deliveries a session has: about, because events of one second count as one. */
+function rowsOf(happenings: Happening[], log: LogRow | undefined): number {
+  const participants = happenings.reduce((sum, { agents }) => sum + agents, 0);
+  if (log === undefined) return participants;
+  return participants + happenings.filter(({ at }) => at >= log.oldestAt).length * log.webhooks;
+}
+
+/** How many of the first have so many rows together: one at least. */
+function fittingOf(rows: number[], most: number): number {
+  let sum = 0;
+  const tooMany = rows.findIndex((count) => {
+    sum += count;
+    return sum > most;
+  });
+  return tooMany < 0 ? rows.length : Math.max(1, tooMany);
+}
+
+const keyOf = ({ id, at }: Happening): string => `${id}/${at}`;
+
+/** Whether the events of a session and a second tell all that happened then. */
+const isTold = ({ isCreation, agents }: Happening, told: HappeningEvent[]): boolean =>
+  told.reduce((sum, each) => sum + each.agents, 0) >= agents &&
+  (isCreation === 0 || told.some((each) => each.isCreation));
+
+/** Where the events of some times begin. */
+async function placesOf(db: D1Database, siteId: number, times: number[]): Promise<Map<number, number>> {
+  const asked = selectPlaces(db, { siteId, times: JSON.stringify([...new Set(times)]) });
+  const { results } = await asked.all<{ at: number; seq: number }>();
+  return new Map(results.map(({ at, seq }) => [at, seq]));
+}
+
+/**
+ * How long before the oldest event that is kept the oldest sessions still have events. Where sessions are kept as long as events, those of
+ * most sessions that go were just pruned: to look an hour far for them would read the first hour of the log for each batch. An event that
+ * is farther behind is older than events are kept, so pruning deletes it.
+ */
+const farthestOfOldest = (around: number): number => (around > SKEW_SECONDS ? 0 : around);
+
+/** From a second, to a second that is not part of it. */
+export type Span = [from: number, to: number];
+
+/** Spans without those that overlap: these become one, so that no event is read twice. */
+export function joined(spans: Span[]): Span[] {
+  const apart: Span[] = [];
+  for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {
+    const last = apart.at(-1);
+    if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to);
+    else apart.push([from, to]);
+  }
+  return apart;
+}
+
+/**
+ * The stretches of seq around what happened, as JSON.
+ *
+ * @param isOfOldest the sessions are the oldest of their site: then nearly all events from the first creation to the last are theirs, and
+ *   a search for each second would read more rows than these events
+ */
+async function locate(
+  db: D1Database,
+  siteId: number,
+  happened: Happening[],
+  around: number,
+  isOfOldest: boolean,
+): Promise<{ stretches: string; statements: number }> {
+  const spanOf = (at: number, until = at): Span => [at - around, until + around + 1];
+  const each = joined(happened.map(({ at }) => spanOf(at)));
+  const created = happened.filter(({ isCreation }) => isCreation).map(({ at }) => at);
+  const hasOne = isOfOldest && created.length > 0;
+  const spans = hasOne ? joined([spanOf(Math.min(...created), Math.max(...created)), ...each]) : each;
+  const stretches = await stretchesOf(db, siteId, spans);
+  const events = stretches.reduce((sum, [from, to]) => sum + to - from, 0);
+  if (!hasOne || events <= EVENTS_AS_ONE) return { stretches: JSON.stringify(stretches), statements: 1 };
+  return { stretches: JSON.stringify(await stretchesOf(db, siteId, each)), statements: 2 };
+}
+
+/** The stretches of seq of some spans. */
+async function stretchesOf(db: D1Database, siteId: number, spans: Span[]): Promise<Span[]> {
+  const places = await placesOf(db, siteId, spans.flat());
+  return spans.map(([from, to]) => [places.get(from) ?? 0, places.get(to) ?? 0]);
+}

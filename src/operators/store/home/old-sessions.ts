@@ -1,0 +1,161 @@
+import { sql } from "drizzle-orm";
+import { deliveries, events } from "../../../core/store/event-schema.ts";
+import { customers, homeSites, messages, participants, sessions } from "../../../core/store/schema.ts";
+import { type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
+import { siteDeletions } from "../erasure-schema.ts";
+import {
+  type ChosenSessions,
+  inItsDeliveries,
+  inItsEvents,
+  itsEvents,
+  ofSessions,
+  raiseFloor,
+  theSessions,
+} from "./chosen-sessions.ts";
+import { selectCustomersOf } from "./erasures.ts";
+import { findEvents } from "./events-of-sessions.ts";
+
+/**
+ * The oldest sessions of a site go, with all that belongs to them: because they are older than the site keeps them, or because the site
+ * ends. All statements may run twice: they name the sessions, and an id is never given again.
+ */
+
+/** How many sessions go with one batch. D1 runs one statement at a time, so a longer batch would delay signed calls. */
+export const SESSIONS_PER_BATCH = 200;
+
+/**
+ * A batch with this many participants and deliveries takes no further session: a session may have 150 participants, and each of its
+ * events a delivery for each webhook.
+ */
+const MOST_ROWS = 1_000;
+
+/** Which sessions of a site go. */
+export interface OldSessions {
+  siteId: number;
+  /** The name of the home. The directory, which is in `main`, also has the ends of other homes' sites. */
+  home: string;
+  /** The site's retention, as it was read: another one keeps the sessions. Null when the site ends. */
+  retentionDays: number | null;
+  /** Unix seconds. Sessions created then or earlier go. */
+  createdUntil: number;
+}
+
+/** The values that the statements of a removal bind. */
+type Removal = ChosenSessions & {
+  home: string;
+  retentionDays: number | null;
+  /** The highest of the sessions. */
+  lastChatId: number;
+  /** The external ids of their customers, as a JSON array. */
+  externalIds: string;
+};
+
+type V = Placeholders<Removal>;
+
+/** Condition: the site keeps sessions for as long as was read before, or it ends. */
+const mayGo = (v: V) => sql`EXISTS (SELECT 1 FROM ${homeSites} WHERE ${homeSites.siteId} = ${v.siteId}
+  AND (${homeSites.retentionDays} = ${v.retentionDays}
+    OR EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${v.siteId} AND ${siteDeletions.home} = ${v.home} AND ${siteDeletions.keptAt} IS NOT NULL)))`;
+
+const deleteDeliveries: Statement<Removal> = statement(
+  (v) => sql`DELETE FROM ${deliveries} WHERE ${mayGo(v)} AND ${inItsDeliveries(v)}`,
+);
+
+/** Before the site's newest event goes: otherwise its seq would be given again. */
+const raiseSeqFloor: Statement<Removal> = statement(
+  (
+    v,
+  ) => sql`UPDATE ${homeSites} SET event_seq_floor = (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId})
+    WHERE ${homeSites.siteId} = ${v.siteId} AND ${mayGo(v)}
+      AND (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) IN (WITH ${itsEvents(v)} SELECT seq FROM its_events)
+      AND ${homeSites.eventSeqFloor} < (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId})`,
+);
+
+const deleteEvents: Statement<Removal> = statement(
+  (v) => sql`DELETE FROM ${events} WHERE ${mayGo(v)} AND ${inItsEvents(v)}`,
+);
+
+const deleteParticipants: Statement<Removal> = statement(
+  (v) => sql`DELETE FROM ${participants} WHERE ${mayGo(v)} AND ${ofSessions(v, participants)}`,
+);
+
+const deleteMessages: Statement<Removal> = statement(
+  (v) => sql`DELETE FROM ${messages} WHERE ${mayGo(v)} AND ${ofSessions(v, messages)}`,
+);
+
+const keepIds: Statement<Removal> = statement((v) => raiseFloor(v, mayGo(v)));
+
+const deleteSessions: Statement<Removal> = statement(
+  (v) => sql`DELETE FROM ${sessions} WHERE ${mayGo(v)} AND ${theSessions(v)}`,
+);
+
+const deleteCustomers: Statement<Removal> = statement(
+  (v) => sql`DELETE FROM ${customers} WHERE ${mayGo(v)}
+    AND ${customers.siteId} = ${v.siteId} AND ${customers.externalId} IN (SELECT value FROM json_each(${v.externalIds}))
+    AND NOT EXISTS (SELECT 1 FROM ${sessions}
+      WHERE ${sessions.siteId} = ${customers.siteId} AND ${sessions.customerExternalId} = ${customers.externalId})`,
+);
+
+const REMOVAL = [
+  deleteDeliveries,
+  raiseSeqFloor,
+  deleteEvents,
+  deleteParticipants,
+  deleteMessages,
+  keepIds,
+  deleteSessions,
+  deleteCustomers,
+] as const;
+
+/** The place of the statement that deletes the sessions: its changes count them. */
+const SESSIONS_AT = REMOVAL.indexOf(deleteSessions);
+
+/** Some sessions that go, and what belongs to them. */
+export type FoundSessions = Removal;
+
+/** The result of a search. */
+interface Found {
+  /** Undefined when no session goes. */
+  found: FoundSessions | undefined;
+  /** Whether there may be more of them. */
+  hasMore: boolean;
+  /** How many statements it took. */
+  statements: number;
+}
+
+/**
+ * Finds the oldest sessions that go with the next batch, with their events and customers.
+ *
+ * @param types all types of events that sessions have
+ */
+export async function findOldSessions(
+  db: D1Database,
+  { siteId, home, retentionDays, createdUntil }: OldSessions,
+  types: readonly string[],
+): Promise<Found> {
+  const chosen = { siteId, createdUntil, limit: SESSIONS_PER_BATCH };
+  const { chatIds, seqs, newestSeq, hasMore, statements } = await findEvents(db, chosen, types, MOST_ROWS);
+  const lastChatId = chatIds.at(-1);
+  if (lastChatId === undefined) return { found: undefined, hasMore: false, statements };
+  const externalIds = await selectCustomersOf(db, siteId, chatIds);
+  const lists = { chatIds, seqs, externalIds: [...externalIds] };
+  const asJson = Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, JSON.stringify(list)]));
+  const found = {
+    siteId,
+    home,
+    retentionDays,
+    newestSeq,
+    lastChatId,
+    ...(asJson as Record<keyof typeof lists, string>),
+  };
+  return { found, hasMore, statements: statements + 1 };
+}
+
+/** The statements of the batch that {@link removeOldSessions} makes. */
+export const STATEMENTS_PER_BATCH = REMOVAL.length;
+
+/** Deletes sessions that were found. @returns how many: none when the retention has changed since */
+export async function removeOldSessions(db: D1Database, found: FoundSessions): Promise<number> {
+  const results = await db.batch(REMOVAL.map((write) => write(db, found)));
+  return results[SESSIONS_AT]?.meta.changes ?? 0;
+}

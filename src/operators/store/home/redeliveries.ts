@@ -1,0 +1,308 @@
+import { and, type SQL, sql } from "drizzle-orm";
+import type { Runtime } from "../../../core/runtime.ts";
+import { literal } from "../../../core/store/claim.ts";
+import {
+  deliveries,
+  events,
+  PING,
+  WEBHOOK_DISABLED,
+  WEBHOOK_FAILING,
+  webhooks,
+} from "../../../core/store/event-schema.ts";
+import { withRetries } from "../../../core/store/run-batch.ts";
+import { insertInto, type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
+import { FIRST_IN_LINE } from "../../../events/store/deliveries.ts";
+import type { WebhookKey } from "../../../events/store/pending-deliveries.ts";
+import { type Author, auditedBy, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
+import { auditLog } from "../operator-schema.ts";
+import { SKEW_SECONDS } from "./events-of-sessions.ts";
+
+/** Sending events again: a delivery that starts again has eight attempts before it, and no result. */
+
+/** What can be sent again: deliveries of these statuses. A `missed` event is of a type that the webhook wants, and has no delivery to it. */
+export const REDELIVERED_STATUSES = ["failed", "pending", "missed", "delivered"] as const;
+
+export type RedeliveredStatus = (typeof REDELIVERED_STATUSES)[number];
+
+/**
+ * The most seqs that one step reads. D1 runs one statement at a time, so a longer step would delay signed calls.
+ */
+const MOST_READ = 5_000;
+
+/** How many deliveries of a step are due in the same second: a receiver that was down gets them over seconds. */
+export const DUE_PER_SECOND = 500;
+
+/** More pending deliveries than this are not read to find the oldest. */
+const MOST_PENDING_READ = 10_000;
+
+/** The columns of a delivery that starts again. */
+const DUE = insertInto(
+  deliveries,
+  deliveries.siteId,
+  deliveries.webhookId,
+  deliveries.seq,
+  deliveries.status,
+  deliveries.attempts,
+  deliveries.nextAttemptAt,
+  deliveries.createdAt,
+);
+
+/**
+ * Lets a delivery that exists start again. One in flight keeps its lease: when its attempt fails, `attempts` says that it was sent
+ * again, and the first of eight follows.
+ */
+const startAgain = (now: SQL) => {
+  const inFlight = sql`${deliveries.status} = 'pending' AND ${deliveries.lease} IS NOT NULL AND ${deliveries.nextAttemptAt} > ${now}`;
+  const kept = (column: string) =>
+    sql`${sql.raw(column)} = CASE WHEN ${inFlight} THEN deliveries.${sql.raw(column)} ELSE excluded.${sql.raw(column)} END`;
+  // The time of the last attempt stays: it says that the receiver may have the event.
+  const columns = ["next_attempt_at", "claim", "last_status", "last_error", "duration_ms"];
+  return sql`ON CONFLICT (site_id, webhook_id, seq) DO UPDATE SET status = 'pending', attempts = 0, ${sql.join(
+    columns.map(kept),
+    sql`, `,
+  )}`;
+};
+
+const webhookOf = (v: Placeholders<Key>) => sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId}`;
+const deliveryOf = (v: Placeholders<Key>) =>
+  sql`${deliveries.siteId} = ${v.siteId} AND ${deliveries.webhookId} = ${v.webhookId}`;
+
+type Key = { siteId: number; webhookId: string };
+
+const renew: Statement<Key & { seq: number; now: number }> = statement(
+  (v) => sql`${DUE}
+    SELECT ${v.siteId}, ${v.webhookId}, ${events.seq}, 'pending', 0,
+      CASE WHEN ${events.type} = ${literal(PING)} THEN ${sql.raw(String(FIRST_IN_LINE))} ELSE ${v.now} END, ${events.createdAt}
+    FROM ${webhooks} CROSS JOIN ${events}
+    WHERE ${webhookOf(v)} AND ${webhooks.status} = 'enabled'
+      AND ${events.siteId} = ${v.siteId} AND ${events.seq} = ${v.seq} AND ${events.data} IS NOT NULL
+    ${startAgain(sql`${v.now}`)}`,
+);
+
+const selectRenewed: Statement<Key & { seq: number }> = statement(
+  (v) => sql`SELECT ${events.id} AS id, ${events.data} IS NULL AS isErased,
+      EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhookOf(v)} AND ${webhooks.status} = 'enabled') AS isEnabled
+    FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} = ${v.seq}`,
+);
+
+/**
+ * Makes the delivery of an event to an enabled webhook due now, with attempts from zero, or inserts it. An attempt in flight goes on
+ * and counts as sent again.
+ *
+ * @returns the event's id and two flags: nothing is set when the event is erased or the webhook is not enabled. Undefined when the
+ *   site has no such event
+ */
+export async function renewDelivery(
+  runtime: Runtime,
+  db: D1Database,
+  { siteId, id: webhookId }: WebhookKey,
+  seq: number,
+  author: Author,
+): Promise<{ id: string; isErased: boolean; isEnabled: boolean } | undefined> {
+  const which = { siteId, webhookId, seq };
+  const { requestId } = author;
+  const row = {
+    siteId: sql`${siteId}`,
+    action: "webhook.redelivered" as const,
+    subject: sql`${webhookId}`,
+    details: sql`${JSON.stringify({ seq })}`,
+  };
+  // After a lost answer the second try makes the delivery due again, and must not leave a second row.
+  const isFirst = sql`NOT EXISTS (SELECT 1 FROM (SELECT request_id, action FROM ${auditLog} WHERE site_id = ${siteId}
+    ORDER BY id DESC LIMIT 100) WHERE request_id = ${requestId} AND action = 'webhook.redelivered')`;
+  const audit = auditOf(db, author, row, ONE_ROW, and(CHANGED, isFirst)).toSQL();
+  const batch = () =>
+    db.batch<{ id: string; isErased: number; isEnabled: number }>([
+      renew(db, { ...which, now: author.now }),
+      db.prepare(audit.sql).bind(...audit.params),
+      selectRenewed(db, which),
+    ]);
+  const [, , read] = await withRetries(runtime, batch);
+  const event = read?.results[0];
+  return event && { id: event.id, isErased: event.isErased === 1, isEnabled: event.isEnabled === 1 };
+}
+
+/** What one step sends again. */
+export interface Redelivering {
+  status: readonly RedeliveredStatus[];
+  /** The events of these seconds, both included. */
+  since: number | undefined;
+  until: number;
+  /** Only events with a higher seq. */
+  afterSeq: number | undefined;
+  /** The newest second whose events are kept no more. */
+  keptUntil: number;
+}
+
+/** The values that the statements of a step bind. */
+type Step = Key & { afterSeq: number; from: number; until: number; statuses: string };
+
+type Values<More> = Placeholders<Step & More>;
+
+/** `begin`: the seq after which the step reads. No event up to it is of the time `from` or later. One row; none unless `where` holds. */
+const begin = (v: Values<unknown>, where: SQL) => sql`search(low, high) AS (
+    SELECT CAST(${v.afterSeq} AS INTEGER), (SELECT seq FROM ${events} WHERE ${events.siteId} = ${v.siteId} ORDER BY seq DESC LIMIT 1)
+    WHERE ${where}
+    UNION ALL
+    SELECT iif(probe.created_at < ${v.from} - ${sql.raw(String(SKEW_SECONDS))}, probe.seq, low),
+      iif(probe.created_at < ${v.from} - ${sql.raw(String(SKEW_SECONDS))}, high, (low + high + 1) / 2 - 1)
+    FROM search CROSS JOIN ${events} AS probe
+    WHERE low < high AND probe.site_id = ${v.siteId} AND probe.seq = (SELECT above.seq FROM ${events} AS above
+      WHERE above.site_id = ${v.siteId} AND above.seq >= (low + high + 1) / 2 ORDER BY above.seq LIMIT 1)),
+  begin(seq) AS MATERIALIZED (SELECT max(low) FROM search)`;
+
+/** Names the smallest set of rows that holds all that is wanted, so that a step reads few others. */
+type Source = "failed" | "unfinished" | "deliveries" | "events";
+
+const sourceOf = (status: readonly RedeliveredStatus[]): Source => {
+  if (status.includes("missed")) return "events";
+  if (status.includes("delivered")) return "deliveries";
+  return status.includes("pending") ? "unfinished" : "failed";
+};
+
+const AFTER = sql`> (SELECT begin.seq FROM begin)`;
+
+/** The status must stand in the SQL itself: with a bound value SQLite does not use a partial index. */
+const failed = (v: Values<unknown>) =>
+  sql`${deliveries} INDEXED BY deliveries_failed WHERE ${deliveryOf(v)} AND ${deliveries.status} = 'failed' AND ${deliveries.seq} ${AFTER}`;
+
+/** The first delivery that failed or is pending. With very many pending ones, simply the first. */
+const firstUnfinished = (v: Values<unknown>) => sql`SELECT min(seq) FROM (
+    SELECT (SELECT seq FROM ${failed(v)} ORDER BY seq LIMIT 1) AS seq
+    UNION ALL
+    SELECT iif(count(*) > ${sql.raw(String(MOST_PENDING_READ))}, (SELECT begin.seq FROM begin) + 1, min(iif(seq ${AFTER}, seq, NULL)))
+    FROM (SELECT seq FROM ${deliveries} INDEXED BY deliveries_due WHERE ${deliveryOf(v)} AND ${deliveries.status} = 'pending'
+      LIMIT ${sql.raw(String(MOST_PENDING_READ + 1))}))`;
+
+/** The seqs that a step reads, each with its time and the status of its delivery. */
+const readSeqs = (table: SQL, from: SQL, status: SQL) =>
+  sql`SELECT ${table}.seq AS seq, ${table}.created_at AS at, ${status} AS status FROM ${from} ORDER BY ${table}.seq LIMIT ${sql.raw(String(MOST_READ))}`;
+const ofDeliveries = (from: SQL) => readSeqs(sql`${deliveries}`, from, sql`${deliveries.status}`);
+
+const SOURCES: Record<Source, (v: Values<unknown>) => SQL> = {
+  failed: (v) => ofDeliveries(failed(v)),
+  unfinished: (v) =>
+    ofDeliveries(sql`${deliveries} WHERE ${deliveryOf(v)} AND ${deliveries.seq} >= (${firstUnfinished(v)})`),
+  deliveries: (v) => ofDeliveries(sql`${deliveries} WHERE ${deliveryOf(v)} AND ${deliveries.seq} ${AFTER}`),
+  events: (v) =>
+    readSeqs(
+      sql`${events}`,
+      sql`${events} LEFT JOIN ${deliveries} ON ${deliveryOf(v)} AND ${deliveries.seq} = ${events.seq}
+        WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} ${AFTER}`,
+      sql`coalesce(${deliveries.status}, 'missed')`,
+    ),
+};
+
+const IS_TROUBLE = sql`${events.type} IN (${literal(WEBHOOK_DISABLED)}, ${literal(WEBHOOK_FAILING)})`;
+
+/**
+ * `looked`: the seqs that a step reads, each with its time and whether it is sent again. Empty while the webhook is not enabled. What
+ * tells of the webhook's own trouble is never sent to it.
+ */
+const looked = (source: Source, v: Values<unknown>, where: SQL = sql`true`) => sql`WITH RECURSIVE ${begin(v, where)},
+  step(seq, at, status) AS (${SOURCES[source](v)}),
+  looked(seq, at, fits) AS (
+    SELECT step.seq, step.at, ${events.data} IS NOT NULL AND ${events.type} <> ${literal(PING)}
+      AND ${events.createdAt} >= ${v.from} AND ${events.createdAt} <= ${v.until}
+      AND NOT (${IS_TROUBLE} AND ${events.data} ->> 'webhook_id' = ${v.webhookId})
+      AND step.status IN (SELECT value FROM json_each(${v.statuses}))
+      AND (step.status <> 'missed' OR ${events.type} IN (
+        SELECT wanted.value FROM ${webhooks} CROSS JOIN json_each(${webhooks.events}) AS wanted WHERE ${webhookOf(v)}))
+    FROM step LEFT JOIN ${events} ON ${events.siteId} = ${v.siteId} AND ${events.seq} = step.seq
+    WHERE EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhookOf(v)} AND ${webhooks.status} = 'enabled'))`;
+
+/** Over `looked`: how many fit, and where the next step begins; null when no event after the step can fit. */
+const MATCHED = sql`count(CASE WHEN fits THEN 1 END)`;
+const nextAfter = (v: Values<unknown>) =>
+  sql`CASE WHEN count(*) = ${sql.raw(String(MOST_READ))} AND max(at) <= ${v.until} + ${sql.raw(String(SKEW_SECONDS))} THEN max(seq) END`;
+
+/** The audit row of this very call. A second try comes within seconds, so the row is among the newest. */
+const auditRow = (v: Placeholders<{ siteId: number; call: string }>) => sql`(SELECT newest.details FROM (
+    SELECT ${auditLog.details} AS details FROM ${auditLog} WHERE ${auditLog.siteId} = ${v.siteId} ORDER BY ${auditLog.id} DESC LIMIT 100) AS newest
+  WHERE newest.details ->> 'call' = ${v.call})`;
+
+type Audited = Step & { call: string; details: string } & ReturnType<typeof auditedBy>;
+
+/** The statements of a step, by where it reads. */
+const STEPS = Object.fromEntries(
+  (["failed", "unfinished", "deliveries", "events"] as const).map((source) => [
+    source,
+    {
+      audit: statement<Audited>(
+        (
+          v,
+        ) => sql`${insertInto(auditLog, auditLog.siteId, auditLog.at, auditLog.actor, auditLog.requestId, auditLog.whoKind, auditLog.whoId, auditLog.whoName, auditLog.address, auditLog.action, auditLog.subject, auditLog.details)}
+        ${looked(source, v, sql`${auditRow(v)} IS NULL`)}
+        SELECT ${v.siteId}, ${v.at}, ${v.actor}, ${v.requestId}, ${v.whoKind}, ${v.whoId}, ${v.whoName}, ${v.address}, 'webhook.redelivered', ${v.webhookId},
+          json_set(${v.details}, '$.queued', ${MATCHED}, '$.next_after_seq', ${nextAfter(v)})
+        FROM looked HAVING ${MATCHED} > 0`,
+      ),
+      // Must come right after `audit` in the batch, because it uses changes().
+      send: statement<Step & { now: number }>(
+        (v) => sql`${DUE}
+        ${looked(source, v, CHANGED)}
+        SELECT ${v.siteId}, ${v.webhookId}, seq, 'pending', 0,
+          ${v.now} + (row_number() OVER (ORDER BY seq) - 1) / ${sql.raw(String(DUE_PER_SECOND))}, at
+        FROM looked WHERE fits
+        ${startAgain(sql`${v.now}`)}`,
+      ),
+      // The part after ELSE is read only when this call has sent nothing again.
+      outcome: statement<Step & { call: string }>(
+        (
+          v,
+        ) => sql`SELECT ${webhooks.status} AS status, coalesce(${auditRow(v)}, CASE WHEN ${webhooks.status} = 'enabled' THEN (
+          ${looked(source, v)} SELECT json_object('matched', ${MATCHED}, 'next_after_seq', ${nextAfter(v)}) FROM looked) END) AS told
+        FROM ${webhooks} WHERE ${webhookOf(v)}`,
+      ),
+    },
+  ]),
+) as Record<
+  Source,
+  { audit: Statement<Audited>; send: Statement<Step & { now: number }>; outcome: Statement<Step & { call: string }> }
+>;
+
+/** The outcome of a step. */
+export interface Redelivered {
+  isEnabled: boolean;
+  matched: number;
+  queued: number;
+  /** Where the next step begins; null when there is none. */
+  nextAfterSeq: number | null;
+}
+
+/**
+ * Makes what fits due again, over seconds, in the order of seq, and leaves one audit row for all of it. One step reads up to
+ * {@link MOST_READ} seqs.
+ *
+ * @param isDry    nothing is changed
+ * @param answerBy see {@link withRetries}
+ * @returns undefined when the site has no such webhook. Nothing is queued when the webhook is not enabled
+ */
+export async function renewDeliveries(
+  runtime: Runtime,
+  db: D1Database,
+  { siteId, id: webhookId }: WebhookKey,
+  { status, since, until, afterSeq, keptUntil }: Redelivering,
+  author: Author,
+  isDry: boolean,
+  answerBy?: number,
+): Promise<Redelivered | undefined> {
+  const from = Math.max(since ?? 0, keptUntil + 1);
+  const step = { siteId, webhookId, afterSeq: afterSeq ?? 0, from, until, statuses: JSON.stringify(status) };
+  const call = runtime.uuid();
+  const details = JSON.stringify({ status, since, until, after_seq: afterSeq, call });
+  const { audit, send, outcome } = STEPS[sourceOf(status)];
+  const batch = () =>
+    db.batch<{ status: string; told: string | null }>([
+      ...(isDry
+        ? []
+        : [audit(db, { ...step, ...auditedBy(author), call, details }), send(db, { ...step, now: author.now })]),
+      outcome(db, { ...step, call }),
+    ]);
+  const read = await withRetries(runtime, batch, answerBy);
+  const found = read.at(-1)?.results[0];
+  if (found === undefined) return undefined;
+  const told = JSON.parse(found.told ?? "{}") as { matched?: number; queued?: number; next_after_seq?: number | null };
+  const { queued = 0, matched = queued, next_after_seq: nextAfterSeq = null } = told;
+  return { isEnabled: found.status === "enabled", matched, queued, nextAfterSeq };
+}

@@ -1,0 +1,115 @@
+import { and, asc, eq, isNull, notInArray, or, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { webhooks } from "../../../core/store/event-schema.ts";
+import { apps } from "../../../core/store/schema.ts";
+import { type Author, auditedBy } from "../audit.ts";
+import { auditLog } from "../operator-schema.ts";
+
+/** The tables with sealed secrets. They have the same columns for secrets, and a name that is unique on its site. */
+const OWNERS = { apps: { table: apps, name: apps.appid }, webhooks: { table: webhooks, name: webhooks.id } };
+
+export type Owners = keyof typeof OWNERS;
+
+/** The site belongs to the key, because the name is unique only on its site. */
+export type OwnerKey = { siteId: number; name: string };
+
+/** The sealed secrets of an app or a webhook, with their versions. */
+export type SealedSecrets = OwnerKey &
+  Pick<typeof apps.$inferSelect, "version" | "secret" | "previousVersion" | "previousSecret">;
+
+/** Whether a sealed secret starts differently from `mark`; null when there is no secret. */
+const differs = (column: SQLiteColumn, mark: string) =>
+  sql<number | null>`substr(${column}, 1, length(${mark})) <> ${mark}`;
+
+/**
+ * The apps or webhooks above `after` with a secret that is sealed with another key than `mark` names, by site and name. Scans the
+ * whole table: the call is too rare for an index.
+ */
+export function selectSealedOtherwise(
+  db: D1Database,
+  owners: Owners,
+  mark: string,
+  after: OwnerKey,
+  limit: number,
+): Promise<SealedSecrets[]> {
+  const { table, name } = OWNERS[owners];
+  const { siteId, version, secret, previousVersion, previousSecret } = table;
+  return drizzle(db)
+    .select({ siteId, name, version, secret, previousVersion, previousSecret })
+    .from(table)
+    .where(
+      and(
+        sql`(${siteId}, ${name}) > (${after.siteId}, ${after.name})`,
+        or(differs(secret, mark), differs(previousSecret, mark)),
+      ),
+    )
+    .orderBy(asc(siteId), asc(name))
+    .limit(limit)
+    .all();
+}
+
+/** The number of statements of {@link replaceSeals}. */
+export const REPLACING_QUERIES = 3;
+
+/** Counts the secrets that are sealed with another key than `mark` names. */
+export async function countSealedOtherwise(db: D1Database, mark: string): Promise<number> {
+  const store = drizzle(db);
+  const count = (column: SQLiteColumn) => sql`coalesce(sum(${differs(column, mark)}), 0)`;
+  const ofWebhooks = store
+    .select({ n: sql`${count(webhooks.secret)} + ${count(webhooks.previousSecret)}` })
+    .from(webhooks);
+  const secrets = sql<number>`${count(apps.secret)} + ${count(apps.previousSecret)} + ${ofWebhooks}`;
+  return (await store.select({ secrets }).from(apps).get())?.secrets ?? 0;
+}
+
+/** Whether an app that is not revoked has a secret that is sealed with none of the keys that `marks` name. All marks are equally long. */
+export async function hasOtherSeal(db: D1Database, marks: readonly string[]): Promise<boolean> {
+  const mark = sql`substr(${apps.secret}, 1, length(${marks[0]}))`;
+  const others = and(isNull(apps.revokedAt), notInArray(mark, [...marks]));
+  return (await drizzle(db).select({ appid: apps.appid }).from(apps).where(others).limit(1).get()) !== undefined;
+}
+
+/**
+ * Replaces seals of the same secrets, in one transaction. A secret is left alone when it was rotated or resealed since it was read:
+ * otherwise a late try could bring back the seal of a retired master key.
+ *
+ * @returns the versions of the changed rows; versions are unique
+ */
+export async function replaceSeals(
+  db: D1Database,
+  renewed: Record<Owners, (SealedSecrets & { before: Pick<SealedSecrets, "secret" | "previousSecret"> })[]>,
+  author: Author,
+): Promise<Set<string>> {
+  if (renewed.apps.length + renewed.webhooks.length === 0) return new Set();
+  const store = drizzle(db);
+  const details = JSON.stringify({ apps: renewed.apps.length, webhooks: renewed.webhooks.length });
+  // One statement for all rows, because Workers Free allows 50 queries per invocation.
+  const replacing = (owners: Owners) => {
+    const { table, name } = OWNERS[owners];
+    const rows = renewed[owners].map((owner) => [
+      owner.siteId,
+      owner.name,
+      owner.version,
+      owner.secret,
+      owner.previousSecret,
+      owner.before.secret,
+      owner.before.previousSecret,
+    ]);
+    const part = (at: number) => sql<string>`renewed.value ->> ${sql.raw(`${at}`)}`;
+    const isSealedSo = and(eq(table.secret, part(5)), sql`${table.previousSecret} IS ${part(6)}`);
+    const unchanged = and(eq(table.version, part(2)), isSealedSo);
+    return store
+      .update(table)
+      .set({ secret: part(3), previousSecret: part(4) })
+      .from(sql`json_each(${JSON.stringify(rows)}) AS renewed`)
+      .where(and(eq(table.siteId, part(0)), eq(name, part(1)), unchanged))
+      .returning({ version: table.version });
+  };
+  const [, ...changed] = await store.batch([
+    store.insert(auditLog).values({ ...auditedBy(author), action: "secrets.resealed", subject: "", details }),
+    replacing("apps"),
+    replacing("webhooks"),
+  ]);
+  return new Set(changed.flat().map(({ version }) => version));
+}

@@ -1,0 +1,257 @@
+import { and, asc, type Column, count, desc, eq, getTableColumns, gte, lt, or, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import {
+  agents,
+  apps,
+  customers,
+  messages,
+  participants,
+  SESSION_STATUSES,
+  sessions,
+} from "../../../core/store/schema.ts";
+
+export type SessionStatus = (typeof SESSION_STATUSES)[number];
+
+/** Condition for the customer of a session. */
+const isCustomer = and(eq(customers.siteId, sessions.siteId), eq(customers.externalId, sessions.customerExternalId));
+
+/** Condition for the app that opened a session. */
+const isApp = and(eq(apps.siteId, sessions.siteId), eq(apps.appid, sessions.appid));
+
+/** A session in a list. `appName` is null when the home no longer has the app. */
+export type SessionRow = Awaited<ReturnType<typeof selectSessions>>[number];
+
+/** All stored data of one session. An agent's name is null when the site no longer has the agent. */
+export type StoredSession = NonNullable<Awaited<ReturnType<typeof selectSession>>>;
+
+/** Which sessions a list is about; all that are given must hold. */
+export interface SessionFilter {
+  status?: SessionStatus | undefined;
+  customerExternalId?: string | undefined;
+  appid?: string | undefined;
+  /** An agent who is responsible or takes part. */
+  agentId?: number | undefined;
+  /** Opened then or later, in Unix seconds. */
+  since?: number | undefined;
+  /** Opened then or earlier, in Unix seconds. */
+  until?: number | undefined;
+  /** Only sessions with this id or a higher one. */
+  from?: number | undefined;
+}
+
+/**
+ * Condition for the ids of a filter. Each side is one bound: of two bounds SQLite searches by one, and would read all sessions up to the
+ * other.
+ */
+function isBetween(siteId: number, { since, until, from }: SessionFilter, before: number) {
+  const low = since === undefined ? from : sql<number>`max(${from ?? 0}, ${firstSince(siteId, since)})`;
+  const high = until === undefined ? before : sql<number>`min(${before}, ${firstSince(siteId, until + 1)})`;
+  return and(low === undefined ? undefined : gte(sessions.id, low), lt(sessions.id, high));
+}
+
+/** Condition for an agent who is responsible or takes part. */
+const isAgent = (agentId: number) =>
+  or(
+    eq(sessions.responsibleAgentId, agentId),
+    sql`EXISTS (SELECT 1 FROM ${participants} WHERE ${participants.siteId} = ${sessions.siteId}
+      AND ${participants.sessionId} = ${sessions.id} AND ${participants.agentId} = ${agentId})`,
+  );
+
+/** A site's sessions with an id below `before`, newest first. */
+export function selectSessions(db: D1Database, siteId: number, filter: SessionFilter, before: number, limit: number) {
+  const { status, customerExternalId, appid, agentId } = filter;
+  return drizzle(db)
+    .select({
+      id: sessions.id,
+      kind: sessions.kind,
+      status: sessions.status,
+      responsibleAgentId: sessions.responsibleAgentId,
+      title: sql<string>`coalesce(${sessions.agentTitle}, ${sessions.autoTitle})`,
+      createdAt: sessions.createdAt,
+      customerExternalId: customers.externalId,
+      customerName: customers.name,
+      appid: sessions.appid,
+      appName: apps.name,
+      requestId: sessions.requestId,
+    })
+    .from(sessions)
+    .innerJoin(customers, isCustomer)
+    .leftJoin(apps, isApp)
+    .where(
+      and(
+        eq(sessions.siteId, siteId),
+        status && eq(sessions.status, status),
+        customerExternalId === undefined ? undefined : eq(sessions.customerExternalId, customerExternalId),
+        appid === undefined ? undefined : eq(sessions.appid, appid),
+        agentId === undefined ? undefined : isAgent(agentId),
+        isBetween(siteId, filter, before),
+      ),
+    )
+    .orderBy(desc(sessions.id))
+    .limit(limit)
+    .all();
+}
+
+/**
+ * The id of the session at which a look through `most` sessions ends, newest first, of one customer or one status when these are
+ * given; undefined when there are fewer.
+ */
+export async function selectLookEnd(
+  db: D1Database,
+  siteId: number,
+  filter: SessionFilter,
+  before: number,
+  most: number,
+): Promise<number | undefined> {
+  const { status, customerExternalId } = filter;
+  const indexed =
+    customerExternalId === undefined
+      ? status && eq(sessions.status, status)
+      : eq(sessions.customerExternalId, customerExternalId);
+  const row = await drizzle(db)
+    .select({ id: sessions.id })
+    .from(sessions)
+    .where(and(eq(sessions.siteId, siteId), indexed, isBetween(siteId, filter, before)))
+    .orderBy(desc(sessions.id))
+    .limit(1)
+    .offset(most - 1)
+    .get();
+  return row?.id;
+}
+
+/** Reads all stored data of one session, in one round trip. @returns undefined when the site has no such session */
+export async function selectSession(db: D1Database, siteId: number, id: number) {
+  const store = drizzle(db);
+  const agentIs = (column: SQL | typeof messages.senderUid | typeof participants.agentId) =>
+    and(eq(agents.siteId, siteId), eq(agents.id, column));
+  const { siteId: _, customerExternalId: __, ...sessionColumns } = getTableColumns(sessions);
+  // A batch returns rows by column name, so each column of a SELECT needs a name of its own.
+  const agentName = sql<string | null>`${agents.name}`.as("agent_name");
+  const [[found], joined, said] = await store.batch([
+    store
+      .select({
+        session: sessionColumns,
+        responsibleAgentName: agentName,
+        appName: sql<string | null>`${apps.name}`.as("app_name"),
+        customer: {
+          externalId: sql<string>`${customers.externalId}`.as("customer_external_id"),
+          name: sql<string>`${customers.name}`.as("customer_name"),
+          ip: sql<string>`${customers.ip}`.as("customer_ip"),
+        },
+      })
+      .from(sessions)
+      .innerJoin(customers, isCustomer)
+      .leftJoin(agents, agentIs(sql`${sessions.responsibleAgentId}`))
+      .leftJoin(apps, isApp)
+      .where(and(eq(sessions.siteId, siteId), eq(sessions.id, id))),
+    store
+      .select({
+        agentId: participants.agentId,
+        agentName,
+        addedBy: participants.addedBy,
+        addedAt: participants.addedAt,
+      })
+      .from(participants)
+      .leftJoin(agents, agentIs(participants.agentId))
+      .where(and(eq(participants.siteId, siteId), eq(participants.sessionId, id)))
+      .orderBy(asc(participants.agentId)),
+    store
+      .select({
+        seq: messages.seq,
+        sender: messages.sender,
+        senderUid: messages.senderUid,
+        senderName: agentName,
+        content: messages.content,
+        createdAt: messages.createdAt,
+      })
+      .from(messages)
+      .leftJoin(agents, agentIs(messages.senderUid))
+      .where(and(eq(messages.siteId, siteId), eq(messages.sessionId, id)))
+      .orderBy(asc(messages.seq)),
+  ]);
+  if (found === undefined) return undefined;
+  const { session, responsibleAgentName, appName, customer } = found;
+  return {
+    session: { ...session, responsibleAgentName, appName, metadata: session.metadata ?? {} },
+    customer,
+    participants: joined,
+    messages: said,
+  };
+}
+
+/** The highest count. Counting reads one index row for each session, and signed calls wait for the same database meanwhile. */
+export const COUNT_LIMIT = 10_000;
+
+/**
+ * The id of the first session of a site that was created at or after `since`. Ids grow with time, so a binary search finds it; the
+ * index by site and status then counts from that id. An index on time would cost every create a written row.
+ */
+export function firstSince(siteId: number | Column, since: number) {
+  const ofSite = sql`${sessions.siteId} = ${siteId}`;
+  const middle = sql`(low + high) / 2`;
+  const early = sql`(SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${ofSite} AND ${sessions.id} >= ${middle}
+    ORDER BY ${sessions.id} LIMIT 1) < ${since}`;
+  return sql`(WITH RECURSIVE search(low, high) AS (
+      SELECT 1, (SELECT coalesce(max(${sessions.id}), 0) + 1 FROM ${sessions} WHERE ${ofSite})
+      UNION ALL
+      SELECT CASE WHEN ${early} THEN ${middle} + 1 ELSE low END, CASE WHEN ${early} THEN high ELSE ${middle} END
+      FROM search WHERE low < high)
+    SELECT max(low) FROM search)`;
+}
+
+/**
+ * How old a site's sessions are. `older` is how many ids lie before the first session that was created at `since` (Unix seconds) or later:
+ * no more sessions are older, and fewer where ids were skipped or sessions erased.
+ */
+export async function selectAge(
+  db: D1Database,
+  siteId: number,
+  since: number,
+): Promise<{ oldestAt: number | null; older: number }> {
+  const first = drizzle(db)
+    .select({ id: sessions.id, createdAt: sessions.createdAt })
+    .from(sessions)
+    .where(eq(sessions.siteId, siteId))
+    .orderBy(asc(sessions.id))
+    .limit(1)
+    .as("first");
+  const row = await drizzle(db)
+    .select({ oldestAt: first.createdAt, older: sql<number>`max(0, ${firstSince(siteId, since)} - ${first.id})` })
+    .from(first)
+    .get();
+  return row ?? { oldestAt: null, older: 0 };
+}
+
+/**
+ * Counts a site's sessions since each given time, by status, in one round trip. No count exceeds {@link COUNT_LIMIT}.
+ *
+ * @param since Unix seconds
+ */
+export async function selectSessionCounts(
+  db: D1Database,
+  siteId: number,
+  since: readonly number[],
+): Promise<Record<SessionStatus, number>[]> {
+  const store = drizzle(db);
+  const counted = (status: SessionStatus, time: number) => {
+    const wanted = and(
+      eq(sessions.siteId, siteId),
+      eq(sessions.status, status),
+      gte(sessions.id, firstSince(siteId, time)),
+    );
+    const found = store.select({ id: sessions.id }).from(sessions).where(wanted).limit(COUNT_LIMIT).as("found");
+    return store.select({ sessions: count() }).from(found);
+  };
+  const [first, ...others] = since.flatMap((time) => SESSION_STATUSES.map((status) => counted(status, time)));
+  if (first === undefined) return [];
+  const results = await store.batch([first, ...others]);
+  const counts = results.map(([row]) => row?.sessions ?? 0);
+  return since.map((_, i) => byStatus((place) => counts[i * SESSION_STATUSES.length + place] ?? 0));
+}
+
+function byStatus(countAt: (place: number) => number): Record<SessionStatus, number> {
+  return Object.fromEntries(SESSION_STATUSES.map((status, place) => [status, countAt(place)])) as Record<
+    SessionStatus,
+    number
+  >;
+}

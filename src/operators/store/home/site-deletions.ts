@@ -1,0 +1,226 @@
+import { and, count, eq, exists, isNotNull, isNull, ne, notExists, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../../core/runtime.ts";
+import { webhooks } from "../../../core/store/event-schema.ts";
+import { withRetries } from "../../../core/store/run-batch.ts";
+import { apps, homeSites } from "../../../core/store/schema.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
+import { siteDeletions } from "../erasure-schema.ts";
+import { each, field } from "../json-rows.ts";
+import { SITE_TABLES } from "../site-tables.ts";
+
+/** The end of a site in its home: how it begins, what is left, and how its last row goes. prune-deleted-sites.ts deletes the rest. */
+
+/** The end of a site. */
+export type SiteDeletion = typeof siteDeletions.$inferSelect;
+
+/** Names a site of a home. The directory, which is in `main`, also has the ends of other homes' sites. */
+export type SiteKey = Pick<SiteDeletion, "siteId" | "home">;
+
+const isOf = ({ siteId, home }: SiteKey) => and(eq(siteDeletions.siteId, siteId), eq(siteDeletions.home, home));
+
+/** A subquery: the end of a site that has begun. While there is none, the site may be changed. */
+export const endOf = (db: D1Database, key: SiteKey) => drizzle(db).select().from(siteDeletions).where(isOf(key));
+
+/** A subquery, for conditions on `home_sites`: the end of the site, once other databases know of it too. */
+export const keptEndIn = (db: D1Database, home: string) =>
+  drizzle(db)
+    .select()
+    .from(siteDeletions)
+    .where(
+      and(eq(siteDeletions.siteId, homeSites.siteId), eq(siteDeletions.home, home), isNotNull(siteDeletions.keptAt)),
+    );
+
+/**
+ * Begins the end of a site that is closed and has this name, unless it has begun. From then on nothing opens the site or gives it an app.
+ *
+ * @param deletion its id is for a new one
+ * @returns the deletion; undefined when the site is open, has another name, or is not in this home. Once its row is gone, any name fits
+ */
+export async function beginDeletion(
+  runtime: Runtime,
+  db: D1Database,
+  { siteId, id, home, name }: Pick<SiteDeletion, "siteId" | "id" | "home"> & { name: string },
+  author: Author,
+  answerBy: number,
+): Promise<SiteDeletion | undefined> {
+  const store = drizzle(db);
+  const audited = {
+    siteId: sql`${siteId}`,
+    action: "site.deletion_begun" as const,
+    subject: sql`${String(siteId)}`,
+    details: sql`json_object('name', ${name}, 'deletion_id', ${id})`,
+  };
+  const isOther = store
+    .select()
+    .from(homeSites)
+    .where(and(eq(homeSites.siteId, siteId), ne(homeSites.name, name)));
+  const isClosed = and(eq(homeSites.siteId, siteId), eq(homeSites.name, name), eq(homeSites.status, "closed"));
+  const batch = () =>
+    store.batch([
+      store
+        .insert(siteDeletions)
+        .select((query) =>
+          query
+            .select({
+              siteId: homeSites.siteId,
+              id: sql`${id}`.as("id"),
+              home: sql`${home}`.as("home"),
+              begunAt: sql`${author.now}`.as("begun_at"),
+              keptAt: sql`NULL`.as("kept_at"),
+              doneAt: sql`NULL`.as("done_at"),
+            })
+            .from(homeSites)
+            .where(isClosed),
+        )
+        .onConflictDoNothing(),
+      auditOf(db, author, audited, ONE_ROW, CHANGED),
+      // A change of the site or a new app that read the revision before comes to nothing. The audit row is the last insert.
+      store
+        .update(homeSites)
+        .set({ revision: sql`${homeSites.revision} + 1` })
+        .where(and(eq(homeSites.siteId, siteId), CHANGED)),
+      store
+        .select()
+        .from(siteDeletions)
+        .where(and(isOf({ siteId, home }), notExists(isOther))),
+    ]);
+  const [, , , [deletion]] = await withRetries(runtime, batch, answerBy);
+  return deletion;
+}
+
+/**
+ * Notes that the directory and KV know of the deletion, and takes the site's apps and webhooks away: no call is accepted any more, and
+ * nothing more is delivered. Needed again in a restored home, where they are back: that leaves a row in the audit log.
+ *
+ * @param deletion in a restored home it may be unknown
+ */
+export async function stopSite(
+  runtime: Runtime,
+  db: D1Database,
+  { siteId, id, home, begunAt }: Pick<SiteDeletion, "siteId" | "id" | "home" | "begunAt">,
+  author: Author,
+  answerBy?: number,
+): Promise<void> {
+  const store = drizzle(db);
+  const row = { siteId, id, home, begunAt, keptAt: null, doneAt: null };
+  const audited = {
+    siteId: homeSites.siteId,
+    action: "site.deletion_begun" as const,
+    subject: sql`CAST(${homeSites.siteId} AS TEXT)`,
+    details: sql`json_object('name', ${homeSites.name}, 'deletion_id', ${id})`,
+  };
+  const isNew = and(eq(homeSites.siteId, siteId), CHANGED);
+  const ends = exists(store.select().from(siteDeletions).where(isOf({ siteId, home })));
+  const batch = () =>
+    store.batch([
+      store.insert(siteDeletions).values(row).onConflictDoNothing(),
+      auditOf(db, author, audited, homeSites, isNew),
+      store
+        .update(siteDeletions)
+        .set({ keptAt: sql`coalesce(${siteDeletions.keptAt}, ${author.now})`, doneAt: null })
+        .where(isOf({ siteId, home })),
+      store.delete(apps).where(and(eq(apps.siteId, siteId), ends)),
+      store.delete(webhooks).where(and(eq(webhooks.siteId, siteId), ends)),
+      store
+        .update(homeSites)
+        .set({ status: "closed" })
+        .where(and(eq(homeSites.siteId, siteId), ends)),
+    ]);
+  await withRetries(runtime, batch, answerBy);
+}
+
+/** The end of a site, as this database knows it. */
+export const selectDeletion = (db: D1Database, { id: siteId, home }: { id: number; home: string }) =>
+  drizzle(db).select().from(siteDeletions).where(isOf({ siteId, home })).get();
+
+/** What a home knows of the ends of its own sites that other databases know too. */
+export const selectKeptDeletions = (db: D1Database, home: string): Promise<SiteDeletion[]> =>
+  drizzle(db)
+    .select()
+    .from(siteDeletions)
+    .where(and(eq(siteDeletions.home, home), isNotNull(siteDeletions.keptAt)))
+    .all();
+
+/** The sites among these that the home has, and does not know to have ended: a restore has brought them back. */
+export async function selectBack(db: D1Database, home: string, siteIds: number[]): Promise<Set<number>> {
+  const rows = await drizzle(db)
+    .select({ siteId: homeSites.siteId })
+    .from(homeSites)
+    .where(and(sql`${homeSites.siteId} IN (SELECT value FROM ${each(siteIds)})`, notExists(keptEndIn(db, home))))
+    .all();
+  return new Set(rows.map(({ siteId }) => siteId));
+}
+
+/** Gives a restored home what it has forgotten of the ends of its sites, as far as the sites are not back. */
+export async function rememberDeletions(db: D1Database, deletions: SiteDeletion[]): Promise<void> {
+  const columns = ["siteId", "id", "home", "begunAt", "keptAt", "doneAt"].map(field);
+  const isHere = sql`EXISTS (SELECT 1 FROM ${homeSites} WHERE ${homeSites.siteId} = ${field("siteId")})`;
+  await drizzle(db)
+    .insert(siteDeletions)
+    .select(sql`SELECT ${sql.join(columns, sql`, `)} FROM ${each(deletions)} WHERE NOT ${isHere}`)
+    .onConflictDoNothing()
+    .run();
+}
+
+/** No table is counted further. */
+export const LEFT_LIMIT = 1_000;
+
+/** How many rows of a site its home has, by table. No count exceeds {@link LEFT_LIMIT}. */
+export async function countLeft(db: D1Database, siteId: number): Promise<Record<string, number>> {
+  const counts = Object.entries(SITE_TABLES).map(([name, { table }]) => {
+    const some = sql`(SELECT 1 FROM ${table} WHERE ${table.siteId} = ${siteId} LIMIT ${LEFT_LIMIT})`;
+    return sql`(SELECT count(*) FROM ${some}) AS ${sql.identifier(name)}`;
+  });
+  const [row] = await drizzle(db).all<Record<string, number>>(sql`SELECT ${sql.join(counts, sql`, `)}`);
+  return row ?? {};
+}
+
+/** The tables in which a site has rows. */
+export async function selectTablesLeft(db: D1Database, siteId: number): Promise<Set<string>> {
+  const found = Object.entries(SITE_TABLES).map(
+    ([name, { table }]) =>
+      sql`EXISTS (SELECT 1 FROM ${table} WHERE ${table.siteId} = ${siteId}) AS ${sql.identifier(name)}`,
+  );
+  const [row] = await drizzle(db).all<Record<string, number>>(sql`SELECT ${sql.join(found, sql`, `)}`);
+  return new Set(Object.entries(row ?? {}).flatMap(([name, isThere]) => (isThere === 1 ? [name] : [])));
+}
+
+/**
+ * Deletes the row of a site, unless the home has more of the site: another run may have counted its calls or events meanwhile.
+ *
+ * @returns whether the home has the site no more
+ */
+export async function deleteHomeSite(db: D1Database, key: SiteKey, author: Author): Promise<boolean> {
+  const store = drizzle(db);
+  const { siteId } = key;
+  const isHere = eq(homeSites.siteId, siteId);
+  const ends = store
+    .select({ id: siteDeletions.id })
+    .from(siteDeletions)
+    .where(and(isOf(key), isNotNull(siteDeletions.keptAt)));
+  const isEmpty = Object.values(SITE_TABLES).map(({ table }) =>
+    notExists(store.select({ siteId: table.siteId }).from(table).where(eq(table.siteId, siteId))),
+  );
+  const audited = {
+    siteId: siteDeletions.siteId,
+    action: "site.deleted" as const,
+    subject: sql`CAST(${siteDeletions.siteId} AS TEXT)`,
+    details: sql`json_object('deletion_id', ${siteDeletions.id})`,
+  };
+  const [, , [left]] = await store.batch([
+    store.delete(homeSites).where(and(isHere, exists(ends), ...isEmpty)),
+    auditOf(db, author, audited, siteDeletions, and(isOf(key), CHANGED)),
+    store.select({ sites: count() }).from(homeSites).where(isHere),
+  ]);
+  return left?.sites === 0;
+}
+
+/** Notes that nothing is left of a site, after the directory knows. */
+export async function noteDone(db: D1Database, key: SiteKey, now: number): Promise<void> {
+  await drizzle(db)
+    .update(siteDeletions)
+    .set({ doneAt: now })
+    .where(and(isOf(key), isNull(siteDeletions.doneAt)))
+    .run();
+}

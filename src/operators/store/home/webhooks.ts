@@ -1,0 +1,384 @@
+import { and, asc, count, eq, exists, getTableColumns, inArray, ne, not, notExists, or, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../../core/runtime.ts";
+import { deliveries, webhooks } from "../../../core/store/event-schema.ts";
+import { withRetries } from "../../../core/store/run-batch.ts";
+import { homeSites } from "../../../core/store/schema.ts";
+import {
+  endPending,
+  IS_PENDING,
+  isDeliveryOf,
+  isWebhook,
+  MOST_ENDED,
+  makeDueWhere,
+  renewInFlight,
+  type WebhookKey,
+} from "../../../events/store/pending-deliveries.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
+import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
+import { auditLog } from "../operator-schema.ts";
+import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
+import { endOf } from "./site-deletions.ts";
+import { eventsSwitched } from "./sites.ts";
+
+/** The most webhooks of a site. */
+export const MOST_WEBHOOKS = 10;
+
+/** A webhook as stored, with sealed secrets. */
+export type WebhookRow = typeof webhooks.$inferSelect;
+
+/** Up to this many deliveries of a webhook are counted: every look at a webhook counts them. */
+export const MOST_COUNTED = 10_000;
+
+/**
+ * A row for each counted delivery of a webhook. The status must stand in the SQL itself, and the names of the outer table too:
+ * drizzle leaves the table out in a query of one table.
+ */
+const counted = (status: "pending" | "failed", index: string) =>
+  sql.raw(`(SELECT counted.seq FROM deliveries AS counted INDEXED BY ${index}
+  WHERE counted.site_id = webhooks.site_id AND counted.webhook_id = webhooks.id AND counted.status = '${status}' LIMIT ${MOST_COUNTED})`);
+const PENDING = counted("pending", "deliveries_due");
+const FAILED = counted("failed", "deliveries_failed");
+
+const { siteId, secret, previousVersion, previousSecret, lastError, lastSeq, ...COLUMNS } = getTableColumns(webhooks);
+
+/**
+ * What the receiver said when a webhook failed last: the words of that very delivery, while it has them. An attempt that was made of it
+ * since may have ended otherwise.
+ */
+export const LAST_WORDS = sql<string | null>`(SELECT answered.last_error FROM deliveries AS answered
+  WHERE answered.site_id = webhooks.site_id AND answered.webhook_id = webhooks.id AND answered.seq = webhooks.last_seq
+    AND answered.last_status IS webhooks.last_status)`;
+
+const SUMMARY = {
+  ...COLUMNS,
+  lastError: LAST_WORDS.as("last_words"),
+  pending: sql<number>`(SELECT count(*) FROM ${PENDING})`.as("pending"),
+  failed: sql<number>`(SELECT count(*) FROM ${FAILED})`.as("failed"),
+  oldestPendingAt: sql<number | null>`(SELECT oldest.created_at FROM deliveries AS oldest
+    WHERE oldest.site_id = webhooks.site_id AND oldest.webhook_id = webhooks.id AND oldest.seq = (SELECT min(seq) FROM ${PENDING}))`.as(
+    "oldest_pending_at",
+  ),
+};
+
+/** A webhook as operators see it. */
+export type Webhook = Pick<WebhookRow, keyof typeof COLUMNS> & {
+  /** See {@link LAST_WORDS}. */
+  lastError: string | null;
+  /** The numbers of its pending and failed deliveries, each up to {@link MOST_COUNTED}. */
+  pending: number;
+  failed: number;
+  /** The time of the oldest pending delivery among those counted; null when there is none. */
+  oldestPendingAt: number | null;
+};
+
+/**
+ * Inserts an enabled webhook. The first webhook of a site turns the site's events on. The site's revision stays, because the
+ * directory does not copy `events`.
+ *
+ * @param webhook its id must be random, and new for each call
+ * @param details for the audit log, as JSON
+ * @returns undefined when the home does not have the site, or its deletion has begun. `webhook` is null when the site already has the
+ *   most webhooks
+ * @throws ServiceError `conflict`, reason `changed_meanwhile`, when the webhook was deleted between two tries of this call
+ */
+export async function insertWebhook(
+  runtime: Runtime,
+  db: D1Database,
+  webhook: WebhookKey & Pick<WebhookRow, "url" | "events" | "version" | "secret"> & { home: string },
+  details: string,
+  author: Author,
+): Promise<{ webhook: Webhook | null } | undefined> {
+  const store = drizzle(db);
+  const isSite = eq(homeSites.siteId, webhook.siteId);
+  // A late try must not bring back a webhook that was deleted since.
+  const wasAdded = exists(
+    store
+      .select({ one: sql`1` })
+      .from(auditLog)
+      .where(
+        and(
+          eq(auditLog.siteId, webhook.siteId),
+          eq(auditLog.action, "webhook.added"),
+          eq(auditLog.subject, webhook.id),
+        ),
+      ),
+  );
+  const present = store.select({ n: count() }).from(webhooks).where(eq(siteId, webhook.siteId));
+  const audited = { siteId: sql`${webhook.siteId}`, subject: sql`${webhook.id}`, details: sql`${details}` };
+  const eventsOn = {
+    siteId: homeSites.siteId,
+    action: "site.events_on" as const,
+    subject: sql`CAST(${homeSites.siteId} AS TEXT)`,
+    details: eventsSwitched(true),
+  };
+  const batch = () =>
+    store.batch([
+      store
+        .insert(webhooks)
+        .select((query) =>
+          query
+            .select({
+              siteId: homeSites.siteId,
+              id: sql`${webhook.id}`.as("id"),
+              url: sql`${webhook.url}`.as("url"),
+              events: sql`${JSON.stringify(webhook.events)}`.as("events"),
+              status: sql`'enabled'`.as("status"),
+              disabledReason: sql`NULL`.as("disabled_reason"),
+              version: sql`${webhook.version}`.as("version"),
+              secret: sql`${webhook.secret}`.as("secret"),
+              previousVersion: sql`NULL`.as("previous_version"),
+              previousSecret: sql`NULL`.as("previous_secret"),
+              previousExpiresAt: sql`NULL`.as("previous_expires_at"),
+              failingSince: sql`NULL`.as("failing_since"),
+              createdAt: sql`${author.now}`.as("created_at"),
+              revision: sql`0`.as("revision"),
+              disabledAt: sql`NULL`.as("disabled_at"),
+              lastStatus: sql`NULL`.as("last_status"),
+              lastError: sql`NULL`.as("last_error"),
+              failingToldAt: sql`NULL`.as("failing_told_at"),
+              lastCause: sql`NULL`.as("last_cause"),
+              lastFailedAt: sql`NULL`.as("last_failed_at"),
+              lastSeq: sql`NULL`.as("last_seq"),
+              healthSince: sql`NULL`.as("health_since"),
+            })
+            .from(homeSites)
+            .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`, not(wasAdded), notExists(endOf(db, webhook)))),
+        )
+        .onConflictDoNothing(),
+      // Each of these statements runs only when the previous one changed a row, so a second try changes nothing.
+      auditOf(db, author, { ...audited, action: "webhook.added" }, ONE_ROW, CHANGED),
+      auditOf(db, author, eventsOn, homeSites, and(isSite, eq(homeSites.events, false), sql`${present} = 1`, CHANGED)),
+      store.update(homeSites).set({ events: true }).where(and(isSite, CHANGED)),
+      store
+        .select({ wasAdded: sql<number>`${wasAdded}`.as("was_added"), webhook: SUMMARY })
+        .from(homeSites)
+        .leftJoin(webhooks, isWebhook(webhook))
+        .where(and(isSite, notExists(endOf(db, webhook)))),
+    ]);
+  const [, , , , [found]] = await withRetries(runtime, batch);
+  if (found?.webhook === null && found.wasAdded === 1) throw changedMeanwhile();
+  return found;
+}
+
+/** What operators change of a webhook. */
+export type WebhookState = Pick<Webhook, "url" | "events" | "status">;
+
+export type WebhookChange = { [Field in keyof WebhookState]?: Webhook[Field] | undefined };
+
+/**
+ * Changes a webhook. Disabling it ends its pending deliveries, up to {@link MOST_ENDED}. It is not enabled while any of them is
+ * pending. With another URL, pending deliveries are due now, up to {@link MOST_ENDED}; `makeDue` does the rest.
+ *
+ * @param detailsOf makes the details for the audit log, as JSON: of another URL or other events, and of another status
+ * @param answerBy  see {@link withRetries}
+ * @returns the webhook as it is now, disabled when enabling has to wait, and whether this call gave it another URL; undefined when the
+ *   site has no such webhook
+ * @throws ServiceError as {@link changeRow} does
+ */
+export async function updateWebhook(
+  runtime: Runtime,
+  db: D1Database,
+  key: WebhookKey,
+  wanted: WebhookChange,
+  detailsOf: (before: WebhookState, next: WebhookState) => { changed: string; switched: string },
+  author: Author,
+  answerBy?: number,
+): Promise<{ webhook: Webhook; isMoved: boolean } | undefined> {
+  const store = drizzle(db);
+  const find = () => store.select(SUMMARY).from(webhooks).where(isWebhook(key));
+  let isMoved = false;
+  const write = async (before: Webhook) => {
+    const [url, events, status] = [
+      wanted.url ?? before.url,
+      wanted.events ?? before.events,
+      wanted.status ?? before.status,
+    ];
+    // While the revision is that of `before`, the row has all values of `before`.
+    const isSwitched = status !== before.status;
+    const isEnabling = isSwitched && status === "enabled";
+    isMoved = url !== before.url;
+    const pending = store
+      .select({ one: sql`1` })
+      .from(deliveries)
+      .where(and(isDeliveryOf(key), IS_PENDING));
+    const unchanged = and(
+      isWebhook(key),
+      eq(webhooks.revision, before.revision),
+      isEnabling ? notExists(pending) : undefined,
+    );
+    const details = detailsOf(before, { url, events, status });
+    const audited = { siteId, subject: webhooks.id };
+    const changed = { ...audited, action: "webhook.changed" as const, details: sql`${details.changed}` };
+    const switched = {
+      ...audited,
+      action: status === "disabled" ? ("webhook.disabled" as const) : ("webhook.enabled" as const),
+      details: sql`${details.switched}`,
+    };
+    const isChanged = or(ne(webhooks.url, url), ne(webhooks.events, events));
+    // What needs the row's old values comes before the update.
+    const moving = isMoved
+      ? [renewInFlight(db, key, author.now, unchanged), makeDueWhere(db, key, author.now, unchanged)]
+      : [];
+    const results = await store.batch([
+      auditOf(db, author, changed, webhooks, and(unchanged, isChanged)),
+      auditOf(db, author, switched, webhooks, and(unchanged, ne(webhooks.status, status))),
+      ...moving,
+      store
+        .update(webhooks)
+        .set({
+          url,
+          events,
+          status,
+          revision: before.revision + 1,
+          ...(isSwitched && { disabledAt: isEnabling ? null : author.now, disabledReason: null }),
+          // A new URL, or enabling the webhook again, starts without failures.
+          ...((isMoved || isEnabling) && {
+            failingSince: null,
+            lastStatus: null,
+            lastCause: null,
+            lastFailedAt: null,
+            lastSeq: null,
+            failingToldAt: null,
+            healthSince: author.now,
+          }),
+        })
+        .where(unchanged),
+      ...(status === "disabled" ? [endPending(db, key)] : []),
+      find(),
+    ]);
+    const { meta } = results[2 + moving.length] as D1Result;
+    const [now] = results.at(-1) as Webhook[];
+    return { changed: meta.changes === 1, now };
+  };
+  const webhook = await changeRow<Webhook>({
+    read: async () => (await find()).at(0),
+    write,
+    isFinal: (now) =>
+      hasAll(now, wanted) || (wanted.status === "enabled" && now.status === "disabled" && now.pending > 0),
+    retry: (call) => withRetries(runtime, call, answerBy),
+  });
+  return webhook && { webhook, isMoved };
+}
+
+/**
+ * Stores a rotation.
+ *
+ * @param before   the webhook when the rotation began
+ * @param change   without `previousVersion`, the previous secret stays as it is
+ * @param ends     for the audit log, what the operator said
+ * @param answerBy see {@link withRetries}
+ * @returns false when the webhook was rotated or deleted since `before` was read, or its overlap was ended
+ */
+export async function updateWebhookSecret(
+  runtime: Runtime,
+  db: D1Database,
+  before: WebhookKey & Pick<WebhookRow, "version" | "previousVersion">,
+  change: Pick<WebhookRow, "version" | "secret"> &
+    Partial<Pick<WebhookRow, "previousVersion" | "previousSecret" | "previousExpiresAt">>,
+  ends: string | undefined,
+  author: Author,
+  answerBy?: number,
+): Promise<boolean> {
+  const store = drizzle(db);
+  const audited = {
+    siteId,
+    action: "webhook.rotated" as const,
+    subject: webhooks.id,
+    details: rotationDetails(webhooks, before.version, ends),
+  };
+  const batch = () =>
+    store.batch([
+      store
+        .update(webhooks)
+        .set(change)
+        .where(and(isWebhook(before), hasSecretsOf(webhooks, before))),
+      auditOf(db, author, audited, webhooks, and(isWebhook(before), CHANGED)),
+    ]);
+  const [replaced] = await withRetries(runtime, batch, answerBy);
+  return replaced.meta.changes === 1;
+}
+
+/**
+ * Removes the previous secret of a webhook. It stays when the webhook was rotated since `before` was read.
+ *
+ * @param before   has a previous secret
+ * @param answerBy see {@link withRetries}
+ * @returns the webhook as it is now; undefined when the site has no such webhook
+ */
+export async function clearPreviousOfWebhook(
+  runtime: Runtime,
+  db: D1Database,
+  before: WebhookKey & Pick<WebhookRow, "version" | "previousVersion">,
+  author: Author,
+  answerBy?: number,
+): Promise<Webhook | undefined> {
+  const store = drizzle(db);
+  const audited = {
+    siteId,
+    action: "webhook.overlap_ended" as const,
+    subject: webhooks.id,
+    details: endedDetails(webhooks),
+  };
+  const unchanged = and(isWebhook(before), hasSecretsOf(webhooks, before));
+  const batch = () =>
+    store.batch([
+      // The audit comes before the change, because it needs the row's old values.
+      auditOf(db, author, audited, webhooks, unchanged),
+      store.update(webhooks).set(NO_PREVIOUS).where(unchanged),
+      store.select(SUMMARY).from(webhooks).where(isWebhook(before)),
+    ]);
+  const [, , [now]] = await withRetries(runtime, batch, answerBy);
+  return now;
+}
+
+/** Deletes a webhook and up to {@link MOST_ENDED} of its deliveries. @param details for the audit log, as JSON */
+export async function deleteWebhookRow(
+  runtime: Runtime,
+  db: D1Database,
+  key: WebhookKey,
+  details: string,
+  author: Author,
+): Promise<void> {
+  const store = drizzle(db);
+  const audited = { siteId, action: "webhook.deleted" as const, subject: webhooks.id, details: sql`${details}` };
+  const some = store.select({ seq: deliveries.seq }).from(deliveries).where(isDeliveryOf(key)).limit(MOST_ENDED);
+  const batch = () =>
+    store.batch([
+      auditOf(db, author, audited, webhooks, isWebhook(key)),
+      store.delete(webhooks).where(isWebhook(key)),
+      store.delete(deliveries).where(and(isDeliveryOf(key), inArray(deliveries.seq, some))),
+    ]);
+  await withRetries(runtime, batch);
+}
+
+/** Undefined when the site has no such webhook. */
+export function selectWebhook(db: D1Database, key: WebhookKey): Promise<Webhook | undefined> {
+  return drizzle(db).select(SUMMARY).from(webhooks).where(isWebhook(key)).get();
+}
+
+/** Whether a webhook is enabled; undefined when the site has no such webhook. Counts nothing. */
+export async function selectIsEnabled(db: D1Database, key: WebhookKey): Promise<boolean | undefined> {
+  const { status } = webhooks;
+  const found = await drizzle(db).select({ status }).from(webhooks).where(isWebhook(key)).get();
+  return found && found.status === "enabled";
+}
+
+/** A webhook with its sealed secrets; undefined when the site has no such webhook. */
+export function selectSealedWebhook(
+  runtime: Runtime,
+  db: D1Database,
+  key: WebhookKey,
+): Promise<WebhookRow | undefined> {
+  return withRetries(runtime, () => drizzle(db).select().from(webhooks).where(isWebhook(key)).get());
+}
+
+/** A site's webhooks, the oldest first. */
+export function selectWebhooks(db: D1Database, site: number): Promise<Webhook[]> {
+  return drizzle(db)
+    .select(SUMMARY)
+    .from(webhooks)
+    .where(eq(siteId, site))
+    .orderBy(asc(webhooks.createdAt), asc(webhooks.id))
+    .all();
+}

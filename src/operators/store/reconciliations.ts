@@ -1,0 +1,176 @@
+import { and, asc, eq, gt, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { MAIN_HOME } from "../../core/homes.ts";
+import { newestSessionId } from "../../core/store/claim.ts";
+import { events } from "../../core/store/event-schema.ts";
+import { homeSites, sites } from "../../core/store/schema.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "./audit.ts";
+import { each, field } from "./json-rows.ts";
+import type { Floors, RememberedFloors } from "./kv-floors.ts";
+import { reconciliations } from "./operator-schema.ts";
+
+/** One reconciliation of a restored home, stored in the table `settlings`. */
+interface Reconciliation {
+  id: string;
+  home: string;
+  /** How many chat ids and event seqs each site skips. */
+  skip: number;
+}
+
+/** How many floors one statement takes: their JSON stays far below the 2 MB that D1 binds. */
+const FLOORS_AT_ONCE = 10_000;
+const PAGE = 5_000;
+/** How many site ids the reconciliation of `main` skips, because KV may not know the newest ones. */
+const SKIPPED_SITES = 100;
+const newestSite = sql`coalesce((SELECT max(${sites.id}) FROM ${sites}), 0)`;
+
+/**
+ * Skips all ids and event seqs that the sites of a home may have given before its restore, so that none is given twice. A
+ * reconciliation skips once: with the same id again, it only raises floors to the remembered ones.
+ *
+ * @param remembered floors that the restore did not undo
+ * @returns whether this call skipped ids; the number of the home's sites; when the reconciliation first skipped, in Unix seconds; the
+ *   highest site id that counts as given, if the home is the directory
+ */
+export async function skipIds(
+  db: D1Database,
+  { id, home, skip }: Reconciliation,
+  { floors, highestSite }: RememberedFloors,
+  author: Author,
+): Promise<{ skipped: boolean; sites: number; at: number; siteIdFloor: number }> {
+  const store = drizzle(db);
+  const isThis = and(eq(reconciliations.id, id), eq(reconciliations.home, home));
+  const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
+  const newestSeq = sql`coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${homeSites.siteId}), 0)`;
+  const batch = [
+    ...tablesOf(floors).map((table) =>
+      store
+        .update(homeSites)
+        .set({
+          chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${field("chatId")})`,
+          eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${field("eventSeq")})`,
+        })
+        .from(table)
+        .where(sql`${homeSites.siteId} = ${field("siteId")}`),
+    ),
+    store.insert(reconciliations).values({ id, home, at: author.now, siteIdFloor: null }).onConflictDoNothing(),
+    auditOf(db, author, restored({ id, home, skip }), ONE_ROW, CHANGED),
+    store
+      .update(homeSites)
+      .set({
+        chatIdFloor: sql`${highest} + ${skip}`,
+        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,
+      })
+      .where(CHANGED),
+    // Only the directory gives site ids. In another home nobody reads this floor. At a second call KV knows the floor of the first.
+    store
+      .update(reconciliations)
+      .set({
+        siteIdFloor: sql`max(coalesce(site_id_floor, ${highestSite + SKIPPED_SITES}), ${newestSite} + ${SKIPPED_SITES})`,
+      })
+      .where(isThis)
+      .returning({ siteIdFloor: reconciliations.siteIdFloor }),
+  ] as const;
+  const isSkipping = batch.length - 4;
+  const [found, ...results] = await store.batch([
+    store.select({ at: reconciliations.at }).from(reconciliations).where(isThis),
+    ...batch,
+    store.select({ sites: sql<number>`count(*)` }).from(homeSites),
+  ]);
+  const [raised, counted] = results.slice(-2) as [{ siteIdFloor: number }[], { sites: number }[]];
+  const inserted = results[isSkipping] as D1Result;
+  return {
+    skipped: inserted.meta.changes === 1,
+    sites: counted[0]?.sites ?? 0,
+    at: found[0]?.at ?? author.now,
+    siteIdFloor: raised[0]?.siteIdFloor ?? 0,
+  };
+}
+
+/** These floors as tables for FROM, one row for each; several tables when one would be too large. */
+function tablesOf(floors: Floors[]): SQL[] {
+  const tables: SQL[] = [];
+  for (let at = 0; at < floors.length; at += FLOORS_AT_ONCE) {
+    tables.push(each(floors.slice(at, at + FLOORS_AT_ONCE)));
+  }
+  return tables;
+}
+
+const restored = ({ id, home, skip }: Reconciliation) => ({
+  siteId: sql`NULL`,
+  action: "home.restored" as const,
+  subject: sql`${home}`,
+  details: sql`${JSON.stringify({ lifted_by: skip, settling_id: id })}`,
+});
+
+/** When a home was reconciled under this id, in Unix seconds; undefined when it was not. */
+export async function reconciledAt(db: D1Database, { id, home }: Reconciliation): Promise<number | undefined> {
+  const isThis = and(eq(reconciliations.id, id), eq(reconciliations.home, home));
+  return (await drizzle(db).select({ at: reconciliations.at }).from(reconciliations).where(isThis).get())?.at;
+}
+
+/** Keeps a further home's floors in the directory, because the next restore of that home would undo them in the home. */
+export async function keepInDirectory(
+  directory: D1Database,
+  reconciliation: Reconciliation,
+  floors: Floors[],
+  author: Author,
+): Promise<void> {
+  const store = drizzle(directory);
+  const { id, home } = reconciliation;
+  await store.batch([
+    store.insert(reconciliations).values({ id, home, at: author.now, siteIdFloor: null }).onConflictDoNothing(),
+    auditOf(directory, author, restored(reconciliation), ONE_ROW, CHANGED),
+    ...tablesOf(floors).map((table) =>
+      store
+        .update(sites)
+        .set({
+          firstChatId: sql`max(${sites.firstChatId}, ${field("chatId")} + 1)`,
+          eventSeqFloor: sql`max(${sites.eventSeqFloor}, ${field("eventSeq")})`,
+        })
+        .from(table)
+        .where(sql`${sites.id} = ${field("siteId")} AND ${sites.home} = ${home}`),
+    ),
+  ]);
+}
+
+/** The name in `settlings` for a home that the reconciliation of `main` has copied into the directory. */
+const copied = (home: string) => `${MAIN_HOME}:${home}`;
+
+/** Records that the directory has got back a home's sites and routes. The same reconciliation need not copy them again. */
+export async function noteCopied(directory: D1Database, id: string, home: string, now: number): Promise<void> {
+  const row = { id, home: copied(home), at: now, siteIdFloor: null };
+  await drizzle(directory).insert(reconciliations).values(row).onConflictDoNothing().run();
+}
+
+/** The homes among `homes` that this reconciliation has not copied into the directory yet. */
+export async function notCopied<Home extends readonly [string, D1Database]>(
+  directory: D1Database,
+  id: string,
+  homes: Home[],
+): Promise<Home[]> {
+  const rows = await drizzle(directory)
+    .select({ home: reconciliations.home })
+    .from(reconciliations)
+    .where(eq(reconciliations.id, id))
+    .all();
+  return homes.filter(([name]) => !rows.some(({ home }) => home === copied(name)));
+}
+
+/** The floors of all sites of a home. */
+export async function selectFloors(db: D1Database): Promise<Floors[]> {
+  const all: Floors[] = [];
+  const page = (after: number) =>
+    drizzle(db)
+      .select({ siteId: homeSites.siteId, chatId: homeSites.chatIdFloor, eventSeq: homeSites.eventSeqFloor })
+      .from(homeSites)
+      .where(gt(homeSites.siteId, after))
+      .orderBy(asc(homeSites.siteId))
+      .limit(PAGE)
+      .all();
+  for (let rows = await page(0); rows.length > 0; ) {
+    all.push(...rows);
+    rows = rows.length < PAGE ? [] : await page(rows.at(-1)?.siteId ?? 0);
+  }
+  return all;
+}

@@ -1,0 +1,31 @@
+import { drizzle } from "drizzle-orm/d1";
+import { counted, type Run, type Where } from "../pruning/pruner.ts";
+import { type Sizes, selectCopy, writeMetrics } from "./directory-metrics.ts";
+import { AROUND_SECONDS } from "./folds.ts";
+import { readMetrics, STATEMENTS_PER_READING } from "./home-metrics.ts";
+
+const DAY = 86_400;
+
+/** How long the directory keeps the sizes of a home. */
+const SIZES_KEPT_SECONDS = 31 * DAY;
+
+/** The sizes to keep: today's is added when the last one is a day old. */
+function withToday(sizes: Sizes, now: number, bytes: number | null): Sizes {
+  const kept = sizes.filter(([at]) => at > now - SIZES_KEPT_SECONDS);
+  const last = kept.at(-1)?.[0] ?? 0;
+  return bytes === null || now < last + DAY ? kept : [...kept, [now, bytes]];
+}
+
+/**
+ * Copies the counters and gauges of a home to the directory, where a scrape reads them. The counters are copied as they are and never
+ * added, so a lost answer or a second run counts nothing twice.
+ */
+export async function copyMetrics(run: Run, db: D1Database, { home, directory }: Where): Promise<void> {
+  if (directory === undefined) return;
+  const { copy: known, sizes } = await counted(run, 1, () => selectCopy(directory, home));
+  const metrics = await counted(run, STATEMENTS_PER_READING, () =>
+    readMetrics(db, known, run.now - run.callRules.nonceSeconds - AROUND_SECONDS),
+  );
+  const write = writeMetrics(directory, home, metrics, run.now, withToday(sizes, run.now, metrics.gauges.size));
+  await counted(run, write.length, () => drizzle(directory).batch(write));
+}

@@ -1,0 +1,133 @@
+import { type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { firstRequestIdAt } from "../../core/request-id.ts";
+import { homeSites, nonces } from "../../core/store/schema.ts";
+import { isOfThisHome, type Refusal } from "../journal/refusals.ts";
+import { refusals } from "../store/journal-schema.ts";
+import { each, field } from "../store/json-rows.ts";
+import { counters, folds, usage, WHOLE_HOME } from "../store/usage-schema.ts";
+import { AROUND_SECONDS, FOLD, idAt, passRefusals } from "./folds.ts";
+
+/**
+ * Counts signed calls into `usage` and `counters`. Every statement here must be in the batch that makes its calls uncountable: so each
+ * call is counted once, whoever runs the batch again.
+ */
+
+const HOUR = 3_600;
+
+/** The present value of `copies`. */
+export const copiesNow = sql`coalesce((SELECT ${folds.copies} FROM ${folds} WHERE ${folds.id} = ${FOLD}), 0)`;
+
+/** Adds calls to their hours and counters. @param calls a SELECT of site_id, appid, operation, outcome, secret, calls and at */
+function add(db: D1Database, calls: SQL) {
+  const store = drizzle(db);
+  const bySecret = sql`SELECT site_id, appid, operation, outcome, secret, sum(calls), max(at), at - at % ${HOUR} AS hour
+    FROM (${calls}) GROUP BY site_id, appid, operation, outcome, secret, hour HAVING sum(calls) > 0`;
+  const isWhole = sql`of.whole = 1`;
+  // Grouped before each is counted for the site and for the home: that takes half the time.
+  const byOutcome = sql`WITH of_app AS MATERIALIZED (
+      SELECT site_id, appid, operation, outcome, sum(calls) AS calls FROM (${calls}) GROUP BY site_id, appid, operation, outcome)
+    SELECT CASE WHEN ${isWhole} THEN ${WHOLE_HOME} ELSE site_id END AS site, 'calls',
+      CASE WHEN ${isWhole} THEN '' ELSE appid END AS app, operation, outcome, sum(calls), ${copiesNow}
+    FROM of_app CROSS JOIN (SELECT 0 AS whole UNION ALL SELECT 1) AS of
+    GROUP BY site, app, operation, outcome HAVING sum(calls) > 0`;
+  return [
+    store
+      .insert(usage)
+      .select(bySecret)
+      .onConflictDoUpdate({
+        target: [usage.siteId, usage.appid, usage.hour, usage.operation, usage.outcome, usage.secret],
+        set: {
+          count: sql`${usage.count} + excluded.count`,
+          lastAt: sql`max(${usage.lastAt}, excluded.last_at)`,
+        },
+      }),
+    addToCounters(db, byOutcome),
+  ] as const;
+}
+
+/** Adds to counters. @param rows a SELECT of all columns, without two rows of one key */
+export const addToCounters = (db: D1Database, rows: SQL) =>
+  drizzle(db)
+    .insert(counters)
+    .select(rows)
+    .onConflictDoUpdate({
+      target: [counters.siteId, counters.name, counters.appid, counters.kind, counters.outcome],
+      set: { count: sql`${counters.count} + excluded.count`, roseIn: sql`excluded.rose_in` },
+    });
+
+/** What counting needs to know of the contract. */
+export interface CallRules {
+  /** How long a nonce is kept, in seconds. */
+  nonceSeconds: number;
+  /** The reasons of refused calls that a nonce counts. */
+  nonceReasons: readonly string[];
+}
+
+/**
+ * Counts the calls of nonces, before they are deleted in the same batch. A call may be refused although it was done, when the database
+ * gave no answer: its row of the journal is marked, because it is counted here.
+ *
+ * @param expired which nonces, at `now` (Unix seconds). Those from before operations were kept are not counted
+ */
+export function countNonces(
+  db: D1Database,
+  expired: SQL | undefined,
+  now: number,
+  { nonceSeconds, nonceReasons }: CallRules,
+) {
+  const calls = sql`SELECT site_id, appid, operation, outcome, coalesce(secret, '') AS secret, 1 AS calls,
+      expires_at - ${nonceSeconds} AS at
+    FROM ${nonces} WHERE ${expired} AND operation IS NOT NULL`;
+  const until = now - nonceSeconds;
+  // Any reason: an earlier try of the call may have committed late. Without such calls no nonce is looked at.
+  const refused = sql`SELECT request_id FROM ${homeSites} CROSS JOIN ${refusals} AS call WHERE call.site_id = ${homeSites.siteId}
+    AND call.request_id >= ${firstUncounted(until - AROUND_SECONDS - FIRST_READING_SECONDS)}
+    AND call.request_id < ${firstRequestIdAt(until + AROUND_SECONDS)} AND ${isCountedHere(nonceReasons)}`;
+  const done = sql`${refusals.done} IS NULL AND (${refusals.siteId}, ${refusals.requestId}) IN (
+    SELECT site_id, owner FROM ${nonces} WHERE EXISTS (${refused}) AND ${expired} AND owner IN (${refused}))`;
+  return [...add(db, calls), drizzle(db).update(refusals).set({ done: 1 }).where(done)] as const;
+}
+
+/** How long the first reading of all nonces may take, after which counting refused calls begins. */
+const FIRST_READING_SECONDS = 3_600;
+
+/** Lower than the ids of calls that are not counted yet. Before counting has begun, those of before `until` never will be. */
+const firstUncounted = (until: number) =>
+  sql`coalesce((SELECT ${idAt(sql`${folds.refusalsUntil} + 1`)} FROM ${folds} WHERE ${folds.id} = ${FOLD}), ${firstRequestIdAt(until)})`;
+
+const isCountedHere = (nonceReasons: readonly string[]) =>
+  sql`reason NOT IN (SELECT value FROM json_each(${JSON.stringify(nonceReasons)}))`;
+
+/**
+ * Counts the refused calls after `from` up to `to` (Unix seconds) and moves `refusals_until` there. Does nothing when it is not at
+ * `from` any more: another run has counted them.
+ */
+export function countRefusals(db: D1Database, from: number, to: number, { nonceReasons }: CallRules) {
+  const isStillThere = sql`EXISTS (SELECT 1 FROM ${folds} WHERE ${folds.id} = ${FOLD} AND ${folds.refusalsUntil} = ${from})`;
+  const calls = sql`SELECT ${refusals.siteId} AS site_id, appid, operation, reason AS outcome, coalesce(secret, '') AS secret,
+      skipped + (done IS NULL) AS calls, at
+    FROM ${homeSites} CROSS JOIN ${refusals} WHERE ${isStillThere} AND ${refusals.siteId} = ${homeSites.siteId}
+      AND ${refusals.requestId} >= ${firstRequestIdAt(from + 1)} AND ${refusals.requestId} < ${firstRequestIdAt(to + 1)}
+      AND ${isCountedHere(nonceReasons)}`;
+  return [...add(db, calls), passRefusals(db, from, to)] as const;
+}
+
+/** Counts rows of the journal that come too late for {@link countRefusals}, before they are inserted in the same batch. */
+export function countLate(db: D1Database, rows: unknown[], { nonceReasons }: CallRules): D1PreparedStatement[] {
+  const of = (name: keyof Refusal) => field(`$.${name}`);
+  const isThere = sql`EXISTS (SELECT 1 FROM ${refusals} WHERE ${refusals.siteId} = ${of("siteId")}
+    AND ${refusals.requestId} = ${of("requestId")})`;
+  const calls = sql`SELECT site_id, appid, operation, reason AS outcome, coalesce(secret, '') AS secret, skipped + 1 AS calls, at
+    FROM (SELECT ${of("siteId")} AS site_id, ${of("appid")} AS appid, ${of("operation")} AS operation, ${of("reason")} AS reason,
+        ${of("secret")} AS secret, ${of("skipped")} AS skipped, ${of("at")} AS at
+      FROM ${each(rows)}
+      WHERE NOT ${isThere} AND ${isOfThisHome(sql`each_row.value`)} AND ${of("requestId")} IS NOT NULL AND ${of("status")} IS NOT NULL
+        AND ${of("at")} <= (SELECT ${folds.refusalsUntil} FROM ${folds} WHERE ${folds.id} = ${FOLD})
+      GROUP BY ${of("siteId")}, ${of("requestId")})
+    WHERE ${isCountedHere(nonceReasons)} AND operation IS NOT NULL AND skipped >= 0`;
+  return add(db, calls).map((each) => {
+    const { sql: text, params } = each.toSQL();
+    return db.prepare(text).bind(...params);
+  });
+}

@@ -1,0 +1,104 @@
+import { type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { firstRequestIdAt } from "../../core/request-id.ts";
+import { events } from "../../core/store/event-schema.ts";
+import { apps, homeSites } from "../../core/store/schema.ts";
+import { refusals } from "../store/journal-schema.ts";
+import { countedEvents, folds, usage, usageDays } from "../store/usage-schema.ts";
+
+/** How far counting is in a home. */
+
+/** Lower than the ids of calls at this time or later, and higher than those before. @param at SQL, in Unix seconds */
+export const idAt = (at: SQL) =>
+  sql`(SELECT substr(id, 1, 8) || '-' || substr(id, 9) FROM (SELECT printf('%012x', (${at}) * 1000) AS id))`;
+
+/**
+ * A nonce's time is taken when the body has arrived, a little after the call's id. The rest is left to clocks that differ. Otherwise a call
+ * that was done although it was refused could be counted by both.
+ */
+export const AROUND_SECONDS = 60;
+
+/** `folds` has one row. */
+export const FOLD = 1;
+
+/** How far counting is, in Unix seconds; null before it has begun. */
+export interface Counted {
+  noncesUntil: number | null;
+  refusalsUntil: number | null;
+}
+
+/** @returns both null when nothing was counted yet */
+export async function selectCounted(db: D1Database): Promise<Counted> {
+  const { noncesUntil, refusalsUntil } = folds;
+  const found = await drizzle(db).select({ noncesUntil, refusalsUntil }).from(folds).get();
+  return found ?? { noncesUntil: null, refusalsUntil: null };
+}
+
+/** What there is to count or to fold in a home: 1 or 0 each. */
+export interface Due extends Counted {
+  /** Refused calls after `refusalsUntil` whose nonces, if they had any, are counted. */
+  hasRefusals: number;
+  hasEvents: number;
+  hasOldHours: number;
+  hasOldDays: number;
+}
+
+/** Condition for a row of `folds`: see {@link Due}. */
+const hasRefusals = sql`EXISTS (SELECT 1 FROM ${homeSites} CROSS JOIN ${refusals} WHERE ${refusals.siteId} = ${homeSites.siteId}
+  AND ${refusals.requestId} >= ${idAt(sql`${folds.refusalsUntil} + 1`)} AND ${refusals.requestId} < ${idAt(sql`${folds.noncesUntil} + 1`)})`;
+
+const hasEvents = sql`EXISTS (SELECT 1 FROM ${homeSites} CROSS JOIN ${events} WHERE ${events.siteId} = ${homeSites.siteId}
+  AND ${events.seq} > coalesce((SELECT ${countedEvents.seq} FROM ${countedEvents} WHERE ${countedEvents.siteId} = ${homeSites.siteId}), 0))`;
+
+const startsBefore = (table: typeof usage | typeof usageDays, start: SQLiteColumn, before: number) =>
+  sql`EXISTS (SELECT 1 FROM ${homeSites} CROSS JOIN ${apps} CROSS JOIN ${table} WHERE ${apps.siteId} = ${homeSites.siteId}
+    AND ${table.siteId} = ${apps.siteId} AND ${table.appid} = ${apps.appid} AND ${start} < ${before})`;
+
+/**
+ * Looks for everything at once, and reads little where nothing is due.
+ *
+ * @param hoursSince the first hour that is kept, in Unix seconds
+ * @param daysSince  the first day that is kept
+ */
+export async function selectDue(db: D1Database, hoursSince: number, daysSince: number): Promise<Due> {
+  return drizzle(
+    db,
+  ).get<Due>(sql`SELECT ${folds.noncesUntil} AS "noncesUntil", ${folds.refusalsUntil} AS "refusalsUntil",
+      ${hasRefusals} AS "hasRefusals", ${hasEvents} AS "hasEvents", ${startsBefore(usage, usage.hour, hoursSince)} AS "hasOldHours",
+      ${startsBefore(usageDays, usageDays.day, daysSince)} AS "hasOldDays"
+    FROM (SELECT 1) LEFT JOIN ${folds} ON ${folds.id} = ${FOLD}`);
+}
+
+/** Moves `refusals_until` over refused calls that the same batch counts, unless another run has moved it. */
+export const passRefusals = (db: D1Database, from: number, to: number) =>
+  drizzle(db)
+    .update(folds)
+    .set({ refusalsUntil: to })
+    .where(sql`${folds.id} = ${FOLD} AND ${folds.refusalsUntil} = ${from}`);
+
+/** Moves `refusals_until` over a time without refused calls: there is still none, and no other run has moved it. */
+export const passQuietTime = (db: D1Database, from: number, to: number) =>
+  drizzle(db)
+    .update(folds)
+    .set({ refusalsUntil: to })
+    .where(
+      sql`${folds.id} = ${FOLD} AND ${folds.refusalsUntil} = ${from} AND NOT EXISTS (
+        SELECT 1 FROM ${homeSites} CROSS JOIN ${refusals} WHERE ${refusals.siteId} = ${homeSites.siteId}
+          AND ${refusals.requestId} >= ${firstRequestIdAt(from + 1)} AND ${refusals.requestId} < ${firstRequestIdAt(to + 1)})`,
+    );
+
+/**
+ * Notes that all nonces of before `until` (Unix seconds) are counted. Refused calls are counted from the first such time on.
+ */
+export const notePassed = (db: D1Database, until: number) =>
+  drizzle(db)
+    .insert(folds)
+    .values({ id: FOLD, noncesUntil: until - AROUND_SECONDS, refusalsUntil: until - AROUND_SECONDS })
+    .onConflictDoUpdate({
+      target: folds.id,
+      set: {
+        noncesUntil: sql`max(coalesce(${folds.noncesUntil}, 0), excluded.nonces_until)`,
+        refusalsUntil: sql`coalesce(${folds.refusalsUntil}, excluded.refusals_until)`,
+      },
+    });

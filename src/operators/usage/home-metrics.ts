@@ -1,0 +1,120 @@
+import { sql } from "drizzle-orm";
+import { deliveries, webhooks } from "../../core/store/event-schema.ts";
+import { homeSites, type SITE_STATUSES } from "../../core/store/schema.ts";
+import { type Statement, statement } from "../../core/store/statement.ts";
+import { ALL_NAMES } from "../store/home/probe.ts";
+import { counters, folds, WHOLE_HOME } from "../store/usage-schema.ts";
+import { FOLD } from "./folds.ts";
+
+/** What a home says of itself for the metrics. */
+
+/** The gauges count deliveries up to this. */
+export const MOST_COUNTED = 10_000;
+
+/** A counter without its site. */
+export type Counter = Pick<typeof counters.$inferSelect, "name" | "appid" | "kind" | "outcome" | "count">;
+
+/** Times are Unix seconds. */
+export interface Gauges {
+  /** Bytes of the database; null when D1 does not say. */
+  size: number | null;
+  openSites: number;
+  closedSites: number;
+  /** At most {@link MOST_COUNTED} each. */
+  pending: number;
+  failed: number;
+  /** When the oldest of the pending deliveries was made, among those that were counted; null without any. */
+  oldestPendingAt: number | null;
+  /** Enabled webhooks that fail. */
+  failing: number;
+  disabled: number;
+  /** How long pruning of nonces is behind, in seconds; null before the first run. */
+  pruneLag: number | null;
+  /** Usage is complete up to this time; null before the first run. */
+  completeUntil: number | null;
+}
+
+export interface HomeMetrics {
+  copy: number;
+  gauges: Gauges;
+  counters: Counter[];
+  /** The counters of the sites whose counters have risen since the copy that the directory knows. */
+  sites: Map<number, Counter[]>;
+}
+
+/** How many statements {@link readMetrics} has. */
+export const STATEMENTS_PER_READING = 4;
+
+const literal = (value: number) => sql.raw(String(value));
+
+type CounterRow = Counter & { siteId: number };
+
+/** The counters of the whole home, and of the sites whose counters have risen since a copy. */
+const selectCounters: Statement<{ known: number }> = statement(
+  (
+    v,
+  ) => sql`SELECT ${counters.siteId} AS siteId, ${counters.name} AS name, ${counters.appid} AS appid, ${counters.kind} AS kind,
+      ${counters.outcome} AS outcome, ${counters.count} AS count
+    FROM ${counters} WHERE ${counters.siteId} = ${literal(WHOLE_HOME)}
+      OR ${counters.siteId} IN (SELECT site_id FROM ${counters} AS risen WHERE risen.rose_in >= ${v.known})`,
+);
+
+/** In a home that was restored all counters are copied again, also by the second try of a reading. */
+const riseAfterRestore: Statement<{ known: number }> = statement(
+  (v) => sql`UPDATE ${counters} SET rose_in = ${v.known}
+    WHERE rose_in < ${v.known} AND coalesce((SELECT ${folds.copies} FROM ${folds}), 0) < ${v.known}`,
+);
+
+const firstOf = (
+  status: "pending" | "failed",
+  index: string,
+) => sql`(SELECT ${deliveries.createdAt} AS at FROM ${deliveries}
+  INDEXED BY ${sql.raw(index)} WHERE ${deliveries.status} = ${sql.raw(`'${status}'`)} LIMIT ${literal(MOST_COUNTED)})`;
+
+const sitesThatAre = (status: (typeof SITE_STATUSES)[number]) =>
+  sql`(SELECT count(*) FROM ${homeSites} WHERE ${homeSites.status} = ${sql.raw(`'${status}'`)})`;
+
+/** A home that is not migrated gives no gauges, so that it counts as silent. */
+const selectGauges: Statement<{ prunedUntil: number }> = statement(
+  (v) => sql`SELECT ${sitesThatAre("open")} AS openSites, ${sitesThatAre("closed")} AS closedSites,
+      pending.deliveries AS pending, pending.oldest AS oldestPendingAt,
+      (SELECT count(*) FROM ${firstOf("failed", "deliveries_failed")}) AS failed,
+      (SELECT count(*) FROM ${webhooks} WHERE ${webhooks.status} = 'enabled' AND ${webhooks.failingSince} IS NOT NULL) AS failing,
+      (SELECT count(*) FROM ${webhooks} WHERE ${webhooks.status} = 'disabled') AS disabled,
+      (SELECT max(0, ${v.prunedUntil} - ${folds.noncesUntil}) FROM ${folds}) AS pruneLag, (SELECT ${folds.refusalsUntil} FROM ${folds}) AS completeUntil
+    FROM (SELECT count(*) AS deliveries, min(at) AS oldest FROM ${firstOf("pending", "deliveries_due")}) AS pending, (${ALL_NAMES})`,
+);
+
+const bump: Statement<{ known: number }> = statement(
+  (v) => sql`INSERT INTO ${folds} (id, copies) VALUES (${literal(FOLD)}, ${v.known} + 1)
+    ON CONFLICT DO UPDATE SET copies = max(copies, ${v.known}) + 1 RETURNING copies`,
+);
+
+/**
+ * Reads the metrics of a home, and gives this reading a number that is higher than that of each earlier one.
+ *
+ * @param known the newest copy that the directory has. In a restored home it may be higher than any here: then all sites are read
+ * @param prunedUntil calls up to this time (Unix seconds) could be counted by now
+ */
+export async function readMetrics(db: D1Database, known: number, prunedUntil: number): Promise<HomeMetrics> {
+  // In one transaction: what rises later has a later number of copies.
+  const [, counted, gauges, bumped] = await db.batch<unknown>([
+    riseAfterRestore(db, { known }),
+    selectCounters(db, { known }),
+    selectGauges(db, { prunedUntil }),
+    bump(db, { known }),
+  ]);
+  const sites = new Map<number, Counter[]>();
+  for (const { siteId, ...counter } of (counted?.results ?? []) as CounterRow[]) {
+    const ofSite = sites.get(siteId) ?? [];
+    ofSite.push(counter);
+    sites.set(siteId, ofSite);
+  }
+  const whole = sites.get(WHOLE_HOME) ?? [];
+  sites.delete(WHOLE_HOME);
+  const [copy] = (bumped?.results ?? []) as { copies: number }[];
+  const [found] = (gauges?.results ?? []) as Omit<Gauges, "size">[];
+  if (copy === undefined || found === undefined) throw new Error("the home gave no metrics");
+  const size = bumped?.meta.size_after ?? null;
+  return { copy: copy.copies, gauges: { size, ...found }, counters: whole, sites };
+}

@@ -1,0 +1,139 @@
+import { and, asc, eq, gte, lte, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { apps } from "../../core/store/schema.ts";
+import { usage, usageDays } from "../store/usage-schema.ts";
+
+/** Reading of usage: only counts, never what they were made from. */
+
+/** Calls of one app, operation and outcome in an hour or a day. */
+export interface UsageItem {
+  /** When the hour or the day begins, in Unix seconds. */
+  at: number;
+  appid: string;
+  /** The operation's name. */
+  operation: string;
+  /** The outcome of a nonce, or the reason of a refusal. */
+  outcome: string;
+  count: number;
+}
+
+/** Which usage of a site is wanted. Both times are included. */
+interface Range {
+  appid: string | undefined;
+  since: number;
+  until: number;
+  limit: number;
+}
+
+const DAY = 86_400;
+
+/** The site's apps come first: the tables are in the order of the apps, and then of time. */
+const rowsOf = (
+  table: typeof usage | typeof usageDays,
+  siteId: number,
+  appid: string | undefined,
+  inRange: SQL | undefined,
+) =>
+  and(
+    eq(apps.siteId, siteId),
+    appid === undefined ? undefined : eq(apps.appid, appid),
+    eq(table.siteId, apps.siteId),
+    eq(table.appid, apps.appid),
+    inRange,
+  );
+
+/** A site's usage by hours, in the order of time. */
+export function selectHours(
+  db: D1Database,
+  siteId: number,
+  { appid, since, until, limit }: Range,
+): Promise<UsageItem[]> {
+  const { hour, operation, outcome, count } = usage;
+  return drizzle(db)
+    .select({ at: hour, appid: usage.appid, operation, outcome, count: sql<number>`sum(${count})`.as("calls") })
+    .from(apps)
+    .crossJoin(usage)
+    .where(rowsOf(usage, siteId, appid, and(gte(hour, since), lte(hour, until))))
+    .groupBy(hour, usage.appid, operation, outcome)
+    .orderBy(asc(hour), asc(usage.appid), asc(operation), asc(outcome))
+    .limit(limit)
+    .all();
+}
+
+/** A site's usage by days of UTC, in the order of time. The newest days are still in hours. */
+export function selectDays(
+  db: D1Database,
+  siteId: number,
+  { appid, since, until, limit }: Range,
+): Promise<UsageItem[]> {
+  const store = drizzle(db);
+  const hours = store
+    .select({ ...keyOf(usage), at: sql<number>`${usage.hour} - ${usage.hour} % ${DAY}`.as("day") })
+    .from(apps)
+    .crossJoin(usage)
+    .where(rowsOf(usage, siteId, appid, and(gte(usage.hour, since), lte(usage.hour, until + DAY - 1))));
+  const days = store
+    .select({ ...keyOf(usageDays), at: usageDays.day })
+    .from(apps)
+    .crossJoin(usageDays)
+    .where(rowsOf(usageDays, siteId, appid, and(gte(usageDays.day, since), lte(usageDays.day, until))));
+  return store.all(sql`SELECT day AS at, appid, operation, outcome, sum(count) AS count FROM (${hours.getSQL()} UNION ALL ${days.getSQL()})
+    WHERE day >= ${since} AND day <= ${until} GROUP BY day, appid, operation, outcome ORDER BY day, appid, operation, outcome LIMIT ${limit}`);
+}
+
+const keyOf = ({ appid, operation, outcome, count }: typeof usage | typeof usageDays) => ({
+  appid,
+  operation,
+  outcome,
+  count,
+});
+
+/** Calls of one operation, of all apps of a site, that came to one outcome. */
+export type OutcomeCount = Pick<UsageItem, "at" | "operation" | "outcome" | "count">;
+
+/**
+ * What the calls of a site came to, by days of UTC, operation and outcome.
+ *
+ * @param since when the first hour begins, in Unix seconds
+ * @param until when the last hour begins
+ */
+export function selectOutcomes(
+  db: D1Database,
+  siteId: number,
+  { since, until }: Pick<Range, "since" | "until">,
+): Promise<OutcomeCount[]> {
+  const { hour, operation, outcome, count } = usage;
+  const day = sql<number>`${hour} - ${hour} % ${DAY}`;
+  return drizzle(db)
+    .select({ at: day.as("day"), operation, outcome, count: sql<number>`sum(${count})`.as("calls") })
+    .from(apps)
+    .crossJoin(usage)
+    .where(rowsOf(usage, siteId, undefined, and(gte(hour, since), lte(hour, until))))
+    .groupBy(day, operation, outcome)
+    .all();
+}
+
+/** When an app's secrets were last used, in Unix seconds; null for never, as far as usage is kept. */
+export interface LastUse {
+  appid: string;
+  /** The last call that a secret of the app has verified. */
+  lastUsedAt: number | null;
+  /** The last call that its previous secret has verified; null also when it has none. */
+  previousSecretUsedAt: number | null;
+}
+
+/** The last uses of a site's apps, in the order of the appids. Reads each app from its newest hour back. */
+export async function selectLastUses(db: D1Database, siteId: number, appid: string | undefined): Promise<LastUse[]> {
+  const last = (table: typeof usage | typeof usageDays, start: string, verified: SQL) =>
+    sql`(SELECT ${table.lastAt} FROM ${table} WHERE ${table.siteId} = ${apps.siteId} AND ${table.appid} = ${apps.appid} AND ${verified}
+      ORDER BY ${sql.identifier(start)} DESC, ${table.lastAt} DESC LIMIT 1)`;
+  const lastOf = (verified: (table: typeof usage | typeof usageDays) => SQL) =>
+    sql`coalesce(${last(usage, "hour", verified(usage))}, ${last(usageDays, "day", verified(usageDays))})`;
+  const ofApp = appid === undefined ? undefined : eq(apps.appid, appid);
+  return drizzle(
+    db,
+  ).all(sql`SELECT ${apps.appid} AS "appid", ${lastOf(({ secret }) => sql`${secret} <> ''`)} AS "lastUsedAt",
+      CASE WHEN ${apps.previousVersion} IS NOT NULL THEN ${lastOf(({ secret }) => sql`${secret} = ${apps.previousVersion}`)} END
+        AS "previousSecretUsedAt"
+    FROM ${apps} WHERE ${and(eq(apps.siteId, siteId), ofApp)} ORDER BY ${apps.appid}`);
+}

@@ -1,0 +1,33 @@
+import { bindingOfHome, homeOfBinding } from "../../core/homes.ts";
+import { NotDeployed } from "./create-databases.ts";
+import type { LiveWorker, Serving } from "./live-worker.ts";
+import type { Database } from "./migrate.ts";
+
+/**
+ * Requires that a deployment takes no home and no home's database away from what serves: an old checkout lacks what was added since.
+ *
+ * @param dropped homes that may go, because somebody says so
+ * @throws NotDeployed
+ */
+export async function requireSameHomes(
+  live: LiveWorker,
+  { databases, closed }: Serving,
+  ours: readonly Database[],
+  dropped: readonly string[],
+): Promise<void> {
+  for (const [home, id] of databases) {
+    const bound = ours.find(({ binding }) => homeOfBinding(binding) === home);
+    if (bound === undefined && !dropped.includes(home)) throw new NotDeployed(lacking(live.name, home));
+    // A closed home may get another database: that is how a copy is restored.
+    if (bound === undefined || bound.database_id === id || closed.includes(home)) continue;
+    const theirs = await live.nameOfDatabase(id);
+    if (bound.database_id === undefined && bound.database_name === theirs) continue;
+    throw new NotDeployed(`Nothing was deployed: home ${home} is served from the database ${theirs} (${id}), and ${bound.binding} in the configuration is
+${bound.database_id ?? bound.database_name}. Its sites would be without their data. Bind ${theirs} again; or, when the other one holds a copy of it, close the home
+first: npm run deploy -- --close ${home}`);
+  }
+}
+
+const lacking = (worker: string, home: string) =>
+  `Nothing was deployed: Worker ${worker} serves home ${home}, and the configuration has no ${bindingOfHome(home)}. All calls of its sites would be
+answered 503. Bring the checkout up to date. Or, to take the home away on purpose: npm run deploy -- --drop-home ${home}`;

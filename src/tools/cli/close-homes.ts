@@ -1,0 +1,60 @@
+import { CLOSED_LIST, closedSecret } from "../../core/homes.ts";
+import { NotDeployed } from "./create-databases.ts";
+import { type Closing, closedAfter } from "./home-options.ts";
+import { requireHomes } from "./homes.ts";
+import type { Io } from "./io.ts";
+import type { LiveWorker, Serving } from "./live-worker.ts";
+
+/**
+ * Closes and opens homes of the deployed Worker: sets and deletes one secret for each. The code stays. No database is asked, because one
+ * may be broken now.
+ *
+ * @param homes all homes of the configuration. What serves may have others, open or closed
+ * @throws NotDeployed UsageError
+ */
+export async function closeHomes(live: LiveWorker, asked: Closing, homes: readonly string[], io: Io): Promise<void> {
+  const before = await live.serving();
+  requireHomes([...asked.close, ...asked.open], [...new Set([...homes, ...before.databases.keys(), ...before.closed])]);
+  const isSet = (home: string) => before.secrets.includes(closedSecret(home));
+  for (const home of asked.close) if (!isSet(home)) await live.setSecret(closedSecret(home), home);
+  for (const home of asked.open) if (isSet(home)) await live.deleteSecret(closedSecret(home));
+  if (before.list !== undefined) await changeList(live, asked);
+  const { closed, list = closed } = await live.serving();
+  const wrong = [
+    ...asked.close.filter((home) => !closed.includes(home) || !list.includes(home)),
+    ...asked.open.filter((home) => closed.includes(home)),
+  ];
+  if (wrong.length > 0) {
+    throw new NotDeployed(
+      `Cloudflare took the change, but Worker ${live.name} does not have it yet for ${wrong.join(", ")}. Run this again to look.`,
+    );
+  }
+  for (const home of asked.open) io.out(`Home ${home} is open${before.closed.includes(home) ? "" : ", as it was"}.`);
+  for (const home of closed) tellClosed(home, before.closed.includes(home), io);
+}
+
+export function tellClosed(home: string, asItWas: boolean, io: Io): void {
+  io.out(
+    `Home ${home} is closed${asItWas ? ", as it was" : ""}: its sites answer 503 until npm run deploy -- --open ${home}.`,
+  );
+}
+
+/** A release before this one may serve. It knows the var CLOSED_HOMES and no secret, so the var says the same as the secrets. */
+async function changeList(live: LiveWorker, asked: Closing): Promise<void> {
+  const { list = [], closed } = await live.serving();
+  const after = closedAfter(closed, asked);
+  if (after.toSorted().join() !== list.toSorted().join()) await live.setText(CLOSED_LIST, after.join(","));
+}
+
+/**
+ * Makes secrets of the homes that a release before this one has closed by the var CLOSED_HOMES. The deployment after it removes the var.
+ * So the homes are closed all the time, also when that deployment fails.
+ *
+ * @throws NotDeployed
+ */
+export async function carryOver(live: LiveWorker, { list = [], secrets }: Serving, io: Io): Promise<void> {
+  for (const home of list) {
+    if (!secrets.includes(closedSecret(home))) await live.setSecret(closedSecret(home), home);
+    io.out(`${CLOSED_LIST} closed home ${home}. The secret ${closedSecret(home)} closes it from now on.`);
+  }
+}

@@ -1,0 +1,83 @@
+import { homeOfBinding, MAIN_HOME } from "../../core/homes.ts";
+import type { Io } from "./io.ts";
+import type { Database } from "./migrate.ts";
+
+/** Stops the deployment. The message says what to do. */
+export class NotDeployed extends Error {}
+
+export const LOGIN =
+  "Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN, and CLOUDFLARE_ACCOUNT_ID where there is more than one account.";
+
+/** Cloudflare's hints for the place of a new database. The database of a home with such a name is made there. */
+export const LOCATIONS = ["weur", "eeur", "apac", "oc", "wnam", "enam"];
+
+/** The places that data may be limited to. A database keeps the one that it was made with. */
+export const JURISDICTIONS = ["eu", "us", "fedramp"];
+
+/** The place for new databases, as the options give it. */
+export interface Place {
+  location?: string | undefined;
+  jurisdiction?: string | undefined;
+  /** The home that this place is for. Without it, the place is for every new database. */
+  home?: string | undefined;
+}
+
+/**
+ * Creates the databases that do not exist yet. wrangler.toml holds names and no ids: wrangler finds a database by its name.
+ *
+ * @param shared options that choose the account
+ * @throws NotDeployed
+ */
+export async function createDatabases(
+  databases: readonly Database[],
+  asked: Place,
+  shared: readonly string[],
+  io: Io,
+): Promise<void> {
+  const { exitCode, stdout, output } = await io.wrangler(["d1", "list", "--json", ...shared]);
+  if (exitCode !== 0) throw new NotDeployed(`The account could not be asked for its databases:\n${output}`);
+  const there = new Set((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name));
+  for (const { binding, database_name: name, database_id: id } of databases) {
+    if (id !== undefined) continue;
+    if (name === undefined) throw new NotDeployed(`Binding ${binding} has no database_name in the configuration.`);
+    if (there.has(name)) {
+      const [given] = isSaidOf(binding, asked) ? placeOptions(asked) : [];
+      if (given !== undefined) io.out(`Database ${name} is there already: ${given} has no effect on it.`);
+      continue;
+    }
+    const place = placeOf(binding, asked);
+    const created = await io.wrangler(["d1", "create", name, ...placeOptions(place), ...shared]);
+    if (created.exitCode !== 0) throw new NotDeployed(`Database ${name} could not be created:\n${created.output}`);
+    there.add(name);
+    io.out(`Created database ${name}${inWords(place)}.`);
+  }
+}
+
+/** @throws NotDeployed for a further home without a place: a database can never move, so its place is not guessed */
+function placeOf(binding: string, asked: Place): Place {
+  const home = homeOfBinding(binding);
+  const named = home !== undefined && LOCATIONS.includes(home) ? { location: home } : undefined;
+  if (isSaidOf(binding, asked)) {
+    if (asked.jurisdiction !== undefined) return asked;
+    // A --location for all databases does not move the home `apac` away from apac.
+    if (asked.home === undefined && named !== undefined) return named;
+    if (asked.location !== undefined) return asked;
+  }
+  if (named !== undefined || home === undefined || home === MAIN_HOME) return named ?? {};
+  throw new NotDeployed(
+    `Home ${home} has no database yet, and nothing says where to make it: npm run deploy -- --home ${home} --location HINT`,
+  );
+}
+
+const isSaidOf = (binding: string, asked: Place) => asked.home === undefined || asked.home === homeOfBinding(binding);
+
+/** With a jurisdiction, wrangler would ignore a location. */
+function placeOptions({ location, jurisdiction }: Place): string[] {
+  if (jurisdiction !== undefined) return ["--jurisdiction", jurisdiction];
+  return location === undefined ? [] : ["--location", location];
+}
+
+function inWords({ location, jurisdiction }: Place): string {
+  if (jurisdiction !== undefined) return ` in the jurisdiction ${jurisdiction}`;
+  return location === undefined ? ", placed by Cloudflare since there was no --location" : ` near ${location}`;
+}

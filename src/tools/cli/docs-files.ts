@@ -1,0 +1,81 @@
+import { type BuildOptions, build } from "esbuild";
+import { ALL_TEXTS } from "../../operators/diagnosis/all-texts.ts";
+import { SCRIPT_TEXTS } from "../docs/check-texts.ts";
+import { detailWords } from "../docs/details.ts";
+import { headingsBy } from "../docs/markdown-page.ts";
+import { PROGRAMS } from "../docs/programs.ts";
+import { framedPages, sitePages } from "../docs/site.tsx";
+import { LANGUAGES, type Language } from "../docs/texts.ts";
+import { chineseTexts, consoleTexts } from "./chinese-texts.ts";
+import { asFiles, hashedFile } from "./hashed-file.ts";
+import { layered, minifiedStyle, ROOT, readText } from "./layered-styles.ts";
+
+const SITE = "src/tools/docs";
+const BROWSER = `${SITE}/browser`;
+
+/**
+ * The files of `GET /docs/`, by their paths from src/assets.
+ *
+ * @param openApi the text of openapi.json
+ */
+export async function docsFiles(openApi: string): Promise<Record<string, string>> {
+  const { repository } = JSON.parse(readText("package.json")) as { repository: { url: string } };
+  const css = hashedFile("docs/assets/docs.css", await minifiedStyle(style()));
+  const js = hashedFile("docs/assets/docs.js", await script({ entryPoints: [`${BROWSER}/docs.js`] }));
+  const search = hashedFile("docs/assets/search.js", await script({ entryPoints: [`${BROWSER}/search.js`] }));
+  const chinese = chineseTexts();
+  const input = {
+    read: readText,
+    headings: headingsBy(readText),
+    repository: repository.url.replace(/^git\+|\.git$/g, ""),
+    openapi: JSON.parse(openApi),
+    chinese,
+  };
+  const check = { en: "/docs/check/check.js", zh: "/docs/zh/check/check.js" };
+  const files = asFiles(css, js, search);
+  for (const language of Object.keys(LANGUAGES) as Language[]) {
+    const index = (records: unknown) => {
+      const file = hashedFile(`docs/assets/search-${language}.json`, JSON.stringify(records));
+      Object.assign(files, asFiles(file));
+      return file.address;
+    };
+    const { pages, texts } = sitePages(language, input, { search: search.address, check, index });
+    Object.assign(files, framedPages(pages, texts, { css: css.address, js: js.address }));
+    files[`${LANGUAGES[language].folder}/check/check.js`] = await checkScript(language, consoleTexts());
+  }
+  for (const { file } of PROGRAMS) files[`docs/examples/${file}`] = readText(`src/client/examples/${file}`);
+  files["docs/icon.svg"] = readText(`${SITE}/icon.svg`);
+  return files;
+}
+
+const style = () =>
+  layered({
+    tokens: ["tokens.css"],
+    base: ["base.css"],
+    bar: ["bar.css"],
+    docs: ["docs.css", "docs-check.css"],
+  });
+
+/** One file with all that the check needs, since its page may load no more. */
+function checkScript(language: Language, chinese: Record<string, string>): Promise<string> {
+  const texts = [...ALL_TEXTS, ...detailWords()];
+  const translations =
+    language === "en" ? {} : Object.fromEntries(texts.map((english) => [english, chinese[english] ?? english]));
+  const given = JSON.stringify({ language: LANGUAGES[language].tag, texts: SCRIPT_TEXTS[language], translations });
+  return script({ stdin: { contents: `import { start } from "./check.js"; start(${given});`, resolveDir: BROWSER } });
+}
+
+async function script(options: BuildOptions): Promise<string> {
+  const { outputFiles } = await build({
+    absWorkingDir: ROOT,
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    target: "es2023",
+    charset: "utf8",
+    legalComments: "none",
+    ...options,
+  });
+  return outputFiles?.[0]?.text ?? "";
+}

@@ -1,0 +1,22 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { transform } from "esbuild";
+
+export const ROOT = join(import.meta.dirname, "../../..");
+
+/** The text of a file of the repository, by its path from the project's folder. */
+export const readText = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+/** One style of files of src/operators/console/styles, in layers: a later layer wins over an earlier one, whatever their selectors are. */
+export function layered(layers: Record<string, string[]>): string {
+  const parts = Object.entries(layers).map(
+    ([name, files]) =>
+      `@layer ${name} {\n${files.map((file) => readText(`src/operators/console/styles/${file}`)).join("")}}\n`,
+  );
+  return `@layer ${Object.keys(layers).join(", ")};\n${parts.join("")}`;
+}
+
+// No target: an older one would put the nesting and light-dark() of today's browsers into many more rules.
+export async function minifiedStyle(css: string): Promise<string> {
+  return (await transform(css, { loader: "css", minify: true, legalComments: "none" })).code;
+}

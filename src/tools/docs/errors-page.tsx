@@ -1,0 +1,120 @@
+import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
+import { FAILURES } from "../openapi/failures.ts";
+import { DETAIL_EXAMPLES, meaningOf } from "./details.ts";
+import { Inline } from "./inline.tsx";
+import { headingsOf, type Page } from "./page.ts";
+import type { Texts } from "./texts.ts";
+
+/** Every refusal with its causes and cures, and every text of `x-error-detail` with its meaning. */
+export function errorsPage(texts: Texts): Page {
+  const { t } = texts;
+  const codes = Object.keys(WIRE_ERRORS) as SignedErrorCode[];
+  const body = String(
+    <>
+      <p class="lead">
+        {t(
+          "You called, and the answer has a code of -1. Find its status and its msg here, or paste it into the search above.",
+        )}
+      </p>
+      <p>
+        {t("Where statuses share a message, the status tells them apart.")}
+        {t(" ")}
+        <Inline
+          text={t(
+            'A deployment with `ERROR_STATUS = "always-200"` answers 200 to everything: then the header `x-error-detail` tells them apart.',
+          )}
+        />
+        {t(" ")}
+        <Inline
+          text={t("Each answer has an `x-request-id`: quote it to the operator, who finds the reason with it.")}
+        />
+      </p>
+      <p>
+        <a href={texts.link("check")}>{t("Check a request")}</a>
+        {t(":")}
+        {t(" ")}
+        {t("paste what you sent, and the page names the mistake. It sends nothing.")}
+      </p>
+      <h2 id="refusals">{t("Refusals")}</h2>
+      {codes.map((code) => (
+        <Refusal code={code} texts={texts} />
+      ))}
+      <h2 id="details">{t("What x-error-detail says")}</h2>
+      <p>
+        <Inline
+          text={t(
+            "The header `x-error-detail` is in English. It comes only when the signature is right, except for faults that depend on no secret. Several faults are on one line, separated by `; `. Numbers and ids in it are those of your call.",
+          )}
+        />
+      </p>
+      {DETAIL_EXAMPLES.map(({ about, details }) => (
+        <>
+          <h3 id={idOf(about)}>{t(about)}</h3>
+          <div class="scroll" tabindex={0}>
+            <table class="details">
+              <tbody>
+                {details.map((detail) => (
+                  <tr id={rowOf(detail)}>
+                    <td>
+                      <code>{detail}</code>
+                    </td>
+                    <td>{meaningOf(texts, detail)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </>
+      ))}
+    </>,
+  );
+  return {
+    path: "errors",
+    title: t("Errors: causes and cures"),
+    description: t("Every refusal with its causes and cures, and every text of x-error-detail with its meaning."),
+    body,
+    headings: headingsOf(body),
+    places: DETAIL_EXAMPLES.flatMap(({ details }) =>
+      details.map((detail) => ({ id: rowOf(detail), title: detail, text: meaningOf(texts, detail) })),
+    ),
+  };
+}
+
+/** The id of a text of `x-error-detail`: its letters and digits. */
+const rowOf = (detail: string) => detail.toLowerCase().replaceAll(/\W+/g, "-").replace(/-$/, "");
+
+const idOf = (about: string) => `details-${about.split(/\W/)[0]?.toLowerCase()}`;
+
+function Refusal({ code, texts }: { code: SignedErrorCode; texts: Texts }) {
+  const { t } = texts;
+  const { status, message } = WIRE_ERRORS[code];
+  const { name, causes } = FAILURES[code];
+  return (
+    <section class="refusal">
+      <h3 id={code}>
+        <span class="status bad">{status}</span> <code>{message}</code>{" "}
+        {t(name) !== message && <span class="name">{t(name)}</span>}
+      </h3>
+      <table>
+        <thead class="unseen">
+          <tr>
+            <th>{t("Cause")}</th>
+            <th>{t("Cure")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {causes.map(({ cause, cure }) => (
+            <tr>
+              <td>
+                <Inline text={t(cause)} />
+              </td>
+              <td class="cure">
+                <Inline text={t(cure)} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,136 @@
+import { type Anchor, anchorsOf, renderMarkdown } from "./markdown.ts";
+import { headingsOf, type Page, plainText } from "./page.ts";
+import { type Language, linkTo, type Texts } from "./texts.ts";
+
+/** A file of the repository that is also a page of the docs. */
+export interface Source {
+  /** The page's address after `/docs/`. */
+  page: string;
+  /** The path of its file from the project's folder. */
+  file: string;
+  /** The path of the Chinese file, if there is one. */
+  chinese?: string;
+}
+
+/** Read by callers and receivers, so they are in both languages. */
+const TRANSLATED = ["integrating", "receiving", "retrying"];
+const ENGLISH = [
+  "deploying",
+  "operating",
+  "scale",
+  "threat-model",
+  "contract",
+  "architecture",
+  "decisions",
+  "numbers",
+  "simulation",
+];
+
+/** Every page of docs/ and the client's README. test/tools/docs/pages.test.ts names a file of docs/ that is missing here. */
+export const SOURCES: readonly Source[] = [
+  ...TRANSLATED.map((page) => ({ page, file: `docs/${page}.md`, chinese: `docs/zh/${page}.md` })),
+  ...ENGLISH.map((page) => ({ page, file: `docs/${page}.md` })),
+  { page: "client", file: "src/client/README.md" },
+];
+
+/** The files that the READMEs show but that are no page: their headings stand on the front page. */
+const FRONT = ["README.md", "README.zh-CN.md"];
+
+export interface Files {
+  /** The text of a file of the repository, by its path from the project's folder. */
+  read: (path: string) => string;
+  /** The headings of such a file. */
+  headings: (path: string) => Anchor[];
+  /** The address of the repository, for files that are no page. */
+  repository: string;
+}
+
+/** Reads a file's headings once: each page asks for those of the pages that it links to. */
+export function headingsBy(read: Files["read"]): Files["headings"] {
+  const known = new Map<string, Anchor[]>();
+  return (path) => {
+    const headings = known.get(path) ?? anchorsOf(read(path));
+    known.set(path, headings);
+    return headings;
+  };
+}
+
+/**
+ * Makes the page of a Markdown file.
+ *
+ * @param parts HTML for what stands between the markers `made: NAME` in the file; other parts stand as they are written
+ * @throws Error when a page in Chinese has other headings than the English one
+ */
+export function markdownPage(source: Source, texts: Texts, files: Files, parts: Record<string, string>): Page {
+  const { language } = texts;
+  const file = language === "zh" ? (source.chinese ?? source.file) : source.file;
+  const markdown = files.read(file);
+  const ids = idsOf(source, file, files);
+  const html = renderMarkdown(prepared(markdown, parts), {
+    link: (href) => addressOf(href, file, language, files),
+    idOf: (heading, anchor) => ids.byHeading[heading]?.id ?? anchor,
+  });
+  const body = html.replaceAll(/<p>@@(\w+)@@<\/p>/g, (_, name: string) => parts[name] ?? "");
+  const title = ids.byHeading[0]?.title ?? source.page;
+  return {
+    path: source.page,
+    title,
+    description: firstSentences(body),
+    body,
+    headings: headingsOf(body).map((heading) => ({ ...heading, title: heading.title.replace(/ #$/, "") })),
+    ...(language === "zh" && source.chinese === undefined && { onlyEnglish: true }),
+  };
+}
+
+/** The ids of a file's headings are those of its English page, so that a reader who changes the language stays where he is. */
+function idsOf({ file: englishFile }: Source, file: string, { headings }: Files) {
+  const own = headings(file);
+  if (file === englishFile) return { byHeading: own.map(({ anchor, title }) => ({ id: anchor, anchor, title })) };
+  const english = headings(englishFile);
+  const outline = (all: Anchor[]) => all.map(({ depth }) => depth).join(" ");
+  if (outline(own) !== outline(english)) {
+    throw new Error(`${file} has other headings than ${englishFile}: ${outline(own)} and ${outline(english)}`);
+  }
+  return {
+    byHeading: own.map(({ anchor, title }, index) => ({ id: english[index]?.anchor ?? anchor, anchor, title })),
+  };
+}
+
+/** Without the links to the other language and the list of contents, which the frame has, and with the places of the parts. */
+function prepared(markdown: string, parts: Record<string, string>): string {
+  return markdown
+    .replace(/^(?:English \| \[|\[English\]\().*\n/m, "")
+    .replace(/(?:^(?:\d+\.|-) \[[^\]]+\]\(#[^)]+\).*\n){4,}/m, "")
+    .replaceAll(/<!-- made: ([\w. -]+?) -->\n(.*?)<!-- \/made -->/gs, (_, name: string, written: string) =>
+      name in parts ? `\n@@${name}@@\n` : `<div class="made">\n\n${written}\n</div>\n`,
+    )
+    .replaceAll(/<!-- (?:made: [\w. -]+?|\/made) -->/g, "");
+}
+
+/** Where a link of a file leads on the site. */
+function addressOf(href: string, file: string, language: Language, files: Files): string {
+  if (/^[a-z]+:/.test(href)) return href;
+  const { pathname, hash } = new URL(href, `root:/${file}`);
+  const target = decodeURIComponent(pathname.slice(1));
+  const anchor = decodeURIComponent(hash.slice(1));
+  if (target === file) return `#${idOfAnchor(target, anchor, files)}`;
+  const source = SOURCES.find((each) => each.file === target || each.chinese === target);
+  if (source !== undefined) {
+    const to = source.chinese === target ? "zh" : language;
+    return linkTo(to, anchor === "" ? source.page : `${source.page}#${idOfAnchor(target, anchor, files)}`);
+  }
+  if (FRONT.includes(target)) return linkTo(language, anchor === "" ? "" : "#own-machine");
+  const [, program] = /^src\/client\/examples\/(.+)$/.exec(target) ?? [];
+  if (program !== undefined) return `/docs/examples/${program}`;
+  if (target === "src/client/examples/") return linkTo(language, "integrating#programs-in-six-languages");
+  return `${files.repository}/${target.endsWith("/") ? "tree" : "blob"}/main/${target}${hash}`;
+}
+
+/** The id on the site of an anchor in a file. */
+function idOfAnchor(file: string, anchor: string, files: Files): string {
+  const source = SOURCES.find((each) => each.file === file || each.chinese === file);
+  if (source === undefined) return anchor;
+  return idsOf(source, file, files).byHeading.find((heading) => heading.anchor === anchor)?.id ?? anchor;
+}
+
+const firstSentences = (body: string): string => plainText(/<p>(.*?)<\/p>/s.exec(body)?.[1] ?? "").slice(0, 300);

@@ -1,0 +1,129 @@
+import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
+import { FAILURES } from "../openapi/failures.ts";
+import { DETAIL_EXAMPLES, meaningOf } from "./details.ts";
+import { markdownTable } from "./markdown-table.ts";
+import { CALLERS, codeOf, type Program, RECEIVERS } from "./programs.ts";
+import { callsOf, type OpenApi } from "./reference/openapi.ts";
+import { type Field, fieldsOf, rulesBeside, typeText } from "./schema.ts";
+import type { Texts } from "./texts.ts";
+
+/**
+ * What comes from the code in the pages: a page has `<!-- made: NAME -->` and `<!-- /made -->` around it, on lines of their own around a
+ * table, and in one line around a number.
+ */
+export interface TableInput {
+  texts: Texts;
+  openapi: OpenApi;
+  /** What the pages say of the bench's results: number-tables.ts. */
+  numbers: Record<string, string>;
+  /** The text of a file of the repository, by its path from the project's folder. */
+  read: (path: string) => string;
+  /** The way from the page to the project's folder: `../`. */
+  up: string;
+}
+
+const MADE = /(<!-- made: ([\w. -]+?) -->)(\n?).*?(<!-- \/made -->)/gs;
+
+/**
+ * A page with its tables and numbers as they are now.
+ *
+ * @throws Error when the page names a table or a number that there is none of
+ */
+export const withTables = (page: string, input: TableInput): string =>
+  page.replaceAll(MADE, (_, start: string, name: string, line: string, end: string) => {
+    const made = madeBy(name, input);
+    return line === "" ? `${start}${made}${end}` : `${start}\n\n${made}\n${end}`;
+  });
+
+/** A page without what the markers are around. */
+export const withoutMade = (page: string): string => page.replaceAll(MADE, "");
+
+function madeBy(name: string, input: TableInput): string {
+  const [kind, which = ""] = name.split(" ");
+  switch (kind) {
+    case "fields":
+      return fieldsTable(which, input);
+    case "refusals":
+      return refusalsTable(input);
+    case "details":
+      return detailsTable(input);
+    case "callers":
+      return `${programsTable(CALLERS, input)}\n${["create-session.sh", "create-session.py"].map((file) => codeBlock(file, input)).join("\n")}`;
+    case "receivers":
+      return programsTable(RECEIVERS, input);
+    default: {
+      const number = input.numbers[name];
+      if (number === undefined) throw new Error(`there is no table or number ${name}`);
+      return number;
+    }
+  }
+}
+
+function fieldsTable(name: string, { texts, openapi }: TableInput): string {
+  const { t } = texts;
+  const { schemas } = openapi.components;
+  const body = callsOf(openapi).find((call) => call.name === name)?.requestBody?.content["application/json"];
+  if (body === undefined) throw new Error(`there is no signed call ${name}`);
+  const rows = fieldsOf(body.schema, schemas).map((field) => [
+    `\`${field.name}\``,
+    typeText(t, field.schema, schemas),
+    t(field.required ? "required" : "optional"),
+    ruleOf(field, texts, schemas),
+  ]);
+  return markdownTable([t("field"), t("type"), "", t("rule")], rows);
+}
+
+/** What a field is and what it may hold, in one line. */
+function ruleOf(field: Field, texts: Texts, schemas: OpenApi["components"]["schemas"]): string {
+  const { t } = texts;
+  const said = t(String(field.schema.description ?? ""))
+    .split(/\n\n+/)
+    .map((paragraph) => paragraph.replace(/\n- /, t(" ")).replaceAll(/\n- /g, t("; ")).replaceAll("\n", t(" ")));
+  const rules = rulesBeside(texts, field, schemas).join(t("; "));
+  return [...said, ...(rules === "" ? [] : [capital(rules)])]
+    .map((sentence) => (/[.。]$/.test(sentence) ? sentence : `${sentence}${t(".")}`))
+    .join(t(" "));
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+function refusalsTable({ texts }: TableInput): string {
+  const { t } = texts;
+  const codes = Object.keys(WIRE_ERRORS) as SignedErrorCode[];
+  const rows = codes.flatMap((code) => {
+    const { status, message } = WIRE_ERRORS[code];
+    const name = t(FAILURES[code].name);
+    return FAILURES[code].causes.map(({ cause, cure }, index) => [
+      index === 0 ? `${status} \`${message}\`${name === message ? "" : ` ${name}`}` : "",
+      t(cause),
+      t(cure),
+    ]);
+  });
+  return markdownTable([t("answer"), t("cause"), t("cure")], rows).replaceAll("](/docs/", "](../docs/");
+}
+
+function detailsTable({ texts }: TableInput): string {
+  const { t } = texts;
+  const rows = DETAIL_EXAMPLES.flatMap(({ details }) =>
+    details.map((detail) => [`\`${detail}\``, meaningOf(texts, detail)]),
+  );
+  return markdownTable(["`x-error-detail`", t("meaning")], rows);
+}
+
+function programsTable(programs: readonly Program[], { texts, up }: TableInput): string {
+  const { t } = texts;
+  const rows = programs.map(({ file, language, needs }) => [
+    language,
+    `[${file}](${up}src/client/examples/${file})`,
+    /\d/.test(needs) ? t("{0} or later", needs) : needs.replaceAll(", ", t(", ")),
+  ]);
+  return markdownTable([t("language"), t("file"), t("needs")], rows);
+}
+
+const LANGUAGE: Record<string, string> = { sh: "sh", py: "python" };
+
+function codeBlock(file: string, { read, texts }: TableInput): string {
+  const language = LANGUAGE[file.split(".").at(-1) ?? ""] ?? "";
+  const title = CALLERS.find((program) => program.file === file)?.language ?? file;
+  return `**${title}**${texts.t(":")}\n\n\`\`\`${language}\n${codeOf(read(`src/client/examples/${file}`))}\`\`\`\n`;
+}

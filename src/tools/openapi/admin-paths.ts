@@ -1,0 +1,138 @@
+import { APPID } from "../../core/credentials/resolve-credentials.ts";
+import { HOME_NAME } from "../../core/homes.ts";
+import { REQUEST_ID } from "../../core/request-id.ts";
+import type { AdminCall } from "../../operators/admin/call.ts";
+import { ADMIN_CALLS, type AdminCallId } from "../../operators/admin/calls.ts";
+import type { CallWords } from "./admin-call.ts";
+import { adminWords } from "./admin-operations.ts";
+import { auditWords } from "./audit-operations.ts";
+import { header, problems } from "./components.ts";
+import { customerWords } from "./customer-operations.ts";
+import { journalWords } from "./journal-operations.ts";
+import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
+import { siteWords } from "./site-operations.ts";
+import { tokenWords } from "./token-operations.ts";
+import { usageWords } from "./usage-operations.ts";
+import { webhookWords } from "./webhook-operations.ts";
+
+const MAX_ID = Number.MAX_SAFE_INTEGER;
+
+const PATH_PARAMETERS: Record<string, { description: string; schema: JsonSchema; example: number | string }> = {
+  site_id: { description: "The site's id.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 1 },
+  id: { description: "The agent's id.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 10411 },
+  chat_id: { description: "The session.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 900220 },
+  appid: {
+    description: "The application identifier.",
+    schema: { type: "string", pattern: APPID.source },
+    example: "42d7c13c16e7ed0479f2418eb8894310",
+  },
+  webhook_id: {
+    description: "The webhook's id.",
+    schema: { type: "string", pattern: "^wh_[0-9a-f]{32}$" },
+    example: "wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42",
+  },
+  seq: { description: "The event, by its seq.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 42 },
+  request_id: {
+    description: "The `x-request-id` of the call's answer.",
+    schema: { type: "string", pattern: REQUEST_ID.source },
+    example: "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12",
+  },
+  token_id: {
+    description: "The token's id.",
+    schema: { type: "string", pattern: "^tok_[0-9a-f]{32}$" },
+    example: "tok_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42",
+  },
+  name: {
+    description: "The home's name, as `GET /admin/homes` gives it.",
+    schema: { type: "string", pattern: HOME_NAME.source },
+    example: "apac",
+  },
+};
+
+const WORDS: Record<AdminCallId, CallWords> = {
+  ...adminWords,
+  ...auditWords,
+  ...customerWords,
+  ...journalWords,
+  ...siteWords,
+  ...tokenWords,
+  ...usageWords,
+  ...webhookWords,
+};
+
+const OF_ONE_SITE: Record<AdminCall["scope"], string> = {
+  site: "A token of one site may make it for its site.",
+  app: "A token of one site may make it for the apps of its site.",
+  sites: "A token of one site gets what is of its site.",
+  deployment: "A token of one site may not.",
+};
+
+/** Who may make a call, in words. */
+function whoMay({ role, scope }: AdminCall): string | undefined {
+  return role === "anyone" ? undefined : `Needs the role \`${role}\`. ${OF_ONE_SITE[scope]}`;
+}
+
+type Method = AdminCall["method"];
+type PathItem = { parameters?: object[] } & { [Each in Method]?: ReturnType<typeof operation> };
+
+/** The paths of the admin API: the declaration of each call together with its words. docs/operating.md, "Admin API". */
+export const adminPaths: Record<string, PathItem> = {};
+for (const call of ADMIN_CALLS) {
+  const path = `/admin${call.path.replaceAll(/:(\w+)/g, "{$1}")}`;
+  adminPaths[path] ??= pathItem(call);
+  adminPaths[path][call.method] = operation(call, WORDS[call.id]);
+}
+
+function pathItem({ id, path }: AdminCall): PathItem {
+  const parameters = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => {
+    const words = PATH_PARAMETERS[name];
+    if (words === undefined) throw new Error(`the path of ${id} has a parameter ${name}, which is not described`);
+    return { name, in: "path", required: true, ...words };
+  });
+  return parameters.length === 0 ? {} : { parameters };
+}
+
+function operation(
+  call: AdminCall,
+  { summary, description, answer, refusals = [], description200, also, ...words }: CallWords,
+) {
+  const { id, role, scope, body, bodyOptional, query } = call;
+  if ((body === undefined) !== (words.body === undefined))
+    throw new Error(`the body of ${id} is not described as it is`);
+  const content = "schema" in answer && {
+    content: { [answer.media ?? "application/json"]: { schema: { $ref: `#/components/schemas/${answer.schema}` } } },
+  };
+  return {
+    tags: ["Admin API"],
+    // Since OpenAPI 3.1 the list may name roles.
+    security: role === "anyone" ? [] : [{ admin: [role] }],
+    operationId: id,
+    summary,
+    description: [description, whoMay(call)].filter(Boolean).join("\n\n"),
+    ...(query !== undefined && { parameters: queryParameters(query, words.query ?? {}) }),
+    ...(body !== undefined && {
+      requestBody: {
+        required: bodyOptional === undefined,
+        description: "One JSON object in UTF-8, at most 64 KiB. Fields that are not described are refused.",
+        content: { "application/json": { schema: { $ref: `#/components/schemas/${words.body}` } } },
+      },
+    }),
+    responses: {
+      ...(also && { [also.status]: { description: also.description, headers: header("x-request-id"), ...content } }),
+      [answer.status]: { description: description200, headers: header("x-request-id"), ...content },
+      ...problems(405, 429, 500, 503, ...refusals),
+      ...(role !== "anyone" && problems(401)),
+      // Every token has at least the role of a viewer.
+      ...((role === "operator" || role === "owner" || scope === "deployment") && problems(403)),
+      ...((scope === "site" || scope === "app") && problems(404, 409)),
+      ...((body !== undefined || query !== undefined) && problems(400)),
+      ...(body !== undefined && problems(413, 415)),
+    },
+  };
+}
+
+function queryParameters(...[schema, words]: Parameters<typeof jsonSchemaOf>) {
+  return Object.entries(jsonSchemaOf(schema, words, "output").properties ?? {}).map(
+    ([name, { description, ...rest }]) => ({ name, in: "query", description, schema: rest }),
+  );
+}

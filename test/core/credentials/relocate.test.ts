@@ -1,0 +1,70 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { Credentials } from "../../../src/core/credentials/open-secrets.ts";
+import { downDb } from "../../support/down-db.ts";
+import { type Change, ResolvingIsolate, recordOf, refusalOf, warm } from "../../support/resolving-isolate.ts";
+import { World } from "../../support/world.ts";
+
+/** An app of `apac` that the isolate believes to be in another home, as after a move or a restore. */
+async function misplaced(home: string, change: Change = {}) {
+  const world = await World.create({}, "apac");
+  const { known } = await warm(world);
+  const believed: Credentials = { ...known, home };
+  return { world, isolate: new ResolvingIsolate(change), believed };
+}
+
+describe("looking for an app whose home does not answer", () => {
+  it("finds the app where the directory says, and puts the record into KV", async () => {
+    const { world, isolate, believed } = await misplaced("eu");
+    await env.CREDENTIALS.put(`app:${world.appid}`, JSON.stringify({ ...(await recordOf(world.appid)), home: "eu" }));
+    expect(await isolate.relocate(believed)).toMatchObject({ source: "d1", credentials: { home: "apac", keys: [{}] } });
+    expect(await recordOf(world.appid)).toMatchObject({ home: "apac" });
+    expect(await isolate.remembered(world.appid)).toMatchObject({ credentials: { home: "apac" } });
+  });
+
+  it("shares one read among requests at the same moment: all of them find the app", async () => {
+    const { isolate, believed } = await misplaced("eu");
+    const found = await Promise.all(Array.from({ length: 5 }, () => isolate.relocate(believed)));
+    expect(found.map((each) => each?.credentials.home)).toEqual(Array(5).fill("apac"));
+    expect([isolate.trips.single, isolate.tripsToApac.single]).toEqual([1, 1]);
+  });
+
+  it("asks again after a directory that did not answer", async () => {
+    const { isolate, believed } = await misplaced("eu", { directory: downDb(env.DB) });
+    await refusalOf(isolate.relocate(believed));
+    isolate.bindings.directory = env.DB;
+    expect(await isolate.relocate(believed)).toMatchObject({ credentials: { home: "apac" } });
+  });
+
+  it("finds nothing when the directory says the same or knows no route, and asks once in 5 s for an app and client", async () => {
+    const { world, isolate, believed } = await misplaced("apac");
+    const trips = async (client?: string) => {
+      expect(await isolate.relocate(believed, client)).toBeUndefined();
+      return isolate.trips.single;
+    };
+    expect([await trips(), await trips()]).toEqual([1, 1]);
+    expect(await trips("192.0.2.66")).toBe(2);
+    isolate.clock.now += 4;
+    expect(await trips()).toBe(2);
+    isolate.clock.now += 1;
+    await env.DB.prepare("DELETE FROM app_routes WHERE appid = ?").bind(world.appid).run();
+    expect(await trips()).toBe(3);
+    expect(isolate.tripsToApac.single).toBe(0);
+  });
+
+  it("does not ask about an app of main: the directory is the very database that does not answer", async () => {
+    const { isolate, believed } = await misplaced("main");
+    expect(await isolate.relocate(believed)).toBeUndefined();
+    expect([isolate.trips.single, isolate.tripsToApac.single]).toEqual([0, 0]);
+  });
+
+  it.each<[string, Change, string]>([
+    ["the directory is down", { directory: downDb(env.DB) }, "d1_unavailable"],
+    ["the other home is down", { apac: downDb(env.HOME_APAC) }, "d1_unavailable"],
+    ["the other home is closed", { closedHomes: ["apac"] }, "home_closed"],
+  ])("is unavailable when %s", async (_, change, reason) => {
+    const { isolate, believed } = await misplaced("eu", change);
+    const { code, context } = await refusalOf(isolate.relocate(believed));
+    expect([code, context.reason]).toEqual(["unavailable", reason]);
+  });
+});

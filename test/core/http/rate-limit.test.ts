@@ -1,0 +1,471 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { clientAddress } from "../../../src/core/http/client-address.ts";
+import { systemRuntime } from "../../../src/core/runtime.ts";
+import { CLIENT_LIMIT_PERIOD, ExceededLimits, LIMIT_PERIOD, withinRate } from "../../../src/core/signed/rate-limit.ts";
+import { Counted } from "../../support/counted.ts";
+import { FAULTS, Faults, faultyD1, faultyLimit } from "../../support/faulty-bindings.ts";
+import { startCall, withoutWaiting } from "../../support/patient-fetch.ts";
+import { replacing } from "../../support/replacing.ts";
+import { expectUnwritten } from "../../support/signed-routes.ts";
+import { runtimeAt } from "../../support/test-runtime.ts";
+import { type Answer, hmac, NOW, type Replacements, World } from "../../support/world.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+const files = import.meta.glob("../../../wrangler.toml", { query: "?raw", import: "default", eager: true });
+const toml = files["../../../wrangler.toml"] ?? "";
+
+const LIMITED = { code: -1, msg: "请求过于频繁", data: "" };
+const UNKNOWN_APPID = "0123456789abcdef0123456789abcdef";
+
+const address = (ip: string) => ({ "cf-connecting-ip": ip });
+const forged = { "x-chat-signature": "0".repeat(64) };
+
+function expectLimited(answer: Answer, seconds: number): void {
+  expect(answer.status).toBe(429);
+  expect(answer.envelope).toEqual(LIMITED);
+  expect(answer.headers.get("retry-after")).toBe(String(seconds));
+}
+
+/** A world with these limits, and a database that records its calls. */
+async function limitedWorld(limits: { app?: number; client?: number }) {
+  const [app, client] = [new Counted(limits.app ?? 1_000), new Counted(limits.client ?? 1_000)];
+  const faults = new Faults();
+  const world = await World.create({ APP_LIMIT: app, CLIENT_LIMIT: client, DB: faultyD1(env.DB, faults) });
+  return { world, app, client, trips: () => faults.calls.length };
+}
+
+describe("the limit of an app", () => {
+  it("counts each request of its own that reached the database, whatever the result, under the appid", async () => {
+    const { world, app } = await limitedWorld({});
+    await world.create();
+    await world.create({ kefu_id: [1, 404] });
+    await world.add(404);
+    expect(app.keys).toEqual(Array(3).fill(world.appid));
+  });
+
+  it("does not count requests that others could send or that were not accepted so far: a wrong signature, no JSON, a bad field", async () => {
+    const { world, app } = await limitedWorld({});
+    await world.create({}, forged);
+    await world.create({ appid: UNKNOWN_APPID });
+    await world.send("create_gd", "{");
+    await world.create({ content: "" });
+    await world.create({ timestamp: NOW - 301 });
+    expect(app.keys).not.toContain(world.appid);
+    expect(app.keys.filter((key) => key.startsWith("site "))).toEqual([]);
+  });
+
+  it("counts requests that the app signed and a rule refuses separately: fields, timestamp and Idempotency-Key, each once", async () => {
+    const { world, app, client } = await limitedWorld({});
+    await world.create({ content: "" });
+    await world.add(1, { kefu_ids: "x" });
+    await world.create({ ranstr: 1 });
+    await world.create({}, { "idempotency-key": "not visible" });
+    expect(app.keys.splice(0)).toEqual(Array(4).fill(`malformed ${world.appid}`));
+    await world.create({ content: "" }, forged);
+    await world.create({ content: "", timestamp: NOW - 301 });
+    await world.create({ content: "", appid: UNKNOWN_APPID });
+    expect(app.keys).toEqual([]);
+    expect(client.keys).toEqual([`signed unknown`, `signed unknown`, `unknown unknown`]);
+  });
+
+  it("refuses with 429 and Retry-After once it is exceeded, and uses up neither ranstr nor key: the same bytes are accepted later", async () => {
+    const { world, app, trips } = await limitedWorld({ app: 1 });
+    await world.create();
+    // This request exceeds the limit, and the isolate remembers that.
+    expect((await world.create()).status).toBe(200);
+    const text = JSON.stringify(world.createBody());
+    const key = { "idempotency-key": "k" };
+    await expectUnwritten(world, async () => expectLimited(await world.send("create_gd", text, key), 10));
+    const before = trips();
+    // Each refusal may ask D1 whether the app is still good, ten times a second at most.
+    for (let i = 0; i < 20; i++) expectLimited(await world.create(), 10);
+    expect(trips() - before).toBeLessThanOrEqual(9);
+    app.most = 1_000;
+    world.clock.now += 1;
+    const accepted = await world.send("create_gd", text, key);
+    expect(accepted.status).toBe(200);
+    expect(accepted.headers.has("idempotency-replayed")).toBe(false);
+  });
+
+  it("lets one request a second through while it is exceeded, to see whether it still is", async () => {
+    const { world } = await limitedWorld({ app: 1 });
+    const statuses = async () => [(await world.create()).status, (await world.create()).status];
+    expect(await statuses()).toEqual([200, 200]);
+    expect(await statuses()).toEqual([429, 429]);
+    world.clock.now += 1;
+    expect(await statuses()).toEqual([200, 429]);
+  });
+
+  it("leaves other apps alone", async () => {
+    const { world } = await limitedWorld({ app: 1 });
+    const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Another app" });
+    const { appid, secret } = await issued.json<{ appid: string; secret: string }>();
+    await world.create();
+    await world.create();
+    expectLimited(await world.create(), 10);
+    const first = { appid: world.appid, secret: world.secret };
+    expect((await Object.assign(world, { appid, secret }).create()).status).toBe(200);
+    expectLimited(await Object.assign(world, first).create(), 10);
+  });
+});
+
+describe("an attacker with captured requests", () => {
+  /** Accepted requests, as bytes with their signatures. */
+  async function captured(world: World, count: number) {
+    const requests = await Promise.all(
+      Array.from({ length: count }, async () => {
+        const body = JSON.stringify(world.createBody());
+        return { body, headers: { "x-chat-signature": await hmac(world.secret, body) } };
+      }),
+    );
+    for (const { body, headers } of requests) {
+      expect((await world.sendRaw("create_gd", body, headers)).status).toBe(200);
+    }
+    return requests;
+  }
+
+  it.each<[string, Replacements]>([
+    ["with KV", { REPLAY_LOOK_MS: "1000" }],
+    ["with KV slower than the replay check", { REPLAY_LOOK_MS: "0" }],
+    ["without KV", { NONCES: undefined }],
+  ])("delays no honest request of the app by replaying them, in this isolate or a new one, %s", async (_, bindings) => {
+    const app = new Counted(1_000);
+    const world = await World.create({ APP_LIMIT: app, ...bindings });
+    const requests = await captured(world, 2);
+    const used = app.keys.length;
+    app.most = used + 2;
+    for (const isolate of [world, world.anotherIsolate(), world.anotherIsolate()]) {
+      for (let round = 0; round < 2; round++) {
+        const answers = await Promise.all(
+          requests.map(({ body, headers }) => isolate.sendRaw("create_gd", body, headers)),
+        );
+        expect(answers.map(({ status }) => status)).toEqual(Array(requests.length).fill(401));
+      }
+    }
+    expect(app.keys).toHaveLength(used);
+    expect((await world.create()).status).toBe(200);
+    expect((await world.anotherIsolate().create()).status).toBe(200);
+  });
+
+  it("keeps D1 busy no longer than the limit by sending them to a closed site, and takes nothing of the app's quota", async () => {
+    const { world, app, trips } = await limitedWorld({ app: 3 });
+    const path = `/admin/sites/${world.siteId}`;
+    await world.create();
+    await world.admin("PATCH", path, { status: "closed" });
+    const body = world.createBody();
+    const before = trips();
+    for (let i = 0; i < 20; i++) expect((await world.send("create_gd", body)).status).toBe(503);
+    // Four batches until the limit is exceeded, then one look whether the app is still good, because a refusal without a batch needs that.
+    expect(trips() - before).toBe(5);
+    expect(app.keys.filter((key) => key === world.appid)).toHaveLength(1);
+    await world.admin("PATCH", path, { status: "open" });
+    world.clock.now += 1;
+    expect((await world.send("create_gd", body)).status).toBe(200);
+    expect((await world.create()).status).toBe(200);
+    expect((await world.stored()).sessions).toHaveLength(3);
+  });
+
+  const BAD_REQUESTS: [string, (world: World) => Promise<Answer>][] = [
+    ["a bad field", (world) => world.create({ content: "" })],
+    ["a bad ranstr", (world) => world.create({ ranstr: "" })],
+    ["a bad Idempotency-Key", (world) => world.create({}, { "idempotency-key": "not visible" })],
+  ];
+
+  it.each(BAD_REQUESTS)(
+    "takes nothing of the app's quota by %s, however many there are: honest calls go on",
+    async (_, bad) => {
+      const { world, app } = await limitedWorld({ app: 3 });
+      const statuses: number[] = [];
+      for (let i = 0; i < 10; i++) {
+        statuses.push((await bad(world)).status);
+        if (i % 4 === 0) expect((await world.create()).status).toBe(200);
+      }
+      expect(statuses).toEqual([400, 400, 400, 400, ...Array(6).fill(429)]);
+      expect(app.keys.filter((key) => key === world.appid)).toHaveLength(3);
+      expect((await world.stored()).sessions).toHaveLength(3);
+    },
+  );
+
+  it("costs no read of KV and no trip to D1 by repeating a bad field, once the limit of bad requests is exceeded", async () => {
+    const reads: string[] = [];
+    const kv = replacing(env.NONCES as KVNamespace, {
+      get: ((key: string) => {
+        reads.push(key);
+        return (env.NONCES as KVNamespace).get(key);
+      }) as never,
+    });
+    const app = new Counted(3);
+    const faults = new Faults();
+    const world = await World.create({ APP_LIMIT: app, NONCES: kv, DB: faultyD1(env.DB, faults) });
+    await world.create();
+    const body = world.createBody({ content: "" });
+    for (let i = 0; i < 4; i++) expect((await world.send("create_gd", body)).status).toBe(400);
+    reads.length = 0;
+    faults.calls.length = 0;
+    for (let i = 0; i < 20; i++) expectLimited(await world.send("create_gd", body), LIMIT_PERIOD);
+    expect([reads, faults.calls.length]).toEqual([[], 0]);
+    // A correct call of the app is still looked for in KV, and accepted.
+    expect((await world.create()).status).toBe(200);
+    expect(reads).toHaveLength(1);
+    world.clock.now += 1;
+    expect((await world.send("create_gd", body)).status).toBe(400);
+  });
+
+  it("can delay only the app's own bad requests, while the limit is exceeded, and learns nothing without a signature", async () => {
+    const { world, app } = await limitedWorld({ app: 1 });
+    for (let i = 0; i < 3; i++) await world.create({ content: "" });
+    expectLimited(await world.create({ content: "" }), LIMIT_PERIOD);
+    const unsigned = await world.create({ content: "" }, forged);
+    expect([unsigned.status, unsigned.headers.has("retry-after")]).toEqual([401, false]);
+    app.most = 1_000;
+    world.clock.now += 1;
+    const told = await world.create({ content: "" });
+    expect([told.status, told.headers.get("x-error-detail")]).toEqual([
+      400,
+      "content: must be a string of 1 to 2000 characters",
+    ]);
+  });
+});
+
+describe("the limit of a client address", () => {
+  const ATTACKED = "192.0.2.1";
+
+  it("counts only failures: a look-up that found an app is none", async () => {
+    const { world, client } = await limitedWorld({});
+    await env.CREDENTIALS.delete(`app:${world.appid}`);
+    await world.create();
+    await world.create({ content: "" });
+    await world.add(404);
+    await world.anotherIsolate().create();
+    expect(client.keys).toEqual([]);
+  });
+
+  it("counts each failure once under the name of its kind, and an unknown appid as a look-up too", async () => {
+    const { world, client } = await limitedWorld({});
+    const from = (ip: string) => address(ip);
+    await world.create({}, { ...from("192.0.2.1"), ...forged });
+    await world.create({}, { ...from("192.0.2.2"), "x-chat-signature": "no hex" });
+    await world.sendRaw("create_gd", JSON.stringify(world.createBody()), from("192.0.2.3"));
+    expect(client.keys.splice(0)).toEqual(["signed 192.0.2.1", "signed 192.0.2.2", "signed 192.0.2.3"]);
+    await world.create({ appid: UNKNOWN_APPID }, from("192.0.2.4"));
+    await world.create({ appid: "not an appid of this service" }, from("192.0.2.5"));
+    expect(client.keys.splice(0).sort()).toEqual([
+      "signed 192.0.2.4",
+      "signed 192.0.2.5",
+      "unknown 192.0.2.4",
+      "unknown 192.0.2.5",
+    ]);
+  });
+
+  it("refuses with 429 and Retry-After once it is exceeded, unknown appids and failed verifications alike", async () => {
+    const { world } = await limitedWorld({ client: 1 });
+    await world.create();
+    expect((await world.create({}, forged)).status).toBe(401);
+    expectLimited(await world.create({}, forged), 60);
+    expectLimited(await world.create({ appid: UNKNOWN_APPID }), 60);
+    expectLimited(await world.create({ appid: "not an appid of this service" }), 60);
+  });
+
+  it("uses up neither ranstr nor key", async () => {
+    const { world } = await limitedWorld({ client: 0 });
+    const text = JSON.stringify(world.createBody());
+    const key = { "idempotency-key": "k" };
+    await expectUnwritten(world, async () => {
+      expectLimited(await world.send("create_gd", text, { ...key, ...forged }), 60);
+    });
+    expect((await world.send("create_gd", text, key)).status).toBe(200);
+  });
+
+  it("never refuses the right signature, warm or cold, or the right token at an attacked address", async () => {
+    const { world } = await limitedWorld({ client: 3 });
+    const here = address(ATTACKED);
+    for (let i = 0; i < 8; i++) await world.create({}, { ...here, ...forged });
+    expectLimited(await world.create({}, { ...here, ...forged }), 60);
+    expect((await world.create({}, here)).status).toBe(200);
+    // Cold: another app in this isolate, and this app in another isolate.
+    const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Cold app" });
+    const cold = await issued.json<{ appid: string; secret: string }>();
+    expect((await world.anotherIsolate().create({}, here)).status).toBe(200);
+    expect((await Object.assign(world, cold).create({}, here)).status).toBe(200);
+    const operator = new Request("http://worker/admin/sites", {
+      headers: { authorization: `Bearer ${env.ADMIN_TOKEN}`, ...here },
+    });
+    expect((await world.fetch(operator)).status).toBe(200);
+  });
+
+  it("counts wrong admin tokens apart from signatures, and never a right token", async () => {
+    const { world, client } = await limitedWorld({ client: 2 });
+    const call = (token: string) =>
+      world.fetch(
+        new Request("http://worker/admin/sites", {
+          headers: { authorization: `Bearer ${token}`, ...address("192.0.2.3") },
+        }),
+      );
+    for (let i = 0; i < 4; i++) await world.create({}, { ...address("192.0.2.3"), ...forged });
+    client.keys.length = 0;
+    expect((await call("x".repeat(40))).status).toBe(401);
+    expect((await call("y".repeat(40))).status).toBe(401);
+    const limited = await call("z".repeat(40));
+    expect(limited.status).toBe(429);
+    expect(limited.headers.get("retry-after")).toBe("60");
+    expect((await call(env.ADMIN_TOKEN)).status).toBe(200);
+    expect(client.keys).toEqual(Array(3).fill("operator 192.0.2.3"));
+  });
+
+  it("stops reads of KV and the database for a minute at an address that made up too many appids", async () => {
+    const reads: string[] = [];
+    const noted = (name: "NONCES" | "CREDENTIALS") =>
+      replacing(env[name], {
+        get: (...given: [string]) => {
+          reads.push(name);
+          return env[name].get(...given);
+        },
+      });
+    const faults = new Faults();
+    const world = await World.create({
+      CLIENT_LIMIT: new Counted(3),
+      DB: faultyD1(env.DB, faults),
+      NONCES: noted("NONCES"),
+      CREDENTIALS: noted("CREDENTIALS"),
+    });
+    const here = address("192.0.2.4");
+    const madeUp = () => world.create({ appid: crypto.randomUUID().replaceAll("-", "") }, here);
+    for (let i = 0; i < 3; i++) expect((await madeUp()).status).toBe(401);
+    expectLimited(await madeUp(), 60);
+    expect([reads.splice(0).length, faults.calls.splice(0).length]).toEqual([8, 4]);
+    for (let i = 0; i < 5; i++) expectLimited(await madeUp(), 60);
+    expect([reads, faults.calls]).toEqual([[], []]);
+    expect((await world.create({ appid: UNKNOWN_APPID }, address("192.0.2.5"))).status).toBe(401);
+    world.clock.now += 60;
+    reads.length = 0;
+    await madeUp();
+    expect(reads).not.toEqual([]);
+  });
+
+  it("lets a flood of forged signatures for a cached app cost one read of the database in 5 s, also all at once", async () => {
+    const { world, trips } = await limitedWorld({ client: 3 });
+    await world.chatId();
+    const before = trips();
+    const flood = () =>
+      Promise.all(
+        Array.from({ length: 20 }, () => world.sendRaw("create_gd", JSON.stringify(world.createBody()), forged)),
+      );
+    const answers = await flood();
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(17);
+    expect((await flood()).filter(({ status }) => status === 429)).toHaveLength(20);
+    expect(trips() - before).toBe(1);
+    world.clock.now += 5;
+    await flood();
+    expect(trips() - before).toBe(2);
+  });
+
+  it("lets an attacked address use a rotated secret, and an app that its isolate knew, at once", async () => {
+    const operator = await World.create();
+    const world = operator.anotherIsolate({ CLIENT_LIMIT: new Counted(3) });
+    const here = address(ATTACKED);
+    expect((await world.create({}, here)).status).toBe(200);
+    for (let i = 0; i < 6; i++) await world.create({}, { ...here, ...forged });
+    const rotated = await operator.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
+    world.secret = (await rotated.json<{ secret: string }>()).secret;
+    world.clock.now += 5;
+    expect((await world.create({}, here)).status).toBe(200);
+    world.clock.now += 300;
+    for (let i = 0; i < 6; i++) await world.create({ appid: `made-up-${i}` }, here);
+    expectLimited(await world.create({ appid: UNKNOWN_APPID }, here), 60);
+    expect((await world.create({}, here)).status).toBe(200);
+  });
+
+  it("does not delay an honest caller with a rotated secret while another address forges", async () => {
+    const operator = await World.create();
+    const world = operator.anotherIsolate();
+    await world.chatId();
+    const rotated = await operator.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
+    await world.create({}, { ...address("192.0.2.66"), ...forged });
+    const before = await operator.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
+    expect([rotated.status, before.status]).toEqual([200, 200]);
+    world.secret = (await before.json<{ secret: string }>()).secret;
+    await world.create({}, { ...address("192.0.2.66"), ...forged });
+    expect((await world.create({}, address("192.0.2.1"))).status).toBe(200);
+  });
+
+  it("counts IPv6 by the 64 bits that one client has, in every spelling", () => {
+    const key = (ip: string) => clientAddress(new Request("http://worker/", { headers: address(ip) }));
+    const same = ["2001:db8:0:7::1", "2001:db8:0:7:ffff:1:2:3", "2001:db8:0:7::", "2001:db8:0:7:1::9"];
+    expect(new Set(same.map(key)).size).toBe(1);
+    expect(key("2001:db8:0:8::1")).not.toBe(key(same[0] ?? ""));
+    expect([key("::1"), key("203.0.113.7")]).toEqual(["0:0:0:0", "203.0.113.7"]);
+    expect(clientAddress(new Request("http://worker/"))).toBe("unknown");
+  });
+});
+
+describe("the limits that an isolate knows to be exceeded", () => {
+  it("are remembered as long as Retry-After says, ten thousand of them at most", async () => {
+    const clock = { now: NOW };
+    const limits = new ExceededLimits(runtimeAt(() => clock.now * 1000));
+    const none = new Counted(0);
+    expect(await limits.count(new Counted(1), "a", 10)).toBe(true);
+    expect(limits.isExceeded("a")).toBe(false);
+    expect(await limits.count(none, "a", 10)).toBe(false);
+    clock.now += 9;
+    expect(limits.isExceeded("a")).toBe(true);
+    for (let i = 0; i < 10_000; i++) await limits.count(none, `b${i}`, 10);
+    expect([limits.isExceeded("a"), limits.isExceeded("b0"), limits.isExceeded("b9999")]).toEqual([false, true, true]);
+    clock.now += 10;
+    expect(limits.isExceeded("b9999")).toBe(false);
+  });
+});
+
+describe("the limits of wrangler.toml", () => {
+  it("are 1,000 in 10 s for an app, 3,000 for a site and 300 a minute for a client address, in every environment", () => {
+    const limits = [...toml.matchAll(/^name = "(\w+_LIMIT)"\nnamespace_id = "(\d+)"\nsimple = (.+)$/gm)];
+    expect(limits.map(([, name, , simple]) => `${name} ${simple}`)).toEqual([
+      "APP_LIMIT { limit = 1000, period = 10 }",
+      "SITE_LIMIT { limit = 3000, period = 10 }",
+      "CLIENT_LIMIT { limit = 300, period = 60 }",
+      "APP_LIMIT { limit = 1000, period = 10 }",
+      "SITE_LIMIT { limit = 3000, period = 10 }",
+      "CLIENT_LIMIT { limit = 300, period = 60 }",
+    ]);
+    expect(new Set(limits.map(([, , namespace]) => namespace)).size).toBe(6);
+    expect([LIMIT_PERIOD, CLIENT_LIMIT_PERIOD]).toEqual([10, 60]);
+  });
+
+  it("are counted by the platform, key by key", async () => {
+    const world = await World.create({ APP_LIMIT: env.APP_LIMIT, CLIENT_LIMIT: env.CLIENT_LIMIT });
+    const flooding = address(crypto.randomUUID());
+    await world.create({}, flooding);
+    const limit = () => env.CLIENT_LIMIT.limit({ key: `signed ${flooding["cf-connecting-ip"]}` });
+    // A minute may end meanwhile, so twice as many requests may pass.
+    for (let calls = 0; calls < 600 && (await limit()).success; calls++);
+    expectLimited(await world.create({}, { ...flooding, ...forged }), 60);
+    expect((await world.create({}, flooding)).status).toBe(200);
+    expect((await world.create({}, { ...address(crypto.randomUUID()), ...forged })).status).toBe(401);
+  });
+});
+
+describe("a broken limiter", () => {
+  it.each(FAULTS)("limits nobody: %s", async (fault) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    const world = await World.create();
+    const faults = new Faults(() => fault);
+    const isolate = world.anotherIsolate({
+      APP_LIMIT: faultyLimit(new Counted(0), faults, "APP_LIMIT"),
+      SITE_LIMIT: faultyLimit(new Counted(0), faults, "SITE_LIMIT"),
+      CLIENT_LIMIT: faultyLimit(new Counted(0), faults, "CLIENT_LIMIT"),
+    });
+    await env.CREDENTIALS.delete(`app:${world.appid}`);
+    const call = await startCall(isolate, "create_gd", isolate.createBody());
+    expect((await withoutWaiting(call.answer, faults)).status).toBe(200);
+    const refused = await startCall(isolate, "create_gd", isolate.createBody(), forged);
+    expect((await withoutWaiting(refused.answer, faults)).status).toBe(401);
+    expect(faults.calls).toEqual(["APP_LIMIT.limit", "SITE_LIMIT.limit", "CLIENT_LIMIT.limit"]);
+    await faults.end();
+    await Promise.all([call.rest(), refused.rest()]);
+    expect((await world.stored()).sessions).toHaveLength(1);
+  });
+
+  it("limits nobody when it is not bound", async () =>
+    expect(await withinRate(systemRuntime, undefined, "key")).toBe(true));
+});

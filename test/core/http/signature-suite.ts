@@ -1,0 +1,167 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { expectAccepted, expectTokenInvalid, type SignedRoute, TOKEN_INVALID } from "../../support/signed-routes.ts";
+import { type Body, hmac, World } from "../../support/world.ts";
+
+const named = (signature: string) => ({ "x-chat-signature": signature });
+const twice = (signature: string) => [
+  ["x-chat-signature", signature],
+  ["x-chat-signature", signature],
+];
+
+const DIGITS = "x-chat-signature: must be 64 hex digits";
+const MISSING = "x-chat-signature: is required";
+
+/** Wrong ways to send a right signature, and the detail that names each. */
+const UNUSABLE: [string, (signature: string) => HeadersInit, string | null][] = [
+  ["no signature", () => ({}), MISSING],
+  ["an empty one", () => named(""), MISSING],
+  ["63 of its digits", (signature) => named(signature.slice(0, 63)), `${DIGITS}, not 63`],
+  ["its first half", (signature) => named(signature.slice(0, 32)), `${DIGITS}, not 32`],
+  ["65 digits", (signature) => named(`${signature}0`), `${DIGITS}, not 65`],
+  [
+    "a digit that is not hex",
+    (signature) => named(`${signature.slice(0, 63)}x`),
+    `${DIGITS}, without other characters`,
+  ],
+  ["base64", (signature) => named(Uint8Array.fromHex(signature).toBase64()), `${DIGITS}, not base64`],
+  ["base64 of its digits", (signature) => named(btoa(signature)), `${DIGITS}, not base64`],
+  [
+    "base64url without padding",
+    (signature) => named(Uint8Array.fromHex(signature).toBase64({ alphabet: "base64url", omitPadding: true })),
+    `${DIGITS}, not base64`,
+  ],
+  ["a prefix sha256=", (signature) => named(`sha256=${signature}`), `${DIGITS}, without a prefix such as sha256=`],
+  ["a 0x in front", (signature) => named(`0x${signature}`), `${DIGITS}, without a prefix such as 0x`],
+  ["the header twice", twice, `${DIGITS}, without other characters`],
+  ["another header's name", (signature) => ({ "x-signature": signature }), MISSING],
+  [
+    "the last digit changed",
+    (signature) => named(signature.slice(0, 63) + (signature.endsWith("0") ? "1" : "0")),
+    null,
+  ],
+];
+
+/** Contract section 5, rules 1 to 3, for one route. */
+export function signatureSuite(route: SignedRoute): void {
+  describe("signature", () => {
+    let world: World;
+    beforeAll(async () => {
+      world = await World.create();
+    });
+
+    it("accepts upper-case hex", async () => {
+      const body = JSON.stringify(await route.acceptable(world));
+      const signature = (await hmac(world.secret, body)).toUpperCase();
+      await expectAccepted(world, route, () => world.sendRaw(route.operation, body, named(signature)));
+    });
+
+    it.each(UNUSABLE)("refuses %s, and the same bytes pass once signed right", async (_, headers, detail) => {
+      const body = JSON.stringify(await route.acceptable(world));
+      const signature = await hmac(world.secret, body);
+      // The rows of one accepted request are all: the refused one wrote none.
+      await expectAccepted(world, route, async () => {
+        const refused = await world.sendRaw(route.operation, body, headers(signature));
+        expect({ status: refused.status, envelope: refused.envelope }).toEqual({
+          status: 401,
+          envelope: TOKEN_INVALID,
+        });
+        expect(refused.headers.get("x-error-detail")).toBe(detail);
+        return world.send(route.operation, body);
+      });
+    });
+
+    it("refuses another app's signature", async () => {
+      const other = await World.create();
+      const body = JSON.stringify(await route.acceptable(world));
+      const signature = await hmac(other.secret, body);
+      await expectTokenInvalid(world, () => world.sendRaw(route.operation, body, named(signature)));
+    });
+
+    it("refuses a signature over the body with one character changed", async () => {
+      const body = JSON.stringify(await route.acceptable(world));
+      const signature = await hmac(world.secret, body.replace('"appid"', '"appiD"'));
+      await expectTokenInvalid(world, () => world.sendRaw(route.operation, body, named(signature)));
+    });
+
+    it("covers the bytes sent, not their meaning: refuses a signature over the re-serialised body", async () => {
+      const fields = await route.acceptable(world);
+      const spaced = ` ${JSON.stringify(fields, null, 2)}\n`.replaceAll("/", "\\/");
+      const signature = await hmac(world.secret, JSON.stringify(fields));
+      await expectTokenInvalid(world, () => world.sendRaw(route.operation, spaced, named(signature)));
+      await expectAccepted(world, route, () => world.send(route.operation, spaced));
+    });
+  });
+
+  describe("signature of another appid", () => {
+    /** What a known app gets for a wrong signature, and for each malformed one. */
+    let wrong: Seen;
+    let malformed: Seen[];
+    let world: World;
+    let body: Body;
+    const seenAs = (by: World, appid: string, signature?: HeadersInit) =>
+      seen(by, route, { ...body, appid }, signature);
+    const seenMalformed = async (by: World, appid: string) => {
+      const answers: Seen[] = [];
+      for (const [, headers] of UNUSABLE) answers.push(await seenAs(by, appid, headers("ab".repeat(32))));
+      return answers;
+    };
+
+    beforeAll(async () => {
+      world = await World.create();
+      body = await route.acceptable(world);
+      wrong = await seenAs(world, world.appid, named("0".repeat(64)));
+      malformed = await seenMalformed(world, world.appid);
+    });
+
+    it("is refused with the detail of its form, and with none when its form is right", () => {
+      expect([wrong.status, wrong.headers["x-error-detail"]]).toEqual([401, undefined]);
+      expect(malformed.map(({ status, headers }) => [status, headers["x-error-detail"] ?? null])).toEqual(
+        UNUSABLE.map(([, , detail]) => [401, detail]),
+      );
+    });
+
+    it.each([
+      ["unknown", async () => ({ by: world, appid: "0".repeat(32) })],
+      ["unknown and of a form never issued", async () => ({ by: world, appid: "漢字 / ✓" })],
+      ["revoked", async () => revoked()],
+      [
+        "revoked long ago, as a fresh isolate sees it",
+        async () => {
+          const { by, appid } = await revoked();
+          return { by: by.anotherIsolate(), appid };
+        },
+      ],
+    ])("answers an appid that is %s exactly as a wrong signature", async (_, arrange) => {
+      const { by, appid } = await arrange();
+      expect(await seenAs(by, appid)).toEqual(wrong);
+      expect(await seenAs(by, appid, named("0".repeat(64)))).toEqual(wrong);
+      // Every appid must get the same headers for a malformed signature.
+      expect(await seenMalformed(by, appid)).toEqual(malformed);
+    });
+  });
+}
+
+async function revoked(): Promise<{ by: World; appid: string }> {
+  const by = await World.create();
+  await by.admin("DELETE", `/admin/apps/${by.appid}`);
+  return { by, appid: by.appid };
+}
+
+interface Seen {
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+}
+
+/** Everything of an answer that a caller sees, except the request id. By default the signature is right. */
+async function seen(by: World, route: SignedRoute, fields: Body, signature?: HeadersInit): Promise<Seen> {
+  const body = JSON.stringify(fields);
+  const headers = new Headers(signature ?? named(await hmac(by.secret, body)));
+  headers.set("content-type", "application/json");
+  const url = `http://worker/openapi/chat/${route.operation}`;
+  const response = await by.fetch(new Request(url, { method: "POST", headers, body }));
+  const answered = Object.fromEntries(response.headers);
+  expect(answered).toHaveProperty("x-request-id");
+  delete answered["x-request-id"];
+  return { status: response.status, headers: answered, text: await response.text() };
+}

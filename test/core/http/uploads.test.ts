@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
+import { readBytes } from "../../../src/core/http/read-body.ts";
+import { runtimeAt } from "../../support/test-runtime.ts";
+import { ADMIN_TOKEN, NOW, World } from "../../support/world.ts";
+
+let logged: MockInstance;
+beforeEach(() => {
+  logged = vi.spyOn(console, "error").mockImplementation(() => {});
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const FORM = { "content-type": "application/x-www-form-urlencoded", origin: "https://worker" };
+const JSON_TYPE = { "content-type": "application/json" };
+const BEARER = { ...JSON_TYPE, authorization: `Bearer ${ADMIN_TOKEN}` };
+
+/** Every surface that reads a body: its address, its headers, and its limit in bytes. */
+const SURFACES: [string, { path: string; headers: Record<string, string>; most: number }][] = [
+  ["the sign-in form", { path: "/console/sign-in", headers: FORM, most: 260 * 1024 }],
+  ["the choice of language", { path: "/console/language", headers: FORM, most: 260 * 1024 }],
+  [
+    "a form of the console, sent by nobody who is signed in",
+    { path: "/console/sites", headers: FORM, most: 260 * 1024 },
+  ],
+  ["a call of the admin API", { path: "/admin/sites", headers: BEARER, most: 64 * 1024 }],
+  ["a call of the admin API that needs no body", { path: "/admin/apps/x/rotate", headers: BEARER, most: 64 * 1024 }],
+  ["a signed call", { path: "/openapi/chat/create_gd", headers: JSON_TYPE, most: 64 * 1024 }],
+];
+
+/** A body that gives `first` bytes, or a thousand at a time without end, and then hangs; `taken` is the number of bytes read. */
+function upload(first?: number) {
+  const seen = { taken: 0, cancelled: false };
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (first !== undefined && seen.taken >= first) return new Promise(() => {});
+        const chunk = new Uint8Array(first ?? 1_000).fill(0x61);
+        seen.taken += chunk.length;
+        controller.enqueue(chunk);
+        return undefined;
+      },
+      cancel() {
+        seen.cancelled = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { body, seen };
+}
+
+const post = (world: World, path: string, headers: Record<string, string>, body: BodyInit) =>
+  world.fetch(new Request(`https://worker${path}`, { method: "POST", headers, body }));
+
+describe.each(SURFACES)("%s", (_, { path, headers, most }) => {
+  it("reads an endless upload only up to its limit, and cancels the rest", async () => {
+    const world = await World.create();
+    const { body, seen } = upload();
+    expect((await post(world, path, headers, body)).status).toBe(413);
+    expect(seen.taken).toBeLessThanOrEqual(most + 1_000);
+    expect(seen.cancelled).toBe(true);
+    expect(logged).not.toHaveBeenCalled();
+  });
+
+  it("reads nothing of a body whose announced length is too long", async () => {
+    const world = await World.create();
+    const { body, seen } = upload();
+    const answer = await post(world, path, { ...headers, "content-length": String(most + 1) }, body);
+    expect([answer.status, seen.taken]).toEqual([413, 0]);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ["", {}],
+    ["that says how long it is", { "content-length": "1000" }],
+  ])("ends a slow upload %s after 5 s as the sender's fault, and writes nothing", async (_, announced) => {
+    const world = await World.create();
+    const before = [await world.stored(), await world.operated()];
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    const { body, seen } = upload(10);
+    const answer = post(world, path, { ...headers, ...announced }, body);
+    let ended = false;
+    void answer.then(() => {
+      ended = true;
+    });
+    for (let i = 0; i < 2_000 && seen.taken === 0; i++) await scheduler.wait(2);
+    await vi.advanceTimersByTimeAsync(4_900);
+    await scheduler.wait(20);
+    expect(ended).toBe(false);
+    await vi.advanceTimersByTimeAsync(200);
+    expect((await answer).status).toBe(400);
+    vi.useRealTimers();
+    expect([await world.stored(), await world.operated()]).toEqual(before);
+    expect(logged).not.toHaveBeenCalled();
+    // Where the runtime reads a body of known length itself, it also ends it with the request.
+    if (announced["content-length"] === undefined) expect(seen.cancelled).toBe(true);
+  });
+
+  it("treats an upload that is cut off as the sender's fault, not as an outage", async () => {
+    const world = await World.create();
+    const body = new ReadableStream({
+      pull(controller) {
+        controller.error(new Error("Network connection lost."));
+      },
+    });
+    expect((await post(world, path, headers, body)).status).toBe(400);
+    expect(logged).not.toHaveBeenCalled();
+  });
+});
+
+describe("the reader of bodies", () => {
+  const request = (body: ReadableStream<Uint8Array>) => new Request("https://worker/", { method: "POST", body });
+
+  it("takes memory as bytes arrive, not for the whole limit at once", async () => {
+    const sizes: number[] = [];
+    const Real = ArrayBuffer;
+    const { body, seen } = upload(10);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    for (const name of ["ArrayBuffer", "Uint8Array"] as const) {
+      const real = globalThis[name] as unknown as new (...given: unknown[]) => ArrayBufferLike;
+      vi.stubGlobal(
+        name,
+        new Proxy(real, {
+          construct(target, given) {
+            if (typeof given[0] === "number") sizes.push(given[0]);
+            return new target(...given);
+          },
+        }),
+      );
+    }
+    const transfer = vi.spyOn(Real.prototype, "transfer");
+    const reading = readBytes(
+      runtimeAt(() => NOW * 1000),
+      request(body),
+      260 * 1024,
+    );
+    reading.catch(() => {});
+    for (let i = 0; i < 2_000 && seen.taken === 0; i++) await scheduler.wait(2);
+    await vi.advanceTimersByTimeAsync(5_100);
+    vi.unstubAllGlobals();
+    await expect(reading).rejects.toMatchObject({ context: { reason: "body_too_slow" } });
+    sizes.push(...transfer.mock.calls.map(([length]) => length ?? 0));
+    expect(Math.max(...sizes)).toBeLessThan(8 * 1024);
+  });
+
+  it.each([0, 1, 4_095, 4_096, 4_097, 100_000, 260 * 1024])(
+    "gives all of %d bytes, in chunks of any size",
+    async (length) => {
+      const bytes = crypto.getRandomValues(new Uint8Array(Math.min(length, 60_000)));
+      const whole = new Uint8Array(length).map((_, i) => bytes[i % bytes.length] ?? 0);
+      let at = 0;
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          if (at === length) return controller.close();
+          const next = Math.min(length, at + 1 + (at % 7_919));
+          controller.enqueue(whole.slice(at, next));
+          at = next;
+        },
+      });
+      const read = await readBytes(
+        runtimeAt(() => NOW * 1000),
+        request(body),
+        260 * 1024,
+      );
+      // Not by toEqual, which takes seconds for so many bytes.
+      expect([read.byteLength, new Uint8Array(read).findIndex((byte, i) => byte !== whole[i])]).toEqual([length, -1]);
+    },
+  );
+});

@@ -1,0 +1,71 @@
+import { env } from "cloudflare:workers";
+import { sql } from "drizzle-orm";
+import { describe, expect, it } from "vitest";
+import * as z from "zod/mini";
+import { defineOperation } from "../../../src/core/operations/define-operation.ts";
+
+const refusal = { when: () => sql`true`, code: "state_forbids", detail: () => "detail", past: "Past." } as const;
+
+const defined = (outcome: string, change: Partial<Parameters<typeof defineOperation>[0]> = {}) =>
+  defineOperation({
+    name: "do_nothing",
+    wireName: "nothing",
+    fields: z.object({}),
+    read: () => ({}),
+    bind: () => ({}),
+    sessionId: () => sql`1`,
+    mayBeItself: () => sql`true`,
+    refusals: { [outcome]: refusal },
+    writes: [],
+    event: { type: "nothing.done", data: () => ({}) },
+    answer: () => "",
+    ...change,
+  });
+
+/** Collects the text and the bound values of each statement. */
+function recordingDb() {
+  const statements: { text: string; values: unknown[] }[] = [];
+  const prepare = (text: string) => ({ bind: (...values: unknown[]) => void statements.push({ text, values }) });
+  return { statements, db: { prepare } as unknown as D1Database };
+}
+
+describe("defining an operation", () => {
+  it.each(["accepted", "repeated", "key_reused"])(
+    "refuses %s as the name of a refusal, because every operation has that outcome",
+    (outcome) => {
+      expect(() => defined(outcome)).toThrow(`a refusal cannot be called ${outcome}`);
+    },
+  );
+
+  it("reads an outcome of its own from the batch's last row, and accepts no unknown outcome", () => {
+    const row = { app_is_good: 1, mine: 1, session_id: null, named: null };
+    const operation = defined("closed");
+    expect(operation.outcomeOf([[], [{ ...row, outcome: "closed" }]])).toEqual({
+      kind: "refused",
+      refused: { ok: false, code: "state_forbids", reason: "closed", detail: "detail" },
+    });
+    expect(() => operation.outcomeOf([[], [{ ...row, outcome: "another" }]])).toThrow(
+      "do_nothing has no outcome another",
+    );
+  });
+
+  it("lets no operation replace a value of the claim", () => {
+    const { statements, db } = recordingDb();
+    const operation = defined("closed", { bind: () => ({ owner: "forged", siteId: 2 }) });
+    const asked = operation.read({});
+    if (!asked.ok) throw new Error(asked.detail);
+    operation.batch(db, { owner: "own", siteId: 1, key: null } as never, asked.value, 1);
+    const bound = statements.flatMap(({ values }) => values);
+    expect(bound).toContain("own");
+    for (const forged of ["forged", 2]) expect(bound).not.toContain(forged);
+  });
+
+  it("compiles an operation's reads into a SELECT, so that D1 refuses a statement that writes there", async () => {
+    const { statements, db } = recordingDb();
+    const operation = defined("closed", { leftOut: () => sql`DELETE FROM sessions RETURNING id` });
+    operation.preview(db, {} as never, { input: {}, bound: {} });
+    const text = String(statements.at(-1)?.text);
+    expect(text).toContain("DELETE FROM sessions");
+    await expect(env.DB.prepare(text).all()).rejects.toThrow("syntax error");
+  });
+});

@@ -1,0 +1,299 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
+import { type Answer, type Body, World } from "../../support/world.ts";
+
+const KEY = { "idempotency-key": "order-4711/retry" };
+const DAY = 86_400;
+
+const chatIdOf = (answer: Answer) => (answer.envelope.data as { chat_id: number }).chat_id;
+
+/** All stored rows but the nonces, and the number of nonces. */
+async function storedBy(world: World) {
+  const { nonces, ...rest } = await world.stored();
+  return { nonces: nonces.length, rest };
+}
+
+/** Expects the first answer again, marked as repeated, and nothing written but a nonce. */
+async function expectRepeat(world: World, first: Answer, repeat: () => Promise<Answer>): Promise<void> {
+  const before = await storedBy(world);
+  const again = await repeat();
+  expect({ status: again.status, envelope: again.envelope }).toEqual({ status: 200, envelope: first.envelope });
+  expect(again.headers.get("idempotency-replayed")).toBe("true");
+  expect(await storedBy(world)).toEqual({ nonces: before.nonces + 1, rest: before.rest });
+}
+
+/** Expects 422 for the same key with another meaning, and nothing written but a nonce. */
+async function expectKeyReused(world: World, call: () => Promise<Answer>): Promise<void> {
+  const before = await storedBy(world);
+  const answer = await call();
+  expect(answer.status).toBe(422);
+  expect(answer.envelope).toEqual({ code: -1, msg: "参数错误", data: "" });
+  expect(answer.headers.get("x-error-detail")).toMatch(/^Idempotency-Key: /);
+  expect(answer.headers.has("idempotency-replayed")).toBe(false);
+  expect(await storedBy(world)).toEqual({ nonces: before.nonces + 1, rest: before.rest });
+}
+
+function expectFirst(answer: Answer): void {
+  expect(answer.envelope).toMatchObject({ code: 1 });
+  expect(answer.headers.has("idempotency-replayed")).toBe(false);
+}
+
+describe("Idempotency-Key on create_gd", () => {
+  it("repeats the first answer for a later request with the same key and meaning, and writes only its nonce", async () => {
+    const world = await World.create();
+    const first = await world.create({}, KEY);
+    expectFirst(first);
+    await expectRepeat(world, first, () => world.create({}, KEY));
+    const elsewhere = world.anotherIsolate();
+    await expectRepeat(elsewhere, first, () => elsewhere.create({}, KEY));
+    expect((await world.stored()).sessions).toHaveLength(1);
+  });
+
+  it("opens a session for each key", async () => {
+    const world = await World.create();
+    expectFirst(await world.create({}, KEY));
+    expectFirst(await world.create({}, { "idempotency-key": "order-4711/RETRY" }));
+    expect((await world.stored()).sessions).toHaveLength(2);
+  });
+
+  it("remembers the answer for 24 hours, and then accepts the key as a new one", async () => {
+    const world = await World.create();
+    const first = await world.create({}, KEY);
+    world.clock.now += DAY - 1;
+    await expectRepeat(world, first, () => world.create({}, KEY));
+    await expectKeyReused(world, () => world.create({ content: "Another" }, KEY));
+    world.clock.now += 1;
+    const second = await world.create({ content: "Another" }, KEY);
+    expectFirst(second);
+    expect(chatIdOf(second)).not.toBe(chatIdOf(first));
+    expect((await world.stored()).keys).toEqual([
+      expect.objectContaining({ session_id: chatIdOf(second), expires_at: world.clock.now + DAY }),
+    ]);
+    world.clock.now += DAY - 1;
+    await expectRepeat(world, second, () => world.create({ content: "Another" }, KEY));
+  });
+
+  it("is checked after the ranstr: the same bytes again are refused, and the key still answers", async () => {
+    const world = await World.create({ NONCES: undefined } as never);
+    const body = world.createBody();
+    const first = await world.send("create_gd", body, KEY);
+    const before = await world.stored();
+    const replay = await world.send("create_gd", body, KEY);
+    expect(replay.status).toBe(401);
+    expect(replay.envelope).toEqual({ code: -1, msg: "token验证失败!", data: "" });
+    expect(replay.headers.has("idempotency-replayed")).toBe(false);
+    expect(await world.stored()).toEqual(before);
+    await expectRepeat(world, first, () => world.create({}, KEY));
+  });
+
+  it("is checked before the agents: the first answer is repeated although they were disabled since", async () => {
+    const world = await World.create();
+    const first = await world.create({}, KEY);
+    await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/1`, { status: "disabled" });
+    expect((await world.create()).status).toBe(400);
+    await expectRepeat(world, first, () => world.create({}, KEY));
+    await expectKeyReused(world, () => world.create({ content: "Another" }, KEY));
+  });
+
+  it("is not used up by a refused request", async () => {
+    const world = await World.create();
+    expect((await world.create({ kefu_id: [1, 4] }, KEY)).status).toBe(400);
+    expect((await world.create({ content: "" }, KEY)).status).toBe(400);
+    expect((await world.create({ timestamp: world.clock.now - 301 }, KEY)).status).toBe(401);
+    expect((await world.create({ kefu_id: [1, 4] }, KEY)).status).toBe(400);
+    expect((await world.stored()).keys).toEqual([]);
+    expectFirst(await world.create({ content: "Another" }, KEY));
+  });
+
+  it("costs no extra trip to the database: one batch, whether first, repeated or refused", async () => {
+    const faults = new Faults();
+    const world = await World.create({ DB: faultyD1(env.DB, faults) });
+    await world.create();
+    const callsOf = async (call: Promise<unknown>) => {
+      const before = faults.calls.length;
+      await call;
+      return faults.calls.slice(before);
+    };
+    expect(await callsOf(world.create())).toEqual(["DB.batch"]);
+    expect(await callsOf(world.create({}, KEY))).toEqual(["DB.batch"]);
+    expect(await callsOf(world.create({}, KEY))).toEqual(["DB.batch"]);
+    expect(await callsOf(world.create({ content: "Another" }, KEY))).toEqual(["DB.batch"]);
+  });
+
+  it("costs one batch when the same bytes come ten times at once to one isolate, and nine of them are refused", async () => {
+    const faults = new Faults();
+    const world = await World.create({ DB: faultyD1(env.DB, faults) });
+    await world.create();
+    faults.calls.length = 0;
+    const body = JSON.stringify(world.createBody());
+    const answers = await Promise.all(Array.from({ length: 10 }, () => world.send("create_gd", body, KEY)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(401)]);
+    expect(faults.calls).toEqual(["DB.batch"]);
+    expect((await world.stored()).sessions).toHaveLength(2);
+  });
+
+  it("gives 50 concurrent requests with one key one session and 50 equal answers, from several isolates", async () => {
+    const world = await World.create();
+    const isolates = [world, world.anotherIsolate(), world.anotherIsolate()];
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => (isolates[i % isolates.length] ?? world).create({}, KEY)),
+    );
+    expect(new Set(answers.map(({ status, envelope }) => JSON.stringify([status, envelope]))).size).toBe(1);
+    expect(answers[0]?.status).toBe(200);
+    expect(answers.filter(({ headers }) => headers.get("idempotency-replayed") === "true")).toHaveLength(49);
+    const { sessions, messages, participants, keys, nonces } = await world.stored();
+    expect(sessions.map(({ id }) => id)).toEqual([chatIdOf(answers[0] as Answer)]);
+    expect([messages.length, participants.length, keys.length, nonces.length]).toEqual([1, 1, 1, 50]);
+  });
+
+  it("lets one of several racing meanings win the key, and refuses the others", async () => {
+    const world = await World.create();
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => world.create({ content: `Message ${i % 2}` }, KEY)),
+    );
+    const statuses = answers.map(({ status }) => status);
+    const won = statuses.indexOf(200);
+    expect(statuses).toEqual(answers.map((_, i) => (i % 2 === won % 2 ? 200 : 422)));
+    const { sessions, messages } = await world.stored();
+    expect(sessions).toHaveLength(1);
+    expect(messages[0]?.content).toBe(`Message ${won % 2}`);
+  });
+});
+
+describe("the meaning that an Idempotency-Key compares", () => {
+  const written = { sbs: 1001, kefu_id: [1, 2, 3], title: "Title" };
+  let world: World;
+  let first: Answer;
+  beforeAll(async () => {
+    world = await World.create();
+    first = await world.create(written, KEY);
+    expectFirst(first);
+  });
+
+  it.each<[string, Body]>([
+    ["the timestamp", { timestamp: "moved" }],
+    ["fields that the contract does not know", { priority: 1, _comment: { any: ["thing"] } }],
+    ["the order of the agents", { kefu_id: [3, 1, 2] }],
+    ["an agent named twice", { kefu_id: [1, 2, 2, 3, 1] }],
+    ["whether sbs is a number or its digits", { sbs: "1001" }],
+    ["whether sender_type is 2 or left out", { sender_type: 2 }],
+  ])("ignores %s when it compares meanings", async (_, change) => {
+    world.clock.now += 30;
+    const timestamp = change.timestamp === "moved" ? world.clock.now - 10 : world.clock.now;
+    await expectRepeat(world, first, () => world.create({ ...written, ...change, timestamp }, KEY));
+  });
+
+  it("ignores the order of the fields when it compares meanings", async () => {
+    const backwards = Object.fromEntries(Object.entries(world.createBody(written)).reverse());
+    await expectRepeat(world, first, () => world.send("create_gd", backwards, KEY));
+  });
+
+  it.each<[string, Body]>([
+    ["sbs", { sbs: 1002 }],
+    ["a leading zero of sbs", { sbs: "01001" }],
+    ["ip", { ip: "::1" }],
+    ["sbs_mc", { sbs_mc: "Customer Name " }],
+    ["content", { content: "initial message" }],
+    ["title", { title: "Another" }],
+    ["the absence of a title", { title: undefined }],
+    ["kefu_id", { kefu_id: [1, 2] }],
+    ["fzr_uid", { fzr_uid: 2 }],
+    ["sender_type", { sender_type: 1 }],
+  ])("refuses the key with another meaning: %s", async (_, change) => {
+    await expectKeyReused(world, () => world.create({ ...written, ...change }, KEY));
+  });
+});
+
+describe("the scope of an Idempotency-Key", () => {
+  it("is one app: two apps of a site have keys of their own", async () => {
+    const world = await World.create();
+    const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Another app" });
+    const other = Object.assign(world.anotherIsolate(), await issued.json<{ appid: string; secret: string }>());
+    const first = await world.create({}, KEY);
+    expectFirst(await other.create({ content: "Another" }, KEY));
+    await expectRepeat(world, first, () => world.create({}, KEY));
+    expect((await world.stored()).sessions).toHaveLength(2);
+  });
+
+  it("is one operation: create_gd and add_kf have keys of their own", async () => {
+    const world = await World.create();
+    const first = await world.create({}, KEY);
+    const added = await world.add(chatIdOf(first), {}, KEY);
+    expectFirst(added);
+    await expectRepeat(world, first, () => world.create({}, KEY));
+    await expectRepeat(world, added, () => world.add(chatIdOf(first), {}, KEY));
+    expect((await world.stored()).keys.map(({ operation }) => operation)).toEqual(["add_agents", "create_session"]);
+  });
+});
+
+describe("Idempotency-Key on add_kf", () => {
+  it("repeats the first answer, although its agents are on the session by now", async () => {
+    const world = await World.create();
+    const id = await world.chatId();
+    const first = await world.add(id, {}, KEY);
+    expectFirst(first);
+    expect((await world.add(id)).status).toBe(409);
+    await expectRepeat(world, first, () => world.add(id, {}, KEY));
+  });
+
+  it.each<[string, Body]>([
+    ["whether kefu_ids is a string or an array", { kefu_ids: [2, 3] }],
+    ["the order of the agents, blanks and one named twice", { kefu_ids: "3 , 2,3" }],
+    ["fields that the contract does not know", { kefu_ids: "2,3", kefu_id: [4] }],
+  ])("ignores %s when it compares meanings", async (_, change) => {
+    const world = await World.create();
+    const id = await world.chatId({ kefu_id: [1] });
+    const first = await world.add(id, { kefu_ids: "2,3" }, KEY);
+    expectFirst(first);
+    await expectRepeat(world, first, () => world.add(id, change, KEY));
+  });
+
+  it("refuses the key with another meaning: other agents or another session", async () => {
+    const world = await World.create();
+    const [id, another] = [await world.chatId({ kefu_id: [1] }), await world.chatId({ kefu_id: [1] })];
+    expectFirst(await world.add(id, { kefu_ids: "2" }, KEY));
+    await expectKeyReused(world, () => world.add(id, { kefu_ids: "3" }, KEY));
+    await expectKeyReused(world, () => world.add(another, { kefu_ids: "2" }, KEY));
+  });
+
+  it("is checked before session and agents: the first answer survives their changes", async () => {
+    const world = await World.create();
+    const id = await world.chatId();
+    const first = await world.add(id, {}, KEY);
+    await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/3`, { status: "disabled" });
+    await env.DB.prepare("UPDATE sessions SET kind = 'chat', responsible_agent_id = NULL WHERE site_id = ? AND id = ?")
+      .bind(world.siteId, id)
+      .run();
+    await expectRepeat(world, first, () => world.add(id, {}, KEY));
+  });
+
+  it("is not used up by a refused request", async () => {
+    const world = await World.create();
+    const id = await world.chatId();
+    expect((await world.add(id + 1_000_000, {}, KEY)).status).toBe(404);
+    expect((await world.add(id, { kefu_ids: "4" }, KEY)).status).toBe(409);
+    expect((await world.stored()).keys).toEqual([]);
+    expectFirst(await world.add(id, {}, KEY));
+  });
+
+  it("is accepted as a new one after 24 hours", async () => {
+    const world = await World.create();
+    const id = await world.chatId({ kefu_id: [1] });
+    expectFirst(await world.add(id, { kefu_ids: "2" }, KEY));
+    world.clock.now += DAY;
+    expectFirst(await world.add(id, { kefu_ids: "3" }, KEY));
+    expect((await world.stored()).participants.map((row) => row.agent_id)).toEqual([2, 3]);
+  });
+
+  it("costs no extra trip to the database", async () => {
+    const faults = new Faults();
+    const world = await World.create({ DB: faultyD1(env.DB, faults) });
+    const id = await world.chatId();
+    for (let i = 0; i < 2; i++) {
+      const before = faults.calls.length;
+      await world.add(id, {}, KEY);
+      expect(faults.calls.slice(before)).toEqual(["DB.batch"]);
+    }
+  });
+});

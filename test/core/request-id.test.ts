@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { firstRequestIdAt, newRequestId, REQUEST_ID, timeOfRequest } from "../../src/core/request-id.ts";
+import { systemRuntime } from "../../src/core/runtime.ts";
+
+const at = (milliseconds: number) => newRequestId({ ...systemRuntime, now: () => milliseconds });
+
+describe("a request id", () => {
+  it("is a UUIDv7 with the time of the call, to the millisecond", () => {
+    // The example of RFC 9562, appendix A.6: 2022-02-22T14:22:22Z.
+    const id = newRequestId({
+      now: () => 0x017f22e279b0,
+      bytes: (length) => Uint8Array.fromHex("0cc318c4dc0c0c07398f").slice(0, length),
+    });
+    expect(id).toBe("017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
+    expect(timeOfRequest(id)).toBe(1_645_557_742);
+    expect(at(0x0123456789ab)).toMatch(/^01234567-89ab-7/);
+  });
+
+  it("has random bits, in the form that is recognised", () => {
+    const ids = Array.from({ length: 1_000 }, () => at(1_800_000_000_123));
+    expect(new Set(ids).size).toBe(1_000);
+    expect(ids.every((id) => REQUEST_ID.test(id) && timeOfRequest(id) === 1_800_000_000)).toBe(true);
+  });
+
+  it("sorts by time", () => {
+    const times = [0, 1, 999, 1_000, 1_799_999_999_999, 1_800_000_000_000, 4_000_000_000_000];
+    const ids = times.map(at);
+    expect(ids.toSorted()).toEqual(ids);
+  });
+
+  it("is above the first id of its second, and below that of the next", () => {
+    for (const milliseconds of [1_800_000_000_000, 1_800_000_000_999]) {
+      const id = at(milliseconds);
+      expect(firstRequestIdAt(1_800_000_000) < id).toBe(true);
+      expect(id < firstRequestIdAt(1_800_000_001)).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,85 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { CredentialResolver } from "../../../src/core/credentials/resolve-credentials.ts";
+import { authenticate } from "../../../src/core/signed/authenticate.ts";
+import { consoleTelemetry } from "../../../src/core/telemetry/telemetry.ts";
+import { runtimeAt } from "../../support/test-runtime.ts";
+import { hmac, NOW, World } from "../../support/world.ts";
+
+const BODY = Uint8Array.from(new TextEncoder().encode('{"any":"bytes"}'));
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** D1's current values of an app. */
+function find(appid: string) {
+  const bindings = {
+    directory: env.DB,
+    homes: new Map([
+      ["main", env.DB],
+      ["apac", env.HOME_APAC],
+    ]),
+    closedHomes: new Set<string>(),
+    credentials: undefined,
+    masterKeys: [Uint8Array.fromBase64(env.MASTER_KEY)] as [Uint8Array<ArrayBuffer>],
+  };
+  const lifetime = { waitUntil: () => {}, answerBy: Date.now() + 8_000 };
+  return new CredentialResolver(
+    runtimeAt(() => NOW * 1000),
+    consoleTelemetry,
+  ).lookUp(bindings, lifetime, { trust: "cache", appid, inMemory: false });
+}
+
+const check = async (appid: string, signature: string | undefined, now = NOW) =>
+  authenticate(await find(appid), { signature, body: BODY.buffer, now });
+
+async function rotate(world: World, overlapSeconds: number): Promise<string> {
+  const answer = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: overlapSeconds });
+  return (await answer.json<{ secret: string }>()).secret;
+}
+
+describe("authentication", () => {
+  it.each(["main", "apac"])(
+    "knows the caller by the current secret, with the site and the home of the app: %s",
+    async (home) => {
+      const { appid, siteId, secret } = await World.create({}, home);
+      const found = await check(appid, await hmac(secret, BODY));
+      expect(found).toMatchObject({ ok: true, caller: { appid, siteId, home, source: "d1" } });
+    },
+  );
+
+  it("refuses an unknown and a revoked appid at the cost of one HMAC, like a wrong signature", async () => {
+    const world = await World.create();
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    const verify = vi.spyOn(crypto.subtle, "verify");
+    const signature = await hmac(world.secret, BODY);
+    expect(await check("unknown-app", signature)).toEqual({ ok: false, reason: "app_unknown" });
+    expect(verify).toHaveBeenCalledTimes(1);
+    expect(await check(world.appid, signature)).toEqual({ ok: false, reason: "app_revoked" });
+    expect(verify).toHaveBeenCalledTimes(2);
+    expect(verify.mock.calls.map(([, , given]) => new Uint8Array(given as Uint8Array).toHex())).toEqual([
+      signature,
+      signature,
+    ]);
+  });
+
+  it("says which secret matched, while both verify", async () => {
+    const world = await World.create();
+    const versions = async () =>
+      env.DB.prepare("SELECT version, previous_version FROM apps WHERE appid = ?").bind(world.appid).first();
+    const next = await rotate(world, 60);
+    const { version, previous_version } = (await versions()) ?? {};
+    expect(await check(world.appid, await hmac(world.secret, BODY))).toMatchObject({
+      caller: { secretVersion: previous_version },
+    });
+    expect(await check(world.appid, await hmac(next, BODY))).toMatchObject({ caller: { secretVersion: version } });
+    expect(version).not.toBe(previous_version);
+  });
+
+  it("ends the overlap to the second, also with a record that was read long before", async () => {
+    const world = await World.create();
+    await rotate(world, 60);
+    const old = await hmac(world.secret, BODY);
+    expect(await check(world.appid, old, NOW + 59)).toMatchObject({ ok: true });
+    expect(await check(world.appid, old, NOW + 60)).toEqual({ ok: false, reason: "signature_mismatch" });
+  });
+});

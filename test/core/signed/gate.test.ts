@@ -1,0 +1,319 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { AppRecord } from "../../../src/core/credentials/find-app.ts";
+import { importKeyring, seal } from "../../../src/core/credentials/sealed-secret.ts";
+import { systemRuntime } from "../../../src/core/runtime.ts";
+import { nonceKey } from "../../../src/core/signed/kv-nonces.ts";
+import { closing } from "../../support/closing.ts";
+import { downDb } from "../../support/down-db.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { replacing } from "../../support/replacing.ts";
+import { SIGNED_ROUTES } from "../../support/signed-routes.ts";
+import { type Answer, type Replacements, World } from "../../support/world.ts";
+import { NOTHING, observedHomes } from "./observed-homes.ts";
+
+const HOMES = ["main", "apac"];
+const otherThan = (home: string) => (home === "main" ? "apac" : "main");
+
+const recordOf = async (appid: string): Promise<AppRecord> => {
+  const record = await env.CREDENTIALS.get<AppRecord>(`app:${appid}`, "json");
+  if (record === null) throw new Error("KV has no record");
+  return record;
+};
+
+/** A location's KV that knows these app records and no later change of them. */
+function kvWith(...records: AppRecord[]): KVNamespace {
+  const known = new Map(records.map((record) => [`app:${record.appid}`, record]));
+  return replacing(env.CREDENTIALS, {
+    get: async (key: string) => known.get(key) ?? null,
+    put: async () => {},
+  });
+}
+
+const counts = async (world: World) => {
+  const { sessions, messages, nonces } = await world.stored();
+  return [sessions.length, messages.length, nonces.length];
+};
+
+const sum = (world: World, seen: ReturnType<ReturnType<typeof observedHomes>["look"]>) =>
+  world.home === "main" ? seen.main.batches : seen.apac.batches;
+
+const REFUSED = { status: 401, envelope: { code: -1, msg: "token验证失败!", data: "" } };
+
+describe("an app", () => {
+  it.each(HOMES)(
+    "of the home %s opens no session in the other, not even when a cache names a site there",
+    async (home) => {
+      const [world, far] = [await World.create({}, home), await World.create({}, otherThan(home))];
+      const there = { home: far.home, siteId: far.siteId };
+      const record = { ...(await recordOf(world.appid)), ...there, secret: await sealedFor({ ...world, ...there }) };
+      const isolate = world.anotherIsolate({ CREDENTIALS: kvWith({ ...record, version: "another" }) });
+      expect((await isolate.create()).status).toBe(200);
+      expect(await counts(far)).toEqual([0, 0, 0]);
+      expect(await counts(world)).toEqual([1, 1, 1]);
+    },
+  );
+
+  it("of one home is refused by the gate of the other", async () => {
+    const [world, far] = [await World.create(), await World.create({}, "apac")];
+    // A directory that leads the app into the other home does not make the app one of a site there.
+    await env.DB.prepare("UPDATE app_routes SET site_id = ? WHERE appid = ?").bind(far.siteId, world.appid).run();
+    const there = { home: far.home, siteId: far.siteId };
+    const record = { ...(await recordOf(world.appid)), ...there, secret: await sealedFor({ ...world, ...there }) };
+    for (const CREDENTIALS of [kvWith({ ...record, version: "another" }), undefined]) {
+      expect(await world.anotherIsolate({ CREDENTIALS }).create()).toMatchObject(REFUSED);
+    }
+    expect([await counts(world), await counts(far)]).toEqual([
+      [0, 0, 0],
+      [0, 0, 0],
+    ]);
+  });
+
+  it("opens no session in another site of its home", async () => {
+    const [world, other] = [await World.create({}, "apac"), await World.create({}, "apac")];
+    await env.DB.prepare("DELETE FROM app_routes WHERE appid = ?").bind(world.appid).run();
+    const { siteId } = other;
+    const secret = await sealedFor({ ...world, siteId });
+    const record = { ...(await recordOf(world.appid)), siteId, secret, version: "another" };
+    const { status, envelope } = await world.anotherIsolate({ CREDENTIALS: kvWith(record) }).create();
+    expect({ status, envelope }).toEqual(REFUSED);
+    expect([await counts(world), await counts(other)]).toEqual([
+      [0, 0, 0],
+      [0, 0, 0],
+    ]);
+  });
+});
+
+describe("a stale record of KV", () => {
+  type Stale = (record: AppRecord, world: World) => Promise<AppRecord> | AppRecord;
+  const rotate = (world: World, overlap_seconds: number) =>
+    world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds });
+
+  const STALE: [string, Stale][] = [
+    ["of the other home", (record) => ({ ...record, home: otherThan(record.home) })],
+    ["of an unknown home", (record) => ({ ...record, home: "eu" })],
+    ["of another version", (record) => record],
+    [
+      "of an unknown site",
+      async (record, { appid, secret }) => {
+        const siteId = record.siteId + 100_000;
+        return { ...record, siteId, version: "another", secret: await sealedFor({ siteId, appid, secret }) };
+      },
+    ],
+    ["that says revoked", (record) => ({ ...record, revokedAt: 1 })],
+  ];
+  const cases = HOMES.flatMap((home) => STALE.map(([name, make]) => ({ home, name, make })));
+
+  it.each(cases)("$name does not decide: the request is done, once, in $home", async ({ home, name, make }) => {
+    const world = await World.create({}, home);
+    const record = await recordOf(world.appid);
+    if (name === "of another version") {
+      // The same secret under another version, as after a restore: the signature verifies, and the gate refuses.
+      const secret = await sealedFor(world);
+      await databaseOf(home)
+        .prepare("UPDATE apps SET version = 'another', secret = ? WHERE appid = ?")
+        .bind(secret, world.appid)
+        .run();
+    }
+    const homes = observedHomes();
+    const isolate = world.anotherIsolate({ ...homes.bindings, CREDENTIALS: kvWith(await make(record, world)) });
+    const { status, envelope } = await isolate.create();
+    expect([name, status, envelope.code]).toEqual([name, 200, 1]);
+    expect(await counts(world)).toEqual([1, 1, 1]);
+    const { main, apac } = homes.look();
+    expect(main.batches + apac.batches).toBeLessThanOrEqual(2);
+    // Warm now: the isolate has the record that was read, and needs one batch.
+    expect((await isolate.create()).status).toBe(200);
+    expect(sum(world, homes.look())).toBe(1);
+  });
+
+  it.each(SIGNED_ROUTES)("leads to one result of $operation, under one owner of the claim", async (route) => {
+    const world = await World.create({}, "apac");
+    const body = JSON.stringify(await route.acceptable(world));
+    const before = await world.stored();
+    const record = await recordOf(world.appid);
+    const isolate = world.anotherIsolate({ CREDENTIALS: kvWith({ ...record, home: "main" }) });
+    expect((await isolate.send(route.operation, body)).status).toBe(200);
+    const { nonces } = await world.stored();
+    expect(nonces).toHaveLength(before.nonces.length + 1);
+    // The second run continues the numbers of tries, so that an earlier try of the same request is never mistaken for the new one.
+    expect(Number(nonces.at(-1)?.attempt)).toBeGreaterThan(1);
+    expect((await isolate.send(route.operation, body)).status).toBe(401);
+  });
+
+  it.each(HOMES)("lets neither a revoked app nor an old secret in: %s", async (home) => {
+    const [revoked, rotated] = [await World.create({}, home), await World.create({}, home)];
+    const records = [await recordOf(revoked.appid), await recordOf(rotated.appid)];
+    await revoked.admin("DELETE", `/admin/apps/${revoked.appid}`);
+    await rotate(rotated, 0);
+    for (const world of [revoked, rotated]) {
+      const { status, envelope } = await world.anotherIsolate({ CREDENTIALS: kvWith(...records) }).create();
+      expect({ status, envelope }).toEqual(REFUSED);
+      expect(await counts(world)).toEqual([0, 0, 0]);
+    }
+  });
+});
+
+/** A secret sealed for the version `another` of an app. */
+async function sealedFor({ siteId, appid, secret }: Pick<World, "siteId" | "appid" | "secret">): Promise<string> {
+  const keyring = await importKeyring([Uint8Array.fromBase64(env.MASTER_KEY)]);
+  return seal(systemRuntime, keyring, { siteId, appid, version: "another" }, "current", secret);
+}
+
+describe.each(HOMES)("a closed site of %s", (home) => {
+  const setStatus = (world: World, status: string) => world.admin("PATCH", `/admin/sites/${world.siteId}`, { status });
+
+  it("refuses with 503 and Retry-After; no nonce is used, and the same request is done once the site is open", async () => {
+    const world = await World.create({}, home);
+    const body = JSON.stringify(world.createBody({ ranstr: "kept" }));
+    await setStatus(world, "closed");
+    const refused = await world.send("create_gd", body);
+    expect([refused.status, refused.envelope]).toEqual([503, { code: -1, msg: "服务暂时不可用", data: "" }]);
+    expect(refused.headers.get("retry-after")).toBe("30");
+    expect(refused.headers.get("x-error-detail")).toBe("the site is closed for now");
+    expect(await counts(world)).toEqual([0, 0, 0]);
+    expect(await env.NONCES.get(await nonceKey(world.appid, "kept"))).toBeNull();
+    // Neither another isolate nor the same one treats it as a replay.
+    expect((await world.send("create_gd", body)).status).toBe(503);
+    await setStatus(world, "open");
+    expect((await world.send("create_gd", body)).status).toBe(200);
+    expect((await world.anotherIsolate().send("create_gd", body)).status).toBe(401);
+    expect(await counts(world)).toEqual([1, 1, 1]);
+  });
+
+  it("is not revealed to a revoked app or a forger, and leaves other sites open", async () => {
+    const [world, other] = [await World.create({}, home), await World.create({}, home)];
+    await setStatus(world, "closed");
+    expect((await other.create()).status).toBe(200);
+    const forged = await world.sendRaw("create_gd", JSON.stringify(world.createBody()), {
+      "x-chat-signature": "0".repeat(64),
+    });
+    expect(forged).toMatchObject(REFUSED);
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    expect(await world.anotherIsolate().create()).toMatchObject(REFUSED);
+  });
+});
+
+describe("a closed home", () => {
+  it("is never asked, by a cold or a warm isolate; its callers get 503, and the other home's sites go on", async () => {
+    const [world, near] = [await World.create({}, "apac"), await World.create()];
+    const homes = observedHomes();
+    for (const CREDENTIALS of [env.CREDENTIALS, undefined]) {
+      const closed = world.anotherIsolate({ ...homes.bindings, ...closing("apac"), CREDENTIALS });
+      for (const _ of ["cold", "warm"]) {
+        const { status, headers } = await closed.create();
+        expect([status, headers.get("retry-after")]).toEqual([503, "30"]);
+      }
+      expect(homes.look().apac).toEqual(NOTHING);
+    }
+    expect(await counts(world)).toEqual([0, 0, 0]);
+    expect((await near.anotherIsolate(closing("apac")).create()).status).toBe(200);
+  });
+
+  it("is asked again once it is open, and no ranstr was used meanwhile", async () => {
+    const world = await World.create({}, "apac");
+    const body = JSON.stringify(world.createBody());
+    expect((await world.anotherIsolate(closing("apac")).send("create_gd", body)).status).toBe(503);
+    expect((await world.send("create_gd", body)).status).toBe(200);
+  });
+
+  it("is not asked either when the directory names it and the cache names another", async () => {
+    const world = await World.create({}, "apac");
+    const record = await recordOf(world.appid);
+    for (const stale of [{ home: "main" }, { home: "eu" }, { home: "main", revokedAt: 1 }]) {
+      const homes = observedHomes();
+      const CREDENTIALS = kvWith({ ...record, ...stale });
+      const isolate = world.anotherIsolate({ ...homes.bindings, ...closing("apac"), CREDENTIALS });
+      expect([stale, (await isolate.create()).status]).toEqual([stale, 503]);
+      expect(homes.look().apac).toEqual(NOTHING);
+    }
+  });
+
+  it("may be main: its callers get 503 from the caches alone, and apac goes on", async () => {
+    const [near, far] = [await World.create(), await World.create({}, "apac")];
+    const homes = observedHomes();
+    const closed = near.anotherIsolate({ ...homes.bindings, ...closing("main") });
+    for (const _ of ["cold", "warm"]) expect((await closed.create()).status).toBe(503);
+    expect(homes.look().main).toEqual(NOTHING);
+    expect((await far.anotherIsolate(closing("main")).create()).status).toBe(200);
+  });
+});
+
+describe("a home that does not answer", () => {
+  it.each<[string, Replacements]>([
+    ["is down", { HOME_EU: downDb(env.HOME_APAC) }],
+    ["is not bound", {}],
+  ])(
+    "is replaced by the home that the directory names when it %s: the request is done there, once",
+    async (_, bindings) => {
+      const world = await World.create({}, "apac");
+      const CREDENTIALS = kvWith({ ...(await recordOf(world.appid)), home: "eu" });
+      const isolate = world.anotherIsolate({ ...bindings, CREDENTIALS });
+      expect((await isolate.create()).status).toBe(200);
+      expect(await counts(world)).toEqual([1, 1, 1]);
+      expect((await isolate.create()).status).toBe(200);
+      expect(await counts(world)).toEqual([2, 2, 2]);
+    },
+  );
+
+  it("is 503 when the app is known nowhere else; the directory is asked at most once in 5 s, and other homes go on", async () => {
+    const world = await World.create({}, "apac");
+    const homes = observedHomes({ apac: downDb(env.HOME_APAC) });
+    const isolate = world.anotherIsolate(homes.bindings);
+    const refused = async () => {
+      const { status, headers } = await isolate.create();
+      expect([status, headers.has("retry-after")]).toEqual([503, true]);
+      return homes.look().main.statements;
+    };
+    expect([await refused(), await refused(), await refused()]).toEqual([1, 0, 0]);
+    isolate.clock.now += 5;
+    expect([await refused(), await refused()]).toEqual([1, 0]);
+    expect(await counts(world)).toEqual([0, 0, 0]);
+    const near = await World.create();
+    expect((await near.anotherIsolate(homes.bindings).create()).status).toBe(200);
+  });
+
+  it("is 503 when the app's new home refuses a request signed with the old secret", async () => {
+    const world = await World.create({}, "apac");
+    const record = await recordOf(world.appid);
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
+    const isolate = world.anotherIsolate({ CREDENTIALS: kvWith({ ...record, home: "eu" }) });
+    expect((await isolate.create()).status).toBe(503);
+    expect(await counts(world)).toEqual([0, 0, 0]);
+  });
+
+  it("is 503 as well when the directory does not answer either", async () => {
+    const world = await World.create({}, "apac");
+    const bindings = { DB: downDb(env.DB), HOME_APAC: downDb(env.HOME_APAC) };
+    expect((await world.anotherIsolate(bindings).create()).status).toBe(503);
+  });
+
+  it("is not assumed when a statement is refused: that is a fault of the deployment, and the directory is not asked", async () => {
+    const world = await World.create({}, "apac");
+    const batch = async () => Promise.reject(new Error("D1_ERROR: datatype mismatch: SQLITE_MISMATCH"));
+    const homes = observedHomes({ apac: replacing(env.HOME_APAC, { batch }) });
+    expect((await world.anotherIsolate(homes.bindings).create()).status).toBe(500);
+    expect(homes.look().main).toEqual(NOTHING);
+  });
+});
+
+describe("a directory that does not answer", () => {
+  const ok = ({ status }: Answer) => status === 200;
+
+  it("stops no app of another home that the isolate or KV knows, not even after its secret is replaced", async () => {
+    const world = await World.create({}, "apac");
+    const isolate = world.anotherIsolate({ DB: downDb(env.DB) });
+    expect([ok(await isolate.create()), ok(await isolate.create())]).toEqual([true, true]);
+    const rotated = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
+    isolate.secret = (await rotated.json<{ secret: string }>()).secret;
+    expect(ok(await isolate.create())).toBe(true);
+    expect(await counts(world)).toEqual([3, 3, 3]);
+  });
+
+  it("is 503 for an app that no cache knows, and for apps of the directory's own database", async () => {
+    const [far, near] = [await World.create({}, "apac"), await World.create()];
+    const down = { DB: downDb(env.DB) };
+    expect((await far.anotherIsolate({ ...down, CREDENTIALS: undefined }).create()).status).toBe(503);
+    expect((await near.anotherIsolate(down).create()).status).toBe(503);
+  });
+});

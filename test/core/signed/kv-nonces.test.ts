@@ -1,0 +1,97 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { systemRuntime } from "../../../src/core/runtime.ts";
+import { answerWithin, isKnownToKv, nonceKey, rememberNonce } from "../../../src/core/signed/kv-nonces.ts";
+import { consoleTelemetry } from "../../../src/core/telemetry/telemetry.ts";
+import { replacing } from "../../support/replacing.ts";
+
+const never = new Promise<never>(() => {});
+const boom = () => {
+  throw new Error("KV is down");
+};
+
+describe("nonceKey", () => {
+  it("differs where plain concatenation would give the same text", async () => {
+    const keys = await Promise.all([
+      nonceKey("a", "bc"),
+      nonceKey("ab", "c"),
+      nonceKey("abc", ""),
+      nonceKey("a", "BC"),
+    ]);
+    expect(new Set(keys).size).toBe(4);
+    expect(keys[0]).toBe(await nonceKey("a", "bc"));
+  });
+
+  it.each([
+    ["a dot", "."],
+    ["two dots", ".."],
+    ["128 ideographs", "漢".repeat(128)],
+    ["a lone surrogate", "\ud800"],
+    ["60,000 letters", "x".repeat(60_000)],
+  ])("is a key that KV accepts, whatever the ranstr: %s", async (_, ranstr) => {
+    const key = nonceKey("app", ranstr);
+    await rememberNonce(env.NONCES, key, consoleTelemetry);
+    expect(await isKnownToKv(env.NONCES, key)).toBe(true);
+  });
+});
+
+describe("isKnownToKv", () => {
+  it("finds remembered nonces and nothing else", async () => {
+    await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
+    expect(await isKnownToKv(env.NONCES, nonceKey("app", "used"))).toBe(true);
+    expect(await isKnownToKv(env.NONCES, nonceKey("app", "new"))).toBe(false);
+    expect(await isKnownToKv(env.NONCES, nonceKey("another app", "used"))).toBe(false);
+  });
+
+  it.each([
+    ["is not bound", undefined],
+    ["throws", replacing(env.NONCES, { get: boom })],
+    ["rejects", replacing(env.NONCES, { get: async () => boom() })],
+  ])("finds nothing when KV %s", async (_, kv) => {
+    await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
+    expect(await isKnownToKv(kv, nonceKey("app", "used"))).toBe(false);
+  });
+});
+
+describe("answerWithin", () => {
+  it("returns the look's answer when it comes in time, and false otherwise", async () => {
+    expect(await answerWithin(systemRuntime, Promise.resolve(true), 10_000)).toBe(true);
+    expect(await answerWithin(systemRuntime, Promise.resolve(false), 10_000)).toBe(false);
+    expect(await answerWithin(systemRuntime, never, 1)).toBe(false);
+  });
+
+  it("without time left, returns an answer that is already there and waits for no other", async () => {
+    const noTimers = { ...systemRuntime, after: () => expect.unreachable("a timer was set") };
+    for (const left of [0, -3]) {
+      expect(await answerWithin(noTimers, Promise.resolve(true), left)).toBe(true);
+      expect(await answerWithin(noTimers, never, left)).toBe(false);
+    }
+  });
+});
+
+describe("rememberNonce", () => {
+  it("writes nothing for a request without a ranstr", async () => {
+    const puts: unknown[] = [];
+    const kv = replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) });
+    await rememberNonce(kv, undefined, consoleTelemetry);
+    expect([puts, await isKnownToKv(kv, undefined)]).toEqual([[], false]);
+  });
+
+  it("lets KV forget a nonce when it has expired", async () => {
+    const puts: unknown[][] = [];
+    await rememberNonce(
+      replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) }),
+      nonceKey("app", "ranstr"),
+      consoleTelemetry,
+    );
+    expect(puts).toEqual([[await nonceKey("app", "ranstr"), expect.any(String), { expirationTtl: 1_860 }]]);
+  });
+
+  it.each([
+    ["is not bound", undefined],
+    ["throws", replacing(env.NONCES, { put: boom })],
+    ["rejects", replacing(env.NONCES, { put: async () => boom() })],
+  ])("goes on when KV %s", async (_, kv) => {
+    await expect(rememberNonce(kv, nonceKey("app", "ranstr"), consoleTelemetry)).resolves.toBeUndefined();
+  });
+});

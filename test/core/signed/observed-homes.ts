@@ -1,0 +1,36 @@
+import { env } from "cloudflare:workers";
+import { replacing } from "../../support/replacing.ts";
+
+/** The statements prepared and batches sent to a database. */
+interface Asked {
+  statements: number;
+  batches: number;
+}
+
+const observed = (db: D1Database, asked: Asked): D1Database =>
+  replacing(db, {
+    prepare: (sql: string) => {
+      asked.statements += 1;
+      return db.prepare(sql);
+    },
+    batch: (statements: D1PreparedStatement[]) => {
+      asked.batches += 1;
+      return db.batch(statements);
+    },
+  });
+
+/** Both homes, or their replacements, and the calls to each since the last look. */
+export function observedHomes({ main = env.DB, apac = env.HOME_APAC } = {}) {
+  const asked = { main: { statements: 0, batches: 0 }, apac: { statements: 0, batches: 0 } };
+  return {
+    bindings: { DB: observed(main, asked.main), HOME_APAC: observed(apac, asked.apac) },
+    /** Counts from zero again. */
+    look: () => {
+      const seen = structuredClone(asked);
+      for (const each of Object.values(asked)) Object.assign(each, { statements: 0, batches: 0 });
+      return seen;
+    },
+  };
+}
+
+export const NOTHING: Asked = { statements: 0, batches: 0 };

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { OPERATIONS } from "../../../src/core/operations/index.ts";
+import { COMMON_REASONS, codeOfReason, REFUSAL_REASONS } from "../../../src/core/signed/refusal-reasons.ts";
+
+/** Reasons of the code that no row of the journal can have, each with why. */
+const NEVER: Record<string, string> = {
+  appid_missing: "the app is unknown",
+  body_too_slow: "the body was not read, so no app is known",
+  body_cut_off: "the body was not read, so no app is known",
+  body_too_large: "the body was not read, so no app is known",
+  content_type_not_json: "the body was not read, so no app is known",
+  content_encoding_present: "the body was not read, so no app is known",
+  operator_time_limit: "only calls of operators",
+  kv_unavailable: "only calls of operators",
+  changed_meanwhile: "only calls of operators",
+};
+
+const SOURCES = Object.values(
+  import.meta.glob(
+    [
+      "../../../src/core/{signed,credentials}/*.ts",
+      "../../../src/core/config.ts",
+      "../../../src/core/http/{faults,read-body}.ts",
+      "../../../src/core/store/{run-batch,app-routes}.ts",
+      "../../../src/core/operations/define-operation.ts",
+      "!../../../src/core/signed/refusal-reasons.ts",
+    ],
+    { query: "?raw", import: "default", eager: true },
+  ) as Record<string, string>,
+);
+
+/** `reason: "x"`, `refused("code", "x"`, `replayed("x"`, `unreadable("x"`, the reasons of a limit, and those of an app that is revoked or not there. */
+const REASON =
+  /reason: "([a-z0-9_]+)"|refused\(\s*"[a-z_]+",\s*"([a-z0-9_]+)"|(?:replayed|unreadable)\("([a-z0-9_]+)"|"([a-z]+_limit|app_revoked|app_unknown)"/g;
+
+const given = new Set(
+  SOURCES.flatMap((source) => [...source.matchAll(REASON)].map(([, ...found]) => found.find(Boolean) ?? "")),
+);
+
+describe("the reasons of the journal", () => {
+  it("are all that the code of a signed call gives", () => {
+    expect(given.size).toBeGreaterThan(20);
+    const missing = [...given].filter((reason) => !REFUSAL_REASONS.includes(reason) && NEVER[reason] === undefined);
+    expect(missing).toEqual([]);
+  });
+
+  it("are none that the code does not give", () => {
+    expect(Object.keys(COMMON_REASONS).filter((reason) => !given.has(reason))).toEqual([]);
+  });
+
+  it("have the code of their answer; one of another version is taken as a fault", () => {
+    expect(codeOfReason("timestamp_stale")).toBe("token_invalid");
+    for (const { refusals } of OPERATIONS) {
+      for (const [reason, { code }] of Object.entries(refusals)) expect(codeOfReason(reason)).toBe(code);
+    }
+    expect(codeOfReason("of another version")).toBe("internal");
+  });
+
+  it("include the rules of each operation", () => {
+    for (const { refusals } of OPERATIONS)
+      expect(REFUSAL_REASONS).toEqual(expect.arrayContaining(Object.keys(refusals)));
+  });
+});

@@ -1,0 +1,32 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { replacing } from "../../support/replacing.ts";
+import { World } from "../../support/world.ts";
+
+const STALE = [{ gate: null, mine: null, outcome: null, session_id: null, named: null }];
+
+describe("a caller whom the batch refuses", () => {
+  it("is refused after one more look-up when D1 gives the same record of the app as before, without a second batch", async () => {
+    let batches = 0;
+    const batch = async () => {
+      batches++;
+      return [{ results: [] }, { results: STALE }];
+    };
+    const world = await World.create({ DB: replacing(env.DB, { batch }) });
+    const { status, headers } = await world.create();
+    expect([status, headers.get("x-error-detail"), batches]).toEqual([401, null, 1]);
+    expect((await world.stored()).nonces).toEqual([]);
+  });
+});
+
+describe("a refusal before the batch", () => {
+  it("is a fault of the deployment when D1 refuses the look-up of the app", async () => {
+    const world = await World.create();
+    await world.create();
+    const prepare = () => {
+      throw new Error("D1_ERROR: datatype mismatch: SQLITE_MISMATCH");
+    };
+    Object.assign(world, { env: { ...world.env, DB: replacing(env.DB, { prepare }) } });
+    expect((await world.create({ sbs: null })).status).toBe(500);
+  });
+});

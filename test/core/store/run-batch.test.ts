@@ -1,0 +1,264 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ServiceError } from "../../../src/core/errors.ts";
+import { databaseFault, runBatch, withRetries } from "../../../src/core/store/run-batch.ts";
+import { FAULTS, type Fault, Faults, faultyD1, TRANSIENT_MESSAGE } from "../../support/faulty-bindings.ts";
+import { withoutWaiting } from "../../support/patient-fetch.ts";
+import { replacing } from "../../support/replacing.ts";
+import { runtimeAt } from "../../support/test-runtime.ts";
+
+const RUNTIME = runtimeAt(() => Date.now());
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Texts of D1's error list, and of SQLite through D1, as workerd throws them: with a cause that has the text without the prefix. */
+const d1Error = (text: string) => new Error(`D1_ERROR: ${text}`, { cause: new Error(text) });
+
+const TRANSIENT = [
+  "D1 DB reset because its code was updated.",
+  "Internal error while starting up D1 DB storage caused object to be reset.",
+  "Network connection lost.",
+  "Internal error in D1 DB storage caused object to be reset.",
+  "Cannot resolve D1 DB due to transient issue on remote node.",
+  "Can't read from request stream because client disconnected.",
+  "D1 DB storage operation exceeded timeout which caused object to be reset.",
+];
+
+const UNKNOWN = [
+  "D1 DB is overloaded. Requests queued for too long.",
+  "D1 DB is overloaded. Too many requests queued.",
+  "D1 DB's isolate exceeded its memory limit and was reset.",
+  "D1 DB exceeded its CPU time limit and was reset.",
+  "Exceeded maximum DB size.",
+  "database is locked: SQLITE_BUSY",
+  "database or disk is full: SQLITE_FULL",
+  "out of memory: SQLITE_NOMEM",
+  "disk I/O error: SQLITE_IOERR",
+  "interrupted: SQLITE_INTERRUPT",
+  "Failed to parse body as JSON, got: <html>",
+];
+
+const REFUSED = [
+  'near "SELEC": syntax error at offset 0: SQLITE_ERROR',
+  "UNIQUE constraint failed: sites.id: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_PRIMARYKEY)",
+  "FOREIGN KEY constraint failed: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_FOREIGNKEY)",
+  "datatype mismatch: SQLITE_MISMATCH",
+  "string or blob too big: SQLITE_TOOBIG",
+  "Wrong number of parameter bindings for SQL query.",
+];
+
+/** The database was not migrated, or was restored to a time before a migration. */
+const NOT_MIGRATED = [
+  "no such table: sessions: SQLITE_ERROR",
+  "no such column: metadata: SQLITE_ERROR",
+  "table sessions has no column named metadata: SQLITE_ERROR",
+];
+
+const tries = (before = 0) => ({ answerBy: Date.now() + 8_000, before });
+
+/** The outcome of a call that fails each time with the given errors, and the number of tries. */
+async function outcomeOf(...thrown: unknown[]): Promise<{ refusal: ServiceError; tries: number }> {
+  let tries = 0;
+  const call = () => {
+    const next = thrown[Math.min(tries, thrown.length - 1)];
+    tries += 1;
+    return Promise.reject(next);
+  };
+  const refusal = await withoutWaiting(
+    withRetries(RUNTIME, call).catch((error: unknown) => error),
+    new Faults(),
+  );
+  expect(refusal).toBeInstanceOf(ServiceError);
+  return { refusal: refusal as ServiceError, tries };
+}
+
+describe("withRetries", () => {
+  it.each(TRANSIENT)("tries three times and then reports an unknown result: %s", async (text) => {
+    const refusal = { code: "unavailable", context: { retryAfter: expect.any(Number) } };
+    expect(await outcomeOf(d1Error(text))).toMatchObject({ tries: 3, refusal });
+  });
+
+  it("treats a lost connection as transient, also when the error has no D1 prefix", async () => {
+    expect((await outcomeOf(new Error("Network connection lost."))).tries).toBe(3);
+  });
+
+  it.each(UNKNOWN)("does not try again and reports an unknown result: %s", async (text) => {
+    const refusal = { code: "unavailable", context: { retryAfter: expect.any(Number) } };
+    expect(await outcomeOf(d1Error(text))).toMatchObject({ tries: 1, refusal });
+  });
+
+  it.each([[new Error("boom")], [new TypeError("x is not a function")], ["text"], [undefined], [null], [{}]])(
+    "reports an unknown result for any other thrown value: %s",
+    async (thrown) => {
+      expect(await outcomeOf(thrown)).toMatchObject({ tries: 1, refusal: { code: "unavailable" } });
+    },
+  );
+
+  it.each(REFUSED)("reports that nothing was written when the first try is refused: %s", async (text) => {
+    expect(await outcomeOf(d1Error(text))).toMatchObject({ tries: 1, refusal: { code: "internal" } });
+  });
+
+  it.each(NOT_MIGRATED)(
+    "recognises a database that lacks what this version needs, and asks the caller to retry later: %s",
+    async (text) => {
+      const refusal = { code: "unavailable", context: { reason: "d1_not_migrated", retryAfter: 30 } };
+      expect(await outcomeOf(d1Error(text))).toMatchObject({ tries: 1, refusal });
+    },
+  );
+
+  it.each([...REFUSED, ...NOT_MIGRATED])(
+    "reports an unknown result when a try before the refused one was lost: %s",
+    async (text) => {
+      const outcome = await outcomeOf(d1Error("Network connection lost."), d1Error(text));
+      expect(outcome).toMatchObject({ tries: 2, refusal: { code: "unavailable" } });
+    },
+  );
+
+  it("tries again after a call that throws synchronously", async () => {
+    let tries = 0;
+    const call = () => {
+      tries += 1;
+      if (tries === 1) throw new Error(TRANSIENT_MESSAGE);
+      return Promise.resolve("answer");
+    };
+    expect(await withoutWaiting(withRetries(RUNTIME, call), new Faults())).toBe("answer");
+    expect(tries).toBe(2);
+  });
+
+  it("gives each try 3 s and all of them 8 s, backoffs included", async () => {
+    const since = Date.now();
+    const begun: number[] = [];
+    const silent = () => {
+      begun.push(Date.now() - since);
+      return new Promise<never>(() => {});
+    };
+    const ended = withRetries(RUNTIME, silent).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(7_999);
+    expect(begun).toHaveLength(3);
+    // The backoff is 25 to 50 ms after the first try, 50 to 100 after the second.
+    expect(begun[0]).toBe(0);
+    expect(begun[1]).toSatisfy((ms: number) => ms >= 3_025 && ms <= 3_051);
+    expect(begun[2]).toSatisfy((ms: number) => ms >= 6_075 && ms <= 6_153);
+    expect(vi.getTimerCount()).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await ended).toMatchObject({ code: "unavailable" });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("runBatch", () => {
+  /** A table of its own shows what was committed. An insert that is safe to run twice stands for any batch. */
+  const insert = (name: string) => (db: D1Database) => () => [
+    db.prepare("INSERT INTO kept (name) VALUES (?) ON CONFLICT DO NOTHING").bind(name),
+    db.prepare("SELECT name FROM kept WHERE name = ?").bind(name),
+  ];
+
+  beforeEach(async () => {
+    await env.DB.batch([
+      env.DB.prepare("DROP TABLE IF EXISTS kept"),
+      env.DB.prepare("CREATE TABLE kept (name TEXT PRIMARY KEY)"),
+    ]);
+  });
+
+  const kept = async () => (await env.DB.prepare("SELECT name FROM kept").all()).results;
+
+  it.each(FAULTS)("returns the row and stores it once when the first of three tries fails: %s", async (fault) => {
+    const faults = new Faults(({ nth }) => (nth === 0 ? fault : undefined));
+    const db = faultyD1(env.DB, faults);
+    expect(await withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults)).toEqual([
+      [],
+      [{ name: "a" }],
+    ]);
+    expect(faults.calls).toEqual(["DB.batch", "DB.batch"]);
+    await faults.end();
+    expect(await kept()).toEqual([{ name: "a" }]);
+  });
+
+  it.each<[Fault, number]>([
+    ["before", 0],
+    ["during", 0],
+    ["after", 1],
+    ["throws", 0],
+    ["never done", 0],
+    ["done in silence", 1],
+    ["late", 0],
+  ])("reports an unknown result when all three tries fail %s", async (fault, rows) => {
+    const faults = new Faults(() => fault);
+    const db = faultyD1(env.DB, faults);
+    const ended = withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults);
+    await expect(ended).rejects.toMatchObject({ code: "unavailable" });
+    expect(faults.calls).toHaveLength(3);
+    expect(await kept()).toHaveLength(rows);
+    await faults.end();
+  });
+
+  it("gives each try its number within the request, earlier runs included", async () => {
+    const faults = new Faults(({ nth }) => (nth < 2 ? "before" : undefined));
+    const db = faultyD1(env.DB, faults);
+    const told: number[] = [];
+    const batch = (attempt: number) => {
+      told.push(attempt);
+      return [db.prepare("SELECT 1 AS one")];
+    };
+    await withoutWaiting(runBatch(RUNTIME, db, batch, tries(3)), faults);
+    expect(told).toEqual([4, 5, 6]);
+  });
+
+  it("reports an unknown result when the database answers without the row", async () => {
+    const ended = runBatch(RUNTIME, env.DB, () => [env.DB.prepare("SELECT name FROM kept")], tries());
+    await expect(ended).rejects.toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
+  });
+
+  it("reports a statement that cannot be bound as a fault of its own, and asks for no retry", async () => {
+    const ended = runBatch(RUNTIME, env.DB, () => [env.DB.prepare("SELECT ?").bind(1n as never)], tries());
+    await expect(ended).rejects.toMatchObject({ code: "internal" });
+  });
+});
+
+describe("databaseFault", () => {
+  it("reports a fault as a call without another try does", () => {
+    for (const text of [...TRANSIENT, ...UNKNOWN]) {
+      expect(databaseFault(d1Error(text)), text).toMatchObject({ code: "unavailable" });
+    }
+    for (const text of REFUSED) expect(databaseFault(d1Error(text)), text).toMatchObject({ code: "internal" });
+    const context = { reason: "d1_not_migrated", retryAfter: 30 };
+    for (const text of NOT_MIGRATED) {
+      expect(databaseFault(d1Error(text)), text).toMatchObject({ code: "unavailable", context });
+    }
+    for (const text of ["Network connection lost.", "internal error; reference = 0123456789abcdef"]) {
+      expect(databaseFault(new Error(text)), text).toMatchObject({ code: "unavailable" });
+    }
+  });
+
+  it("reads D1's own message, not the message of a wrapper that quotes parameters", () => {
+    const wrapped = (text: string) =>
+      new Error("Failed query: INSERT … params: constraint failed, D1_TYPE_ERROR", { cause: d1Error(text) });
+    expect(databaseFault(wrapped(String(UNKNOWN[0])))).toMatchObject({ code: "unavailable" });
+    expect(databaseFault(wrapped(String(REFUSED[1])))).toMatchObject({ code: "internal" });
+  });
+
+  it("ignores errors that no database threw", () => {
+    for (const error of [new TypeError("x is not a function"), "constraint failed", undefined]) {
+      expect(databaseFault(error)).toBeUndefined();
+    }
+  });
+});
+
+describe("database calls of one request", () => {
+  it("share one time limit: the second gives up when the first has used it", async () => {
+    const answerBy = Date.now() + 4_000;
+    const hanging = () => new Promise<never>(() => {});
+    const both = withRetries(RUNTIME, hanging, answerBy)
+      .catch(() => withRetries(RUNTIME, hanging, answerBy))
+      .catch((error: ServiceError) => ({ code: error.code, late: Date.now() - answerBy }));
+    await vi.advanceTimersByTimeAsync(16_000);
+    const { code, late } = (await both) as { code: string; late: number };
+    expect([code, late <= 200]).toEqual(["unavailable", true]);
+  });
+
+  it.each([null, {}, "x", [null], [{}]])("report an unknown result when D1 answers %j", async (answer) => {
+    const db = replacing(env.DB, { batch: async () => answer });
+    await expect(runBatch(RUNTIME, db, () => [], tries())).rejects.toMatchObject({ code: "unavailable" });
+  });
+});

@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import type { Ended } from "../../src/events/attempt.ts";
+import { healthOf } from "../../src/events/health-of.ts";
+
+const NOW = 1_800_000_000;
+
+const ended = (
+  status: Ended["result"]["status"],
+  change: { url?: string; webhookId?: string; gone?: boolean; posted?: boolean } = {},
+) => {
+  const {
+    gone = false,
+    posted = status !== "skipped",
+    ...held
+  } = { url: "https://a.example.com/", webhookId: "wh_1", ...change };
+  return { held: { siteId: 1, failingSince: 7, ...held }, result: { status }, posted, gone } as Ended;
+};
+
+const judged = (...all: Ended[]) =>
+  healthOf(all, NOW).map(({ health: { webhookId, url, failedAt, gone }, known }) => {
+    expect(known).toBe(7);
+    return [webhookId, url.slice(8, 9), failedAt, gone];
+  });
+
+it("a webhook is failing when all ended attempts failed", () => {
+  expect(judged(ended("pending"), ended("failed"))).toEqual([["wh_1", "a", NOW, false]]);
+});
+
+it("a webhook is not failing when one attempt succeeded, in any order", () => {
+  expect(judged(ended("pending"), ended("delivered"))).toEqual([["wh_1", "a", null, false]]);
+  expect(judged(ended("delivered"), ended("pending"))).toEqual([["wh_1", "a", null, false]]);
+});
+
+it("a webhook is gone when one attempt was answered 410, even beside a success", () => {
+  expect(judged(ended("failed", { gone: true }), ended("delivered"))).toEqual([["wh_1", "a", null, true]]);
+});
+
+it("attempts that were not posted say nothing about a webhook", () => {
+  expect(judged(ended("skipped"), ended("failed", { posted: false }))).toEqual([]);
+});
+
+it("each webhook and each URL is judged separately", () => {
+  const others = [ended("delivered", { webhookId: "wh_2" }), ended("delivered", { url: "https://b.example.com/" })];
+  expect(judged(ended("pending"), ...others)).toEqual([
+    ["wh_1", "a", NOW, false],
+    ["wh_2", "a", null, false],
+    ["wh_1", "b", null, false],
+  ]);
+});

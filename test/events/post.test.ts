@@ -1,0 +1,182 @@
+import type { ServerResponse } from "node:http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Runtime, systemRuntime } from "../../src/core/runtime.ts";
+import { type Answer, post } from "../../src/events/post.ts";
+import { eventually } from "../support/eventually.ts";
+import { Receiver } from "../support/receiver.ts";
+
+let receiver: Receiver;
+let paths = 0;
+
+beforeAll(async () => {
+  receiver = await Receiver.start();
+});
+afterAll(() => receiver.close());
+
+/** Posts to a receiver with this behaviour. `ms` is how long the whole post took, `fired` which limits of time ended. */
+async function posted(
+  answer: (response: ServerResponse) => void,
+  runtime = systemRuntime,
+): Promise<{ answer: Answer; ms: number; path: string; fired: number[] }> {
+  const path = `/${paths++}`;
+  const fired: number[] = [];
+  const after: Runtime["after"] = (milliseconds, callback) =>
+    runtime.after(milliseconds, () => {
+      fired.push(milliseconds);
+      callback();
+    });
+  receiver.answer = answer;
+  const began = performance.now();
+  const result = await post({ ...runtime, after }, `${receiver.url}${path}`, {}, "{}");
+  return { answer: result, ms: performance.now() - began, path, fired };
+}
+
+/** Time runs ten times faster than the machine's. */
+const HASTY: Runtime = {
+  ...systemRuntime,
+  elapsed: () => systemRuntime.elapsed() * 10,
+  after: (ms, callback) => systemRuntime.after(ms / 10, callback),
+};
+
+/** No limit ends, however slow the machine is. */
+const UNHURRIED: Runtime = { ...systemRuntime, after: () => () => {} };
+
+/** Writes one chunk after another, with a pause between them. Without a count it never ends. */
+function write(response: ServerResponse, { bytes, every, count }: { bytes: number; every: number; count?: number }) {
+  let left = count ?? Number.POSITIVE_INFINITY;
+  const timer = setInterval(() => {
+    if (left-- > 0) response.write("x".repeat(bytes));
+    else response.end();
+  }, every);
+  response.on("close", () => clearInterval(timer));
+}
+
+const SUCCESS = { status: 200, error: null, cause: null, durationMs: expect.any(Number) };
+
+describe("the answer to a post that succeeds", () => {
+  it("is read to its end: 3 KB over some time after the headers see no broken connection", async () => {
+    const { answer, ms, path } = await posted((response) => {
+      response.writeHead(200).flushHeaders();
+      write(response, { bytes: 300, every: 5, count: 10 });
+    }, UNHURRIED);
+    expect(answer).toEqual(SUCCESS);
+    expect(ms - Number(answer.durationMs)).toBeGreaterThan(20);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(receiver.cut[path]).toBeUndefined();
+  });
+
+  it.each([
+    ["says nothing more", () => {}],
+    ["never ends", (response: ServerResponse) => write(response, { bytes: 1, every: 10 })],
+  ])("is cut off after a second when it %s", async (_, goOn) => {
+    const { answer, ms, path, fired } = await posted((response) => {
+      response.writeHead(200).flushHeaders();
+      goOn(response);
+    }, HASTY);
+    expect(answer).toEqual(SUCCESS);
+    expect(ms).toBeGreaterThan(95);
+    expect(fired).toHaveLength(1);
+    expect(fired[0]).toBeLessThanOrEqual(1_000);
+    await eventually(() => expect(receiver.cut[path]).toBe(1));
+  });
+
+  it("is cut off at once after 4 KB", async () => {
+    let written = 0;
+    const { answer, path } = await posted((response) => {
+      const more = () => {
+        while (!response.destroyed && response.write("x".repeat(1_024))) written += 1_024;
+      };
+      response.writeHead(200).on("drain", more);
+      more();
+    }, UNHURRIED);
+    expect(answer).toEqual(SUCCESS);
+    await eventually(() => expect(receiver.cut[path]).toBe(1));
+    // What the sockets hold of it, not an endless body.
+    expect(written).toBeLessThan(20 * 1024 ** 2);
+  });
+
+  it.each<[string, (response: ServerResponse) => void]>([
+    [
+      "breaks off",
+      (response) => {
+        response.writeHead(200, { "content-length": "100" }).write("half");
+        setTimeout(() => response.socket?.destroy(), 50);
+      },
+    ],
+    ["is no text", (response) => void response.writeHead(200).end(Buffer.from([0xff, 0xfe, 0x00, 0xc3]))],
+    ["says that it failed", (response) => void response.writeHead(200).end("error code: 1016")],
+    ["is empty", (response) => void response.writeHead(200).end()],
+  ])("makes no failure of it when it %s", async (_, answer) => {
+    expect((await posted(answer)).answer).toEqual(SUCCESS);
+  });
+
+  it("is not waited for beyond the time of the post", async () => {
+    // Half a second of the post's 15 is left when the headers come.
+    let late = 0;
+    const runtime = { ...HASTY, elapsed: () => HASTY.elapsed() + late };
+    const { answer, fired } = await posted((response) => {
+      late = 14_500;
+      response.writeHead(200).flushHeaders();
+    }, runtime);
+    expect(answer).toEqual(SUCCESS);
+    expect(answer.durationMs).toBeGreaterThanOrEqual(14_500);
+    expect(Math.max(...fired)).toBeLessThanOrEqual(500);
+  });
+});
+
+describe("the answer to a post that fails", () => {
+  it("is in words when the platform gave it, because the host could not be reached", async () => {
+    const answered = async (status: number, body: string) =>
+      (await posted((response) => response.writeHead(status).end(body))).answer;
+    expect(await answered(530, "error code: 1016")).toMatchObject({
+      status: 530,
+      error: "HTTP 530, error 1016: the host name does not resolve",
+    });
+    expect(await answered(522, "error code: 522\n")).toMatchObject({
+      status: 522,
+      error: "HTTP 522: the connection timed out",
+    });
+    const { error } = await answered(521, `<h1>down</h1>${"x".repeat(400)}`);
+    expect(error).toBe(`HTTP 521: the host refuses connections: ${`<h1>down</h1>${"x".repeat(400)}`.slice(0, 200)}`);
+  });
+
+  it("has the time until its headers, not until the end of its body", async () => {
+    const { answer, ms } = await posted((response) => {
+      setTimeout(() => {
+        response.writeHead(500).flushHeaders();
+        setTimeout(() => response.end("oops"), 100);
+      }, 50);
+    });
+    expect(answer).toMatchObject({ status: 500, error: "HTTP 500: oops", cause: "status" });
+    expect(answer.durationMs).toBeGreaterThanOrEqual(49);
+    expect(Number.isInteger(answer.durationMs)).toBe(true);
+    expect(ms - Number(answer.durationMs)).toBeGreaterThan(95);
+  });
+
+  it("has the time until the connection broke, or until nobody waited any more", async () => {
+    const broken = await posted((response) => void setTimeout(() => response.socket?.destroy(), 30));
+    const unanswered = { status: null, durationMs: expect.any(Number) };
+    expect(broken.answer).toEqual({ ...unanswered, error: "no connection", cause: "no_connection" });
+    expect(broken.answer.durationMs).toBeGreaterThanOrEqual(29);
+    expect(broken.answer.durationMs).toBeLessThanOrEqual(Math.ceil(broken.ms));
+
+    const hasty = { ...systemRuntime, after: (ms: number, call: () => void) => systemRuntime.after(ms / 500, call) };
+    receiver.answer = () => {};
+    const silent = await post(hasty, `${receiver.url}/silent`, {}, "{}");
+    expect(silent).toEqual({ ...unanswered, error: "no answer in 15 s", cause: "no_answer" });
+    expect(silent.durationMs).toBeGreaterThanOrEqual(29);
+  });
+});
+
+describe("what a receiver says of a post that it refuses", () => {
+  it.each([
+    ["/in/a-token", "Cannot POST /in/a-token", "Cannot POST …"],
+    ["/in/a-token?t=1&u=2", "Cannot POST /in/a-token?t=1&amp;u=2 nor /in/a-token", "Cannot POST … nor …"],
+    ["/in/%61-token", "/in/a-token is unknown", "… is unknown"],
+    ["/", "Cannot POST /", "Cannot POST /"],
+  ])("is kept without the path and query of its URL: %s", async (path, says, kept) => {
+    receiver.answer = (response) => response.writeHead(404).end(says);
+    const answer = await post(systemRuntime, `${receiver.url}${path}`, {}, "{}");
+    expect(answer).toMatchObject({ status: 404, error: `HTTP 404: ${kept}` });
+  });
+});

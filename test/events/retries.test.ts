@@ -1,0 +1,341 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import {
+  DeliveringWorker,
+  deliveriesOf,
+  fillDeliveries,
+  readWebhook,
+  setDeliveries,
+  setWebhook,
+} from "../support/deliveries.ts";
+import { eventually } from "../support/eventually.ts";
+import { newWebhook } from "../support/new-webhook.ts";
+import { NOW, World } from "../support/world.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+const DAY = 86_400;
+
+/** What the audit log says of a webhook that the Worker has disabled. */
+const detailsOf = (reason: string) =>
+  new RegExp(
+    `^{"origin":"https://hooks.example.com","reason":"${reason}","from":"enabled","to":"disabled","event_id":"evt_[0-9a-f]{32}"}$`,
+  );
+
+/** A webhook with due deliveries, one by default, whose receiver answers each attempt with this status and these headers. */
+async function failing(status: number, headers: Record<string, string> = {}, deliveries = 1) {
+  const world = await World.create();
+  const webhook = await newWebhook(world);
+  await fillDeliveries(webhook, deliveries);
+  const worker = new DeliveringWorker();
+  worker.receiver = () => new Response(null, { status, headers });
+  return { world, webhook, worker };
+}
+
+describe("a delivery whose attempts fail", () => {
+  it("is tried eight times with growing backoffs, and then fails for good", async () => {
+    // Other random numbers are for test/events/schedule.test.ts; this one shows a backoff beyond the longest delay of a message.
+    const pauses = [6, 330, 1_980, 7_920, 19_800, 39_600, 47_520];
+    const { webhook, worker } = await failing(500);
+    worker.chance = 1;
+    for (const [i, pause] of pauses.entries()) {
+      await worker.deliver(webhook);
+      const next_attempt_at = worker.clock.now + pause;
+      expect(await deliveriesOf(webhook)).toEqual([
+        {
+          seq: 1,
+          status: "pending",
+          attempts: i + 1,
+          next_attempt_at,
+          claim: null,
+          last_status: 500,
+          last_error: "HTTP 500",
+        },
+      ]);
+      worker.clock.now = next_attempt_at - 3;
+      await worker.deliver(webhook);
+      expect(worker.posted).toHaveLength(i + 1);
+      worker.clock.now = next_attempt_at;
+    }
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toEqual([
+      {
+        seq: 1,
+        status: "failed",
+        attempts: 8,
+        next_attempt_at: null,
+        claim: null,
+        last_status: 500,
+        last_error: "HTTP 500",
+      },
+    ]);
+    // The same event each time, newly signed for the time of each attempt.
+    expect(new Set(worker.posted.map(({ body }) => body)).size).toBe(1);
+    expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-id")))).toEqual(new Set(["evt_1"]));
+    expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-timestamp"))).size).toBe(8);
+    // A message that comes too early finds nothing due; the sweep finds the delivery later.
+    const [, ...delays] = [0, ...pauses].map((pause) => Math.min(pause, 43_200));
+    expect(worker.notices).toEqual(
+      delays.map((delay) => ({ home: "main", site: webhook.siteId, webhook: webhook.id, delay })),
+    );
+  });
+
+  // How the header is read is for test/events/schedule.test.ts.
+  it.each<[string, number, string, number]>([
+    ["in seconds", 429, "120", 120],
+    ["as an HTTP date", 503, "Fri, 15 Jan 2027 08:02:00 GMT", 120],
+    ["of a redirect", 302, "120", 120],
+    ["shorter than the pause", 503, "2", 5],
+    ["in the past", 503, "Fri, 15 Jan 2027 07:02:00 GMT", 5],
+    ["longer than 12 hours", 503, "900000", 43_200],
+    ["as a date in years", 503, "Fri, 15 Jan 2038 08:02:00 GMT", 43_200],
+    ["in no known form", 503, "soon", 5],
+  ])("waits as the receiver asks by Retry-After %s", async (_, status, value, pause) => {
+    const { webhook, worker } = await failing(status, { "retry-after": value });
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", next_attempt_at: NOW + pause }]);
+    expect(worker.notices).toMatchObject([{ delay: pause }]);
+  });
+
+  it("ends with the first attempt that succeeds", async () => {
+    const { webhook, worker } = await failing(500);
+    await worker.deliver(webhook);
+    worker.clock.now += 5;
+    worker.receiver = () => new Response(null, { status: 204 });
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "delivered", attempts: 2, next_attempt_at: null, last_status: 204, last_error: null },
+    ]);
+  });
+
+  it("has its last error on one line of at most 200 characters", async () => {
+    const { webhook, worker } = await failing(500);
+    worker.receiver = () => new Response(`\u0000\r\n a\u202e\u001b[31m${"🙂".repeat(400)}`, { status: 500 });
+    await worker.deliver(webhook);
+    const [delivery] = await deliveriesOf(webhook);
+    expect(delivery?.last_error).toMatch(/^HTTP 500: a \[31m(🙂)+$/u);
+    expect([...(delivery?.last_error ?? "").slice("HTTP 500: ".length)]).toHaveLength(200);
+  });
+
+  it("is tried again when its attempt was lost, and the lost attempt counts", async () => {
+    const { webhook, worker } = await failing(500);
+    await setDeliveries(webhook, `attempts = 3, claim = 'lost', next_attempt_at = ${NOW}`);
+    worker.receiver = () => new Response();
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered", attempts: 4, claim: null }]);
+  });
+
+  it("notifies the queue for the time when the earliest remaining delivery is due", async () => {
+    const { webhook, worker } = await failing(500);
+    await setDeliveries(webhook, "attempts = 3");
+    const other = { ...webhook, seq: 2 };
+    await fillMore(other, NOW + 100);
+    await worker.deliver(webhook);
+    expect(worker.notices).toMatchObject([{ delay: 100 }]);
+    // The later message finds the due delivery, and sends a notice for the rest, although nothing failed.
+    worker.notices.length = 0;
+    worker.clock.now += 100;
+    await setDeliveries(webhook, "attempts = 1");
+    worker.receiver = () => new Response();
+    await worker.deliver(webhook);
+    expect(worker.notices).toMatchObject([{ delay: 7_100 }]);
+  });
+});
+
+describe("the next attempt of a delivery", () => {
+  /** A webhook with two deliveries: the first is answered 503, the other hangs until the test ends it. */
+  async function besideOneThatHangs() {
+    const { webhook, worker } = await failing(503, {}, 2);
+    let end = () => {};
+    let posts = 0;
+    worker.receiver = () => {
+      posts += 1;
+      if (posts === 1) return new Response(null, { status: 503 });
+      return new Promise((resolve) => (end = () => resolve(new Response())));
+    };
+    return { webhook, worker, end: () => end() };
+  }
+
+  it("is notified of at once, also while another attempt of the webhook hangs", async () => {
+    const { webhook, worker, end } = await besideOneThatHangs();
+    const delivering = worker.deliver(webhook);
+    await eventually(() => expect(worker.notices).toMatchObject([{ webhook: webhook.id, delay: 5 }]));
+    end();
+    await delivering;
+    // And once.
+    expect(worker.notices).toHaveLength(1);
+  });
+
+  it("is notified of also when its invocation leaves what is due now to another one", async () => {
+    const { webhook, worker } = await failing(503);
+    await fillMore(webhook, NOW + 1);
+    worker.receiver = () => {
+      worker.clock.now = NOW + 1;
+      worker.elapsedMore = 60_000;
+      return new Response(null, { status: 503 });
+    };
+    await worker.deliver(webhook);
+    expect(worker.posted).toHaveLength(1);
+    expect(worker.notices).toMatchObject([{ delay: 0 }, { delay: 5 }]);
+    // The other one knows only of what it delivers itself.
+    await setWebhook(webhook, "failing_since = NULL");
+    worker.notices.length = 0;
+    worker.receiver = () => new Response();
+    await env.DB.prepare("UPDATE deliveries SET attempts = 0 WHERE site_id = ? AND seq = 2").bind(webhook.siteId).run();
+    await worker.deliver(webhook);
+    expect(worker.notices).toEqual([]);
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "pending", attempts: 1, next_attempt_at: NOW + 6 },
+      { status: "delivered", attempts: 1 },
+    ]);
+  });
+
+  it("begins when it is due, also while another attempt of the webhook hangs", async () => {
+    const { webhook, worker, end } = await besideOneThatHangs();
+    const hanging = worker.deliver(webhook);
+    await eventually(() => expect(worker.notices).toHaveLength(1));
+    worker.clock.now = NOW + 5;
+    worker.receiver = () => new Response();
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "delivered", attempts: 2 },
+      { status: "pending", attempts: 1 },
+    ]);
+    end();
+    await hanging;
+  });
+});
+
+/** Another delivery, of an event that no test reads, due at a given time. */
+async function fillMore({ siteId, id }: { siteId: number; id: string }, at: number): Promise<void> {
+  await env.DB.batch([
+    env.DB.prepare("INSERT INTO events VALUES (?, 2, 'evt_2', 'session.created', NULL, 0, '{}')").bind(siteId),
+    env.DB.prepare("INSERT INTO deliveries VALUES (?, ?, 2, 'pending', 1, ?, NULL, NULL, NULL, 0, NULL, NULL)").bind(
+      siteId,
+      id,
+      at,
+    ),
+  ]);
+}
+
+describe("a webhook", () => {
+  it("is failing from its first failure until a success", async () => {
+    const { webhook, worker } = await failing(500);
+    await worker.deliver(webhook);
+    expect(await readWebhook(webhook)).toEqual({ status: "enabled", disabled_reason: null, failing_since: NOW });
+    worker.clock.now += 5;
+    await worker.deliver(webhook);
+    expect(await readWebhook(webhook)).toMatchObject({ failing_since: NOW });
+    worker.clock.now += 400;
+    worker.receiver = () => new Response();
+    await worker.deliver(webhook);
+    expect(await readWebhook(webhook)).toMatchObject({ failing_since: null });
+  });
+
+  it("is not failing while one of several attempts succeeds", async () => {
+    const { webhook, worker } = await failing(500);
+    await fillMore(webhook, NOW);
+    worker.receiver = ({ headers }) =>
+      new Response(null, { status: headers.get("webhook-id") === "evt_1" ? 500 : 200 });
+    await setWebhook(webhook, "failing_since = 1");
+    await worker.deliver(webhook);
+    expect((await deliveriesOf(webhook)).map(({ status }) => status)).toEqual(["pending", "delivered"]);
+  });
+
+  it("is disabled by a 410, and all its pending deliveries end", async () => {
+    const { world, webhook, worker } = await failing(410);
+    await fillMore(webhook, NOW + 1_000);
+    const other = await newWebhook(world);
+    await fillDeliveries(other, 1);
+    await worker.deliver(webhook);
+    expect(worker.posted).toHaveLength(1);
+    expect(await readWebhook(webhook)).toMatchObject({ status: "disabled", disabled_reason: "gone" });
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "failed", attempts: 1, last_status: 410, last_error: "HTTP 410", next_attempt_at: null },
+      {
+        status: "failed",
+        attempts: 1,
+        last_status: null,
+        last_error: "the webhook is disabled",
+        next_attempt_at: null,
+      },
+    ]);
+    const { audit } = await world.operated();
+    expect(audit.at(-1)).toMatchObject({
+      at: NOW,
+      actor: "worker",
+      who_kind: null,
+      address: null,
+      action: "webhook.disabled",
+      subject: webhook.id,
+      details: expect.stringMatching(detailsOf("gone")),
+    });
+    expect(await readWebhook(other)).toMatchObject({ status: "enabled" });
+    expect(await deliveriesOf(other)).toMatchObject([{ status: "pending" }, { status: "pending" }]);
+  });
+
+  it("is not disabled by a 410 from its previous URL", async () => {
+    const { webhook, worker } = await failing(410);
+    worker.receiver = async () => {
+      await setWebhook(webhook, "url = 'https://hooks.example.com/new'");
+      return new Response(null, { status: 410 });
+    };
+    await worker.deliver(webhook);
+    expect(await readWebhook(webhook)).toEqual({ status: "enabled", disabled_reason: null, failing_since: null });
+  });
+
+  it.each<[string, string, number, "enabled" | "disabled"]>([
+    ["a delivery has used up its attempts", "attempts = 7", 5 * DAY, "disabled"],
+    ["a delivery has used up its attempts", "attempts = 7", 5 * DAY - 1, "enabled"],
+    ["a delivery has an attempt left", "attempts = 6", 9 * DAY, "enabled"],
+    ["one that nobody holds is due for a day", `next_attempt_at = ${NOW - DAY}`, 5 * DAY, "disabled"],
+    ["one that nobody holds is due for a day", `next_attempt_at = ${NOW - DAY}`, 5 * DAY - 1, "enabled"],
+    ["the longest due is due for less", `next_attempt_at = ${NOW - DAY + 1}`, 9 * DAY, "enabled"],
+    ["a lease ended a day ago", `claim = 'lost', next_attempt_at = ${NOW - DAY}`, 5 * DAY, "disabled"],
+    ["only pings are due", "next_attempt_at = CASE seq WHEN 1 THEN next_attempt_at ELSE 0 END", 9 * DAY, "enabled"],
+  ])("when %s (%s), after %i s without a success, is %s", async (_, columns, seconds, status) => {
+    // More than it may have in flight.
+    const { world, webhook, worker } = await failing(500, {}, 5);
+    await setDeliveries(webhook, columns);
+    await setWebhook(webhook, `failing_since = ${NOW - seconds}`);
+    await worker.deliver(webhook);
+    const isDisabled = status === "disabled";
+    const reason = isDisabled ? "failing" : null;
+    expect(await readWebhook(webhook)).toEqual({ status, disabled_reason: reason, failing_since: NOW - seconds });
+    const { audit } = await world.operated();
+    const disabled = audit.filter(({ action }) => action === "webhook.disabled");
+    expect(disabled.map(({ details }) => details)).toEqual(
+      isDisabled ? [expect.stringMatching(detailsOf("failing"))] : [],
+    );
+    expect(worker.kept.warnings.filter(({ warning }) => warning.startsWith("a webhook was disabled"))).toEqual(
+      isDisabled ? [expect.objectContaining({ home: "main", webhook: webhook.id, reason: "failing" })] : [],
+    );
+    const stored = await deliveriesOf(webhook);
+    if (isDisabled) expect(stored.filter((each) => each.status === "pending")).toEqual([]);
+    // What was tried keeps its cause.
+    expect(
+      stored.filter(({ last_status }) => last_status === 500).every((each) => each.last_error === "HTTP 500"),
+    ).toBe(true);
+    expect(stored.filter(({ last_status }) => last_status === 500)).not.toEqual([]);
+  });
+
+  it("that was quiet for days after one failure is tried again when its next event fails", async () => {
+    const { webhook, worker } = await failing(500);
+    await setWebhook(webhook, `failing_since = ${NOW - 6 * DAY}`);
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", next_attempt_at: NOW + 5 }]);
+    expect(worker.notices).toMatchObject([{ delay: 5 }]);
+    worker.clock.now += 5;
+    worker.receiver = () => new Response();
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
+    expect(await readWebhook(webhook)).toEqual({ status: "enabled", disabled_reason: null, failing_since: null });
+  });
+
+  it("stays enabled when it succeeds after five days of failures", async () => {
+    const { webhook, worker } = await failing(200);
+    await setWebhook(webhook, `failing_since = ${NOW - 9 * DAY}`);
+    await worker.deliver(webhook);
+    expect(await readWebhook(webhook)).toEqual({ status: "enabled", disabled_reason: null, failing_since: null });
+  });
+});

@@ -1,0 +1,225 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import numbers from "../../../docs/numbers.json";
+import { selectDeliveries } from "../../../src/operators/store/home/events.ts";
+import { selectRecents } from "../../../src/operators/store/home/recent-deliveries.ts";
+import {
+  type RedeliveredStatus,
+  type Redelivering,
+  renewDeliveries,
+} from "../../../src/operators/store/home/redeliveries.ts";
+import { selectWebhook } from "../../../src/operators/store/home/webhooks.ts";
+import { DeliveringWorker, fillDeliveries, setDeliveries } from "../../support/deliveries.ts";
+import { newWebhook, type TestWebhook } from "../../support/new-webhook.ts";
+import { replacing } from "../../support/replacing.ts";
+import { runtimeAt } from "../../support/test-runtime.ts";
+import { NOW, World } from "../../support/world.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+interface Ran {
+  sql: string;
+  plan: string[];
+  read: number;
+  written: number;
+}
+
+/** A database that records each statement's written rows, and how SQLite finds the statement's rows. */
+function watched(): { db: D1Database; ran: Ran[] } {
+  const ran: Ran[] = [];
+  const bound = new WeakMap<object, { sql: string; values: unknown[] }>();
+  const note = async (statement: D1PreparedStatement, { meta }: D1Result) => {
+    const { sql, values } = bound.get(statement) ?? { sql: "", values: [] };
+    const explained = env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`).bind(...values);
+    const plan = (await explained.all<{ detail: string }>()).results.map(({ detail }) => detail);
+    ran.push({ sql, plan, read: meta.rows_read, written: meta.rows_written });
+  };
+  const prepare = (sql: string) =>
+    replacing(env.DB.prepare(sql), {
+      bind: (...values: unknown[]) => {
+        const statement = env.DB.prepare(sql).bind(...values);
+        bound.set(statement, { sql, values });
+        const { all, raw } = statement;
+        const noted = async () => {
+          const result = await all.apply(statement);
+          await note(statement, result);
+          return result;
+        };
+        return Object.assign(statement, { all: noted, raw: () => noted().then(() => raw.apply(statement)) });
+      },
+    });
+  const batch = async (statements: D1PreparedStatement[]) => {
+    const results = await env.DB.batch(statements);
+    for (const [i, statement] of statements.entries()) await note(statement, results[i] as D1Result);
+    return results;
+  };
+  return { db: replacing(env.DB, { prepare, batch }), ran };
+}
+
+const NOT_STORED =
+  /^SCAN ((asked|each) VIRTUAL TABLE INDEX 1:|health|in_flight|longest|never_tried|waiting|webhook|search|step|looked|begin|newest|\(subquery-\d+\)|json_each VIRTUAL TABLE INDEX 1:|wanted VIRTUAL TABLE INDEX 1:|CONSTANT ROW)( LEFT-JOIN)?$/;
+
+const scansOf = (ran: Ran[]) =>
+  ran.flatMap(({ plan }) => plan).filter((step) => step.startsWith("SCAN") && !NOT_STORED.test(step));
+
+/** A webhook with three due deliveries, beside a thousand that wait for their next attempt and a thousand that have ended. */
+async function busyWebhook() {
+  const webhook = await newWebhook(await World.create());
+  await fillDeliveries(webhook, 2_003);
+  await setDeliveries(
+    webhook,
+    `status = CASE WHEN seq > 1003 THEN 'delivered' ELSE 'pending' END,
+     next_attempt_at = CASE WHEN seq <= 3 THEN ${NOW - 9} WHEN seq <= 1003 THEN ${NOW} + seq * 60 END`,
+  );
+  return webhook;
+}
+
+describe("the statements of the delivery", () => {
+  it("find due deliveries by their index, and write two rows for a lease, one for a success and one for each batch", async () => {
+    const webhook = await busyWebhook();
+    const { db, ran } = watched();
+    const worker = new DeliveringWorker({ DB: db });
+    await worker.deliver(webhook);
+    expect(worker.posted).toHaveLength(3);
+    expect(scansOf(ran)).toEqual([]);
+    const [lease, held] = ran;
+    expect(lease?.plan).toContainEqual(
+      expect.stringMatching(
+        /^SEARCH due USING COVERING INDEX deliveries_due \(site_id=\? AND webhook_id=\? AND next_attempt_at</,
+      ),
+    );
+    expect(held?.plan).toContainEqual(
+      expect.stringMatching(/^SEARCH held USING INDEX deliveries_due .*next_attempt_at=\?/),
+    );
+    for (const { sql, read } of ran) expect.soft(read, sql).toBeLessThan(40);
+    expect(ran.reduce((sum, { written }) => sum + written, 0)).toBe(3 * (2 + 1) + 1);
+    expect(numbers.results["rows.delivery"].value).toBe(2 + 1 + 1);
+  });
+
+  it("write two rows for a lease, two for a failure, and two for each batch of results: one of them at the webhook", async () => {
+    const webhook = await busyWebhook();
+    const { db, ran } = watched();
+    const worker = new DeliveringWorker({ DB: db });
+    worker.receiver = () => new Response("", { status: 500 });
+    await worker.deliver(webhook);
+    expect(ran.reduce((sum, { written }) => sum + written, 0)).toBe(3 * (2 + 2) + 2 * 2);
+  });
+});
+
+it("failed deliveries are listed and counted by their own index", async () => {
+  const webhook = await busyWebhook();
+  await setDeliveries(webhook, "status = CASE WHEN seq IN (5, 9) THEN 'failed' ELSE status END");
+  const { db, ran } = watched();
+  expect(await selectDeliveries(db, webhook, "failed", { before: 2_000 }, 10)).toMatchObject([{ seq: 9 }, { seq: 5 }]);
+  expect(await selectWebhook(db, webhook)).toMatchObject({ failed: 2, pending: 1_001 });
+  const plans = ran.filter(({ sql }) => sql.includes("'failed'")).map(({ plan }) => plan);
+  expect(plans).toHaveLength(2);
+  for (const plan of plans) expect.soft(plan.join()).toContain("USING COVERING INDEX deliveries_failed");
+});
+
+it("how a webhook did lately is read from its 1,000 newest deliveries, however many there are, and from their copy", async () => {
+  const webhook = await busyWebhook();
+  const { db, ran } = watched();
+  const [recent] = await selectRecents(db, webhook.siteId, [{ ...webhook, healthSince: null }], NOW);
+  expect(recent).toMatchObject({ delivered: 1_000, tried: 1_000, isCut: true });
+  expect(ran).toHaveLength(1);
+  expect(ran[0]?.read).toBeLessThan(3_010);
+});
+
+it("the counts of a webhook read 10,000 deliveries of each status at most, twice for the oldest one", async () => {
+  const webhook = await newWebhook(await World.create());
+  await fillDeliveries(webhook, 20_100);
+  await setDeliveries(webhook, "status = iif(seq > 10050, 'failed', 'pending')");
+  const { db, ran } = watched();
+  expect(await selectWebhook(db, webhook)).toMatchObject({ pending: 10_000, failed: 10_000 });
+  expect(ran[0]?.read).toBeLessThan(30_010);
+  expect(scansOf(ran)).toEqual([]);
+});
+
+describe("a step of sending again", () => {
+  /** A webhook with 30,000 events: 3,000 seconds of 10 each. All are delivered but for two that failed and two that are pending. */
+  let webhook: TestWebhook;
+  beforeAll(async () => {
+    webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 30_000);
+    await setDeliveries(
+      webhook,
+      `created_at = ${NOW} - 3000 + seq / 10, next_attempt_at = iif(seq IN (8000, 29000), ${NOW} + seq, NULL),
+       status = CASE WHEN seq IN (9000, 28000) THEN 'failed' WHEN seq IN (8000, 29000) THEN 'pending' ELSE 'delivered' END`,
+    );
+    await env.DB.prepare("UPDATE events SET created_at = ? - 3000 + seq / 10 WHERE site_id = ?")
+      .bind(NOW, webhook.siteId)
+      .run();
+  });
+  const step = (status: RedeliveredStatus[], more: Partial<Redelivering> = {}) => ({
+    status,
+    since: undefined,
+    until: NOW,
+    afterSeq: undefined,
+    keptUntil: 0,
+    ...more,
+  });
+  const author = { actor: "admin-api", now: NOW, requestId: "a call", who: null, address: null } as const;
+  const runtime = runtimeAt(() => NOW * 1000);
+  const ofStep = async (wanted: Redelivering, isDry = true, of = webhook) => {
+    const { db, ran } = watched();
+    const done = await renewDeliveries(runtime, db, of, wanted, author, isDry);
+    return { done, ran, read: ran.reduce((sum, { read }) => sum + read, 0) };
+  };
+
+  it("starts at the first that failed or is pending", async () => {
+    const { done, ran, read } = await ofStep(step(["failed", "pending"]));
+    expect(done).toMatchObject({ matched: 2, nextAfterSeq: 12_999 });
+    expect(scansOf(ran)).toEqual([]);
+    expect(ran[0]?.plan.join()).toContain("SEARCH deliveries USING COVERING INDEX deliveries_due");
+    expect(read).toBeLessThan(4 * 5_000 + 400);
+  });
+
+  it("goes on at the next that failed or is pending", async () => {
+    const { done, read } = await ofStep(step(["failed", "pending"], { afterSeq: 12_999 }));
+    expect(done).toMatchObject({ matched: 2, nextAfterSeq: null });
+    expect(read).toBeLessThan(4 * 2_001 + 400);
+  });
+
+  it.each<[RedeliveredStatus[], number]>([
+    [["delivered"], 100],
+    [["missed"], 0],
+    [["missed", "delivered", "failed", "pending"], 100],
+  ])("finds a time by a binary search over seq: %s", async (status, matched) => {
+    const { done, ran, read } = await ofStep(step(status, { since: NOW - 1_000, until: NOW - 991 }));
+    expect(done).toMatchObject({ matched, nextAfterSeq: null });
+    expect(scansOf(ran)).toEqual([]);
+    expect(read).toBeLessThan(4 * 5_000 + 400);
+  });
+
+  it("reads no more when very many are pending", async () => {
+    const busy = await newWebhook(webhook);
+    await fillDeliveries(busy, 12_000);
+    const { done, read } = await ofStep(step(["pending"]), true, busy);
+    expect(done).toMatchObject({ matched: 5_000, nextAfterSeq: 5_000 });
+    expect(read).toBeLessThan(10_001 + 4 * 5_000 + 400);
+  });
+
+  // The last, because it changes what failed.
+  it("finds what failed by its index, wherever it is", async () => {
+    const { done, ran, read } = await ofStep(step(["failed"]), false);
+    expect(done).toMatchObject({ queued: 2, nextAfterSeq: null });
+    expect(scansOf(ran)).toEqual([]);
+    expect(ran[0]?.plan.join()).toContain("SEARCH deliveries USING INDEX deliveries_failed");
+    expect(read).toBeLessThan(400);
+  });
+});
+
+it("the statement of the sweep goes from webhook to webhook by the index of due deliveries", async () => {
+  await env.DB.prepare("DELETE FROM deliveries").run();
+  await busyWebhook();
+  const { db, ran } = watched();
+  await new DeliveringWorker({ DB: db }).scheduled("* * * * *");
+  expect(ran).toHaveLength(1);
+  // Only the first webhook of all.
+  expect(scansOf(ran)).toEqual(["SCAN next USING COVERING INDEX deliveries_due"]);
+  for (const step of ran.flatMap(({ plan }) => plan).filter((text) => text.startsWith("SEARCH next"))) {
+    expect(step).toContain("USING COVERING INDEX deliveries_due");
+  }
+  expect(ran[0]?.read).toBeLessThan(15);
+});

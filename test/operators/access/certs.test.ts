@@ -1,0 +1,206 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { AccessTeam, assertionOf, newTeamKey, showing, type TeamKey } from "../../support/access-team.ts";
+import { eventually } from "../../support/eventually.ts";
+
+const [MINUTE, HOUR] = [60_000, 3_600_000];
+const CERTS = "https://shop.cloudflareaccess.com/cdn-cgi/access/certs";
+
+let key: TeamKey;
+let rotated: TeamKey;
+/** Assertions of the two keys, which hold for days. */
+let known: string;
+let fresh: string;
+beforeAll(async () => {
+  [key, rotated] = await Promise.all([newTeamKey("one"), newTeamKey("two")]);
+  const exp = Date.UTC(2030, 0) / 1000;
+  [known, fresh] = await Promise.all([assertionOf(key, { exp }), assertionOf(rotated, { exp })]);
+});
+
+let team: AccessTeam;
+beforeEach(() => {
+  team = new AccessTeam(() => showing(key));
+});
+afterEach(() => void vi.unstubAllGlobals());
+
+const down = () => new Response("down", { status: 502 });
+const warnings = () => team.kept.warnings.map(({ fault }) => fault);
+const both = async () => [await team.reasonOf(known), await team.reasonOf(fresh)];
+
+describe("the keys of a team", () => {
+  it("are fetched once, and kept for each endpoint by itself", async () => {
+    for (let i = 0; i < 3; i++) expect(await team.reasonOf(known)).toBeUndefined();
+    expect(team.fetched).toEqual([CERTS]);
+    team.show(rotated);
+    const certsUrl = "http://127.0.0.1:9/certs";
+    expect(await team.reasonOf(fresh, { certsUrl })).toBeUndefined();
+    expect(await team.reasonOf(known, { certsUrl })).toBe("assertion_forged");
+    expect(await team.reasonOf(known)).toBeUndefined();
+    expect(team.fetched).toEqual([CERTS, certsUrl]);
+  });
+
+  it("are fetched once for two requests at once, and both are answered", async () => {
+    let answer: (response: Response) => void = () => {};
+    team.answer = () => new Promise((resolve) => (answer = resolve));
+    const asked = [team.reasonOf(known), team.reasonOf(fresh), team.reasonOf(known)];
+    await eventually(() => expect(team.fetched).toHaveLength(1));
+    answer(showing(key, rotated));
+    expect(await Promise.all(asked)).toEqual([undefined, undefined, undefined]);
+    expect(team.fetched).toEqual([CERTS]);
+  });
+
+  it("are fetched to the end when the request that began it goes away", async () => {
+    let answer: (response: Response) => void = () => {};
+    team.answer = () => new Promise((resolve) => (answer = resolve));
+    const left: Promise<unknown>[] = [];
+    const abandoned = team.verifyLeaving(known, (work) => void left.push(work));
+    await eventually(() => expect(left).toHaveLength(1));
+    answer(showing(key));
+    await left[0];
+    team.answer = down;
+    expect(await team.reasonOf(known)).toBeUndefined();
+    expect(team.fetched).toHaveLength(1);
+    expect(await abandoned).toMatchObject({ ok: true });
+  });
+
+  it("are not waited for longer than a fetch may take: the next one is a minute later", async () => {
+    team.answer = () => new Promise(() => {});
+    team.haste = 100;
+    const asked = [team.reasonOf(known), team.reasonOf(known)];
+    expect(await Promise.all(asked)).toEqual(["certs_unavailable", "certs_unavailable"]);
+    expect(warnings()).toEqual(["no answer in 3 s"]);
+    team.show(key);
+    team.clock.now += MINUTE - 1;
+    expect(await team.reasonOf(known)).toBe("certs_unavailable");
+    team.clock.now += 1;
+    expect(await team.reasonOf(known)).toBeUndefined();
+    expect(team.fetched).toHaveLength(2);
+  });
+
+  it("are not waited for when the platform cut off the request that fetched them", async () => {
+    team.answer = () => new Promise(() => {});
+    // Its timer never fires, and its fetch never ends.
+    team.haste = 1e-9;
+    void team.verifyLeaving(known, () => {});
+    await eventually(() => expect(team.fetched).toHaveLength(1));
+    team.haste = 1;
+    const waiting = team.reasonOf(known);
+    team.clock.now += 3_000;
+    expect(await waiting).toBe("certs_unavailable");
+    team.show(key);
+    team.clock.now += MINUTE;
+    expect(await team.reasonOf(known)).toBeUndefined();
+  });
+});
+
+describe("a key that is not known", () => {
+  it("is looked for at once, and then once a minute, however many assertions name one", async () => {
+    expect(await both()).toEqual([undefined, "assertion_forged"]);
+    expect(team.fetched).toHaveLength(1);
+    for (let second = 0; second < 180; second += 10) {
+      team.clock.now += 10_000;
+      const forged = Array.from({ length: 3 }, () => team.reasonOf(fresh));
+      expect(await Promise.all(forged)).toEqual(Array(3).fill("assertion_forged"));
+    }
+    expect(team.fetched).toHaveLength(4);
+    expect(await team.reasonOf(known)).toBeUndefined();
+    expect(warnings()).toEqual([]);
+  });
+
+  it("verifies as soon as it is fetched, and the old key as long as the team shows it", async () => {
+    expect(await both()).toEqual([undefined, "assertion_forged"]);
+    team.clock.now += MINUTE;
+    team.show(key, rotated);
+    expect(await both()).toEqual([undefined, undefined]);
+    team.show(rotated);
+    team.clock.now += HOUR;
+    // The keys are fetched beside the first of these requests.
+    expect([await both(), await both()]).toEqual([
+      [undefined, undefined],
+      ["assertion_forged", undefined],
+    ]);
+  });
+
+  it("waits for the endpoint, which is down while the keys rotate; the old key verifies all the time", async () => {
+    expect(await team.reasonOf(known)).toBeUndefined();
+    team.answer = down;
+    for (let minute = 1; minute <= 3; minute++) {
+      team.clock.now += MINUTE;
+      for (let i = 0; i < 3; i++) expect(await both()).toEqual([undefined, "certs_unavailable"]);
+      expect([team.fetched.length, warnings().length]).toEqual([1 + minute, minute]);
+    }
+    team.show(key, rotated);
+    team.clock.now += MINUTE - 1;
+    expect(await both()).toEqual([undefined, "certs_unavailable"]);
+    team.clock.now += 1;
+    expect(await both()).toEqual([undefined, undefined]);
+    // Now that the endpoint has answered, a key that it does not show is nobody's.
+    expect(await team.reasonOf(await assertionOf({ ...rotated, kid: "three" }))).toBe("assertion_forged");
+    expect(team.fetched).toHaveLength(5);
+    expect(warnings()).toEqual(["status 502", "status 502", "status 502"]);
+  });
+});
+
+describe("known keys, when the endpoint is down,", () => {
+  beforeEach(async () => {
+    expect(await team.reasonOf(known)).toBeUndefined();
+    team.answer = down;
+  });
+
+  it("are good for 24 hours and no longer, and are good again when it is back", async () => {
+    team.clock.now += 24 * HOUR - MINUTE;
+    expect(await team.reasonOf(known)).toBeUndefined();
+    team.clock.now += 2 * MINUTE;
+    expect(await team.reasonOf(known)).toBe("certs_unavailable");
+    team.show(key);
+    expect(await team.reasonOf(known)).toBe("certs_unavailable");
+    team.clock.now += MINUTE;
+    expect(await team.reasonOf(known)).toBeUndefined();
+  });
+
+  it("are fetched again beside the requests after an hour, once a minute, and say so in the log", async () => {
+    team.clock.now += HOUR - 1;
+    expect(await team.reasonOf(known)).toBeUndefined();
+    expect(team.fetched).toHaveLength(1);
+    team.clock.now += 1;
+    for (let i = 0; i < 3; i++) expect(await team.reasonOf(known)).toBeUndefined();
+    expect(team.fetched).toHaveLength(2);
+    team.clock.now += MINUTE;
+    expect(await team.reasonOf(known)).toBeUndefined();
+    expect(team.kept.warnings).toEqual(
+      Array(2).fill({
+        warning: "the certs of Cloudflare Access could not be fetched",
+        url: CERTS,
+        fault: "status 502",
+      }),
+    );
+  });
+
+  it.each<[string, () => Response]>([
+    ["an error", down],
+    ["a redirect", () => Response.redirect("https://example.com/certs", 302)],
+    ["a page", () => new Response("<html></html>")],
+    ["no keys", () => Response.json({ keys: [] })],
+    ["keys that are none", () => Response.json({ keys: ["one"] })],
+    ["keys of no kind", () => Response.json({ keys: [{}] })],
+    ["keys of another kind", () => Response.json({ keys: [{ kty: "EC", crv: "P-256", x: "a", y: "b", kid: "one" }] })],
+    ["a list", () => Response.json([{}])],
+    ["too much", () => Response.json({ keys: [{}], more: "x".repeat(65_536) })],
+  ])("stay as they are when it answers with %s", async (_, answer) => {
+    team.answer = answer;
+    team.clock.now += HOUR;
+    for (let i = 0; i < 2; i++) expect(await team.reasonOf(known)).toBeUndefined();
+    expect(team.fetched).toHaveLength(2);
+    expect(warnings()).toHaveLength(1);
+  });
+});
+
+describe("a key that the endpoint shows and nobody can use", () => {
+  it.each([
+    ["a short one", "assertion_forged", { kty: "RSA", n: "AQAB", e: "AQAB", kid: "one", alg: "RS256" }],
+    ["half of one", "certs_unavailable", { kty: "RSA", e: "AQAB", kid: "one", alg: "RS256" }],
+    ["a secret", "certs_unavailable", { kty: "oct", k: "AQAB", kid: "one", alg: "HS256" }],
+  ])("verifies nothing: %s", async (_, reason, shown) => {
+    team.answer = () => Response.json({ keys: [shown] });
+    expect(await team.reasonOf(known)).toBe(reason);
+  });
+});

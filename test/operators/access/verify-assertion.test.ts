@@ -1,0 +1,196 @@
+import { CompactSign, exportSPKI, SignJWT } from "jose";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  AccessTeam,
+  AUDIENCE,
+  assertionOf,
+  CLAIMS,
+  newTeamKey,
+  showing,
+  type TeamKey,
+} from "../../support/access-team.ts";
+import { NOW } from "../../support/test-runtime.ts";
+
+let key: TeamKey;
+let other: TeamKey;
+let stranger: TeamKey;
+beforeAll(async () => {
+  [key, other, stranger] = await Promise.all([newTeamKey("one"), newTeamKey("two"), newTeamKey("one")]);
+});
+
+let team: AccessTeam;
+beforeEach(() => {
+  team = new AccessTeam(() => showing(key, other));
+});
+afterEach(() => void vi.unstubAllGlobals());
+
+const encoded = (value: unknown) =>
+  new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: "base64url", omitPadding: true });
+
+/** An assertion whose three parts are given. */
+const joined = (header: unknown, claims: unknown, signature = "") =>
+  `${encoded(header)}.${encoded(claims)}.${signature}`;
+
+describe("an assertion that Access made", () => {
+  it("names the person, whichever of the team's keys signed it, and the keys come from the team's own address", async () => {
+    const person = { email: "ada@example.com", issuedAt: NOW - 60, expiresAt: NOW + 86_400 };
+    for (const each of [key, other]) {
+      expect(await team.verify(await assertionOf(each))).toEqual({ ok: true, person });
+    }
+    expect(team.fetched).toEqual(["https://shop.cloudflareaccess.com/cdn-cgi/access/certs"]);
+    expect(team.kept.warnings).toEqual([]);
+  });
+
+  it("may name one audience, or several of which ours is one", async () => {
+    for (const aud of [AUDIENCE, ["another", AUDIENCE]]) {
+      expect(await team.reasonOf(await assertionOf(key, { aud }))).toBeUndefined();
+    }
+  });
+
+  it("names the person in small letters and without blanks", async () => {
+    expect(await team.verify(await assertionOf(key, { email: " Ada@Example.COM " }))).toMatchObject({
+      person: { email: "ada@example.com" },
+    });
+  });
+
+  it("counts until the second in which it expires, and from the second in which it begins", async () => {
+    const assertion = await assertionOf(key, { nbf: NOW, exp: NOW + 60 });
+    const at = async (ms: number) => {
+      team.clock.now = NOW * 1000 + ms;
+      return team.reasonOf(assertion);
+    };
+    expect([await at(-1), await at(0), await at(59_999), await at(60_000)]).toEqual([
+      "assertion_early",
+      undefined,
+      undefined,
+      "assertion_expired",
+    ]);
+  });
+});
+
+describe("an assertion is refused", () => {
+  it.each<[string, Record<string, unknown>, string]>([
+    ["has expired", { exp: NOW - 1 }, "assertion_expired"],
+    ["never expires", { exp: undefined }, "assertion_malformed"],
+    ["expires at no number", { exp: "tomorrow" }, "assertion_malformed"],
+    ["does not say when it was made", { iat: undefined }, "assertion_malformed"],
+    ["is not valid yet", { nbf: NOW + 1 }, "assertion_early"],
+    ["is for another application", { aud: ["another"] }, "assertion_audience"],
+    ["is for an application whose tag begins like ours", { aud: [AUDIENCE.slice(0, -1)] }, "assertion_audience"],
+    ["is for nothing", { aud: undefined }, "assertion_audience"],
+    ["is of another issuer", { iss: "https://example.com" }, "assertion_issuer"],
+    ["is of another team", { iss: "https://shop2.cloudflareaccess.com" }, "assertion_issuer"],
+    ["is of an issuer like ours", { iss: "https://shop.cloudflareaccess.com/" }, "assertion_issuer"],
+    ["is of nobody", { iss: undefined }, "assertion_issuer"],
+    ["is of a service token", { email: undefined, common_name: "e367.access", sub: "" }, "assertion_without_email"],
+    ["has an empty e-mail address", { email: "" }, "assertion_without_email"],
+    ["has a list as e-mail address", { email: ["ada@example.com"] }, "assertion_without_email"],
+    ["has a whole domain as e-mail address", { email: "*@example.com" }, "assertion_without_email"],
+    ["has two e-mail addresses in one", { email: "bo@example.org,ada@example.com" }, "assertion_without_email"],
+  ])("that %s", async (_, claims, reason) => {
+    expect(await team.reasonOf(await assertionOf(key, claims))).toBe(reason);
+  });
+
+  it("of another team that this team's keys did not sign, by our settings too", async () => {
+    const settings = { issuer: "https://shop2.cloudflareaccess.com" };
+    expect(await team.reasonOf(await assertionOf(key), settings)).toBe("assertion_issuer");
+    expect(await team.reasonOf(await assertionOf(stranger), settings)).toBe("assertion_forged");
+  });
+
+  it("that another key signed under the same key id", async () => {
+    expect(await team.reasonOf(await assertionOf(stranger))).toBe("assertion_forged");
+  });
+
+  it("that brings its own key", async () => {
+    const header = {
+      alg: "RS256",
+      kid: key.kid,
+      jwk: stranger.shown,
+      jku: "https://example.com/certs",
+      x5u: "https://example.com",
+    };
+    const forged = await new SignJWT(CLAIMS).setProtectedHeader(header).sign(stranger.privateKey);
+    expect(await team.reasonOf(forged)).toBe("assertion_forged");
+    expect(team.fetched).toHaveLength(1);
+  });
+
+  it("whose claims or header were changed after it was signed", async () => {
+    const [header = "", , signature = ""] = (await assertionOf(key)).split(".");
+    const changed = `${header}.${encoded({ ...CLAIMS, email: "bo@example.com" })}.${signature}`;
+    expect(await team.reasonOf(changed)).toBe("assertion_forged");
+    expect(await team.reasonOf(joined({ alg: "RS256", kid: "two" }, CLAIMS, signature))).toBe("assertion_forged");
+  });
+
+  it.each(["none", "None", "NONE", "", "HS256", "RS384", "RS512", "PS256", "ES256", "EdDSA"])(
+    "that names the algorithm %j, and no key is fetched for it",
+    async (alg) => {
+      const [, , signature = ""] = (await assertionOf(key)).split(".");
+      for (const each of ["", signature]) {
+        const reason = await team.reasonOf(joined({ alg, kid: key.kid }, CLAIMS, each));
+        expect(reason).toBe(alg === "" ? "assertion_malformed" : "assertion_forged");
+      }
+      expect(team.fetched).toEqual([]);
+    },
+  );
+
+  it("that is signed by HS256 with the public key as the secret", async () => {
+    const pem = await exportSPKI(key.publicKey);
+    for (const secret of [pem, pem.trim(), JSON.stringify(key.shown), String(key.shown.n)]) {
+      const header = { alg: "HS256", kid: key.kid };
+      const forged = await new SignJWT(CLAIMS).setProtectedHeader(header).sign(new TextEncoder().encode(secret));
+      expect(await team.reasonOf(forged)).toBe("assertion_forged");
+    }
+  });
+
+  it("that asks for an extension which nobody here knows", async () => {
+    const header = { alg: "RS256", kid: key.kid, crit: ["own"], own: 1 };
+    const payload = new TextEncoder().encode(JSON.stringify(CLAIMS));
+    const made = await new CompactSign(payload)
+      .setProtectedHeader(header)
+      .sign(key.privateKey, { crit: { own: true } });
+    expect(await team.reasonOf(made)).toBe("assertion_forged");
+  });
+
+  it("that is garbage, and no key is fetched for most of it", async () => {
+    const parts = (await assertionOf(key)).split(".");
+    const garbage = [
+      "",
+      " ",
+      ".",
+      "..",
+      "...",
+      "a.b.c",
+      "Bearer x",
+      "\0",
+      "ключ",
+      parts.slice(0, 2).join("."),
+      `${parts.join(".")}.`,
+    ];
+    for (const each of garbage) expect([each, await team.reasonOf(each)]).toEqual([each, "assertion_malformed"]);
+    expect(team.fetched).toEqual([]);
+    expect(await team.reasonOf(`${parts[0]}.${parts[1]}.!`)).toBe("assertion_malformed");
+  });
+
+  it.each([
+    ["an array", [CLAIMS]],
+    ["a text", "ada@example.com"],
+    ["null", null],
+  ])("whose claims are %s", async (_, claims) => {
+    const payload = new TextEncoder().encode(JSON.stringify(claims));
+    const header = { alg: "RS256", kid: key.kid };
+    const made = await new CompactSign(payload).setProtectedHeader(header).sign(key.privateKey);
+    expect(await team.reasonOf(made)).toBe("assertion_malformed");
+  });
+
+  it("that is longer than 8 KiB, before any work", async () => {
+    const filledTo = async (length: number) => {
+      const { length: least } = await assertionOf(key, { groups: "" });
+      return assertionOf(key, { groups: "x".repeat(Math.floor(((length - least) * 3) / 4)) });
+    };
+    const [longest, longer] = [await filledTo(8_192), await filledTo(8_196)];
+    expect([longest.length <= 8_192, longer.length > 8_192]).toEqual([true, true]);
+    expect(await team.reasonOf(longer)).toBe("assertion_malformed");
+    expect(team.fetched).toEqual([]);
+    expect(await team.reasonOf(longest)).toBeUndefined();
+  });
+});

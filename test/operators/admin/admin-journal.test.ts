@@ -1,0 +1,509 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { firstRequestIdAt, newRequestId } from "../../../src/core/request-id.ts";
+import { systemRuntime } from "../../../src/core/runtime.ts";
+import { countRefusals } from "../../../src/operators/journal/refusals.ts";
+import { call, problem } from "../../support/admin-calls.ts";
+import { downDb } from "../../support/down-db.ts";
+import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { JournalConsumer, journalOf, keepingJournal } from "../../support/journal.ts";
+import { newRefusal } from "../../support/new-refusal.ts";
+import { newSite } from "../../support/new-site.ts";
+import { startCall } from "../../support/patient-fetch.ts";
+import { NOW, World } from "../../support/world.ts";
+
+type Item = Record<string, unknown> & { request_id: string };
+type Page = { items: Item[]; next_cursor: string | null };
+
+/** An id of a call at this time, in Unix seconds. */
+const idAt = (at: number) => newRequestId({ ...systemRuntime, now: () => at * 1000 });
+
+/** A world whose refused calls go to the journal when `settle` is called. */
+async function journaled(home = "main", bindings = {}) {
+  const { sent, JOURNAL } = keepingJournal();
+  const world = await World.create({ JOURNAL, ...bindings }, home);
+  const consumer = new JournalConsumer();
+  const settle = async () => void (await consumer.write(sent.splice(0)));
+  const refusals = (query = "") => call(world, "GET", `/admin/sites/${world.siteId}/refusals${query}`);
+  const items = async (query = "") => {
+    await settle();
+    const { status, body } = await refusals(query);
+    expect(status).toBe(200);
+    return (body as Page).items;
+  };
+  return { world, settle, refusals, items };
+}
+
+describe("a refused call of a known app", () => {
+  it("is in the journal, with the answer, the reason, the secret that verified and the network of its client", async () => {
+    const { world, items } = await journaled("apac");
+    const answer = await world.create({ timestamp: NOW - 301 }, { "cf-connecting-ip": "192.0.2.77" });
+    const { version } = (await world.operated()).apps[0] as { version: string };
+    expect(await items()).toEqual([
+      {
+        request_id: answer.headers.get("x-request-id"),
+        at: NOW,
+        appid: world.appid,
+        operation: "create_gd",
+        status: 401,
+        reason: "timestamp_stale",
+        secret: version,
+        client: "192.0.2.0/24",
+        skipped: 0,
+        detail: `timestamp: must be within 300 s of ${NOW}, Unix seconds`,
+      },
+    ]);
+  });
+
+  it("leaves a row for a home that did not answer, once that home answers again", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const { sent, JOURNAL } = keepingJournal();
+    const world = await World.create({ JOURNAL }, "apac");
+    await world.create();
+    const isolate = world.anotherIsolate({ HOME_APAC: downDb(env.HOME_APAC) });
+    expect((await isolate.create()).status).toBe(503);
+    expect(await new JournalConsumer({ HOME_APAC: downDb(env.HOME_APAC) }).write(sent)).toEqual({ 0: 30 });
+    await new JournalConsumer().write(sent, 2);
+    expect(await journalOf(world)).toMatchObject([{ reason: "d1_unavailable", status: 503 }]);
+    vi.restoreAllMocks();
+  });
+
+  it("is answered before the queue has its row, which waitUntil keeps on its way", async () => {
+    const order: string[] = [];
+    const send = async () => {
+      await scheduler.wait(20);
+      order.push("row");
+    };
+    const world = await World.create({ JOURNAL: { send } as unknown as Queue });
+    await world.create();
+    const { answer, rest } = await startCall(world, "create_gd", world.createBody({ timestamp: 1 }));
+    await answer;
+    order.push("answer");
+    await rest();
+    expect(order).toEqual(["answer", "row"]);
+  });
+
+  it("leaves the status that the caller got, under always-200", async () => {
+    const { world, items } = await journaled("main", { ERROR_STATUS: "always-200" });
+    await world.create({ timestamp: 1 });
+    expect(await items()).toMatchObject([{ status: 200, reason: "timestamp_stale" }]);
+  });
+
+  it("leaves of the address of its client the network", async () => {
+    const networks: [address: string, client: string | null][] = [
+      ["192.0.2.77", "192.0.2.0/24"],
+      ["2001:db8:7:1:2:3:4:5", "2001:db8:7::/48"],
+      ["2001:db8::5", "2001:db8:0::/48"],
+      ["::1", "0:0:0::/48"],
+      ["::ffff:192.0.2.77", "0:0:0::/48"],
+      ["999.1.1.1", null],
+      ["dead:beefbeefbeefbee:cafe", null],
+      [":::::", null],
+      ["localhost", null],
+    ];
+    const { world, items } = await journaled();
+    const ids: (string | null)[] = [];
+    for (const [address] of networks) {
+      const { headers } = await world.anotherIsolate().create({ timestamp: 1 }, { "cf-connecting-ip": address });
+      ids.push(headers.get("x-request-id"));
+    }
+    const clients = new Map((await items()).map(({ request_id, client }) => [request_id, client]));
+    expect(networks.map(([address], i) => [address, clients.get(ids[i] ?? "")])).toEqual(networks);
+  });
+
+  it("has the first 500 characters of a longer detail", async () => {
+    const { world, items } = await journaled();
+    const wrong = Object.fromEntries(Object.keys(world.createBody()).map((field) => [field, null]));
+    const { appid } = world;
+    const { headers } = await world.create({
+      ...wrong,
+      appid,
+      timestamp: NOW,
+      ranstr: "r",
+      title: 7,
+      metadata: 7,
+      sender_type: 7,
+    });
+    const detail = headers.get("x-error-detail") ?? "";
+    expect(detail.length).toBeGreaterThan(500);
+    expect(await items()).toMatchObject([{ detail: detail.slice(0, 500) }]);
+  });
+
+  it("says no secret when none verified", async () => {
+    const { world, items } = await journaled();
+    await world.create({}, { "x-chat-signature": "0".repeat(64) });
+    expect(await items()).toMatchObject([{ secret: null }]);
+  });
+});
+
+describe("a request id", () => {
+  it("is not taken from the caller: a replay with the id of the first answer is a replay", async () => {
+    const world = await World.create();
+    const body = world.createBody();
+    const first = await world.send("create_gd", body);
+    const requestId = first.headers.get("x-request-id") ?? "";
+    const replay = await world
+      .anotherIsolate({ NONCES: undefined })
+      .send("create_gd", body, { "x-request-id": requestId });
+    expect([replay.status, replay.headers.get("x-request-id") === requestId]).toEqual([401, false]);
+    const { sessions, nonces } = await world.stored();
+    expect(sessions).toMatchObject([{ request_id: requestId }]);
+    const { version } = (await world.operated()).apps[0] as { version: string };
+    expect(nonces).toMatchObject([{ owner: requestId, operation: "create_session", secret: version }]);
+  });
+
+  it("is in the audit row of an operator's change", async () => {
+    const world = await World.create();
+    const changed = await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name: "Renamed" });
+    const { body } = await call(world, "GET", `/admin/audit?site_id=${world.siteId}&limit=1`);
+    expect((body as Page).items).toMatchObject([
+      { action: "site.renamed", request_id: changed.headers.get("x-request-id") },
+    ]);
+  });
+});
+
+describe("nothing is in the journal", () => {
+  it("of accepted and repeated calls, which write no further row", async () => {
+    const { world, items } = await journaled();
+    await world.create({}, { "idempotency-key": "k" });
+    const again = await world.create({ ranstr: "another" }, { "idempotency-key": "k" });
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+    expect(await items()).toEqual([]);
+  });
+
+  it("of unknown appids, and of calls that name no app", async () => {
+    const { sent, JOURNAL } = keepingJournal();
+    const world = await World.create({ JOURNAL });
+    await world.create({ appid: "nobodys" });
+    await world.sendRaw("create_gd", "{", {});
+    await world.sendRaw("create_gd", "{}", { "content-type": "text/plain" });
+    expect(sent).toEqual([]);
+  });
+
+  it("that a caller wrote, except his appid: no field, no header, no key of metadata", async () => {
+    const log = vi.spyOn(console, "log").mockImplementation(() => {});
+    const { sent, JOURNAL } = keepingJournal();
+    const world = await World.create({ JOURNAL });
+    const marker = "m4rk3r";
+    const wrong: [Record<string, unknown>, Record<string, string>][] = [
+      ...Object.keys(world.createBody()).map((field): [Record<string, unknown>, Record<string, string>] => [
+        { [field]: field === "appid" ? world.appid : marker },
+        {},
+      ]),
+      ...["title", "sender_type", "metadata", marker].map(
+        (field): [Record<string, unknown>, Record<string, string>] => [{ [field]: marker }, {}],
+      ),
+      [{ [`${marker} name`]: { [marker]: marker } }, {}],
+      [{ metadata: { [`${marker} ${marker}`]: marker } }, {}],
+      [{ metadata: { [marker]: marker.repeat(500) } }, {}],
+      [{ kefu_id: [marker] }, {}],
+      [{ timestamp: marker }, {}],
+      [{ ranstr: [marker] }, {}],
+      ...["x-chat-signature", "idempotency-key", "x-request-id", "user-agent", "cf-connecting-ip"].map(
+        (header): [Record<string, unknown>, Record<string, string>] => [{ timestamp: 1 }, { [header]: `${marker} é` }],
+      ),
+    ];
+    for (const [change, headers] of wrong) await world.anotherIsolate().create(change, headers);
+    await world.anotherIsolate().add(1, { kefu_ids: `1,${marker}` });
+    await world.anotherIsolate().add(1, { kefu_ids: [marker], chat_id: marker });
+    await new JournalConsumer().write(sent);
+    const rows = await journalOf(world);
+    expect(rows.length).toBeGreaterThan(15);
+    expect(JSON.stringify(rows)).not.toContain(marker);
+    expect(JSON.stringify(sent)).not.toContain(marker);
+    expect(JSON.stringify(log.mock.calls)).not.toContain(marker);
+    const { results } = await databaseOf(world.home)
+      .prepare("SELECT * FROM audit_log WHERE site_id = ?")
+      .bind(world.siteId)
+      .all();
+    expect(JSON.stringify(results)).not.toContain(marker);
+    vi.restoreAllMocks();
+  });
+});
+
+describe("GET /admin/sites/:site_id/refusals", () => {
+  it("gives the newest first, page by page, each once", async () => {
+    const site = await World.create();
+    const ids = Array.from({ length: 7 }, (_, i) => idAt(NOW - i)).toReversed();
+    for (const requestId of ids) await newRefusal(site, { requestId });
+    const seen: string[] = [];
+    let cursor = "";
+    do {
+      const { body } = await call(site, "GET", `/admin/sites/${site.siteId}/refusals?limit=3${cursor}`);
+      const { items, next_cursor } = body as Page;
+      seen.push(...items.map(({ request_id }) => request_id));
+      cursor = next_cursor === null ? "" : `&cursor=${encodeURIComponent(next_cursor)}`;
+    } while (cursor !== "");
+    expect(seen).toEqual(ids.toReversed());
+    // A cursor of a later time gives nothing that is newer than the range.
+    const path = `/admin/sites/${site.siteId}/refusals`;
+    const first = (await call(site, "GET", `${path}?limit=1`)).body as Page;
+    const earlier = await call(site, "GET", `${path}?until=${NOW - 5}&cursor=${first.next_cursor}`);
+    expect((earlier.body as Page).items.map(({ request_id }) => request_id)).toEqual(ids.slice(0, 2).toReversed());
+  });
+
+  it("says how many more calls of its kind a row stands for", async () => {
+    const site = await World.create();
+    await newRefusal(site, { requestId: idAt(NOW), skipped: 7 });
+    const { body } = await call(site, "GET", `/admin/sites/${site.siteId}/refusals`);
+    expect((body as Page).items).toMatchObject([{ skipped: 7 }]);
+  });
+
+  it("narrows down by app, reason, operation and time, both ends included", async () => {
+    const site = await World.create();
+    const at = async (seconds: number, given = {}) =>
+      (await newRefusal(site, { requestId: idAt(NOW + seconds), at: NOW + seconds, ...given })).requestId;
+    const [a, b, c, d] = [
+      await at(-40, { reason: "fields_invalid" }),
+      await at(-30, { operation: "add_agents" }),
+      await at(-20),
+      await at(-10),
+    ];
+    const other = await newSite(site.home);
+    await newRefusal(other, { requestId: idAt(NOW) });
+    const found = async (query: string) => {
+      const { body } = await call(site, "GET", `/admin/sites/${site.siteId}/refusals?${query}`);
+      return (body as Page).items.map(({ request_id }) => request_id);
+    };
+    expect(await found("")).toEqual([d, c, b, a]);
+    expect(await found(`appid=${site.appid}`)).toEqual([d, c, b, a]);
+    expect(await found("appid=another")).toEqual([]);
+    expect(await found("reason=fields_invalid")).toEqual([a]);
+    expect(await found("operation=add_kf")).toEqual([b]);
+    expect(await found(`since=${NOW - 30}&until=${NOW - 20}`)).toEqual([c, b]);
+    expect(await found(`since=${NOW - 29}&until=${NOW - 21}`)).toEqual([]);
+    expect(await found(`until=${NOW - 30}&reason=timestamp_stale`)).toEqual([b]);
+  });
+
+  it("goes on with a cursor where a filtered page has looked at 10,000 rows", async () => {
+    const site = await World.create();
+    const db = databaseOf(site.home);
+    await db
+      .prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10500)
+         INSERT INTO refusals SELECT ?1, substr(?2, 1, 24) || printf('%012d', i), ?3, ?4, 'create_session', 401,
+           CASE i WHEN 1 THEN 'app_limit' ELSE 'timestamp_stale' END, NULL, NULL, NULL, 0, NULL FROM n`,
+      )
+      .bind(site.siteId, firstRequestIdAt(NOW), NOW, site.appid)
+      .run();
+    const ofHour = { operation: undefined, since: NOW - 3_600, until: NOW };
+    expect(await countRefusals(db, site.siteId, ofHour)).toMatchObject({ isWhole: false });
+    expect(await countRefusals(db, site.siteId, { ...ofHour, until: NOW - 1 })).toMatchObject({ isWhole: true });
+    const path = `/admin/sites/${site.siteId}/refusals?reason=app_limit`;
+    const first = (await call(site, "GET", path)).body as Page;
+    expect(first.items).toEqual([]);
+    const second = (await call(site, "GET", `${path}&cursor=${first.next_cursor}`)).body as Page;
+    expect(second.items).toHaveLength(1);
+    expect(second.next_cursor).toBeNull();
+  });
+
+  it("answers 400 that names what is wrong", async () => {
+    const { world, refusals } = await journaled();
+    const other = await newSite(world.home);
+    const tooOld = "must be within the last 30 days: older calls are kept no more";
+    const time = "must be a Unix time in seconds";
+    const cases: [string, string, string | RegExp][] = [
+      ["reason=no_such", "reason", /^must be one of signature_missing, .*agents_invalid/],
+      ["reason=body_not_json", "reason", /^must be one of /],
+      ["operation=create_session", "operation", "must be create_gd or add_kf"],
+      ["appid=a%20b", "appid", "must be an appid"],
+      ["since=yesterday", "since", time],
+      ["until=-1", "until", time],
+      ["since=1.5", "since", time],
+      [`since=${NOW - 30 * 86_400 - 1}`, "since", tooOld],
+      [`until=${NOW - 30 * 86_400 - 1}`, "until", tooOld],
+      [`since=${NOW}&until=${NOW - 1}`, "since", "must not be after until"],
+      ["cursor=17", "cursor", "is not a next_cursor"],
+      [`cursor=${other.siteId}:${idAt(NOW)}`, "cursor", "is not a next_cursor"],
+      [`cursor=${world.siteId}:${crypto.randomUUID()}`, "cursor", "is not a next_cursor"],
+      ["limit=0", "limit", "must be an integer from 1 to 100"],
+      ["page=2", "page", "is not a field of this call"],
+    ];
+    for (const [query, field, message] of cases) {
+      const { status, body } = await refusals(`?${query}`);
+      const text = typeof message === "string" ? message : expect.stringMatching(message);
+      expect([query, status, (body as { errors: unknown }).errors]).toEqual([query, 400, [{ field, message: text }]]);
+    }
+  });
+});
+
+describe("GET /admin/sites/:site_id/requests/:request_id", () => {
+  const find = (world: World, requestId: string | null) =>
+    call(world, "GET", `/admin/sites/${world.siteId}/requests/${requestId}`);
+
+  it("finds a refused call as the list has it", async () => {
+    const { world, items } = await journaled();
+    const { headers } = await world.create({ timestamp: 1 });
+    const [item] = await items();
+    expect(await find(world, headers.get("x-request-id"))).toMatchObject({ status: 200, body: item });
+  });
+
+  it("finds the session that an accepted call opened, also when its nonce is gone", async () => {
+    const { world } = await journaled("apac");
+    const { headers, envelope } = await world.create();
+    const requestId = headers.get("x-request-id");
+    const { chat_id } = envelope.data as { chat_id: number };
+    const accepted = { outcome: "ok", chat_id, at: NOW, appid: world.appid, operation: "create_gd" };
+    expect(await find(world, requestId)).toMatchObject({ status: 200, body: accepted });
+    const db = databaseOf(world.home);
+    await db.prepare("DELETE FROM nonces WHERE site_id = ?").bind(world.siteId).run();
+    // 30 sessions of the same time, and 30 of more than a year later.
+    await db
+      .prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+         INSERT INTO sessions (site_id, id, appid, kind, customer_external_id, status, auto_title, created_at, request_id)
+         SELECT site_id, id + i, appid, kind, customer_external_id, status, auto_title,
+           created_at + iif(i > 30, 34560000, 0), 'another' FROM n CROSS JOIN sessions WHERE site_id = ?`,
+      )
+      .bind(world.siteId)
+      .run();
+    world.clock.now += 86_400 * 400;
+    expect(await find(world, requestId)).toMatchObject({ status: 200, body: accepted });
+  });
+
+  it("finds accepted calls that opened no session while their nonce is kept", async () => {
+    const { world } = await journaled();
+    const chatId = await world.chatId({});
+    const added = await world.add(chatId, { kefu_ids: "3" });
+    const body = { outcome: "ok", chat_id: chatId, at: NOW, appid: world.appid, operation: "add_kf" };
+    expect(await find(world, added.headers.get("x-request-id"))).toMatchObject({ status: 200, body });
+    world.clock.now += 1_860 + 61;
+    expect(await find(world, added.headers.get("x-request-id"))).toMatchObject({ status: 404 });
+  });
+
+  it("finds a repeated call, and the session of the first", async () => {
+    const { world } = await journaled();
+    const first = await world.create({}, { "idempotency-key": "k" });
+    const again = await world.create({ ranstr: "again" }, { "idempotency-key": "k" });
+    const { chat_id } = first.envelope.data as { chat_id: number };
+    const body = { outcome: "repeated", chat_id, at: NOW, appid: world.appid, operation: "create_gd" };
+    expect(await find(world, again.headers.get("x-request-id"))).toMatchObject({ status: 200, body });
+  });
+
+  it("answers a call that the database refused from its nonce, while its row is on the way", async () => {
+    const { world, settle } = await journaled();
+    const { headers } = await world.create({ kefu_id: [99], fzr_uid: 99 });
+    const requestId = headers.get("x-request-id");
+    const { version: secret } = (await world.operated()).apps[0] as { version: string };
+    const call = { request_id: requestId, at: NOW, appid: world.appid, operation: "create_gd", secret, skipped: 0 };
+    const body = { ...call, status: 400, reason: "agents_invalid", client: null };
+    expect((await find(world, requestId)).body).toEqual({ ...body, detail: null });
+    await settle();
+    const detail = expect.stringContaining("99");
+    expect((await find(world, requestId)).body).toEqual({ ...body, detail });
+  });
+
+  it("has one status under always-200, before the row arrives and after", async () => {
+    const { world, settle } = await journaled("main", { ERROR_STATUS: "always-200" });
+    const answer = await world.create({ kefu_id: [99], fzr_uid: 99 });
+    const statusNow = async () =>
+      ((await find(world, answer.headers.get("x-request-id"))).body as { status: number }).status;
+    expect(await statusNow()).toBe(200);
+    await settle();
+    expect(await statusNow()).toBe(200);
+  });
+
+  it("names the session of a call that was done although its answer was 503", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const { sent, JOURNAL } = keepingJournal();
+    const world = await World.create({ JOURNAL }, "apac");
+    await world.create();
+    const faults = new Faults(({ name }) => (name.endsWith(".batch") ? "after" : undefined));
+    const isolate = world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, faults) });
+    const lost = await isolate.create();
+    await faults.end();
+    await new JournalConsumer().write(sent);
+    expect(lost.status).toBe(503);
+    const found = async () => (await find(world, lost.headers.get("x-request-id"))).body;
+    expect(await found()).toMatchObject({ reason: "d1_unavailable", chat_id: 2 });
+    await env.HOME_APAC.prepare("DELETE FROM nonces WHERE site_id = ?").bind(world.siteId).run();
+    expect(await found()).toMatchObject({ reason: "d1_unavailable", chat_id: 2 });
+    vi.restoreAllMocks();
+  });
+
+  it("names the session to which a call added agents although its answer was 503", async () => {
+    const { world } = await journaled();
+    const chatId = await world.chatId({});
+    const requestId = (await world.add(chatId, { kefu_ids: "3" })).headers.get("x-request-id") ?? "";
+    await newRefusal(world, { requestId, operation: "add_agents", status: 503, reason: "d1_unavailable" });
+    expect((await find(world, requestId)).body).toMatchObject({ reason: "d1_unavailable", chat_id: chatId });
+  });
+
+  it("does not find a call of another site: its refusal, its nonce or its session", async () => {
+    const { world, settle } = await journaled();
+    const refused = await world.create({ timestamp: 1 });
+    await settle();
+    const isolate = world.anotherIsolate();
+    const [onItsWay, accepted] = [await isolate.create({ kefu_id: [99], fzr_uid: 99 }), await isolate.create()];
+    const other = await World.create();
+    for (const { headers } of [refused, onItsWay, accepted]) {
+      expect(await find(other, headers.get("x-request-id"))).toMatchObject(problem(404, "Not found"));
+    }
+  });
+
+  it("names an id that is none, and takes one in upper case", async () => {
+    const { world, settle } = await journaled();
+    const { headers } = await world.create({ timestamp: 1 });
+    await settle();
+    const requestId = headers.get("x-request-id");
+    const message = "must be a request id, as x-request-id gives it";
+    for (const none of ["1", "nothing", crypto.randomUUID(), `${requestId}0`]) {
+      expect(await find(world, none)).toMatchObject(problem(400, "Invalid input", [{ field: "request_id", message }]));
+    }
+    expect((await find(world, requestId?.toUpperCase() ?? "")).status).toBe(200);
+  });
+});
+
+describe("GET /admin/requests/:request_id", () => {
+  it("finds a refused call on any site of any home, and says of which", async () => {
+    const { world, items } = await journaled("apac");
+    const { headers } = await world.create({ timestamp: 1 });
+    const [item] = await items();
+    const asked = await World.create();
+    const found = await call(asked, "GET", `/admin/requests/${headers.get("x-request-id")}`);
+    expect(found).toMatchObject({ status: 200, body: { site_id: world.siteId, ...item } });
+  });
+
+  it("is 404 when every home has answered", async () => {
+    const world = await World.create();
+    expect(await call(world, "GET", `/admin/requests/${idAt(NOW)}`)).toMatchObject(problem(404, "Not found"));
+  });
+
+  it("is 503 with homes_down when a home is silent that may have it, and finds it in the others all the same", async () => {
+    const { world, settle } = await journaled("main");
+    const { headers } = await world.create({ timestamp: 1 });
+    await settle();
+    const isolate = world.anotherIsolate({ HOME_APAC: downDb(env.HOME_APAC) });
+    const silent = await call(isolate, "GET", `/admin/requests/${idAt(NOW)}`);
+    expect(silent).toMatchObject({ status: 503, body: { homes_down: ["apac"] } });
+    expect(silent.headers.get("retry-after")).toBe("1");
+    expect((await call(isolate, "GET", `/admin/requests/${headers.get("x-request-id")}`)).status).toBe(200);
+  });
+
+  it("is 503 when a site names a home that is not bound", async () => {
+    const world = await World.create({ HOME_APAC: undefined });
+    await newSite("apac");
+    expect(await call(world, "GET", `/admin/requests/${idAt(NOW)}`)).toMatchObject({
+      status: 503,
+      body: { homes_down: ["apac"] },
+    });
+  });
+
+  it("names an id that is none", async () => {
+    const world = await World.create();
+    expect(await call(world, "GET", "/admin/requests/17")).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: "request_id" }] },
+    });
+  });
+});
+
+describe("a flood of forgeries for a known appid", () => {
+  it("leaves one row in an isolate, and an honest call is accepted after it", async () => {
+    const { world, items } = await journaled();
+    for (let i = 0; i < 50; i++) await world.create({}, { "x-chat-signature": "0".repeat(64) });
+    expect(await items()).toHaveLength(1);
+    expect((await world.create()).status).toBe(200);
+  });
+});

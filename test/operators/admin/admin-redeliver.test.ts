@@ -1,0 +1,448 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { redeliverEvents } from "../../../src/operators/services/events.ts";
+import { findSite } from "../../../src/operators/services/sites.ts";
+import { type AdminAnswer, call, conflict, problem } from "../../support/admin-calls.ts";
+import { DeliveringWorker, deliveriesOf, fillDeliveries, setDeliveries, setWebhook } from "../../support/deliveries.ts";
+import { newWebhook, type TestWebhook } from "../../support/new-webhook.ts";
+import { replacing } from "../../support/replacing.ts";
+import { contextAt } from "../../support/service-context.ts";
+import { eventStore, keepingQueue } from "../../support/webhook-store.ts";
+import { NOW, World } from "../../support/world.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+const DAY = 86_400;
+const STATUS_RULE = "must be a list of different ones of failed, pending, missed, delivered";
+const TIME_RULE = "must be a Unix time in seconds";
+const SEQ_RULE = "must be an integer from 0 to 9007199254740991";
+
+const gist = ({ status, body }: AdminAnswer) => ({ status, body });
+const bad = (field: string, message: string) => problem(400, "Invalid input", [{ field, message }]);
+
+const path = ({ siteId, id }: Pick<TestWebhook, "siteId" | "id">) => `/admin/sites/${siteId}/webhooks/${id}/redeliver`;
+
+async function start(home = "main") {
+  const { sent, delays, EVENTS } = keepingQueue();
+  const world = await World.create({ EVENTS }, home);
+  const webhook = await newWebhook(world);
+  const redeliver = (body?: object) => call(world, "POST", path(webhook), body);
+  /** All steps, as the API says that callers make them. @returns the answers */
+  const redeliverAll = async (body: object = {}) => {
+    const answers: Record<string, number | null>[] = [];
+    for (let next: object = body; ; ) {
+      const { status, body: answer } = await redeliver(next);
+      if (status !== 202) throw new Error(JSON.stringify(answer));
+      const step = answer as Record<string, number | null>;
+      answers.push(step);
+      if (step.next_after_seq === null) return answers;
+      next = { ...body, until: step.until, after_seq: step.next_after_seq };
+    }
+  };
+  return { world, webhook, redeliver, redeliverAll, sent, delays };
+}
+
+/** An event of the site, and its delivery to the webhook unless `status` is `missed`. */
+async function put(
+  { siteId, id }: TestWebhook,
+  seq: number,
+  status: string,
+  event: { at?: number; type?: string; data?: string | null } = {},
+): Promise<void> {
+  const { at = NOW - 60, type = "session.created", data = "{}" } = event;
+  await env.DB.prepare("INSERT INTO events (site_id, seq, id, type, created_at, data) VALUES (?, ?, ?, ?, ?, ?)")
+    .bind(siteId, seq, `evt_${seq}`, type, at, data)
+    .run();
+  if (status === "missed") return;
+  const next = status === "pending" ? NOW + 3_600 : null;
+  await env.DB.prepare(
+    `INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, next_attempt_at, last_status, last_error, created_at, last_attempt_at, duration_ms)
+     VALUES (?, ?, ?, ?, 3, ?, 500, 'HTTP 500: no', ?, ?, 12)`,
+  )
+    .bind(siteId, id, seq, status, next, at, NOW - 30)
+    .run();
+}
+
+const statusesOf = async (webhook: TestWebhook) =>
+  (await deliveriesOf(webhook)).map(({ seq, status, attempts }) => `${seq} ${status} ${attempts}`);
+
+const told = async (world: World) =>
+  (await eventStore(world)).audit.filter(({ action }) => action === "webhook.redelivered");
+
+describe("POST …/webhooks/:webhook_id/redeliver", () => {
+  it("is 202 and sends what failed or is pending again, with one audit row", async () => {
+    const home = "apac";
+    const { world, webhook, redeliver, sent } = await start(home);
+    await fillDeliveries(webhook, 4);
+    await setDeliveries(
+      webhook,
+      `attempts = 8, status = CASE seq WHEN 1 THEN 'failed' WHEN 2 THEN 'delivered' WHEN 3 THEN 'pending' ELSE 'skipped' END,
+       next_attempt_at = iif(seq = 3, ${NOW + 3_600}, NULL), last_status = 500, last_error = 'no', last_attempt_at = 1, duration_ms = 1`,
+    );
+    expect(gist(await redeliver())).toEqual({
+      status: 202,
+      body: { matched: 2, queued: 2, until: NOW, next_after_seq: null },
+    });
+    const { deliveries } = await eventStore(world);
+    const due = {
+      status: "pending",
+      attempts: 0,
+      next_attempt_at: NOW,
+      claim: null,
+      last_status: null,
+      created_at: NOW,
+    };
+    // The time of the last attempt stays: its receiver may have the event.
+    const anew = { ...due, last_error: null, last_attempt_at: 1, duration_ms: null };
+    expect(deliveries).toMatchObject([
+      { seq: 1, ...anew },
+      { seq: 2, status: "delivered", attempts: 8, last_status: 500, last_attempt_at: 1 },
+      { seq: 3, ...anew },
+      { seq: 4, status: "skipped" },
+    ]);
+    const details = { status: ["failed", "pending"], until: NOW, queued: 2, next_after_seq: null };
+    expect(await told(world)).toEqual([
+      {
+        action: "webhook.redelivered",
+        actor: "admin-api",
+        at: NOW,
+        subject: webhook.id,
+        details: { ...details, call: expect.any(String) },
+      },
+    ]);
+    expect(sent).toEqual([{ home, site: world.siteId, webhook: webhook.id }]);
+  });
+
+  it("goes through 6,000 events in steps of 5,000, each due over 10 seconds in the order of seq", async () => {
+    const { world, webhook, redeliverAll, delays } = await start();
+    await fillDeliveries(webhook, 6_000);
+    await setDeliveries(webhook, "status = 'failed', attempts = 8, next_attempt_at = NULL");
+    const step = { matched: 5_000, queued: 5_000, until: NOW };
+    expect(await redeliverAll({ since: NOW })).toEqual([
+      { ...step, next_after_seq: 5_000 },
+      { ...step, matched: 1_000, queued: 1_000, next_after_seq: null },
+    ]);
+    const deliveries = await deliveriesOf(webhook);
+    expect(deliveries.every(({ status, attempts }) => status === "pending" && attempts === 0)).toBe(true);
+    const due = deliveries.map(({ next_attempt_at }) => Number(next_attempt_at) - NOW);
+    expect(due).toEqual(deliveries.map(({ seq }) => Math.floor(((seq - 1) % 5_000) / 500)));
+    // The queue is notified in each second in which something is due.
+    const tens = Array.from({ length: 10 }, (_, second) => second);
+    expect(delays).toEqual([...tens, 0, 1]);
+    expect((await told(world)).map(({ details }) => details)).toMatchObject([
+      { since: NOW, until: NOW, queued: 5_000 },
+      { since: NOW, until: NOW, after_seq: 5_000, queued: 1_000 },
+    ]);
+  });
+
+  it("changes nothing in a dry run, and is 200 with the number", async () => {
+    const { world, webhook, redeliver, sent } = await start();
+    for (const [index, status] of ["failed", "pending", "missed", "delivered"].entries())
+      await put(webhook, index + 1, status);
+    const before = await eventStore(world);
+    const status = ["failed", "pending", "missed", "delivered"];
+    expect(gist(await redeliver({ status, after_seq: 0, dry_run: true }))).toEqual({
+      status: 200,
+      body: { matched: 4, queued: 0, until: NOW, next_after_seq: null },
+    });
+    expect(await eventStore(world)).toEqual(before);
+    expect(sent).toEqual([]);
+    expect((await redeliver({ status, after_seq: 0, dry_run: false })).body).toMatchObject({ matched: 4, queued: 4 });
+  });
+
+  it.each<[string, string, number[]]>([
+    ["failed", "failed", [1]],
+    ["pending", "pending", [2]],
+    ["delivered", "delivered", [3]],
+    ["missed", "missed", [4]],
+  ])("sends only %s ones again when it is told so", async (_, status, seqs) => {
+    const { webhook, redeliver } = await start();
+    for (const [index, each] of ["failed", "pending", "delivered", "missed", "skipped"].entries())
+      await put(webhook, index + 1, each);
+    expect((await redeliver({ status: [status], since: 0 })).body).toMatchObject({ matched: 1, queued: 1 });
+    const anew = (await deliveriesOf(webhook)).filter(({ next_attempt_at }) => next_attempt_at === NOW);
+    expect(anew.map(({ seq }) => seq)).toEqual(seqs);
+  });
+
+  it("sends the events of ten minutes again, both ends included, wherever they are among many", async () => {
+    const { webhook, redeliverAll } = await start();
+    await fillDeliveries(webhook, 12_000);
+    await setDeliveries(webhook, `created_at = ${NOW} - 12000 + seq, status = 'delivered', next_attempt_at = NULL`);
+    // A restore skips seqs, and pruning has removed the oldest events.
+    const site = webhook.siteId;
+    await env.DB.batch([
+      env.DB.prepare("UPDATE events SET created_at = ? - 12000 + seq WHERE site_id = ?").bind(NOW, site),
+      env.DB.prepare("UPDATE events SET seq = seq + 1000000 WHERE site_id = ? AND seq > 7000").bind(site),
+      env.DB.prepare("UPDATE deliveries SET seq = seq + 1000000 WHERE site_id = ? AND seq > 7000").bind(site),
+      env.DB.prepare("DELETE FROM events WHERE site_id = ? AND seq < 1000").bind(site),
+      env.DB.prepare("DELETE FROM deliveries WHERE site_id = ? AND seq < 1000").bind(site),
+    ]);
+    const [since, until] = [NOW - 5_300, NOW - 4_701];
+    const [first, ...more] = await redeliverAll({ since, until, status: ["delivered"] });
+    expect(first).toEqual({ matched: 600, queued: 600, until, next_after_seq: null });
+    expect(more).toEqual([]);
+    const pending = (await deliveriesOf(webhook)).filter(({ status }) => status === "pending");
+    expect([pending.length, pending[0]?.seq, pending.at(-1)?.seq]).toEqual([600, 6_700, 1_007_299]);
+  });
+
+  it("finds an event that is older than the next one by its clock, up to a minute", async () => {
+    const { webhook, redeliver } = await start();
+    const times = [-1_000, -600, -460, -500, -340, -399, -100];
+    for (const [index, time] of times.entries()) await put(webhook, index + 1, "missed", { at: NOW + time });
+    const body = { status: ["missed"], since: NOW - 460, until: NOW - 340 };
+    expect((await redeliver(body)).body).toMatchObject({ queued: 3 });
+    expect((await deliveriesOf(webhook)).map(({ seq }) => seq)).toEqual([3, 5, 6]);
+  });
+
+  it("goes on when the last event of a step is younger than `until`, by its clock, for less than a minute", async () => {
+    const { webhook, redeliverAll } = await start();
+    await fillDeliveries(webhook, 5_001);
+    const at = (seconds: number, where: string) =>
+      env.DB.prepare(`UPDATE events SET created_at = ? WHERE site_id = ? AND ${where}`)
+        .bind(NOW - seconds, webhook.siteId)
+        .run();
+    await at(100, "true");
+    await at(50, "seq = 5000");
+    await setDeliveries(webhook, `created_at = ${NOW} - iif(seq = 5000, 50, 100)`);
+    const steps = await redeliverAll({ until: NOW - 100 });
+    expect(steps.map(({ queued, next_after_seq }) => [queued, next_after_seq])).toEqual([
+      [4_999, 5_000],
+      [1, null],
+    ]);
+  });
+
+  it("brings back what a webhook missed while it was disabled, and from before it was there", async () => {
+    const { world, webhook, redeliver } = await start();
+    await newWebhook(world, { id: "wh_other" });
+    await world.chatId();
+    const change = (status: string) =>
+      call(world, "PATCH", `/admin/sites/${world.siteId}/webhooks/${webhook.id}`, { status });
+    expect((await change("disabled")).status).toBe(200);
+    world.clock.now += 60;
+    await world.chatId();
+    expect((await redeliver({ status: ["missed"], since: NOW })).status).toBe(409);
+    expect((await change("enabled")).status).toBe(200);
+    const later = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
+    const chatId = await world.chatId({ kefu_id: [1], fzr_uid: 1 });
+    await world.add(chatId, { kefu_ids: [2] });
+    expect((await redeliver({ status: ["missed"], since: NOW })).body).toMatchObject({ matched: 1, queued: 1 });
+    expect((await redeliver({ status: ["missed"], since: NOW })).body).toMatchObject({ matched: 0, queued: 0 });
+    // The delivery is kept as long as its event.
+    expect((await eventStore(world)).deliveries.filter(({ webhook_id }) => webhook_id === webhook.id)).toMatchObject([
+      { seq: 1, status: "failed" },
+      { seq: 2, status: "pending", attempts: 0, next_attempt_at: NOW + 60, created_at: NOW + 60 },
+      { seq: 3 },
+      { seq: 4 },
+    ]);
+    const answer = await call(world, "POST", path(later), { status: ["missed"], after_seq: 0 });
+    expect(answer.body).toMatchObject({ matched: 2, queued: 2 });
+    expect((await deliveriesOf(later)).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  });
+
+  it("never sends a ping, an erased event, one that is kept no more, or what is told of this very webhook", async () => {
+    const { webhook, redeliver } = await start();
+    const types = ["session.created", "webhook.disabled", "webhook.failing"];
+    await setWebhook(webhook, `events = '${JSON.stringify(types)}'`);
+    const own = JSON.stringify({ webhook_id: webhook.id, reason: "gone" });
+    const others = JSON.stringify({ webhook_id: "wh_other", reason: "gone" });
+    let seq = 0;
+    for (const status of ["failed", "pending", "missed", "delivered"]) {
+      await put(webhook, ++seq, status, { at: NOW - 30 * DAY });
+      await put(webhook, ++seq, status, { type: "ping" });
+      await put(webhook, ++seq, status, { data: null });
+      await put(webhook, ++seq, status, { type: "webhook.disabled", data: own });
+      await put(webhook, ++seq, status, { type: "webhook.failing", data: own });
+      await put(webhook, ++seq, status, { type: "webhook.disabled", data: others, at: NOW - 30 * DAY + 1 });
+    }
+    const before = await statusesOf(webhook);
+    const body = { status: ["failed", "pending", "missed", "delivered"], since: 0 };
+    expect((await redeliver(body)).body).toEqual({ matched: 4, queued: 4, until: NOW, next_after_seq: null });
+    const sentAgain = ["6 pending 0", "12 pending 0", "18 pending 0", "24 pending 0"];
+    const after = await statusesOf(webhook);
+    expect(after.filter((each) => !before.includes(each))).toEqual(sentAgain);
+  });
+
+  it("does not take an event of a type that the webhook does not want for missed", async () => {
+    const { webhook, redeliver } = await start();
+    await setWebhook(webhook, `events = '["session.agents_added"]'`);
+    await put(webhook, 1, "missed");
+    await put(webhook, 2, "failed");
+    const body = { status: ["missed", "failed"], after_seq: 0 };
+    expect((await redeliver(body)).body).toMatchObject({ matched: 1 });
+    expect(await statusesOf(webhook)).toEqual(["2 pending 0"]);
+  });
+
+  it("lets an attempt in flight go on, and counts it as sent again; a lost one begins anew", async () => {
+    const { world, webhook, redeliver } = await start();
+    await put(webhook, 1, "pending");
+    await put(webhook, 2, "pending");
+    const lease = (seq: number, until: number) =>
+      env.DB.prepare("UPDATE deliveries SET claim = 'theirs', next_attempt_at = ? WHERE site_id = ? AND seq = ?")
+        .bind(until, webhook.siteId, seq)
+        .run();
+    await lease(1, NOW + 1);
+    await lease(2, NOW);
+    expect((await redeliver()).body).toMatchObject({ matched: 2, queued: 2 });
+    const { deliveries } = await eventStore(world);
+    expect(deliveries).toMatchObject([
+      {
+        seq: 1,
+        status: "pending",
+        attempts: 0,
+        claim: "theirs",
+        next_attempt_at: NOW + 1,
+        last_status: 500,
+        last_error: "HTTP 500: no",
+        last_attempt_at: NOW - 30,
+        duration_ms: 12,
+      },
+      { seq: 2, status: "pending", attempts: 0, claim: null, last_status: null, last_attempt_at: NOW - 30 },
+    ]);
+  });
+
+  it.each<[string, object]>([
+    ["sent again", {}],
+    ["to an old URL", { url: "https://moved.example.com/" }],
+  ])("has the first of eight attempts follow when one that was in flight fails: %s", async (_, change) => {
+    const { world, webhook, redeliver } = await start();
+    await put(webhook, 1, "pending");
+    await setDeliveries(webhook, `attempts = 7, next_attempt_at = ${NOW}`);
+    const worker = new DeliveringWorker();
+    worker.receiver = async () => {
+      if ("url" in change) await call(world, "PATCH", path(webhook).replace(/\/redeliver$/, ""), change);
+      else expect((await redeliver()).body).toMatchObject({ queued: 1 });
+      return new Response("", { status: 500 });
+    };
+    await worker.deliver(webhook);
+    expect(worker.posted).toHaveLength(1);
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "pending", attempts: 0, next_attempt_at: NOW + 5, claim: null },
+    ]);
+  });
+
+  it("can be sent twice: pending ones are due again, and what failed is not failed any more", async () => {
+    const { world, webhook, redeliver } = await start();
+    await put(webhook, 1, "failed");
+    expect((await redeliver({ status: ["failed"] })).body).toMatchObject({ matched: 1, queued: 1 });
+    const before = await eventStore(world);
+    const none = { matched: 0, queued: 0, until: NOW, next_after_seq: null };
+    expect(gist(await redeliver({ status: ["failed"] }))).toEqual({ status: 202, body: none });
+    expect(await eventStore(world)).toEqual(before);
+    expect((await redeliver()).body).toMatchObject({ matched: 1, queued: 1 });
+    expect((await eventStore(world)).deliveries).toEqual(before.deliveries);
+  });
+
+  it("is 409 for a disabled webhook and 404 for an unknown one, also in a dry run", async () => {
+    const { world, webhook, redeliver, sent } = await start();
+    await put(webhook, 1, "failed");
+    await setWebhook(webhook, "status = 'disabled'");
+    for (const dry_run of [true, false]) {
+      const answer = await redeliver({ dry_run });
+      expect(gist(answer)).toEqual(conflict("webhook_disabled"));
+      expect(answer.body).toMatchObject({ detail: "The webhook is disabled: enable it first." });
+      const unknown = await call(world, "POST", path({ ...webhook, id: "wh_0" }), { dry_run });
+      expect(gist(unknown)).toEqual(problem(404, "Not found"));
+    }
+    expect(await statusesOf(webhook)).toEqual(["1 failed 3"]);
+    expect(await told(world)).toEqual([]);
+    expect(sent).toEqual([]);
+  });
+
+  it("leaves other webhooks and other sites alone", async () => {
+    const { world, webhook, redeliver } = await start();
+    const other = await newWebhook(world);
+    const elsewhere = (await start()).webhook;
+    for (const each of [webhook, elsewhere]) {
+      await fillDeliveries(each, 2);
+      await setDeliveries(each, "status = 'failed'");
+    }
+    await fillDeliveries(other, 2);
+    await setDeliveries(other, "status = 'failed'");
+    expect((await redeliver()).body).toMatchObject({ queued: 2 });
+    expect(await statusesOf(other)).toEqual(["1 failed 0", "2 failed 0"]);
+    expect(await statusesOf(elsewhere)).toEqual(["1 failed 0", "2 failed 0"]);
+  });
+
+  const WRONG: [body: object, field: string, message: string][] = [
+    [{ status: ["missed"] }, "status", "missed needs since or after_seq"],
+    [{ status: ["failed", "missed"], until: 5 }, "status", "missed needs since or after_seq"],
+    [{ status: [] }, "status", STATUS_RULE],
+    [{ status: ["failed", "failed"] }, "status", STATUS_RULE],
+    [{ status: ["skipped"] }, "status.0", "must be failed or pending or missed or delivered"],
+    [{ status: "failed" }, "status", STATUS_RULE],
+    [{ since: 6, until: 5 }, "since", "must not be after until"],
+    [{ since: NOW + 1 }, "since", "must not be after until"],
+    [{ since: -1 }, "since", TIME_RULE],
+    [{ since: "2026-01-01" }, "since", TIME_RULE],
+    [{ until: 1.5 }, "until", TIME_RULE],
+    [{ after_seq: -1 }, "after_seq", SEQ_RULE],
+    [{ after_seq: "1" }, "after_seq", SEQ_RULE],
+    [{ dry_run: 1 }, "dry_run", "must be true or false"],
+    [{ seq: 1 }, "seq", "is not a field of this call"],
+  ];
+
+  it("is 400 for a wrong body, by name", async () => {
+    const { world, webhook, redeliver } = await start();
+    await put(webhook, 1, "failed");
+    for (const [body, field, message] of WRONG) {
+      expect([body, gist(await redeliver(body))]).toEqual([body, bad(field, message)]);
+    }
+    expect(await statusesOf(webhook)).toEqual(["1 failed 3"]);
+    expect(await told(world)).toEqual([]);
+  });
+
+  it("takes the largest values that it documents", async () => {
+    const { webhook, redeliver } = await start();
+    await put(webhook, 1, "failed");
+    const most = Number.MAX_SAFE_INTEGER;
+    expect((await redeliver({ after_seq: most })).body).toMatchObject({ matched: 0, next_after_seq: null });
+    expect((await redeliver({ since: most, until: most })).body).toMatchObject({ matched: 0, until: most });
+    expect((await redeliver({ since: 0, until: most })).body).toMatchObject({ matched: 1, until: most });
+  });
+});
+
+describe("sending again while the database loses an answer", () => {
+  /** The context on a database that does every batch, and loses the answer of the first. */
+  function forgetful(between: () => Promise<unknown> = async () => {}) {
+    let lost = 0;
+    const batch = async (statements: D1PreparedStatement[]) => {
+      const results = await env.DB.batch(statements);
+      if (lost++ > 0) return results;
+      await between();
+      throw new Error("D1_ERROR: Network connection lost.");
+    };
+    return contextAt(NOW, { DB: replacing(env.DB, { batch }) });
+  }
+
+  it.each<[string, ("failed" | "pending" | "missed")[]]>([
+    ["by the index of what failed", ["failed"]],
+    ["by the deliveries", ["failed", "pending"]],
+    ["by the events", ["failed", "missed"]],
+  ])("queues nothing more, leaves no second audit row and gives the same answer: %s", async (_, status) => {
+    const { world, webhook } = await start();
+    const site = await findSite(contextAt(NOW), world);
+    await fillDeliveries(webhook, 5_003);
+    await setDeliveries(webhook, "status = 'failed', next_attempt_at = NULL, attempts = 8");
+    // The first is delivered before the second try, and the second has failed again.
+    const between = async () => {
+      await setDeliveries(webhook, "status = iif(seq = 1, 'delivered', status), attempts = iif(seq = 2, 1, attempts)");
+    };
+    const step = await redeliverEvents(forgetful(between), { site, webhookId: webhook.id, status, since: NOW });
+    expect(step).toEqual({ matched: 5_000, queued: 5_000, until: NOW, nextAfterSeq: 5_000 });
+    expect(await told(world)).toHaveLength(1);
+    const [first, second] = await deliveriesOf(webhook);
+    expect([first, second]).toMatchObject([
+      { status: "delivered", attempts: 0 },
+      { status: "pending", attempts: 1 },
+    ]);
+  });
+
+  it("answers what it did also when the webhook was disabled meanwhile", async () => {
+    const { world, webhook } = await start();
+    const site = await findSite(contextAt(NOW), world);
+    await put(webhook, 1, "failed");
+    const between = () => setWebhook(webhook, "status = 'disabled'");
+    const step = await redeliverEvents(forgetful(between), { site, webhookId: webhook.id });
+    expect(step).toMatchObject({ queued: 1 });
+  });
+});

@@ -1,0 +1,265 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { findSite } from "../../../src/operators/services/sites.ts";
+import { changeWebhook } from "../../../src/operators/services/webhooks.ts";
+import { type AdminAnswer, call, conflict } from "../../support/admin-calls.ts";
+import { DeliveringWorker, deliveriesOf, fillDeliveries, setDeliveries, setWebhook } from "../../support/deliveries.ts";
+import { newWebhook, type TestWebhook } from "../../support/new-webhook.ts";
+import { replacing } from "../../support/replacing.ts";
+import { contextAt } from "../../support/service-context.ts";
+import { eventStore, keepingQueue } from "../../support/webhook-store.ts";
+import { NOW, World } from "../../support/world.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+const gist = ({ status, body }: AdminAnswer) => ({ status, body });
+const MOVED = "https://moved.example.com/";
+
+async function start() {
+  const { sent, EVENTS } = keepingQueue();
+  const world = await World.create({ EVENTS });
+  const webhook = await newWebhook(world);
+  const patch = (body: object) => call(world, "PATCH", `/admin/sites/${world.siteId}/webhooks/${webhook.id}`, body);
+  const shown = async () => {
+    const { body } = await call(world, "GET", `/admin/sites/${world.siteId}/webhooks`);
+    return (body as { items: Record<string, unknown>[] }).items.find(({ id }) => id === webhook.id);
+  };
+  return { world, webhook, patch, shown, sent };
+}
+
+/** How many pending deliveries are due now, and how many are later. */
+async function dueAndLater(webhook: TestWebhook): Promise<[number, number]> {
+  const count = `SELECT total(next_attempt_at <= ${NOW}), total(next_attempt_at > ${NOW}) FROM deliveries
+    WHERE site_id = ? AND webhook_id = ? AND status = 'pending'`;
+  const [counts] = await env.DB.prepare(count).bind(webhook.siteId, webhook.id).raw<[number, number]>();
+  return counts as [number, number];
+}
+
+describe("a webhook with another URL", () => {
+  it("gets at once what was to wait up to 12 hours, and keeps the number of its attempts", async () => {
+    const { webhook, patch, sent } = await start();
+    await fillDeliveries(webhook, 6);
+    await setDeliveries(
+      webhook,
+      `attempts = 7, last_error = 'no', status = CASE seq WHEN 5 THEN 'failed' WHEN 6 THEN 'delivered' ELSE 'pending' END,
+       next_attempt_at = CASE seq WHEN 1 THEN 0 WHEN 2 THEN ${NOW - 5} WHEN 3 THEN ${NOW + 43_200} WHEN 4 THEN ${NOW + 1} END`,
+    );
+    expect((await patch({ url: MOVED })).body).toMatchObject({ pending: 4, failed: 1, oldest_pending_at: NOW });
+    const row = { attempts: 7, last_error: "no" };
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "pending", next_attempt_at: 0, ...row },
+      { status: "pending", next_attempt_at: NOW - 5, ...row },
+      { status: "pending", next_attempt_at: NOW, ...row },
+      { status: "pending", next_attempt_at: NOW, ...row },
+      { status: "failed", next_attempt_at: null, ...row },
+      { status: "delivered", next_attempt_at: null, ...row },
+    ]);
+    expect(sent).toEqual([{ home: "main", site: webhook.siteId, webhook: webhook.id }]);
+  });
+
+  it("has an attempt in flight counted as sent again, and one that was lost stays due", async () => {
+    const { webhook, patch } = await start();
+    await fillDeliveries(webhook, 2);
+    await setDeliveries(
+      webhook,
+      `attempts = 7, claim = 'theirs', next_attempt_at = iif(seq = 1, ${NOW + 60}, ${NOW - 1})`,
+    );
+    await patch({ url: MOVED });
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { attempts: 0, claim: "theirs", next_attempt_at: NOW + 60 },
+      { attempts: 7, claim: "theirs", next_attempt_at: NOW - 1 },
+    ]);
+  });
+
+  it("gets all of a long backlog: 20,000 before the answer, and the rest after it", async () => {
+    const { world, webhook } = await start();
+    await fillDeliveries(webhook, 20_001);
+    await setDeliveries(webhook, `next_attempt_at = ${NOW} + 43200`);
+    const site = await findSite(contextAt(NOW), world);
+    const later: Promise<unknown>[] = [];
+    const atOnce: [number, number][] = [];
+    const ctx = { ...contextAt(NOW), waitUntil: (work: Promise<unknown>) => void later.push(work) };
+    await changeWebhook(ctx, { site, webhookId: webhook.id, change: { url: MOVED } });
+    atOnce.push(await dueAndLater(webhook));
+    await Promise.all(later);
+    expect(atOnce[0]?.[0]).toBeGreaterThanOrEqual(20_000);
+    expect(await dueAndLater(webhook)).toEqual([20_001, 0]);
+  });
+
+  it("starts without failures; other changes keep them", async () => {
+    const { world, webhook, patch } = await start();
+    const failing = { failing_since: 5, last_status: 500, last_cause: "status", last_failed_at: 6 };
+    const stored = "last_cause = 'status', last_failed_at = 6, last_seq = 1";
+    await setWebhook(webhook, `failing_since = 5, last_status = 500, ${stored}, failing_told_at = 6`);
+    const others = { events: ["session.created"], url: webhook.url, status: "enabled" };
+    expect((await patch(others)).body).toMatchObject(failing);
+    expect((await eventStore(world)).webhooks).toMatchObject([{ failing_told_at: 6 }]);
+    const well = { failing_since: null, last_status: null, last_cause: null, last_failed_at: null };
+    expect((await patch({ url: MOVED })).body).toMatchObject(well);
+    expect((await eventStore(world)).webhooks).toMatchObject([
+      { failing_told_at: null, last_seq: null, health_since: NOW },
+    ]);
+  });
+
+  it("leaves the times as they are when the URL is the same, or the webhook is disabled with it", async () => {
+    const { webhook, patch, sent } = await start();
+    await fillDeliveries(webhook, 1);
+    await setDeliveries(webhook, `attempts = 2, claim = 'theirs', next_attempt_at = ${NOW + 9}`);
+    await patch({ url: webhook.url, events: ["session.created"] });
+    expect(await deliveriesOf(webhook)).toMatchObject([{ attempts: 2, next_attempt_at: NOW + 9 }]);
+    await patch({ url: MOVED, status: "disabled" });
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "failed", next_attempt_at: null }]);
+    expect(sent).toEqual([]);
+  });
+
+  it("is changed once when the database loses the answer", async () => {
+    const { world, webhook } = await start();
+    await fillDeliveries(webhook, 2);
+    await setDeliveries(webhook, `attempts = 2, next_attempt_at = ${NOW + 9}`);
+    let lost = 0;
+    const batch = async (statements: D1PreparedStatement[]) => {
+      const results = await env.DB.batch(statements);
+      if (lost++ > 0) return results;
+      // Meanwhile the first attempt at the new URL has begun, and another has failed.
+      await setDeliveries(
+        webhook,
+        `attempts = 3, claim = iif(seq = 1, 'theirs', NULL), next_attempt_at = iif(seq = 1, ${NOW + 60}, ${NOW + 300})`,
+      );
+      throw new Error("D1_ERROR: Network connection lost.");
+    };
+    const ctx = contextAt(NOW, { DB: replacing(env.DB, { batch }) });
+    const site = await findSite(ctx, world);
+    const changed = await changeWebhook(ctx, { site, webhookId: webhook.id, change: { url: MOVED } });
+    expect(changed).toMatchObject({ url: MOVED, pending: 2 });
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { attempts: 3, claim: "theirs", next_attempt_at: NOW + 60 },
+      { attempts: 3, next_attempt_at: NOW + 300 },
+    ]);
+    expect((await eventStore(world)).audit.map(({ action }) => action)).toEqual(["webhook.changed"]);
+  });
+
+  it("is changed also when the database fails for what is left of the backlog", async () => {
+    const { world, webhook } = await start();
+    await fillDeliveries(webhook, 6_000);
+    await setDeliveries(webhook, `next_attempt_at = ${NOW} + 43200`);
+    const site = await findSite(contextAt(NOW), world);
+    const prepare = (sql: string) => {
+      const fails = sql.startsWith("update");
+      const broken = () => Promise.reject(new Error("D1_ERROR: D1 DB is overloaded."));
+      const statement = env.DB.prepare(sql);
+      return fails
+        ? replacing(statement, { bind: (...v: unknown[]) => replacing(statement.bind(...v), { run: broken }) })
+        : statement;
+    };
+    const batch = (statements: D1PreparedStatement[]) => env.DB.batch(statements);
+    const kept: unknown[] = [];
+    const ctx = contextAt(NOW, { DB: replacing(env.DB, { prepare, batch }) });
+    const telemetry = { ...ctx.telemetry, warn: (record: unknown) => void kept.push(record) };
+    const change = { url: MOVED };
+    expect(await changeWebhook({ ...ctx, telemetry }, { site, webhookId: webhook.id, change })).toMatchObject(change);
+    expect(await dueAndLater(webhook)).toEqual([5_000, 1_000]);
+    expect(kept).toMatchObject([{ warning: "not all that is pending is due at the new URL now" }]);
+  });
+});
+
+describe("disabling a webhook", () => {
+  it("says when, and keeps why each delivery failed before", async () => {
+    const { world, webhook, patch } = await start();
+    await fillDeliveries(webhook, 2);
+    await setDeliveries(
+      webhook,
+      "last_error = iif(seq = 1, 'HTTP 500: no', NULL), last_status = iif(seq = 1, 500, NULL)",
+    );
+    await setWebhook(webhook, "failing_since = 5, last_status = 500, last_cause = 'status'");
+    world.clock.now += 9;
+    expect((await patch({ status: "disabled" })).body).toMatchObject({
+      status: "disabled",
+      disabled_reason: null,
+      disabled_at: NOW + 9,
+      failing_since: 5,
+      last_status: 500,
+      pending: 0,
+      failed: 2,
+    });
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "failed", last_error: "HTTP 500: no", last_status: 500 },
+      { status: "failed", last_error: "the webhook is disabled" },
+    ]);
+  });
+
+  it("keeps why and when the Worker disabled it", async () => {
+    const { world, webhook, patch } = await start();
+    await setWebhook(webhook, "status = 'disabled', disabled_reason = 'gone', disabled_at = 7, last_status = 410");
+    const gone = { disabled_reason: "gone", disabled_at: 7, last_status: 410 };
+    expect((await patch({ status: "disabled" })).body).toMatchObject(gone);
+    expect((await eventStore(world)).webhooks).toMatchObject([gone]);
+  });
+});
+
+describe("enabling a webhook", () => {
+  it("is 409 while more than 5,000 deliveries are being ended, and works after the sweep", async () => {
+    const { world, webhook, patch, shown } = await start();
+    await fillDeliveries(webhook, 5_003);
+    expect((await patch({ status: "disabled" })).body).toMatchObject({ pending: 3, failed: 5_000 });
+    const before = await eventStore(world);
+    for (const change of [{ status: "enabled" }, { status: "enabled", url: MOVED, events: ["session.created"] }]) {
+      const refused = await patch(change);
+      expect(gist(refused)).toEqual(conflict("webhook_ending"));
+      expect(refused.body).toMatchObject({
+        detail:
+          "Deliveries that were pending when the webhook was disabled are still being ended, within minutes: enable it when `pending` is 0.",
+      });
+    }
+    expect(await eventStore(world)).toEqual(before);
+    const worker = new DeliveringWorker();
+    // Each run begins with the webhooks of other tests, if these left any.
+    for (let run = 0; run < 20 && (await shown())?.pending !== 0; run++) await worker.scheduled("* * * * *");
+    expect(await shown()).toMatchObject({ status: "disabled", pending: 0, failed: 5_003 });
+    expect(gist(await patch({ status: "enabled" }))).toMatchObject({
+      status: 200,
+      body: { status: "enabled", pending: 0 },
+    });
+    expect((await eventStore(world)).audit.map(({ action }) => action)).toEqual([
+      "webhook.disabled",
+      "webhook.enabled",
+    ]);
+  });
+
+  it("is not hindered by what is pending while it is enabled", async () => {
+    const { webhook, patch } = await start();
+    await fillDeliveries(webhook, 1);
+    expect(gist(await patch({ status: "enabled" }))).toMatchObject({ status: 200, body: { pending: 1 } });
+  });
+});
+
+describe("a webhook in the answers", () => {
+  it("has the numbers of its pending and failed deliveries, cut at 10,000, and the time of the oldest pending one", async () => {
+    const { world, webhook, shown } = await start();
+    expect(await shown()).toMatchObject({ pending: 0, failed: 0, oldest_pending_at: null });
+    const other = await newWebhook(world);
+    await fillDeliveries(webhook, 20_002);
+    await fillDeliveries(other, 1);
+    await setDeliveries(
+      webhook,
+      `created_at = ${NOW} - 30000 + seq, status = CASE WHEN seq > 10001 THEN 'failed' WHEN seq = 1 THEN 'delivered' ELSE 'pending' END`,
+    );
+    expect(await shown()).toMatchObject({ pending: 10_000, failed: 10_000, oldest_pending_at: NOW - 30_000 + 2 });
+    await setDeliveries(webhook, "status = iif(seq < 20000, 'delivered', 'pending')");
+    expect(await shown()).toMatchObject({ pending: 3, failed: 0, oldest_pending_at: NOW - 10_000 });
+  });
+
+  it("has why it failed last, with the words of that delivery while it has them, and only of that answer", async () => {
+    const { webhook, shown } = await start();
+    await fillDeliveries(webhook, 2);
+    await setDeliveries(webhook, "last_status = 503, last_error = 'HTTP 503: busy ' || seq");
+    const cause = { last_status: 503, last_cause: "status", last_failed_at: 6 };
+    const stored = "last_status = 503, last_cause = 'status', last_failed_at = 6, last_seq = 1";
+    await setWebhook(webhook, `failing_since = 5, ${stored}, last_error = 'HTTP 500: of an older release'`);
+    expect(await shown()).toMatchObject({ failing_since: 5, ...cause, last_error: "HTTP 503: busy 1" });
+    // As after it was sent again, and as after a wrong MASTER_KEY.
+    for (const later of ["last_error = NULL", "last_status = NULL, last_error = 'the secret does not open'"]) {
+      await setDeliveries(webhook, later);
+      expect(await shown()).toMatchObject({ ...cause, last_error: null });
+    }
+  });
+});

@@ -1,0 +1,193 @@
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { ROLES, type Role } from "../../../../src/operators/access/role.ts";
+import { ADMIN_CALLS } from "../../../../src/operators/admin/calls.ts";
+import { CONSOLE_CALLS } from "../../../../src/operators/console/calls.ts";
+import { mayBy } from "../../../../src/operators/console/may.ts";
+import { ownerActs } from "../../../../src/operators/console/parts/role-texts.ts";
+import type { Declaration } from "../../../../src/operators/http/call.ts";
+import type { AuditAction } from "../../../../src/operators/services/audit.ts";
+import { visitorWithRole } from "../../../support/access-world.ts";
+import { pathOf, prepared } from "../../../support/admin-calls.ts";
+import type { ConsolePage } from "../../../support/console-page.ts";
+import type { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { unfinish } from "../../../support/new-site.ts";
+import { endSite } from "../../../support/site-end.ts";
+import { World } from "../../../support/world.ts";
+
+afterEach(() => void vi.unstubAllGlobals());
+
+/** Further pages of lists, examples in another language and the docs are no part of the walk. */
+const isElsewhere = (path: string) => /^(?!\/console)|[?&](?:cursor|code)=/.test(path);
+
+/** Whether a link of a filtered list leads to the same list with another filter: there are as many as combinations of filters. */
+const isRefiltered = (path: string, href: string) => path.includes("?") && path.split("?")[0] === href.split("?")[0];
+
+/** A path with ids in place of the world's own. */
+const patternOf = (path: string) =>
+  CONSOLE_CALLS.find((call) => {
+    const pattern = `^/console${call.path === "/" ? "" : call.path.replaceAll(/:\w+/g, "[^/]+")}(\\?|$)`;
+    return new RegExp(pattern).test(path);
+  })?.path ?? path;
+
+/** Pages of one kind differ only in the things that they show: one of them is opened. A query filters, on every site in the same way. */
+function kindOf(path: string): string {
+  const { pathname, searchParams } = new URL(path, "https://worker");
+  const [site] = searchParams.size === 0 ? (/\/sites\/\d+/.exec(pathname) ?? []) : [];
+  return [site, patternOf(pathname), ...searchParams.keys(), searchParams.get("status")].join(" ");
+}
+
+/** Opens a page of each kind that links lead to, from the list of sites and these sites on. Addresses that redirect count as the page's. */
+async function walkPages(visitor: ConsoleVisitor, sites: number[]): Promise<ConsolePage[]> {
+  const kinds = new Set<string>();
+  const pages: ConsolePage[] = [];
+  const left = ["/console", ...sites.map((id) => `/console/sites/${id}`)];
+  for (let path = left.shift(); path !== undefined; path = left.shift()) {
+    const [, site] = /^\/console\/sites\/(\d+)/.exec(path) ?? [];
+    // The database has sites of other tests too.
+    if (kinds.has(kindOf(path)) || (site !== undefined && !sites.includes(Number(site)))) continue;
+    kinds.add(kindOf(path));
+    const page = await visitor.open(path);
+    pages.push(page);
+    left.push(...linksOf(page).filter((href) => !isElsewhere(href) && !isRefiltered(page.path, href)));
+  }
+  return pages;
+}
+
+const linksOf = ({ links }: ConsolePage) => links.map((href) => href.replace(/#.*/, ""));
+
+const mayOf = mayBy(CONSOLE_CALLS);
+const start = async () => prepared(await World.create());
+
+const webhookOf = (world: World) => pathOf({ path: "/sites/:site_id/webhooks/:webhook_id" }, world);
+
+/** What a site may look like: each look has other forms and links. */
+const LOOKS: Record<string, (world: World) => Promise<unknown>> = {
+  "in use": async () => {},
+  "closed, without events, its webhook disabled": async (world) => {
+    await world.admin("PATCH", webhookOf(world), { status: "disabled" });
+    await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed", events: false, retention_days: 30 });
+  },
+  "being deleted": async (world) => void (await endSite(world)),
+  "with overlaps and failed deliveries": async (world) => {
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 3600 });
+    await world.admin("POST", `${webhookOf(world)}/rotate`, { overlap_seconds: 3600 });
+    const fail = "UPDATE deliveries SET status = 'failed' WHERE site_id = ?";
+    await databaseOf(world.home).prepare(fail).bind(world.siteId).run();
+  },
+  "without its app": ({ home, appid }) =>
+    databaseOf(home).prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run(),
+  unfinished: unfinish,
+};
+
+describe("the pages of each role", () => {
+  const pagesOf = new Map<Role, ConsolePage[]>();
+
+  beforeAll(async () => {
+    const worlds: World[] = [];
+    for (const change of Object.values(LOOKS)) {
+      const world = await start();
+      await change(world);
+      worlds.push(world);
+    }
+    const [world] = worlds as [World];
+    const sites = worlds.map(({ siteId }) => siteId);
+    for (const role of ROLES) {
+      // Each reader has another session too, which the page of their access ends.
+      await visitorWithRole(world, role);
+      pagesOf.set(role, await walkPages(await visitorWithRole(world, role), sites));
+    }
+  });
+
+  it.each(ROLES)("lead a reader with the role %s to no page and no form that they may not use", (role) => {
+    for (const page of pagesOf.get(role) ?? []) {
+      expect([page.path, page.status]).toEqual([page.path, 200]);
+      const links = linksOf(page).filter((path) => path.startsWith("/console"));
+      for (const { method, path } of [...page.forms, ...links.map((path) => ({ method: "GET" as const, path }))]) {
+        expect([page.path, method, path, mayOf(role)(path, method)]).toEqual([page.path, method, path, true]);
+      }
+    }
+  });
+
+  it("hold for a viewer no form but those that change nothing, and those of their own session", () => {
+    const posts = (pagesOf.get("viewer") ?? []).flatMap(({ forms }) => forms.filter(({ method }) => method === "POST"));
+    const paths = new Set(
+      posts.map(({ path }) => path.replace(/[0-9a-f]{16}/, ":session").replace(/\/\d+\//, "/:site_id/")),
+    );
+    const own = ["/console/access/:session/end", "/console/sign-out"];
+    const reading = ["/console/language", "/console/search", "/console/signature-check"];
+    expect([...paths].sort()).toEqual([...own, ...reading, "/console/sites/:site_id/customers/find"].sort());
+  });
+
+  it("offer an owner every call", () => {
+    const pages = pagesOf.get("owner") ?? [];
+    const offered = new Set(
+      pages.flatMap(({ path, forms }) => [path, ...forms.map((form) => form.path)].map(patternOf)),
+    );
+    const missed = CONSOLE_CALLS.filter(({ path }) => !offered.has(path)).map(({ path }) => path);
+    // The pages of new secrets, test calls and erasures are led to by forms. A button of the form that hands a customer's data over erases.
+    const customers = ["/sites/:site_id/customers/erase", "/sites/:site_id/customers/erasures/:erasure_id"];
+    const tested = "/sites/:site_id/apps/:appid/test/result";
+    const led = [
+      tested,
+      "/sites/:site_id/apps/:appid/secret",
+      "/sites/:site_id/webhooks/:webhook_id/secret",
+      ...customers,
+    ];
+    expect([...new Set(missed)].sort()).toEqual(["/sign-in", ...led].sort());
+  });
+});
+
+describe("what a role may", () => {
+  it.each<[Role | undefined, string, "GET" | "POST", boolean]>([
+    [undefined, "/console", "GET", false],
+    [undefined, "/console/language", "POST", true],
+    ["viewer", "/console", "GET", true],
+    ["viewer", "/console/sites", "POST", false],
+    ["operator", "/console/sites", "POST", true],
+    ["operator", "/console/sites/1/settings?draft=1#name", "POST", true],
+    ["operator", "/console/homes/main/restored", "POST", false],
+    ["owner", "/console/homes/main/restored", "POST", true],
+    ["owner", "/console/nothing", "GET", false],
+    ["owner", "/console/sites/1/2/close", "POST", false],
+  ])("is told by the call: %s, %s %s", (role, path, method, may) => {
+    expect(mayOf(role)(path, method)).toBe(may);
+  });
+});
+
+describe("the words for what an owner may do", () => {
+  it("tell of every row of the audit log that calls of owners leave", () => {
+    const calls: readonly Declaration[] = [...CONSOLE_CALLS, ...ADMIN_CALLS];
+    const left = calls.filter(({ role }) => role === "owner").flatMap(({ audit }) => audit as readonly AuditAction[]);
+    const told = ownerActs({ t: (english) => english }).flatMap(([, ...actions]) => actions);
+    expect(left.length).toBeGreaterThan(5);
+    expect(left.filter((action) => !told.includes(action))).toEqual([]);
+  });
+});
+
+describe("an address that needs a higher role", () => {
+  it("tells which role it needs, who the reader is, and of a form that it changed nothing", async () => {
+    const world = await start();
+    const visitor = await visitorWithRole(world, "viewer", "ada@example.com");
+    const page = await visitor.open(`/console/sites/${world.siteId}/close`);
+    expect([page.status, page.heading]).toEqual([403, "Your role does not allow this"]);
+    expect(page.text).toContain(
+      "This needs the role operator or a higher one. You are ada@example.com, and your role is viewer.",
+    );
+    expect(page.text).not.toContain("Nothing was changed");
+    expect(await (await visitor.post(page.path, {})).text()).toContain("Nothing was changed.");
+    visitor.cookies.set("__Host-language", "zh");
+    const inChinese = await visitor.open(`/console/sites/${world.siteId}/close`);
+    expect(inChinese.text).toMatch(/ada@example\.com.*查看者/);
+  });
+});
+
+describe("a viewer", () => {
+  it("sees the settings of a site as facts", async () => {
+    const world = await start();
+    const page = await (await visitorWithRole(world, "viewer")).open(`/console/sites/${world.siteId}/settings`);
+    expect(page.text).toMatch(
+      /Name .* Status Open First chat_id \d+ Events On How long sessions are kept For ever Created/,
+    );
+  });
+});

@@ -1,0 +1,231 @@
+import { describe, expect, it } from "vitest";
+import { firstRequestIdAt } from "../../../../src/core/request-id.ts";
+import type { ConsolePage } from "../../../support/console-page.ts";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { JournalConsumer, keepingJournal } from "../../../support/journal.ts";
+import { newRefusal } from "../../../support/new-refusal.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+async function start(home = "main") {
+  const { sent, JOURNAL } = keepingJournal();
+  const world = await World.create({ JOURNAL }, home);
+  const visitor = await ConsoleVisitor.signedIn(world);
+  const settle = () => new JournalConsumer().write(sent.splice(0));
+  return { world, visitor, settle, site: `/console/sites/${world.siteId}` };
+}
+
+/** Issues another app on the site. @returns its appid */
+async function issueApp(world: World, name: string): Promise<string> {
+  const answer = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name });
+  return ((await answer.json()) as { appid: string }).appid;
+}
+
+/** The counts above the list: by app, and by reason. */
+const tallies = ({ html }: ConsolePage): string[][] =>
+  (/<div class="tallies">.*?<\/div>/s.exec(html)?.[0] ?? "")
+    .split("<nav")
+    .slice(1)
+    .map((nav) => [...nav.matchAll(/<a [^>]*>(.*?)<\/a>/g)].map(([, text = ""]) => text.replace(/<[^>]*>/g, "")));
+
+const idOf = (answer: { headers: Headers }) => answer.headers.get("x-request-id") ?? "";
+
+describe("the refused calls of a site", () => {
+  it("are a line each, in plain words, that leads to the page of the call, and from there into the check", async () => {
+    const { world, visitor, settle, site } = await start();
+    const answer = await world.create({ kefu_id: [1, "x"] });
+    await settle();
+    const page = await visitor.open(`${site}/refusals`);
+    expect(page.rows).toEqual([
+      [
+        "A field broke a rule. kefu_id, item 2, must be a whole number from 1 to 9007199254740991. It was sent as a string.",
+        "now",
+        expect.stringMatching(/\S/),
+        "create_gd",
+        "400",
+      ],
+    ]);
+    expect(page.link("A field broke a rule.")).toBe(`${site}/requests/${idOf(answer)}`);
+    const call = await visitor.open(page.link("A field broke a rule."));
+    const check = await visitor.open(call.link("Check this request"));
+    expect([check.value("Which call is it?"), check.value("appid")]).toEqual(["create_gd", world.appid]);
+  });
+
+  it("say how many were left out", async () => {
+    const { world, visitor, site } = await start();
+    await newRefusal(world, { requestId: firstRequestIdAt(NOW), skipped: 12_345, reason: "signature_mismatch" });
+    expect((await visitor.open(`${site}/refusals`)).rows[0]?.[0]).toContain(
+      "12,345 more like it before were left out.",
+    );
+  });
+
+  it("are found by app, reason, call and time, from the form and from the page of the app", async () => {
+    const { world, visitor, site } = await start();
+    await newRefusal(world, { requestId: firstRequestIdAt(NOW - 7_200), at: NOW - 7_200, reason: "app_limit" });
+    await newRefusal(world, { requestId: firstRequestIdAt(NOW - 60), at: NOW - 60, operation: "add_agents" });
+    const page = await visitor.open(`${site}/refusals`);
+    const found = async (fill: Record<string, string>) => (await visitor.press(page, "Find", fill)).rows.length;
+    expect(await found({ App: world.appid })).toBe(2);
+    expect((await visitor.open(`${site}/refusals?appid=another`)).rows).toEqual([]);
+    expect(await found({ Why: "app_limit" })).toBe(1);
+    expect(await found({ Call: "add_kf" })).toBe(1);
+    expect(await found({ From: "2027-01-15T07:00" })).toBe(1);
+    expect(await found({ To: "2027-01-15T07:00" })).toBe(1);
+    expect(await found({ From: "2027-01-15T05:00", To: "2027-01-15T08:00" })).toBe(2);
+    for (const [label, calls] of [
+      ["Last hour", 1],
+      ["Today", 2],
+      ["Last 24 hours", 2],
+    ] as const) {
+      expect([label, (await visitor.open(page.link(label))).rows.length]).toEqual([label, calls]);
+    }
+    const app = await visitor.open(`${site}/apps/${world.appid}`);
+    expect((await visitor.open(app.link("Refused calls of this app"))).rows).toHaveLength(2);
+  });
+
+  it("say which filters are in force, and each is taken off by itself", async () => {
+    const { world, visitor, site } = await start();
+    await newRefusal(world, { requestId: firstRequestIdAt(NOW - 60), at: NOW - 60 });
+    await newRefusal(world, { requestId: firstRequestIdAt(NOW - 50), at: NOW - 50, reason: "app_limit" });
+    const both = await visitor.open(`${site}/refusals?reason=app_limit&operation=create_gd`);
+    expect(both.rows).toHaveLength(1);
+    const without = both.link("Why: The app was over its limit of calls. Take this filter off");
+    expect(without).toBe(`${site}/refusals?operation=create_gd`);
+    expect((await visitor.open(without)).rows).toHaveLength(2);
+    expect(both.link("Clear")).toBe(`${site}/refusals`);
+  });
+
+  it("are counted by app and by reason, the most first, also those that were left out; each count filters", async () => {
+    const { world, visitor, site } = await start();
+    const quiet = await issueApp(world, "Quiet");
+    const noisy = await issueApp(world, "Noisy");
+    const refuse = (appid: string, reason: string, ago: number, skipped = 0) =>
+      newRefusal(world, { appid, reason, skipped, requestId: firstRequestIdAt(NOW - ago), at: NOW - ago });
+    await refuse(quiet, "app_limit", 10);
+    await refuse(noisy, "timestamp_stale", 20, 1_233);
+    await refuse(noisy, "app_limit", 7_200);
+    const page = await visitor.open(`${site}/refusals`);
+    expect(tallies(page)).toEqual([
+      ["Noisy 1,235", "Quiet 1"],
+      ["The timestamp was too old 1,234", "The app was over its limit of calls 2"],
+    ]);
+    const ofNoisy = await visitor.open(page.link("Noisy 1,235"));
+    expect(ofNoisy.rows.map(([, , app]) => app)).toEqual(["Noisy", "Noisy"]);
+    expect(tallies(ofNoisy)[1]).toEqual(["The timestamp was too old 1,234", "The app was over its limit of calls 1"]);
+    const lastHour = await visitor.open(page.link("Last hour"));
+    expect(tallies(lastHour)[1]).toEqual(["The timestamp was too old 1,234", "The app was over its limit of calls 1"]);
+    const reason = await visitor.open(page.link("The app was over its limit of calls 2"));
+    // As many of each: the order is that of their random appids.
+    expect([tallies(reason)[0]?.toSorted(), reason.rows.length]).toEqual([["Noisy 1", "Quiet 1"], 2]);
+  });
+
+  it("keep a filter that is wrong, and say why", async () => {
+    const { world, visitor, site } = await start();
+    await newRefusal(world, { requestId: firstRequestIdAt(NOW) });
+    const form = await visitor.open(`${site}/refusals`);
+    for (const [fill, text] of [
+      [{ From: "yesterday" }, "Must be a date and a time"],
+      [{ From: "2026-01-01T00:00" }, "Calls are kept for 30 days. The time is longer ago."],
+      [{ From: "2027-01-15T08:00", To: "2027-01-15T07:00" }, "Must not be after “To”."],
+    ] as const) {
+      const page = await visitor.press(form, "Find", fill);
+      expect([page.status, page.text, page.rows]).toEqual([400, expect.stringContaining(text), []]);
+      expect(page.value("From")).toBe(fill.From);
+    }
+  });
+
+  it("refuse an appid that can be none", async () => {
+    const { visitor, site } = await start();
+    const page = await visitor.open(`${site}/refusals?appid=a+b`);
+    expect([page.status, page.text.includes("Must be 1 to 64 of A–Z a–z 0–9 _ -.")]).toEqual([400, true]);
+    expect(page.value("App")).toBe("a b");
+  });
+
+  it("are in Chinese for a Chinese reader, but for what is quoted", async () => {
+    const { world, visitor, settle, site } = await start();
+    await world.create({ timestamp: NOW - 301 });
+    await settle();
+    const chinese = await visitor.get(`${site}/refusals`, { "accept-language": "zh" });
+    const html = (await chinese.text()).replace(/<option.*?<\/option>/g, "");
+    expect(html).toContain("timestamp 过旧");
+    expect(html.replace(/<(code|head|header|footer).*?<\/\1>/gs, "")).not.toMatch(
+      /[a-z]+ [a-z]+ [a-z]+ [a-z]+(?![^<]*>)/i,
+    );
+  });
+
+  it("say when there are none", async () => {
+    const { visitor, site } = await start();
+    expect((await visitor.open(`${site}/refusals`)).text).toContain(
+      "No call of this site has been refused in the last 30 days.",
+    );
+    const filtered = await visitor.open(`${site}/refusals?reason=app_limit`);
+    expect(filtered.text).toContain("No refused call fits this filter.");
+  });
+});
+
+describe("the page of a call", () => {
+  it("explains a refused call from the journal alone: answer, reason, cure, secret and network", async () => {
+    const { world, visitor, settle, site } = await start();
+    const answer = await world.create({ timestamp: NOW - 301 }, { "cf-connecting-ip": "192.0.2.7" });
+    await settle();
+    const page = await visitor.open(`${site}/requests/${idOf(answer)}`);
+    expect(page.heading).toBe("A refused call");
+    expect(page.notices).toEqual(["The timestamp was too old."]);
+    for (const text of [
+      idOf(answer),
+      "401 token验证失败!",
+      "timestamp_stale",
+      "The secret in use",
+      "192.0.2.0/24",
+      `timestamp: must be within 300 s of ${NOW}, Unix seconds`,
+    ]) {
+      expect(page.text).toContain(text);
+    }
+  });
+
+  it("shows the message that belongs to the reason, also where every answer has status 200", async () => {
+    const { sent, JOURNAL } = keepingJournal();
+    const world = await World.create({ JOURNAL, ERROR_STATUS: "always-200" });
+    const answer = await world.create({ timestamp: NOW - 301 });
+    await new JournalConsumer().write(sent);
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const page = await visitor.open(`/console/sites/${world.siteId}/requests/${idOf(answer)}`);
+    expect(page.text).toContain("200 token验证失败!");
+    expect((await visitor.open(page.link("Check this request"))).text).toContain(
+      "This call was answered 200 token验证失败!",
+    );
+  });
+
+  it("shows the session of a call that was done although its answer was 503", async () => {
+    const { world, visitor, site } = await start();
+    const answer = await world.create();
+    const { chat_id } = answer.envelope.data as { chat_id: number };
+    await newRefusal(world, { requestId: idOf(answer), status: 503, reason: "d1_unavailable" });
+    const page = await visitor.open(`${site}/requests/${idOf(answer)}`);
+    expect(page.notices.at(-1)).toBe(`It was done all the same: session ${chat_id}`);
+    expect(page.link("To the session")).toBe(`${site}/sessions/${chat_id}`);
+  });
+
+  it("says so when the secret is one from before a rotation, or none verified", async () => {
+    const { world, visitor, settle, site } = await start();
+    const stale = await world.create({ timestamp: 1 });
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
+    const forged = await world.create({}, { "x-chat-signature": "0".repeat(64) });
+    await settle();
+    const text = async (answer: { headers: Headers }) => (await visitor.open(`${site}/requests/${idOf(answer)}`)).text;
+    expect(await text(stale)).toContain("A secret from before a rotation");
+    expect(await text(forged)).toContain("None: the signature was not right, or was not checked");
+  });
+
+  it("leads to the session of an accepted call, and the session's page leads back", async () => {
+    const { world, visitor, site } = await start();
+    const answer = await world.create({}, { "idempotency-key": "k" });
+    const { chat_id } = answer.envelope.data as { chat_id: number };
+    const page = await visitor.open(`${site}/requests/${idOf(answer)}`);
+    expect(page.notices).toEqual([`The call was accepted: session ${chat_id}`]);
+    const session = await visitor.open(page.link("To the session"));
+    expect(session.link(idOf(answer))).toBe(`${site}/requests/${idOf(answer)}`);
+    const again = await world.create({ ranstr: "again" }, { "idempotency-key": "k" });
+    const repeated = await visitor.open(`${site}/requests/${idOf(again)}`);
+    expect(repeated.notices).toEqual([`The call was answered like an earlier one: session ${chat_id}`]);
+  });
+});

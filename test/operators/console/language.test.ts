@@ -1,0 +1,243 @@
+import { describe, expect, it } from "vitest";
+import chinese from "../../../src/assets/console/zh.json";
+import { OPERATIONS } from "../../../src/core/operations/index.ts";
+import { languageOf, localTime, secondsOf, startsOf } from "../../../src/operators/console/view.ts";
+import { ALL_TEXTS } from "../../../src/operators/diagnosis/all-texts.ts";
+import { DELIVERY_STATUSES, FAILURE_WORDS, REDELIVERED_STATUSES } from "../../../src/operators/services/events.ts";
+import { SESSION_STATUSES } from "../../../src/operators/services/sessions.ts";
+import { ConsoleVisitor, start } from "../../support/console-visitor.ts";
+import { World } from "../../support/world.ts";
+
+const SOURCES = Object.values(
+  import.meta.glob("../../../src/operators/console/**/*.{ts,tsx}", { query: "?raw", import: "default", eager: true }),
+);
+
+/** Rules of the schemas that a form can break. Their texts are composed of several messages. */
+const RULES = [
+  "Is required",
+  "Must be a string of {0} to {1} characters, at least one of them visible and none a control character or direction override",
+  "Must be an integer from {0} to {1}",
+  "Must be above {0}, the highest chat_id that the site has given or skipped",
+  "Must be {0} to {1} of A-Z a-z {2}-{3} _ -",
+  "Must be {0} to {1} printable ASCII characters",
+  "Must be a list of at least one type of event",
+  "A site has at most {0} webhooks",
+  "Must be a site's id",
+  "Must be viewer or operator for a token of one site",
+  "Must be viewer or operator or owner",
+];
+
+/** Rules of a webhook's URL. An attempt also fails by them, when the URL was changed in the database. */
+const URL_RULES = [
+  "must be an absolute https URL",
+  "must have at most {0} characters",
+  "must hold no user and no password",
+  "must have no fragment",
+  "must name a host, not an IP address",
+  "must have a public host name",
+  "must use port {0}",
+];
+
+/** The other reasons why an attempt failed, except the receiver's own texts. */
+const FAILURES = [
+  "No answer in {0} s",
+  "No connection",
+  "Redirects are not followed",
+  "The secret does not open: MASTER_KEY",
+  "The webhook is disabled",
+  ...FAILURE_WORDS.map((words) => {
+    let numbers = 0;
+    return words.replaceAll(/\d+/g, () => `{${numbers++}}`);
+  }),
+];
+
+const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** A status's name is its text. */
+const STATUSES = [...SESSION_STATUSES, ...DELIVERY_STATUSES, ...REDELIVERED_STATUSES].map(capitalised);
+
+/** What a call was refused for, in the words that stand beside the rule. */
+const REFUSALS = OPERATIONS.flatMap(({ refusals }) => Object.values(refusals).map(({ past }) => past));
+
+const texts = new Set([
+  ...RULES,
+  ...URL_RULES.flatMap((rule) => [capitalised(rule), `The URL ${rule}`]),
+  ...FAILURES,
+  ...STATUSES,
+  ...REFUSALS,
+  ...ALL_TEXTS,
+  ...SOURCES.flatMap((source) =>
+    [...source.matchAll(/\bt\(\s*("(?:[^"\\]|\\.)*")/g)].map(([, text = ""]) => JSON.parse(text)),
+  ),
+]);
+
+describe("the Chinese texts", () => {
+  it("exist for every English text, and for no other", () => {
+    expect(texts.size).toBeGreaterThan(150);
+    expect(Object.keys(chinese).sort()).toEqual([...texts].sort());
+  });
+
+  it("take the same values as the English ones", () => {
+    const values = (text: string) => [...new Set(text.match(/\{\d\}/g))].sort();
+    for (const [english, text] of Object.entries(chinese))
+      expect([text, values(text)]).toEqual([text, values(english)]);
+  });
+});
+
+describe("the language of a page", () => {
+  it.each([
+    ["zh-CN,zh;q=0.9,en;q=0.8", "zh"],
+    ["en-US,en;q=0.9,zh-CN;q=0.8", "en"],
+    ["de, zh;q=0.5, en;q=0.4", "zh"],
+    ["zh;q=0, en;q=0.1", "en"],
+    ["de", "en"],
+    ["", "en"],
+  ])("follows Accept-Language: %s", (header, language) => {
+    expect(languageOf(new Request("https://worker", { headers: { "accept-language": header } }))).toBe(language);
+  });
+
+  it("is declared in the page, and the switch wins over Accept-Language", async () => {
+    const { world, visitor } = await start("main");
+    const inChinese = await (await visitor.get("/console", { "accept-language": "zh-CN" })).text();
+    expect(inChinese).toContain('<html lang="zh-CN">');
+    expect(inChinese).toContain("创建站点");
+    expect(inChinese).toMatch(/lang="en">English</);
+    const back = `/console/sites/${world.siteId}/sessions?status=waiting`;
+    const answer = await visitor.submit(await visitor.open(back), "中文");
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, back]);
+    expect(answer.headers.getSetCookie()[0]).toMatch(/^__Host-language=zh; .*Secure; HttpOnly; SameSite=Lax$/);
+    expect(await (await visitor.get("/console", { "accept-language": "en" })).text()).toContain('<html lang="zh-CN">');
+    for (const path of [
+      "/console/language",
+      "/console/language?draft=https://evil.example&language=en",
+      "/console/language?draft=/console/sign-out&language=en",
+    ]) {
+      const away = await visitor.post(path, { language: "en", back: "https://evil.example" });
+      expect(away.headers.get("location")).toMatch(/^\/console(\?draft=1)?$/);
+    }
+    expect(await (await visitor.get("/console", { "accept-language": "zh" })).text()).toContain('<html lang="en">');
+  });
+
+  it("is switched on the very same page: further pages of lists, a rename, a refusal", async () => {
+    const { world, visitor, site } = await start("main");
+    const second = `${site}/agents?cursor=2&trail=`;
+    for (const path of [
+      second,
+      `${site}/agents/3?${new URLSearchParams({ back: second })}`,
+      `${site}/apps?cursor=${world.appid}&trail=`,
+      `${site}/apps/${world.appid}`,
+      "/console?cursor=1&trail=",
+      "/console/nothing",
+      `${site}/agents?cursor=x`,
+    ]) {
+      const switched = await visitor.press(await visitor.open(path), "中文");
+      expect(switched.path).toBe(path);
+      visitor.cookies.set("__Host-language", "en");
+    }
+  });
+});
+
+describe("?lang=", () => {
+  it("shows any page in the language and keeps it, like the switch", async () => {
+    const { world, visitor } = await start("main");
+    const list = `/console/sites/${world.siteId}/sessions?status=waiting`;
+    const other = `/console/sites/${world.siteId}/agents`;
+    for (const [path, asked] of [
+      [list, "zh-CN"],
+      ["/console/nothing?x=1", "ZH"],
+      ["/console/sign-in?next=/console/audit", "zh"],
+    ] as const) {
+      const answer = await visitor.get(`${path}&lang=${asked}`);
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+      expect(answer.headers.getSetCookie()).toContainEqual(expect.stringMatching(/^__Host-language=zh; Path/));
+      if (answer.status !== 303) expect(await answer.text()).toContain('<html lang="zh-CN">');
+      expect(await visitor.page(other)).toContain('<html lang="zh-CN">');
+      await visitor.open(`${other}?lang=en`);
+      expect(await (await visitor.get(other, { "accept-language": "zh" })).text()).toContain('<html lang="en">');
+    }
+    const switched = await visitor.press(await visitor.open(`${list}&lang=zh`), "English");
+    expect([switched.path, switched.html.includes('<html lang="en">')]).toEqual([list, true]);
+  });
+
+  it("works for somebody who is not signed in, and no other value or method changes the language", async () => {
+    const world = await World.create();
+    const visitor = new ConsoleVisitor(world);
+    const asked = await visitor.get("/console/sign-in?lang=zh");
+    expect([asked.status, await asked.text()]).toEqual([200, expect.stringContaining('<html lang="zh-CN">')]);
+    const led = await visitor.get("/console/audit?lang=en&who=x");
+    expect(led.headers.get("location")).toBe("/console/sign-in?next=%2Fconsole%2Faudit%3Fwho%3Dx");
+    for (const path of ["/console/sign-in?lang=de", "/console/sign-in?lang="]) {
+      const answer = await visitor.get(path);
+      expect([answer.headers.getSetCookie(), await answer.text()]).toEqual([
+        [],
+        expect.stringContaining('<html lang="en">'),
+      ]);
+    }
+    const posted = await visitor.post("/console/sign-in?lang=zh", { token: "x" });
+    expect([posted.headers.getSetCookie(), await posted.text()]).toEqual([
+      [],
+      expect.stringContaining('<html lang="en">'),
+    ]);
+  });
+});
+
+describe("the times of a page", () => {
+  it("follow the browser's zone, are UTC until the browser sent it, and ignore the address", async () => {
+    const { world, visitor } = await start("main");
+    const read = async () => {
+      const request = new Request(`https://worker/console/sites/${world.siteId}/audit`, {
+        headers: { cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join("; ") },
+        cf: { timezone: "America/New_York" } as never,
+      });
+      const page = await (await world.fetch(request)).text();
+      return [/<time [^>]* title="([^"]*)"/.exec(page)?.[1], /<footer>([^<]*)</.exec(page)?.[1]];
+    };
+    expect(await read()).toEqual(["15 Jan 2027, 08:00:00", "Times are in UTC."]);
+    visitor.cookies.set("__Host-zone", "Asia/Shanghai");
+    expect(await read()).toEqual(["15 Jan 2027, 16:00:00", "Times are in Asia/Shanghai."]);
+    for (const zone of ["Mars/Olympus", "<b>", "", "x".repeat(5000)]) {
+      visitor.cookies.set("__Host-zone", zone);
+      expect(await read()).toEqual(["15 Jan 2027, 08:00:00", "Times are in UTC."]);
+    }
+  });
+});
+
+describe("the reader's day and week", () => {
+  const seconds = (text: string) => Date.parse(text) / 1000;
+  it.each([
+    ["UTC", "2027-01-15T08:00:00Z", "2027-01-15T00:00:00Z", "2027-01-11T00:00:00Z"],
+    ["Asia/Shanghai", "2027-01-15T18:00:00Z", "2027-01-15T16:00:00Z", "2027-01-10T16:00:00Z"],
+    ["America/New_York", "2027-01-11T03:00:00Z", "2027-01-10T05:00:00Z", "2027-01-04T05:00:00Z"],
+    ["Asia/Kathmandu", "2027-01-11T00:00:00Z", "2027-01-10T18:15:00Z", "2027-01-10T18:15:00Z"],
+    // Clocks went forward on Sunday, 28 March 2027, at 01:00 UTC, and go back on 31 October at 01:00 UTC.
+    ["Europe/Berlin", "2027-03-28T12:00:00Z", "2027-03-27T23:00:00Z", "2027-03-21T23:00:00Z"],
+    ["Europe/Berlin", "2027-10-31T23:30:00Z", "2027-10-31T23:00:00Z", "2027-10-31T23:00:00Z"],
+    ["Europe/Berlin", "2027-10-31T12:00:00Z", "2027-10-30T22:00:00Z", "2027-10-24T22:00:00Z"],
+  ])("begin at midnight and on Monday in %s at %s", (zone, now, day, week) => {
+    expect(startsOf(seconds(now), zone)).toEqual({ day: seconds(day), week: seconds(week) });
+  });
+});
+
+describe("a time that a reader enters", () => {
+  const seconds = (text: string) => Date.parse(text) / 1000;
+  it.each([
+    ["UTC", "2027-01-15T08:30", "2027-01-15T08:30:00Z", "2027-01-15T08:30:59Z"],
+    ["UTC", " 2027-01-15 08:30 ", "2027-01-15T08:30:00Z", "2027-01-15T08:30:59Z"],
+    ["Asia/Shanghai", "2027-01-15T08:30:07", "2027-01-15T00:30:07Z", "2027-01-15T00:30:07Z"],
+    ["Asia/Kathmandu", "2027-01-15T00:00", "2027-01-14T18:15:00Z", "2027-01-14T18:15:59Z"],
+    ["America/New_York", "2027-07-01T12:00", "2027-07-01T16:00:00Z", "2027-07-01T16:00:59Z"],
+    // The clocks go forward from 01:00 UTC on.
+    ["Europe/Berlin", "2027-03-28T01:59", "2027-03-28T00:59:00Z", "2027-03-28T00:59:59Z"],
+    ["Europe/Berlin", "2027-03-28T03:00", "2027-03-28T01:00:00Z", "2027-03-28T01:00:59Z"],
+  ])("is of the zone %s: %j", (zone, text, start, end) => {
+    expect([secondsOf(text, zone), secondsOf(text, zone, true)]).toEqual([seconds(start), seconds(end)]);
+    expect(secondsOf(localTime(seconds(end), zone), zone)).toBe(seconds(end));
+  });
+
+  it.each(["", "x", "2027-02-30T08:30", "2027-13-01T08:30", "2027-01-15", "2027-01-15T24:30", "2027-01-15T08:30Z"])(
+    "is none: %j",
+    (text) => {
+      expect([secondsOf(text, "UTC"), secondsOf(text, "UTC", true)]).toEqual([undefined, undefined]);
+    },
+  );
+});

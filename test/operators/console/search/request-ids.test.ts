@@ -1,0 +1,72 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { newRequestId } from "../../../../src/core/request-id.ts";
+import { systemRuntime } from "../../../../src/core/runtime.ts";
+import { start } from "../../../support/console-visitor.ts";
+import { downDb } from "../../../support/down-db.ts";
+import { JournalConsumer, keepingJournal } from "../../../support/journal.ts";
+import { searched } from "./search-world.ts";
+
+/** A world whose refused calls reach the journal. */
+async function startWithJournal(home = "main") {
+  const { sent, JOURNAL } = keepingJournal();
+  const settle = () => new JournalConsumer().write(sent.splice(0));
+  return { ...(await start(home, { JOURNAL })), settle };
+}
+
+const idOf = (answer: { headers: Headers }) => answer.headers.get("x-request-id") ?? "";
+
+const BOX = "Search by chat_id, customer, title, app, agent, request id or webhook";
+
+describe("a request id in the search of any page", () => {
+  it("finds its refused call on any site of any home, also with the header's name in front", async () => {
+    const { world, settle } = await startWithJournal("apac");
+    const answer = await world.create({ timestamp: 1 });
+    await settle();
+    const { visitor, site } = await start("main");
+    const id = idOf(answer);
+    for (const [path, typed] of [
+      ["/console", ` ${id.toUpperCase()} `],
+      ["/console/audit", `x-request-id: ${id}`],
+      [`${site}/apps`, `"request_id":"${id}",`],
+      ["/console/signature-check", id],
+    ] as const) {
+      const page = await visitor.press(await visitor.open(path), "Search", { [BOX]: typed });
+      expect([page.path, page.heading]).toEqual([`/console/sites/${world.siteId}/requests/${id}`, "A refused call"]);
+    }
+  });
+
+  it("finds the call that opened a session, on any site", async () => {
+    const { world } = await start();
+    for (let i = 0; i < 5; i++) await world.chatId();
+    const answer = await world.create();
+    for (let i = 0; i < 5; i++) await world.chatId();
+    const page = await searched((await start("main")).visitor, idOf(answer));
+    expect(page.path).toBe(`/console/sites/${world.siteId}/requests/${idOf(answer)}`);
+  });
+
+  it("finds a call that opened none from the pages of its site, and says elsewhere what it does not know", async () => {
+    const { world, visitor, site } = await start("main");
+    const answer = await world.add(await world.chatId(), { kefu_ids: "3" });
+    const here = await visitor.press(await visitor.open(`${site}/sessions`), "Search", { [BOX]: idOf(answer) });
+    expect(here.path).toBe(`${site}/requests/${idOf(answer)}`);
+    const elsewhere = await visitor.press(await visitor.open("/console/audit"), "Search", { [BOX]: idOf(answer) });
+    expect([elsewhere.status, elsewhere.value(BOX)]).toEqual([200, idOf(answer)]);
+    expect(elsewhere.text).toContain("Nothing was found for");
+    expect(elsewhere.text).toContain("Refused calls are kept for 30 days, and of a flood some are left out.");
+  });
+
+  it("that is a customer's id too gives a page with both", async () => {
+    const { world, visitor, site } = await start("main");
+    const sbs = newRequestId(systemRuntime);
+    const chatId = await world.chatId({ sbs });
+    expect((await searched(visitor, sbs)).links).toContain(`${site}/sessions/${chatId}`);
+  });
+
+  it("names the homes that do not answer, when the others do not know it", async () => {
+    const { world, visitor } = await start("main");
+    const silent = visitor.through(world.anotherIsolate({ HOME_APAC: downDb(env.HOME_APAC) }));
+    const page = await searched(silent, newRequestId(systemRuntime));
+    expect([page.status, page.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
+  });
+});

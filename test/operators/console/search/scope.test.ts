@@ -1,0 +1,108 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { onlyFound, search } from "../../../../src/operators/services/search.ts";
+import { visitorWithRole } from "../../../support/access-world.ts";
+import { start } from "../../../support/console-visitor.ts";
+import { downDb } from "../../../support/down-db.ts";
+import { contextAt } from "../../../support/service-context.ts";
+import { endSite } from "../../../support/site-end.ts";
+import { NOW, World } from "../../../support/world.ts";
+import { linksTo, newSession, searched } from "./search-world.ts";
+
+describe("what a reader sees", () => {
+  it("is found by a viewer too, without links to what only an owner may open", async () => {
+    const { world, site } = await start("main");
+    await newSession(world, 11, { customerExternalId: "k-1", autoTitle: "Nothing special" });
+    const found = async (role: "viewer" | "owner") => {
+      const page = await searched(await visitorWithRole(world, role), "k-1", world.siteId);
+      return [linksTo(page, `${site}/sessions/`), linksTo(page, `${site}/customers`)];
+    };
+    expect(await found("owner")).toEqual([[`${site}/sessions/11`], [`${site}/customers?chat_id=11`]]);
+    expect((await found("viewer"))[0]).toEqual([`${site}/sessions/11`]);
+  });
+
+  it("leads a viewer, who may not rename an agent, to the list with this agent", async () => {
+    const world = await World.create();
+    const site = `/console/sites/${world.siteId}`;
+    const found = async (role: "viewer" | "operator") =>
+      linksTo(await searched(await visitorWithRole(world, role), "Agent 2", world.siteId), `${site}/agents`);
+    expect([await found("viewer"), await found("operator")]).toEqual([[`${site}/agents?q=2`], [`${site}/agents/2`]]);
+  });
+
+  it("is one site alone for an operator of one site, whatever site is named", async () => {
+    const [mine, other] = [await World.create(), await World.create({}, "apac")];
+    for (const world of [mine, other])
+      await newSession(world, 7_100_000, { autoTitle: "Same words", customerExternalId: "same" });
+    const answer = await other.create();
+    const requestId = answer.headers.get("x-request-id") ?? "";
+    const who = { kind: "token", id: "tok_1", name: "Nightly" } as const;
+    const ctx = { ...contextAt(NOW), identity: { who, role: "viewer", onlySite: mine.siteId } as const };
+    for (const openSite of [undefined, mine.siteId, other.siteId]) {
+      for (const typed of ["same words", "same", "7100000", requestId, other.appid, "Site", String(other.siteId)]) {
+        const result = await search(ctx, { typed, openSite });
+        const { sessions, titles, customers, sessionsOf, apps, agents, calls, namedSites } = result;
+        const ids = [sessions, titles, customers, sessionsOf, apps, agents, calls].flat().map(({ siteId }) => siteId);
+        expect(
+          [...ids, ...namedSites.map(({ id }) => id), ...result.sites.keys(), mine.siteId].filter(
+            (id) => id !== mine.siteId,
+          ),
+        ).toEqual([]);
+      }
+    }
+    expect(onlyFound(await search(ctx, { typed: requestId }), undefined)).toBeUndefined();
+  });
+
+  it("is no more on a site that ends", async () => {
+    const { world, visitor, site } = await start("main");
+    await newSession(world, 11, { autoTitle: "Gone with it" });
+    await endSite(world);
+    const page = await searched(visitor, "gone with it", world.siteId);
+    expect(page.links.filter((href) => href.startsWith(site))).toEqual([]);
+  });
+});
+
+describe("a home that is down", () => {
+  it("is named, and the others answer", async () => {
+    const { world, visitor, site } = await start("main");
+    const away = await World.create({}, "apac");
+    for (const each of [world, away]) await newSession(each, 7_200_000, { autoTitle: "Zebra" });
+    for (const HOME_APAC of [downDb(env.HOME_APAC), undefined, env.UNMIGRATED]) {
+      const page = await searched(visitor.through(world.anotherIsolate({ HOME_APAC })), "zebra", world.siteId);
+      expect([page.status, page.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
+      expect(page.text).toContain("What they have is missing here. Search again later.");
+      expect(linksTo(page, `${site}/sessions/`)).toEqual([`${site}/sessions/7200000`]);
+    }
+  });
+});
+
+describe("many sites", () => {
+  /** More sites than are searched for ids, beside those of other tests. */
+  const seedSites = async () => {
+    const row = "SELECT 5000000 + i, 'Many ' || i, 'main', 1, 'open', 0, 0 FROM n";
+    const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)";
+    const into = "INSERT INTO sites (id, name, home, first_chat_id, status, revision, created_at)";
+    await env.DB.prepare(`${into} ${numbers} ${row}`).run();
+  };
+
+  it("are searched up to a bound, the open one first, and the page says of how many nothing was searched", async () => {
+    const { world, visitor, site } = await start("main");
+    await seedSites();
+    const last = { ...world, siteId: 5_000_250 };
+    await env.DB.prepare(
+      "INSERT INTO home_sites (site_id, name, status, chat_id_floor, revision, created_at) VALUES (?, 'Many 250', 'open', 0, 0, 0)",
+    )
+      .bind(last.siteId)
+      .run();
+    for (const each of [world, last])
+      await newSession(each, 7_300_000, { autoTitle: "Lynx", customerExternalId: "lynx-1" });
+    const here = await searched(visitor, "lynx", world.siteId);
+    expect(linksTo(here, `${site}/sessions/`)).toEqual([`${site}/sessions/7300000`]);
+    expect(here.text).toMatch(/Words and events were looked for on 20 sites of each home, and not on \d+ more/);
+    expect(here.text).toMatch(/Ids were looked for on 200 sites of each home, and not on \d+ more/);
+    const from = (openSite?: number) => searched(visitor, "lynx-1", openSite);
+    expect(linksTo(await from(), `/console/sites/${last.siteId}/`)).toEqual([]);
+    expect(linksTo(await from(last.siteId), `/console/sites/${last.siteId}/sessions/`)).toEqual([
+      `/console/sites/${last.siteId}/sessions/7300000`,
+    ]);
+  });
+});

@@ -1,0 +1,297 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { LOOKED_THROUGH } from "../../../../src/operators/services/sessions.ts";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { NOW, World } from "../../../support/world.ts";
+import { manySessions } from "../customers/customers-world.ts";
+import { chipsOf, idsIn, start, without } from "./sessions-world.ts";
+
+const SBS = "Customer id (sbs)";
+const DAY = 86_400;
+
+describe("sessions", () => {
+  it("are listed newest first, by status, by customer, and by both, in pages", async () => {
+    const { world, visitor, path } = await start();
+    for (const sbs of ["c0", "c1"]) await world.chatId({ sbs, sender_type: sbs === "c0" ? 1 : 2 });
+    await env.HOME_APAC.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 22)
+       INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
+       SELECT i + 1, ?, ?, 'ticket', 'c' || (i % 2), 1, iif(i % 4 = 0, 'waiting', 'replied'), '', ${NOW} FROM n`,
+    )
+      .bind(world.siteId, world.appid)
+      .run();
+    const made = Array.from({ length: 23 }, (_, i) => 23 - i);
+    const page = await visitor.open(path);
+    expect(idsIn(page)).toEqual(made.slice(0, 20));
+    expect(idsIn(await visitor.open(page.link("Next page")))).toEqual(made.slice(20));
+    const of = (keep: (made: number) => boolean) => made.filter((_, i) => keep(22 - i));
+    const find = async (fill: Record<string, string>) => idsIn(await visitor.press(page, "Find", fill));
+    expect(await find({})).toEqual(made.slice(0, 20));
+    expect(await find({ Status: "waiting" })).toEqual(of((i) => i % 4 === 0));
+    expect(await find({ [SBS]: "c1" })).toEqual(of((i) => i % 2 === 1));
+    expect(await find({ [SBS]: "c0", Status: "replied" })).toEqual(of((i) => i % 4 === 2));
+    expect(await find({ [SBS]: "nobody" })).toEqual([]);
+    const found = await visitor.press(page, "Find", { [SBS]: "c0", Status: "replied" });
+    expect([found.value("Status"), found.value(SBS)]).toEqual(["replied", "c0"]);
+    // An unknown status is ignored, and the rest of the filter stays.
+    expect(idsIn(await visitor.open(`${path}?status=asleep&sbs=c1`))).toEqual(of((i) => i % 2 === 1));
+  });
+
+  it("without a visible character in their title or their customer have links all the same", async () => {
+    const { world, visitor, site, path } = await start();
+    const id = await world.chatId({ sbs: "\u200b", sbs_mc: "\u2800", content: "\u200b\u2800" });
+    for (const at of [site, path]) {
+      const list = await visitor.open(at);
+      expect(list.link(`(${id})`)).toBe(`${path}/${id}`);
+      expect(list.link('"\u200b"')).toBe(`${site}/customers?chat_id=${id}`);
+    }
+    const page = await visitor.open(`${path}/${id}`);
+    expect([page.heading, page.link('"\u200b"')]).toEqual([`Session ${id}`, `${site}/customers?chat_id=${id}`]);
+  });
+
+  it("keep the filter on further pages, and each has a link back", async () => {
+    const { world, visitor, path } = await start();
+    await manySessions(world, "many", 45);
+    await world.chatId({ sbs: "other" });
+    const one = await visitor.press(await visitor.open(path), "Find", { [SBS]: "many" });
+    const two = await visitor.open(one.link("Next page"));
+    const three = await visitor.open(two.link("Next page"));
+    expect([one, two, three].map((page) => idsIn(page).length)).toEqual([20, 20, 5]);
+    expect(() => three.link("Next page")).toThrow();
+    const back = await visitor.open(three.link("Previous page"));
+    expect(idsIn(back)).toEqual(idsIn(two));
+    expect(idsIn(await visitor.open(back.link("Next page")))).toEqual(idsIn(three));
+    const first = await visitor.open(back.link("Previous page"));
+    expect(idsIn(first)).toEqual(idsIn(one));
+    expect(() => first.link("Previous page")).toThrow();
+    expect(idsIn(await visitor.open(three.link("First page")))).toEqual(idsIn(one));
+  });
+
+  it("of another site's customer with the same id are not listed", async () => {
+    const { world, visitor } = await start();
+    const other = await World.create({}, "apac");
+    await world.chatId({ sbs: "same" });
+    const mine = await other.chatId({ sbs: "same" });
+    expect(idsIn(await visitor.open(`/console/sites/${other.siteId}/sessions?sbs=same`))).toEqual([mine]);
+  });
+
+  it("name the app and the end of the call's id, and lead to the call and the customer", async () => {
+    const { world, visitor, site, path } = await start();
+    const { envelope, headers } = await world.create({ sbs: "mei", sbs_mc: "Mei Tanaka", title: "Late" });
+    const requestId = headers.get("x-request-id") ?? "";
+    const id = (envelope.data as { chat_id: number }).chat_id;
+    const page = await visitor.open(path);
+    expect(page.rows).toEqual([
+      [`Late ${id}`, "Mei Tanaka mei", `App Request id …${requestId.slice(-8)}`, "Replied", "now"],
+    ]);
+    expect(page.link(`Request id …${requestId.slice(-8)}`)).toBe(`${site}/requests/${requestId}`);
+    expect((await visitor.open(`${site}/requests/${requestId}`)).heading).toBe("An accepted call");
+    expect(page.link("Mei Tanaka")).toBe(`${site}/customers?chat_id=${id}`);
+    // An app whose row is lost is named by its appid.
+    await env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(world.appid).run();
+    expect((await visitor.open(path)).rows[0]?.[2]).toContain(world.appid);
+  });
+});
+
+describe("the filters of sessions", () => {
+  it("are app, agent, days, status and customer, which combine, say what they do, and come off one by one", async () => {
+    const { world, path } = await start();
+    const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Second" });
+    const second = world.anotherIsolate();
+    Object.assign(second, await issued.json());
+    const asked = { kefu_id: [1, 2], fzr_uid: 1, sbs: "mei", sender_type: 1 };
+    const all = {
+      fits: await second.chatId(asked),
+      app: await world.chatId(asked),
+      agent: await second.chatId({ ...asked, kefu_id: [3], fzr_uid: 3 }),
+      status: await second.chatId({ ...asked, sender_type: 2 }),
+      customer: await second.chatId({ ...asked, sbs: "other" }),
+    };
+    second.clock.now = NOW + DAY;
+    const late = await second.chatId(asked);
+    world.clock.now = NOW + DAY;
+    const fresh = await ConsoleVisitor.signedIn(world);
+    const filters = { Status: "waiting", App: second.appid, Agent: "2", "Opened until": "2027-01-15", [SBS]: "mei" };
+    const page = await fresh.press(await fresh.open(path), "Find", filters);
+    expect(idsIn(page)).toEqual([all.fits]);
+    expect(chipsOf(page)).toEqual([
+      "Status: Waiting",
+      "Customer: mei",
+      "App: Second",
+      "Agent: Agent 2 (2)",
+      "Opened: until 15 Jan 2027",
+    ]);
+    for (const [label, more] of [
+      ["Status", all.status],
+      ["Customer", all.customer],
+      ["App", all.app],
+      ["Agent", all.agent],
+      ["Opened", late],
+    ] as const) {
+      const wider = await fresh.open(without(page, label));
+      expect([label, idsIn(wider).toSorted((a, b) => a - b)]).toEqual([
+        label,
+        [all.fits, more].toSorted((a, b) => a - b),
+      ]);
+      expect(chipsOf(wider)).toHaveLength(4);
+    }
+    expect(page.link("Clear")).toBe(path);
+  });
+
+  it("find an agent who is responsible, who was in the call, and who was added later", async () => {
+    const { world, visitor, path } = await start();
+    const responsible = await world.chatId({ kefu_id: [3], fzr_uid: 3 });
+    const inCall = await world.chatId({ kefu_id: [1, 3], fzr_uid: 1 });
+    const later = await world.chatId({ kefu_id: [1], fzr_uid: 1 });
+    await world.chatId({ kefu_id: [1, 2], fzr_uid: 1 });
+    expect((await world.add(later, { kefu_ids: "3" })).status).toBe(200);
+    expect(idsIn(await visitor.open(`${path}?agent=3`))).toEqual([later, inCall, responsible]);
+  });
+
+  it("take days of the reader's zone, from the first second to the last", async () => {
+    const { world, visitor, path } = await start();
+    visitor.cookies.set("__Host-zone", "Asia/Shanghai");
+    const midnight = Date.UTC(2027, 0, 14, 16) / 1000;
+    const ids: number[] = [];
+    for (const at of [midnight - 1, midnight, midnight + DAY - 1, midnight + DAY]) {
+      world.clock.now = at;
+      ids.push(await world.chatId());
+    }
+    const list = async (query: string) => idsIn(await visitor.open(`${path}?${query}`));
+    expect(await list("from=2027-01-15&to=2027-01-15")).toEqual([ids[2], ids[1]]);
+    expect(await list("from=2027-01-15")).toEqual([ids[3], ids[2], ids[1]]);
+    expect(await list("to=2027-01-15")).toEqual([ids[2], ids[1], ids[0]]);
+    expect(await list("from=2027-01-16&to=2027-01-14")).toEqual([]);
+    expect(chipsOf(await visitor.open(`${path}?from=2027-01-15&to=2027-01-15`))).toEqual(["Opened: 15 Jan 2027"]);
+    // No such day, or no day at all: no filter.
+    for (const day of ["2027-02-30", "yesterday", "15.01.2027"]) {
+      const page = await visitor.open(`${path}?from=${day}`);
+      expect([day, idsIn(page).length, chipsOf(page)]).toEqual([day, 4, []]);
+    }
+  });
+
+  it("have one click for today and for 7 days, which keeps the others", async () => {
+    const { world, visitor, path } = await start();
+    const ids: number[] = [];
+    for (const days of [8, 6.5, 1, 0]) {
+      world.clock.now = NOW - Math.round(days * DAY);
+      ids.push(await world.chatId({ sbs: "mei" }));
+    }
+    await world.chatId({ sbs: "other" });
+    const page = await visitor.open(`${path}?sbs=mei`);
+    const today = await visitor.open(page.link("Today"));
+    expect([idsIn(today), chipsOf(today)]).toEqual([[ids[3]], ["Customer: mei", "Opened: from 15 Jan 2027"]]);
+    const week = await visitor.open(today.link("7 days"));
+    expect([idsIn(week), week.html.includes('aria-current="true">7 days')]).toEqual([[ids[3], ids[2]], true]);
+    expect(idsIn(await visitor.open(week.link("Any time")))).toEqual(ids.toReversed());
+  });
+
+  it("look through the newest 10,000 sessions for an app or an agent, say so, and look further on the next page", async () => {
+    const { world, visitor, path } = await start();
+    const oldest = await world.chatId({ kefu_id: [3], fzr_uid: 3 });
+    await env.HOME_APAC.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?3)
+       INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
+       SELECT ?1 + i, ?2, 'another', 'ticket', 'customer_001', 1, 'waiting', '', ?4 FROM n`,
+    )
+      .bind(oldest, world.siteId, LOOKED_THROUGH, NOW)
+      .run();
+    for (const query of [`app=${world.appid}`, "agent=3"]) {
+      const first = await visitor.open(`${path}?${query}`);
+      expect([idsIn(first), first.text]).toEqual([
+        [],
+        expect.stringContaining(`10,000 sessions were looked through, back to session ${oldest + 1}.`),
+      ]);
+      const second = await visitor.open(first.link("Next page"));
+      expect([idsIn(second), chipsOf(second).length]).toEqual([[oldest], 1]);
+      expect(second.text).not.toContain("looked through");
+    }
+    // A page that is full needs no further look.
+    const full = await visitor.open(`${path}?app=another`);
+    expect([idsIn(full).length, full.text.includes("looked through")]).toEqual([20, false]);
+  });
+});
+
+describe("a later page", () => {
+  it("that has no session says that there is none further, and blames no filter", async () => {
+    const { world, visitor, path } = await start();
+    const id = await world.chatId({ sbs: "mei" });
+    for (const query of [`cursor=${id}`, `cursor=${id}&sbs=mei`, `cursor=${id}&agent=2`]) {
+      const page = await visitor.open(`${path}?${query}`);
+      expect([idsIn(page), page.text.includes("No further session"), page.text.includes("No session fits")]).toEqual([
+        [],
+        true,
+        false,
+      ]);
+    }
+  });
+});
+
+describe("the filter by agent", () => {
+  it("takes an id of 16 digits too", async () => {
+    const { world, visitor, path } = await start();
+    await world.chatId();
+    const page = await visitor.open(`${path}?agent=1000000000000001`);
+    expect([idsIn(page), chipsOf(page)]).toEqual([[], ["Agent: 1000000000000001"]]);
+  });
+});
+
+describe("a chat_id in the filter", () => {
+  it("leads to the session, on its own site only", async () => {
+    const { world, visitor, path } = await start();
+    const id = await world.chatId({ title: "Late" });
+    const fill = { "Session (chat_id)": ` ${id} ` };
+    const found = await visitor.press(await visitor.open(path), "Find", fill);
+    expect([found.path, found.heading]).toEqual([`${path}/${id}`, "Late"]);
+    const other = await World.create({}, "apac");
+    const elsewhere = `/console/sites/${other.siteId}/sessions`;
+    await other.chatId();
+    await other.admin("PATCH", `/admin/sites/${other.siteId}`, { first_chat_id: id + 10 });
+    const missed = await visitor.press(await visitor.open(elsewhere), "Find", { "Session (chat_id)": String(id + 5) });
+    expect(missed.notices).toEqual([`This site has no session ${id + 5}`]);
+  });
+});
+
+describe("an empty list of sessions", () => {
+  it("says that a customer has none, and what to check", async () => {
+    const { world, visitor, site, path } = await start();
+    await world.chatId({ sbs: "mei" });
+    const page = await visitor.open(`${path}?sbs=Mei`);
+    expect(page.text).toContain("This site has no session of this customer The customer id must be the same");
+    expect(page.link("Latest customers")).toBe(`${site}/customers`);
+    expect(page.link("All sessions")).toBe(path);
+  });
+
+  it("says that filters leave none, and whether the customer has others", async () => {
+    const { world, visitor, path } = await start();
+    await world.chatId({ sbs: "mei", sender_type: 1 });
+    const none = "No session fits all of these filters";
+    const ofCustomer = await visitor.open(`${path}?sbs=mei&status=replied`);
+    expect(ofCustomer.text).toContain(`${none} This customer has sessions, but none that fits the other filters`);
+    const ofSite = await visitor.open(`${path}?status=replied`);
+    expect(ofSite.text).toContain(`${none} Take one of them off above.`);
+  });
+
+  it("of a new site shows the first call, which is accepted as it stands there", async () => {
+    const { world, visitor, site, path } = await start();
+    const page = await visitor.open(path);
+    expect(page.text).toContain("No session yet");
+    expect([page.has("Find"), page.link("All agents")]).toEqual([false, `${site}/agents`]);
+    const [, command = ""] = /<pre id="first-call">(.*?)<\/pre>/.exec(page.html) ?? [];
+    const [, appid, body = ""] =
+      /^npm run call -- create_gd --url https:\/\/worker --appid (\S+) --secret SECRET &#39;(.*)&#39;$/.exec(command) ??
+      [];
+    expect(appid).toBe(world.appid);
+    expect((await world.create(JSON.parse(body.replaceAll("&quot;", '"')))).status).toBe(200);
+    expect((await visitor.open(path)).text).not.toContain("No session yet");
+  });
+
+  it("of a site without apps and agents leads to both", async () => {
+    const { world, visitor, site, path } = await start();
+    await world.admin("POST", `/admin/apps/${world.appid}/revoke`);
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    await env.HOME_APAC.prepare("DELETE FROM agents WHERE site_id = ?").bind(world.siteId).run();
+    const page = await visitor.open(path);
+    expect([page.link("Issue an app"), page.link("Add an agent")]).toEqual([`${site}/apps`, `${site}/agents`]);
+  });
+});

@@ -1,0 +1,354 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { withParameter } from "../../../../src/operators/console/console-path.ts";
+import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
+import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
+import { lateDb } from "../../../support/late-db.ts";
+import { pruneAll } from "../../../support/site-end.ts";
+import { ADMIN_TOKEN, NOW, World } from "../../../support/world.ts";
+
+const HOURS_12 = 43_200;
+
+const rows = async (sql: string) => (await env.DB.prepare(sql).all<Record<string, unknown>>()).results;
+
+describe("signing in", () => {
+  it("sets a cookie for this host alone, for 12 hours, which scripts cannot read and other sites' posts do not carry", async () => {
+    const world = await World.create();
+    const answer = await new ConsoleVisitor(world).signIn();
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console"]);
+    const [cookie, ...others] = answer.headers.getSetCookie();
+    expect(others).toEqual([]);
+    expect(cookie).toMatch(/^__Host-console=[\w-]{43}\.[\w-]{43}; /);
+    // Lax: a link from a mail must carry the cookie. Posts are checked by their origin.
+    expect(cookie?.split("; ").slice(1).sort()).toEqual(
+      ["HttpOnly", "Max-Age=43200", "Path=/", "SameSite=Lax", "Secure"].sort(),
+    );
+    expect(cookie).not.toContain("Domain");
+  });
+
+  it("stores a row that is useless for signing in", async () => {
+    const world = await World.create();
+    const before = (await rows("SELECT id FROM console_sessions")).map(({ id }) => id);
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const [row, ...others] = (await rows("SELECT * FROM console_sessions")).filter(({ id }) => !before.includes(id));
+    expect(others).toEqual([]);
+    expect(row).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{64}$/),
+      created_at: NOW,
+      expires_at: NOW + HOURS_12,
+      who_kind: "root",
+      who_id: "root",
+      who_name: "ADMIN_TOKEN",
+      last_used_at: NOW,
+      ended_at: null,
+      browser: null,
+      address: null,
+    });
+    expect([...visitor.cookies.values()].join()).not.toContain(row?.id);
+  });
+
+  it("lasts 12 hours by the server's clock, however long the browser keeps the cookie", async () => {
+    const { world, visitor } = await start("main");
+    world.clock.now = NOW + HOURS_12 - 1;
+    expect((await visitor.get("/console")).status).toBe(200);
+    world.clock.now = NOW + HOURS_12;
+    const answer = await visitor.get("/console");
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console/sign-in?next=%2Fconsole"]);
+  });
+
+  it("ends for everyone when ADMIN_TOKEN changes", async () => {
+    const world = await World.create();
+    const { cookies } = await ConsoleVisitor.signedIn(world);
+    const changed = world.anotherIsolate({ ADMIN_TOKEN: "another-admin-token-0123456789abcdef" });
+    const visitor = new ConsoleVisitor(changed);
+    for (const [name, value] of cookies) visitor.cookies.set(name, value);
+    expect((await visitor.get("/console")).status).toBe(303);
+  });
+
+  it("cannot be forged, and a made-up cookie costs no database read", async () => {
+    const { world, visitor } = await start("main");
+    const cookie = visitor.cookies.get("__Host-console") ?? "";
+    const [value = "", mac = ""] = cookie.split(".");
+    const other = (text: string) => text.replace(/^./, (first) => (first === "A" ? "B" : "A"));
+    const failing = {
+      prepare: () => {
+        throw new Error("no read was due");
+      },
+    };
+    const blind = new ConsoleVisitor(world.anotherIsolate({ DB: failing as never }));
+    const forged = [
+      `${other(value)}.${mac}`,
+      `${value}.${other(mac)}`,
+      `${value}.`,
+      value,
+      "",
+      ".",
+      `${value}.${mac}A`,
+    ];
+    for (const text of forged) {
+      blind.cookies.set("__Host-console", text);
+      expect([text, (await blind.get("/console")).status]).toEqual([text, 303]);
+    }
+    visitor.cookies.set("__Host-console", cookie);
+    expect((await visitor.get("/console")).status).toBe(200);
+  });
+
+  it("shows to everyone that the database does not answer, and lets nobody in meanwhile", async () => {
+    const world = await World.create();
+    const { cookies } = await ConsoleVisitor.signedIn(world);
+    const down = new Faults(() => "before");
+    const visitor = new ConsoleVisitor(world.anotherIsolate({ DB: faultyD1(env.DB, down) }));
+    const refused = await visitor.signIn();
+    expect([refused.status, refused.headers.getSetCookie()]).toEqual([503, []]);
+    for (const [name, value] of cookies) visitor.cookies.set(name, value);
+    const page = await visitor.open("/console");
+    expect([page.status, page.heading]).toEqual([503, "The database does not answer"]);
+    expect((await visitor.post("/console/sign-out", {})).status).toBe(503);
+  });
+
+  it("is refused with another token, and the page says so without repeating the token", async () => {
+    const world = await World.create();
+    const visitor = new ConsoleVisitor(world);
+    const page = await visitor.press(await visitor.open("/console/sign-in"), "Sign in", {
+      "Admin token": `${ADMIN_TOKEN}x`,
+    });
+    expect(page.status).toBe(401);
+    expect(page.headers.getSetCookie()).toEqual([]);
+    expect(page.text).toContain("This is not the admin token.");
+    expect(page.html).toContain('aria-invalid="true"');
+    expect(page.html).not.toContain(ADMIN_TOKEN);
+  });
+
+  it("counts only failures by client address, so that the right token always gets in", async () => {
+    const keys: string[] = [];
+    const limit = { limit: async ({ key }: { key: string }) => ({ success: keys.push(key) <= 2 }) };
+    const world = await World.create({ CLIENT_LIMIT: limit as RateLimit });
+    const from = { "cf-connecting-ip": "203.0.113.7" };
+    const attempt = async (token: string) => {
+      const visitor = new ConsoleVisitor(world);
+      return visitor.signIn(token, await visitor.open("/console/sign-in"), from);
+    };
+    expect((await attempt("wrong")).status).toBe(401);
+    expect((await attempt(ADMIN_TOKEN)).status).toBe(303);
+    expect((await attempt("wrong")).status).toBe(401);
+    const third = await attempt("wrong");
+    expect([third.status, third.headers.get("retry-after")]).toEqual([429, "60"]);
+    expect(third.headers.getSetCookie()).toEqual([]);
+    expect((await attempt(ADMIN_TOKEN)).status).toBe(303);
+    // Another name than the one that counts failed signatures of the same address.
+    expect(keys).toEqual(Array(3).fill("operator 203.0.113.7"));
+  });
+
+  it("is impossible while ADMIN_TOKEN is not set, also with an empty token", async () => {
+    const world = await World.create({ ADMIN_TOKEN: "" });
+    for (const token of ["", ADMIN_TOKEN]) {
+      const answer = await new ConsoleVisitor(world).signIn(token);
+      expect(answer.status).toBe(401);
+      expect(await answer.text()).toContain("ADMIN_TOKEN is not set");
+    }
+  });
+
+  it.each([
+    ["holds a blank", `${ADMIN_TOKEN} ${ADMIN_TOKEN}`],
+    ["is shorter than 32 characters", ADMIN_TOKEN.slice(0, 31)],
+  ])("is announced as impossible on the page when ADMIN_TOKEN %s", async (fault, token) => {
+    const visitor = new ConsoleVisitor(await World.create({ ADMIN_TOKEN: token }));
+    expect(await visitor.page("/console/sign-in")).toContain(`ADMIN_TOKEN ${fault}, so nobody can sign in.`);
+    const answer = await visitor.post("/console/sign-in", { token });
+    expect([answer.status, answer.headers.getSetCookie()]).toEqual([401, []]);
+    const page = await answer.text();
+    expect(page).toContain(`ADMIN_TOKEN ${fault}, so nobody can sign in.`);
+    expect(page).not.toContain(token);
+  });
+
+  it("leads back to the requested page, whatever its query, and to no other site", async () => {
+    const world = await World.create();
+    const visitor = new ConsoleVisitor(world);
+    const sessions = `/console/sites/${world.siteId}/sessions`;
+    for (const path of [`${sessions}?sbs=customer%20%231&status=`, `${sessions}?sbs=a:b/c@d`, "/console/nowhere"]) {
+      const asked = await new ConsoleVisitor(world).open(path);
+      expect(asked.heading).toBe("Sign in to the console");
+      const answer = await visitor.signIn(ADMIN_TOKEN, asked);
+      expect([answer.status, answer.headers.get("location")]).toEqual([303, path]);
+    }
+    const to = async (next: string) => {
+      const page = await new ConsoleVisitor(world).open(`/console/sign-in?${new URLSearchParams({ next })}`);
+      return (await new ConsoleVisitor(world).signIn(ADMIN_TOKEN, page)).headers.get("location");
+    };
+    expect(await to("/console/audit")).toBe("/console/audit");
+    for (const next of [
+      "https://evil.example",
+      "//evil.example",
+      "/console@evil.example",
+      "/admin",
+      "/console\\evil",
+      "/console/../admin",
+      "/console/%2e%2e/admin",
+      "/console//evil.example",
+      "/console?\r\nset-cookie: a=b",
+    ]) {
+      expect(await to(next)).toBe("/console");
+    }
+  });
+
+  it("is not shown to a visitor who is signed in: its link redirects to the page that it names", async () => {
+    const { visitor } = await start("main");
+    const answer = await visitor.get("/console/sign-in?next=%2Fconsole%2Faudit");
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console/audit"]);
+    expect((await visitor.get("/console/sign-in")).headers.get("location")).toBe("/console");
+    const evil = await visitor.get("/console/sign-in?next=https://evil.example");
+    expect(evil.headers.get("location")).toBe("/console");
+  });
+});
+
+describe("signing out", () => {
+  it("stays in force when a try of the sign-in commits after it, though the session was pruned meanwhile", async () => {
+    const { db, commitLate } = lateDb(env.DB, "late");
+    const world = await World.create({ DB: db });
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const thief = visitor.through(world);
+    expect((await thief.get("/console")).status).toBe(200);
+    await visitor.submit(await visitor.open("/console"), "Sign out");
+    await commitLate();
+    expect((await thief.get("/console")).status).toBe(303);
+    await pruneAll(world.clock.now);
+    await commitLate();
+    expect((await thief.get("/console")).status).toBe(303);
+  });
+
+  it("deletes the cookie and ends the session for every copy of it", async () => {
+    const { world, visitor } = await start("main");
+    const copy = new ConsoleVisitor(world.anotherIsolate());
+    for (const [name, value] of visitor.cookies) copy.cookies.set(name, value);
+    const other = await ConsoleVisitor.signedIn(world);
+    expect((await copy.get("/console")).status).toBe(200);
+    const answer = await visitor.submit(await visitor.open("/console"), "Sign out");
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console/sign-in"]);
+    expect(answer.headers.getSetCookie()[0]).toContain("Max-Age=0");
+    expect((await visitor.get("/console")).status).toBe(303);
+    expect((await copy.get("/console")).status).toBe(303);
+    expect((await copy.post("/console/signature-check", {})).status).toBe(401);
+    expect((await other.get("/console")).status).toBe(200);
+  });
+});
+
+describe("a form sent after the sign-in has ended", () => {
+  it("comes back filled in after the new sign-in, and has changed nothing", async () => {
+    const { world, visitor } = await start("main");
+    const path = `/console/sites/${world.siteId}/agents`;
+    const form = await visitor.open(path);
+    world.clock.now = NOW + HOURS_12;
+    const list = '20, Ana "A" Souza\r\n21, <b>Ben</b> & co';
+    const before = await world.operated();
+    const asked = await visitor.press(form, "Add all", { "One agent a line: id, name": list });
+    expect([asked.status, asked.heading]).toEqual([401, "Sign in to the console"]);
+    expect(asked.notices).toEqual(["You are no longer signed in"]);
+    // A wrong token and a change of language keep the fields.
+    const wrong = await visitor.press(asked, "Sign in", { "Admin token": `${ADMIN_TOKEN}x` });
+    const chinese = await visitor.press(wrong, "中文");
+    expect([chinese.status, chinese.heading]).toEqual([401, "登录控制台"]);
+    const english = await visitor.press(chinese, "English");
+    const back = await visitor.press(english, "Sign in", { "Admin token": ADMIN_TOKEN });
+    expect([back.status, back.path]).toEqual([200, `${path}?draft=1`]);
+    expect(back.notices).toEqual(["Nothing was changed yet: look the form over and send it."]);
+    expect(back.value("One agent a line: id, name")).toBe(list);
+    for (const { html } of [wrong, chinese, english, back]) expect(html).not.toContain(ADMIN_TOKEN);
+    expect(await world.operated()).toEqual(before);
+    const added = await visitor.press(back, "Add all");
+    expect(added.notices).toEqual(["2 agents were added."]);
+    expect((await world.operated()).agents.at(-1)).toMatchObject({ id: 21, name: "<b>Ben</b> & co" });
+  });
+
+  it("carries no secret, no token and no form token along", async () => {
+    const { world, visitor } = await start("main");
+    const form = await visitor.open(`/console/sites/${world.siteId}/apps`);
+    world.clock.now = NOW + HOURS_12;
+    const fill = { Name: "Moved", appid: "moved-appid", Secret: "a-secret-of-mine" };
+    const asked = await visitor.press(form, "Issue app", fill);
+    for (const text of ["a-secret-of-mine", form.value("form")]) expect(asked.html).not.toContain(text);
+    const back = await visitor.press(asked, "Sign in", { "Admin token": ADMIN_TOKEN });
+    expect([back.value("Name"), back.value("appid"), back.value("Secret")]).toEqual(["Moved", "moved-appid", ""]);
+    expect((await world.operated()).apps).toHaveLength(1);
+  });
+
+  it("leaves the admin token on no page, whichever form was sent", async () => {
+    const { world, visitor, site } = await start("main");
+    const forms: [string, string, Record<string, string>][] = [
+      ["/console/signature-check", "Check", { "Which call is it?": "create_gd", "Body, as it was sent": "{" }],
+      [`${site}/apps`, "Issue app", { Name: "New" }],
+      [`${site}/apps/${world.appid}`, "Rotate", { Overlap: "0" }],
+      [`${site}/apps/${world.appid}/revoke`, "Revoke for good", {}],
+      [`${site}/agents`, "Add all", { "One agent a line: id, name": "20, Ana" }],
+      [`${site}/agents`, "Disable Agent 1", {}],
+      [`${site}/first-chat-id?first_chat_id=90`, "Set the chat_id", {}],
+      ["/console/homes/apac/restored?lift=5", "It was restored: skip now", {}],
+    ];
+    for (const [path, button, fill] of forms) {
+      const out = new ConsoleVisitor(world);
+      const asked = await out.press(await visitor.open(path), button, fill);
+      const back = await out.press(asked, "Sign in", { "Admin token": ADMIN_TOKEN });
+      expect([path, button, back.html.includes(ADMIN_TOKEN)]).toEqual([path, button, false]);
+    }
+  });
+
+  it("is checked after the sign-in when it is a signature check, because a check changes nothing", async () => {
+    const { world, visitor } = await start("main");
+    const form = { "Which call is it?": "create_gd", "Body, as it was sent": "{" };
+    const out = new ConsoleVisitor(world);
+    const asked = await out.press(await visitor.open("/console/signature-check"), "Check", form);
+    expect(asked.status).toBe(401);
+    const back = await out.press(asked, "Sign in", { "Admin token": ADMIN_TOKEN });
+    expect([back.status, back.path]).toEqual([200, "/console/signature-check?draft=1"]);
+    expect(back.value("Body, as it was sent")).toBe("{");
+    expect(back.text).toContain("Sent now, the server answers 400");
+  });
+
+  it("that is a single button leads to the page that has the button", async () => {
+    const { world, visitor, site } = await start("main");
+    const pages = [
+      [await visitor.open(`${site}/agents`), "Disable Agent 1", `${site}/agents`],
+      [
+        await visitor.open(`${site}/apps/${world.appid}/revoke`),
+        "Revoke for good",
+        `${site}/apps/${world.appid}/revoke`,
+      ],
+      [await visitor.open(`${site}/apps/${world.appid}`), "Rotate", `${site}/apps/${world.appid}/rotate?draft=1`],
+      [
+        await visitor.open(`${site}/apps/${world.appid}/rotate?overlap_seconds=0`),
+        "Rotate now",
+        `${site}/apps/${world.appid}/rotate?overlap_seconds=0`,
+      ],
+    ] as const;
+    const before = await world.operated();
+    for (const [page, button, path] of pages) {
+      const out = new ConsoleVisitor(world);
+      const asked = await out.press(page, button);
+      expect([button, asked.status]).toEqual([button, 401]);
+      const back = await out.press(asked, "Sign in", { "Admin token": ADMIN_TOKEN });
+      expect([button, back.status, withParameter(back.path, "done")]).toEqual([button, 200, path]);
+      expect(back.notices).toEqual([
+        button === "Rotate"
+          ? "Nothing was changed yet: look the form over and send it."
+          : "Nothing was changed: press it again.",
+      ]);
+      expect(back.has(button)).toBe(true);
+    }
+    expect(await world.operated()).toEqual(before);
+  });
+});
+
+describe("an address of the console with a slash at its end", () => {
+  it("redirects to the page without the slash", async () => {
+    const { world, visitor, site } = await start("main");
+    for (const [path, to] of [
+      ["/console/", "/console"],
+      ["/console//", "/console"],
+      [`${site}/`, site],
+      [`${site}/sessions/?status=waiting&sbs=`, `${site}/sessions?status=waiting&sbs=`],
+    ] as const) {
+      const answer = await visitor.get(path);
+      expect([answer.status, answer.headers.get("location")]).toEqual([301, to]);
+    }
+    expect((await new ConsoleVisitor(world).open("/console/")).heading).toBe("Sign in to the console");
+  });
+});

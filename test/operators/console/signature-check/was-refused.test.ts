@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import chinese from "../../../../src/assets/console/zh.json";
+import { WasRefused } from "../../../../src/operators/console/signature-check/was-refused.tsx";
+import type { View } from "../../../../src/operators/console/view.ts";
+import { plain } from "../../../support/console-page.ts";
+import { NOW } from "../../../support/test-runtime.ts";
+
+const viewOf = (texts: Record<string, string>) =>
+  ({
+    t: (english, ...values) =>
+      (texts[english] ?? english).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? "")),
+    time: (seconds) => `time ${seconds}`,
+  }) as View;
+
+const pageOf = (texts: Record<string, string>, reason: string, status: number, detail: string | null) => {
+  const call = { requestId: "0192f0c1-0000-7000-8000-000000000001", appid: "shop", at: NOW, status, reason, detail };
+  return String(WasRefused({ view: viewOf(texts), call }));
+};
+
+describe("a refused call of the journal, above the signature check,", () => {
+  it("has its answer, the reason large, its faults, the cure and the server's own words", () => {
+    const html = pageOf({}, "fields_invalid", 400, "sbs: is required");
+    expect(html).toContain('<p class="found">sbs is missing.</p>');
+    expect(plain(html)).toBe(
+      `This call was answered 400 参数错误 sbs is missing. x-error-detail: sbs: is required time ${NOW} · 0192f0c1-0000-7000-8000-000000000001`,
+    );
+  });
+
+  it("has the reason above its faults when they do not say it all", () => {
+    const html = pageOf({}, "agents_invalid", 400, "kefu_id: 99 unknown");
+    expect(plain(html)).toContain(
+      "An agent was unknown, foreign or disabled. kefu_id: Unknown on this site: 99. Send only agents of this site",
+    );
+  });
+
+  it("is in Chinese on the Chinese page, also without a detail", () => {
+    const text = plain(pageOf(chinese, "ranstr_claimed_in_d1", 401, null));
+    expect(text).toContain("此调用得到的返回是 401 token验证失败! 随机串（ranstr）已被使用过。");
+    expect(text).not.toMatch(/x-error-detail|null/);
+  });
+});

@@ -1,0 +1,170 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { closing } from "../../../support/closing.ts";
+import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts";
+import { downDb } from "../../../support/down-db.ts";
+import { firedTimers } from "../../../support/fired-timers.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { newWebhook } from "../../../support/new-webhook.ts";
+import { replacing } from "../../../support/replacing.ts";
+import { pruneAt } from "../../../support/site-end.ts";
+import { beginCounting, MAIN } from "../../../support/usage.ts";
+import { withoutUsage } from "../../../support/without-usage.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+/** What needs attention, as the first part of the list of sites and of a site's overview. test/operators/services/attention.test.ts has its rules. */
+
+beforeAll(beginCounting);
+
+/** The page of the list that begins with the site. */
+const listed = (visitor: ConsoleVisitor, { siteId }: World) => visitor.open(`/console?cursor=${siteId - 1}`);
+
+/** In apac: a statement that went to the directory instead of the site's home would find nothing there. */
+describe("a site", () => {
+  it("says in one line that nothing needs attention", async () => {
+    const { visitor, site } = await start();
+    expect((await visitor.open(site)).text).toContain("Nothing needs attention.");
+  });
+
+  it("names a webhook in trouble with its last error, a link to it and the time, on its overview and in the list", async () => {
+    const { world, visitor, site } = await start();
+    const row = { failing_since: NOW - 600, last_status: 500, last_cause: "status" };
+    const { id } = await newWebhook(world, row);
+    for (const page of [await visitor.open(site), await listed(visitor, world)]) {
+      expect(page.text).toContain("Webhook failing hooks.example.com The receiver answered 500");
+      expect(page.text).toContain("10 min ago");
+      expect(page.link("hooks.example.com")).toBe(`${site}/webhooks/${id}`);
+    }
+  });
+
+  it("counts down to the end of an app's old secret", async () => {
+    const { world, visitor, site } = await start();
+    await databaseOf("apac")
+      .prepare("UPDATE apps SET previous_expires_at = ? WHERE site_id = ?")
+      .bind(NOW + 3_600, world.siteId)
+      .run();
+    const page = await visitor.open(site);
+    expect(page.text).toContain("Old secret ends");
+    expect(page.html).toContain(`data-until="${NOW + 3_600}"`);
+  });
+});
+
+describe("many troubles", () => {
+  it("are counted, and those after the fourth are folded up", async () => {
+    const { world, visitor, site } = await start("main");
+    for (let i = 0; i < 6; i++) await newWebhook(world, { failing_since: NOW - 300 - i });
+    const page = await visitor.open(site);
+    expect(page.text).toContain("Needs attention 6");
+    expect(page.text).toContain("Show 2 more");
+  });
+});
+
+describe("a home that fills", () => {
+  it("is named in the list of sites with its share and its day, and leads to the homes", async () => {
+    const { world, visitor } = await start("main");
+    await pruneAt(NOW, {}, MAIN);
+    const sized = (size: number) =>
+      env.DB.prepare("UPDATE home_metrics SET gauges = json_set(gauges, '$.size', ?) WHERE home = 'main'")
+        .bind(size)
+        .run();
+    await sized(7_100_000_000);
+    const page = await visitor.through(world).open("/console");
+    expect(page.text).toContain("Home fills main is 71% full");
+    expect(page.link("main")).toBe("/console/homes");
+    expect((await visitor.open(`/console/sites/${world.siteId}`)).text).toContain("Home fills main is 71% full");
+    const elsewhere = await World.create({}, "apac");
+    expect((await visitor.open(`/console/sites/${elsewhere.siteId}`)).text).not.toContain("Home fills");
+    await sized(1_000_000);
+    expect((await visitor.open("/console")).text).not.toContain("Home fills");
+  });
+});
+
+describe("a home, while it is closed", () => {
+  it("is named on the list and on its sites' overviews, where no site is green, and its troubles stay", async () => {
+    const { world, visitor, site } = await start();
+    await newWebhook(world, { failing_since: NOW - 600 });
+    const closed = visitor.through(world.anotherIsolate(closing("apac")));
+    for (const page of [await listed(closed, world), await closed.open(site), await closed.open("/console")]) {
+      expect(page.text).toContain("Home closed apac is closed: calls of its sites are answered 503");
+      expect(page.text).toContain("Webhook failing");
+    }
+    expect((await listed(closed, world)).rows[0]).toContain("Home closed");
+    expect((await closed.open(site)).html).not.toContain('class="badge good">Open');
+  });
+});
+
+/** Wraps bindings to learn how many of their calls wait at the same time. */
+function inFlight() {
+  const waiting = { now: 0, most: 0 };
+  const watched = <Binding extends object>(binding: Binding): Binding =>
+    new Proxy(binding, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        return (...given: unknown[]) => {
+          const result: unknown = value.apply(target, given);
+          if (name === "prepare" || name === "bind") return watched(result as object);
+          if (!(result instanceof Promise)) return result;
+          waiting.now += 1;
+          waiting.most = Math.max(waiting.most, waiting.now);
+          return result.finally(() => {
+            waiting.now -= 1;
+          });
+        };
+      },
+    });
+  return { most: () => waiting.most, watched };
+}
+
+describe("a home that does not answer", () => {
+  it("is named in the list, and the other homes' sites are judged", async () => {
+    const { world, visitor } = await start();
+    const other = await World.create();
+    await newWebhook(other, { failing_since: NOW - 600 });
+    for (const [HOME_APAC, words] of [
+      [downDb(env.HOME_APAC), "No answer apac did not answer within a second"],
+      [env.UNMIGRATED, "Not migrated apac lacks a migration of this release"],
+      [undefined, "Not bound apac has no database"],
+    ] as const) {
+      const page = await listed(visitor.through(world.anotherIsolate({ HOME_APAC })), world);
+      expect([page.status, page.text]).toEqual([200, expect.stringContaining(words)]);
+      expect(page.text).toContain("Webhook failing");
+    }
+  });
+
+  it("delays the list by a second at most", async () => {
+    const { world, visitor } = await start();
+    const silent = { all: () => new Promise(() => {}), raw: () => new Promise(() => {}) };
+    const prepare = () => ({ ...silent, bind: () => silent });
+    const isolate = world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { prepare }) });
+    const fired = firedTimers();
+    expect((await listed(visitor.through(isolate), world)).text).toContain("No answer apac");
+    expect(fired.filter((milliseconds) => milliseconds > 500)).toHaveLength(1);
+    expect(Math.max(...fired)).toBeLessThanOrEqual(1_000);
+  });
+
+  it("makes no other part look down: no more than six calls wait at once", async () => {
+    const { world, visitor } = await start();
+    await World.create();
+    const { most, watched } = inFlight();
+    const isolate = world.anotherIsolate({
+      DB: watched(env.DB),
+      HOME_APAC: watched(env.HOME_APAC),
+      NONCES: watched(env.NONCES),
+      CREDENTIALS: watched(env.CREDENTIALS),
+      EVENTS: watched(env.EVENTS),
+      JOURNAL: watched(env.JOURNAL),
+    });
+    const page = await visitor.through(isolate).open("/console");
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining("Sites")]);
+    expect(most()).toBeGreaterThan(2);
+    expect(most()).toBeLessThanOrEqual(6);
+  });
+
+  it("is not blamed when only its refused calls could not be read", async () => {
+    const { world, visitor } = await start("main");
+    const page = await listed(visitor.through(world.anotherIsolate({ DB: withoutUsage(env.DB) })), world);
+    expect(page.text).toContain("Refused calls could not be compared with the week before.");
+    expect(page.text).not.toContain("No answer");
+  });
+});

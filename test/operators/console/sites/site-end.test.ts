@@ -1,0 +1,234 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { tableText } from "../../../../src/operators/console/sites/ended-site.tsx";
+import type { View } from "../../../../src/operators/console/view.ts";
+import { SITE_TABLES } from "../../../../src/operators/store/site-tables.ts";
+import { visitorWithRole } from "../../../support/access-world.ts";
+import { call } from "../../../support/admin-calls.ts";
+import { closing } from "../../../support/closing.ts";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { endSite, patchSite, pruneAll, sitePath } from "../../../support/site-end.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+/** The end of a site, as a person goes about it. */
+
+afterEach(() => void vi.unstubAllGlobals());
+
+const NAME = "The site's name";
+
+/** A closed site with this name and one session. */
+async function closed(home = "apac", name = `Shop ${crypto.randomUUID()}`) {
+  const world = await World.create({}, home);
+  await world.chatId();
+  await patchSite(world, { name, status: "closed" });
+  const visitor = await ConsoleVisitor.signedIn(world);
+  return { world, visitor, name, site: `/console/sites/${world.siteId}` };
+}
+
+/** What the databases know of a site's end. */
+async function deletionOf({ siteId, home }: World) {
+  const [directory, ofHome, ofDirectory] = await Promise.all([
+    env.DB.prepare("SELECT status FROM sites WHERE id = ?").bind(siteId).first<string>("status"),
+    ...[databaseOf(home), env.DB].map((db) =>
+      db.prepare("SELECT id FROM site_deletions WHERE site_id = ?").bind(siteId).first<string>("id"),
+    ),
+  ]);
+  return { directory, ofHome, ofDirectory };
+}
+
+const KV_DOWN = {
+  CREDENTIALS: {
+    ...env.CREDENTIALS,
+    put: async () => {
+      throw new Error("KV is down");
+    },
+    get: async () => null,
+  } as unknown as KVNamespace,
+};
+
+describe("an owner of a closed site", () => {
+  it("reads what goes and what stays, types its name, and sees how far its deletion is", async () => {
+    const { world, visitor, site, name } = await closed();
+    const asked = await visitor.open((await visitor.open(`${site}/settings`)).link("Delete this site…"));
+    expect([asked.path, asked.heading]).toEqual([`${site}/delete`, "Delete this site?"]);
+    for (const said of [
+      `GET /admin/sites/${world.siteId}/export`,
+      "cannot be called off",
+      "for 31 days",
+      "audit log",
+      "D1's Time Travel, for 30 days",
+    ]) {
+      expect(asked.text).toContain(said);
+    }
+    expect(asked.link("Cancel")).toBe(`${site}/settings`);
+    expect(await deletionOf(world)).toEqual({ directory: "closed", ofHome: null, ofDirectory: null });
+
+    const begun = await visitor.press(asked, "Delete this site now", { [NAME]: name });
+    expect([begun.status, begun.path, begun.heading, begun.notices]).toEqual([
+      200,
+      site,
+      name,
+      ["This site is being deleted"],
+    ]);
+    const id = begun.code("deletion-id");
+    expect(await deletionOf(world)).toEqual({ directory: "deleting", ofHome: id, ofDirectory: id });
+    expect([begun.fact("Sessions"), begun.fact("Messages"), begun.fact("All gone")]).toEqual(["1", "1", "Not yet"]);
+    expect(begun.text).not.toContain("Receipt to keep");
+    const { audit } = await world.operated();
+    expect(audit.at(-1)).toMatchObject({ action: "site.deletion_begun", actor: "console" });
+    expect((await world.create()).status).toBe(401);
+
+    await pruneAll(NOW);
+    const done = await visitor.open(site);
+    expect([done.heading, done.notices]).toEqual([`(${world.siteId})`, ["This site is deleted"]]);
+    expect(done.text).toContain("What is left of its data Nothing.");
+    expect(done.code("deletion-id")).toBe(id);
+    expect((await world.stored()).sessions).toEqual([]);
+    const log = await visitor.open(done.link("Audit log"));
+    expect(log.rows.slice(0, 2).map(([, what]) => what)).toEqual([
+      expect.stringMatching(/^Site deleted\b/),
+      expect.stringMatching(/^Deletion of the site begun\b/),
+    ]);
+  });
+});
+
+describe("an owner of a site that is being deleted", () => {
+  it("sees its state in the list of sites, and no tab that leads to nothing", async () => {
+    const { world, visitor, site, name } = await closed();
+    await call(world, "DELETE", sitePath(world), { name });
+    const listed = async () => (await visitor.open(`/console?cursor=${world.siteId - 1}`)).rows;
+    expect((await listed())[0]?.join(" ")).toMatch(new RegExp(`^${name} ${world.siteId} apac Being deleted`));
+    const page = await visitor.open(site);
+    expect(page.links.filter((href) => href.startsWith(site))).toEqual([site, site, `${site}/audit`]);
+    for (const tab of ["sessions", "apps", "agents", "webhooks", "refusals", "settings", "customers", "close"]) {
+      expect([tab, (await visitor.get(`${site}/${tab}`)).status]).toEqual([tab, 404]);
+    }
+    await pruneAll(NOW);
+    // A deleted site is in the list no more.
+    expect((await listed()).map(([, id]) => id)).not.toContain(String(world.siteId));
+    expect((await visitor.open(`${site}/delete`)).path).toBe(site);
+  });
+});
+
+describe("the form that deletes a site", () => {
+  it("refuses another name at its field, and deletes nothing", async () => {
+    const { world, visitor, site, name } = await closed();
+    const before = [await world.stored(), await world.operated()];
+    for (const wrong of ["", name.toUpperCase()]) {
+      const asked = await visitor.open(`${site}/delete`);
+      const page = await visitor.press(asked, "Delete this site now", { [NAME]: wrong });
+      expect([page.status, page.error(NAME), page.value(NAME)]).toEqual([400, "Must be the name of this site", wrong]);
+    }
+    expect([await world.stored(), await world.operated()]).toEqual(before);
+  });
+
+  it("is not there for an open site, and a site that was opened since is refused in words", async () => {
+    const { world, visitor, site, name } = await closed();
+    const asked = await visitor.open(`${site}/delete`);
+    await patchSite(world, { status: "open" });
+    const before = [await world.stored(), await world.operated()];
+    const refused = await visitor.press(asked, "Delete this site now", { [NAME]: name });
+    expect([refused.status, refused.heading]).toEqual([409, "This site is open"]);
+    expect(refused.text).toContain("Close it first, in its settings. Nothing was deleted.");
+    expect((await visitor.open(`${site}/settings`)).text).not.toContain("Delete this site…");
+    const open = await visitor.open(`${site}/delete`);
+    expect([open.notices, open.has("Delete this site now")]).toEqual([["This site is open"], false]);
+    expect(open.link("Close this site…")).toBe(`${site}/close`);
+    expect([await world.stored(), await world.operated()]).toEqual(before);
+  });
+
+  it("sent twice, also from two tabs, begins one deletion", async () => {
+    const { world, visitor, site, name } = await closed();
+    const tabs = [await visitor.open(`${site}/delete`), await visitor.open(`${site}/delete`)] as const;
+    const first = await visitor.press(tabs[0], "Delete this site now", { [NAME]: name });
+    for (const tab of tabs) {
+      const again = await visitor.press(tab, "Delete this site now", { [NAME]: name });
+      expect([again.path, again.code("deletion-id")]).toEqual([site, first.code("deletion-id")]);
+    }
+    const { audit } = await world.operated();
+    expect(audit.filter(({ action }) => action === "site.deletion_begun")).toHaveLength(1);
+  });
+
+  it("is shown again after a change of language, and deletes nothing by it", async () => {
+    const { world, visitor, site, name } = await closed();
+    const wrong = await visitor.press(await visitor.open(`${site}/delete`), "Delete this site now", { [NAME]: "x" });
+    const chinese = await visitor.press(wrong, "中文");
+    expect([chinese.status, chinese.heading, chinese.value("站点名称")]).toEqual([200, "删除此站点？", "x"]);
+    expect(await deletionOf(world)).toMatchObject({ directory: "closed", ofHome: null });
+    const begun = await visitor.press(chinese, "立即删除此站点", { 站点名称: name });
+    expect(begun.notices).toEqual(["此站点正在删除"]);
+  });
+});
+
+describe("a deletion that KV or the directory does not take", () => {
+  it("deletes nothing, is shown as half begun, and goes on when it is sent again", async () => {
+    const { world, visitor, site, name } = await closed();
+    const before = await world.stored();
+    // The key of the hashes is drawn once, and not without KV.
+    await endSite(await World.create());
+    const deaf = visitor.through(world.anotherIsolate(KV_DOWN));
+    const failed = await deaf.press(await deaf.open(`${site}/delete`), "Delete this site now", { [NAME]: name });
+    expect([failed.status, failed.heading]).toEqual([503, "KV does not answer"]);
+    await pruneAll(NOW);
+    expect((await world.stored()).sessions).toEqual(before.sessions);
+    expect(await deletionOf(world)).toMatchObject({ directory: "closed", ofDirectory: null });
+
+    const half = await visitor.open(site);
+    expect(half.notices).toEqual(["This site is closed", "The deletion has begun, but not everything knows of it"]);
+    expect((await visitor.open(`${site}/delete`)).path).toBe(site);
+    const ofViewer = await (await visitorWithRole(world, "viewer")).open(site);
+    expect([ofViewer.notices, ofViewer.has("Send it again")]).toEqual([half.notices, false]);
+
+    const opened = await visitor.press(await visitor.open(`${site}/settings`), "Open this site");
+    expect([opened.status, opened.heading]).toEqual([409, "The deletion of this site has begun"]);
+
+    const again = await visitor.press(half, "Send it again");
+    expect([again.path, again.notices]).toEqual([site, ["This site is being deleted"]]);
+    const id = half.code("deletion-id");
+    expect(await deletionOf(world)).toEqual({ directory: "deleting", ofHome: id, ofDirectory: id });
+    await pruneAll(NOW);
+    expect((await world.stored()).sessions).toEqual([]);
+  });
+
+  it("is 503 in words while a home is closed", async () => {
+    const { world, visitor, site, name } = await closed();
+    const asked = await visitor.open(`${site}/delete`);
+    const other = visitor.through(world.anotherIsolate(closing("apac")));
+    const page = await other.press(asked, "Delete this site now", { [NAME]: name });
+    expect([page.status, page.heading]).toEqual([503, "A home is closed, so this cannot be done now"]);
+    expect(await deletionOf(world)).toEqual({ directory: "closed", ofHome: null, ofDirectory: null });
+  });
+});
+
+describe("the page of a site that is being deleted", () => {
+  it("counts no table further than 1,000", async () => {
+    const { world, visitor, site, name } = await closed();
+    await databaseOf(world.home)
+      .prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1001)
+         INSERT INTO agents (site_id, id, name, status) SELECT ?, 500000 + i, 'A', 'normal' FROM n`,
+      )
+      .bind(world.siteId)
+      .run();
+    await call(world, "DELETE", sitePath(world), { name });
+    expect((await visitor.open(site)).fact("Agents")).toBe("1,000+");
+  });
+
+  it("has words for every table", () => {
+    const words = Object.keys(SITE_TABLES).map((table) => [table, tableText({ t: (text) => text } as View, table)]);
+    expect(words.filter(([table, text]) => table === text)).toEqual([]);
+  });
+
+  it("shows a receipt to keep without KV, to an owner", async () => {
+    const { world, visitor, site, name } = await closed("main");
+    const bare = world.anotherIsolate({ CREDENTIALS: undefined });
+    const owner = visitor.through(bare);
+    const begun = await owner.press(await owner.open(`${site}/delete`), "Delete this site now", { [NAME]: name });
+    expect(JSON.parse(begun.code("receipt"))).toEqual([
+      { deletion_id: begun.code("deletion-id"), site_id: world.siteId, hash: expect.stringContaining(".") },
+    ]);
+    const viewer = await visitorWithRole(bare, "viewer");
+    expect((await viewer.open(site)).text).not.toContain("Receipt to keep");
+  });
+});

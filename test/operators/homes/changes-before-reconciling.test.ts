@@ -1,0 +1,147 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { call } from "../../support/admin-calls.ts";
+import { closing } from "../../support/closing.ts";
+import { newWebhook } from "../../support/new-webhook.ts";
+import { bookmark } from "../../support/time-travel.ts";
+import { World } from "../../support/world.ts";
+
+/** A home is restored, and operators change its sites before they reconcile the home: a change that was answered 200 stays. */
+
+const SKIPPED = 1_000_000;
+
+type Change = { name?: string; status?: string; first_chat_id?: number; events?: boolean };
+
+/** The site as the directory has it and as its home has it. */
+async function both({ siteId }: World) {
+  const listed = await env.DB.prepare("SELECT name, status, revision, first_chat_id FROM sites WHERE id = ?")
+    .bind(siteId)
+    .first<{ name: string; status: string; revision: number; first_chat_id: number }>();
+  const row = await env.HOME_APAC.prepare(
+    "SELECT name, status, revision, chat_id_floor, events FROM home_sites WHERE site_id = ?",
+  )
+    .bind(siteId)
+    .first<{ name: string; status: string; revision: number; chat_id_floor: number; events: number }>();
+  if (listed === null || row === null) throw new Error("the site is not there");
+  const { name, status, revision } = listed;
+  expect(row).toMatchObject({ name, status, revision });
+  return { name, status, floor: row.chat_id_floor, events: row.events };
+}
+
+async function change(world: World, body: Change) {
+  const answer = await call(world, "PATCH", `/admin/sites/${world.siteId}`, body);
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  return answer.body as Change;
+}
+
+/** A site that was changed after the point to which its home is restored; the isolate knows that the home is closed. */
+async function restored(...undone: Change[]) {
+  const world = await World.create({}, "apac");
+  await world.chatId();
+  const travelBack = await bookmark(env.HOME_APAC);
+  for (const each of undone) await change(world, each);
+  await travelBack();
+  const shut = world.anotherIsolate(closing("apac"));
+  const reconcile = async () => {
+    expect((await call(shut, "POST", "/admin/homes/apac/restored", {})).status).toBe(200);
+    return both(world);
+  };
+  return { world, shut, reconcile };
+}
+
+async function audited({ siteId }: World) {
+  const { results } = await env.HOME_APAC.prepare(
+    "SELECT action, details FROM audit_log WHERE site_id = ? AND action LIKE 'site.%' ORDER BY id",
+  )
+    .bind(siteId)
+    .all<{ action: string; details: string }>();
+  return results.slice(1).map(({ action, details }) => [action, JSON.parse(details)]);
+}
+
+describe("a change of a site between the restore of its home and its reconciliation", () => {
+  it("cannot be the release of an appid, which would make the restored site look newer than the directory's copy", async () => {
+    const { world, reconcile } = await restored({ status: "closed" });
+    const appid = crypto.randomUUID();
+    await env.DB.prepare("INSERT INTO app_routes (appid, site_id) VALUES (?, ?)").bind(appid, world.siteId).run();
+    for (let i = 0; i < 3; i++) {
+      const { status, body } = await call(world, "DELETE", `/admin/apps/${appid}`);
+      expect([status, body]).toEqual([
+        409,
+        expect.objectContaining({ detail: expect.stringContaining("POST /admin/homes/apac/restored") }),
+      ]);
+    }
+    expect(await reconcile()).toMatchObject({ status: "closed" });
+    expect((await call(world, "DELETE", `/admin/apps/${appid}`)).status).toBe(204);
+  });
+
+  const CLOSED: Change = { status: "closed", name: "Known" };
+
+  it.each<[string, Change[], Change, { name: string; status: string }]>([
+    ["a rename", [CLOSED], { name: "New" }, { name: "New", status: "closed" }],
+    ["an opening", [CLOSED], { status: "open" }, { name: "Known", status: "open" }],
+    [
+      "a closing",
+      [{ name: "Known" }, { name: "Known 2" }],
+      { status: "closed" },
+      { name: "Known 2", status: "closed" },
+    ],
+    ["turning events on", [CLOSED], { events: true }, { name: "Known", status: "closed" }],
+    ["no change of values", [CLOSED], { name: "Site" }, { name: "Site", status: "closed" }],
+  ])("stays, and the other fields come from the directory: %s", async (_, undone, wanted, expected) => {
+    const { world, shut, reconcile } = await restored(...undone);
+    expect(await change(shut, wanted)).toMatchObject(expected);
+    expect(await both(world)).toMatchObject(expected);
+    expect(await reconcile()).toMatchObject({
+      ...expected,
+      floor: 1 + SKIPPED,
+      events: Number(wanted.events ?? false),
+    });
+  });
+
+  it("stays when another change follows, and when the directory knew of many more changes", async () => {
+    const { shut, reconcile } = await restored({ name: "1" }, { name: "2" }, CLOSED, { first_chat_id: 500 });
+    await change(shut, { name: "New" });
+    await change(shut, { status: "open", events: true });
+    await change(shut, { events: false });
+    expect(await reconcile()).toEqual({ name: "New", status: "open", events: 0, floor: 499 + SKIPPED });
+  });
+
+  it("gives no id that must be skipped according to the directory", async () => {
+    const { world, shut, reconcile } = await restored({ first_chat_id: 5_000 });
+    const low = await call(shut, "PATCH", `/admin/sites/${world.siteId}`, { first_chat_id: 100, name: "New" });
+    expect([low.status, low.body]).toMatchObject([
+      400,
+      { errors: [{ message: "must be above 4999, the highest chat_id that the site has given or skipped" }] },
+    ]);
+    await change(shut, { name: "New" });
+    expect(await both(world)).toMatchObject({ name: "New", floor: 4_999 });
+    await change(shut, { first_chat_id: 6_000 });
+    expect(await reconcile()).toMatchObject({ name: "New", floor: 5_999 + SKIPPED });
+    expect(await world.anotherIsolate().chatId()).toBe(6_000 + SKIPPED);
+  });
+
+  it("leaves an audit entry for every real change, and for nothing else", async () => {
+    const { world, shut } = await restored({ status: "closed", name: "Known", first_chat_id: 40 });
+    await change(shut, { name: "New" });
+    expect(await audited(world)).toEqual([
+      ["site.renamed", { from: "Site", to: "New" }],
+      ["site.closed", { name: "New", from: "open", to: "closed" }],
+      ["site.first_chat_id_set", { first_chat_id: 40, from: 1, to: 40 }],
+    ]);
+  });
+
+  it("stays beside webhooks that were added in between, which do not open a closed site", async () => {
+    const { world, shut, reconcile } = await restored(CLOSED);
+    await newWebhook(shut);
+    await change(shut, { events: false });
+    await newWebhook(shut);
+    await change(shut, { events: true });
+    expect(await reconcile()).toMatchObject({ name: "Known", status: "closed", events: 1 });
+    const alone = await restored(CLOSED);
+    for (const _ of [1, 2]) await newWebhook(alone.shut);
+    expect(await alone.reconcile()).toMatchObject({ name: "Known", status: "closed", events: 1 });
+    const webhooks = env.HOME_APAC.prepare("SELECT count(*) AS n FROM webhooks WHERE site_id = ?");
+    expect(await webhooks.bind(alone.world.siteId).first("n")).toBe(2);
+    expect(await webhooks.bind(world.siteId).first("n")).toBe(2);
+  });
+});

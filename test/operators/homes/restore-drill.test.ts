@@ -1,0 +1,407 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { call, conflict, problem } from "../../support/admin-calls.ts";
+import { closing } from "../../support/closing.ts";
+import { newWebhook } from "../../support/new-webhook.ts";
+import { replacing } from "../../support/replacing.ts";
+import { expectUnwritten } from "../../support/signed-routes.ts";
+import { bookmark } from "../../support/time-travel.ts";
+import { eventStore } from "../../support/webhook-store.ts";
+import { hmac, NOW, World } from "../../support/world.ts";
+
+/** The steps of docs/operating.md: close the home, restore it, reconcile it, look at the apps, open it. */
+
+const UNAVAILABLE = { code: -1, msg: "服务暂时不可用", data: "" };
+const NONCE_SECONDS = 1_860;
+const SKIPPED = 1_000_000;
+
+const closed = (world: World, home: string) => world.anotherIsolate(closing(home));
+const reconcile = (world: World, home: string, body?: unknown) =>
+  call(world, "POST", `/admin/homes/${home}/restored`, body);
+
+async function issue(world: World, siteId: number, name: string) {
+  const { status, body } = await call(world, "POST", `/admin/sites/${siteId}/apps`, { name });
+  expect(status).toBe(201);
+  return body as { appid: string; secret: string };
+}
+
+/** Another isolate that signs for another app, on that app's site if it has its own. */
+const as = (world: World, app: { appid: string; secret: string; siteId?: number }) =>
+  Object.assign(world.anotherIsolate(), app);
+
+const countSites = (db: D1Database) => db.prepare("SELECT count(*) AS n FROM home_sites").first("n");
+
+/** A request as an eavesdropper has it. */
+async function capture(world: World) {
+  const body = JSON.stringify(world.createBody());
+  return { body, headers: { "x-chat-signature": await hmac(world.secret, body) } };
+}
+
+describe("apac, restored to an earlier time", () => {
+  it("gives no chat_id twice, accepts no earlier request again, and lists the apps to look at", async () => {
+    const world = await World.create({}, "apac");
+    const [rotated, revoked] = [
+      await issue(world, world.siteId, "Rotated"),
+      await issue(world, world.siteId, "Revoked"),
+    ];
+    const given = [await world.chatId(), await world.chatId(), await world.chatId()];
+    const travelBack = await bookmark(env.HOME_APAC);
+
+    // Changes that the restore undoes.
+    const captured = await capture(world);
+    const taken = await world.sendRaw("create_gd", captured.body, captured.headers);
+    given.push((taken.envelope.data as { chat_id: number }).chat_id, await world.chatId(), await world.chatId());
+    const rotation = await call(world, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
+    const { secret: nextSecret } = rotation.body as { secret: string };
+    expect((await call(world, "DELETE", `/admin/apps/${revoked.appid}`)).status).toBe(204);
+    const issued = await issue(world, world.siteId, "Issued");
+    expect((await as(world, issued).create()).status).toBe(200);
+    await call(world, "PATCH", `/admin/sites/${world.siteId}`, { name: "Renamed" });
+    const late = await World.create({}, "apac");
+    const lateIds = [await late.chatId(), await late.chatId()];
+
+    // Closed: no caller is served, and no ranstr is used up.
+    const shut = closed(world, "apac");
+    const waiting = JSON.stringify(world.createBody({ timestamp: NOW }));
+    const stopped = await expectUnwritten(world, () => shut.send("create_gd", waiting));
+    expect([stopped.status, stopped.envelope]).toEqual([503, UNAVAILABLE]);
+    expect(Number(stopped.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await call(shut, "GET", "/admin/homes")).body).toMatchObject({
+      items: [
+        { name: "main", status: "open" },
+        { name: "apac", status: "closed" },
+      ],
+    });
+    const elsewhere = await World.create();
+    expect((await as(shut, elsewhere).create()).status).toBe(200);
+
+    await travelBack();
+    expect((await world.stored()).sessions).toHaveLength(3);
+    const reconciled = await reconcile(shut, "apac");
+    expect({ status: reconciled.status, body: reconciled.body }).toEqual({
+      status: 200,
+      body: {
+        sites: await countSites(env.HOME_APAC),
+        lifted_by: SKIPPED,
+        erased_again: 0,
+        erasures_left: 0,
+        reopen_after: NOW + NONCE_SECONDS,
+        settling_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        homes_down: [],
+        sites_deleted_again: 0,
+        tokens: [],
+      },
+    });
+    const { reopen_after } = reconciled.body as { reopen_after: number };
+    const listed = await call(shut, "GET", "/admin/homes/apac/divergent?limit=100");
+    const { items: apps } = listed.body as { items: unknown[] };
+    expect(apps).toHaveLength(4);
+    expect(apps).toEqual(
+      expect.arrayContaining([
+        { appid: rotated.appid, site_id: world.siteId, why: "rotated" },
+        { appid: revoked.appid, site_id: world.siteId, why: "revoked" },
+        { appid: issued.appid, site_id: world.siteId, why: "missing" },
+        { appid: late.appid, site_id: late.siteId, why: "missing" },
+      ]),
+    );
+    const { items } = (await call(shut, "GET", `/admin/sites?cursor=${world.siteId - 1}&limit=1`)).body as never;
+    expect(items).toMatchObject([{ id: world.siteId, name: "Renamed" }]);
+    const row = await env.HOME_APAC.prepare("SELECT name FROM home_sites WHERE site_id = ?").bind(world.siteId).first();
+    expect(row).toEqual({ name: "Renamed" });
+
+    // The operator looks at the listed apps while the home is closed.
+    expect((await call(shut, "DELETE", `/admin/apps/${revoked.appid}`)).status).toBe(204);
+    const again = await call(shut, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
+    for (const { appid, secret, siteId } of [{ ...issued, siteId: world.siteId }, late]) {
+      const imported = await call(shut, "POST", `/admin/sites/${siteId}/apps`, { name: "App", appid, secret });
+      expect(imported.status).toBe(201);
+    }
+    await call(shut, "POST", `/admin/sites/${late.siteId}/agents`, { id: 1, name: "A" });
+
+    // The home is open again.
+    world.clock.now = reopen_after;
+    for (const isolate of [world, world.anotherIsolate({ NONCES: undefined })]) {
+      const replayed = await expectUnwritten(world, () =>
+        isolate.sendRaw("create_gd", captured.body, captured.headers),
+      );
+      expect(replayed.status).toBe(401);
+      expect(replayed.headers.get("x-error-detail")).toContain("timestamp: must be within");
+    }
+    const fresh = [await world.chatId(), await world.anotherIsolate().chatId(), await as(world, issued).chatId()];
+    expect(fresh).toEqual([3 + SKIPPED + 1, 3 + SKIPPED + 2, 3 + SKIPPED + 3]);
+    expect(Math.min(...fresh)).toBeGreaterThan(Math.max(...given));
+    const lateFresh = await as(world, late).chatId({ kefu_id: [1] });
+    expect(lateFresh).toBeGreaterThan(Math.max(...lateIds));
+    const { secret: newest } = again.body as { secret: string };
+    for (const secret of [rotated.secret, nextSecret]) {
+      expect((await as(world, { appid: rotated.appid, secret }).create()).status).toBe(401);
+    }
+    expect((await as(world, { appid: rotated.appid, secret: newest }).create()).status).toBe(200);
+    expect((await as(world, revoked).create()).status).toBe(401);
+  });
+
+  it("gives no seq twice, and goes on with the webhooks that the restore kept", async () => {
+    const world = await World.create({}, "apac");
+    const { id } = await newWebhook(world);
+    await world.chatId();
+    const travelBack = await bookmark(env.HOME_APAC);
+    await world.chatId();
+    await call(world, "POST", `/admin/sites/${world.siteId}/webhooks/${id}/ping`);
+    const late = await World.create({}, "apac");
+    await newWebhook(late);
+    await late.chatId();
+    await travelBack();
+    expect((await reconcile(closed(world, "apac"), "apac")).status).toBe(200);
+    await world.chatId();
+    await world.chatId();
+    const { events, deliveries } = await eventStore(world);
+    expect(events.map(({ seq }) => seq)).toEqual([1, SKIPPED + 2, SKIPPED + 3]);
+    expect(deliveries.map(({ seq }) => seq)).toEqual([1, SKIPPED + 2, SKIPPED + 3]);
+    // Only the home knew of these webhooks, so the restore has lost them.
+    expect(await eventStore(late)).toMatchObject({ site: { events: 0, event_seq_floor: SKIPPED }, webhooks: [] });
+  });
+
+  it("takes no agents for a site that it does not have before it is reconciled", async () => {
+    const travelBack = await bookmark(env.HOME_APAC);
+    const world = await World.create({}, "apac");
+    await travelBack();
+    const add = () => call(world, "POST", `/admin/sites/${world.siteId}/agents`, { id: 9, name: "Nine" });
+    expect(await add()).toMatchObject(problem(404, "Not found"));
+    const { audit } = await world.operated();
+    expect(audit.filter(({ action }) => action === "agent.added")).toEqual([]);
+    await reconcile(closed(world, "apac"), "apac");
+    expect((await add()).status).toBe(201);
+  });
+
+  it("would accept an earlier request while its timestamp is fresh: that is why reopen_after waits", async () => {
+    const world = await World.create({}, "apac");
+    const travelBack = await bookmark(env.HOME_APAC);
+    const captured = await capture(world);
+    const send = (isolate: World) => isolate.sendRaw("create_gd", captured.body, captured.headers);
+    expect((await send(world)).status).toBe(200);
+    await travelBack();
+    const { reopen_after } = (await reconcile(closed(world, "apac"), "apac")).body as { reopen_after: number };
+    const early = world.anotherIsolate({ NONCES: undefined });
+    early.clock.now = NOW + 300;
+    expect((await send(early)).envelope).toMatchObject({ code: 1, data: { chat_id: SKIPPED + 1 } });
+    // The widest tolerance and the latest timestamp that an earlier request may have.
+    const wide = world.anotherIsolate({ NONCES: undefined, TIMESTAMP_TOLERANCE_SECONDS: "900" as never });
+    const latest = JSON.stringify(world.createBody({ timestamp: NOW + 900 }));
+    wide.clock.now = reopen_after;
+    expect((await wide.send("create_gd", latest)).status).toBe(401);
+  });
+});
+
+describe("main, restored to an earlier time", () => {
+  it("gets back the sites and routes of apac and gives no chat_id twice, and apac goes on meanwhile", async () => {
+    const world = await World.create();
+    const given = [await world.chatId(), await world.chatId()];
+    const kept = await World.create({}, "apac");
+    const travelBack = await bookmark(env.DB);
+
+    given.push(await world.chatId(), await world.chatId());
+    const lost = await World.create({}, "apac");
+    const newApp = await issue(kept, kept.siteId, "Issued in apac");
+    await call(kept, "PATCH", `/admin/sites/${kept.siteId}`, { name: "Renamed", status: "closed" });
+    expect(await lost.chatId()).toBe(1);
+
+    const shut = closed(world, "main");
+    expect((await expectUnwritten(world, () => shut.create())).status).toBe(503);
+    await travelBack();
+    expect((await as(shut, lost).create()).status).toBe(200);
+    // A cold isolate finds no route, and the lost site's id is taken in apac.
+    await env.CREDENTIALS.delete(`app:${lost.appid}`);
+    expect((await expectUnwritten(lost, () => lost.anotherIsolate().create())).status).toBe(401);
+    // The directory has forgotten an id and an appid, so it must give out none while it is closed.
+    for (const home of ["main", "apac"]) {
+      const refused = await call(shut, "POST", "/admin/sites", { name: "Clash", home });
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
+    }
+    const sameAppid = await call(shut, "POST", `/admin/sites/${kept.siteId}/apps`, { name: "App", appid: lost.appid });
+    expect(sameAppid.body).toMatchObject({ status: 503, detail: "The home main is closed." });
+    // Without closing, the home that has the id refuses the new site.
+    const clash = await call(world.anotherIsolate(), "POST", "/admin/sites", { name: "Clash", home: "apac" });
+    expect({ status: clash.status, body: clash.body }).toEqual(conflict("site_id_taken"));
+    expect(clash.body).toMatchObject({ detail: expect.stringContaining("POST /admin/homes/main/restored") });
+
+    const reconciled = await reconcile(shut, "main");
+    expect(reconciled.body).toEqual({
+      sites: await countSites(env.DB),
+      lifted_by: SKIPPED,
+      erased_again: 0,
+      erasures_left: 0,
+      reopen_after: NOW + NONCE_SECONDS,
+      settling_id: expect.any(String),
+      homes_down: [],
+      sites_deleted_again: 0,
+      tokens: expect.any(Array),
+    });
+    const { body: list } = await call(shut, "GET", "/admin/homes/main/divergent");
+    expect(list).toEqual({ items: [], next_cursor: null, homes_down: [] });
+    expect((await lost.anotherIsolate().create()).status).toBe(200);
+    const { items } = (await call(shut, "GET", `/admin/sites?cursor=${kept.siteId - 1}`)).body as never;
+    expect(items).toEqual([
+      { id: kept.siteId, name: "Renamed", home: "apac", status: "closed", created_at: NOW },
+      { id: lost.siteId, name: "Site", home: "apac", status: "open", created_at: NOW },
+    ]);
+    await call(shut, "PATCH", `/admin/sites/${kept.siteId}`, { status: "open" });
+    await env.CREDENTIALS.delete(`app:${newApp.appid}`);
+    expect((await as(kept, newApp).create()).status).toBe(200);
+    const made = await call(world.anotherIsolate(), "POST", "/admin/sites", { name: "Clash", home: "apac" });
+    expect(made.status).toBe(201);
+    expect((made.body as { id: number }).id).toBeGreaterThan(lost.siteId);
+
+    world.clock.now = NOW + NONCE_SECONDS;
+    const fresh = await world.anotherIsolate().chatId();
+    expect(fresh).toBe(2 + SKIPPED + 1);
+    expect(given).toEqual([1, 2, 3, 4]);
+  });
+});
+
+describe("tokens that were deleted before main was restored", () => {
+  const make = (world: World, name: string, more: object = {}) =>
+    call(world, "POST", "/admin/tokens", { name, role: "operator", ...more }).then(
+      ({ body }) => body as { id: string; token: string },
+    );
+  const statusWith = async (world: World, token: string) =>
+    (await world.fetch(new Request("http://worker/admin/sites", { headers: { authorization: `Bearer ${token}` } })))
+      .status;
+
+  it("open what they opened before, are in the answer of the reconciliation, and can be deleted again", async () => {
+    const world = await World.create();
+    const { siteId } = world;
+    const [kept, deleted] = [await make(world, "A kept one"), await make(world, "B deleted", { site_id: siteId })];
+    const short = await make(world, "C expires", { expires_in_days: 1 });
+    const owners = await make(world, "D of an owner", { role: "owner" });
+    const travelBack = await bookmark(env.DB);
+    const erase = () => call(world, "DELETE", `/admin/tokens/${deleted.id}`);
+    expect((await erase()).status).toBe(204);
+    expect(await statusWith(world, deleted.token)).toBe(401);
+
+    await travelBack();
+    const shut = closed(world, "main");
+    shut.clock.now = NOW + 86_400;
+    expect(await statusWith(shut, deleted.token)).toBe(200);
+    const { body } = await reconcile(shut, "main");
+    const { tokens } = body as { tokens: { id: string }[] };
+    const ids = [kept, deleted, short, owners].map(({ id }) => id);
+    expect(tokens.filter(({ id }) => ids.includes(id))).toEqual([
+      { id: owners.id, name: "D of an owner", role: "owner", site_id: null, created_at: NOW },
+      { id: kept.id, name: "A kept one", role: "operator", site_id: null, created_at: NOW },
+      { id: deleted.id, name: "B deleted", role: "operator", site_id: siteId, created_at: NOW },
+    ]);
+    expect(JSON.stringify(body)).not.toContain("ast_");
+    expect((await erase()).status).toBe(204);
+    expect(await statusWith(shut, deleted.token)).toBe(401);
+  });
+});
+
+describe("POST /admin/homes/:name/restored", () => {
+  it("skips the given number of ids, for every site of the home and for no other, and again without a settling_id", async () => {
+    const [world, other] = [await World.create({}, "apac"), await World.create()];
+    const shut = closed(world, "apac");
+    expect(await world.chatId()).toBe(1);
+    expect((await reconcile(shut, "apac", { lift: 5 })).body).toMatchObject({ lifted_by: 5 });
+    expect(await world.chatId()).toBe(7);
+    await reconcile(shut, "apac", { lift: 5 });
+    await reconcile(shut, "apac", { lift: 5 });
+    expect(await world.chatId()).toBe(18);
+    expect(await other.chatId()).toBe(1);
+    const audit = (await call(world, "GET", "/admin/audit?limit=100")).body as { items: Record<string, unknown>[] };
+    for (const home of ["main", "apac"]) {
+      const restored = audit.items.filter((entry) => entry.action === "home.restored" && entry.home === home);
+      const entry = { subject: "apac", site_id: null, details: { lifted_by: 5, settling_id: expect.any(String) } };
+      expect(restored.slice(0, 3)).toMatchObject(Array(3).fill(entry));
+    }
+  });
+
+  it("skips ids once for one settling_id, gives the same reopen_after, and leaves one audit row in each database", async () => {
+    const world = await World.create({}, "apac");
+    const shut = closed(world, "apac");
+    const settling_id = crypto.randomUUID();
+    const first = await reconcile(shut, "apac", { lift: 5, settling_id });
+    expect(first.body).toMatchObject({ settling_id, lifted_by: 5, reopen_after: NOW + NONCE_SECONDS });
+    expect(await world.chatId()).toBe(6);
+    shut.clock.now = NOW + 100;
+    const { sites } = first.body as { sites: number };
+    expect((await reconcile(shut, "apac", { lift: 5, settling_id })).body).toEqual({
+      settling_id,
+      sites,
+      lifted_by: 0,
+      erased_again: 0,
+      erasures_left: 0,
+      reopen_after: NOW + NONCE_SECONDS,
+      homes_down: [],
+      sites_deleted_again: 0,
+      tokens: [],
+    });
+    expect(await world.chatId()).toBe(7);
+    const rows = "SELECT count(*) AS n FROM audit_log WHERE json_extract(details, '$.settling_id') = ?";
+    for (const db of [env.DB, env.HOME_APAC]) expect(await db.prepare(rows).bind(settling_id).first("n")).toBe(1);
+  });
+
+  it("skips no ids when the audit row, which is in the same batch, cannot be written", async () => {
+    const world = await World.create({}, "apac");
+    await env.HOME_APAC.exec(
+      "CREATE TRIGGER no_audit BEFORE INSERT ON audit_log WHEN new.action = 'home.restored' BEGIN SELECT RAISE(ABORT, 'no'); END",
+    );
+    try {
+      expect((await reconcile(closed(world, "apac"), "apac", { lift: 5 })).status).toBe(500);
+      expect(await world.chatId()).toBe(1);
+    } finally {
+      await env.HOME_APAC.exec("DROP TRIGGER no_audit");
+    }
+  });
+
+  it("is 409 for an open home, which stays as it is, unless the call forces it", async () => {
+    const world = await World.create({}, "apac");
+    const { status, body } = await reconcile(world, "apac", { lift: 5 });
+    expect({ status, body }).toEqual(conflict("home_open"));
+    expect(body).toMatchObject({ detail: expect.stringContaining("npm run deploy -- --close apac") });
+    expect(await world.chatId()).toBe(1);
+    expect((await reconcile(world, "apac", { lift: 5, force: true })).status).toBe(200);
+    expect(await world.chatId()).toBe(7);
+  });
+
+  it.each<[field: string, message: string, values: unknown[]]>([
+    ["lift", "must be an integer from 1 to 1000000000", [0, -1, 1.5, "5", null, 1_000_000_001]],
+    ["settling_id", "must be 1 to 64 of A-Z a-z 0-9 _ -", ["", "a b", "x".repeat(65), 5, null]],
+    ["force", "must be true or false", ["true"]],
+  ])("refuses a %s that %s", async (field, message, values) => {
+    const world = await World.create({}, "apac");
+    for (const value of values) {
+      const { status, body } = await reconcile(closed(world, "apac"), "apac", { [field]: value });
+      const refused = problem(400, "Invalid input", [{ field, message }]);
+      expect([value, { status, body }]).toEqual([value, refused]);
+    }
+    expect(await world.chatId()).toBe(1);
+  });
+
+  it("is 404 for a home that is none", async () => {
+    const world = await World.create();
+    for (const home of ["emea", "MAIN", "__proto__", "HOME_APAC"]) {
+      for (const { status, body } of [
+        await reconcile(world, home),
+        await call(world, "GET", `/admin/homes/${home}/divergent`),
+      ]) {
+        expect([home, { status, body }]).toEqual([home, problem(404, "Not found")]);
+        expect(body).toMatchObject({ detail: "There is no such home." });
+      }
+    }
+  });
+
+  it("is 503 when KV, which holds the floors, fails or hangs; a repeated call then skips ids once", async () => {
+    const world = await World.create({}, "apac");
+    const settling_id = crypto.randomUUID();
+    const put = () => Promise.reject(new Error("KV PUT failed: 500"));
+    const isolate = closed(world, "apac");
+    const silent = world.anotherIsolate({
+      ...closing("apac"),
+      CREDENTIALS: replacing(env.CREDENTIALS, { put }),
+    });
+    const { status, body } = await reconcile(silent, "apac", { settling_id });
+    expect({ status, body }).toEqual(problem(503, "Temporarily unavailable"));
+    expect((await reconcile(isolate, "apac", { settling_id })).body).toMatchObject({ lifted_by: 0 });
+    expect(await world.chatId()).toBe(1_000_001);
+  });
+});

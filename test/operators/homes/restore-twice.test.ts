@@ -1,0 +1,180 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { call } from "../../support/admin-calls.ts";
+import { closing } from "../../support/closing.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { newWebhook } from "../../support/new-webhook.ts";
+import { replacing } from "../../support/replacing.ts";
+import { bookmark } from "../../support/time-travel.ts";
+import { eventStore } from "../../support/webhook-store.ts";
+import { NOW, World } from "../../support/world.ts";
+
+/** Compares every id that was ever given with every other: an earlier mistake showed only at the second restore. */
+
+const closed = (world: World) => world.anotherIsolate(closing(world.home));
+
+async function reconcile(world: World, body?: unknown) {
+  const { status, body: reconciled } = await call(closed(world), "POST", `/admin/homes/${world.home}/restored`, body);
+  expect(status).toBe(200);
+  return reconciled as { settling_id: string; lifted_by: number };
+}
+
+/** Two sessions: their ids and the seqs of their events. */
+async function openSessions(world: World, given: { ids: number[]; seqs: number[] }) {
+  const before = new Set((await eventStore(world)).events.map(({ seq }) => seq));
+  for (let i = 0; i < 2; i++) given.ids.push(await world.anotherIsolate().chatId());
+  const { events } = await eventStore(world);
+  given.seqs.push(...events.map(({ seq }) => Number(seq)).filter((seq) => !before.has(seq)));
+}
+
+const expectDistinct = ({ ids, seqs }: { ids: number[]; seqs: number[] }) => {
+  expect(ids).toEqual([...new Set(ids)]);
+  expect(seqs).toEqual([...new Set(seqs)]);
+  expect(seqs.length).toBeGreaterThan(ids.length / 2);
+};
+
+describe.each(["main", "apac"])("%s, restored twice", (home) => {
+  it("gives no chat_id and no seq twice, when each restore goes further back and defaults are used", async () => {
+    const world = await World.create({}, home);
+    await newWebhook(world);
+    const given = { ids: [] as number[], seqs: [] as number[] };
+    const first = await bookmark(databaseOf(home));
+    await openSessions(world, given);
+    const second = await bookmark(databaseOf(home));
+    await openSessions(world, given);
+    for (const travelBack of [second, first, second]) {
+      await travelBack();
+      expect(await reconcile(world)).toMatchObject({ lifted_by: 1_000_000 });
+      await openSessions(world, given);
+    }
+    expectDistinct(given);
+    expect(given.ids).toHaveLength(10);
+  });
+
+  it("keeps a first_chat_id that was set after the restore point, at the second restore too", async () => {
+    const world = await World.create({}, home);
+    const travelBack = await bookmark(databaseOf(home));
+    const path = `/admin/sites/${world.siteId}`;
+    expect((await call(world, "PATCH", path, { first_chat_id: 70_000_000 })).status).toBe(200);
+    const given = [await world.chatId()];
+    for (let i = 0; i < 2; i++) {
+      await travelBack();
+      await reconcile(world, { lift: 5 });
+      given.push(await world.anotherIsolate().chatId());
+    }
+    expect(given).toEqual([70_000_000, 70_000_005, 70_000_010]);
+  });
+
+  it("skips no more ids for the same settling_id, and keeps the ids skipped although a write to KV was lost", async () => {
+    const world = await World.create({}, home);
+    const travelBack = await bookmark(databaseOf(home));
+    const given = [await world.chatId()];
+    await travelBack();
+    const settling_id = crypto.randomUUID();
+    const put = () => Promise.reject(new Error("KV PUT failed: 500"));
+    const isolate = closed(world).anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
+    expect((await call(isolate, "POST", `/admin/homes/${home}/restored`, { settling_id })).status).toBe(503);
+    expect(await reconcile(world, { settling_id })).toMatchObject({ settling_id, lifted_by: 0 });
+    given.push(await world.chatId());
+    await travelBack();
+    await reconcile(world);
+    given.push(await world.chatId());
+    expect(given).toEqual([1, 1_000_001, 2_000_001]);
+  });
+});
+
+describe("apac, restored twice", () => {
+  it.each([
+    ["CREDENTIALS is not bound", { CREDENTIALS: undefined }],
+    ["KV answers", {}],
+  ])("keeps its floors in the directory, also across a change before the second reconciliation: %s", async (_, kv) => {
+    const world = await World.create(kv, "apac");
+    const travelBack = await bookmark(env.HOME_APAC);
+    const given = [await world.chatId()];
+    for (let i = 0; i < 2; i++) {
+      await travelBack();
+      expect((await call(world, "PATCH", `/admin/sites/${world.siteId}`, { name: `Name ${i}` })).status).toBe(200);
+      await reconcile(world);
+      given.push(await world.anotherIsolate().chatId());
+    }
+    expect(given).toEqual([1, 1_000_001, 2_000_001]);
+  });
+
+  it("refuses an old settling_id, which is no retry: after a second restore it would give ids again", async () => {
+    const world = await World.create({}, "apac");
+    const settling_id = crypto.randomUUID();
+    await reconcile(world, { settling_id });
+    const travelBack = await bookmark(env.HOME_APAC);
+    const given = [await world.chatId()];
+    await travelBack();
+    const later = closed(world);
+    later.clock.now = NOW + 1_860;
+    const refused = await call(later, "POST", "/admin/homes/apac/restored", { settling_id });
+    expect([refused.status, refused.body]).toEqual([
+      409,
+      expect.objectContaining({ detail: expect.stringContaining("another settling_id") }),
+    ]);
+    await reconcile(world);
+    given.push(await world.anotherIsolate().chatId());
+    expect(given).toEqual([1_000_001, 2_000_001]);
+  });
+
+  it("skips ids of a site that only a later try of the reconciliation finds in the directory", async () => {
+    const world = await World.create({}, "apac");
+    const [noSite, noDirectory] = [await bookmark(env.HOME_APAC), await bookmark(env.DB)];
+    const late = await World.create({}, "apac");
+    const given = [await late.chatId()];
+    const withDirectory = await bookmark(env.DB);
+    const settling_id = crypto.randomUUID();
+    await noSite();
+    await noDirectory();
+    expect(await reconcile(world, { settling_id })).toMatchObject({ lifted_by: 1_000_000 });
+    await withDirectory();
+    expect(await reconcile(world, { settling_id })).toMatchObject({ lifted_by: 0 });
+    const row = await env.HOME_APAC.prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(late.siteId).first();
+    expect(row).toMatchObject({ chat_id_floor: 1_000_000, event_seq_floor: 1_000_000 });
+    expect(given).toEqual([1]);
+  });
+});
+
+describe("main, restored", () => {
+  it.each([
+    ["KV knows each", 0],
+    ["KV has lost all that were made since the first", 2],
+  ])("gives no site id twice, not even at the second restore, when %s", async (_, lost) => {
+    const world = await World.create();
+    const travelBack = await bookmark(env.DB);
+    const make = async () => {
+      const { status, body } = await call(world, "POST", "/admin/sites", { name: "Site" });
+      expect(status).toBe(201);
+      return (body as { id: number }).id;
+    };
+    const given = [await make(), await make()];
+    for (let i = 0; i < 2; i++) {
+      await travelBack();
+      await reconcile(world);
+      given.push(await make(), await make());
+      for (const id of given.slice(given.length - lost))
+        await env.CREDENTIALS.delete(`site-ids:${String(1_000_000_000 - id).padStart(10, "0")}`);
+    }
+    expect(given).toEqual([...new Set(given)]);
+  });
+
+  it("ignores floors in KV that are malformed, or that would leave a site no ids", async () => {
+    const world = await World.create();
+    const { siteId } = world;
+    const at = (rest: string) => `floors:main:${rest}`;
+    await env.CREDENTIALS.put(at(`site:${siteId}:x`), "", { metadata: [siteId, 2 ** 53, 0] });
+    await env.CREDENTIALS.put(at(`site:${siteId}:y`), "", { metadata: { siteId } });
+    await env.CREDENTIALS.put("site-ids:!", "");
+    await env.CREDENTIALS.put(at("settling:bad"), "not JSON");
+    await env.CREDENTIALS.put(
+      at("settling:worse"),
+      JSON.stringify([null, [siteId, -1, 0], [siteId, "9", 0], [2 ** 50, 9, 9]]),
+    );
+    await reconcile(world, { lift: 5 });
+    expect(await world.chatId()).toBe(6);
+    const { body } = await call(world, "POST", "/admin/sites", { name: "Next" });
+    expect((body as { id: number }).id).toBeLessThan(10_000);
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { newHono } from "../../../src/core/http/new-hono.ts";
+import type { AdminContext, AdminEnv } from "../../../src/operators/admin/env.ts";
+import { call, type Declaration, mount } from "../../../src/operators/http/call.ts";
+import { contextAt } from "../../support/service-context.ts";
+import { NOW } from "../../support/test-runtime.ts";
+
+const READ = { method: "get", role: "owner", audit: [] } as const;
+/** Lets everybody in as the root. */
+const asRoot = async (c: AdminContext): Promise<undefined> => void c.set("ctx", contextAt(NOW));
+const done = (c: AdminContext) => c.text("done");
+
+describe("an operators' call", () => {
+  it.each([
+    ["/sites/:site_id/apps", "deployment", "site"],
+    ["/sites/:site_id/apps/:appid", "app", "site"],
+    ["/apps/:appid", "deployment", "app"],
+    ["/apps/:appid", "site", "app"],
+    ["/homes/:name", "site", "deployment"],
+    ["/sites", "app", "deployment"],
+  ] as const)("cannot be made of %s with the scope %s", (path, scope, named) => {
+    const declared = { ...READ, path, scope } as Declaration & { scope: "app" };
+    expect(() => call(declared, done)).toThrow(`get ${path} is about the ${named}, and says ${scope}`);
+  });
+
+  it("gives its handler no site when it is about none", async () => {
+    const routes = newHono<AdminEnv>();
+    const seen = call({ ...READ, path: "/seen", scope: "deployment" }, (c: AdminContext, site) => c.text(String(site)));
+    mount(routes, [seen], asRoot);
+    expect(await (await routes.request("/seen")).text()).toBe("undefined");
+  });
+
+  it("requires a sign-in, as every other path does, unless anyone may make it", async () => {
+    const routes = newHono<AdminEnv>();
+    const calls = [
+      call({ ...READ, path: "/open", role: "anyone", scope: "deployment" }, done),
+      call({ ...READ, path: "/kept", scope: "deployment" }, done),
+    ];
+    mount(routes, calls, async (c) => (c.req.header("authorization") === "ours" ? asRoot(c) : c.text("shut", 401)));
+    const statusOf = async (path: string, authorization = "") =>
+      (await routes.request(path, { headers: { authorization } })).status;
+    expect(await Promise.all(["/open", "/kept", "/nothing"].map((path) => statusOf(path)))).toEqual([200, 401, 401]);
+    expect(await Promise.all(["/open", "/kept", "/nothing"].map((path) => statusOf(path, "ours")))).toEqual([
+      200, 200, 404,
+    ]);
+  });
+});

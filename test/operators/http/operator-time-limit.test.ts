@@ -1,0 +1,79 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { CALLS, MAIN_DOWN, problem, read } from "../../support/admin-calls.ts";
+import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
+import { withoutWaiting } from "../../support/patient-fetch.ts";
+import { World } from "../../support/world.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+/** Another isolate whose D1 never answers; D1 either does nothing, or makes the change without answering. */
+function silent(world: World, done: boolean): { isolate: World; faults: Faults } {
+  const faults = new Faults(({ name }) =>
+    done ? (name === "DB.batch" ? "done in silence" : undefined) : "never done",
+  );
+  return { isolate: world.anotherIsolate({ DB: faultyD1(env.DB, faults) }), faults };
+}
+
+describe("a D1 that never answers", () => {
+  it("is a 503 problem that says what is unknown, and is left out and named where a call goes over all homes", async () => {
+    const world = await World.create();
+    for (const { name, method, path, body } of CALLS) {
+      const { isolate, faults } = silent(world, false);
+      const answer = await read(await withoutWaiting(isolate.admin(method, path(world), body), faults));
+      await faults.end();
+      const { homes_down, ...rest } = answer.body as Record<string, unknown>;
+      const expected = MAIN_DOWN[name];
+      if (expected !== undefined) {
+        expect([name, answer.status, { ...rest, homes_down }]).toEqual([name, 200, expected]);
+        continue;
+      }
+      expect([name, answer.status, rest]).toEqual([name, 503, problem(503, "Temporarily unavailable").body]);
+      expect(answer.headers.get("retry-after")).toBe("1");
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+      const isUnknown = /may or may not have been done: look before you repeat it/.test(String(rest.detail));
+      expect([name, isUnknown]).toEqual([name, method !== "GET"]);
+    }
+  });
+
+  it("may have made the change, and the answer does not deny it", async () => {
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const world = await World.create();
+    const { isolate, faults } = silent(world, true);
+    const path = `/admin/apps/${world.appid}`;
+    const answer = await withoutWaiting(isolate.admin("DELETE", path), faults);
+    expect([answer.status, (await answer.json<{ detail: string }>()).detail]).toEqual([
+      503,
+      "No answer within 8 s. What was asked for may or may not have been done: look before you repeat it.",
+    ]);
+    expect((await world.operated()).apps[0]).toMatchObject({ revoked_at: world.clock.now });
+    const log = error.mock.calls.map(([line]) => JSON.parse(String(line)));
+    expect(log).toMatchObject([{ status: 503, reason: "operator_time_limit" }]);
+    await faults.end();
+  });
+
+  it("is a 503 page in the console, for reading and for changing", async () => {
+    const world = await World.create();
+    const { isolate, faults } = silent(world, false);
+    const { cookies } = await ConsoleVisitor.signedIn(world);
+    const visitor = new ConsoleVisitor(isolate);
+    for (const [name, value] of cookies) visitor.cookies.set(name, value);
+    const app = `/console/sites/${world.siteId}/apps/${world.appid}`;
+    const shown = await withoutWaiting(visitor.get("/console"), faults);
+    expect([shown.status, shown.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(shown.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(await shown.text()).toContain("The database does not answer");
+    const sent = await withoutWaiting(visitor.post(`${app}/revoke`, {}), faults);
+    expect([sent.status, sent.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await sent.text()).toContain("What you sent may or may not have been done: look before you repeat it.");
+    await faults.end();
+  });
+});

@@ -1,0 +1,146 @@
+import { describe, expect, it } from "vitest";
+import { isAtLeast, ROLES, type Role } from "../../../src/operators/access/role.ts";
+import type { AdminCall } from "../../../src/operators/admin/call.ts";
+import { ADMIN_CALLS } from "../../../src/operators/admin/calls.ts";
+import { CALLS, prepared, read } from "../../support/admin-calls.ts";
+import { newToken } from "../../support/new-token.ts";
+import { World } from "../../support/world.ts";
+
+/** What a token of a kind gets from a call about the site of `world`. */
+interface Caller {
+  name: string;
+  role: Role;
+  /** Whether its token is of one site: that of the call, or another. */
+  of?: "this site" | "another site";
+}
+
+const CALLERS: Caller[] = [
+  ...ROLES.map((role) => ({ name: `a ${role}`, role })),
+  ...(["viewer", "operator"] as const).flatMap((role) => [
+    { name: `a ${role} of this site`, role, of: "this site" as const },
+    { name: `a ${role} of another site`, role, of: "another site" as const },
+  ]),
+];
+
+/** The answer that the declaration promises: 404 by scope first, then 403, else undefined for being let in. */
+function refusalOf(
+  { role, scope, id }: Pick<AdminCall, "role" | "scope" | "id">,
+  caller: Caller,
+): 403 | 404 | undefined {
+  if (caller.of !== undefined && scope === "deployment") return 403;
+  if (caller.of === "another site" && (scope === "site" || scope === "app" || id === "findRefusal")) return 404;
+  return role === "anyone" || isAtLeast(caller.role, role) ? undefined : 403;
+}
+
+/** The calls for which the rest of this file takes the declaration as it is: docs/operating.md, "Who may". */
+const OWNERS_CALLS =
+  "createToken deleteSite deleteToken eraseCustomer exportCustomer exportSite listTokens resealSecrets settleRestoredHome";
+const DEPLOYMENTS_CALLS =
+  "createSite createToken deleteToken listDivergentApps listHomes listTokens readMetrics resealSecrets settleRestoredHome";
+
+describe("the declarations", () => {
+  const idsWhere = (is: (call: AdminCall) => boolean) =>
+    (ADMIN_CALLS as readonly AdminCall[])
+      .filter(is)
+      .map(({ id }) => id)
+      .sort();
+
+  it("let a viewer read, an operator change things, and an owner alone do what is named here", () => {
+    expect(idsWhere(({ role }) => role === "owner")).toEqual(OWNERS_CALLS.split(" "));
+    const others = (role: string) => idsWhere((call) => call.role === role);
+    const isKept = ({ id }: AdminCall) => OWNERS_CALLS.split(" ").includes(id);
+    expect(others("viewer")).toEqual(idsWhere((call) => call.method === "get" && !isKept(call)));
+    expect(others("operator")).toEqual(idsWhere((call) => call.method !== "get" && !isKept(call)));
+  });
+
+  it("keep what is about the deployment from a token of one site, and give it its own part of three lists", () => {
+    expect(idsWhere(({ scope }) => scope === "deployment")).toEqual(DEPLOYMENTS_CALLS.split(" "));
+    expect(idsWhere(({ scope }) => scope === "sites")).toEqual(["findRefusal", "listAuditLog", "listSites"]);
+  });
+});
+
+async function tokenOf(world: World, { role, of }: Caller): Promise<string> {
+  if (of === undefined) return (await newToken({ role })).token;
+  const { siteId } = of === "this site" ? world : await World.create();
+  return (await newToken({ role, siteId })).token;
+}
+
+const send = (world: World, call: (typeof CALLS)[number], token: string, path = call.path(world)) => {
+  const { method, body } = call;
+  return world.fetch(
+    new Request(`http://worker${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { "content-type": "application/json" }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }),
+  );
+};
+
+describe.each(CALLERS)("$name", (caller) => {
+  it("gets from every call what its declaration says, and changes nothing where it is refused", async () => {
+    const world = await prepared(await World.create());
+    const token = await tokenOf(world, caller);
+    const before = await world.operated();
+    for (const call of CALLS.filter((each) => refusalOf(each, caller) !== undefined)) {
+      const status = refusalOf(call, caller);
+      const reason = caller.of !== undefined && call.scope === "deployment" ? "token_of_one_site" : "role_too_low";
+      const { status: got, body } = await read(await send(world, call, token));
+      expect([call.name, got]).toEqual([call.name, status]);
+      expect(body).toMatchObject({
+        type: "about:blank",
+        status,
+        ...(status === 403 && { title: "Forbidden", reason }),
+      });
+    }
+    expect(await world.operated()).toEqual(before);
+    // A higher role may change all that a lower one may: test/operators/access/person-role.test.ts.
+    const own = CALLS.filter(({ method, role }) => method === "GET" || role === caller.role);
+    for (const call of own.filter((each) => refusalOf(each, caller) === undefined)) {
+      await call.before?.(world);
+      const { status, body } = await read(await send(world, call, token));
+      expect([call.name, status, body]).toEqual([call.name, expect.toSatisfy((each) => each < 400), body]);
+    }
+  });
+});
+
+describe("a token of one site", () => {
+  it("cannot tell from any call whether another site's things exist", async () => {
+    const world = await prepared(await World.create());
+    const token = await tokenOf(world, { name: "a stranger", role: "operator", of: "another site" });
+    for (const call of CALLS.filter(({ scope }) => scope === "site" || scope === "app")) {
+      const nowhere = call.path(world, { site_id: "987654321", appid: "nobodys" });
+      const not = await read(await send(world, call, token, nowhere));
+      const there = await read(await send(world, call, token));
+      expect([call.name, there.status, there.body]).toEqual([call.name, 404, not.body]);
+    }
+  });
+
+  it("lists its site alone, whatever the cursor", async () => {
+    const [mine, other] = [await World.create(), await World.create()];
+    const { token } = await newToken({ role: "viewer", siteId: mine.siteId });
+    const list = async (query: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      const answer = await mine.fetch(new Request(`http://worker/admin/sites${query}`, { headers }));
+      return ((await answer.json()) as { items: { id: number }[] }).items.map(({ id }) => id);
+    };
+    expect(await list("")).toEqual([mine.siteId]);
+    expect(await list("?limit=1&cursor=0")).toEqual([mine.siteId]);
+    expect(await list(`?cursor=${mine.siteId}`)).toEqual([]);
+    expect(await list(`?cursor=${other.siteId - 1}`)).toEqual([]);
+  });
+
+  it("finds a refused call of another site neither by its id alone nor when that site's home is another", async () => {
+    for (const home of ["main", "apac"]) {
+      const other = await prepared(await World.create({}, home));
+      const mine = await prepared(await World.create());
+      const { token } = await newToken({ role: "operator", siteId: mine.siteId });
+      const find = CALLS.find(({ id }) => id === "findRefusal") as (typeof CALLS)[number];
+      expect((await send(mine, find, token, find.path(mine))).status).toBe(200);
+      const { status, body } = await read(await send(mine, find, token, find.path(other)));
+      const unknown = await read(
+        await send(mine, find, token, find.path(other, { request_id: "01a3185c-5000-7000-8000-ffffffffffff" })),
+      );
+      expect([status, body]).toEqual([404, unknown.body]);
+    }
+  });
+});

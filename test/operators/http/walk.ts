@@ -1,0 +1,99 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Declaration } from "../../../src/operators/http/call.ts";
+import type { Actor } from "../../../src/operators/store/audit.ts";
+import type { Sample } from "../../support/admin-calls.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { tablesOf } from "../../support/read-store.ts";
+import type { World } from "../../support/world.ts";
+
+/** A surface of operators, and how to make its calls. */
+interface Surface<Each extends Declaration> {
+  actor: Actor;
+  calls: readonly Each[];
+  /** At least one sample; together they leave every row that the call declares. */
+  samplesOf: (call: Each) => readonly Sample[];
+  /** A new site with everything that the samples need. */
+  prepare: () => Promise<World>;
+  pathOf: (call: Each, world: World, parameters?: Record<string, string>) => string;
+  send: (world: World, call: Each, path: string, sample: Sample) => Promise<Response>;
+  sendUnsigned: (world: World, call: Each, path: string) => Promise<Response>;
+}
+
+const HOMES = ["main", "apac"];
+
+/** Makes every call of a surface, and checks that it does what it declares. */
+export function walk<Each extends Declaration>(name: string, surface: Surface<Each>): void {
+  const { calls, samplesOf, prepare, pathOf, send, sendUnsigned } = surface;
+  const named = calls.map((call) => ({ title: `${call.method.toUpperCase()} ${call.path}`, call }));
+  const kept = named.filter(({ call }) => call.role !== "anyone");
+  const aboutOne = named.filter(({ call }) => call.scope === "site" || call.scope === "app");
+
+  describe(`every call of ${name}`, () => {
+    /** For calls that change nothing. */
+    let shared: World;
+    beforeAll(async () => {
+      shared = await prepare();
+    });
+
+    it("is refused without a sign-in, and changes nothing", async () => {
+      const stored = () => Promise.all(HOMES.map((home) => tablesOf(databaseOf(home))));
+      const before = await stored();
+      for (const { title, call } of kept) {
+        const { status } = await sendUnsigned(shared, call, pathOf(call, shared));
+        expect([title, status]).toEqual([title, expect.toBeOneOf([401, 303])]);
+      }
+      expect(await stored()).toEqual(before);
+    });
+
+    it("is 404 for a site or an app that does not exist, and leaves no row in the audit log", async () => {
+      const before = await newestRows();
+      for (const { title, call } of aboutOne) {
+        const path = pathOf(call, shared, { site_id: "987654321", appid: "nobodys" });
+        for (const sample of samplesOf(call)) {
+          expect([title, (await send(shared, call, path, sample)).status]).toEqual([title, 404]);
+        }
+      }
+      expect(await rowsAfter(before)).toEqual([]);
+    });
+
+    it.each(named)("$title leaves the rows in the audit log that it declares, and no others", async ({ call }) => {
+      const left = new Set<string>();
+      const samples = samplesOf(call);
+      const changes = call.method !== "get" && call.audit.length > 0;
+      const world = changes || samples.some(({ before }) => before !== undefined) ? await prepare() : shared;
+      for (const sample of samples) {
+        await sample.before?.(world);
+        const before = await newestRows();
+        const isolate = sample.bindings === undefined ? world : world.anotherIsolate(sample.bindings);
+        const { status } = await send(isolate, call, pathOf(call, world), sample);
+        expect(status).toEqual(sample.status ?? expect.toSatisfy((each: number) => each < 400));
+        for (const { actor, action } of await rowsAfter(before)) {
+          expect([actor, action]).toEqual([surface.actor, expect.toBeOneOf<string>([...call.audit])]);
+          left.add(action);
+        }
+      }
+      expect([...left].sort()).toEqual([...call.audit].sort());
+    });
+  });
+}
+
+/** The newest row of the audit log in each home. */
+const newestRows = () =>
+  Promise.all(
+    HOMES.map((home) =>
+      databaseOf(home).prepare("SELECT coalesce(max(id), 0) AS id FROM audit_log").first<number>("id"),
+    ),
+  );
+
+/** The rows after the newest, without those of the root's reads: they come once an hour, whatever is read. */
+async function rowsAfter(newest: (number | null)[]): Promise<{ actor: string; action: string }[]> {
+  const rows = await Promise.all(
+    HOMES.map((home, at) =>
+      databaseOf(home)
+        .prepare("SELECT actor, action FROM audit_log WHERE id > ? AND action <> 'root.read' ORDER BY id")
+        .bind(newest[at] ?? 0)
+        .all<{ actor: string; action: string }>(),
+    ),
+  );
+  return rows.flatMap(({ results }) => results);
+}

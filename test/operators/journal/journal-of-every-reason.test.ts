@@ -1,0 +1,267 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { bindingOfHome } from "../../../src/core/homes.ts";
+import { OPERATIONS } from "../../../src/core/operations/index.ts";
+import { type COMMON_REASONS, REFUSAL_REASONS } from "../../../src/core/signed/refusal-reasons.ts";
+import { closing } from "../../support/closing.ts";
+import { Counted } from "../../support/counted.ts";
+import { downDb } from "../../support/down-db.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { JournalConsumer, journalOf, keepingJournal } from "../../support/journal.ts";
+import { replacing } from "../../support/replacing.ts";
+import { seedSession } from "../../support/seed-session.ts";
+import { NOW, type Replacements, World } from "../../support/world.ts";
+
+beforeEach(() => {
+  for (const method of ["log", "warn", "error"] as const) vi.spyOn(console, method).mockImplementation(() => {});
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const FORGED = { "x-chat-signature": "0".repeat(64) };
+const ANOTHER_KEY = btoa("another master key of 32 bytes!!");
+
+/** The database of the world's home answers batches and single statements with this error. */
+function failing(world: World, message: string): Replacements {
+  const fail = () => {
+    throw new Error(message);
+  };
+  const db = replacing(databaseOf(world.home), { prepare: fail, batch: fail });
+  return { [bindingOfHome(world.home)]: db };
+}
+
+/** Brings a refusal about. */
+type Refuse = (world: World) => Promise<unknown>;
+
+/** The second of two calls in another isolate that has the same bindings, but for these. */
+const again =
+  (bindings: Replacements): Refuse =>
+  async (world) => {
+    const body = world.createBody();
+    await world.send("create_gd", body);
+    await world.anotherIsolate(bindings).send("create_gd", body);
+  };
+
+/** Two calls over a limit of one, then one that the isolate refuses by itself. */
+const overLimit =
+  (limit: Pick<Replacements, "APP_LIMIT" | "SITE_LIMIT">, change: Record<string, unknown> = {}): Refuse =>
+  async (world) => {
+    const isolate = world.anotherIsolate(limit);
+    // The journal sends a home one message a second.
+    vi.useFakeTimers({ toFake: ["Date"] });
+    for (let i = 0; i < 3; i++) {
+      await isolate.create(change);
+      vi.advanceTimersByTime(1_000);
+    }
+  };
+
+const operate = async (world: World, method: string, path: string, body?: unknown) =>
+  expect((await world.admin(method, path, body)).ok).toBe(true);
+
+/** How each reason comes about: the list is complete, or this file does not compile. */
+const COMMON: Record<keyof typeof COMMON_REASONS, Refuse> = {
+  signature_missing: (world) => world.sendRaw("create_gd", JSON.stringify(world.createBody())),
+  signature_malformed: (world) => world.create({}, { "x-chat-signature": "00" }),
+  signature_mismatch: (world) => world.create({}, FORGED),
+  async app_unknown(world) {
+    await databaseOf(world.home).prepare("DELETE FROM apps WHERE site_id = ?").bind(world.siteId).run();
+    await world.anotherIsolate({ CREDENTIALS: undefined }).create();
+  },
+  async app_revoked(world) {
+    await operate(world, "DELETE", `/admin/apps/${world.appid}`);
+    await world.create();
+  },
+  async credentials_stale(world) {
+    await world.chatId();
+    await operate(world.anotherIsolate(), "POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
+    await world.create();
+  },
+  timestamp_stale: (world) => world.create({ timestamp: NOW - 301 }),
+  timestamp_ahead: (world) => world.create({ timestamp: NOW + 301 }),
+  async ranstr_seen_here(world) {
+    const body = world.createBody();
+    for (let i = 0; i < 2; i++) await world.send("create_gd", body);
+  },
+  ranstr_seen_by_kv: again({ REPLAY_LOOK_MS: "1000" }),
+  ranstr_claimed_in_d1: again({ NONCES: undefined }),
+  fields_invalid: (world) => world.create({ content: "" }),
+  idempotency_key_malformed: (world) => world.create({}, { "idempotency-key": "a b" }),
+  async key_reused(world) {
+    for (const content of ["one", "another"]) await world.create({ content }, { "idempotency-key": "k" });
+  },
+  app_limit: overLimit({ APP_LIMIT: new Counted(1) }),
+  site_limit: overLimit({ SITE_LIMIT: new Counted(1) }),
+  malformed_limit: overLimit({ APP_LIMIT: new Counted(1) }, { content: "" }),
+  async client_limit(world) {
+    const isolate = world.anotherIsolate({ CLIENT_LIMIT: new Counted(0) });
+    await isolate.create({}, FORGED);
+  },
+  async site_closed(world) {
+    await operate(world, "PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
+    await world.create();
+  },
+  home_closed: (world) => world.anotherIsolate(closing(world.home)).create(),
+  home_unbound: (world) => world.anotherIsolate({ [bindingOfHome(world.home)]: undefined }).create(),
+  d1_unavailable: (world) =>
+    world.anotherIsolate({ [bindingOfHome(world.home)]: downDb(databaseOf(world.home)) }).create(),
+  async d1_answer_incomplete(world) {
+    const batch = async () => [];
+    const db = replacing(databaseOf(world.home), { batch });
+    await world.anotherIsolate({ [bindingOfHome(world.home)]: db }).create();
+  },
+  d1_not_migrated: (world) =>
+    world.anotherIsolate(failing(world, "D1_ERROR: no such column: apps.later: SQLITE_ERROR")).create(),
+  d1_statement_refused: (world) =>
+    world.anotherIsolate(failing(world, "D1_ERROR: wrong number of parameter bindings: SQLITE_ERROR")).create(),
+  master_key_wrong: (world) => world.anotherIsolate({ MASTER_KEY: ANOTHER_KEY }).create(),
+  configuration: (world) => world.anotherIsolate({ MASTER_KEY: "" }).create(),
+  async unexpected(world) {
+    const subtle = vi.spyOn(crypto.subtle, "verify").mockRejectedValueOnce(new TypeError("out of order"));
+    await world.create();
+    subtle.mockRestore();
+  },
+};
+
+/** How the refusals of the operations come about. A missing one fails below. */
+const OF_OPERATIONS: Record<string, Refuse> = {
+  agents_invalid: (world) => world.create({ kefu_id: [99], fzr_uid: 99 }),
+  session_not_found: (world) => world.add(12_345),
+  not_a_ticket: async (world) => world.add(await seedSession(world, { kind: "chat" })),
+  no_responsible_agent: async (world) => world.add(await seedSession(world, { responsibleAgentId: null })),
+  no_new_agents: async (world) => world.add(await world.chatId({ kefu_id: [1], fzr_uid: 1 }), { kefu_ids: "1" }),
+};
+
+/** A world whose refused calls come to the journals when `journal` is called. */
+async function journaled(home: string, bindings: Replacements = {}) {
+  const { sent, JOURNAL } = keepingJournal();
+  const world = await World.create({ JOURNAL, ...bindings }, home);
+  const journal = async () => {
+    await new JournalConsumer().write(sent.splice(0));
+    return journalOf(world);
+  };
+  return { world, journal };
+}
+
+/** Reasons that a call may be refused for before its app's record is read: then the directory alone knows whose call it was. */
+const WITHOUT_RECORD = Object.keys(COMMON).filter((reason) =>
+  /^(home|d1|master|configuration|app_unknown)/.test(reason),
+);
+/** In `main` these come from the directory itself, which then says nothing. */
+const OF_DIRECTORY = /^(home_unbound|d1_)/;
+/** For these no secret has verified, although one that a rotation has ended may have signed the call. */
+const UNVERIFIED = /^(signature_|app_(unknown|revoked)|credentials_|client_)/;
+
+describe("a refused call leaves its row", () => {
+  const ways: Record<string, Refuse> = { ...COMMON, ...OF_OPERATIONS };
+  const cold = WITHOUT_RECORD.flatMap((reason) =>
+    ["apac", ...(OF_DIRECTORY.test(reason) ? [] : ["main"])].map((home) => [reason, home] as const),
+  );
+
+  it("for every reason that there is", () => {
+    expect(Object.keys(ways).sort()).toEqual([...REFUSAL_REASONS].sort());
+    expect(OPERATIONS.flatMap(({ refusals }) => Object.keys(refusals)).filter((each) => !(each in ways))).toEqual([]);
+  });
+
+  it.each([
+    ...Object.keys(ways).map((reason) => [reason, "apac", "with KV", {}] as const),
+    ...cold.map(([reason, home]) => [reason, home, "without KV", { CREDENTIALS: undefined }] as const),
+  ])("for %s in %s, %s", async (reason, home, _, bindings) => {
+    const { world, journal } = await journaled(home, bindings);
+    await ways[reason]?.(world);
+    const rows = (await journal()).filter((row) => row.reason === reason);
+    expect(rows).toMatchObject([{ appid: world.appid, skipped: 0, ...(UNVERIFIED.test(reason) && { secret: null }) }]);
+  });
+
+  it.each(["signature_mismatch", "credentials_stale"] as const)(
+    "for %s when a restore has taken the app out of its home",
+    async (reason) => {
+      const { world, journal } = await journaled("apac");
+      await world.chatId();
+      await databaseOf(world.home).prepare("DELETE FROM apps WHERE site_id = ?").bind(world.siteId).run();
+      await world.create({}, reason === "signature_mismatch" ? FORGED : {});
+      expect((await journal()).map((row) => row.reason)).toEqual([reason]);
+    },
+  );
+});
+
+describe("a call that a wrong setting refuses", () => {
+  it.each<Replacements>([
+    { MASTER_KEY: undefined },
+    { MASTER_KEY: btoa("\0".repeat(32)) },
+    { TIMESTAMP_TOLERANCE_SECONDS: "five" },
+    { ERROR_STATUS: "sometimes" },
+  ])("leaves its row, which a consumer with the same setting writes: %o", async (wrong) => {
+    for (const home of ["main", "apac"]) {
+      const { sent, JOURNAL } = keepingJournal();
+      const world = await World.create({ JOURNAL }, home);
+      const isolate = world.anotherIsolate(wrong);
+      for (let i = 0; i < 2; i++) expect((await isolate.create()).status).toBe(500);
+      await isolate.create({ appid: "nobodys" });
+      await isolate.sendRaw("create_gd", "{");
+      await new JournalConsumer(wrong).write(sent);
+      expect(await journalOf(world)).toMatchObject([{ reason: "configuration", status: 500, secret: null }]);
+      expect(await world.stored()).toMatchObject({ sessions: [], nonces: [] });
+    }
+  });
+});
+
+describe("the look-ups of calls that a wrong setting refuses", () => {
+  it("end for an address that invents appids, and its calls of known apps wait for their rows", async () => {
+    const { world, journal } = await journaled("apac", { MASTER_KEY: undefined, CLIENT_LIMIT: new Counted(1) });
+    for (let i = 0; i < 2; i++) await world.create({ appid: `nobodys-${i}` });
+    const { headers } = await world.create();
+    expect(await journal()).toEqual([]);
+    world.clock.now += 61;
+    await world.create();
+    expect(await journal()).toMatchObject([{ reason: "configuration", requestId: headers.get("x-request-id") }]);
+  });
+});
+
+describe("a refused call whose app nobody could look up", () => {
+  it("waits while the directory is silent, and gets its row with the next call that finds the app", async () => {
+    const { world, journal } = await journaled("apac", { CREDENTIALS: undefined });
+    const state = { isDown: true };
+    const down = downDb(env.DB);
+    const DB = new Proxy(env.DB, {
+      get(target, name) {
+        const value = Reflect.get(state.isDown ? down : target, name) as unknown;
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const isolate = world.anotherIsolate({ DB });
+    for (let i = 0; i < 3; i++) expect((await isolate.create()).status).toBe(503);
+    expect(await journal()).toEqual([]);
+    state.isDown = false;
+    expect((await isolate.create()).status).toBe(200);
+    expect(await journal()).toMatchObject([{ reason: "d1_unavailable", skipped: 2, secret: null }]);
+  });
+
+  it("waits while its client is over the limit of failures, and gets its row when that is over", async () => {
+    const { world, journal } = await journaled("apac");
+    const isolate = world.anotherIsolate({ CLIENT_LIMIT: new Counted(1) });
+    for (let i = 0; i < 2; i++) await isolate.create({ appid: `nobodys-${i}` });
+    expect((await isolate.create()).status).toBe(429);
+    isolate.clock.now += 61;
+    expect((await isolate.create()).status).toBe(200);
+    expect(await journal()).toMatchObject([{ reason: "client_limit", skipped: 0 }]);
+  });
+
+  it("leaves nothing when there is no such app, or its site ends meanwhile", async () => {
+    const { world, journal } = await journaled("apac");
+    const isolate = world.anotherIsolate({ CLIENT_LIMIT: new Counted(1) });
+    for (let i = 0; i < 3; i++) await isolate.create({ appid: "nobodys" });
+    isolate.clock.now += 61;
+    await isolate.create({ appid: "nobodys" });
+    await isolate.create();
+    expect(await journal()).toEqual([]);
+    await databaseOf(world.home).prepare("DELETE FROM apps WHERE site_id = ?").bind(world.siteId).run();
+    await world.anotherIsolate().create();
+    await databaseOf(world.home)
+      .prepare("INSERT INTO site_deletions (site_id, id, home, begun_at) VALUES (?, 'deletion', ?, 0)")
+      .bind(world.siteId, world.home)
+      .run();
+    expect(await journal()).toEqual([]);
+  });
+});

@@ -1,0 +1,266 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Journal, type JournalMessage } from "../../../src/operators/journal/journal.ts";
+import type { Refusal } from "../../../src/operators/journal/refusals.ts";
+import { keptTelemetry, NOW, runtimeAt } from "../../support/test-runtime.ts";
+
+beforeEach(() => void vi.useFakeTimers({ now: NOW * 1000 }));
+afterEach(() => void vi.useRealTimers());
+
+/** A journal beside its queue. Each call counts itself in its request id. */
+function started() {
+  const kept = keptTelemetry();
+  const journal = new Journal(
+    runtimeAt(() => Date.now()),
+    kept.telemetry,
+  );
+  const sent: { at: number; message: JournalMessage }[] = [];
+  const state = { isDown: false, slowMs: 0, calls: 0 };
+  const queue = {
+    async send(message: JournalMessage) {
+      if (state.isDown) throw new Error("Queue is overloaded");
+      sent.push({ at: Date.now(), message: structuredClone(message) });
+      if (state.slowMs > 0) await new Promise((resolve) => setTimeout(resolve, state.slowMs));
+    },
+  } as unknown as Queue;
+  const work: Promise<void>[] = [];
+
+  /** What a request does after a refusal, or with null after an accepted call. */
+  function refuse(given: Partial<Refusal> | null = {}, home: string | null = "main"): void {
+    if (given !== null) {
+      state.calls += 1;
+      journal.note(home === null ? undefined : { home, siteId: 1 }, {
+        requestId: `call ${state.calls}`,
+        appid: "shop",
+        at: NOW,
+        operation: "create_session",
+        status: 401,
+        reason: "timestamp_stale",
+        detail: null,
+        secret: "v1",
+        client: null,
+        ...given,
+      });
+    }
+    if (journal.isDue()) work.push(journal.send(queue));
+  }
+
+  const rows = () => sent.flatMap(({ message }) => message.refusals);
+  const counted = () => rows().reduce((sum, { skipped }) => sum + 1 + skipped, 0);
+  const settle = async (seconds: number) => {
+    await vi.advanceTimersByTimeAsync(seconds * 1000);
+  };
+  return { journal, queue, sent, state, refuse, rows, counted, settle, work, kept };
+}
+
+describe("an isolate's journal", () => {
+  it("sends the row of a refused call at once", async () => {
+    const { refuse, sent, settle } = started();
+    refuse({ detail: "timestamp: must be within 300 s of 1800000000, Unix seconds" });
+    await settle(0);
+    expect(sent).toEqual([
+      {
+        at: NOW * 1000,
+        message: {
+          home: "main",
+          refusals: [
+            {
+              requestId: "call 1",
+              siteId: 1,
+              appid: "shop",
+              at: NOW,
+              operation: "create_session",
+              status: 401,
+              reason: "timestamp_stale",
+              detail: "timestamp: must be within 300 s of 1800000000, Unix seconds",
+              secret: "v1",
+              client: null,
+              skipped: 0,
+            },
+          ],
+        },
+      },
+    ]);
+  });
+
+  it("gives an app 20 rows at once, and counts the others in the next row, within two seconds", async () => {
+    const { refuse, rows, counted, settle } = started();
+    for (let i = 0; i < 100; i++) refuse();
+    await settle(2);
+    expect(rows().map(({ skipped }) => skipped)).toEqual([...Array(20).fill(0), 79]);
+    expect(rows().at(-1)?.requestId).toBe("call 100");
+    expect(counted()).toBe(100);
+  });
+
+  it("gives an app one row a second while calls are refused without end", async () => {
+    const { refuse, rows, counted, settle } = started();
+    for (let second = 0; second < 60; second++) {
+      for (let i = 0; i < 50; i++) refuse();
+      await settle(1);
+    }
+    await settle(3);
+    expect(rows().length).toBeGreaterThanOrEqual(60);
+    expect(rows().length).toBeLessThanOrEqual(20 + 63);
+    expect(counted()).toBe(3_000);
+  });
+
+  it("counts each app, operation and reason by itself", async () => {
+    const { refuse, rows, settle } = started();
+    for (let i = 0; i < 20; i++) refuse();
+    for (const reason of ["fields_invalid", "app_limit"]) for (let i = 0; i < 3; i++) refuse({ reason });
+    refuse({ reason: "fields_invalid", operation: "add_agents" });
+    refuse({ appid: "other" });
+    await settle(5);
+    const later = rows()
+      .filter(({ reason, appid }) => reason !== "timestamp_stale" || appid === "other")
+      .map(({ appid, operation, reason, skipped }) => [appid, operation, reason, skipped]);
+    expect(later.toSorted()).toEqual([
+      ["other", "create_session", "timestamp_stale", 0],
+      ["shop", "add_agents", "fields_invalid", 0],
+      ["shop", "create_session", "app_limit", 2],
+      ["shop", "create_session", "fields_invalid", 2],
+    ]);
+  });
+
+  it("gives an app one row a minute for calls that did not verify, and any later call brings the next one", async () => {
+    const { refuse, rows, settle, journal } = started();
+    for (let i = 0; i < 500; i++) refuse({ secret: null, reason: "signature_mismatch" });
+    await settle(57);
+    expect(rows().map(({ skipped }) => skipped)).toEqual([0]);
+    expect(journal.isDue()).toBe(false);
+    await settle(4);
+    expect(rows()).toHaveLength(1);
+    refuse(null);
+    await settle(0);
+    expect(rows().map(({ skipped }) => skipped)).toEqual([0, 498]);
+  });
+
+  it("keeps rows of verified calls beside a flood of forgeries for the same app", async () => {
+    const { refuse, rows, settle } = started();
+    for (let i = 0; i < 500; i++) refuse({ secret: null, reason: "signature_mismatch" });
+    refuse({ reason: "fields_invalid" });
+    await settle(2);
+    expect(rows().map(({ reason }) => reason)).toEqual(["signature_mismatch", "fields_invalid"]);
+  });
+
+  it("keeps the row of a verified call beside forgeries for 600 other apps of its home", async () => {
+    const { refuse, rows, settle } = started();
+    refuse({ appid: "first" });
+    await settle(0.1);
+    refuse({ appid: "honest" });
+    for (let i = 0; i < 600; i++) refuse({ appid: `app ${i}`, secret: null, reason: "signature_mismatch" });
+    await settle(10);
+    expect(rows().map(({ appid }) => appid)).toContain("honest");
+  });
+
+  it("sends one message a second to each home", async () => {
+    const { refuse, sent, settle } = started();
+    for (let i = 0; i < 200; i++) {
+      refuse({ appid: `app ${i}` });
+      refuse({ appid: `app of apac ${i}` }, "apac");
+      if (i % 20 === 0) await settle(0.1);
+    }
+    await settle(10);
+    for (const home of ["main", "apac"]) {
+      const times = sent.filter(({ message }) => message.home === home).map(({ at }) => at);
+      const pauses = times.slice(1).map((at, i) => at - Number(times[i]));
+      expect(Math.min(...pauses)).toBeGreaterThanOrEqual(1_000);
+    }
+    expect(sent.every(({ message }) => message.refusals.length <= 120)).toBe(true);
+    expect(sent.flatMap(({ message }) => message.refusals)).toHaveLength(400);
+  });
+
+  it("waits a second after a message that went late, because the queue was slow to take the one before", async () => {
+    const { journal, queue, refuse, sent, state, settle } = started();
+    // Its work is not begun here: rows of both homes wait.
+    const wait = vi.spyOn(journal, "isDue").mockReturnValue(false);
+    refuse({ appid: "a" }, "main");
+    refuse({ appid: "b" }, "apac");
+    state.slowMs = 900;
+    const first = journal.send(queue);
+    await settle(1);
+    state.slowMs = 0;
+    refuse({ appid: "a" }, "main");
+    refuse({ appid: "b" }, "apac");
+    const second = journal.send(queue);
+    await settle(10);
+    await Promise.all([first, second]);
+    wait.mockRestore();
+    const times = sent.filter(({ message }) => message.home === "apac").map(({ at }) => at - NOW * 1000);
+    expect([times[0], times[1]]).toEqual([900, expect.toSatisfy((at: number) => at >= 1_900)]);
+  });
+
+  it("keeps the rows that the queue does not take, and sends them once when it takes messages again", async () => {
+    const { refuse, rows, settle, state, kept } = started();
+    state.isDown = true;
+    for (let i = 0; i < 5; i++) refuse();
+    await settle(30);
+    expect(rows()).toEqual([]);
+    expect(kept.warnings[0]).toEqual({ warning: "the queue took no refused calls", fault: "Queue is overloaded" });
+    state.isDown = false;
+    refuse(null);
+    await settle(3);
+    expect(rows().map(({ requestId }) => requestId)).toEqual(["call 1", "call 2", "call 3", "call 4", "call 5"]);
+  });
+
+  it("counts each call while the queue takes nothing for a day, and keeps 500 rows of a home at most meanwhile", async () => {
+    const { refuse, rows, counted, settle, state, sent } = started();
+    state.isDown = true;
+    for (let hour = 0; hour < 24; hour++) {
+      for (let i = 0; i < 800; i++) refuse({ appid: `app ${i}` });
+      await settle(3_600);
+    }
+    state.isDown = false;
+    for (let i = 0; i < 3; i++) {
+      refuse(null);
+      await settle(20);
+    }
+    expect(new Set(rows().map(({ appid }) => appid)).size).toBe(800);
+    expect(counted()).toBe(24 * 800);
+    expect(sent.every(({ message }) => JSON.stringify(message).length < 128_000)).toBe(true);
+  });
+
+  it.each([
+    [600, 1],
+    [100, 20],
+  ])("has a row or a count for each refusal of %i apps with %i calls each at one moment", async (apps, calls) => {
+    const { refuse, counted, settle } = started();
+    for (let i = 0; i < calls; i++) for (let app = 0; app < apps; app++) refuse({ appid: `app ${app}`, status: 503 });
+    await settle(10);
+    for (let i = 0; i < 3; i++) {
+      refuse(null);
+      await settle(10);
+    }
+    expect(counted()).toBe(apps * calls);
+  });
+
+  it("loses no row when the work after an answer is cut off: the next call takes it over", async () => {
+    const { refuse, rows, settle } = started();
+    refuse();
+    await settle(0.1);
+    refuse();
+    await settle(0.1);
+    // The platform drops the timers of a request that it ends.
+    vi.clearAllTimers();
+    await settle(5);
+    expect(rows()).toHaveLength(1);
+    refuse(null);
+    await settle(0);
+    expect(rows().map(({ requestId }) => requestId)).toEqual(["call 1", "call 2"]);
+  });
+
+  it("lets no second call wait beside one that will send its row", async () => {
+    const { refuse, work, settle } = started();
+    for (let i = 0; i < 1_000; i++) refuse();
+    expect(work.length).toBeLessThan(5);
+    await settle(5);
+  });
+
+  it("ends its work: in 10 seconds at the latest, whatever happens", async () => {
+    const { refuse, work, settle, state } = started();
+    state.isDown = true;
+    refuse();
+    const ended = Promise.allSettled(work);
+    await settle(11);
+    await expect(ended).resolves.toHaveLength(work.length);
+  });
+});

@@ -1,0 +1,172 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { TRY_LIMIT_MS } from "../../../src/core/store/run-batch.ts";
+import type { Refusal } from "../../../src/operators/services/journal.ts";
+import { closing } from "../../support/closing.ts";
+import { downDb } from "../../support/down-db.ts";
+import { JournalConsumer, journalOf } from "../../support/journal.ts";
+import { newSite, type Site } from "../../support/new-site.ts";
+import { replacing } from "../../support/replacing.ts";
+import { NOW } from "../../support/test-runtime.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+const id = (n: number) => `01a3185c-5000-7000-8000-${String(n).padStart(12, "0")}`;
+
+const refusalOf = ({ siteId, appid }: Site, n = 1, given: Partial<Refusal> = {}): Refusal => ({
+  siteId,
+  appid,
+  requestId: id(n),
+  at: NOW,
+  operation: "create_session",
+  status: 401,
+  reason: "timestamp_stale",
+  detail: "timestamp: must be fresh",
+  secret: "v1",
+  client: "192.0.2.0/24",
+  skipped: 0,
+  ...given,
+});
+
+const message = (home: string, ...refusals: Refusal[]) => ({ home, refusals });
+
+describe("the consumer of the journal", () => {
+  it("writes the refused calls into their home, and logs how many", async () => {
+    const [site, other] = [await newSite("apac"), await newSite("main")];
+    const consumer = new JournalConsumer();
+    const rows = [refusalOf(site, 1), refusalOf(site, 2, { detail: null, secret: null, client: null, skipped: 79 })];
+    expect(await consumer.write([message("apac", ...rows), message("main", refusalOf(other))])).toEqual({});
+    expect(await journalOf(site)).toEqual(rows);
+    expect(await journalOf(other)).toEqual([refusalOf(other)]);
+    expect(consumer.kept.jobs).toEqual([
+      { job: "journal", outcome: "ok", homes: { apac: { rows: 2 }, main: { rows: 1 } }, ms: expect.any(Number) },
+    ]);
+  });
+
+  it("changes nothing when a message comes twice, in one batch, later, or with other values", async () => {
+    const site = await newSite("main");
+    const consumer = new JournalConsumer();
+    const twice = message("main", refusalOf(site, 1, { skipped: 3 }), refusalOf(site, 2));
+    await consumer.write([twice, twice]);
+    consumer.clock.now += 86_400;
+    await consumer.write([twice, message("main", refusalOf(site, 1, { skipped: 9, reason: "fields_invalid" }))]);
+    expect(await journalOf(site)).toEqual([refusalOf(site, 1, { skipped: 3 }), refusalOf(site, 2)]);
+  });
+
+  it("asks for the messages of a closed home again, writes the others, and loses nothing", async () => {
+    const [closed, open] = [await newSite("apac"), await newSite("main")];
+    const messages = [message("apac", refusalOf(closed)), message("main", refusalOf(open))];
+    expect(await new JournalConsumer(closing("apac")).write(messages)).toEqual({ 0: 30 });
+    expect(await journalOf(closed)).toEqual([]);
+    expect(await journalOf(open)).toHaveLength(1);
+    expect(await new JournalConsumer().write([messages[0]], 2)).toEqual({});
+    expect(await journalOf(closed)).toEqual([refusalOf(closed)]);
+  });
+
+  it("asks for the messages of a home that fails or is not bound again, ever later, up to an hour", async () => {
+    const site = await newSite("apac");
+    const failing = new JournalConsumer({ HOME_APAC: downDb(env.HOME_APAC) });
+    const delays: (number | undefined)[] = [];
+    for (const attempts of [1, 2, 5, 8, 99]) {
+      failing.clock.now += 1;
+      delays.push((await failing.write([message("apac", refusalOf(site))], attempts))[0]);
+    }
+    expect(delays).toEqual([30, 60, 480, 3_600, 3_600]);
+    expect(failing.kept.jobs[0]).toMatchObject({ outcome: "failed", homes: { apac: { rows: 0, later: 1 } } });
+    expect(await new JournalConsumer().write([message("nowhere", refusalOf(site))])).toEqual({ 0: 30 });
+  });
+
+  it("writes nothing of an app that the home does not have: a cache named a wrong home, or its site is gone", async () => {
+    const [site, other] = [await newSite("apac"), await newSite("apac")];
+    const consumer = new JournalConsumer();
+    const strange = { ...refusalOf(site), siteId: other.siteId };
+    await consumer.write([message("main", refusalOf(site)), message("apac", strange)]);
+    expect([...(await journalOf(site)), ...(await journalOf(other))]).toEqual([]);
+    const { results } = await env.DB.prepare("SELECT 1 FROM refusals WHERE site_id = ?").bind(site.siteId).all();
+    expect(results).toEqual([]);
+  });
+
+  it("asks the homes in another order each time, so that one that answers is written beside six that are silent", async () => {
+    const site = await newSite("main");
+    const asked: string[] = [];
+    const { promise: mainAnswered, resolve: answer } = Promise.withResolvers<void>();
+    const silent = (home: string) => {
+      const batch = () => {
+        asked.push(home);
+        return new Promise<never>(() => {});
+      };
+      return replacing(env.HOME_APAC, { batch });
+    };
+    const batch = (all: D1PreparedStatement[]) => {
+      asked.push("main");
+      return env.DB.batch(all).finally(answer);
+    };
+    const names = [1, 2, 3, 4, 5, 6].map((n) => `silent${n}`);
+    const homes = Object.fromEntries(names.map((home) => [`HOME_${home.toUpperCase()}`, silent(home)]));
+    const messages = [...names, "main"].map((home, n) => message(home, refusalOf(site, n)));
+    const consumer = new JournalConsumer({ ...homes, DB: replacing(env.DB, { batch }) });
+    const places = [7, 6, 5, 4, 3, 2, 1];
+    consumer.chance = () => places.shift() ?? 0;
+    vi.useFakeTimers();
+    const writing = consumer.write(messages);
+    await mainAnswered;
+    // Six calls of an invocation may wait at once: there is room for an answer.
+    await vi.advanceTimersByTimeAsync(TRY_LIMIT_MS - 1);
+    expect(asked).toEqual(["main", "silent6", "silent5", "silent4", "silent3"]);
+    await vi.advanceTimersByTimeAsync(TRY_LIMIT_MS + 1);
+    expect(Object.keys(await writing)).toEqual(["0", "1", "2", "3", "4", "5"]);
+    expect(await journalOf(site)).toEqual([refusalOf(site, 6)]);
+  });
+
+  it("leaves out rows that it cannot read, and writes all others", async () => {
+    const site = await newSite("main");
+    const odd = [
+      null,
+      "text",
+      17,
+      [],
+      {},
+      { ...refusalOf(site, 2), reason: null },
+      { ...refusalOf(site, 3), at: undefined },
+    ];
+    const consumer = new JournalConsumer();
+    const again = await consumer.write([
+      message("main", ...(odd as Refusal[])),
+      message("main", refusalOf(site, 1), { ...refusalOf(site, 4), more: "of a later version" } as Refusal),
+    ]);
+    expect(again).toEqual({});
+    consumer.clock.now += 1;
+    expect(
+      await consumer.write([message("main", ...([null, "text"] as unknown as Refusal[])), message("main")]),
+    ).toEqual({});
+    expect((await journalOf(site)).map(({ requestId }) => requestId)).toEqual([id(1), id(4)]);
+  });
+
+  it("writes one batch a second to a home, so that a flood leaves the home to signed calls", async () => {
+    const site = await newSite("main");
+    const consumer = new JournalConsumer();
+    await consumer.write([message("main", refusalOf(site, 1))]);
+    vi.useFakeTimers();
+    const second = consumer.write([message("main", refusalOf(site, 2))]);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(await journalOf(site)).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    await second;
+    consumer.clock.now += 1;
+    await consumer.write([message("main", refusalOf(site, 3))]);
+    expect(await journalOf(site)).toHaveLength(3);
+  });
+
+  it("writes 5,000 rows of one batch", async () => {
+    const site = await newSite("main");
+    const messages = Array.from({ length: 100 }, (_, i) =>
+      message(
+        "main",
+        ...Array.from({ length: 50 }, (_, j) => refusalOf(site, i * 50 + j, { detail: "d".repeat(500) })),
+      ),
+    );
+    await new JournalConsumer().write(messages);
+    const written = env.DB.prepare("SELECT count(*) AS n FROM refusals WHERE site_id = ?").bind(site.siteId);
+    expect(await written.first("n")).toBe(5_000);
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { MOST_LISTED_AGENTS, parseAgentList } from "../../../src/operators/services/agent-list.ts";
+
+describe("a list of agents", () => {
+  it("has one `id, name` per line, ignores blanks and empty lines, and accepts a tab or a full-width comma too", () => {
+    expect(parseAgentList("1, Ana Souza\r\n\n 2 ,Ben, the second \n3\tCem\n4，林晓雯\n5;Dora")).toEqual({
+      agents: [
+        { id: 1, name: "Ana Souza", line: 1, text: "1, Ana Souza" },
+        { id: 2, name: "Ben, the second", line: 3, text: "2 ,Ben, the second" },
+        { id: 3, name: "Cem", line: 4, text: "3\tCem" },
+        { id: 4, name: "林晓雯", line: 5, text: "4，林晓雯" },
+        { id: 5, name: "Dora", line: 6, text: "5;Dora" },
+      ],
+      bad: [],
+    });
+  });
+
+  it.each([
+    ['1,"Okafor, Amara"', "Okafor, Amara"],
+    ['"1","Amara ""Ama"" Okafor"', 'Amara "Ama" Okafor'],
+    ['"1" ; "Amara"', "Amara"],
+    ['1\t" Amara "', "Amara"],
+    ['1,Amara "Ama" Okafor', 'Amara "Ama" Okafor'],
+  ])("may have quotes as CSV has them: %s", (line, name) => {
+    expect(parseAgentList(line)).toMatchObject({ agents: [{ id: 1, name }], bad: [] });
+  });
+
+  it.each(['1,"Okafor, Amara', '1,"Amara" Okafor', '"1"x,Amara', '"1,Amara', '1,"Amara",support'])(
+    "is wrong where quotes do not end, or text follows them: %s",
+    (line) => {
+      expect(parseAgentList(line).bad).toEqual([{ line: 1, text: line, problem: "quotes" }]);
+    },
+  );
+
+  it.each(["id,name", "ID;Name", "ID\t姓名", "\uFEFFid,name", '"Agent ID","Name"', "kefu_id, name", "编号，姓名"])(
+    "may begin with a line that names its columns: %j",
+    (header) => {
+      expect(parseAgentList(`\n${header}\n7, Ana`)).toMatchObject({ agents: [{ id: 7, line: 3 }], bad: [] });
+    },
+  );
+
+  it("takes no other line for one that names columns", () => {
+    expect(parseAgentList("x,name\n7,Ana").bad).toMatchObject([{ line: 1, problem: "id" }]);
+    expect(parseAgentList("7,Ana\nid,name").bad).toMatchObject([{ line: 2, problem: "id" }]);
+  });
+
+  it.each([
+    ["Ana", "form"],
+    ["x, Ana", "id"],
+    ["0, Ana", "id"],
+    ["1.5, Ana", "id"],
+    ["9007199254740992, Ana", "id"],
+    ["1,", "name"],
+    [`1, ${"x".repeat(101)}`, "name"],
+  ])("names a bad line: %j", (text, problem) => {
+    expect(parseAgentList(`7, Good\n${text}`).bad).toEqual([{ line: 2, text: text.trim(), problem }]);
+  });
+
+  it("names the second of two lines with one id", () => {
+    expect(parseAgentList("1, Ana\n2, Ben\n1, Ana").bad).toEqual([{ line: 3, text: "1, Ana", problem: "repeated" }]);
+  });
+
+  it("ends at its limit", () => {
+    const lines = Array.from({ length: MOST_LISTED_AGENTS + 2 }, (_, i) => `${i + 1}, Agent`);
+    expect(parseAgentList(lines.slice(0, -2).join("\n"))).toMatchObject({ bad: [] });
+    expect(parseAgentList(lines.join("\n")).bad).toMatchObject([{ line: MOST_LISTED_AGENTS + 1, problem: "too_many" }]);
+  });
+});

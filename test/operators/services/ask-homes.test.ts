@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { askHomes } from "../../../src/operators/services/ask-homes.ts";
+import { probeHome } from "../../../src/operators/store/home/probe.ts";
+import type { Faults } from "../../support/faulty-bindings.ts";
+import { withoutWaiting } from "../../support/patient-fetch.ts";
+import { contextAt } from "../../support/service-context.ts";
+import { PROMPT_HOME, silentHomes } from "../../support/silent-homes.ts";
+import { NOW } from "../../support/world.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Asks the homes main and apac, then this many silent homes, then one that answers. */
+async function askWith(count: number) {
+  const silence = silentHomes(count);
+  const ctx = contextAt(NOW, { ...silence.bindings, DB: PROMPT_HOME, HOME_APAC: PROMPT_HOME, HOME_Z: PROMPT_HOME });
+  const began = Date.now();
+  const asked = askHomes(ctx, async (db, home) => {
+    await probeHome(db);
+    return home;
+  });
+  const { answers, down } = await withoutWaiting(asked, { isSilent: true } as Faults);
+  return { answers: [...answers], down, silence, seconds: (Date.now() - began) / 1000 };
+}
+
+const answered = (...homes: string[]) => homes.map((home) => [home, home]);
+
+describe("asking all homes", () => {
+  it("gives each home 3 s from its turn on, asks five at a time, and answers in the order of the homes", async () => {
+    const { answers, down, silence, seconds } = await askWith(8);
+    expect([answers, down, seconds]).toEqual([answered("main", "apac", "z"), silence.names, 6]);
+    expect(silence.most()).toBe(5);
+  });
+
+  it("ends after 6 s, and names a home that had no turn", async () => {
+    const { answers, down, silence, seconds } = await askWith(10);
+    expect([answers, down, seconds]).toEqual([answered("main", "apac"), [...silence.names, "z"], 6]);
+  });
+
+  it("throws errors that are no fault of a database", async () => {
+    const fault = new TypeError("a bug");
+    const asked = askHomes(contextAt(NOW), () => Promise.reject(fault));
+    await expect(asked).rejects.toBe(fault);
+  });
+});

@@ -1,0 +1,174 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type AuditLogEntry, listAuditLog } from "../../../src/operators/services/audit.ts";
+import { downDb } from "../../support/down-db.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { replacing } from "../../support/replacing.ts";
+import { contextAt } from "../../support/service-context.ts";
+import { NOW, type Replacements, World } from "../../support/world.ts";
+
+const HOMES = ["main", "apac"];
+
+// The tests read the log of the whole deployment, so this file has storage of its own.
+beforeEach(async () => {
+  for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
+});
+
+/** Entries of a home with ids from 1 up, at these seconds after NOW. */
+async function put(home: string, seconds: number[], siteId: number | null = null): Promise<void> {
+  const db = databaseOf(home);
+  const insert = db.prepare(
+    "INSERT INTO audit_log (site_id, at, actor, action, subject, details) VALUES (?, ?, 'console', 'agent.added', 's', '{\"name\":\"N\"}')",
+  );
+  await db.batch(seconds.map((at) => insert.bind(siteId, NOW + at)));
+}
+
+/** All pages, each by the cursor of the page before. */
+async function walk(limit: number, input: { siteId?: number } = {}, bindings: Replacements[] = []) {
+  const items: AuditLogEntry[] = [];
+  const cursors: (string | null)[] = [];
+  const down: string[][] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < 100; page++) {
+    const log = await listAuditLog(contextAt(NOW, bindings[page]), { limit, cursor, ...input });
+    expect(log.items.length).toBeLessThanOrEqual(limit);
+    items.push(...log.items);
+    cursors.push(log.nextCursor);
+    down.push(log.homesDown);
+    if (log.nextCursor === null) return { items, cursors, down };
+    cursor = log.nextCursor;
+  }
+  throw new Error("the pages have no end");
+}
+
+const idsOf = (items: AuditLogEntry[]) => items.map(({ home, id }) => `${home}:${id}`);
+
+describe("the audit log of all homes", () => {
+  it.each([1, 2, 3, 4, 6, 7])(
+    "comes newest first, with no entry missing or repeated, in pages of %d",
+    async (limit) => {
+      await put("main", [1, 3, 5, 7]);
+      await put("apac", [2, 4]);
+      const { items, cursors } = await walk(limit);
+      expect(idsOf(items)).toEqual(["main:4", "main:3", "apac:2", "main:2", "apac:1", "main:1"]);
+      expect(items[0]).toEqual({
+        id: 4,
+        home: "main",
+        siteId: null,
+        at: NOW + 7,
+        actor: "console",
+        action: "agent.added",
+        subject: "s",
+        requestId: null,
+        details: { name: "N" },
+        who: null,
+        address: null,
+      });
+      expect(cursors).toHaveLength(Math.ceil(6 / limit));
+    },
+  );
+
+  it.each([1, 2, 3, 5])("misses no entry when clocks differ or go back, in pages of %d", async (limit) => {
+    await put("main", [9, 1, 8, 2, 2]);
+    await put("apac", [5, 5, 100, 3, 0]);
+    const { items } = await walk(limit);
+    const ids = idsOf(items);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const home of HOMES) {
+      const own = ids.filter((id) => id.startsWith(home));
+      expect(own).toEqual([5, 4, 3, 2, 1].map((id) => `${home}:${id}`));
+    }
+  });
+
+  it("holds in its cursor the place in each home", async () => {
+    await put("main", [1, 2, 3]);
+    await put("apac", [2]);
+    const { cursors } = await walk(1);
+    expect(cursors[0]).toBe("main:3");
+    expect([...(cursors[2] ?? "").split(",")].sort()).toEqual(["apac:1", "main:2"]);
+    expect(cursors.at(-1)).toBeNull();
+  });
+
+  it("continues without a home that is down, names it, and shows its entries once it answers", async () => {
+    await put("main", [1, 2, 3]);
+    await put("apac", [2, 4]);
+    const down = { HOME_APAC: downDb(env.HOME_APAC) };
+    const first = await walk(2, {}, [down, down]);
+    expect(idsOf(first.items)).toEqual(["main:3", "main:2", "main:1"]);
+    expect(first.down).toEqual([["apac"], ["apac"]]);
+    const later = await walk(2, {}, [down]);
+    expect(idsOf(later.items).sort()).toEqual(["apac:1", "apac:2", "main:1", "main:2", "main:3"]);
+    expect(later.down[0]).toEqual(["apac"]);
+    expect(later.down.slice(1).flat()).toEqual([]);
+  });
+
+  it("is empty when there are no entries, and names no home", async () => {
+    expect(await walk(5)).toEqual({ items: [], cursors: [null], down: [[]] });
+  });
+
+  it.each([
+    "1",
+    "main",
+    "main:",
+    "main:x",
+    "main:1,",
+    "Main:1",
+    ":1",
+    "main:-1",
+    "main:1;apac:1",
+    "main:1234567890123456",
+  ])("refuses any other cursor: %j", async (cursor) => {
+    const listed = listAuditLog(contextAt(NOW), { limit: 5, cursor });
+    await expect(listed).rejects.toMatchObject({
+      code: "invalid_input",
+      context: { issues: [{ field: "cursor", message: "is not a next_cursor" }] },
+    });
+  });
+
+  it("accepts a cursor that names a home which no longer exists", async () => {
+    await put("main", [1]);
+    const { items } = await listAuditLog(contextAt(NOW), { limit: 5, cursor: "eu:3" });
+    expect(idsOf(items)).toEqual(["main:1"]);
+  });
+});
+
+describe("the audit log of a site", () => {
+  it("is that of its home and of the directory, where sites and appids are begun", async () => {
+    const [world, other] = [await World.create({}, "apac"), await World.create({}, "apac")];
+    for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
+    await put("apac", [1, 3], world.siteId);
+    await put("apac", [2], other.siteId);
+    await put("main", [1, 2], world.siteId);
+    const itself = { siteId: world.siteId };
+    // In the same second the directory's entries come first, so they are listed last.
+    expect(idsOf((await walk(1, itself)).items)).toEqual(["apac:2", "main:2", "apac:1", "main:1"]);
+    expect(idsOf((await walk(5, { siteId: other.siteId })).items)).toEqual(["apac:3"]);
+    const prepare = (sql: string) => (sql.includes("audit_log") ? downDb(env.DB) : env.DB).prepare(sql);
+    const DB = replacing(env.DB, { prepare });
+    const { items, down } = await walk(1, itself, [{ DB }, { DB }]);
+    expect([idsOf(items), down]).toEqual([
+      ["apac:2", "apac:1"],
+      [["main"], ["main"]],
+    ]);
+  });
+
+  it("asks only the home of the site", async () => {
+    const world = await World.create({}, "main");
+    const log = await listAuditLog(contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) }), {
+      siteId: world.siteId,
+      limit: 5,
+    });
+    expect(log.homesDown).toEqual([]);
+    expect(log.items.map(({ action }) => action).sort()).toEqual([
+      "app.issued",
+      "app.routed",
+      "site.begun",
+      "site.created",
+    ]);
+  });
+
+  it("is not found for an unknown site", async () => {
+    const listed = listAuditLog(contextAt(NOW), { siteId: 999_999, limit: 5 });
+    await expect(listed).rejects.toMatchObject({ code: "not_found" });
+  });
+});

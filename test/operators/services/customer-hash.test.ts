@@ -1,0 +1,170 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { isRefusedFor } from "../../../src/core/errors.ts";
+import { customerHasher, hashCheck } from "../../../src/operators/services/customer-hash.ts";
+import { resealSecrets } from "../../../src/operators/services/reseal-secrets.ts";
+import { selectHashKeys, updateHashKey } from "../../../src/operators/store/directory/customer-hash-keys.ts";
+import { closing } from "../../support/closing.ts";
+import { forgetHashKeys } from "../../support/customers.ts";
+import { downDb } from "../../support/down-db.ts";
+import { replacing } from "../../support/replacing.ts";
+import { contextAt } from "../../support/service-context.ts";
+import { NOW } from "../../support/world.ts";
+
+/** The key of customers' hashes: one for the deployment. docs/operating.md, "Was this one erased?" */
+
+const OLD = env.MASTER_KEY;
+const NEW = Uint8Array.fromBase64(OLD).toReversed().toBase64();
+const CREDENTIALS = env.CREDENTIALS;
+
+const before = () => contextAt(NOW, { CREDENTIALS, MASTER_KEY: OLD });
+const both = () => contextAt(NOW, { CREDENTIALS, MASTER_KEY: NEW, MASTER_KEY_PREVIOUS: OLD });
+const after = () => contextAt(NOW, { CREDENTIALS, MASTER_KEY: NEW });
+
+const refused = (reason: string) => (error: unknown) => isRefusedFor(error, reason);
+
+const hashOf = async (ctx: ReturnType<typeof before>, siteId = 1, sbs = "mei") =>
+  (await customerHasher(ctx))(siteId, sbs);
+const rows = async () => (await env.DB.prepare("SELECT id, sealed FROM customer_hash_keys").all()).results;
+const kept = async () => (await env.CREDENTIALS.list({ prefix: "customer-hash-key:" })).keys.map(({ name }) => name);
+
+beforeEach(async () => {
+  await forgetHashKeys();
+  await env.DB.exec("DELETE FROM apps; DELETE FROM webhooks");
+});
+afterEach(forgetHashKeys);
+
+describe("the key of customers' hashes", () => {
+  it("is drawn once: in the directory and in KV, sealed, and the same for every isolate", async () => {
+    const hash = await hashOf(before());
+    expect(hash).toMatch(/^[0-9a-f]{8}\.[0-9a-f]{64}$/);
+    expect(await hashOf(before())).toBe(hash);
+    expect(await hashOf(before(), 2)).not.toBe(hash);
+    expect(await hashOf(before(), 1, "mei ")).not.toBe(hash);
+    const [id] = hash.split(".");
+    expect(await rows()).toEqual([{ id, sealed: expect.stringMatching(/^v2\./) }]);
+    expect(await kept()).toEqual([`customer-hash-key:${id}`]);
+  });
+
+  it("is one, also when two isolates draw it at once", async () => {
+    const hashes = await Promise.all([hashOf(before()), hashOf(before()), hashOf(before())]);
+    expect(new Set(hashes).size).toBe(1);
+    const [id] = String(hashes[0]).split(".");
+    expect([(await rows()).length, await kept()]).toEqual([1, [`customer-hash-key:${id}`]]);
+  });
+
+  it("comes back from KV to a directory that was restored to before it was drawn", async () => {
+    const hash = await hashOf(before());
+    await env.DB.exec("DELETE FROM customer_hash_keys");
+    expect(await hashOf(before())).toBe(hash);
+    expect(await rows()).toHaveLength(1);
+  });
+
+  it("checks hashes that a restored directory has lost the key of, also when another one was drawn since", async () => {
+    const hash = await hashOf(before());
+    const [name = ""] = await kept();
+    const { value, metadata } = await CREDENTIALS.getWithMetadata(name, "text");
+    await CREDENTIALS.delete(name);
+    await env.DB.exec("DELETE FROM customer_hash_keys");
+    expect(await hashOf(before())).not.toBe(hash);
+    await CREDENTIALS.put(name, String(value), { metadata });
+    expect(await (await hashCheck(before()))(hash, 1, "mei")).toBe(true);
+  });
+
+  it("is not changed by a call that has read it before another one sealed it anew", async () => {
+    await hashOf(before());
+    const [row] = await selectHashKeys(env.DB);
+    if (row === undefined) throw new Error("no key");
+    await resealSecrets(both());
+    expect(await updateHashKey(env.DB, row, { sealed: row.sealed })).toBe(false);
+    expect(await rows()).not.toEqual([{ id: row.id, sealed: row.sealed }]);
+  });
+
+  it("hashes nothing before KV has its copy, also when KV was bound after it was drawn", async () => {
+    const hash = await hashOf(contextAt(NOW, { CREDENTIALS: undefined }));
+    expect(await kept()).toEqual([]);
+    const put = () => Promise.reject(new Error("KV PUT failed: 500"));
+    const ctx = contextAt(NOW, { CREDENTIALS: replacing(CREDENTIALS, { put }) });
+    await expect(hashOf(ctx)).rejects.toSatisfy(refused("kv_unavailable"));
+    expect(await hashOf(before())).toBe(hash);
+    expect(await kept()).toHaveLength(1);
+  });
+
+  it("is put into KV once, because KV takes one write of a key in a second", async () => {
+    let puts = 0;
+    const put = (...given: [string, string]) => {
+      puts++;
+      return CREDENTIALS.put(...given);
+    };
+    for (let i = 0; i < 3; i++) await hashOf(contextAt(NOW, { CREDENTIALS: replacing(CREDENTIALS, { put }) }));
+    expect(puts).toBe(1);
+  });
+
+  it("leaves nothing in KV of a call that has drawn one too late and died", async () => {
+    const list = async (...given: never[]) => {
+      const found = await CREDENTIALS.list(...given);
+      await hashOf(before());
+      return found;
+    };
+    const get = () => Promise.reject(new Error("died"));
+    await hashOf(contextAt(NOW, { CREDENTIALS: replacing(CREDENTIALS, { list, get }) }));
+    expect([(await rows()).length, (await kept()).length]).toEqual([1, 1]);
+  });
+
+  it("is not drawn while KV has one that does not open: an operator must delete it", async () => {
+    await env.CREDENTIALS.put("customer-hash-key:junk", "junk");
+    await expect(hashOf(before())).rejects.toSatisfy(refused("hash_key_unopened"));
+    expect(await rows()).toEqual([]);
+    await env.CREDENTIALS.delete("customer-hash-key:junk");
+    expect(await hashOf(before())).toMatch(/^[0-9a-f]{8}\.[0-9a-f]{64}$/);
+  });
+
+  it("is needed from the directory, which may be down or closed", async () => {
+    await expect(hashOf(contextAt(NOW, { DB: downDb(env.DB) }))).rejects.toSatisfy(refused("d1_unavailable"));
+    const closed = contextAt(NOW, closing("main"));
+    await expect(hashOf(closed)).rejects.toSatisfy(refused("home_closed"));
+  });
+});
+
+describe("a new master key", () => {
+  it("opens it after re-sealing, and the hashes stay", async () => {
+    const hash = await hashOf(before());
+    expect(await hashOf(both())).toBe(hash);
+    expect((await resealSecrets(both())).resealed).toBe(1);
+    expect((await resealSecrets(both())).resealed).toBe(0);
+    expect(await hashOf(after())).toBe(hash);
+    // A directory of before the re-sealing has a seal that nothing opens any more, and KV has the new one.
+    await env.DB.exec("UPDATE customer_hash_keys SET sealed = 'v2.00000000.a.b'");
+    expect(await hashOf(after())).toBe(hash);
+    expect(await (await hashCheck(after()))(hash, 1, "mei")).toBe(true);
+    expect(await (await hashCheck(after()))(hash, 1, "li")).toBe(false);
+  });
+
+  it("does not make an isolate that has not got it draw another key, nor re-sealing", async () => {
+    const hash = await hashOf(before());
+    await resealSecrets(both());
+    const stored = [await rows(), await kept()];
+    await expect(hashOf(before())).rejects.toSatisfy(refused("hash_key_unopened"));
+    await resealSecrets(before());
+    await env.DB.exec("DELETE FROM customer_hash_keys");
+    await expect(hashOf(before())).rejects.toSatisfy(refused("hash_key_unopened"));
+    expect(await (await hashCheck(before()))(hash, 1, "mei")).toBeUndefined();
+    expect(await hashOf(both())).toBe(hash);
+    expect([await rows(), await kept()]).toEqual(stored);
+  });
+
+  it("opens the key that only KV has: a restored directory has lost it", async () => {
+    const hash = await hashOf(before());
+    await env.DB.exec("DELETE FROM customer_hash_keys");
+    expect((await resealSecrets(both())).resealed).toBe(1);
+    expect((await resealSecrets(both())).resealed).toBe(0);
+    expect(await hashOf(after())).toBe(hash);
+  });
+
+  it("is followed by another key when the old one is lost and its keys are deleted", async () => {
+    const hash = await hashOf(before());
+    await expect(hashOf(after())).rejects.toSatisfy(refused("hash_key_unopened"));
+    await forgetHashKeys();
+    expect(await hashOf(after())).not.toBe(hash);
+  });
+});

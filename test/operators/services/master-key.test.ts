@@ -1,0 +1,138 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { customerHasher } from "../../../src/operators/services/customer-hash.ts";
+import { readHealth, readParts } from "../../../src/operators/services/health.ts";
+import { keepCanary } from "../../../src/operators/services/master-key.ts";
+import { resealSecrets } from "../../../src/operators/services/reseal-secrets.ts";
+import { closing } from "../../support/closing.ts";
+import { forgetHashKeys } from "../../support/customers.ts";
+import { downDb } from "../../support/down-db.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { replacing } from "../../support/replacing.ts";
+import { contextAt } from "../../support/service-context.ts";
+import { NOW, type Replacements, World } from "../../support/world.ts";
+
+/** Whether MASTER_KEY is right: the key of the customers' hashes tells, which the cron draws for it. */
+
+const RIGHT = env.MASTER_KEY;
+const NEW = Uint8Array.fromBase64(RIGHT).toReversed().toBase64();
+const WRONG = { MASTER_KEY: NEW };
+const { CREDENTIALS } = env;
+
+const at = (bindings: Replacements = {}) => contextAt(NOW, { CREDENTIALS, ...bindings });
+/** What a scrape, which asks no more than it needs, and /healthz say of it. They never differ. */
+async function stateIn(bindings: Replacements = {}) {
+  const ctx = at(bindings);
+  const [{ master_key }, { parts, isKeyWrong }] = await Promise.all([readParts(ctx), readHealth(ctx, 4_000)]);
+  expect([parts.master_key, isKeyWrong]).toEqual([master_key, master_key === "down"]);
+  return master_key;
+}
+const keyRows = async () => (await env.DB.prepare("SELECT * FROM customer_hash_keys").all()).results;
+
+beforeEach(async () => {
+  await forgetHashKeys();
+  await env.DB.exec("DELETE FROM app_routes");
+  for (const db of [env.DB, env.HOME_APAC]) await db.exec("DELETE FROM apps; DELETE FROM webhooks");
+});
+afterEach(forgetHashKeys);
+
+it("is off until there is an app, whichever key it is", async () => {
+  expect([await keepCanary(at()), await keepCanary(at(WRONG))]).toEqual([true, true]);
+  expect([await stateIn(), await stateIn(WRONG), await keyRows()]).toEqual(["off", "off", []]);
+});
+
+describe.each(["main", "apac"])("with an app in %s", (home) => {
+  const other = home === "main" ? "apac" : "main";
+
+  it("is down with a wrong key before the cron has run, and then no canary is made", async () => {
+    const world = await World.create(WRONG, home);
+    expect([await stateIn(WRONG), await stateIn()]).toEqual(["down", "off"]);
+    // An app that is issued with the wrong key opens with it.
+    expect((await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "App" })).status).toBe(201);
+    for (let i = 0; i < 2; i++) expect([await keepCanary(at(WRONG)), await keyRows()]).toEqual([false, []]);
+    expect([await stateIn(WRONG), await keepCanary(at())]).toEqual(["down", false]);
+    await databaseOf(home).prepare("DELETE FROM apps WHERE appid <> ?").bind(world.appid).run();
+    expect([await keepCanary(at()), await stateIn()]).toEqual([true, "ok"]);
+    expect([await stateIn(WRONG), await keepCanary(at(WRONG))]).toEqual(["down", false]);
+  });
+
+  it("waits for a silent home before it makes a canary, because its apps may not open; a closed home is asked", async () => {
+    await World.create({}, home);
+    for (const bindings of [
+      { ...WRONG, HOME_APAC: downDb(env.HOME_APAC) },
+      { ...WRONG, ...closing(other) },
+    ])
+      await keepCanary(at(bindings));
+    expect(await keyRows()).toEqual([]);
+    expect(await keepCanary(at({ ...WRONG, ...closing(home) }))).toBe(false);
+    expect([await keyRows(), await stateIn({ ...WRONG, ...closing(home) })]).toEqual([[], "down"]);
+  });
+});
+
+describe("with an app in apac", () => {
+  it.each<[string, Replacements]>([
+    ["with KV", {}],
+    ["without KV", { CREDENTIALS: undefined }],
+  ])("is ok with the right key: %s, after a rotation, and after two crons at once", async (_, kv) => {
+    await World.create({}, "apac");
+    expect(await Promise.all([keepCanary(at(kv)), keepCanary(at(kv))])).toEqual([true, true]);
+    expect([await stateIn(kv), (await keyRows()).length]).toEqual(["ok", 1]);
+    const both = { MASTER_KEY: NEW, MASTER_KEY_PREVIOUS: RIGHT, ...kv };
+    expect(await stateIn(both)).toBe("ok");
+    await resealSecrets(at(both));
+    expect([await stateIn({ ...WRONG, ...kv }), await stateIn(kv)]).toEqual(["ok", "down"]);
+  });
+
+  it("is down in the cron too, while the canary does not open and the home whose apps do not is silent", async () => {
+    await World.create({}, "apac");
+    await keepCanary(at());
+    const silent = { ...WRONG, HOME_APAC: downDb(env.HOME_APAC) };
+    expect([await keepCanary(at(silent)), await stateIn(silent)]).toEqual([false, "down"]);
+  });
+
+  it("is well again when the app that no key opens is revoked", async () => {
+    const { appid } = await World.create({}, "apac");
+    await env.HOME_APAC.prepare("UPDATE apps SET revoked_at = ? WHERE appid = ?").bind(NOW, appid).run();
+    expect([await keepCanary(at(WRONG)), await stateIn(WRONG)]).toEqual([true, "ok"]);
+  });
+
+  it("keeps its canary through two restores of main to before it, when KV has it", async () => {
+    await World.create({}, "apac");
+    await keepCanary(at());
+    const [row] = await keyRows();
+    for (let restore = 0; restore < 2; restore++) {
+      await env.DB.exec("DELETE FROM customer_hash_keys");
+      await keepCanary(at(closing("main")));
+      expect(await keyRows()).toEqual([]);
+      expect([await keepCanary(at()), await stateIn()]).toEqual([true, "ok"]);
+      expect(await keyRows()).toMatchObject([{ id: row?.id, sealed: row?.sealed }]);
+    }
+  });
+
+  it("takes no newer canary from KV while a restored home has apps of an older key", async () => {
+    await World.create({}, "apac");
+    await keepCanary(at());
+    const [before] = await keyRows();
+    const app = env.HOME_APAC.prepare("SELECT secret FROM apps");
+    const sealed = await app.first<string>("secret");
+    await resealSecrets(at({ MASTER_KEY: NEW, MASTER_KEY_PREVIOUS: RIGHT }));
+    await env.DB.prepare("UPDATE customer_hash_keys SET sealed = ?").bind(before?.sealed).run();
+    await env.HOME_APAC.prepare("UPDATE apps SET secret = ?").bind(sealed).run();
+    expect([await keepCanary(at(WRONG)), await stateIn(WRONG), await stateIn()]).toEqual([false, "down", "ok"]);
+  });
+
+  it("leaves the canary for a later run when the directory or KV does not answer", async () => {
+    await World.create({}, "apac");
+    const put = () => Promise.reject(new Error("KV PUT failed: 500"));
+    expect(await keepCanary(at({ DB: downDb(env.DB) }))).toBe(true);
+    expect(await keepCanary(at({ CREDENTIALS: replacing(CREDENTIALS, { put }) }))).toBe(true);
+    expect([await keepCanary(at()), await stateIn()]).toEqual([true, "ok"]);
+  });
+});
+
+it("no key is drawn for an erasure either, with a wrong key, while the home whose apps do not open is silent", async () => {
+  await World.create({}, "apac");
+  const silent = { ...WRONG, HOME_APAC: downDb(env.HOME_APAC) };
+  await expect(customerHasher(at(silent))).rejects.toMatchObject({ context: { reason: "hash_key_unopened" } });
+  expect([await keyRows(), await stateIn(WRONG)]).toEqual([[], "down"]);
+});

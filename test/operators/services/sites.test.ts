@@ -1,0 +1,365 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ServiceError } from "../../../src/core/errors.ts";
+import { fieldIssues } from "../../../src/core/fields.ts";
+import { issueApp } from "../../../src/operators/services/apps.ts";
+import {
+  changeSite,
+  createSite,
+  findSite,
+  newSiteSchema,
+  siteChangeSchema,
+} from "../../../src/operators/services/sites.ts";
+import { closing } from "../../support/closing.ts";
+import { downDb } from "../../support/down-db.ts";
+import { FAULTS, Faults, faultyD1 } from "../../support/faulty-bindings.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { replacing } from "../../support/replacing.ts";
+import { seedAgents } from "../../support/seed-agents.ts";
+import { contextAt } from "../../support/service-context.ts";
+import { NOW, type Replacements, World } from "../../support/world.ts";
+
+type Row = Record<string, unknown>;
+
+const HOMES = ["main", "apac"] as const;
+
+const named = async (db: D1Database, table: "sites" | "home_sites", name: string): Promise<Row[]> =>
+  (await db.prepare(`SELECT * FROM ${table} WHERE name = ? ORDER BY 1`).bind(name).all<Row>()).results;
+
+/** The rows of sites with this name, in the directory and in both homes. */
+async function stored(name: string) {
+  const [directory, main, apac] = await Promise.all([
+    named(env.DB, "sites", name),
+    named(env.DB, "home_sites", name),
+    named(env.HOME_APAC, "home_sites", name),
+  ]);
+  return { directory, main, apac };
+}
+
+async function audited(home: string, siteId: number): Promise<Row[]> {
+  const query = "SELECT action, subject, details, at, actor FROM audit_log WHERE site_id = ? AND action LIKE 'site.%'";
+  const { results } = await databaseOf(home).prepare(`${query} ORDER BY id`).bind(siteId).all<Row>();
+  return results.map(({ details, ...row }) => ({ ...row, details: JSON.parse(String(details)) }));
+}
+
+async function refusalOf(call: Promise<unknown>): Promise<ServiceError> {
+  const thrown: unknown = await call.catch((error: unknown) => error);
+  if (!(thrown instanceof ServiceError)) throw new Error(`not a ServiceError: ${String(thrown)}`);
+  return thrown;
+}
+
+describe("creating a site", () => {
+  it("is refused while main is closed, whichever home it is for, and stores nothing", async () => {
+    for (const home of HOMES) {
+      const name = crypto.randomUUID();
+      const { code, context } = await refusalOf(
+        createSite(contextAt(NOW, closing("main")), { name, home, firstChatId: 1 }),
+      );
+      expect({ code, reason: context.reason }).toEqual({ code: "unavailable", reason: "home_closed" });
+      expect(await stored(name)).toEqual({ directory: [], main: [], apac: [] });
+    }
+  });
+
+  it("makes one site, also when the answer that says that it is open is lost", async () => {
+    const faults = new Faults(({ name, nth }) => (name === "DB.run" && nth === 0 ? "after" : undefined));
+    const name = crypto.randomUUID();
+    const site = await createSite(contextAt(NOW, { DB: faultyD1(env.DB, faults) }), {
+      name,
+      home: "apac",
+      firstChatId: 1,
+    });
+    const { directory, apac } = await stored(name);
+    expect(directory).toMatchObject([{ id: site.id, status: "open" }]);
+    expect(apac).toHaveLength(1);
+  });
+
+  it.each(HOMES)("stores it in the directory and in its home only: %s", async (home) => {
+    const name = crypto.randomUUID();
+    const site = await createSite(contextAt(NOW), { name, home, firstChatId: 100 });
+    const { id } = site;
+    expect(site).toEqual({
+      id: expect.any(Number),
+      name,
+      home,
+      firstChatId: 100,
+      status: "open",
+      revision: 0,
+      createdAt: NOW,
+      eventSeqFloor: 0,
+      retentionDays: null,
+    });
+    const { directory, [home]: here, [home === "main" ? "apac" : "main"]: elsewhere } = await stored(name);
+    expect(directory).toEqual([
+      {
+        id,
+        name,
+        home,
+        first_chat_id: 100,
+        status: "open",
+        revision: 0,
+        created_at: NOW,
+        event_seq_floor: 0,
+        retention_days: null,
+      },
+    ]);
+    const row = { site_id: id, name, status: "open", chat_id_floor: 99, revision: 0, created_at: NOW };
+    expect(here).toEqual([{ ...row, events: 0, event_seq_floor: 0, retention_days: null }]);
+    expect(elsewhere).toEqual([]);
+    const by = { subject: String(id), at: NOW, actor: "admin-api" };
+    const begun = { action: "site.begun", details: { name, home, first_chat_id: 100 }, ...by };
+    const made = { action: "site.created", details: { name, first_chat_id: 100 }, ...by };
+    expect(await audited("main", id)).toEqual(home === "main" ? [begun, made] : [begun]);
+    expect(await audited(home, id)).toEqual(home === "main" ? [begun, made] : [made]);
+  });
+
+  it("is refused in an unbound home, with the field and the bound homes named, and stores nothing", async () => {
+    const name = crypto.randomUUID();
+    const { code, context } = await refusalOf(createSite(contextAt(NOW), { name, home: "eu", firstChatId: 1 }));
+    expect([code, context.issues]).toEqual([
+      "invalid_input",
+      [{ field: "home", message: "must be one of main, apac" }],
+    ]);
+    expect(await stored(name)).toEqual({ directory: [], main: [], apac: [] });
+  });
+
+  it("leaves an unfinished site when its home is down; the same call again finishes that very site", async () => {
+    const name = crypto.randomUUID();
+    const wanted = { name, home: "apac", firstChatId: 7 };
+    const whileDown = contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) });
+    for (const _ of [1, 2]) expect((await refusalOf(createSite(whileDown, wanted))).code).toBe("unavailable");
+    const [begun, ...others] = (await stored(name)).directory;
+    expect([begun, others]).toMatchObject([{ status: "creating", home: "apac" }, []]);
+    const unfinished = await findSite(contextAt(NOW), { siteId: Number(begun?.id) });
+    const issued = await refusalOf(issueApp(contextAt(NOW), { site: unfinished, name: "N" }));
+    expect([issued.code, issued.context.reason]).toEqual(["conflict", "site_unfinished"]);
+
+    const site = await createSite(contextAt(NOW + 60), wanted);
+    expect(site).toMatchObject({ id: begun?.id, status: "open", createdAt: NOW });
+    const after = await stored(name);
+    expect(after.directory).toEqual([{ ...begun, status: "open" }]);
+    expect(after.apac).toMatchObject([{ site_id: begun?.id, chat_id_floor: 6 }]);
+    expect(await createSite(contextAt(NOW), wanted)).not.toMatchObject({ id: begun?.id });
+  });
+
+  it("does not finish a site that was begun for another home or another first chat_id", async () => {
+    const name = crypto.randomUUID();
+    const whileDown = contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) });
+    await refusalOf(createSite(whileDown, { name, home: "apac", firstChatId: 1 }));
+    await createSite(contextAt(NOW), { name, home: "main", firstChatId: 1 });
+    await createSite(contextAt(NOW), { name, home: "apac", firstChatId: 2 });
+    expect((await stored(name)).directory).toMatchObject([
+      { home: "apac", status: "creating" },
+      { home: "main", status: "open" },
+      { home: "apac", first_chat_id: 2, status: "open" },
+    ]);
+  });
+
+  const CALLS = ["DB.batch", "HOME.batch", "DB.run"];
+  const ways = CALLS.flatMap((call) =>
+    FAULTS.filter((fault) => !/never|silence|late/.test(fault)).map((fault): [string, string] => [call, fault]),
+  );
+
+  it.each(ways)(
+    "ends with one site, open in both databases, when %s fails %s and the call is sent again",
+    async (call, fault) => {
+      const name = crypto.randomUUID();
+      // Faults that are not tried again within the call: the caller repeats the call.
+      const faults = new Faults(
+        (made) => (made.name === call ? (fault as never) : undefined),
+        "D1_ERROR: is overloaded",
+      );
+      const home = new Faults(
+        (made) => (made.name.replace("DB", "HOME") === call ? (fault as never) : undefined),
+        "D1_ERROR: is overloaded",
+      );
+      const directory = call === "HOME.batch" ? env.DB : faultyD1(env.DB, faults);
+      const apac = call === "HOME.batch" ? faultyD1(env.HOME_APAC, home) : env.HOME_APAC;
+      const wanted = { name, home: "apac", firstChatId: 1 };
+      const first = createSite(contextAt(NOW, { DB: directory, HOME_APAC: apac }), wanted);
+      expect((await refusalOf(first)).code).toBe("unavailable");
+      // The last answer was lost: the site is finished, and an operator who looks finds it.
+      const isDone = call === "DB.run" && fault === "after";
+      if (!isDone) await createSite(contextAt(NOW + 1), wanted);
+      const { directory: sites, apac: homeSites, main } = await stored(name);
+      expect([sites, homeSites, main]).toMatchObject([[{ status: "open" }], [{ status: "open" }], []]);
+      expect(homeSites[0]?.site_id).toBe(sites[0]?.id);
+      expect(await audited("apac", Number(sites[0]?.id))).toHaveLength(1);
+    },
+  );
+
+  it("makes a separate site for each of several equal calls at the same moment", async () => {
+    const name = crypto.randomUUID();
+    const wanted = { name, home: "apac", firstChatId: 1 };
+    const sites = await Promise.all(Array.from({ length: 8 }, () => createSite(contextAt(NOW), wanted)));
+    expect(new Set(sites.map(({ id }) => id)).size).toBe(8);
+    const { directory, apac } = await stored(name);
+    expect(directory.map(({ status }) => status)).toEqual(Array(8).fill("open"));
+    expect(apac.map(({ site_id }) => site_id)).toEqual(directory.map(({ id }) => id));
+  });
+
+  it("is refused where the home has another site under the next id, which a restored directory has forgotten", async () => {
+    const next = Number(await env.DB.prepare("SELECT coalesce(max(id), 0) + 1 AS id FROM sites").first("id"));
+    const other = [next, "Other", "open", 50, 0, NOW - 100, 0, 0, null];
+    await env.HOME_APAC.prepare("INSERT INTO home_sites VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      .bind(...other)
+      .run();
+    const name = crypto.randomUUID();
+    const { code, context } = await refusalOf(createSite(contextAt(NOW), { name, home: "apac", firstChatId: 1 }));
+    expect([code, context.reason]).toEqual(["conflict", "site_id_taken"]);
+    expect(context.detail).toContain("POST /admin/homes/main/restored");
+    const kept = await env.HOME_APAC.prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(next).first();
+    expect(Object.values(kept ?? {})).toEqual(other);
+  });
+
+  it("uses main and counts from 1 by default, and first_chat_id has limits", () => {
+    expect(newSiteSchema.parse({ name: "N" })).toEqual({ name: "N", home: "main", first_chat_id: 1 });
+    for (const first_chat_id of [1, 900_000_000_000_000]) {
+      expect(newSiteSchema.safeParse({ name: "N", first_chat_id }).success).toBe(true);
+    }
+    const message = "must be an integer from 1 to 900000000000000";
+    for (const first_chat_id of [0, -1, 1.5, 900_000_000_000_001, "1", null]) {
+      const { error } = newSiteSchema.safeParse({ name: "N", first_chat_id });
+      expect(fieldIssues(error as never)).toEqual([{ field: "first_chat_id", message }]);
+    }
+  });
+});
+
+describe("the chat ids of a site", () => {
+  it("count from 1 in each site", async () => {
+    const [world, other] = [await World.create({}, "apac"), await World.create({}, "apac")];
+    expect([await world.chatId(), await world.chatId()]).toEqual([1, 2]);
+    expect([await other.chatId(), await world.chatId()]).toEqual([1, 3]);
+  });
+
+  it("count from first_chat_id, given at once or set later", async () => {
+    const made = await createSite(contextAt(NOW), { name: "N", home: "apac", firstChatId: 5_000 });
+    const { appid, secret } = await issueApp(contextAt(NOW), { site: made, name: "N" });
+    const world = Object.assign(await World.create({}, "apac"), { siteId: made.id, appid, secret });
+    await seedAgents(world, [1]);
+    const one = { kefu_id: [1], fzr_uid: 1 };
+    expect([await world.chatId(one), await world.chatId(one)]).toEqual([5_000, 5_001]);
+    await changeSite(contextAt(NOW), { site: made, change: { firstChatId: 5_010 } });
+    expect([await world.chatId(one), await world.chatId(one)]).toEqual([5_010, 5_011]);
+  });
+});
+
+describe("changing a site", () => {
+  const change = async (
+    world: World,
+    wanted: Parameters<typeof changeSite>[1]["change"],
+    bindings: Replacements = {},
+  ) => {
+    const site = await findSite(contextAt(NOW), world);
+    return changeSite(contextAt(NOW + 5, bindings), { site, change: wanted });
+  };
+
+  /** The world's site as the directory and the home have it. */
+  const both = async ({ siteId, home }: World) => {
+    const directory = await env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(siteId).first();
+    const inHome = await databaseOf(home).prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(siteId).first();
+    return { directory, home: inHome };
+  };
+
+  it.each(HOMES)("renames, closes and opens it in its home and in the directory: %s", async (home) => {
+    const world = await World.create({}, home);
+    expect(await change(world, { name: "New" })).toMatchObject({ id: world.siteId, home, name: "New", status: "open" });
+    expect(await change(world, { status: "closed" })).toMatchObject({ name: "New", status: "closed" });
+    expect(await both(world)).toMatchObject({
+      directory: { name: "New", status: "closed", home },
+      home: { name: "New", status: "closed" },
+    });
+    expect(await change(world, { status: "open", name: "New" })).toMatchObject({ name: "New", status: "open" });
+    expect(await both(world)).toMatchObject({ directory: { status: "open" }, home: { status: "open" } });
+    const entries = (await audited(home, world.siteId)).filter(({ at }) => Number(at) > NOW);
+    expect(entries.map(({ action, details }) => [action, details])).toEqual([
+      ["site.renamed", { from: "Site", to: "New" }],
+      ["site.closed", { name: "New", from: "open", to: "closed" }],
+      ["site.opened", { name: "New", from: "closed", to: "open" }],
+    ]);
+    expect(new Set(entries.map(({ at, subject }) => `${at} ${subject}`))).toEqual(
+      new Set([`${NOW + 5} ${world.siteId}`]),
+    );
+  });
+
+  it("is refused as a whole when first_chat_id is 2 and the site has given 1 and 2", async () => {
+    const world = await World.create({}, "apac");
+    for (const _ of [1, 2]) await world.chatId();
+    const before = { ...(await both(world)), audit: await audited("apac", world.siteId) };
+    const refused = await refusalOf(change(world, { firstChatId: 2, name: "New", status: "closed" }));
+    const message = "must be above 2, the highest chat_id that the site has given or skipped";
+    expect([refused.code, refused.context.issues]).toEqual(["invalid_input", [{ field: "first_chat_id", message }]]);
+    expect({ ...(await both(world)), audit: await audited("apac", world.siteId) }).toEqual(before);
+  });
+
+  it("accepts a first_chat_id right above the highest id, and never a lower one again", async () => {
+    const world = await World.create({}, "apac");
+    await world.chatId();
+    await change(world, { firstChatId: 2 });
+    await change(world, { firstChatId: 9 });
+    expect(await both(world)).toMatchObject({ directory: { first_chat_id: 9 }, home: { chat_id_floor: 8 } });
+    expect((await refusalOf(change(world, { firstChatId: 8 }))).context.issues).toMatchObject([
+      { message: expect.stringContaining("above 8,") },
+    ]);
+    // No id was given since, so the same call again changes nothing.
+    await change(world, { firstChatId: 9 });
+    expect(await world.chatId()).toBe(9);
+    const actions = (await audited("apac", world.siteId)).map(({ action, details }) => [action, details]);
+    expect(actions.slice(1)).toEqual([
+      ["site.first_chat_id_set", { first_chat_id: 2, from: 1, to: 2 }],
+      ["site.first_chat_id_set", { first_chat_id: 9, from: 2, to: 9 }],
+    ]);
+  });
+
+  it("holds in the home when the directory misses the copy, and the same call again repairs it", async () => {
+    const world = await World.create({}, "apac");
+    const wanted = { name: "New", status: "closed" as const, firstChatId: 40 };
+    const { code } = await refusalOf(change(world, wanted, { DB: downDb(env.DB) }));
+    expect(code).toBe("unavailable");
+    expect(await both(world)).toMatchObject({
+      directory: { name: "Site", status: "open", first_chat_id: 1 },
+      home: { name: "New", status: "closed", chat_id_floor: 39 },
+    });
+    expect(await change(world, wanted)).toMatchObject({ name: "New", status: "closed", firstChatId: 40 });
+    expect((await both(world)).directory).toMatchObject({ name: "New", status: "closed", first_chat_id: 40 });
+  });
+
+  it("changes nothing when the home does not answer", async () => {
+    const world = await World.create({}, "apac");
+    const before = await both(world);
+    const down = { HOME_APAC: downDb(env.HOME_APAC) };
+    expect((await refusalOf(change(world, { name: "New" }, down))).code).toBe("unavailable");
+    const unbound = await refusalOf(change(world, { name: "New" }, { HOME_APAC: undefined }));
+    expect([unbound.code, unbound.context.reason]).toEqual(["unavailable", "home_unbound"]);
+    expect(await both(world)).toEqual(before);
+  });
+
+  it("finds no site that is missing in its home, and does not change the directory's copy", async () => {
+    const world = await World.create({}, "apac");
+    const site = await findSite(contextAt(NOW), world);
+    const elsewhere = { site: { ...site, home: "main" }, change: { name: "New" } };
+    expect((await refusalOf(changeSite(contextAt(NOW), elsewhere))).code).toBe("not_found");
+    expect((await both(world)).directory).toMatchObject({ name: "Site" });
+  });
+
+  it("is made once when an answer is lost", async () => {
+    const world = await World.create({}, "apac");
+    let tries = 0;
+    const batch = async (statements: D1PreparedStatement[]) => {
+      const results = await env.HOME_APAC.batch(statements);
+      if (++tries === 1) throw new Error("Network connection lost.");
+      return results;
+    };
+    const changed = await change(world, { name: "New" }, { HOME_APAC: replacing(env.HOME_APAC, { batch }) });
+    expect([changed.name, tries]).toEqual(["New", 2]);
+    expect((await audited("apac", world.siteId)).map(({ action }) => action)).toEqual(["site.created", "site.renamed"]);
+  });
+
+  it("must change something, and only to valid values", () => {
+    const issues = (input: unknown) => fieldIssues(siteChangeSchema.safeParse(input).error as never);
+    expect(issues({})).toMatchObject([
+      { message: "must change name, status, first_chat_id, events or retention_days" },
+    ]);
+    expect(issues({ status: "creating" })).toEqual([{ field: "status", message: 'must be "open" or "closed"' }]);
+    expect(issues({ name: "N", home: "apac" })).toEqual([{ field: "home", message: "is not a field of this call" }]);
+  });
+});

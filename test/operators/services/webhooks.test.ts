@@ -1,0 +1,122 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { pingWebhook, redeliver } from "../../../src/operators/services/events.ts";
+import { findSite, siteHasEvents } from "../../../src/operators/services/sites.ts";
+import { readWebhookSecret, rotateWebhookSecret } from "../../../src/operators/services/webhook-secrets.ts";
+import { addWebhook, changeWebhook, deleteWebhook, findWebhook } from "../../../src/operators/services/webhooks.ts";
+import { replacing } from "../../support/replacing.ts";
+import { contextAt } from "../../support/service-context.ts";
+import { eventStore, keepingQueue } from "../../support/webhook-store.ts";
+import { NOW, World } from "../../support/world.ts";
+
+const URL = "https://hooks.example.com/in";
+
+async function start() {
+  const { sent, EVENTS } = keepingQueue();
+  const ctx = contextAt(NOW, { EVENTS });
+  const world = await World.create({ EVENTS });
+  const site = await findSite(ctx, world);
+  return { ctx, world, site, sent };
+}
+
+/** The context on a database that does every batch, and loses the answer of the first. */
+function forgetful() {
+  let lost = 0;
+  const batch = async (statements: D1PreparedStatement[]) => {
+    const results = await env.DB.batch(statements);
+    if (lost++ === 0) throw new Error("D1_ERROR: Network connection lost.");
+    return results;
+  };
+  return contextAt(NOW, { DB: replacing(env.DB, { batch }) });
+}
+
+describe("a service whose database loses an answer", () => {
+  it("adds one webhook and returns its secret", async () => {
+    const { ctx, world, site } = await start();
+    const { id, secret, version } = await addWebhook(forgetful(), { site, url: URL });
+    const { webhooks, audit, site: stored } = await eventStore(world);
+    expect(webhooks.map((row) => row.id)).toEqual([id]);
+    expect(audit.map(({ action }) => action)).toEqual(["webhook.added", "site.events_on"]);
+    expect(stored).toMatchObject({ events: 1, revision: 0 });
+    expect(await readWebhookSecret(ctx, { site, webhookId: id, version })).toBe(secret);
+  });
+
+  it("adds the tenth webhook, and does not count it as an eleventh", async () => {
+    const { ctx, world, site } = await start();
+    for (let count = 1; count < 10; count++) await addWebhook(ctx, { site, url: URL });
+    await addWebhook(forgetful(), { site, url: URL });
+    expect((await eventStore(world)).webhooks).toHaveLength(10);
+  });
+
+  it("changes and deletes once in the audit log", async () => {
+    const { ctx, world, site } = await start();
+    const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
+    const change = { events: ["session.created"], status: "disabled" as const };
+    expect(await changeWebhook(forgetful(), { site, webhookId, change })).toMatchObject(change);
+    await deleteWebhook(forgetful(), { site, webhookId });
+    const { webhooks, audit } = await eventStore(world);
+    expect(webhooks).toEqual([]);
+    expect(audit.slice(2).map(({ action }) => action)).toEqual([
+      "webhook.changed",
+      "webhook.disabled",
+      "webhook.deleted",
+    ]);
+  });
+
+  it("sends no second ping: the operator reads that the result is unknown", async () => {
+    const { ctx, world, site } = await start();
+    const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
+    await expect(pingWebhook(forgetful(), { site, webhookId })).rejects.toThrow("Network connection lost");
+    const { events, deliveries } = await eventStore(world);
+    expect([events.length, deliveries.length]).toEqual([1, 1]);
+  });
+});
+
+describe("the secret of a webhook", () => {
+  it("is read by its version, so that nobody is shown a newer secret", async () => {
+    const { ctx, site } = await start();
+    const added = await addWebhook(ctx, { site, url: URL });
+    const which = { site, webhookId: added.id };
+    expect(await readWebhookSecret(ctx, { ...which, version: added.version })).toBe(added.secret);
+    const rotated = await rotateWebhookSecret(ctx, { ...which, overlapSeconds: 60 });
+    expect(rotated).toEqual({
+      webhookId: added.id,
+      secret: expect.stringMatching(/^whsec_/),
+      version: (await findWebhook(ctx, which)).version,
+      previousExpiresAt: NOW + 60,
+    });
+    expect(await readWebhookSecret(ctx, { ...which, version: rotated.version })).toBe(rotated.secret);
+    const older = readWebhookSecret(ctx, { ...which, version: added.version });
+    await expect(older).rejects.toMatchObject({ code: "conflict", context: { reason: "version_other" } });
+  });
+
+  it("is not part of what a look-up of the webhook returns", async () => {
+    const { ctx, site } = await start();
+    const { id } = await addWebhook(ctx, { site, url: URL });
+    expect(Object.keys(await findWebhook(ctx, { site, webhookId: id }))).not.toContain("secret");
+  });
+});
+
+it("says whether a site has events", async () => {
+  const { ctx, site } = await start();
+  expect(await siteHasEvents(ctx, { site })).toBe(false);
+  await addWebhook(ctx, { site, url: URL });
+  expect(await siteHasEvents(ctx, { site })).toBe(true);
+  const lost = siteHasEvents(ctx, { site: { ...site, id: 999_999 } });
+  await expect(lost).rejects.toMatchObject({ code: "not_found", context: { reason: "site_unknown" } });
+});
+
+it("does not say that an event is on its way to a webhook that was disabled just now", async () => {
+  const { ctx, world, site, sent } = await start();
+  const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
+  const { seq } = await pingWebhook(ctx, { site, webhookId });
+  const batch = async (statements: D1PreparedStatement[]) => {
+    await changeWebhook(ctx, { site, webhookId, change: { status: "disabled" } });
+    return env.DB.batch(statements);
+  };
+  sent.length = 0;
+  const late = { ...ctx, config: { ...ctx.config, homes: new Map([["main", replacing(env.DB, { batch })]]) } };
+  await expect(redeliver(late, { site, webhookId, seq })).rejects.toThrow("webhook_disabled");
+  expect(sent).toEqual([]);
+  expect((await eventStore(world)).deliveries).toMatchObject([{ status: "failed" }]);
+});

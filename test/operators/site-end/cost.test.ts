@@ -1,0 +1,126 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { systemRuntime } from "../../../src/core/runtime.ts";
+import { pruneSessions } from "../../../src/operators/pruning/prune-sessions.ts";
+import { CALL_RULES } from "../../../src/operators/usage/call-rules.ts";
+import { countingDb } from "../../support/counting-db.ts";
+import { seedCustomer } from "../../support/customers.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { newWebhook } from "../../support/new-webhook.ts";
+import { DAY, patchSite } from "../../support/site-end.ts";
+import { World } from "../../support/world.ts";
+
+/** D1 charges for rows, and runs one statement at a time: that old sessions go must not read a whole site. */
+
+const HOME = "apac";
+const GONE = 400;
+
+/** When the n-th session of `seedCustomer` was created. */
+const createdAt = (n: number) => 1_000 + n * 120;
+
+/** A site with so many sessions, each with an event and a delivery. */
+async function siteWith(sessions: number): Promise<World> {
+  const world = await World.create({}, HOME);
+  const webhook = await newWebhook(world);
+  for (let i = 0; i < sessions; i += 200) await seedCustomer(world, `customer ${i}`, 200, 1 + i);
+  await deliver(world, webhook.id);
+  return world;
+}
+
+const deliver = ({ siteId }: World, webhookId: string) =>
+  databaseOf(HOME)
+    .prepare(
+      `INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, created_at)
+       SELECT site_id, ?2, seq, 'delivered', 1, created_at FROM events WHERE site_id = ?1`,
+    )
+    .bind(siteId, webhookId)
+    .run();
+
+/** What one run costs in which the first so many sessions of a site are older than a day. Sessions of no other site are. */
+async function costOf(world: World, gone: number) {
+  let [removed, read, written, statements] = [0, 0, 0, 0];
+  const { db } = countingDb(databaseOf(HOME), {
+    before: (count) => {
+      statements += count;
+    },
+    after: ({ meta }) => {
+      read += meta.rows_read;
+      written += meta.rows_written;
+    },
+  });
+  await patchSite(world, { retention_days: 1 });
+  const now = createdAt(gone) + DAY;
+  const limits = { chunkRows: 1_000, left: 900, sessionEventTypes: [], callRules: CALL_RULES };
+  const run = { runtime: systemRuntime, now, keptUntil: 0, journalKeptUntil: 0, ...limits };
+  for await (const count of pruneSessions(run, db, { home: HOME })) removed += count;
+  expect(900 - run.left).toBe(statements);
+  await patchSite(world, { retention_days: null });
+  return { removed, read, written, statements };
+}
+
+describe("when 400 sessions go", () => {
+  let few: Awaited<ReturnType<typeof costOf>>;
+  beforeAll(async () => {
+    few = await costOf(await siteWith(600), GONE);
+  });
+
+  it("reads at most 60 rows and writes at most 6 for each, and no more on a site with six times the sessions", async () => {
+    const many = await costOf(await siteWith(3_600), GONE);
+    expect([few.removed, many.removed]).toEqual([GONE, GONE]);
+    expect(few.read).toBeLessThan(60 * GONE);
+    expect(few.written).toBeLessThan(6 * GONE);
+    expect(many.written).toBe(few.written);
+    expect(many.read).toBeLessThan(1.05 * few.read);
+  });
+
+  it("takes at most 13 statements for each 200 sessions, so that a run of 900 every five minutes removes 40 sessions a second", () => {
+    const { statements } = few;
+    // Two batches, a search that finds no more, and twice the sites that are due.
+    expect(statements).toBeLessThanOrEqual((GONE / 200) * 13 + 2 + 2);
+    expect((900 / statements) * GONE).toBeGreaterThanOrEqual(40 * 300);
+  });
+
+  it("does not read the first hour of the log where their events were pruned just before", async () => {
+    const world = await siteWith(600);
+    const db = databaseOf(HOME);
+    const border = createdAt(GONE);
+    await db.prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
+    await db
+      .prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+         INSERT INTO events SELECT ?1, 1000 + i, 'evt_hour_' || ?1 || '_' || i, 'session.agents_added', 599, ?2 + 1 + i * 3600 / 20000,
+         '{"agent_ids":[2]}' FROM n`,
+      )
+      .bind(world.siteId, border)
+      .run();
+    const { removed, read } = await costOf(world, GONE);
+    expect(removed).toBe(GONE);
+    expect(read).toBeLessThan(60 * GONE);
+  });
+
+  it("reads less than 250 rows for each where agents were added to another session 40,000 times in between", async () => {
+    const world = await siteWith(600);
+    const run = (sql: string) => databaseOf(HOME).prepare(sql).bind(world.siteId).run();
+    // All that came after the first hundred sessions came later, behind these events.
+    const later = 120 * 1_000;
+    await run(
+      `UPDATE events SET seq = seq + 100000, created_at = created_at + ${later} WHERE site_id = ? AND seq > 100`,
+    );
+    await run(`UPDATE sessions SET created_at = created_at + ${later} WHERE site_id = ? AND id > 100`);
+    await run(`UPDATE participants SET added_at = added_at + ${later} WHERE site_id = ? AND session_id > 100`);
+    await run(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
+       INSERT INTO events SELECT ?1, 1000 + i, 'evt_added_' || ?1 || '_' || i, 'session.agents_added', 600, ${createdAt(101)} + i * 2,
+       '{"agent_ids":[2]}' FROM n`,
+    );
+    const { removed, read } = await costOf(world, GONE + 1_000);
+    expect(removed).toBe(GONE);
+    expect(read).toBeLessThan(250 * GONE);
+  });
+});
+
+it("a site with nothing to go costs a handful of rows, however many sessions it has", async () => {
+  const world = await siteWith(600);
+  const { removed, read, statements } = await costOf(world, -1);
+  expect([removed, statements]).toEqual([0, 1]);
+  expect(read).toBeLessThan(10);
+});

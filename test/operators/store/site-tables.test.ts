@@ -1,0 +1,41 @@
+import { getTableConfig } from "drizzle-orm/sqlite-core";
+import { describe, expect, it } from "vitest";
+import { SITE_TABLES } from "../../../src/operators/store/site-tables.ts";
+import { TABLES } from "../../support/tables.ts";
+
+/** Tables with a site's id whose rows do not go table by table when the site ends, each with what becomes of them. */
+const OTHERS = {
+  home_sites: "the site itself, which goes last",
+  site_deletions: "stays: a restore must not bring the site back",
+  audit_log: "stays",
+  app_routes: "in the directory: the appids are kept for 31 days",
+  admin_tokens: "in the directory: deleted when nothing is left of the site",
+  site_metrics: "in the directory: deleted when nothing is left of the site",
+  erasure_receipts: "in the directory: deleted when nothing is left of the site",
+};
+
+describe("the tables that a site loses when it ends", () => {
+  it("are all with a column for the site, but those whose rows stay or go elsewhere", () => {
+    const withSite = TABLES.filter(({ columns }) => columns.some(({ name }) => name === "site_id")).map(
+      ({ name }) => name,
+    );
+    expect([...Object.keys(SITE_TABLES), ...Object.keys(OTHERS)].sort()).toEqual(withSite.sort());
+  });
+
+  it.each(Object.entries(SITE_TABLES))("name the key of %s after the site", (name, { table, key }) => {
+    const { name: stored, primaryKeys } = getTableConfig(table);
+    const columns = primaryKeys[0]?.columns.map((column) => column.name);
+    expect([stored, ...key.map((column) => column.name)]).toEqual([name, ...(columns ?? []).slice(1)]);
+  });
+
+  it("go before the tables that they refer to", () => {
+    const order = Object.keys(SITE_TABLES);
+    for (const { table } of Object.values(SITE_TABLES)) {
+      const { name, foreignKeys } = getTableConfig(table);
+      for (const { reference } of foreignKeys) {
+        const other = getTableConfig(reference().foreignTable).name;
+        if (other !== "home_sites") expect(order.indexOf(name)).toBeLessThan(order.indexOf(other));
+      }
+    }
+  });
+});

@@ -1,0 +1,285 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { bindingOfHome } from "../../../src/core/homes.ts";
+import { createDatabases, type Place } from "../../../src/tools/cli/create-databases.ts";
+import { main } from "../../../src/tools/cli/deploy.ts";
+import type { Io } from "../../../src/tools/cli/io.ts";
+import type { Database } from "../../../src/tools/cli/migrate.ts";
+import { withDatabase } from "../../../src/tools/cli/wrangler-toml.ts";
+import { makeCheckout } from "../../support/checkout.ts";
+import { failure } from "../../support/fake-api.ts";
+import { FakeCloudflare } from "../../support/fake-cloudflare.ts";
+import { runMain } from "../../support/run-main.ts";
+import { warmWrangler } from "../../support/warm-wrangler.ts";
+
+const WORKER = "agent-session-staging";
+const MIGRATIONS = readdirSync(join(import.meta.dirname, "../../../migrations")).filter((name) =>
+  name.endsWith(".sql"),
+);
+
+const wrangler = warmWrangler();
+const folder = mkdtempSync(join(tmpdir(), "deploy-homes-"));
+const TOML = join(folder, "wrangler.toml");
+let original: string;
+let fake: FakeCloudflare;
+
+beforeAll(() => {
+  makeCheckout(folder);
+  original = toml();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+
+beforeEach(async () => {
+  writeFileSync(TOML, original);
+  fake = await FakeCloudflare.start();
+  fake.addWorker(WORKER, ["MASTER_KEY", "ADMIN_TOKEN"]);
+  fake.addDatabase(WORKER, MIGRATIONS);
+});
+
+afterEach(() => fake.close());
+
+const deploy = (...args: string[]) => deployAs(fake.environment, ...args);
+
+const deployAs = (env: Record<string, string>, ...args: string[]) =>
+  runMain(main, ["--env", "staging", ...args], { env, root: folder, wrangler });
+
+const toml = () => readFileSync(TOML, "utf8");
+
+const apac = () => fake.databases.get(`${WORKER}-apac`);
+
+const worker = () => fake.workers.get(WORKER);
+
+/** The version that serves: none before the first deployment. */
+function serving() {
+  const find = (name: string) =>
+    worker()
+      ?.versions.at(-1)
+      ?.find((binding) => binding.name === name);
+  const closed = [...(worker()?.secrets ?? [])].filter((name) => name.startsWith("CLOSED_"));
+  return { apac: find("HOME_APAC")?.id, list: find("CLOSED_HOMES")?.text, closed: closed.sort() };
+}
+
+describe("npm run deploy with homes", () => {
+  it("adds a home to one stage, finishes after a failure, closes the home, and keeps it closed, also while it is out of order", async () => {
+    const before = toml();
+    fake.addDatabase(`${WORKER}-apac`, []).fault = "The home is out of order.";
+    const failed = await deploy("--home", "apac");
+    expect(failed.exitCode).toBe(1);
+    expect(failed.stdout).toContain("Database is up to date.");
+    expect(failed.stderr).toContain("Home apac (HOME_APAC) could not be migrated, so nothing was deployed");
+    expect(failed.stderr).toContain("The home is out of order.");
+    expect(serving().apac).toBe(undefined);
+    const block = `[[env.staging.d1_databases]]\nbinding = "HOME_APAC"\ndatabase_name = "${WORKER}-apac"\nmigrations_dir = "migrations"\n`;
+    expect(toml()).toBe(`${before}\n${block}`);
+
+    // The database is deleted, so that the next deployment must make it, as after a fault of the whole account.
+    fake.databases.delete(`${WORKER}-apac`);
+    const added = await deploy("--home", "apac");
+    expect(added).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(added.stdout).toContain(`Created database ${WORKER}-apac near apac.`);
+    expect(added.stdout).toContain("Home apac migrated.");
+    expect(toml()).toBe(`${before}\n${block}`);
+    expect(apac()).toMatchObject({ location: "apac", jurisdiction: undefined });
+    expect(apac()?.data.prepare("SELECT name FROM d1_migrations ORDER BY id").all()).toEqual(
+      MIGRATIONS.map((name) => ({ name })),
+    );
+    expect(serving()).toEqual({ apac: apac()?.uuid, list: undefined, closed: [] });
+
+    // The home is closed, and stays so in the next deployment, although its database fails.
+    expect(await deploy("--close", "apac")).toMatchObject({ exitCode: 0, stderr: "" });
+    const home = apac();
+    if (home !== undefined) home.fault = "The home is out of order.";
+    const again = await deploy();
+    expect(again.exitCode).toBe(0);
+    expect(again.stderr).toContain("Home apac (HOME_APAC) could not be migrated. It is closed");
+    expect(again.stdout).toContain("Home apac is closed: its sites answer 503 until npm run deploy -- --open apac.");
+    expect(serving()).toEqual({ apac: apac()?.uuid, list: undefined, closed: ["CLOSED_APAC"] });
+    expect(fake.unknown).toEqual([]);
+  });
+});
+
+const SETTINGS = `/workers/scripts/${WORKER}/settings`;
+const SECRETS = `/workers/scripts/${WORKER}/secrets`;
+type Bindings = { name: string; type: string; text?: string; id?: string; queue_name?: string }[];
+
+/** What serves after a deployment from wrangler.toml. @param list the var of a release before this one */
+function serve(databases: readonly [binding: string, database: string][], list?: string): Bindings {
+  const bindings: Bindings = [
+    { name: "ERROR_STATUS", type: "plain_text", text: "always-200" },
+    { name: "EVENTS", type: "queue", queue_name: "events" },
+    ...databases.map(([name, database]) => ({ name, type: "d1", id: fake.databases.get(database)?.uuid ?? "gone" })),
+    ...(list === undefined ? [] : [{ name: "CLOSED_HOMES", type: "plain_text", text: list }]),
+  ];
+  worker()?.versions.push(bindings);
+  return bindings;
+}
+
+/** Binds a home in wrangler.toml, and makes its database. */
+function bind(home: string, migrations: readonly string[] = MIGRATIONS) {
+  const block = { binding: bindingOfHome(home), database_name: `${WORKER}-${home}`, migrations_dir: "migrations" };
+  writeFileSync(TOML, withDatabase(toml(), "staging", block));
+  return fake.addDatabase(block.database_name, migrations);
+}
+
+const THREE = [
+  ["DB", WORKER],
+  ["HOME_APAC", `${WORKER}-apac`],
+  ["HOME_OC", `${WORKER}-oc`],
+] as const satisfies [string, string][];
+
+describe("npm run deploy -- --close and --open", () => {
+  let bindings: Bindings;
+  let before: string;
+
+  beforeEach(() => {
+    for (const home of ["apac", "oc"]) bind(home, []).fault = "The home is out of order.";
+    bindings = serve(THREE);
+    before = toml();
+  });
+
+  const live = () => [worker()?.versions.at(-1), serving().closed];
+
+  it("set and delete one secret of what serves, and nothing else, without asking any database or writing a file", async () => {
+    const closed = await deploy("--close", "apac");
+    expect(closed).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(closed.stdout).toBe("Home apac is closed: its sites answer 503 until npm run deploy -- --open apac.\n");
+    expect(live()).toEqual([bindings, ["CLOSED_APAC"]]);
+    expect(new Set(fake.calls)).toEqual(new Set([`GET ${SETTINGS}`, `GET ${SECRETS}`, `PUT ${SECRETS}`]));
+
+    fake.calls.length = 0;
+    const twice = await deploy("--close", "apac");
+    expect([twice.exitCode, twice.stderr, fake.writes()]).toEqual([0, "", []]);
+    expect(twice.stdout).toContain("Home apac is closed, as it was");
+
+    expect((await deploy("--open", "apac", "--close", "main")).exitCode).toBe(0);
+    expect(live()).toEqual([bindings, ["CLOSED_MAIN"]]);
+    expect((await deploy("--open", "main")).stdout).toBe("Home main is open.\n");
+    expect(live()).toEqual([bindings, []]);
+
+    fake.calls.length = 0;
+    const open = await deploy("--open", "main");
+    expect(open.stdout).toBe("Home main is open, as it was.\n");
+    expect([open.exitCode, fake.writes(), fake.unknown, toml()]).toEqual([0, [], [], before]);
+  });
+
+  it("undo nothing of another operator who closes and opens other homes at the same time", async () => {
+    await deploy("--close", "main");
+    const both = await Promise.all([deploy("--close", "apac"), deploy("--close", "oc"), deploy("--open", "main")]);
+    expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+    expect(live()).toEqual([bindings, ["CLOSED_APAC", "CLOSED_OC"]]);
+  });
+
+  it("list homes that this checkout lacks, and open them; any other name is no home", async () => {
+    worker()?.secrets.add("CLOSED_ELSEWHERE");
+    const closed = await deploy("--close", "apac");
+    expect(closed.stdout).toContain("Home elsewhere is closed, as it was");
+    expect(await deploy("--open", "elsewhere")).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(serving().closed).toEqual(["CLOSED_APAC"]);
+    const unknown = await deploy("--open", "elsewhere");
+    expect(unknown).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("There is no home elsewhere.") });
+  });
+
+  it("say so, and can be repeated, when Cloudflare refuses or takes a change without making it", async () => {
+    fake.refuse = (call) => (call === `PUT ${SECRETS}` ? failure(400, 10215, "Secret edit failed.") : undefined);
+    const refused = await deploy("--close", "apac");
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toContain("Secret edit failed. [code: 10215]");
+    expect(refused.stderr).toContain("Deploy the release that serves, then run this again.");
+    fake.refuse = (call) => (call === `PUT ${SECRETS}` ? { result: {} } : undefined);
+    const ignored = await deploy("--close", "apac");
+    expect([ignored.exitCode, ignored.stdout]).toEqual([1, ""]);
+    expect(ignored.stderr).toContain("does not have it yet for apac. Run this again to look.");
+    fake.refuse = undefined;
+    expect((await deploy("--close", "apac")).exitCode).toBe(0);
+    expect(live()).toEqual([bindings, ["CLOSED_APAC"]]);
+  });
+
+  it("say so when the Worker does not exist or Cloudflare does not answer", async () => {
+    const nobody = await deploy("--close", "apac", "--name", "nobody");
+    expect(nobody.exitCode).toBe(1);
+    expect(nobody.stderr).toContain("This Worker does not exist on your account. [code: 10007]");
+    const { environment } = fake;
+    await fake.close();
+    const silent = await deployAs(environment, "--close", "apac");
+    expect(silent.exitCode).toBe(1);
+    expect(silent.stderr).toMatch(/^127\.0\.0\.1:\d+ gave no answer: /);
+  });
+
+  it("change CLOSED_HOMES too while a release serves that knows no secrets, and lose no binding of it unseen", async () => {
+    serve(THREE, "oc");
+    expect((await deploy("--close", "apac")).stdout).toContain("Home oc is closed, as it was");
+    expect(serving()).toMatchObject({ list: "apac,oc", closed: ["CLOSED_APAC"] });
+    expect((await deploy("--open", "apac", "--open", "oc")).exitCode).toBe(0);
+    expect(serving()).toMatchObject({ list: "", closed: [] });
+    fake.refuse = (call) => {
+      if (call !== `PATCH ${SETTINGS}`) return undefined;
+      worker()?.versions.push(bindings.filter(({ type }) => type !== "queue"));
+      return { result: {} };
+    };
+    const lost = await deploy("--close", "apac");
+    expect([lost.exitCode, lost.stderr]).toEqual([
+      1,
+      expect.stringContaining("has lost EVENTS. Bring back what served"),
+    ]);
+  });
+
+  it("say so when a release serves that knows no secrets, and Cloudflare takes CLOSED_HOMES without changing it", async () => {
+    serve(THREE, "");
+    fake.refuse = (call) => (call === `PATCH ${SETTINGS}` ? { result: {} } : undefined);
+    const ignored = await deploy("--close", "apac");
+    expect([ignored.exitCode, ignored.stdout]).toEqual([1, ""]);
+    expect(ignored.stderr).toContain("does not have it yet for apac. Run this again to look.");
+    fake.refuse = undefined;
+    expect((await deploy("--close", "apac")).exitCode).toBe(0);
+    expect(serving()).toMatchObject({ list: "apac", closed: ["CLOSED_APAC"] });
+  });
+
+  it("keep in CLOSED_HOMES what another operator has closed there meanwhile", async () => {
+    serve(THREE, "");
+    fake.refuse = (call) => {
+      if (call !== `PUT ${SECRETS}`) return undefined;
+      worker()?.secrets.add("CLOSED_OC");
+      serve(THREE, "oc");
+      return undefined;
+    };
+    expect((await deploy("--close", "apac")).exitCode).toBe(0);
+    expect(serving()).toMatchObject({ list: "apac,oc", closed: ["CLOSED_APAC", "CLOSED_OC"] });
+  });
+
+  it("find the account by themselves when the credentials have only one", async () => {
+    fake.refuse = (call) => (call === "GET /accounts" ? { result: [{ id: fake.accountId }] } : undefined);
+    const { CLOUDFLARE_ACCOUNT_ID, ...environment } = fake.environment;
+    const { exitCode, stderr } = await deployAs(environment, "--close", "apac");
+    expect([exitCode, stderr, live()]).toEqual([0, "", [bindings, ["CLOSED_APAC"]]]);
+
+    fake.refuse = (call) => (call === "GET /accounts" ? { result: [{ id: "a" }, { id: "b" }] } : undefined);
+    const two = await deployAs(environment, "--open", "apac");
+    expect([two.exitCode, two.stderr]).toEqual([1, expect.stringContaining("say which in CLOUDFLARE_ACCOUNT_ID")]);
+  });
+});
+
+describe("databases that do not exist yet", () => {
+  const home = (name: string) => ({ binding: bindingOfHome(name), database_name: `db-${name}` });
+
+  it("are made in the place that the options say, or in the place that a home is named after, and no other home is made", async () => {
+    const create = (databases: Database[], place: Place) => {
+      const creating = async (_: string[], io: Io) => {
+        await createDatabases(databases, place, ["--env", ""], io);
+        return 0;
+      };
+      return runMain(creating, [], { env: fake.environment, wrangler });
+    };
+    await create([home("main"), home("eu-west")], { home: "eu-west", jurisdiction: "eu" });
+    await create([home("oc")], { location: "weur" });
+    const unplaced = create([home("main"), home("tokyo")], {});
+    await expect(unplaced).rejects.toThrow("npm run deploy -- --home tokyo --location HINT");
+    const made = [...fake.databases.values()].filter(({ name }) => name.startsWith("db-"));
+    expect(made.map(({ name, location, jurisdiction }) => [name, location, jurisdiction])).toEqual([
+      ["db-main", undefined, undefined],
+      ["db-eu-west", undefined, "eu"],
+      ["db-oc", "oc", undefined],
+    ]);
+  });
+});

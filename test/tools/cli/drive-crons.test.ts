@@ -1,0 +1,88 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { unstable_readConfig } from "wrangler";
+import { driveCrons, dueIn, minutesOf } from "../../../src/tools/cli/drive-crons.ts";
+import { eventually } from "../../support/eventually.ts";
+
+const MINUTE_MS = 100;
+
+const CRONS = ["* * * * *", "*/5 * * * *", "0 3 * * *"];
+
+describe("the crons of npm start", () => {
+  it.each([
+    [0, ["* * * * *"]],
+    [1, ["* * * * *"]],
+    [4, ["* * * * *"]],
+    [5, ["* * * * *", "*/5 * * * *"]],
+    [10, ["* * * * *", "*/5 * * * *"]],
+  ])("that are due %i minutes after the start are %j", (minute, due) => {
+    expect(dueIn(minute, CRONS)).toEqual(due);
+  });
+
+  it("are all those of wrangler.toml", () => {
+    const config = join(import.meta.dirname, "../../../wrangler.toml");
+    const { triggers } = unstable_readConfig({ config, env: "" }, { hideWarnings: true });
+    expect(triggers.crons).toEqual(CRONS.slice(0, 2));
+    expect(triggers.crons?.map(minutesOf)).toEqual([1, 5]);
+  });
+
+  it.each(["0 3 * * *", "*/0 * * * *", "*/5 3 * * *", "5 * * * *", ""])("refuse the form %j", (cron) => {
+    expect(minutesOf(cron)).toBe(undefined);
+  });
+});
+
+describe("the driver of the crons", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  /** A server in place of wrangler's, and a minute that is long enough on a busy machine. */
+  async function drive(statuses: number[]) {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(`${request.headers.host} ${request.url}`);
+      response.writeHead(statuses.shift() ?? 200).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const said = vi.spyOn(console, "error").mockImplementation(() => {});
+    const ended = new AbortController();
+    const { port } = server.address() as AddressInfo;
+    const done = driveCrons(CRONS, { protocol: "http", host: "127.0.0.1", port }, ended.signal, MINUTE_MS);
+    return {
+      asked,
+      said,
+      async end() {
+        ended.abort();
+        await done;
+        // Waits for requests that were still in flight.
+        await new Promise((resolve) => server.close(resolve));
+      },
+    };
+  }
+
+  it("asks for the crons of each minute at once, for others when they are due, and ends when it is stopped", async () => {
+    const { asked, said, end } = await drive([]);
+    await eventually(() => expect(asked.length).toBeGreaterThan(6));
+    await end();
+    const number = asked.length;
+    const each = "localhost /cdn-cgi/handler/scheduled?cron=*%20*%20*%20*%20*";
+    expect(asked.slice(0, 5)).toEqual(Array(5).fill(each));
+    expect(asked.slice(5, 7).toSorted()).toEqual([each, each.replace("*%20", "*%2F5%20")].toSorted());
+    await new Promise((resolve) => setTimeout(resolve, 2 * MINUTE_MS));
+    expect(asked).toHaveLength(number);
+    expect(said).not.toHaveBeenCalled();
+  });
+
+  it("is silent about two failures in a row, and reports the third once", async () => {
+    const { asked, said, end } = await drive([500, 500, 200, 500, 500, 500, 500, 500]);
+    await eventually(() => expect(asked.length).toBeGreaterThan(3));
+    expect(said).not.toHaveBeenCalled();
+    await eventually(() => expect(asked.length).toBeGreaterThan(9));
+    await end();
+    expect(said.mock.calls).toEqual([
+      [expect.stringMatching(/^The crons have failed 3 times in a row: .* status 500/)],
+    ]);
+  });
+});

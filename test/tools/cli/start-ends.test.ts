@@ -1,0 +1,141 @@
+import { spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { eventually } from "../../support/eventually.ts";
+import { descendants, isAlive, place, start, useCheckout } from "../../support/npm-start.ts";
+
+useCheckout();
+
+const left: number[] = [];
+
+afterEach(() => {
+  for (const pid of left.splice(0)) if (isAlive(pid)) process.kill(pid, "SIGKILL");
+});
+
+/** A process and all of its descendants. They are killed when the test ends, should any still run. */
+function all(pid: number) {
+  const found = [{ pid, name: "" }, ...descendants(pid)];
+  left.push(...found.map((each) => each.pid));
+  return found;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer().on("error", () => resolve(false));
+    server.listen(port, "localhost", () => server.close(() => resolve(true)));
+  });
+}
+
+describe("npm start that is ended from outside", () => {
+  /** The process that gets the signal, found by its command line. */
+  const TARGETS = { npm: /^$/, wrangler: /end-with-parent\.ts/ };
+
+  it.each([
+    ["npm", "SIGINT"],
+    ["npm", "SIGHUP"],
+    ["wrangler", "SIGKILL"],
+  ] as const)("by a signal to %s, %s, leaves no process and a free port", async (target, signal) => {
+    const running = await start([], "npm");
+    expect((await running.get("/healthz")).status).toBe(200);
+    const before = all(running.pid);
+    expect(before.filter(({ name }) => /\/workerd serve /.test(name))).toHaveLength(2);
+    const [{ pid } = expect.unreachable(target)] = before.filter(({ name }) => TARGETS[target].test(name));
+    process.kill(pid, signal);
+    await eventually(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]));
+    expect(await isFree(Number(new URL(running.url).port))).toBe(true);
+  });
+
+  it("by Ctrl-C, which reaches all of its processes at once, leaves no process and a free port", async () => {
+    const running = await start([], "npm");
+    const before = all(running.pid);
+    process.kill(-running.pid, "SIGINT");
+    await eventually(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]));
+    expect(await isFree(Number(new URL(running.url).port))).toBe(true);
+  });
+});
+
+describe("npm start in the background of a shell that ends", () => {
+  /** Starts a command in the background of a shell, and ends the shell once the command has said `ready`. @returns its process id */
+  async function inBackground(command: string, ready: RegExp, variables: Record<string, string>) {
+    const log = join(place.folder, "background.log");
+    const output = openSync(log, "w");
+    const { NODE_ENV, CLOUDFLARE_ENV, npm_lifecycle_script: _, ...env } = process.env;
+    const shell = spawn("sh", ["-c", `${command} & echo $!; read _`], {
+      cwd: place.checkout,
+      env: { ...env, ...variables },
+      stdio: ["pipe", "pipe", output],
+      detached: true,
+    });
+    let said = "";
+    shell.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+    });
+    const ended = new Promise((resolve) => shell.on("exit", resolve));
+    const everything = () => `${said}${readFileSync(log, "utf8")}`;
+    await eventually(() => expect(everything()).toMatch(ready), 90_000);
+    const pid = Number(said.split("\n")[0]);
+    left.push(pid);
+    shell.stdin?.end();
+    await ended;
+    closeSync(output);
+    return { pid, said: everything() };
+  }
+
+  it("goes on until it is ended itself by SIGTERM, which leaves no process and a free port", async () => {
+    const where = `--port 0 --inspector-port 0 --persist-to '${join(place.folder, "state")}'`;
+    const { pid, said } = await inBackground(`nohup npm start -- ${where}`, /Ready on http/, {});
+    const before = all(pid);
+    const [, url = ""] = /Ready on (http:\S+)/.exec(said) ?? [];
+    // Longer than the command needs to notice that its parent has ended.
+    await sleep(2_000);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect(before.filter((each) => !isAlive(each.pid))).toEqual([]);
+    process.kill(pid, "SIGTERM");
+    await eventually(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]));
+    expect(await isFree(Number(new URL(url).port))).toBe(true);
+  });
+
+  it.each([
+    // As in a shell that an npm script opened: npm's variables are set, and belong to another program.
+    ["goes on", "the script of another program", "vitest run", true],
+    ["ends", "its own script", "exec node waits.ts", false],
+  ])("%s when npm's variables hold %s", async (_, __, script, goesOn) => {
+    const program = `import { endWithNpm } from "./src/cli/end-with-npm.ts"; endWithNpm(); setTimeout(() => {}, 240_000); console.log("waits");`;
+    writeFileSync(join(place.checkout, "waits.ts"), program);
+    const command = `nohup '${process.execPath}' "$PWD/waits.ts"`;
+    const { pid } = await inBackground(command, /waits/, { npm_lifecycle_script: script });
+    if (!goesOn) return eventually(() => expect(isAlive(pid)).toBe(false));
+    await sleep(2_000);
+    expect(isAlive(pid)).toBe(true);
+  });
+});
+
+describe("npm run demo that is ended from outside", () => {
+  it.each(["SIGTERM", "SIGKILL"] as const)(
+    "by the signal %s to npm, leaves no process, also before it is done",
+    async (signal) => {
+      const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
+      // A killed run leaves its folder behind, which is deleted with the test's folder.
+      const npm = spawn("npm", ["run", "demo"], {
+        cwd: place.checkout,
+        env: { ...env, TMPDIR: place.folder },
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      let said = "";
+      npm.stdout.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+      });
+      await eventually(() => expect(said).toContain("Starting the Worker"), 90_000);
+      await eventually(() => {
+        expect(descendants(npm.pid as number).filter(({ name }) => /\/workerd serve /.test(name))).not.toEqual([]);
+      });
+      const before = all(npm.pid as number);
+      process.kill(npm.pid as number, signal);
+      await eventually(() => expect(before.filter((each) => isAlive(each.pid))).toEqual([]));
+      expect(said).not.toMatch(/\d+ passed, \d+ failed/);
+    },
+  );
+});

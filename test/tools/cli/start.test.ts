@@ -1,0 +1,215 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { BINDING_RULE } from "../../../src/core/homes.ts";
+import { prepareDatabase } from "../../../src/tools/cli/edit-config.ts";
+import { main } from "../../../src/tools/cli/start.ts";
+import { withDatabase } from "../../../src/tools/cli/wrangler-toml.ts";
+import { eventually } from "../../support/eventually.ts";
+import { place, start, toItsEnd, useCheckout } from "../../support/npm-start.ts";
+import { runMain } from "../../support/run-main.ts";
+import { warmWrangler } from "../../support/warm-wrangler.ts";
+
+useCheckout(true);
+const wrangler = warmWrangler();
+
+const MISNAMED = { binding: "HOME_1A", database_name: "by-hand", migrations_dir: "migrations" };
+
+/** Starts it in this process, where it ends before it serves. */
+const refused = (...args: string[]) => runMain(main, args, { root: place.checkout, wrangler });
+
+describe("npm start that makes nothing", () => {
+  afterEach(() => {
+    for (const made of [".dev.vars", ".wrangler"]) expect(existsSync(join(place.checkout, made)), made).toBe(false);
+  });
+
+  it.each([
+    ["asked for", (port: number) => ["--port", String(port)]],
+    ["that it takes unless told otherwise", () => []],
+  ])("says that the port %s is in use before anything else, and makes nothing", async (_, args) => {
+    const asked = args(0).length > 0;
+    const other = createServer();
+    // Another program may hold the default port on this machine, which tests the same.
+    await new Promise((resolve) =>
+      other.on("error", resolve).listen(asked ? 0 : 8787, "localhost", () => resolve(undefined)),
+    );
+    const port = asked ? (other.address() as AddressInfo).port : 8787;
+    const { exitCode, stdout, stderr } = await refused(...args(port));
+    other.close();
+    expect(stderr).toContain(`Port ${port} is in use`);
+    expect(stderr).toContain("npm start -- --port PORT");
+    expect([exitCode, stdout]).toEqual([1, ""]);
+  });
+
+  it.each([
+    [["--prot", "8790"], "Unknown option '--prot'"],
+    [["-p", "8790"], "Unknown option '-p'"],
+    [["--port", "0", "--remote"], "Unknown option '--remote'"],
+    [["staging"], "Unexpected argument 'staging'"],
+    [["--port"], "'--port <value>' argument missing"],
+    [["--port", "abc"], "--port abc is no number"],
+    [["--port", "65536"], "--port 65536 is no number"],
+    [["--port", "0", "--env", "staging", "-e", "other"], "--env may be given once"],
+  ])("refuses %j by name, and makes nothing", async (args, says) => {
+    const { exitCode, stdout, stderr } = await refused(...args);
+    expect(stderr).toContain(says);
+    if (says.includes("'")) expect(stderr).toContain("The options are --port, --ip, --var,");
+    expect([exitCode, stdout]).toEqual([2, ""]);
+  });
+
+  it("refuses to close a home that does not exist, and lists the homes", async () => {
+    const { exitCode, stdout, stderr } = await refused("--port", "0", "--close", "main", "--close", "apca");
+    expect(stderr).toContain("There is no home apca. The homes are: main.");
+    expect([exitCode, stdout]).toEqual([2, ""]);
+  });
+
+  it.each(["CLOSED_HOMES:main", "CLOSED_MAIN:"])("refuses --var %s, and says what closes a home", async (given) => {
+    const { exitCode, stdout, stderr } = await refused("--port", "0", "--var", given);
+    expect(stderr).toContain("to close a home here: npm start -- --close NAME");
+    expect([exitCode, stdout]).toEqual([2, ""]);
+  });
+
+  it.each([
+    [
+      "a D1 binding that is no home",
+      (toml: string) => withDatabase(toml, "", MISNAMED),
+      `bound as HOME_1A. ${BINDING_RULE}`,
+    ],
+    [
+      "a var that closes homes",
+      (toml: string) => toml.replace("[vars]", '[vars]\nCLOSED_HOMES = ""'),
+      "wrangler.faulty.toml sets CLOSED_HOMES.",
+    ],
+  ])("refuses a configuration with %s", async (_, faulty, says) => {
+    const config = join(place.checkout, "wrangler.faulty.toml");
+    writeFileSync(config, faulty(readFileSync(join(place.checkout, "wrangler.toml"), "utf8")));
+    const { exitCode, stdout, stderr } = await refused("--port", "0", "--config", "wrangler.faulty.toml");
+    expect(stderr).toContain(says);
+    expect([exitCode, stdout]).toEqual([1, ""]);
+  });
+
+  it("refuses a file of secrets that closes homes", async () => {
+    writeFileSync(join(place.checkout, "closing.env"), 'MASTER_KEY=x\nexport CLOSED_HOMES="main"\n');
+    const { exitCode, stdout, stderr } = await refused("--port", "0", "--env-file", "closing.env");
+    expect(stderr).toContain("closing.env sets CLOSED_HOMES.");
+    expect([exitCode, stdout]).toEqual([1, ""]);
+  });
+
+  it("refuses a stage that is not in wrangler.toml", async () => {
+    const { exitCode, stdout, stderr } = await refused("--port", "0", "--env", "nowhere");
+    expect(stderr).toContain('No environment found in configuration with name "nowhere"');
+    expect([exitCode, stdout]).toEqual([1, ""]);
+  });
+
+  it("names options that npm kept for itself", async () => {
+    const { exitCode, stderr } = await toItsEnd("npm", ["start", "--silent", "--port", "8790", "--ip=127.0.0.1"]);
+    expect(stderr).toContain('npm kept --port, --ip for itself. Options stand after "--": npm start -- …');
+    expect(exitCode).toBe(2);
+  });
+
+  it("lists its options with --help; wrangler dev has all of them but --access and --close", async () => {
+    const { exitCode, stdout } = await refused("--help");
+    expect(exitCode).toBe(0);
+    const { stdout: known } = await wrangler(["dev", "--help"], { env: {}, root: place.checkout, input: "" });
+    const options = (stdout.match(/--[a-z][a-z-]+/g) ?? []).filter(
+      (option) => !["--access", "--close"].includes(option),
+    );
+    expect(options.length).toBeGreaterThan(10);
+    for (const option of options) expect(known).toMatch(new RegExp(`${option}\\b`));
+  });
+});
+
+describe("npm start", () => {
+  let running: Awaited<ReturnType<typeof start>>;
+  let secrets: string;
+  beforeAll(async () => {
+    const block = { binding: "HOME_APAC", database_name: "by-hand", migrations_dir: "migrations" };
+    (await prepareDatabase({ file: join(place.checkout, "wrangler.toml"), env: "" }, block))();
+    running = await start();
+    secrets = readFileSync(join(place.checkout, ".dev.vars"), "utf8");
+    expect((await running.admin("POST", { name: "Kept" })).status).toBe(201);
+  }, 240_000);
+
+  it("makes secrets, migrates and serves", async () => {
+    expect(running.output()).toContain("Made .dev.vars with a random MASTER_KEY and ADMIN_TOKEN");
+    expect(running.output()).toContain("Database migrated.\nHome apac migrated.\n");
+    expect(running.output()).toContain("npm run call -- create_gd");
+    expect(await (await running.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
+  });
+
+  it("picks up edits of the Worker, of a file beside its folders and of the docs, and keeps state and secrets", async () => {
+    // One edit after the other: of edits at the same time wrangler reports only one.
+    edit("src/operators/services/refusals.ts", "There is no such", "Nowhere is there a");
+    await eventually(async () => {
+      const problem = await (await running.admin("GET", undefined, "/99/apps")).json();
+      expect(problem).toMatchObject({ status: 404, detail: "Nowhere is there a site." });
+    });
+    edit("docs/retrying.md", "Networks lose answers.", "Answers get lost.");
+    await eventually(async () => {
+      expect(await (await running.get("/docs/retrying/")).text()).toContain("Answers get lost.");
+    });
+    edit("src/core/errors.ts", "接口不存在", "此路不通");
+    await eventually(async () => {
+      expect(await (await running.get("/openapi/nowhere")).json()).toMatchObject({ msg: "此路不通" });
+    });
+
+    expect(await (await running.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
+    expect(readFileSync(join(place.checkout, ".dev.vars"), "utf8")).toBe(secrets);
+    // A build writes these docs itself, which must not cause another build.
+    const rebuilt = [...running.output().matchAll(/^The file (\S+) changed/gm)].map(([, path]) => path);
+    for (const path of ["src/operators/services/refusals.ts", "docs/retrying.md", "src/core/errors.ts"]) {
+      expect(rebuilt).toContain(path);
+    }
+    expect(rebuilt.filter((path) => path?.includes("src/assets"))).toEqual([]);
+  });
+
+  it("ends all of its processes, and keeps its state and secrets for the next run, which closes a home", async () => {
+    expect(await running.stop("SIGTERM")).toBe(143);
+    await expect(running.admin("GET")).rejects.toThrow("fetch failed");
+
+    const second = await start(["--close", "apac"]);
+    expect(second.output()).toContain("Database is up to date.\nHome apac is up to date.\n");
+    expect(second.output()).not.toContain("Made ");
+    expect(readFileSync(join(place.checkout, ".dev.vars"), "utf8")).toBe(secrets);
+    expect(await (await second.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
+    expect(await (await second.admin("GET", undefined, "/../homes")).json()).toMatchObject({
+      items: [
+        { name: "main", status: "open" },
+        { name: "apac", status: "closed" },
+      ],
+    });
+    // The exit code is that of SIGINT, which the test sends, or of SIGTERM, which Wrangler gets.
+    expect([130, 143]).toContain(await second.stop("SIGINT"));
+    await expect(second.admin("GET")).rejects.toThrow("fetch failed");
+
+    for (const { output } of [running, second]) {
+      expect(output()).not.toMatch(/WARNING|\[ERROR|✘/);
+      for (const line of secrets.trim().split("\n")) expect(output()).not.toContain(line.slice(line.indexOf("=") + 1));
+    }
+  });
+});
+
+describe("npm start on the state of an older version", () => {
+  it("says that the state must be reset, and prints the command; after that it starts anew", async () => {
+    const state = join(place.folder, "older state");
+    const options = ["DB", "--local", "--env", "", "--persist-to", state];
+    const older = `CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE);
+      INSERT INTO d1_migrations (name) VALUES ('0000_older.sql')`;
+    await wrangler(["d1", "execute", ...options, "--command", older], { env: {}, root: place.checkout, input: "" });
+    const { exitCode, stderr } = await refused("--port", "0", "--persist-to", state);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("The local state was made by another version: Database (DB) has 0000_older.sql.");
+    const [command = ""] = stderr.split("\n").filter((line) => line.startsWith("  rm -r "));
+    expect(command).toBe(`  rm -r '${join(state, "v3")}'`);
+    expect(await toItsEnd("sh", ["-c", command])).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(readdirSync(state)).toEqual([]);
+  });
+});
+
+function edit(path: string, before: string, after: string): void {
+  const file = join(place.checkout, path);
+  const text = readFileSync(file, "utf8");
+  expect(text).toContain(before);
+  writeFileSync(file, text.replaceAll(before, after));
+}

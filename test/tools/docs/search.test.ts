@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { WIRE_ERRORS } from "../../../src/core/errors.ts";
+import { searchIndex, wordsOf } from "../../../src/tools/docs/browser/search-index.ts";
+import { DETAIL_EXAMPLES } from "../../../src/tools/docs/details.ts";
+import { site } from "./site.ts";
+
+const INDEX = { en: searchIndex(site("en").records), zh: searchIndex(site("zh").records) };
+const FOLDER = { en: "/docs/", zh: "/docs/zh/" };
+
+const first = (language: "en" | "zh", words: string) => INDEX[language].search(words)[0];
+
+describe.each(["en", "zh"] as const)("the search in %s", (language) => {
+  it("finds the refusal of each message, also when the whole answer is pasted", () => {
+    for (const { message } of Object.values(WIRE_ERRORS)) {
+      for (const words of [message, JSON.stringify({ code: -1, msg: message, data: "" })]) {
+        const found = first(language, words);
+        expect(found?.url).toMatch(new RegExp(`^${FOLDER[language]}errors/#`));
+        expect(found?.title).toContain(message);
+      }
+    }
+  });
+
+  it("finds what each x-error-detail means, with its own ids and numbers too", () => {
+    const details = DETAIL_EXAMPLES.flatMap(({ details }) => details);
+    for (const detail of details) expect(first(language, detail)).toMatchObject({ title: detail });
+    expect(first(language, "kefu_id: 90001 unknown, 90002 disabled")?.title).toBe(
+      "kefu_id: 777 unknown, 10430 disabled",
+    );
+    expect(first(language, "timestamp: must be within 120 s of 1799999999, Unix seconds")?.title).toMatch(
+      /^timestamp: must be within/,
+    );
+    expect(
+      first(language, "kefu_id: item 7 must be an integer from 1 to 9007199254740991, not a string")?.title,
+    ).toMatch(/^kefu_id: item 2/);
+  });
+});
+
+it.each([
+  ["en", "retry", "/docs/integrating/#retry"],
+  ["en", "clock", "/docs/integrating/#clock"],
+  ["en", "create_gd", "/docs/reference/create_gd/"],
+  ["en", "wrong signature", "/docs/errors/#token_invalid"],
+  ["en", "newline", "/docs/errors/#token_invalid"],
+  ["en", "milliseconds", "/docs/errors/#timestamp-must-be-within-300-s-of-1795319350-unix-seconds"],
+  ["en", "idempotent", "/docs/integrating/#retry"],
+  ["en", "signatrue", "/docs/integrating/#check-a-signature"],
+  ["en", "java", "/docs/integrating/#programs-in-six-languages"],
+  ["zh", "python", "/docs/zh/integrating/#programs-in-six-languages"],
+  ["zh", "幂等", "/docs/zh/retrying/"],
+  ["zh", "验签", "/docs/zh/receiving/#verify"],
+  ["zh", "回调", "/docs/zh/receiving/"],
+  ["zh", "乱码", "/docs/zh/integrating/#sign"],
+  ["zh", "重", "/docs/zh/integrating/#retry"],
+  ["zh", "签名", "/docs/zh/integrating/#sign"],
+  ["zh", "重试", "/docs/zh/integrating/#retry"],
+  ["zh", "时钟", "/docs/zh/integrating/#clock"],
+] as const)("the search in %s leads from %j to %s", (language, words, url) => {
+  expect(
+    INDEX[language]
+      .search(words)
+      .slice(0, 3)
+      .map((found) => found.url),
+  ).toContain(url);
+});
+
+describe("the words of a text", () => {
+  it("are runs of letters and digits, names with a line also in their parts, and Chinese in pairs", () => {
+    expect(wordsOf("kefu_id: 777")).toEqual(["kefu_id", "kefu", "id", "777"]);
+    expect(wordsOf("token验证失败!")).toEqual(["token", "验证", "证失", "失败"]);
+    expect(wordsOf("x-error-detail 错")).toEqual(["x", "error", "detail", "错"]);
+    expect(wordsOf("__ !")).toEqual(["__"]);
+  });
+});

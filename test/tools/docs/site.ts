@@ -1,0 +1,43 @@
+import consoleChinese from "../../../src/assets/console/zh.json";
+import { headingsBy } from "../../../src/tools/docs/markdown-page.ts";
+import { framedPages, sitePages } from "../../../src/tools/docs/site.tsx";
+import type { Language } from "../../../src/tools/docs/texts.ts";
+import docsChinese from "../../../src/tools/docs/zh.json";
+import { openApiDocument } from "../../../src/tools/openapi/document.ts";
+
+const TEXTS = Object.fromEntries(
+  Object.entries(
+    import.meta.glob(
+      ["../../../*.md", "../../../docs/**/*.md", "../../../src/client/README.md", "../../../src/client/examples/*"],
+      {
+        query: "?raw",
+        import: "default",
+        eager: true,
+      },
+    ),
+  ).map(([path, text]) => [path.replace("../../../", ""), String(text)]),
+);
+
+/** The text of a file of the repository. @throws Error when no page is made from it */
+export function read(path: string): string {
+  const text = TEXTS[path];
+  if (text === undefined) throw new Error(`there is no ${path}`);
+  return text;
+}
+
+/** The files of docs/ in one language, from the project's folder. */
+export const FILES = Object.keys(TEXTS).filter((path) => path.startsWith("docs/"));
+
+export const openapi = JSON.parse(JSON.stringify(openApiDocument("1.0.0")));
+export const CHINESE: Record<string, string> = { ...consoleChinese, ...docsChinese };
+
+/** The site in one language, made as the build makes it: its pages, its places for the search, and its files with their frames. */
+export function site(language: Language, chinese = CHINESE) {
+  const check = { en: "/docs/check/check.js", zh: "/docs/zh/check/check.js" };
+  const input = { read, headings: headingsBy(read), openapi, chinese, repository: "https://example.com/repository" };
+  const made = sitePages(language, input, { search: "/docs/assets/search.js", check, index: () => "/index.json" });
+  return {
+    ...made,
+    files: framedPages(made.pages, made.texts, { css: "/docs/assets/docs.css", js: "/docs/assets/docs.js" }),
+  };
+}
