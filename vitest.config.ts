@@ -30,7 +30,11 @@ const pure = [
   "test/simulation/**/*.test.ts",
   "test/tools/docs/**/*.test.ts",
 ];
-const processes = ["test/{e2e,tools/cli}/**/*.test.ts", "test/simulation/conformance/**/*.test.ts"];
+const processes = [
+  "test/{e2e,tools/cli}/**/*.test.ts",
+  "test/core/alone.test.ts",
+  "test/simulation/conformance/**/*.test.ts",
+];
 /** Parts of the gate that `npm test` and `npm run test:e2e` leave out, because they take long. */
 const seeds = "test/simulation/seeds.test.ts";
 const recipes = "test/e2e/recipes.test.ts";

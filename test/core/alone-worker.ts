@@ -1,0 +1,29 @@
+/** The two calls as a Worker of their own. Everything that it imports is in src/core: alone.test.ts looks. */
+import { type Bindings, readCore } from "../../src/core/config.ts";
+import { CredentialResolver } from "../../src/core/credentials/resolve-credentials.ts";
+import { importKeyring, seal } from "../../src/core/credentials/sealed-secret.ts";
+import { addCalls, rootApp } from "../../src/core/http/routes.ts";
+import { systemRuntime as runtime } from "../../src/core/runtime.ts";
+import { NonceMemory } from "../../src/core/signed/nonce-memory.ts";
+import { ExceededLimits } from "../../src/core/signed/rate-limit.ts";
+import { consoleTelemetry as telemetry } from "../../src/core/telemetry/telemetry.ts";
+
+const app = rootApp({
+  runtime,
+  telemetry,
+  credentials: new CredentialResolver(runtime, telemetry),
+  nonces: new NonceMemory(runtime),
+  limits: new ExceededLimits(runtime),
+  notify: async () => {},
+  configOf: readCore,
+});
+addCalls(app);
+
+/** A sealed secret for the row of an app. */
+app.post("/seal", async (c) => {
+  const { owner, secret } = await c.req.json();
+  const keyring = await importKeyring(readCore(c.env).masterKeys);
+  return c.text(await seal(runtime, keyring, owner, "current", secret));
+});
+
+export default app satisfies ExportedHandler<Bindings>;
