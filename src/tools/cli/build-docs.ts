@@ -6,7 +6,7 @@ import { build } from "esbuild";
 
 /**
  * Writes the files of `GET /openapi.json`, `GET /docs/` and `GET /console/assets/` into src/assets. They come from the schemas that
- * validate requests, from docs/, src/tools/docs and src/operators/console/styles, and from the console's script. The same sources give the same bytes. A file
+ * validate requests, from docs/, src/tools/docs and the console's styles, and from its script. The same sources give the same bytes. A file
  * that is up to date is not written.
  */
 

@@ -2,16 +2,16 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { transform } from "esbuild";
 import { asFiles, hashedFile } from "./hashed-file.ts";
-import { layered, minifiedStyle, ROOT, readText } from "./layered-styles.ts";
+import { CONSOLE_STYLES, layered, minifiedStyle, ROOT, readText } from "./layered-styles.ts";
 
 /** The console's style and script, and the list of their names. */
 export async function consoleFiles(): Promise<Record<string, string>> {
-  const pages = readdirSync(join(ROOT, "src/operators/console/styles/pages")).sort();
+  const pages = readdirSync(join(ROOT, CONSOLE_STYLES, "pages")).sort();
   const css = layered({
-    tokens: ["tokens.css"],
-    base: ["base.css"],
-    parts: ["bar.css", "parts.css", "tables.css"],
-    pages: pages.map((file) => `pages/${file}`),
+    tokens: [`${CONSOLE_STYLES}/tokens.css`],
+    base: [`${CONSOLE_STYLES}/base.css`],
+    parts: ["bar.css", "parts.css", "tables.css"].map((file) => `${CONSOLE_STYLES}/${file}`),
+    pages: pages.map((file) => `${CONSOLE_STYLES}/pages/${file}`),
   });
   const script = await transform(readText("src/operators/console/console.js"), { minify: true, target: "es2023" });
   const built = {

@@ -8,7 +8,7 @@ import { framedPages, sitePages } from "../docs/site.tsx";
 import { LANGUAGES, type Language } from "../docs/texts.ts";
 import { chineseTexts, consoleTexts } from "./chinese-texts.ts";
 import { asFiles, hashedFile } from "./hashed-file.ts";
-import { layered, minifiedStyle, ROOT, readText } from "./layered-styles.ts";
+import { CONSOLE_STYLES, layered, minifiedStyle, ROOT, readText } from "./layered-styles.ts";
 
 const SITE = "src/tools/docs";
 const BROWSER = `${SITE}/browser`;
@@ -50,10 +50,10 @@ export async function docsFiles(openApi: string): Promise<Record<string, string>
 
 const style = () =>
   layered({
-    tokens: ["tokens.css"],
-    base: ["base.css"],
-    bar: ["bar.css"],
-    docs: ["docs.css", "docs-check.css"],
+    tokens: [`${CONSOLE_STYLES}/tokens.css`],
+    base: [`${CONSOLE_STYLES}/base.css`],
+    bar: [`${CONSOLE_STYLES}/bar.css`],
+    docs: [`${SITE}/styles/docs.css`, `${SITE}/styles/docs-check.css`],
   });
 
 /** One file with all that the check needs, since its page may load no more. */

@@ -4,15 +4,14 @@ import { transform } from "esbuild";
 
 export const ROOT = join(import.meta.dirname, "../../..");
 
+export const CONSOLE_STYLES = "src/operators/console/styles";
+
 /** The text of a file of the repository, by its path from the project's folder. */
 export const readText = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
-/** One style of files of src/operators/console/styles, in layers: a later layer wins over an earlier one, whatever their selectors are. */
+/** One style of files, by their paths from the project's folder, in layers: a later layer wins over an earlier one, whatever their selectors are. */
 export function layered(layers: Record<string, string[]>): string {
-  const parts = Object.entries(layers).map(
-    ([name, files]) =>
-      `@layer ${name} {\n${files.map((file) => readText(`src/operators/console/styles/${file}`)).join("")}}\n`,
-  );
+  const parts = Object.entries(layers).map(([name, files]) => `@layer ${name} {\n${files.map(readText).join("")}}\n`);
   return `@layer ${Object.keys(layers).join(", ")};\n${parts.join("")}`;
 }
 
