@@ -94,6 +94,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "events/store": [
     "core/store",
     ...LEAVES,
+    "operators/store/audit.ts",
     "operators/store/operator-schema.ts",
     "operators/store/usage-schema.ts",
     "drizzle-orm",

@@ -2,6 +2,7 @@ import type { Config } from "../config.ts";
 import type { Keyring } from "../core/credentials/sealed-secret.ts";
 import { type Runtime, unixSeconds, withinTime } from "../core/runtime.ts";
 import { newEventId } from "../core/signed/event-id.ts";
+import { inOneBatch } from "../core/store/batch.ts";
 import { PING, WEBHOOK_DISABLED } from "../core/store/event-schema.ts";
 import { rootOf, withRetries } from "../core/store/run-batch.ts";
 import type { Telemetry } from "../core/telemetry/telemetry.ts";
@@ -60,7 +61,10 @@ interface Target extends Claimant {
 }
 
 /** What one batch reads: the webhooks with new attempts, and what became of webhooks that fail. */
-type ReadRow = LeasedRow | Disabled | Telling;
+interface Turn {
+  leased: LeasedRow[];
+  judged: readonly { noted: unknown; disabled?: Disabled[]; told?: Telling[] }[];
+}
 
 /**
  * Delivers what is due to some webhooks of one home, with as many attempts at once as there are places. Each turn is one batch of
@@ -202,9 +206,9 @@ export class HomeRun {
     }
     const now = unixSeconds(runtime);
     const lease = { now, until: now + LEASE_SECONDS, lease: runtime.bytes(16).toHex() };
-    let rows: ReadRow[];
+    let turn: Turn;
     try {
-      rows = await this.#batch(ended, asked, lease);
+      turn = await this.#batch(ended, asked, lease);
     } catch (error) {
       this.fault = rootOf(error).message;
       // The next turn records these results, if attempts are in flight. Otherwise they are dropped: the lease ends, and the sweep
@@ -217,13 +221,13 @@ export class HomeRun {
       this.#count(result.status);
       target.unrecorded -= 1;
     }
-    const notices: DelayedNotice[] = this.#told(rows);
+    const notices: DelayedNotice[] = this.#told(turn);
     for (const { target, result } of ended) {
       target.retryAt = earlier(target.retryAt, result.nextAttemptAt);
       notices.push(...this.#noticeBeside(target, result.nextAttemptAt, now));
     }
     for (const { target, share } of asked) {
-      const own = rows.filter((row): row is LeasedRow => "webhookId" in row).filter(isOf(target));
+      const own = turn.leased.filter(isOf(target));
       const nextDue = own[0]?.nextDue ?? null;
       learn(target, own[0]);
       const begun = this.#start(target, own);
@@ -253,42 +257,43 @@ export class HomeRun {
     ended: Ended[],
     asked: { target: Target; share: Share }[],
     lease: { now: number; until: number; lease: string },
-  ): Promise<ReadRow[]> {
+  ): Promise<Turn> {
     const db = this.#db;
     const { runtime } = this.#tools;
     const results = JSON.stringify(ended.map(({ result }) => result));
     const names = namesOf(asked.map(({ target }) => target));
     // The ids of events are drawn once: a second try must not write other events.
     const judged = healthOf(ended, lease.now).map((each) => ({ ...each, eventId: newEventId(runtime) }));
-    const statements = () => [
-      ...(ended.length > 0 ? [countResults(db, { results }), recordResults(db, { results })] : []),
-      ...judged.flatMap(({ health, known, eventId }) => judge(db, health, known, lease.now, eventId)),
-      ...asked.flatMap(({ target: { siteId, id }, share }) =>
+    const statements = () => ({
+      counted: ended.length > 0 ? countResults(db, { results }) : undefined,
+      recorded: ended.length > 0 ? recordResults(db, { results }) : undefined,
+      judged: judged.map(({ health, known, eventId }) => judge(db, health, known, lease.now, eventId)),
+      begun: asked.flatMap(({ target: { siteId, id }, share }) =>
         share.wanted > 0 ? [leaseDue(db, { ...lease, ...share, siteId, webhookId: id })] : [],
       ),
-      selectLeased(db, { ...lease, asked: names }),
-    ];
-    const read = await withRetries(runtime, () => {
-      this.#budget.call();
-      return db.batch<ReadRow>(statements());
+      leased: selectLeased(db, { ...lease, asked: names }),
     });
-    return read.flatMap(({ results: rows }) => rows);
+    return withRetries(runtime, () => {
+      this.#budget.call();
+      return inOneBatch(db, statements());
+    });
   }
 
   /** @returns notices for the webhooks that are told of another webhook's health */
-  #told(rows: ReadRow[]): DelayedNotice[] {
+  #told({ judged }: Turn): DelayedNotice[] {
     const disabled = new Map<string, Disabled>();
-    for (const row of rows) {
-      if ("disabled" in row) disabled.set(row.disabled, row);
-      // After a lost answer the second try disables nothing, but the event is there.
-      else if ("told" in row && row.type === WEBHOOK_DISABLED) disabled.set(row.about, { ...row, disabled: row.about });
+    const tellings = judged.flatMap(({ told = [] }) => told);
+    for (const row of judged.flatMap(({ disabled = [] }) => disabled)) disabled.set(row.disabled, row);
+    // After a lost answer the second try disables nothing, but the event is there.
+    for (const row of tellings) {
+      if (row.type === WEBHOOK_DISABLED) disabled.set(row.about, { ...row, disabled: row.about });
     }
     for (const { disabled: webhook, siteId: site, reason } of disabled.values()) {
       const warning = "a webhook was disabled: operators decide what becomes of it";
       this.#tools.telemetry.warn({ warning, home: this.#home, site, webhook, reason });
     }
-    return rows.flatMap((row) =>
-      "told" in row && row.told !== null ? [{ home: this.#home, site: row.siteId, webhook: row.told }] : [],
+    return tellings.flatMap(({ siteId, told }) =>
+      told === null ? [] : [{ home: this.#home, site: siteId, webhook: told }],
     );
   }
 

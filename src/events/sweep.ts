@@ -1,11 +1,12 @@
 import { unixSeconds } from "../core/runtime.ts";
 import { newEventId } from "../core/signed/event-id.ts";
+import { inOneBatch } from "../core/store/batch.ts";
 import { rootOf, withRetries } from "../core/store/run-batch.ts";
 import type { DeliveryTools } from "./home-run.ts";
 import { notifyQueue } from "./notify-queue.ts";
 import { endPending, MOST_ENDED } from "./store/pending-deliveries.ts";
 import { removeOrphans, selectWaiting, type WaitingRow } from "./store/waiting-webhooks.ts";
-import { type Telling, tellFailing } from "./store/webhook-events.ts";
+import { tellFailing } from "./store/webhook-events.ts";
 
 /** A delivery that is overdue for this long was forgotten: its message was lost, or the invocation that held it has ended. */
 const OVERDUE_SECONDS = 5;
@@ -85,11 +86,11 @@ async function tellOfFailing({ runtime }: DeliveryTools, db: D1Database, waiting
   const now = unixSeconds(runtime);
   // The ids of events are drawn once: a second try must not write other events.
   const telling = failing.map((webhook) => ({ webhook, eventId: newEventId(runtime) }));
-  const results = await withRetries(runtime, () =>
-    db.batch<Telling>(telling.flatMap(({ webhook, eventId }) => tellFailing(db, webhook, now, eventId))),
+  const { failed } = await withRetries(runtime, () =>
+    inOneBatch(db, { failed: telling.map(({ webhook, eventId }) => tellFailing(db, webhook, now, eventId)) }),
   );
-  return results.flatMap(({ results: rows }) =>
-    rows.flatMap(({ siteId, told }) => (told == null ? [] : [{ siteId, webhookId: told }])),
+  return failed.flatMap(({ told }) =>
+    told.flatMap(({ siteId, told: webhook }) => (webhook === null ? [] : [{ siteId, webhookId: webhook }])),
   );
 }
 

@@ -38,5 +38,6 @@ export function createBatchText(): NamedStatement[] {
     }),
   };
   const attempt = "attempt" as unknown as number;
-  return createSession.batch(db as unknown as D1Database, request, { input: null, bound }, attempt) as never;
+  const batch = createSession.batch(db as unknown as D1Database, request, { input: null, bound }, attempt);
+  return Object.values(batch).flat() as never;
 }

@@ -35,14 +35,14 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
   }
   const { name, wireName, fields, refusals, event } = definition;
   const claimIt = claim<Values>(definition);
-  const readLeftOut = definition.leftOut && reading<Values>(definition.leftOut);
+  const readLeftOut = definition.leftOut && reading<Values, LeftOutAgent>(definition.leftOut);
   const writeEvent = (v: Placeholders<Values>) => insertEvent<Values>(event, v);
   const inOrder = event.beforeWrites === true ? [writeEvent, ...definition.writes] : [...definition.writes, writeEvent];
   const writes = inOrder.map((write) => gated<Values>(write));
   const remember = rememberKey(definition);
   const readOutcome = selectOutcome<Values>(definition);
   // Compiled when the signature check first asks: no signed request needs it.
-  let readPreview: Statement<Values> | undefined;
+  let readPreview: Statement<Values, PreviewRow> | undefined;
 
   const outcome = (
     row: Pick<OutcomeRow, "outcome" | "session_id" | "named">,
@@ -86,41 +86,39 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     batch(db, request, { bound }, attempt) {
       // The claim's values come last, so that an operation's value never replaces one of them.
       const values = { ...bound, ...request, attempt } as unknown as Values;
-      return [
-        claimIt(db, values),
-        ...(readLeftOut === undefined ? [] : [readLeftOut(db, values)]),
-        ...writes.map((write) => write(db, values)),
-        ...(request.key === null ? [] : [remember(db, values)]),
-        insertDeliveries(db, values),
-        readOutcome(db, values),
-      ];
+      return {
+        claim: claimIt(db, values),
+        leftOut: readLeftOut?.(db, values),
+        writes: writes.map((write) => write(db, values)),
+        remember: request.key === null ? undefined : remember(db, values),
+        deliveries: insertDeliveries(db, values),
+        outcome: readOutcome(db, values),
+      };
     },
 
-    outcomeOf(rows) {
-      const row = rows.at(-1)?.[0] as OutcomeRow;
+    outcomeOf({ leftOut, deliveries, outcome: [row] }) {
+      if (row === undefined) throw new TypeError("runBatch gives the row of the outcome");
       // The claim's decision counts even when the app was revoked since, because it was made while the app was valid.
       if (row.mine !== 1) return { kind: NOT_MINE[row.gate ?? "unknown_caller"] };
-      const due = rows.at(-2) as { webhook_id: string }[];
-      const leftOut = readLeftOut === undefined ? [] : (rows[1] as LeftOutAgent[]);
       return outcome(
         row,
-        leftOut,
-        due.map(({ webhook_id }) => webhook_id),
+        leftOut ?? [],
+        deliveries.map(({ webhook_id }) => webhook_id),
       );
     },
 
     preview(db, request, { bound }) {
       const values = { ...bound, ...request, attempt: 0 } as unknown as Values;
       readPreview ??= previewOutcome<Values>(definition);
-      return [readPreview(db, values), ...(readLeftOut === undefined ? [] : [readLeftOut(db, values)])];
+      return { decision: readPreview(db, values), leftOut: readLeftOut?.(db, values) };
     },
 
-    previewOf(rows) {
-      const [[row], leftOut = []] = rows as [[PreviewRow], LeftOutAgent[]?];
+    previewOf({ decision: [row], leftOut }) {
+      if (row === undefined) throw new TypeError("a preview always gives its row");
       const { used_outcome, used_session_id, may_be_itself, ...decided } = row;
       const itsOwn = used_outcome === "key_reused" || Object.hasOwn(refusals, String(used_outcome));
       return {
-        outcome: outcome(decided, leftOut, []),
+        outcome: outcome(decided, leftOut ?? [], []),
         used:
           used_outcome === null
             ? null

@@ -2,7 +2,8 @@ import type { SQL } from "drizzle-orm";
 import type * as z from "zod/mini";
 import type { SignedErrorCode } from "../errors.ts";
 import type { Refused, Result } from "../result.ts";
-import type { Claim, ClaimRequest, GatedWrite } from "../store/claim.ts";
+import type { Bound, Results } from "../store/batch.ts";
+import type { Claim, ClaimRequest, GatedWrite, OutcomeRow, PreviewRow } from "../store/claim.ts";
 import type { EventOf } from "../store/outbox.ts";
 import type { Bindable, Placeholders } from "../store/statement.ts";
 
@@ -116,6 +117,19 @@ export interface Asked {
   bound: Row;
 }
 
+/** The statements of one try, in their order. */
+export type Try = {
+  claim: Bound;
+  leftOut: Bound<LeftOutAgent> | undefined;
+  writes: readonly Bound[];
+  remember: Bound | undefined;
+  deliveries: Bound<{ webhook_id: string }>;
+  outcome: Bound<OutcomeRow>;
+};
+
+/** The statements of a preview. */
+export type Look = { decision: Bound<PreviewRow>; leftOut: Bound<LeftOutAgent> | undefined };
+
 /** A compiled operation. */
 export interface Operation {
   name: string;
@@ -132,12 +146,12 @@ export interface Operation {
   eventType: string;
   /** Whether an answer may name left-out agents in `x-ignored-agents`. */
   leavesOut: boolean;
-  /** The statements of one try's batch. {@link outcomeOf} reads their rows. */
-  batch: (db: D1Database, request: ClaimRequest, asked: Asked, attempt: number) => D1PreparedStatement[];
-  outcomeOf: (rows: unknown[][]) => Outcome;
-  /** The statements that make the same decision without writing. {@link previewOf} reads their rows. */
-  preview: (db: D1Database, request: ClaimRequest, asked: Asked) => D1PreparedStatement[];
-  previewOf: (rows: unknown[][]) => Preview;
+  /** One try's batch. {@link outcomeOf} reads its rows. */
+  batch: (db: D1Database, request: ClaimRequest, asked: Asked, attempt: number) => Try;
+  outcomeOf: (rows: Pick<Results<Try>, "leftOut" | "deliveries" | "outcome">) => Outcome;
+  /** Makes the same decision without writing. {@link previewOf} reads its rows. */
+  preview: (db: D1Database, request: ClaimRequest, asked: Asked) => Look;
+  previewOf: (rows: Results<Look>) => Preview;
   answer: (sessionId: number) => Record<string, unknown> | "";
 }
 

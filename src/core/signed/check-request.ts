@@ -6,6 +6,7 @@ import type { Keyring } from "../credentials/sealed-secret.ts";
 import type { Asked, Operation, Outcome, Preview, Use } from "../operations/operation.ts";
 import type { Result } from "../result.ts";
 import { type Runtime, unixSeconds } from "../runtime.ts";
+import { inOneBatch } from "../store/batch.ts";
 import { selectUse } from "../store/claim.ts";
 import { type Authentication, authenticate } from "./authenticate.ts";
 import { checkFreshness, type Freshness } from "./check-freshness.ts";
@@ -72,8 +73,7 @@ async function preview(
   claim: Awaited<ReturnType<typeof claimOf>>,
   asked: Asked,
 ): Promise<Preview> {
-  const results = await db.batch<unknown>(operation.preview(db, claim, asked));
-  return operation.previewOf(results.map(({ results }) => results));
+  return operation.previewOf(await inOneBatch(db, operation.preview(db, claim, asked)));
 }
 
 async function findUse(db: D1Database, { siteId, appid }: AppRecord, ranstr: string, now: number): Promise<Use | null> {

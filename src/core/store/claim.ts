@@ -209,14 +209,14 @@ export function updateAccepted<Table extends SQLiteTable>(
 }
 
 /** Compiles a write. */
-export const gated = <Values extends Claim & Record<string, Bindable>>(
+export const gated = <Values extends Claim & Record<string, Bindable>, Returned = unknown>(
   write: (value: Placeholders<Values>) => GatedWrite,
-): Statement<Values> => statement<Values>((v) => write(v)[GATED]);
+): Statement<Values, Returned> => statement<Values, Returned>((v) => write(v)[GATED]);
 
 /** Compiles a read. It is wrapped into a SELECT, so it cannot write. */
-export const reading = <Values extends Record<string, Bindable>>(
+export const reading = <Values extends Record<string, Bindable>, Read>(
   read: (value: Placeholders<Values>) => SQL,
-): Statement<Values> => statement<Values>((v) => sql`SELECT * FROM (${read(v)})`);
+): Statement<Values, Read> => statement<Values, Read>((v) => sql`SELECT * FROM (${read(v)})`);
 
 /** Stores the answer under the caller's Idempotency-Key. Part of the batch only when there is a key. */
 export const rememberKey = ({ name }: Pick<Decision<never>, "name">): Statement<Claim> =>
@@ -256,8 +256,8 @@ export type OutcomeRow = {
 /** The last statement of a batch: reads who holds the claim, and what was decided. */
 export function selectOutcome<Values extends Claim & Record<string, Bindable>>(
   decision: Decision<Values>,
-): Statement<Values> {
-  return statement<Values>(
+): Statement<Values, OutcomeRow> {
+  return statement<Values, OutcomeRow>(
     (v) => sql`SELECT (SELECT ${homeSites.status} FROM ${SITE_AND_APP} WHERE ${appIsGood(v)}) AS gate,
       ${nonces.owner} = ${v.owner} AS mine, ${nonces.outcome} AS outcome, ${nonces.sessionId} AS session_id,
       ${namedBy(decision, sql`${nonces.outcome}`, v)} AS named
@@ -276,8 +276,8 @@ export type PreviewRow = Pick<OutcomeRow, "outcome" | "session_id" | "named"> & 
 /** The decision of {@link claim} as a SELECT, without the gate, and the earlier request with the same ranstr. Writes nothing. */
 export function previewOutcome<Values extends Claim & Record<string, Bindable>>(
   decision: Decision<Values>,
-): Statement<Values> {
-  return statement<Values>(
+): Statement<Values, PreviewRow> {
+  return statement<Values, PreviewRow>(
     (v) => sql`WITH decision AS MATERIALIZED (SELECT ${decided(decision, v)} FROM (SELECT 1) ${joinKey(decision, v)})
     SELECT decision.outcome AS outcome, CASE decision.outcome WHEN 'repeated' THEN first_session_id END AS session_id,
       ${namedBy(decision, sql.raw("decision.outcome"), v)} AS named,

@@ -2,7 +2,7 @@ import { type Column, type Placeholder, type SQL, sql } from "drizzle-orm";
 import { type Claim, type GatedWrite, gated, insertAccepted, literal } from "./claim.ts";
 import { deliveries, events, webhooks } from "./event-schema.ts";
 import { homeSites, nonces } from "./schema.ts";
-import type { Placeholders, Statement } from "./statement.ts";
+import type { Placeholders } from "./statement.ts";
 
 /**
  * The outbox: on a site with events, an accepted call writes an event and its deliveries in its own batch. So there is no event
@@ -49,7 +49,7 @@ export const insertEvent = <Values extends Claim>(
   );
 
 /** Inserts a delivery for each enabled webhook that wants the event, due at once. Returns the ids of these webhooks. */
-export const insertDeliveries: Statement<Claim> = gated<Claim>((v) =>
+export const insertDeliveries = gated<Claim, { webhook_id: string }>((v) =>
   insertAccepted(
     v,
     deliveries,

@@ -1,5 +1,6 @@
 import { ServiceError } from "../errors.ts";
 import { type Runtime, sleep, withinTime } from "../runtime.ts";
+import { type Batch, type Bound, inOneBatch, type Results } from "./batch.ts";
 
 /** A database call is tried at most this often. Timeouts of each try and of all tries together, in milliseconds. */
 export const TRIES = 3;
@@ -146,20 +147,18 @@ export interface Tries {
 /**
  * Runs a batch with retries: one round trip, one transaction.
  *
- * @param batch makes the statements of a try from its number, see {@link withRetries}
+ * @param batch makes the statements of a try from its number, see {@link withRetries}. `outcome` reads the outcome
  * @returns the rows of each statement
- * @throws as {@link withRetries} does; ServiceError `unavailable` also when the last statement, which reads the outcome, gave no
- *   row
+ * @throws as {@link withRetries} does; ServiceError `unavailable` also when `outcome` gave no row
  */
-export async function runBatch(
+export async function runBatch<T extends Batch & { outcome: Bound }>(
   runtime: Runtime,
   db: D1Database,
-  batch: (attempt: number) => D1PreparedStatement[],
+  batch: (attempt: number) => T,
   { answerBy, before, watch }: Tries,
-): Promise<unknown[][]> {
-  const results = await withRetries(runtime, (attempt) => db.batch<unknown>(batch(attempt)), answerBy, before, watch);
-  const rows = Array.isArray(results) ? results.map((result) => result?.results ?? []) : [];
-  if (rows.at(-1)?.[0] === undefined) {
+): Promise<Results<T>> {
+  const rows = await withRetries(runtime, (attempt) => inOneBatch(db, batch(attempt)), answerBy, before, watch);
+  if ((rows as { outcome: readonly unknown[] }).outcome[0] === undefined) {
     throw new ServiceError("unavailable", { reason: "d1_answer_incomplete", retryAfter: 1 });
   }
   return rows;

@@ -1,11 +1,12 @@
 import { type Column, Placeholder, type SQL, sql } from "drizzle-orm";
 import { SQLiteSyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Bound } from "./batch.ts";
 
 /** The values that D1 binds unchanged. Undefined, BigInt and booleans throw or are stored as something else. */
 export type Bindable = string | number | null;
 
-/** A compiled statement: a request only binds its values. */
-export type Statement<Values> = (db: D1Database, values: Values) => D1PreparedStatement;
+/** A compiled statement: a request only binds its values. `Row` is what it reads. */
+export type Statement<Values, Row = unknown> = (db: D1Database, values: Values) => Bound<Row>;
 
 /** A placeholder for each value, by its name. */
 export type Placeholders<Values> = { readonly [K in keyof Values]: Placeholder };
@@ -19,9 +20,9 @@ const DIALECT = new SQLiteSyncDialect();
  * @param write gets a placeholder for each value
  * @throws TypeError when the SQL holds a value that is not a placeholder
  */
-export function statement<Values extends Record<string, Bindable>>(
+export function statement<Values extends Record<string, Bindable>, Row = unknown>(
   write: (value: Placeholders<Values>) => SQL,
-): Statement<Values> {
+): Statement<Values, Row> {
   const placeholders = new Proxy({} as Placeholders<Values>, {
     get: (_, name) => sql.placeholder(String(name)),
   });

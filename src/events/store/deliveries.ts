@@ -195,10 +195,11 @@ export type DueRow = Pick<AskedRow, "siteId" | "webhookId" | "failingSince" | "n
  * Reads webhooks, and the attempts of a lease, as {@link LeasedRow}s. INDEXED BY is needed: otherwise SQLite scans all deliveries
  * of a webhook.
  */
-export const selectLeased: Statement<{ asked: string; lease: string; until: number; now: number }> = statement(
-  (
-    v,
-  ) => sql`SELECT ${webhooks.siteId} AS siteId, ${webhooks.id} AS webhookId, ${webhooks.url} AS url, ${webhooks.version} AS version,
+export const selectLeased: Statement<{ asked: string; lease: string; until: number; now: number }, LeasedRow> =
+  statement(
+    (
+      v,
+    ) => sql`SELECT ${webhooks.siteId} AS siteId, ${webhooks.id} AS webhookId, ${webhooks.url} AS url, ${webhooks.version} AS version,
       ${webhooks.secret} AS secret, ${webhooks.previousVersion} AS previousVersion, ${webhooks.previousSecret} AS previousSecret,
       ${webhooks.previousExpiresAt} AS previousExpiresAt, ${webhooks.failingSince} AS failingSince,
       ${nextDue(v.now)} AS nextDue,
@@ -209,4 +210,4 @@ export const selectLeased: Statement<{ asked: string; lease: string; until: numb
       AND ${held.status} = 'pending' AND ${held.nextAttemptAt} = ${v.until} AND ${held.lease} = ${v.lease}
     LEFT JOIN ${events} ON ${events.siteId} = ${held.siteId} AND ${events.seq} = ${held.seq}
     ORDER BY ${held.seq}`,
-);
+  );

@@ -1,14 +1,48 @@
-import { type Placeholder, type SQL, sql } from "drizzle-orm";
+import { type Column, type Placeholder, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { deliveries, events, WEBHOOK_FAILING, webhooks } from "../../core/store/event-schema.ts";
 import { eventData, nextEvent } from "../../core/store/outbox.ts";
 import { homeSites } from "../../core/store/schema.ts";
 import { insertInto, type Statement, statement } from "../../core/store/statement.ts";
 
+/** Events that no signed call leaves: the service has done something on its own. On a site without events they write nothing. */
+
+/** The values of such an event. `type` may stand in the SQL itself; `now` in Unix seconds. */
+type Own = { siteId: Placeholder; eventId: Placeholder; type: Placeholder | SQL; now: Placeholder };
+
+/** Inserts the event if `where` holds. @param from further tables that `data` and `where` use, with CROSS JOIN behind them */
+export const ownEvent = (
+  v: Own,
+  data: Record<string, SQL | Column | Placeholder>,
+  where: SQL,
+  from: SQL = sql``,
+): SQL => sql`${insertInto(events, events.siteId, events.seq, events.id, events.type, events.sessionId, events.createdAt, events.data)}
+    SELECT ${v.siteId}, next_event.seq, ${v.eventId}, ${v.type}, NULL, ${v.now}, ${eventData(data)}
+    FROM ${from} ${nextEvent(v.siteId, sql`${homeSites.events}`)} WHERE ${where}`;
+
+/** Whether a webhook takes events of this type. */
+export const takes = ({ siteId, type }: Pick<Own, "siteId" | "type">): SQL =>
+  sql`${webhooks.siteId} = ${siteId} AND ${webhooks.status} = 'enabled'
+    AND EXISTS (SELECT 1 FROM json_each(${webhooks.events}) AS wanted WHERE wanted.value = ${type})`;
+
 /**
- * Events about a webhook, for the other webhooks of its site. They hold no text of a customer or a receiver. On a site without
- * events these statements write nothing.
+ * Inserts the event's deliveries, due now, to the webhooks that take it and meet `where`. Must come right after {@link ownEvent}: it
+ * uses changes(), and the event is then the newest of the site.
  */
+export const ownDeliveries = (v: Omit<Own, "eventId">, where: SQL = sql`true`): SQL => sql`${insertInto(
+  deliveries,
+  deliveries.siteId,
+  deliveries.webhookId,
+  deliveries.seq,
+  deliveries.status,
+  deliveries.attempts,
+  deliveries.nextAttemptAt,
+  deliveries.createdAt,
+)}
+    SELECT ${webhooks.siteId}, ${webhooks.id}, (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), 'pending', 0, ${v.now}, ${v.now}
+    FROM ${webhooks} WHERE ${takes(v)} AND ${where} AND changes() > 0`;
+
+// Events about a webhook, for the other webhooks of its site. They hold no text of a customer or a receiver.
 
 type About = {
   /** The event's type. */
@@ -25,35 +59,22 @@ type About = {
 const newest = alias(events, "newest");
 
 /** Must come right after the statement that changes the webhook, because it uses changes(). */
-const insertOwnEvent: Statement<About> = statement(
-  (
+const insertOwnEvent: Statement<About> = statement((v) =>
+  ownEvent(
     v,
-  ) => sql`${insertInto(events, events.siteId, events.seq, events.id, events.type, events.sessionId, events.createdAt, events.data)}
-    SELECT ${webhooks.siteId}, next_event.seq, ${v.eventId}, ${v.type}, NULL, ${v.now}, ${eventData({
+    {
       webhook_id: webhooks.id,
       reason: v.reason,
       failing_since: webhooks.failingSince,
       last_status: webhooks.lastStatus,
-    })}
-    FROM ${webhooks} CROSS JOIN ${nextEvent(v.siteId, sql`${homeSites.events}`)}
-    WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND changes() > 0`,
+    },
+    sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND changes() > 0`,
+    sql`${webhooks} CROSS JOIN`,
+  ),
 );
 
-/** Must come right after {@link insertOwnEvent}, because it uses changes(): its event is then the newest of the site. */
-const insertOwnDeliveries: Statement<Omit<About, "reason">> = statement(
-  (v) => sql`${insertInto(
-    deliveries,
-    deliveries.siteId,
-    deliveries.webhookId,
-    deliveries.seq,
-    deliveries.status,
-    deliveries.attempts,
-    deliveries.nextAttemptAt,
-    deliveries.createdAt,
-  )}
-    SELECT ${webhooks.siteId}, ${webhooks.id}, (SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), 'pending', 0, ${v.now}, ${v.now}
-    FROM ${webhooks} WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} <> ${v.webhookId} AND ${webhooks.status} = 'enabled'
-      AND EXISTS (SELECT 1 FROM json_each(${webhooks.events}) AS wanted WHERE wanted.value = ${v.type}) AND changes() > 0`,
+const insertOwnDeliveries: Statement<Omit<About, "reason">> = statement((v) =>
+  ownDeliveries(v, sql`${webhooks.id} <> ${v.webhookId}`),
 );
 
 /** An event about a webhook, and one webhook of its site. */
@@ -71,7 +92,7 @@ export interface Telling {
 const NEWEST = sql.raw("100");
 
 /** Reads what was written by the event's id, so that it is also found by a second try, after an answer of D1 was lost. */
-const selectTelling: Statement<{ siteId: number; eventId: string }> = statement(
+const selectTelling: Statement<{ siteId: number; eventId: string }, Telling> = statement(
   (v) => sql`SELECT ${events.siteId} AS siteId, ${events.type} AS type, ${events.data} ->> 'webhook_id' AS about,
       ${events.data} ->> 'reason' AS reason, ${deliveries.webhookId} AS told
     FROM (SELECT ${newest.seq} AS seq FROM ${events} AS ${newest} WHERE ${newest.siteId} = ${v.siteId} ORDER BY ${newest.seq} DESC LIMIT ${NEWEST}) AS latest
@@ -81,12 +102,16 @@ const selectTelling: Statement<{ siteId: number; eventId: string }> = statement(
 );
 
 /**
- * Statements that write an event about a webhook, and its deliveries to the site's other webhooks that want it, if the statement
- * before them in the batch changed a row. The last of them returns {@link Telling} rows.
+ * A part of a batch: an event about a webhook, and its deliveries to the site's other webhooks that want it, if the statement before
+ * it in the batch changed a row.
  */
-export const tellOthers = (db: D1Database, about: About): D1PreparedStatement[] => {
+export const tellOthers = (db: D1Database, about: About) => {
   const { reason, ...event } = about;
-  return [insertOwnEvent(db, about), insertOwnDeliveries(db, event), selectTelling(db, event)];
+  return {
+    event: insertOwnEvent(db, about),
+    deliveries: insertOwnDeliveries(db, event),
+    told: selectTelling(db, event),
+  };
 };
 
 /** How long a webhook fails before the others of its site are told. */
@@ -102,17 +127,13 @@ const noteTold: Statement<{ siteId: number; webhookId: string; now: number }> = 
     WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND ${isToBeTold(v.now)}`,
 );
 
-/**
- * Statements that tell the others that a webhook fails: once until it is well again. They return {@link Telling} rows.
- *
- * @param now Unix seconds
- */
+/** A part of a batch: tells the others that a webhook fails, once until it is well again. @param now Unix seconds */
 export const tellFailing = (
   db: D1Database,
   webhook: { siteId: number; webhookId: string },
   now: number,
   eventId: string,
-): D1PreparedStatement[] => [
-  noteTold(db, { ...webhook, now }),
+) => ({
+  noted: noteTold(db, { ...webhook, now }),
   ...tellOthers(db, { ...webhook, type: WEBHOOK_FAILING, reason: "failing", eventId, now }),
-];
+});

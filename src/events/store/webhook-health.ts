@@ -1,7 +1,8 @@
 import { sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { deliveries, type FailureCause, WEBHOOK_DISABLED, webhooks } from "../../core/store/event-schema.ts";
-import { insertInto, type Placeholders, type Statement, statement } from "../../core/store/statement.ts";
+import { type Placeholders, type Statement, statement } from "../../core/store/statement.ts";
+import { auditOf, byWorker, CHANGED, ONE_ROW } from "../../operators/store/audit.ts";
 import { auditLog } from "../../operators/store/operator-schema.ts";
 import { FIRST_IN_LINE } from "./deliveries.ts";
 import { endPending } from "./pending-deliveries.ts";
@@ -70,7 +71,7 @@ const ended = alias(deliveries, "ended");
  * its time, so it counts as due since then. A second try of the same batch, which the event's id in the audit log shows, disables
  * nothing: an operator may have enabled the webhook since.
  */
-const disable: Statement<Disabling> = statement(
+const disable: Statement<Disabling, Disabled> = statement(
   (
     v,
   ) => sql`UPDATE ${webhooks} SET status = 'disabled', disabled_reason = ${v.reason}, disabled_at = ${v.now}, revision = revision + 1,
@@ -88,20 +89,12 @@ const disable: Statement<Disabling> = statement(
     RETURNING ${webhooks.id} AS disabled, ${webhooks.siteId} AS siteId, ${webhooks.disabledReason} AS reason`,
 );
 
-/** A row that {@link judge}'s statements return for a webhook that they disabled. */
+/** A webhook that {@link judge} disabled. */
 export interface Disabled {
   disabled: string;
   siteId: number;
   reason: string;
 }
-
-/** Must come right after {@link disable} in the batch, because it uses changes(). */
-const auditDisabling: Statement<{ siteId: number; webhookId: string; now: number; details: string }> = statement(
-  (
-    v,
-  ) => sql`${insertInto(auditLog, auditLog.siteId, auditLog.at, auditLog.actor, auditLog.action, auditLog.subject, auditLog.details)}
-    SELECT ${v.siteId}, ${v.now}, 'worker', 'webhook.disabled', ${v.webhookId}, ${v.details} WHERE changes() > 0`,
-);
 
 /**
  * Records whether a webhook fails. A webhook that is gone, or has failed for {@link FAILING_DAYS} and does not keep up, is disabled:
@@ -109,7 +102,7 @@ const auditDisabling: Statement<{ siteId: number; webhookId: string; now: number
  *
  * @param known   since when the webhook fails, as far as the caller knows. Saves statements that would change nothing
  * @param eventId of the event that tells of it
- * @returns statements that return {@link Disabled} rows and `Telling` rows
+ * @returns a part of a batch
  */
 export function judge(
   db: D1Database,
@@ -117,23 +110,28 @@ export function judge(
   known: number | null,
   now: number,
   eventId: string,
-): D1PreparedStatement[] {
+) {
   const key = { siteId, webhookId, url };
   const failure = { lastStatus, lastCause, lastSeq, now };
   const noted = failedAt === null ? noteSuccess(db, key) : noteFailure(db, { ...key, ...failure });
   const failingBefore = now - FAILING_SECONDS;
   const failsLong = failedAt !== null && known !== null && known <= failingBefore;
-  if (!gone && !failsLong) return [noted];
+  if (!gone && !failsLong) return { noted };
   const reason = gone ? "gone" : "failing";
   const limits = { failingBefore, dueBefore: now - DAY_SECONDS, usedUp: JSON.stringify(usedUp) };
   const changed = { reason, from: "enabled", to: "disabled", event_id: eventId };
   const details = JSON.stringify({ origin: URL.parse(url)?.origin, ...changed });
-  const ending = endPending(db, { siteId, id: webhookId }).toSQL();
-  return [
+  const audited = {
+    siteId: sql`${siteId}`,
+    action: "webhook.disabled" as const,
+    subject: sql`${webhookId}`,
+    details: sql`${details}`,
+  };
+  return {
     noted,
-    disable(db, { ...key, ...failure, ...limits, reason, eventId }),
-    auditDisabling(db, { siteId, webhookId, now, details }),
+    disabled: disable(db, { ...key, ...failure, ...limits, reason, eventId }),
+    audited: auditOf(db, byWorker(now), audited, ONE_ROW, CHANGED),
     ...tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }),
-    db.prepare(ending.sql).bind(...ending.params),
-  ];
+    ended: endPending(db, { siteId, id: webhookId }),
+  };
 }

@@ -21,6 +21,9 @@ export interface Who {
 /** Who makes a change, when (Unix seconds), by which call, and from which network. */
 export type Author = { actor: Actor; now: number; requestId: string | null; who: Who | null; address: string | null };
 
+/** The Worker itself. @param now Unix seconds */
+export const byWorker = (now: number): Author => ({ actor: "worker", now, requestId: null, who: null, address: null });
+
 /** The columns of an audit row that say who, when, by which call and from where. */
 export const auditedBy = ({ actor, now, requestId, who, address }: Author) => ({
   actor,

@@ -37,16 +37,15 @@ describe("defining an operation", () => {
     },
   );
 
-  it("reads an outcome of its own from the batch's last row, and accepts no unknown outcome", () => {
-    const row = { app_is_good: 1, mine: 1, session_id: null, named: null };
+  it("reads an outcome of its own from its row of the batch, and accepts no unknown outcome", () => {
+    const row = { gate: "open" as const, mine: 1, session_id: null, named: null };
+    const came = (outcome: string) => ({ leftOut: undefined, deliveries: [], outcome: [{ ...row, outcome }] });
     const operation = defined("closed");
-    expect(operation.outcomeOf([[], [{ ...row, outcome: "closed" }]])).toEqual({
+    expect(operation.outcomeOf(came("closed"))).toEqual({
       kind: "refused",
       refused: { ok: false, code: "state_forbids", reason: "closed", detail: "detail" },
     });
-    expect(() => operation.outcomeOf([[], [{ ...row, outcome: "another" }]])).toThrow(
-      "do_nothing has no outcome another",
-    );
+    expect(() => operation.outcomeOf(came("another"))).toThrow("do_nothing has no outcome another");
   });
 
   it("lets no operation replace a value of the claim", () => {

@@ -8,9 +8,9 @@ const STALE = [{ gate: null, mine: null, outcome: null, session_id: null, named:
 describe("a caller whom the batch refuses", () => {
   it("is refused after one more look-up when D1 gives the same record of the app as before, without a second batch", async () => {
     let batches = 0;
-    const batch = async () => {
+    const batch = async (statements: D1PreparedStatement[]) => {
       batches++;
-      return [{ results: [] }, { results: STALE }];
+      return statements.map((_, place) => ({ results: place === statements.length - 1 ? STALE : [] }));
     };
     const world = await World.create({ DB: replacing(env.DB, { batch }) });
     const { status, headers } = await world.create();

@@ -149,10 +149,10 @@ describe("withRetries", () => {
 
 describe("runBatch", () => {
   /** A table of its own shows what was committed. An insert that is safe to run twice stands for any batch. */
-  const insert = (name: string) => (db: D1Database) => () => [
-    db.prepare("INSERT INTO kept (name) VALUES (?) ON CONFLICT DO NOTHING").bind(name),
-    db.prepare("SELECT name FROM kept WHERE name = ?").bind(name),
-  ];
+  const insert = (name: string) => (db: D1Database) => () => ({
+    kept: db.prepare("INSERT INTO kept (name) VALUES (?) ON CONFLICT DO NOTHING").bind(name),
+    outcome: db.prepare("SELECT name FROM kept WHERE name = ?").bind(name),
+  });
 
   beforeEach(async () => {
     await env.DB.batch([
@@ -166,10 +166,10 @@ describe("runBatch", () => {
   it.each(FAULTS)("returns the row and stores it once when the first of three tries fails: %s", async (fault) => {
     const faults = new Faults(({ nth }) => (nth === 0 ? fault : undefined));
     const db = faultyD1(env.DB, faults);
-    expect(await withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults)).toEqual([
-      [],
-      [{ name: "a" }],
-    ]);
+    expect(await withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults)).toEqual({
+      kept: [],
+      outcome: [{ name: "a" }],
+    });
     expect(faults.calls).toEqual(["DB.batch", "DB.batch"]);
     await faults.end();
     expect(await kept()).toEqual([{ name: "a" }]);
@@ -199,19 +199,19 @@ describe("runBatch", () => {
     const told: number[] = [];
     const batch = (attempt: number) => {
       told.push(attempt);
-      return [db.prepare("SELECT 1 AS one")];
+      return { outcome: db.prepare("SELECT 1 AS one") };
     };
     await withoutWaiting(runBatch(RUNTIME, db, batch, tries(3)), faults);
     expect(told).toEqual([4, 5, 6]);
   });
 
   it("reports an unknown result when the database answers without the row", async () => {
-    const ended = runBatch(RUNTIME, env.DB, () => [env.DB.prepare("SELECT name FROM kept")], tries());
+    const ended = runBatch(RUNTIME, env.DB, () => ({ outcome: env.DB.prepare("SELECT name FROM kept") }), tries());
     await expect(ended).rejects.toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
   });
 
   it("reports a statement that cannot be bound as a fault of its own, and asks for no retry", async () => {
-    const ended = runBatch(RUNTIME, env.DB, () => [env.DB.prepare("SELECT ?").bind(1n as never)], tries());
+    const ended = runBatch(RUNTIME, env.DB, () => ({ outcome: env.DB.prepare("SELECT ?").bind(1n as never) }), tries());
     await expect(ended).rejects.toMatchObject({ code: "internal" });
   });
 });
@@ -259,6 +259,8 @@ describe("database calls of one request", () => {
 
   it.each([null, {}, "x", [null], [{}]])("report an unknown result when D1 answers %j", async (answer) => {
     const db = replacing(env.DB, { batch: async () => answer });
-    await expect(runBatch(RUNTIME, db, () => [], tries())).rejects.toMatchObject({ code: "unavailable" });
+    await expect(runBatch(RUNTIME, db, () => ({ outcome: env.DB.prepare("SELECT 1") }), tries())).rejects.toMatchObject(
+      { code: "unavailable" },
+    );
   });
 });

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { inOneBatch } from "../../../src/core/store/batch.ts";
 import { judge } from "../../../src/events/store/webhook-health.ts";
 import { changeAgent } from "../../../src/operators/services/agents.ts";
 import { rotateSecret } from "../../../src/operators/services/app-secrets.ts";
@@ -203,7 +204,10 @@ describe("a change of a webhook", () => {
     const { commitLate } = await change("late", { status: "enabled" });
     const cause = { lastStatus: 410, lastCause: "status", lastSeq: 1 } as const;
     const failure = { failedAt: NOW, ...cause, gone: true, usedUp: [] };
-    await env.DB.batch(judge(env.DB, { siteId: world.siteId, webhookId, url: URL, ...failure }, null, NOW, "evt_1"));
+    await inOneBatch(
+      env.DB,
+      judge(env.DB, { siteId: world.siteId, webhookId, url: URL, ...failure }, null, NOW, "evt_1"),
+    );
     await commitLate();
     const { webhooks } = await eventStore(world);
     expect(webhooks).toMatchObject([{ status: "disabled", disabled_reason: "gone" }]);

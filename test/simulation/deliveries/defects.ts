@@ -55,8 +55,8 @@ export const DELIVERY_DEFECTS: Defect[] = [
     "gone-leaves-the-rest",
     "When the Worker disables a webhook, its pending deliveries stay pending.",
     "src/events/store/webhook-health.ts",
-    "    db.prepare(ending.sql).bind(...ending.params),\n",
-    "    ...(ending && []),\n",
+    "    ended: endPending(db, { siteId, id: webhookId }),\n",
+    "    ended: undefined && endPending(db, { siteId, id: webhookId }),\n",
   ),
   one(
     "fails-for-ever",
@@ -70,7 +70,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
     "The site's other webhooks are not told of one that the Worker disables.",
     "src/events/store/webhook-health.ts",
     "    ...tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }),\n",
-    '    ...(eventId === "" ? tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }) : []),\n',
+    '    ...(eventId === "" ? tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }) : {}),\n',
   ),
   one(
     "failing-is-told-each-minute",

@@ -1,15 +1,15 @@
-import { getTableColumns, sql } from "drizzle-orm";
+import { and, getTableColumns, sql } from "drizzle-orm";
 import type { Runtime } from "../../../core/runtime.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { literal } from "../../../core/store/claim.ts";
 import { deliveries, events, SESSION_ERASED, webhooks } from "../../../core/store/event-schema.ts";
-import { eventData, nextEvent } from "../../../core/store/outbox.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { customers, homeSites, messages, participants, sessions } from "../../../core/store/schema.ts";
-import { insertInto, type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
+import { type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
+import { ownDeliveries, ownEvent, takes } from "../../../events/store/webhook-events.ts";
 import { WINDOW } from "../../pruning/prune-events.ts";
-import { type Author, auditedBy, CHANGED } from "../audit.ts";
+import { type Author, auditOf, CHANGED } from "../audit.ts";
 import { erasures } from "../erasure-schema.ts";
-import { auditLog } from "../operator-schema.ts";
 import {
   type ChosenSessions,
   inItsDeliveries,
@@ -46,7 +46,7 @@ type Step = ChosenSessions &
 
 type V = Placeholders<Step>;
 
-const isErasure = (v: V) =>
+const isErasure = (v: { [Name in "siteId" | "hash" | "id"]: unknown }) =>
   sql`${erasures.siteId} = ${v.siteId} AND ${erasures.hash} = ${v.hash} AND ${erasures.id} = ${v.id}`;
 
 /** Condition: this very try has moved the erasure on to this step. */
@@ -61,9 +61,7 @@ const moveOn: Statement<Step> = statement(
 
 const withData = (v: V) => sql`${inItsEvents(v)} AND ${events.data} IS NOT NULL`;
 
-/** Condition: a webhook takes the event of a step. */
-const takesErased = (v: V) => sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.status} = 'enabled'
-  AND EXISTS (SELECT 1 FROM json_each(${webhooks.events}) AS wanted WHERE wanted.value = ${literal(SESSION_ERASED)})`;
+const own = ({ siteId, now }: V) => ({ siteId, now, type: literal(SESSION_ERASED) });
 
 /** Counts what the step is about to erase, which webhooks have got it, and which are told. */
 const count: Statement<Step> = statement(
@@ -82,35 +80,18 @@ const count: Statement<Step> = statement(
           UNION ALL
           SELECT ${webhooks.id}, 0, 0, (SELECT count(*) FROM ${sessions} WHERE ${theSessions(v)})
           FROM ${webhooks} JOIN ${homeSites} ON ${homeSites.siteId} = ${webhooks.siteId} AND ${homeSites.events}
-          WHERE ${takesErased(v)})
+          WHERE ${takes(own(v))})
         GROUP BY id))
     WHERE ${isErasure(v)} AND ${isMine(v)}`,
 );
 
 /** Tells receivers, so that they can do likewise. Must come right before {@link tellWebhooks}. */
-const tell: Statement<Step> = statement(
-  (
-    v,
-  ) => sql`${insertInto(events, events.siteId, events.seq, events.id, events.type, events.sessionId, events.createdAt, events.data)}
-    SELECT ${v.siteId}, next_event.seq, ${v.eventId}, ${literal(SESSION_ERASED)}, NULL, ${v.now}, ${eventData({ chat_ids: sql`json(${v.chatIds})` })}
-    FROM ${nextEvent(v.siteId, sql`${homeSites.events}`)} WHERE ${isMine(v)}`,
+const tell: Statement<Step> = statement((v) =>
+  ownEvent({ ...own(v), eventId: v.eventId }, { chat_ids: sql`json(${v.chatIds})` }, isMine(v)),
 );
 
-/** Uses changes(): the event right before is then the newest of the site. Returns the ids of the webhooks. */
-const tellWebhooks: Statement<Step> = statement(
-  (v) => sql`${insertInto(
-    deliveries,
-    deliveries.siteId,
-    deliveries.webhookId,
-    deliveries.seq,
-    deliveries.status,
-    deliveries.attempts,
-    deliveries.nextAttemptAt,
-    deliveries.createdAt,
-  )}
-    SELECT ${webhooks.siteId}, ${webhooks.id}, (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), 'pending', 0, ${v.now}, ${v.now}
-    FROM ${webhooks} WHERE ${takesErased(v)} AND ${CHANGED}
-    RETURNING webhook_id AS told`,
+const tellWebhooks: Statement<Step, { told: string }> = statement(
+  (v) => sql`${ownDeliveries(own(v))} RETURNING webhook_id AS told`,
 );
 
 /** What was not delivered never will be. An attempt in flight loses its lease, so that a failure is not recorded. */
@@ -169,24 +150,23 @@ const end: Statement<Step> = statement(
     AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)} AND ${sessions.id} <= ${v.until})`,
 );
 
-/** Must come right after {@link end}, because it uses changes(). */
-const auditEnd: Statement<Step & ReturnType<typeof auditedBy>> = statement(
-  (
-    v,
-  ) => sql`${insertInto(auditLog, auditLog.siteId, auditLog.at, auditLog.actor, auditLog.requestId, auditLog.whoKind, auditLog.whoId, auditLog.whoName, auditLog.address, auditLog.action, auditLog.subject, auditLog.details)}
-    SELECT ${v.siteId}, ${v.at}, ${v.actor}, ${v.requestId}, ${v.whoKind}, ${v.whoId}, ${v.whoName}, ${v.address}, 'customer.erased', ${v.id},
-      json_object('hash', ${v.hash}, 'sessions', sessions, 'messages', messages, 'participants', participants, 'events', events, 'deliveries', deliveries)
-    FROM ${erasures} WHERE ${isErasure(v)} AND ${CHANGED}`,
-);
+const AUDITED = {
+  siteId: erasures.siteId,
+  action: "customer.erased" as const,
+  subject: erasures.id,
+  details: sql`json_object('hash', ${erasures.hash}, 'sessions', sessions, 'messages', messages, 'participants', participants, 'events', events, 'deliveries', deliveries)`,
+};
 
 const COLUMNS = sql.join(
   Object.entries(getTableColumns(erasures)).map(([name, column]) => sql`${column} AS ${sql.identifier(name)}`),
   sql`, `,
 );
-const selectNow: Statement<Step> = statement((v) => sql`SELECT ${COLUMNS} FROM ${erasures} WHERE ${isErasure(v)}`);
+const selectNow: Statement<Step, Omit<Erasure, "webhooks"> & { webhooks: string }> = statement(
+  (v) => sql`SELECT ${COLUMNS} FROM ${erasures} WHERE ${isErasure(v)}`,
+);
 
-const ERASING = [skipDeliveries, eraseEvents, deleteParticipants, deleteMessages, keepIds, deleteSessions] as const;
-const ENDING = [deleteCustomer, renewCustomer, forgetPruned, end] as const;
+const ERASING = [skipDeliveries, eraseEvents, deleteParticipants, deleteMessages, keepIds, deleteSessions];
+const ENDING = [deleteCustomer, renewCustomer, forgetPruned, end];
 
 /** What a call has erased, by rows. */
 export const ERASED = ["sessions", "messages", "participants", "events", "deliveries"] as const;
@@ -249,23 +229,34 @@ export async function eraseStep(
     lastChatId: chatIds.at(-1) ?? 0,
     seqs: JSON.stringify(seqs),
   };
-  const results = await withRetries(
+  const {
+    now: [now],
+    told,
+  } = await withRetries(
     runtime,
     (attempt) => {
       const bound = { ...values, madeBy: `${author.requestId}:${attempt}` };
-      const erasing = chatIds.length === 0 ? [] : [count, tell, tellWebhooks, ...ERASING];
-      const ending = isLast ? ENDING : [];
-      return db.batch<unknown>([
-        ...[moveOn, ...erasing, ...ending].map((write) => write(db, bound)),
-        ...(isLast ? [auditEnd(db, { ...bound, ...auditedBy(author) })] : []),
-        selectNow(db, bound),
-      ]);
+      const some = chatIds.length > 0;
+      const written = (writes: readonly Statement<Step>[]) => writes.map((write) => write(db, bound));
+      return inOneBatch(db, {
+        moved: moveOn(db, bound),
+        counted: some ? count(db, bound) : undefined,
+        event: some ? tell(db, bound) : undefined,
+        told: some ? tellWebhooks(db, bound) : undefined,
+        erased: some ? written(ERASING) : undefined,
+        ended: isLast ? written(ENDING) : undefined,
+        // Right after the statement that ends the erasure.
+        audited: isLast ? auditOf(db, author, AUDITED, erasures, and(isErasure(bound), CHANGED)) : undefined,
+        now: selectNow(db, bound),
+      });
     },
     answerBy,
   );
-  const now = results.at(-1)?.results[0] as (Omit<Erasure, "webhooks"> & { webhooks: string }) | undefined;
-  const told = results.flatMap(({ results: rows }) => rows.flatMap((row) => (row as { told?: string }).told ?? []));
   const isOurs = now?.step === step + 1 && now.madeBy?.startsWith(`${author.requestId}:`) === true;
   const erased = Object.fromEntries(ERASED.map((what) => [what, isOurs ? now[what] - erasure[what] : 0])) as Erased;
-  return { erasure: now && { ...now, webhooks: JSON.parse(now.webhooks) as Erasure["webhooks"] }, erased, told };
+  return {
+    erasure: now && { ...now, webhooks: JSON.parse(now.webhooks) as Erasure["webhooks"] },
+    erased,
+    told: told?.map(({ told: webhook }) => webhook) ?? [],
+  };
 }

@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, exists, gt, inArray, lt, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { literal } from "../../../core/store/claim.ts";
 import { deliveries, events, webhooks } from "../../../core/store/event-schema.ts";
 import { eventData, nextEvent } from "../../../core/store/outbox.ts";
@@ -93,17 +94,20 @@ export async function selectDelivery(
 ): Promise<{ event: (EventRow & { chatId: number | null }) | undefined; delivery: Delivery | undefined }> {
   const store = drizzle(db);
   const { id, type, data } = events;
-  const [[event], [delivery]] = await store.batch([
-    store
+  const {
+    event: [event],
+    delivery: [delivery],
+  } = await inOneBatch(db, {
+    event: store
       .select({ id, seq: events.seq, type, createdAt: events.createdAt, data, chatId: events.sessionId })
       .from(events)
       .where(and(eq(events.siteId, key.siteId), eq(events.seq, eventSeq))),
-    store
+    delivery: store
       .select(COLUMNS)
       .from(deliveries)
       .leftJoin(events, itsEvent)
       .where(and(isDeliveryOf(key), eq(seq, eventSeq))),
-  ]);
+  });
   return { event, delivery };
 }
 
@@ -134,8 +138,10 @@ export async function insertPing(
     subject: sql`${key.id}`,
     details: sql`${JSON.stringify({ event_id: eventId })}`,
   };
-  const [, [delivery]] = await store.batch([
-    store.insert(events).select((query) =>
+  const {
+    delivery: [delivery],
+  } = await inOneBatch(db, {
+    event: store.insert(events).select((query) =>
       query
         .select({
           siteId: sql`${siteId}`.as("site_id"),
@@ -148,7 +154,7 @@ export async function insertPing(
         })
         .from(nextEvent(siteId, isEnabled(db, key))),
     ),
-    store
+    delivery: store
       .insert(deliveries)
       .select((query) =>
         query
@@ -172,7 +178,7 @@ export async function insertPing(
           .limit(1),
       )
       .returning({ seq: deliveries.seq }),
-    auditOf(db, author, row, ONE_ROW, CHANGED),
-  ]);
+    audited: auditOf(db, author, row, ONE_ROW, CHANGED),
+  });
   return delivery?.seq;
 }

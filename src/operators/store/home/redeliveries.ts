@@ -1,5 +1,6 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import type { Runtime } from "../../../core/runtime.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { literal } from "../../../core/store/claim.ts";
 import {
   deliveries,
@@ -10,10 +11,10 @@ import {
   webhooks,
 } from "../../../core/store/event-schema.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
-import { insertInto, type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
+import { insertInto, type Statement, statement } from "../../../core/store/statement.ts";
 import { FIRST_IN_LINE } from "../../../events/store/deliveries.ts";
 import type { WebhookKey } from "../../../events/store/pending-deliveries.ts";
-import { type Author, auditedBy, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { auditLog } from "../operator-schema.ts";
 import { SKEW_SECONDS } from "./events-of-sessions.ts";
 
@@ -63,8 +64,9 @@ const startAgain = (now: SQL) => {
   )}`;
 };
 
-const webhookOf = (v: Placeholders<Key>) => sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId}`;
-const deliveryOf = (v: Placeholders<Key>) =>
+const webhookOf = (v: Record<keyof Key, unknown>) =>
+  sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId}`;
+const deliveryOf = (v: Record<keyof Key, unknown>) =>
   sql`${deliveries.siteId} = ${v.siteId} AND ${deliveries.webhookId} = ${v.webhookId}`;
 
 type Key = { siteId: number; webhookId: string };
@@ -79,7 +81,7 @@ const renew: Statement<Key & { seq: number; now: number }> = statement(
     ${startAgain(sql`${v.now}`)}`,
 );
 
-const selectRenewed: Statement<Key & { seq: number }> = statement(
+const selectRenewed: Statement<Key & { seq: number }, { id: string; isErased: number; isEnabled: number }> = statement(
   (v) => sql`SELECT ${events.id} AS id, ${events.data} IS NULL AS isErased,
       EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhookOf(v)} AND ${webhooks.status} = 'enabled') AS isEnabled
     FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} = ${v.seq}`,
@@ -110,15 +112,15 @@ export async function renewDelivery(
   // After a lost answer the second try makes the delivery due again, and must not leave a second row.
   const isFirst = sql`NOT EXISTS (SELECT 1 FROM (SELECT request_id, action FROM ${auditLog} WHERE site_id = ${siteId}
     ORDER BY id DESC LIMIT 100) WHERE request_id = ${requestId} AND action = 'webhook.redelivered')`;
-  const audit = auditOf(db, author, row, ONE_ROW, and(CHANGED, isFirst)).toSQL();
   const batch = () =>
-    db.batch<{ id: string; isErased: number; isEnabled: number }>([
-      renew(db, { ...which, now: author.now }),
-      db.prepare(audit.sql).bind(...audit.params),
-      selectRenewed(db, which),
-    ]);
-  const [, , read] = await withRetries(runtime, batch);
-  const event = read?.results[0];
+    inOneBatch(db, {
+      renewed: renew(db, { ...which, now: author.now }),
+      audited: auditOf(db, author, row, ONE_ROW, and(CHANGED, isFirst)),
+      events: selectRenewed(db, which),
+    });
+  const {
+    events: [event],
+  } = await withRetries(runtime, batch);
   return event && { id: event.id, isErased: event.isErased === 1, isEnabled: event.isEnabled === 1 };
 }
 
@@ -137,7 +139,7 @@ export interface Redelivering {
 /** The values that the statements of a step bind. */
 type Step = Key & { afterSeq: number; from: number; until: number; statuses: string };
 
-type Values<More> = Placeholders<Step & More>;
+type Values<More> = { readonly [Name in keyof (Step & More)]: unknown };
 
 /** `begin`: the seq after which the step reads. No event up to it is of the time `from` or later. One row; none unless `where` holds. */
 const begin = (v: Values<unknown>, where: SQL) => sql`search(low, high) AS (
@@ -217,28 +219,27 @@ const nextAfter = (v: Values<unknown>) =>
   sql`CASE WHEN count(*) = ${sql.raw(String(MOST_READ))} AND max(at) <= ${v.until} + ${sql.raw(String(SKEW_SECONDS))} THEN max(seq) END`;
 
 /** The audit row of this very call. A second try comes within seconds, so the row is among the newest. */
-const auditRow = (v: Placeholders<{ siteId: number; call: string }>) => sql`(SELECT newest.details FROM (
+const auditRow = (v: Record<"siteId" | "call", unknown>) => sql`(SELECT newest.details FROM (
     SELECT ${auditLog.details} AS details FROM ${auditLog} WHERE ${auditLog.siteId} = ${v.siteId} ORDER BY ${auditLog.id} DESC LIMIT 100) AS newest
   WHERE newest.details ->> 'call' = ${v.call})`;
 
-type Audited = Step & { call: string; details: string } & ReturnType<typeof auditedBy>;
+type Sending = Step & { now: number };
+type Counted = Step & { call: string };
 
-/** The statements of a step, by where it reads. */
+/** What a step matches, as a row; none when this call has left its row already, or nothing fits. */
+const matchedBy = (
+  source: Source,
+  v: Values<{ call: string }>,
+) => sql`(${looked(source, v, sql`${auditRow(v)} IS NULL`)}
+  SELECT ${MATCHED} AS queued, ${nextAfter(v)} AS next_after_seq FROM looked HAVING ${MATCHED} > 0)`;
+
+/** The compiled statements of a step, by where it reads. */
 const STEPS = Object.fromEntries(
   (["failed", "unfinished", "deliveries", "events"] as const).map((source) => [
     source,
     {
-      audit: statement<Audited>(
-        (
-          v,
-        ) => sql`${insertInto(auditLog, auditLog.siteId, auditLog.at, auditLog.actor, auditLog.requestId, auditLog.whoKind, auditLog.whoId, auditLog.whoName, auditLog.address, auditLog.action, auditLog.subject, auditLog.details)}
-        ${looked(source, v, sql`${auditRow(v)} IS NULL`)}
-        SELECT ${v.siteId}, ${v.at}, ${v.actor}, ${v.requestId}, ${v.whoKind}, ${v.whoId}, ${v.whoName}, ${v.address}, 'webhook.redelivered', ${v.webhookId},
-          json_set(${v.details}, '$.queued', ${MATCHED}, '$.next_after_seq', ${nextAfter(v)})
-        FROM looked HAVING ${MATCHED} > 0`,
-      ),
-      // Must come right after `audit` in the batch, because it uses changes().
-      send: statement<Step & { now: number }>(
+      // Must come right after the audit row in the batch, because it uses changes().
+      send: statement<Sending>(
         (v) => sql`${DUE}
         ${looked(source, v, CHANGED)}
         SELECT ${v.siteId}, ${v.webhookId}, seq, 'pending', 0,
@@ -247,7 +248,7 @@ const STEPS = Object.fromEntries(
         ${startAgain(sql`${v.now}`)}`,
       ),
       // The part after ELSE is read only when this call has sent nothing again.
-      outcome: statement<Step & { call: string }>(
+      outcome: statement<Counted, { status: string; told: string | null }>(
         (
           v,
         ) => sql`SELECT ${webhooks.status} AS status, coalesce(${auditRow(v)}, CASE WHEN ${webhooks.status} = 'enabled' THEN (
@@ -256,10 +257,7 @@ const STEPS = Object.fromEntries(
       ),
     },
   ]),
-) as Record<
-  Source,
-  { audit: Statement<Audited>; send: Statement<Step & { now: number }>; outcome: Statement<Step & { call: string }> }
->;
+) as Record<Source, { send: Statement<Sending>; outcome: Statement<Counted, { status: string; told: string | null }> }>;
 
 /** The outcome of a step. */
 export interface Redelivered {
@@ -291,16 +289,23 @@ export async function renewDeliveries(
   const step = { siteId, webhookId, afterSeq: afterSeq ?? 0, from, until, statuses: JSON.stringify(status) };
   const call = runtime.uuid();
   const details = JSON.stringify({ status, since, until, after_seq: afterSeq, call });
-  const { audit, send, outcome } = STEPS[sourceOf(status)];
+  const source = sourceOf(status);
+  const { send, outcome } = STEPS[source];
+  const audited = {
+    siteId: sql`${siteId}`,
+    action: "webhook.redelivered" as const,
+    subject: sql`${webhookId}`,
+    details: sql`json_set(${details}, '$.queued', queued, '$.next_after_seq', next_after_seq)`,
+  };
   const batch = () =>
-    db.batch<{ status: string; told: string | null }>([
-      ...(isDry
-        ? []
-        : [audit(db, { ...step, ...auditedBy(author), call, details }), send(db, { ...step, now: author.now })]),
-      outcome(db, { ...step, call }),
-    ]);
-  const read = await withRetries(runtime, batch, answerBy);
-  const found = read.at(-1)?.results[0];
+    inOneBatch(db, {
+      audited: isDry ? undefined : auditOf(db, author, audited, matchedBy(source, { ...step, call }), undefined),
+      sent: isDry ? undefined : send(db, { ...step, now: author.now }),
+      found: outcome(db, { ...step, call }),
+    });
+  const {
+    found: [found],
+  } = await withRetries(runtime, batch, answerBy);
   if (found === undefined) return undefined;
   const told = JSON.parse(found.told ?? "{}") as { matched?: number; queued?: number; next_after_seq?: number | null };
   const { queued = 0, matched = queued, next_after_seq: nextAfterSeq = null } = told;

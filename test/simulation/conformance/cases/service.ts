@@ -3,10 +3,12 @@ import createSession from "../../../../src/core/operations/create-session.ts";
 import type { Operation, Outcome } from "../../../../src/core/operations/operation.ts";
 import type { Runtime } from "../../../../src/core/runtime.ts";
 import { claimOf } from "../../../../src/core/signed/claim-of.ts";
+import { inOneBatch } from "../../../../src/core/store/batch.ts";
 import { prune } from "../../../../src/operators/pruning/prune.ts";
 import { insertAgents, updateAgent } from "../../../../src/operators/store/home/agents.ts";
 import { keepInDirectory, selectFloors, skipIds } from "../../../../src/operators/store/reconciliations.ts";
 import { CALL_RULES } from "../../../../src/operators/usage/call-rules.ts";
+import { replacing } from "../../../support/replacing.ts";
 import type { Cases } from "../case.ts";
 import { APP, everything, madeHome, NOW, type Store } from "./home.ts";
 import { seen } from "./tables.ts";
@@ -53,8 +55,15 @@ const send =
     const claimed = { asked: asked.value, ranstr, idempotencyKey: null };
     const claim = await claimOf(fake as never, { ...APP, secretVersion }, claimed, owner, now);
     const request = { ...claim, key, fingerprint: key === null ? "" : JSON.stringify(asked.value.input) };
-    const results = await db.batch(operation.batch(db, request, asked.value, change.attempt ?? 1));
-    const outcome = operation.outcomeOf(results.map((each) => each.results));
+    const batch = operation.batch(db, request, asked.value, change.attempt ?? 1);
+    let results: D1Result[] = [];
+    const watched = replacing(db, {
+      batch: async (statements: D1PreparedStatement[]) => {
+        results = await db.batch(statements);
+        return results;
+      },
+    });
+    const outcome = operation.outcomeOf(await inOneBatch(watched, batch));
     if (outcome.kind !== kind) throw new Error(`came to ${outcome.kind}, not to ${kind}`);
     return { results: results.map(seen), outcome };
   };

@@ -1,0 +1,60 @@
+/** A compiled statement with its values. It gives its rows as D1 does. */
+export type Bound<Row = unknown> = D1PreparedStatement & { readonly row?: Row };
+
+/** A query of drizzle. */
+type Query = { readonly _: { readonly dialect: "sqlite"; readonly result: unknown } };
+
+type Written = Query | Bound | undefined;
+
+/** Statements by name, in their order. What is undefined is left out. */
+type Named = { readonly [name: string]: Written };
+
+/** The statements of a batch by name, in their order. Under a name there may also be a list, or further names. */
+export type Batch = { readonly [name: string]: Written | readonly (Written | Named)[] | Named };
+
+/** The rows of each statement, under its name. A query of drizzle that reads nothing gives D1's result, with `meta.changes`. */
+export type Results<T> = T extends Query
+  ? T["_"]["result"]
+  : T extends D1PreparedStatement
+    ? (T extends { readonly row?: infer Row } ? Row : unknown)[]
+    : T extends undefined
+      ? undefined
+      : { [Name in keyof T]: Results<T[Name]> };
+
+/** What drizzle's own batch() calls of a query. */
+interface Prepared {
+  getQuery(): { sql: string; params: unknown[] };
+  mapResult(result: unknown, isFromBatch: true): unknown;
+}
+
+type Read = (results: D1Result[]) => unknown;
+
+/**
+ * Runs statements in one transaction and one round trip: drizzle's queries and compiled statements together.
+ *
+ * @throws any error of D1
+ */
+export async function inOneBatch<const T extends Batch>(db: D1Database, statements: T): Promise<Results<T>> {
+  const bound: D1PreparedStatement[] = [];
+  const read = put(db, statements, bound);
+  const results: unknown = await db.batch(bound);
+  return read(Array.isArray(results) ? results : []) as Results<T>;
+}
+
+/** Puts the statements of a part at the end of `bound`. @returns what finds their rows among the results */
+function put(db: D1Database, part: Batch[string] | Batch, bound: D1PreparedStatement[]): Read {
+  if (part === undefined) return () => undefined;
+  if ("_prepare" in part) {
+    const prepared = (part as unknown as { _prepare(): Prepared })._prepare();
+    const { sql, params } = prepared.getQuery();
+    const place = bound.push(db.prepare(sql).bind(...params)) - 1;
+    return (results) => prepared.mapResult(results[place], true);
+  }
+  if ("bind" in part) {
+    const place = bound.push(part as Bound) - 1;
+    return (results) => results[place]?.results ?? [];
+  }
+  const parts = Object.entries(part as Batch).map(([name, each]) => [name, put(db, each, bound)] as const);
+  if (Array.isArray(part)) return (results) => parts.map(([, read]) => read(results));
+  return (results) => Object.fromEntries(parts.map(([name, read]) => [name, read(results)]));
+}
