@@ -27,7 +27,7 @@ export interface Code {
  */
 const LOWERED = (
   [
-    ["src/operators/store/home/webhooks.ts", "MOST_ENDED", "5_000", 6],
+    ["src/events/store/pending-deliveries.ts", "MOST_ENDED", "5_000", 6],
     ["src/operators/store/home/redeliveries.ts", "MOST_READ", "5_000", 12],
     ["src/operators/store/home/redeliveries.ts", "DUE_PER_SECOND", "500", 5],
     ["src/operators/store/home/erase-step.ts", "SESSIONS_PER_STEP", "250", 2],

@@ -1,11 +1,11 @@
-import { endOverlap, type RotatedSecret, rotateSecret } from "../services/app-secrets.ts";
+import { endOverlap, rotateSecret } from "../services/app-secrets.ts";
 import { type AppSummary, deleteApp, type IssuedApp, issueApp, issueAppSchema, listApps } from "../services/apps.ts";
 import { pageQuerySchema } from "../services/page.ts";
 import { endOverlapSchema, rotationSchema } from "../services/rotation.ts";
 import { adminCall } from "./call.ts";
 import type { AdminContext } from "./env.ts";
 import { shownPage } from "./page.ts";
-import { rotationOf, shownEndedOverlap } from "./rotation.ts";
+import { rotationOf, shownEndedOverlap, shownRotated } from "./rotation.ts";
 
 const appidOf = (c: AdminContext): string => c.req.param("appid") ?? "";
 
@@ -18,13 +18,6 @@ const shownApp = ({ appid, name, version, previousExpiresAt, revokedAt, createdA
   previous_expires_at: previousExpiresAt,
   revoked_at: revokedAt,
   created_at: createdAt,
-});
-
-const shownRotatedSecret = ({ appid, secret, version, previousExpiresAt }: RotatedSecret) => ({
-  appid,
-  secret,
-  version,
-  previous_expires_at: previousExpiresAt,
 });
 
 export const appCalls = [
@@ -65,8 +58,10 @@ export const appCalls = [
       body: rotationSchema,
       bodyOptional: true,
     },
-    async (c, { body }) =>
-      c.json(shownRotatedSecret(await rotateSecret(c.var.ctx, { appid: appidOf(c), ...rotationOf(body) }))),
+    async (c, { body }) => {
+      const appid = appidOf(c);
+      return c.json({ appid, ...shownRotated(await rotateSecret(c.var.ctx, { appid, ...rotationOf(body) })) });
+    },
   ),
 
   adminCall(

@@ -1,5 +1,5 @@
 import type * as z from "zod/mini";
-import type { RotationInput, rotationSchema } from "../services/rotation.ts";
+import type { Rotated, RotationInput, rotationSchema } from "../services/rotation.ts";
 
 /** What the calls about the secrets of apps and of webhooks have in common. */
 
@@ -10,3 +10,9 @@ export const rotationOf = (body: z.infer<typeof rotationSchema>): RotationInput 
 });
 
 export const shownEndedOverlap = ({ version }: { version: string }) => ({ version, previous_expires_at: null });
+
+export const shownRotated = ({ secret, version, previousExpiresAt }: Rotated) => ({
+  secret,
+  version,
+  previous_expires_at: previousExpiresAt,
+});

@@ -1,5 +1,5 @@
 import { endOverlapSchema, rotationSchema } from "../services/rotation.ts";
-import { endWebhookOverlap, type RotatedWebhook, rotateWebhookSecret } from "../services/webhook-secrets.ts";
+import { endWebhookOverlap, rotateWebhookSecret } from "../services/webhook-secrets.ts";
 import {
   addWebhook,
   changeWebhook,
@@ -12,7 +12,7 @@ import {
 import { adminCall } from "./call.ts";
 import type { AdminContext } from "./env.ts";
 import { shownPage } from "./page.ts";
-import { rotationOf, shownEndedOverlap } from "./rotation.ts";
+import { rotationOf, shownEndedOverlap, shownRotated } from "./rotation.ts";
 
 /** The webhook's id in the path. The webhook may not exist. */
 export const webhookIdOf = (c: AdminContext): string => c.req.param("webhook_id") ?? "";
@@ -40,12 +40,6 @@ const shownWebhook = (each: Webhook) => ({
 const shownNewWebhook = ({ secret, ...webhook }: Webhook & { secret: string }) => ({
   ...shownWebhook(webhook),
   secret,
-});
-
-const shownRotatedWebhook = ({ secret, version, previousExpiresAt }: RotatedWebhook) => ({
-  secret,
-  version,
-  previous_expires_at: previousExpiresAt,
 });
 
 export const webhookCalls = [
@@ -112,7 +106,7 @@ export const webhookCalls = [
     },
     async (c, { site, body }) => {
       const which = { site, webhookId: webhookIdOf(c) };
-      return c.json(shownRotatedWebhook(await rotateWebhookSecret(c.var.ctx, { ...which, ...rotationOf(body) })));
+      return c.json(shownRotated(await rotateWebhookSecret(c.var.ctx, { ...which, ...rotationOf(body) })));
     },
   ),
 

@@ -2,13 +2,12 @@ import { type Keyring, type Slot, seal, sealMark, UnsealError, unseal } from "..
 import { MAIN_HOME } from "../../core/homes.ts";
 import {
   countSealedOtherwise,
-  type OwnerKey,
-  type Owners,
   REPLACING_QUERIES,
   replaceSeals,
   type SealedSecrets,
   selectSealedOtherwise,
 } from "../store/home/seals.ts";
+import type { OwnerKey, Owners } from "../store/home/secret-owners.ts";
 import { askHomes } from "./ask-homes.ts";
 import { HASH_KEY_QUERIES, resealHashKeys } from "./customer-hash.ts";
 import { authorOf, keyringOf, type ServiceContext } from "./service-context.ts";

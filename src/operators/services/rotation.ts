@@ -2,10 +2,18 @@ import * as z from "zod/mini";
 import { type SecretOwner, seal } from "../../core/credentials/sealed-secret.ts";
 import { invalidInput, ServiceError } from "../../core/errors.ts";
 import { text } from "../../core/fields.ts";
+import type { Runtime } from "../../core/runtime.ts";
+import {
+  clearPrevious,
+  type EndedOwner,
+  type Owners,
+  type SecretChange,
+  updateSecret,
+} from "../store/home/secret-owners.ts";
 import { newVersion, openSecret } from "./secrets.ts";
-import { keyringOf, type ServiceContext } from "./service-context.ts";
+import { authorOf, keyringOf, type ServiceContext } from "./service-context.ts";
 
-/** The rules of a rotation, the same for the secrets of apps and of webhooks. */
+/** Rotating the secret of an app or of a webhook, and ending an overlap: what is asked, the rules, and how it is done. */
 
 const WEEK_SECONDS = 604_800;
 const OVERLAP_RULE = `must be an integer from 0 to ${WEEK_SECONDS}`;
@@ -40,19 +48,119 @@ export interface RotationInput {
 }
 
 /** The secrets of an app or a webhook as stored. */
-export interface StoredSecrets {
+interface StoredSecrets {
+  siteId: number;
   version: string;
   secret: string;
   previousVersion: string | null;
   previousExpiresAt: number | null;
 }
 
-/** The columns that a rotation changes. Without `previousVersion`, the previous secret stays as it is. */
-export type SecretChange = { version: string; secret: string } & (
-  | { previousVersion: string; previousSecret: string; previousExpiresAt: number }
-  | { previousVersion: null; previousSecret: null; previousExpiresAt: null }
-  | { previousVersion?: never; previousSecret?: never; previousExpiresAt?: never }
-);
+/** The app or the webhook whose secret is changed. */
+export interface SecretOwnerOf<Of extends Owners, Stored extends StoredSecrets> {
+  owners: Of;
+  /** The appid or the webhook's id. */
+  name: string;
+  /** @throws ServiceError when there is none, or it may get no other secret */
+  read: () => Promise<Stored>;
+  /** The home's database. */
+  db: (stored: Stored) => D1Database;
+  /** What its secrets are sealed for, without the version. */
+  sealedFor: (stored: Stored) => { siteId: number } & ({ appid: string } | { webhookId: string });
+  newSecret: (runtime: Runtime) => string;
+  /** Called after a change, with the columns that changed. */
+  changed: (stored: Stored, change: SecretChange | EndedOwner<Of>) => void;
+  /** @throws ServiceError when an overlap was not ended, because there is no such owner any more, or it may not be changed */
+  requireEnded: (now: EndedOwner<Of> | undefined) => asserts now is EndedOwner<Of>;
+}
+
+/** The new secret, which no later answer shows. */
+export interface Rotated {
+  secret: string;
+  version: string;
+  /** Unix seconds; null when no old secret is valid. */
+  previousExpiresAt: number | null;
+}
+
+const TRIES = 3;
+
+/**
+ * Gives an app or a webhook a new secret. The one in use stays valid until the overlap ends. While an overlap runs, `ends` says which
+ * of the two secrets ends.
+ *
+ * @throws ServiceError `invalid_input`; `not_found`; `conflict`, reason `app_revoked`, `version_other` (rotated by another call, or by
+ *   an earlier copy of this one), `overlap_running`, `overlap_over` or `rotation_busy` (other calls keep rotating it); `internal` when
+ *   MASTER_KEY does not open the current secret
+ */
+export async function rotate<Of extends Owners, Stored extends StoredSecrets>(
+  ctx: ServiceContext,
+  owner: SecretOwnerOf<Of, Stored>,
+  input: RotationInput,
+): Promise<Rotated> {
+  requireSense(input);
+  let mine: { change: SecretChange; secret: string } | undefined;
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    const stored = await owner.read();
+    // The previous try stored this secret, and D1's answer was lost. Another rotation would end the secret that is in use.
+    if (mine !== undefined && stored.version === mine.change.version) {
+      owner.changed(stored, mine.change);
+      return { ...mine.change, secret: mine.secret, previousExpiresAt: stored.previousExpiresAt };
+    }
+    const secret = owner.newSecret(ctx.runtime);
+    const change = await nextSecret(ctx, owner.sealedFor(stored), stored, input, secret);
+    mine = { change, secret };
+    const db = owner.db(stored);
+    const before = { ...stored, name: owner.name };
+    if (await updateSecret(ctx.runtime, db, owner.owners, before, change, input.ends, authorOf(ctx), ctx.answerBy)) {
+      owner.changed(stored, change);
+      const { version, previousExpiresAt } = { ...stored, ...change };
+      return { secret, version, previousExpiresAt };
+    }
+  }
+  throw input.expectedVersion === undefined ? rotationBusy() : otherVersion();
+}
+
+/**
+ * Ends the previous secret of an app or a webhook, without making another. Does nothing when there is none.
+ *
+ * @param input with `expectedVersion`, only while this is the version
+ * @returns the version of the secret in use
+ * @throws ServiceError `not_found`; `conflict`, reason `app_revoked`, or `version_other`, also when it is rotated meanwhile
+ */
+export async function endOverlapOf<Of extends Owners, Stored extends StoredSecrets>(
+  ctx: ServiceContext,
+  owner: SecretOwnerOf<Of, Stored>,
+  input: { expectedVersion?: string | undefined },
+): Promise<{ version: string }> {
+  const stored = await owner.read();
+  requireVersion(stored, input);
+  const { version } = stored;
+  // The caches stay as they are: the next request must not pay for a call that changes nothing.
+  if (stored.previousVersion === null) return { version };
+  const before = { ...stored, name: owner.name };
+  const now = await clearPrevious(ctx.runtime, owner.db(stored), owner.owners, before, authorOf(ctx), ctx.answerBy);
+  owner.requireEnded(now);
+  // The overlap of a newer rotation stays: the operator who made it counts on it.
+  if (now.version !== version) throw rotatedMeanwhile();
+  owner.changed(stored, now);
+  return { version };
+}
+
+/**
+ * A secret in clear text, for the operator who just made it.
+ *
+ * @param version of the wanted secret: a newer secret, made by another operator, is not shown
+ * @throws ServiceError `conflict`, reason `version_other`; `internal` when MASTER_KEY does not open it
+ */
+export function readSecretOf(
+  ctx: ServiceContext,
+  owner: { siteId: number } & ({ appid: string } | { webhookId: string }),
+  stored: Pick<StoredSecrets, "version" | "secret">,
+  version: string,
+): Promise<string> {
+  if (stored.version !== version) throw new ServiceError("conflict", { reason: "version_other" });
+  return openSecret(ctx, { ...owner, version }, "current", stored.secret);
+}
 
 /** The old secret that a rotation keeps as the previous one. */
 type Kept = "in use" | "previous" | "none";
@@ -78,7 +186,7 @@ function keptBy({ overlapSeconds, ends }: RotationInput, previousExpiresAt: numb
  * @throws ServiceError `conflict`, reason `version_other`, `overlap_running` or `overlap_over`; `internal` when MASTER_KEY does not
  *   open the current secret
  */
-export async function nextSecret(
+async function nextSecret(
   ctx: ServiceContext,
   owner: { siteId: number } & ({ appid: string } | { webhookId: string }),
   stored: StoredSecrets,
@@ -105,21 +213,21 @@ export async function nextSecret(
 }
 
 /** @throws ServiceError `invalid_input` for a rotation that ends every old secret and would keep one */
-export function requireSense({ overlapSeconds, ends }: RotationInput): void {
+function requireSense({ overlapSeconds, ends }: RotationInput): void {
   if (overlapSeconds > 0 || ends !== "current") return;
   const message = 'must not be "current" with overlap_seconds 0, which ends the previous secret too';
   throw invalidInput([{ field: "ends", message }]);
 }
 
 /** @throws ServiceError `conflict`, reason `version_other` */
-export function requireVersion(
+function requireVersion(
   { version }: { version: string },
   { expectedVersion }: { expectedVersion?: string | undefined },
 ): void {
   if (expectedVersion !== undefined && version !== expectedVersion) throw otherVersion();
 }
 
-export const otherVersion = () =>
+const otherVersion = () =>
   new ServiceError("conflict", {
     reason: "version_other",
     detail:
@@ -127,7 +235,7 @@ export const otherVersion = () =>
   });
 
 /** The refusal of an overlap's end that crossed a rotation. */
-export const rotatedMeanwhile = () =>
+const rotatedMeanwhile = () =>
   new ServiceError("conflict", {
     reason: "version_other",
     detail: "It was rotated at this moment, and the overlap of that rotation runs on: look at its version.",
@@ -146,5 +254,5 @@ const overlapOver = () =>
       'No overlap runs, so "ends":"current" would end the only secret that is in use: leave "ends" out, or send "overlap_seconds":0. Nothing was changed.',
   });
 
-export const rotationBusy = () =>
+const rotationBusy = () =>
   new ServiceError("conflict", { reason: "rotation_busy", detail: "Others keep rotating this secret: try again." });

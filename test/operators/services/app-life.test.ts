@@ -166,7 +166,6 @@ describe("rotating a secret", () => {
     const ctx = contextAt(NOW + 5);
     const rotated = await rotateSecret(ctx, { appid, overlapSeconds: 60 });
     expect(rotated).toEqual({
-      appid,
       secret: expect.stringMatching(/^[0-9a-f]{64}$/),
       version: expect.stringMatching(/^[0-9a-f]{32}$/),
       previousExpiresAt: NOW + 65,
@@ -209,7 +208,7 @@ describe("rotating a secret", () => {
       return contextAt(NOW, { DB: replacing(env.DB, { batch }) });
     };
     const rotation = { appid, overlapSeconds: 60, ends: "previous" } as const;
-    expect(await rotateSecret(overtaken(2), rotation)).toMatchObject({ appid });
+    expect(await rotateSecret(overtaken(2), rotation)).toMatchObject({ previousExpiresAt: NOW + 60 });
     expect(await rotations(appid)).toBe(3);
     const ctx = overtaken(3);
     await expect(rotateSecret(ctx, rotation)).rejects.toMatchObject(conflict("rotation_busy"));

@@ -4,7 +4,7 @@ const CLAIM = "src/core/store/claim.ts";
 const RUN = "src/core/signed/run-request.ts";
 const RESOLVE = "src/core/credentials/resolve-credentials.ts";
 const VERIFY = "src/core/signed/verify-caller.ts";
-const ROTATED = "src/operators/store/home/rotated-secrets.ts";
+const ROTATED = "src/operators/store/home/secret-owners.ts";
 const CLIENT = "src/client/client.ts";
 
 const SIGNED: Defect[] = [
@@ -168,8 +168,8 @@ const CREDENTIALS: Defect[] = [
     "rotation-compares-one-version",
     "A rotation does not see that the overlap was ended, and ends the only secret in use.",
     ROTATED,
-    "sql`${previousVersion} IS ${before.previousVersion}`",
-    "sql`(1 OR ${previousVersion} IS ${before.previousVersion})`",
+    "sql`${table.previousVersion} IS ${before.previousVersion}`",
+    "sql`(1 OR ${table.previousVersion} IS ${before.previousVersion})`",
   ),
   one(
     "reseal-brings-back-an-ended-secret",
@@ -182,14 +182,14 @@ const CREDENTIALS: Defect[] = [
     "end-overlap-keeps-seal",
     "The end of an overlap leaves the sealed secret in the row.",
     ROTATED,
-    "{ previousVersion: null, previousSecret: null, previousExpiresAt: null } as const",
-    "{ previousVersion: null, previousExpiresAt: null } as const",
+    "const none = { previousVersion: null, previousSecret: null, previousExpiresAt: null };",
+    "const none = { previousVersion: null, previousExpiresAt: null };",
   ),
   one(
     "end-overlap-not-published",
     "The end of an overlap does not reach KV.",
-    "src/operators/services/app-secrets.ts",
-    "publishApp(ctx, { ...now, home });",
+    "src/operators/services/rotation.ts",
+    "owner.changed(stored, now);",
     "",
   ),
   one(

@@ -139,8 +139,8 @@ export const DELIVERY_DEFECTS: Defect[] = [
     "url-changes-nothing-in-flight",
     "The failure of an attempt at a webhook's old URL takes one of the eight of its new one.",
     "src/operators/store/home/webhooks.ts",
-    "? [renewInFlight(db, key, author.now, unchanged), makeDueWhere",
-    "? [renewInFlight(db, key, 0 * author.now, unchanged), makeDueWhere",
+    "? renewInFlight(db, key, author.now, unchanged)",
+    "? renewInFlight(db, key, 0 * author.now, unchanged)",
   ),
   one(
     "enabled-while-it-ends",

@@ -1,5 +1,7 @@
 import { type Defect, one } from "../defect.ts";
 
+const OWNERS = "src/operators/store/home/secret-owners.ts";
+
 /** Defects of operators' calls: late tries, and changes of which only a part is done. */
 export const OPERATOR_DEFECTS: Defect[] = [
   one(
@@ -29,16 +31,16 @@ export const OPERATOR_DEFECTS: Defect[] = [
   one(
     "rotate-lost-update",
     "Of two rotations at the same time, the secret of one is lost.",
-    "src/operators/store/home/apps.ts",
-    ".where(and(isApp(before), hasSecretsOf(apps, before), isNull(apps.revokedAt)))",
-    ".where(and(isApp(before), isNull(apps.revokedAt)))",
+    OWNERS,
+    ".set(change).where(isUnchanged(owners, before))",
+    ".set(change).where(and(isOwner(owners, before), OWNERS[owners].mayRotate))",
   ),
   one(
     "end-overlap-of-newer",
     "A late try to end an overlap ends that of a newer rotation.",
-    "src/operators/store/home/apps.ts",
-    "isNull(apps.revokedAt), hasSecretsOf(apps, before));",
-    "isNull(apps.revokedAt), sql`${apps.previousVersion} IS NOT NULL`);",
+    OWNERS,
+    ".set(none).where(isUnchanged(owners, before))",
+    ".set(none).where(and(isOwner(owners, before), table.previousVersion, OWNERS[owners as Owners].mayRotate))",
   ),
   one(
     "unanswered-try-is-forgotten",
@@ -78,9 +80,9 @@ export const OPERATOR_DEFECTS: Defect[] = [
   one(
     "rotate-forgets-its-own",
     "A rotation whose answer D1 lost does not know its own secret.",
-    "src/operators/services/app-secrets.ts",
-    "if (mine !== undefined && app.version === mine.change.version)",
-    `if (mine !== undefined && app.version === "")`,
+    "src/operators/services/rotation.ts",
+    "if (mine !== undefined && stored.version === mine.change.version)",
+    `if (mine !== undefined && stored.version === "")`,
   ),
   one(
     "app-before-route",
@@ -96,13 +98,13 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/operators/services/app-secrets.ts",
-        find: "if (app.revokedAt !== null) throw appRevoked();\n  return app;",
-        replace: "return app;",
+        find: "  if (app.revokedAt !== null) throw appRevoked();\n",
+        replace: "",
       },
       {
-        file: "src/operators/store/home/apps.ts",
-        find: "isNull(apps.revokedAt), hasSecretsOf(apps, before));",
-        replace: "hasSecretsOf(apps, before));",
+        file: OWNERS,
+        find: "mayRotate: isNull(apps.revokedAt)",
+        replace: "mayRotate: isNull(apps.revokedAt) && undefined",
       },
     ],
   },

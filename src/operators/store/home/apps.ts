@@ -2,10 +2,10 @@ import { and, asc, eq, getTableColumns, gt, gte, isNull, notExists, sql } from "
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
 import { APP_ROW, type App, type AppKey, type AppRow, isApp } from "../../../core/store/apps.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { apps, homeSites } from "../../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
-import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
 import { endOf } from "./site-deletions.ts";
 
 const { name, createdAt } = getTableColumns(apps);
@@ -52,8 +52,8 @@ export async function insertApp(
     details: sql`${JSON.stringify({ name: app.name, imported })}`,
   };
   const batch = () =>
-    store.batch([
-      store
+    inOneBatch(db, {
+      inserted: store
         .insert(apps)
         .select((query) =>
           query
@@ -73,11 +73,13 @@ export async function insertApp(
             .where(and(eq(homeSites.siteId, app.siteId), eq(homeSites.revision, revision), notExists(endOf(db, app)))),
         )
         .onConflictDoNothing(),
-      auditOf(db, author, audited, ONE_ROW, CHANGED),
-      store.select({ version }).from(apps).where(isApp(app)),
-    ]);
+      audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
+      stored: store.select({ version }).from(apps).where(isApp(app)),
+    });
   // The version is random and drawn once per call, so a retry after a lost answer recognises its own row.
-  const [, , [stored]] = await withRetries(runtime, batch, answerBy);
+  const {
+    stored: [stored],
+  } = await withRetries(runtime, batch, answerBy);
   if (stored === undefined) return "stale";
   return stored.version === app.version ? "inserted" : "taken";
 }
@@ -100,90 +102,20 @@ export async function fenceAppid(
   const found = store.select({ version }).from(apps).where(isApp(key));
   const isSite = eq(homeSites.siteId, key.siteId);
   const batch = () =>
-    store.batch([
-      store
+    inOneBatch(db, {
+      fenced: store
         .update(homeSites)
         .set({ revision: sql`${homeSites.revision} + 1` })
         .where(and(isSite, gte(homeSites.revision, least), notExists(found))),
       found,
-      store.select({ revision: homeSites.revision }).from(homeSites).where(isSite),
-    ]);
-  const [, [app], [site]] = await withRetries(runtime, batch);
+      sites: store.select({ revision: homeSites.revision }).from(homeSites).where(isSite),
+    });
+  const {
+    found: [app],
+    sites: [site],
+  } = await withRetries(runtime, batch);
   if (app !== undefined) return "issued";
   return site !== undefined && site.revision >= least ? "fenced" : "behind";
-}
-
-/** The columns that a rotation changes. Without `previousVersion`, the previous secret stays as it is. */
-type Rotation = Pick<App, "version" | "secret"> &
-  Partial<Pick<App, "previousVersion" | "previousSecret" | "previousExpiresAt">>;
-
-/**
- * Stores a rotation.
- *
- * @param before   the app when the rotation began
- * @param ends     for the audit log, what the operator said
- * @param answerBy see {@link withRetries}
- * @returns false when the app was rotated or revoked since `before` was read, or its overlap was ended
- */
-export async function updateSecret(
-  runtime: Runtime,
-  db: D1Database,
-  before: AppKey & Pick<App, "version" | "previousVersion">,
-  change: Rotation,
-  ends: string | undefined,
-  author: Author,
-  answerBy?: number,
-): Promise<boolean> {
-  const store = drizzle(db);
-  const audited = {
-    siteId: apps.siteId,
-    action: "app.rotated" as const,
-    subject: apps.appid,
-    details: rotationDetails(apps, before.version, ends),
-  };
-  const batch = () =>
-    store.batch([
-      store
-        .update(apps)
-        .set(change)
-        .where(and(isApp(before), hasSecretsOf(apps, before), isNull(apps.revokedAt))),
-      auditOf(db, author, audited, apps, and(isApp(before), CHANGED)),
-    ]);
-  const [replaced] = await withRetries(runtime, batch, answerBy);
-  return replaced.meta.changes === 1;
-}
-
-/**
- * Removes the previous secret of an app. It stays when the app was rotated or revoked since `before` was read.
- *
- * @param before   has a previous secret
- * @param answerBy see {@link withRetries}
- * @returns the app as it is now; undefined when there is no such app
- */
-export async function clearPrevious(
-  runtime: Runtime,
-  db: D1Database,
-  before: AppKey & Pick<App, "version" | "previousVersion">,
-  author: Author,
-  answerBy?: number,
-): Promise<AppRow | undefined> {
-  const store = drizzle(db);
-  const audited = {
-    siteId: apps.siteId,
-    action: "app.overlap_ended" as const,
-    subject: apps.appid,
-    details: endedDetails(apps),
-  };
-  const unchanged = and(isApp(before), isNull(apps.revokedAt), hasSecretsOf(apps, before));
-  const batch = () =>
-    store.batch([
-      // The audit comes before the change, because it needs the row's old values.
-      auditOf(db, author, audited, apps, unchanged),
-      store.update(apps).set(NO_PREVIOUS).where(unchanged),
-      store.select(APP_ROW).from(apps).where(isApp(before)),
-    ]);
-  const [, , [now]] = await withRetries(runtime, batch, answerBy);
-  return now;
 }
 
 /**
@@ -205,16 +137,16 @@ export async function updateRevoked(
     details: sql`json_object('name', ${apps.name})`,
   };
   const batch = () =>
-    store.batch([
-      store
+    inOneBatch(db, {
+      revoked: store
         .update(apps)
         .set({ revokedAt: author.now })
         .where(and(isApp(key), isNull(apps.revokedAt))),
-      auditOf(db, author, audited, apps, and(isApp(key), CHANGED)),
-      store.select(APP_ROW).from(apps).where(isApp(key)),
-    ]);
-  const [, , [revoked]] = await withRetries(runtime, batch);
-  return revoked;
+      audited: auditOf(db, author, audited, apps, and(isApp(key), CHANGED)),
+      now: store.select(APP_ROW).from(apps).where(isApp(key)),
+    });
+  const { now } = await withRetries(runtime, batch);
+  return now[0];
 }
 
 /** Undefined when the site has no such app. */

@@ -5,14 +5,7 @@ import { webhooks } from "../../../core/store/event-schema.ts";
 import { apps } from "../../../core/store/schema.ts";
 import { type Author, auditedBy } from "../audit.ts";
 import { auditLog } from "../operator-schema.ts";
-
-/** The tables with sealed secrets. They have the same columns for secrets, and a name that is unique on its site. */
-const OWNERS = { apps: { table: apps, name: apps.appid }, webhooks: { table: webhooks, name: webhooks.id } };
-
-export type Owners = keyof typeof OWNERS;
-
-/** The site belongs to the key, because the name is unique only on its site. */
-export type OwnerKey = { siteId: number; name: string };
+import { OWNERS, type OwnerKey, type Owners } from "./secret-owners.ts";
 
 /** The sealed secrets of an app or a webhook, with their versions. */
 export type SealedSecrets = OwnerKey &

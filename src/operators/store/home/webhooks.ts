@@ -1,6 +1,7 @@
 import { and, asc, count, eq, exists, getTableColumns, inArray, ne, not, notExists, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { deliveries, webhooks } from "../../../core/store/event-schema.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { homeSites } from "../../../core/store/schema.ts";
@@ -17,7 +18,6 @@ import {
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
 import { auditLog } from "../operator-schema.ts";
-import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
 import { endOf } from "./site-deletions.ts";
 import { eventsSwitched } from "./sites.ts";
 
@@ -113,8 +113,8 @@ export async function insertWebhook(
     details: eventsSwitched(true),
   };
   const batch = () =>
-    store.batch([
-      store
+    inOneBatch(db, {
+      inserted: store
         .insert(webhooks)
         .select((query) =>
           query
@@ -147,16 +147,24 @@ export async function insertWebhook(
         )
         .onConflictDoNothing(),
       // Each of these statements runs only when the previous one changed a row, so a second try changes nothing.
-      auditOf(db, author, { ...audited, action: "webhook.added" }, ONE_ROW, CHANGED),
-      auditOf(db, author, eventsOn, homeSites, and(isSite, eq(homeSites.events, false), sql`${present} = 1`, CHANGED)),
-      store.update(homeSites).set({ events: true }).where(and(isSite, CHANGED)),
-      store
+      audited: auditOf(db, author, { ...audited, action: "webhook.added" }, ONE_ROW, CHANGED),
+      eventsOn: auditOf(
+        db,
+        author,
+        eventsOn,
+        homeSites,
+        and(isSite, eq(homeSites.events, false), sql`${present} = 1`, CHANGED),
+      ),
+      site: store.update(homeSites).set({ events: true }).where(and(isSite, CHANGED)),
+      found: store
         .select({ wasAdded: sql<number>`${wasAdded}`.as("was_added"), webhook: SUMMARY })
         .from(homeSites)
         .leftJoin(webhooks, isWebhook(webhook))
         .where(and(isSite, notExists(endOf(db, webhook)))),
-    ]);
-  const [, , , , [found]] = await withRetries(runtime, batch);
+    });
+  const {
+    found: [found],
+  } = await withRetries(runtime, batch);
   if (found?.webhook === null && found.wasAdded === 1) throw changedMeanwhile();
   return found;
 }
@@ -216,15 +224,13 @@ export async function updateWebhook(
       details: sql`${details.switched}`,
     };
     const isChanged = or(ne(webhooks.url, url), ne(webhooks.events, events));
-    // What needs the row's old values comes before the update.
-    const moving = isMoved
-      ? [renewInFlight(db, key, author.now, unchanged), makeDueWhere(db, key, author.now, unchanged)]
-      : [];
-    const results = await store.batch([
-      auditOf(db, author, changed, webhooks, and(unchanged, isChanged)),
-      auditOf(db, author, switched, webhooks, and(unchanged, ne(webhooks.status, status))),
-      ...moving,
-      store
+    const results = await inOneBatch(db, {
+      // What needs the row's old values comes before the update.
+      audited: auditOf(db, author, changed, webhooks, and(unchanged, isChanged)),
+      switched: auditOf(db, author, switched, webhooks, and(unchanged, ne(webhooks.status, status))),
+      renewed: isMoved ? renewInFlight(db, key, author.now, unchanged) : undefined,
+      due: isMoved ? makeDueWhere(db, key, author.now, unchanged) : undefined,
+      changed: store
         .update(webhooks)
         .set({
           url,
@@ -244,12 +250,10 @@ export async function updateWebhook(
           }),
         })
         .where(unchanged),
-      ...(status === "disabled" ? [endPending(db, key)] : []),
-      find(),
-    ]);
-    const { meta } = results[2 + moving.length] as D1Result;
-    const [now] = results.at(-1) as Webhook[];
-    return { changed: meta.changes === 1, now };
+      ended: status === "disabled" ? endPending(db, key) : undefined,
+      now: find(),
+    });
+    return { changed: results.changed.meta.changes === 1, now: results.now[0] };
   };
   const webhook = await changeRow<Webhook>({
     read: async () => (await find()).at(0),
@@ -259,77 +263,6 @@ export async function updateWebhook(
     retry: (call) => withRetries(runtime, call, answerBy),
   });
   return webhook && { webhook, isMoved };
-}
-
-/**
- * Stores a rotation.
- *
- * @param before   the webhook when the rotation began
- * @param change   without `previousVersion`, the previous secret stays as it is
- * @param ends     for the audit log, what the operator said
- * @param answerBy see {@link withRetries}
- * @returns false when the webhook was rotated or deleted since `before` was read, or its overlap was ended
- */
-export async function updateWebhookSecret(
-  runtime: Runtime,
-  db: D1Database,
-  before: WebhookKey & Pick<WebhookRow, "version" | "previousVersion">,
-  change: Pick<WebhookRow, "version" | "secret"> &
-    Partial<Pick<WebhookRow, "previousVersion" | "previousSecret" | "previousExpiresAt">>,
-  ends: string | undefined,
-  author: Author,
-  answerBy?: number,
-): Promise<boolean> {
-  const store = drizzle(db);
-  const audited = {
-    siteId,
-    action: "webhook.rotated" as const,
-    subject: webhooks.id,
-    details: rotationDetails(webhooks, before.version, ends),
-  };
-  const batch = () =>
-    store.batch([
-      store
-        .update(webhooks)
-        .set(change)
-        .where(and(isWebhook(before), hasSecretsOf(webhooks, before))),
-      auditOf(db, author, audited, webhooks, and(isWebhook(before), CHANGED)),
-    ]);
-  const [replaced] = await withRetries(runtime, batch, answerBy);
-  return replaced.meta.changes === 1;
-}
-
-/**
- * Removes the previous secret of a webhook. It stays when the webhook was rotated since `before` was read.
- *
- * @param before   has a previous secret
- * @param answerBy see {@link withRetries}
- * @returns the webhook as it is now; undefined when the site has no such webhook
- */
-export async function clearPreviousOfWebhook(
-  runtime: Runtime,
-  db: D1Database,
-  before: WebhookKey & Pick<WebhookRow, "version" | "previousVersion">,
-  author: Author,
-  answerBy?: number,
-): Promise<Webhook | undefined> {
-  const store = drizzle(db);
-  const audited = {
-    siteId,
-    action: "webhook.overlap_ended" as const,
-    subject: webhooks.id,
-    details: endedDetails(webhooks),
-  };
-  const unchanged = and(isWebhook(before), hasSecretsOf(webhooks, before));
-  const batch = () =>
-    store.batch([
-      // The audit comes before the change, because it needs the row's old values.
-      auditOf(db, author, audited, webhooks, unchanged),
-      store.update(webhooks).set(NO_PREVIOUS).where(unchanged),
-      store.select(SUMMARY).from(webhooks).where(isWebhook(before)),
-    ]);
-  const [, , [now]] = await withRetries(runtime, batch, answerBy);
-  return now;
 }
 
 /** Deletes a webhook and up to {@link MOST_ENDED} of its deliveries. @param details for the audit log, as JSON */
@@ -344,11 +277,11 @@ export async function deleteWebhookRow(
   const audited = { siteId, action: "webhook.deleted" as const, subject: webhooks.id, details: sql`${details}` };
   const some = store.select({ seq: deliveries.seq }).from(deliveries).where(isDeliveryOf(key)).limit(MOST_ENDED);
   const batch = () =>
-    store.batch([
-      auditOf(db, author, audited, webhooks, isWebhook(key)),
-      store.delete(webhooks).where(isWebhook(key)),
-      store.delete(deliveries).where(and(isDeliveryOf(key), inArray(deliveries.seq, some))),
-    ]);
+    inOneBatch(db, {
+      audited: auditOf(db, author, audited, webhooks, isWebhook(key)),
+      webhook: store.delete(webhooks).where(isWebhook(key)),
+      deliveries: store.delete(deliveries).where(and(isDeliveryOf(key), inArray(deliveries.seq, some))),
+    });
   await withRetries(runtime, batch);
 }
 
