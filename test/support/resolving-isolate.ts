@@ -96,14 +96,14 @@ export class ResolvingIsolate {
 
   /** Asks as a request does whose home does not answer. */
   async relocate(cached: Credentials, client = "192.0.2.1"): Promise<Found | undefined> {
-    const found = await this.lookUp({ trust: "directory", cached, client });
+    const found = await this.lookUp({ trust: "directory", bound: "address", cached, client, signature: "" });
     await this.settled();
     return found;
   }
 
   /** Asks as a request does whose signature failed. */
   async refresh(cached: Credentials, client = "192.0.2.1"): Promise<Credentials | undefined> {
-    const fresh = await this.lookUp({ trust: "home", because: "signature_failed", cached, client });
+    const fresh = await this.lookUp({ trust: "home", bound: "address", cached, client, signature: "" });
     await this.settled();
     return fresh?.credentials;
   }

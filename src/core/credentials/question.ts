@@ -2,18 +2,23 @@ import type { KnownPlace } from "./find-app.ts";
 import type { Credentials } from "./open-secrets.ts";
 
 /**
- * A question for an app's credentials. `cached` is the record that the caches had. `because` says why that record is not enough,
- * and picks the bound in lookup-bounds.ts. `trust` says whose answer is good enough:
+ * A question for an app's credentials. `trust` says whose answer is good enough:
  * - `cache`: the answer of the isolate, else of KV, else of D1;
  * - `home`: the answer of the app's home, else of the directory;
  * - `directory`: the answer of the directory, if it names another home.
+ *
+ * `cached` is the record that the caches had. `bound` says how often D1 may be asked, see lookup-bounds.ts: for every request, once for
+ * all of an `address` (`client`), or to confirm what is known, once a second for a `signature`.
  */
 export type Question =
   | { trust: "cache"; appid: string; inMemory: boolean }
-  | { trust: "home"; because: "gate_refused"; cached: Credentials }
-  | { trust: "home"; because: "signature_failed"; cached: Credentials; client: string }
-  | { trust: "home"; because: "refused_anyway"; cached: Credentials; signature: string }
-  | { trust: "directory"; cached: Credentials; client: string };
+  | {
+      trust: "home" | "directory";
+      bound: "none" | "address" | "signature";
+      cached: Credentials;
+      client: string;
+      signature: string;
+    };
 
 export type Source = "isolate" | "kv" | "d1";
 

@@ -59,22 +59,20 @@ export class CredentialResolver {
         ? this.#cache.any(appid)
         : (this.#cache.fresh(appid) ?? this.#askKvAndD1(bindings, appid, lifetime));
     }
-    const { cached } = question;
+    const { trust, bound, cached, client, signature } = question;
     const { appid } = cached;
-    if (question.trust === "directory") {
-      const isNews = ({ siteId, home }: Credentials) => siteId !== cached.siteId || home !== cached.home;
-      const look = () => this.#askDirectory(bindings, cached, lifetime);
-      return this.#once(`${appid} ${question.client} elsewhere`, appid, lifetime, isNews, look);
-    }
-    const isNews = (found: Credentials) => !sameCredentials(found, cached);
-    const look = () => this.#askHome(bindings, cached, lifetime);
-    switch (question.because) {
-      case "gate_refused":
+    const isElsewhere = ({ siteId, home }: Credentials) => siteId !== cached.siteId || home !== cached.home;
+    const [isNews, look] =
+      trust === "directory"
+        ? [isElsewhere, () => this.#askDirectory(bindings, cached, lifetime)]
+        : [(found: Credentials) => !sameCredentials(found, cached), () => this.#askHome(bindings, cached, lifetime)];
+    switch (bound) {
+      case "none":
         return this.#cachedNews(appid, isNews) ?? look();
-      case "signature_failed":
-        return this.#once(`${appid} ${question.client}`, appid, lifetime, isNews, look);
-      case "refused_anyway":
-        return this.#bounds.mayConfirm(appid, question.signature) ? look() : { credentials: cached, source: "isolate" };
+      case "address":
+        return this.#once(`${appid} ${client} ${trust}`, appid, lifetime, isNews, look);
+      case "signature":
+        return this.#bounds.mayConfirm(appid, signature) ? look() : { credentials: cached, source: "isolate" };
     }
   }
 

@@ -1,6 +1,6 @@
 import { importKey } from "../credentials/import-key.ts";
 import type { Credentials } from "../credentials/open-secrets.ts";
-import type { Found, Source } from "../credentials/question.ts";
+import type { Found, Lifetime, Source } from "../credentials/question.ts";
 import { verifySignature } from "./verify-signature.ts";
 
 /** An app whose signature was valid, and the version of the secret that it signed with. */
@@ -28,6 +28,15 @@ export interface SignedBytes {
   body: ArrayBuffer;
   /** Unix seconds. */
   now: number;
+}
+
+/** A request's sender as the request names it, before its signature is verified. */
+export interface Claimant {
+  appid: string;
+  signed: SignedBytes;
+  /** The address that failures are counted under. */
+  client: string;
+  lifetime: Lifetime;
 }
 
 /** The key that verifies for an unknown or revoked appid. Without it the time of an answer would tell whether an appid exists. */

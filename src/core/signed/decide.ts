@@ -6,11 +6,11 @@ import { sleep } from "../runtime.ts";
 import type { ClaimRequest } from "../store/claim.ts";
 import { hereOrElsewhere } from "../store/here-or-elsewhere.ts";
 import { runBatch, TRIES, type Tries } from "../store/run-batch.ts";
-import type { Caller } from "./authenticate.ts";
+import type { Caller, Claimant } from "./authenticate.ts";
 import { replayed } from "./check-replay.ts";
 import { claimOf } from "./claim-of.ts";
 import type { Tools } from "./tools.ts";
-import { type Claimant, verifyAtHome, verifyElsewhere } from "./verify-caller.ts";
+import { verifyAgain } from "./verify-again.ts";
 
 /** How often a request checks whether another request with the same ranstr has ended. */
 const IN_FLIGHT_POLL_MS = 5;
@@ -72,15 +72,21 @@ async function decideAnywhere(
 ): Promise<Result<Outcome>> {
   const decided = await hereOrElsewhere(
     (watch) => decideAt(tools, claimant, caller, ready, claim, { before: 0, watch }),
-    () => verifyElsewhere(tools, claimant, caller),
+    () => elsewhere(tools, claimant, caller),
   );
   const again = (found: Caller) => decideAt(tools, claimant, found, ready, claim, { before: TRIES });
   if ("elsewhere" in decided) return ok(await again(decided.elsewhere));
   const outcome = decided.answer;
   if (outcome.kind !== "credentials_stale") return ok(outcome);
-  const fresh = await verifyAtHome(tools, claimant, caller);
+  const fresh = await verifyAgain(tools, claimant, caller, "gate_refused");
   if (!fresh.ok) return fresh;
   return ok(fresh.value === null ? outcome : await again(fresh.value));
+}
+
+/** The caller by the directory's record, after the home did not answer. Undefined when that changes nothing. */
+async function elsewhere(tools: Tools, claimant: Claimant, caller: Caller): Promise<Caller | undefined> {
+  const again = await verifyAgain(tools, claimant, caller, "home_silent");
+  return again.ok && again.value !== null ? again.value : undefined;
 }
 
 async function decideAt(

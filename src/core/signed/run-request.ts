@@ -4,7 +4,7 @@ import type { LeftOutAgent, Operation, Outcome } from "../operations/operation.t
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import { unixSeconds } from "../runtime.ts";
 import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
-import type { Caller } from "./authenticate.ts";
+import type { Caller, Claimant } from "./authenticate.ts";
 import { checkFreshness } from "./check-freshness.ts";
 import { checkReplay, replayed, startReplayCheck } from "./check-replay.ts";
 import { decide } from "./decide.ts";
@@ -13,7 +13,8 @@ import { rememberNonce } from "./kv-nonces.ts";
 import { failureKey, LIMIT_PERIOD } from "./rate-limit.ts";
 import { type Fields, readFields } from "./read-fields.ts";
 import type { Tools } from "./tools.ts";
-import { type Claimant, confirmCaller, noteApp, verifyCaller } from "./verify-caller.ts";
+import { verifyAgain } from "./verify-again.ts";
+import { noteApp, verifyCaller } from "./verify-caller.ts";
 
 /** A signed request as received. */
 export interface SignedRequest {
@@ -52,7 +53,21 @@ const USED_ITS_NONCE: Record<Outcome["kind"], boolean> = {
 };
 
 /**
- * Runs the steps of a signed request until one refuses. Their order: docs/architecture.md, "The way of a signed request".
+ * Runs the steps of a signed request, in this order, until one refuses:
+ *
+ * 1. the body is a JSON object with an appid: else `body_…`;
+ * 2. the app is looked up and its home is open: `client_limit`, `app_unknown`, `home_closed`, `home_unbound`;
+ * 3. a secret in force has signed the bytes: `app_revoked`, `signature_missing`, `signature_malformed`, `signature_mismatch`;
+ * 4. the app sends few malformed requests: `malformed_limit`;
+ * 5. timestamp and ranstr are well formed and fresh: `fields_invalid`, `timestamp_stale`, `timestamp_ahead`;
+ * 6. this isolate and KV have not seen the ranstr: `ranstr_seen_here`, `ranstr_seen_by_kv`;
+ * 7. the app and its site are within their limits: `app_limit`, `site_limit`;
+ * 8. the operation's fields and the Idempotency-Key keep their rules: `fields_invalid`, `idempotency_key_malformed`;
+ * 9. the site was not closed a moment ago: `site_closed`;
+ * 10. one batch of D1 claims the ranstr, checks the gate and decides: `ranstr_claimed_in_d1`, `credentials_stale`, `site_closed`,
+ *     `key_reused`, and the operation's own rules.
+ *
+ * What steps 4 to 9 refuse is confirmed in D1 first, but a replay: verify-again.ts.
  *
  * @throws ServiceError `unavailable` when D1 does not answer, `internal` for a fault of the deployment
  */
@@ -164,6 +179,6 @@ const told = (why: Refused): Refused => ({ ...why, tell: true });
 
 /** Refuses a request before the batch. D1 is asked first whether it still knows the caller. */
 async function refuseKnown(tools: Tools, claimant: Claimant, caller: Caller, why: Refused): Promise<Refused> {
-  const confirmed = await confirmCaller(tools, claimant, caller);
+  const confirmed = await verifyAgain(tools, claimant, caller, "refused_anyway");
   return confirmed.ok ? told(why) : confirmed;
 }

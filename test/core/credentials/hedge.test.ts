@@ -160,7 +160,7 @@ describe("a cold look-up", () => {
     const known = (await new ResolvingIsolate().resolve(world.appid))?.credentials;
     if (known === undefined) throw new Error("the app is not there");
     const slow = cold(isolate, world.appid);
-    await isolate.lookUp({ trust: "home", because: "gate_refused", cached: known });
+    await isolate.lookUp({ trust: "home", bound: "none", cached: known, client: "", signature: "" });
     answer({ ...record, revokedAt: 1 });
     expect(await slow).toMatchObject({ source: "isolate", credentials: { revoked: false } });
   });

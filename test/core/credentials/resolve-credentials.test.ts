@@ -482,7 +482,7 @@ describe("confirming", () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     const confirm = (signature: string) =>
-      isolate.lookUp({ trust: "home", because: "refused_anyway", cached: known, signature });
+      isolate.lookUp({ trust: "home", bound: "signature", cached: known, client: "", signature });
     expect(await confirm("ab")).toMatchObject({ source: "d1" });
     expect(await confirm("AB")).toMatchObject({ source: "isolate", credentials: known });
     expect(isolate.trips.single).toBe(1);
@@ -499,7 +499,8 @@ describe("confirming", () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
-    const found = await isolate.lookUp({ trust: "home", because: "refused_anyway", cached: known, signature: "ab" });
+    const question = { trust: "home", bound: "signature", cached: known, client: "", signature: "ab" } as const;
+    const found = await isolate.lookUp(question);
     expect(found?.credentials.revoked).toBe(true);
     expect(await isolate.resolve(world.appid)).toMatchObject({ credentials: { revoked: true } });
   });

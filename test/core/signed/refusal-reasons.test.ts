@@ -44,6 +44,15 @@ describe("the reasons of the journal", () => {
     expect(missing).toEqual([]);
   });
 
+  it("stand in the list of steps that runRequest opens with, each at its step, but those of a fault", () => {
+    const source = SOURCES.find((text) => text.includes("export async function runRequest")) ?? "";
+    const [, steps = ""] = source.match(/\/\*\*\n \* Runs the steps of a signed request(.*?)\*\//s) ?? [];
+    const listed = [...steps.matchAll(/`([a-z0-9_]+)`/g)].map(([, reason]) => reason);
+    const ofFaults = /^d1_|^(?:master_key_wrong|configuration|unexpected|unavailable|internal)$/;
+    const expected = Object.keys(COMMON_REASONS).filter((reason) => !ofFaults.test(reason));
+    expect([...new Set(listed)].filter((reason) => !ofFaults.test(String(reason))).sort()).toEqual(expected.sort());
+  });
+
   it("are none that the code does not give", () => {
     expect(Object.keys(COMMON_REASONS).filter((reason) => !given.has(reason))).toEqual([]);
   });

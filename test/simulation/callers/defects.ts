@@ -126,9 +126,9 @@ const ATTACKS: Defect[] = [
   one(
     "confirm-skipped",
     "A refusal before the batch tells a revoked app more than a wrong signature would be told.",
-    VERIFY,
-    '  if (caller.source === "d1") return ok(null);',
-    "  if (caller.source !== undefined) return ok(null);",
+    "src/core/signed/verify-again.ts",
+    'if (known.source === "d1" && evenFromD1 !== true) return known;',
+    'if (known.source === "d1" && evenFromD1 !== true || cause === "refused_anyway") return known;',
   ),
 ];
 
@@ -147,8 +147,8 @@ const CREDENTIALS: Defect[] = [
     "forger-blocks-the-app-for-all-addresses",
     "After a forgery the isolate reads no newer record of the app for 5 s, for any address.",
     RESOLVE,
-    "this.#once(`${appid} ${question.client}`,",
-    "this.#once(`${appid} ${question.client.slice(0, 0)}`,",
+    "this.#once(`${appid} ${client} ${trust}`,",
+    "this.#once(`${appid} ${client.slice(0, 0)} ${trust}`,",
   ),
   one(
     "cached-revocation-is-final",

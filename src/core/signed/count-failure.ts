@@ -1,0 +1,28 @@
+import { type Refused, refused } from "../result.ts";
+import type { Claimant } from "./authenticate.ts";
+import { describeShape } from "./describe-shape.ts";
+import { CLIENT_LIMIT_PERIOD, failureKey } from "./rate-limit.ts";
+import type { Tools } from "./tools.ts";
+
+/** Refuses a request that no secret verifies, and counts it for the limit of its address. @param reason for the log */
+export async function countFailure(tools: Tools, { client, signed }: Claimant, reason: string): Promise<Refused> {
+  const { config, limits, trace } = tools;
+  // An unknown appid is not logged: a caller who confuses the fields may have sent a secret as appid. One whose home has lost the
+  // app is known to the directory.
+  if (reason === "app_unknown" && trace.app?.isRouted !== true) {
+    delete trace.appid;
+    delete trace.home;
+    delete trace.app;
+    delete trace.claimedAppid;
+  }
+  delete trace.secretVersion;
+  const count = (failure: "signed" | "unknown") =>
+    limits.count(config.clientLimit, failureKey(failure, client), CLIENT_LIMIT_PERIOD);
+  const [within] = await Promise.all([count("signed"), reason === "app_unknown" && count("unknown")]);
+  if (!within) return tooManyFailures();
+  // The detail depends only on the header, so it is the same for every appid, known or not.
+  const detail = describeShape(signed.signature);
+  return refused("token_invalid", reason, detail === undefined ? {} : { detail, tell: true });
+}
+
+export const tooManyFailures = () => refused("too_many_requests", "client_limit", { retryAfter: CLIENT_LIMIT_PERIOD });

@@ -1,0 +1,87 @@
+import type { Found, Question } from "../credentials/question.ts";
+import { ServiceError } from "../errors.ts";
+import { ok, type Result } from "../result.ts";
+import { authenticate, type Caller, type Claimant } from "./authenticate.ts";
+import { countFailure } from "./count-failure.ts";
+import type { Tools } from "./tools.ts";
+
+/** Why the record that the caches had is not enough. */
+type Cause = "home_closed" | "signature_failed" | "gate_refused" | "home_silent" | "refused_anyway";
+
+/** One way to verify again. */
+interface Way {
+  /** Whose word is taken: that of the app's home, or that of the directory, when it names another home. */
+  trust: "home" | "directory";
+  /** How often D1 may be asked: credentials/lookup-bounds.ts. */
+  bound: Extract<Question, { bound: unknown }>["bound"];
+  /** How long the answer is waited for, in milliseconds. Absent: as long as the request has. */
+  waitMs?: number;
+  /** Whether a record that D1 has just given is looked up again too. */
+  evenFromD1?: true;
+  /** When the known record counts in place of an error. Absent: never. */
+  kept?: "when nobody answers" | "on any error";
+}
+
+/** A refusal that is sure anyway waits no longer than this for D1. */
+const CONFIRM_LIMIT_MS = 1_000;
+
+const AGAIN: Record<Cause, Way> = {
+  // The app may have left the closed home. A record of KV could be forged, so the directory must say so.
+  home_closed: { trust: "directory", bound: "address", waitMs: CONFIRM_LIMIT_MS, kept: "on any error" },
+  // The secret may have been rotated, and a revocation undone by a restore.
+  signature_failed: { trust: "home", bound: "address" },
+  // The home does not know this secret or this app any more. The signature was right, so nobody can force this look-up.
+  gate_refused: { trust: "home", bound: "none", evenFromD1: true },
+  // The app may be in another home by now.
+  home_silent: { trust: "directory", bound: "address", evenFromD1: true },
+  // A revoked app or a replaced secret must get the answer of a wrong signature, whatever else is wrong with the request.
+  refused_anyway: { trust: "home", bound: "signature", waitMs: CONFIRM_LIMIT_MS, kept: "when nobody answers" },
+};
+
+/**
+ * Looks an app up again, past the caches.
+ *
+ * @returns the record that counts now; undefined when the one that was asked has no news
+ * @throws ServiceError as CredentialResolver.lookUp does
+ */
+export async function lookAgain(
+  { runtime, config, credentials }: Tools,
+  { client, lifetime, signed }: Claimant,
+  known: Found,
+  cause: Cause,
+): Promise<Found | undefined> {
+  const { trust, bound, waitMs = Number.POSITIVE_INFINITY, evenFromD1, kept } = AGAIN[cause];
+  if (known.source === "d1" && evenFromD1 !== true) return known;
+  const answerBy = Math.min(lifetime.answerBy, runtime.elapsed() + waitMs);
+  const question = { trust, bound, cached: known.credentials, client, signature: String(signed.signature) };
+  try {
+    return await credentials.lookUp(config, { ...lifetime, answerBy }, question);
+  } catch (error) {
+    const isUnanswered = error instanceof ServiceError && error.code === "unavailable";
+    if (kept === "on any error" || (kept !== undefined && isUnanswered)) return known;
+    throw error;
+  }
+}
+
+/**
+ * Verifies the caller of a request again.
+ *
+ * @returns the caller by the record that counts now; null when that is the same one
+ * @throws ServiceError as CredentialResolver.lookUp does
+ */
+export async function verifyAgain(
+  tools: Tools,
+  claimant: Claimant,
+  caller: Caller,
+  cause: "gate_refused" | "home_silent" | "refused_anyway",
+): Promise<Result<Caller | null>> {
+  const found = await lookAgain(tools, claimant, caller, cause);
+  const result = await authenticate(found, claimant.signed);
+  if (result.ok) return ok(sameCaller(result.caller, caller) ? null : result.caller);
+  // The directory had no news, or the news does not verify: the silent home has the last word.
+  if (cause === "home_silent") return ok(null);
+  return countFailure(tools, claimant, cause === "gate_refused" ? "credentials_stale" : result.reason);
+}
+
+const sameCaller = (a: Caller, b: Caller): boolean =>
+  a.siteId === b.siteId && a.home === b.home && a.secretVersion === b.secretVersion;
