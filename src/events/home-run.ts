@@ -1,31 +1,29 @@
 import type { Config } from "../config.ts";
 import type { Keyring } from "../core/credentials/sealed-secret.ts";
 import { type Runtime, unixSeconds, withinTime } from "../core/runtime.ts";
-import { newEventId } from "../core/signed/event-id.ts";
 import { inOneBatch } from "../core/store/batch.ts";
 import { PING, WEBHOOK_DISABLED } from "../core/store/event-schema.ts";
 import { rootOf, withRetries } from "../core/store/run-batch.ts";
 import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import { attempt, type Ended } from "./attempt.ts";
-import type { Budget, Claimant, Share } from "./budget.ts";
-import { healthOf } from "./health-of.ts";
+import type { Budget, Share } from "./budget.ts";
 import { type DelayedNotice, notifyQueue } from "./notify-queue.ts";
 import { tryToOpenKeys } from "./open-keys.ts";
+import { type Attempt, type DueRow, LEASE_SECONDS, type LeasedRow, selectDue } from "./store/deliveries.ts";
+import type { Disabled } from "./store/webhook-health.ts";
 import {
-  type AskedRow,
-  type Attempt,
-  countResults,
-  type DueRow,
-  FIRST_IN_LINE,
-  LEASE_SECONDS,
-  type LeasedRow,
-  leaseDue,
-  recordResults,
-  selectDue,
-  selectLeased,
-} from "./store/deliveries.ts";
-import type { Telling } from "./store/webhook-events.ts";
-import { type Disabled, judge } from "./store/webhook-health.ts";
+  earlier,
+  isOf,
+  isUnknown,
+  learn,
+  namesOf,
+  newTarget,
+  noticeBeside,
+  noticeOf,
+  noticesOfLeaving,
+  type Target,
+} from "./target.ts";
+import { type Lease, type Turn, turnOf } from "./turn.ts";
 
 /** The tools of a delivery. */
 export interface DeliveryTools {
@@ -34,37 +32,8 @@ export interface DeliveryTools {
   config: Pick<Config, "homes" | "closedHomes" | "events" | "masterKeys" | "webhookLoopback">;
 }
 
-/** The longest delay of a message that the queue accepts. */
-const LONGEST_DELAY_SECONDS = 43_200;
-
-/** How far the clocks of two isolates may differ. A message that comes too early for its retry is sent once more. */
-const CLOCK_SECONDS = 2;
-
 /** How long an invocation works alone on a backlog. A receiver that answers at once needs no second invocation. */
 const ALONE_MS = 1_000;
-
-/** A webhook that is being delivered to. */
-interface Target extends Claimant {
-  id: string;
-  /** How many attempts have ended whose results are not recorded. */
-  unrecorded: number;
-  /** Whether the queue may need a notice of the next attempt: true after an attempt that failed or was not the first. */
-  retries: boolean;
-  /** The earliest next attempt after a failure that was recorded here, in Unix seconds. */
-  retryAt: number | null;
-  /** Whether more is due than this invocation can begin. */
-  hasMore: boolean;
-  /** Whether another invocation was asked to help. */
-  isHelped: boolean;
-  /** The time of the next attempt that the queue was notified of before this invocation left the webhook, in Unix seconds. */
-  notifiedOf: number | null;
-}
-
-/** What one batch reads: the webhooks with new attempts, and what became of webhooks that fail. */
-interface Turn {
-  leased: LeasedRow[];
-  judged: readonly { noted: unknown; disabled?: Disabled[]; told?: Telling[] }[];
-}
 
 /**
  * Delivers what is due to some webhooks of one home, with as many attempts at once as there are places. Each turn is one batch of
@@ -99,18 +68,7 @@ export class HomeRun {
     this.#keyring = keyring;
     this.#budget = budget;
     this.#aloneUntil = tools.runtime.elapsed() + ALONE_MS;
-    const fresh = {
-      inFlight: 0,
-      unrecorded: 0,
-      isFailing: undefined,
-      hasPing: false,
-      retries: false,
-      retryAt: null,
-      hasMore: false,
-      isHelped: false,
-      notifiedOf: null,
-    };
-    this.#targets = new Set(webhooks.map(({ site, webhook }) => ({ ...fresh, siteId: site, id: webhook })));
+    this.#targets = new Set(webhooks.map(({ site, webhook }) => newTarget(home, site, webhook)));
   }
 
   /** Begins the first attempts. Never rejects. */
@@ -163,7 +121,7 @@ export class HomeRun {
     if (this.#tools.runtime.elapsed() < this.#aloneUntil) return;
     const short = this.#short();
     for (const target of short) target.isHelped = true;
-    this.#notify(short.map((target) => this.#noticeOf(target, 0)));
+    this.#notify(short.map((target) => noticeOf(target, 0)));
   }
 
   /** Reads which webhooks have something due, and leaves the others out: they must take no part of the places. */
@@ -224,7 +182,7 @@ export class HomeRun {
     const notices: DelayedNotice[] = this.#told(turn);
     for (const { target, result } of ended) {
       target.retryAt = earlier(target.retryAt, result.nextAttemptAt);
-      notices.push(...this.#noticeBeside(target, result.nextAttemptAt, now));
+      notices.push(...noticeBeside(target, result.nextAttemptAt, now));
     }
     for (const { target, share } of asked) {
       const own = turn.leased.filter(isOf(target));
@@ -238,7 +196,7 @@ export class HomeRun {
       // An attempt that ended during this batch is not recorded, and `nextDue` does not know its next attempt: a later turn decides.
       if (target.inFlight === 0 && target.unrecorded === 0 && !waits)
         notices.push(...this.#leave(target, nextDue, isStopped, now));
-      else if (target.retries) notices.push(...this.#noticeBeside(target, nextDue, now));
+      else if (target.retries) notices.push(...noticeBeside(target, nextDue, now));
       // When fewer began than were allowed, the webhook has the most in flight, or nothing more due.
       target.hasMore = allowed > 0 && begun >= allowed && isDue;
     }
@@ -253,29 +211,11 @@ export class HomeRun {
     this.#notified.push(notifyQueue(this.#tools, notices));
   }
 
-  async #batch(
-    ended: Ended[],
-    asked: { target: Target; share: Share }[],
-    lease: { now: number; until: number; lease: string },
-  ): Promise<Turn> {
-    const db = this.#db;
-    const { runtime } = this.#tools;
-    const results = JSON.stringify(ended.map(({ result }) => result));
-    const names = namesOf(asked.map(({ target }) => target));
-    // The ids of events are drawn once: a second try must not write other events.
-    const judged = healthOf(ended, lease.now).map((each) => ({ ...each, eventId: newEventId(runtime) }));
-    const statements = () => ({
-      counted: ended.length > 0 ? countResults(db, { results }) : undefined,
-      recorded: ended.length > 0 ? recordResults(db, { results }) : undefined,
-      judged: judged.map(({ health, known, eventId }) => judge(db, health, known, lease.now, eventId)),
-      begun: asked.flatMap(({ target: { siteId, id }, share }) =>
-        share.wanted > 0 ? [leaseDue(db, { ...lease, ...share, siteId, webhookId: id })] : [],
-      ),
-      leased: selectLeased(db, { ...lease, asked: names }),
-    });
-    return withRetries(runtime, () => {
+  #batch(ended: Ended[], asked: { target: Target; share: Share }[], lease: Lease): Promise<Turn> {
+    const statements = turnOf(this.#tools.runtime, this.#db, ended, asked, lease);
+    return withRetries(this.#tools.runtime, () => {
       this.#budget.call();
-      return inOneBatch(db, statements());
+      return inOneBatch(this.#db, statements());
     });
   }
 
@@ -327,68 +267,13 @@ export class HomeRun {
     this.#attemptEnded();
   }
 
+  /** Removes a webhook that has nothing in flight here and nothing more to begin here. @returns see {@link noticesOfLeaving} */
+  #leave(target: Target, nextDue: number | null, isStopped: boolean, now: number): DelayedNotice[] {
+    this.#targets.delete(target);
+    return noticesOfLeaving(target, nextDue, isStopped, now);
+  }
+
   #count(status: Ended["result"]["status"]): void {
     this.counts[status === "pending" ? "failed" : status] += 1;
   }
-
-  /**
-   * Removes a webhook that has nothing in flight here and nothing more to begin here. The queue is notified of its next attempt,
-   * except when it was before, or when other invocations have the most in flight: those go on with the webhook themselves. They
-   * may know of no failure, so the queue is also notified of the retry after a failure here.
-   *
-   * @param isStopped whether the budget is used up or the database failed
-   * @returns the notices for the queue
-   */
-  #leave(target: Target, nextDue: number | null, isStopped: boolean, now: number): DelayedNotice[] {
-    this.#targets.delete(target);
-    if (nextDue === null) return [];
-    const wait = nextDue - now;
-    if (wait <= 0) {
-      const rest = isStopped ? [this.#noticeOf(target, 0)] : [];
-      return [...rest, ...this.#noticeOnce(target, target.retryAt, now)];
-    }
-    if (nextDue === target.notifiedOf || !(target.retries || wait <= CLOCK_SECONDS)) return [];
-    return [this.#noticeOf(target, Math.min(wait, LONGEST_DELAY_SECONDS))];
-  }
-
-  /**
-   * A receiver may hold an attempt for 15 s, so a webhook with attempts in flight must not wait for their end with its next one.
-   *
-   * @returns the notice of that next attempt, unless the queue was notified of it or an earlier one
-   */
-  #noticeBeside(target: Target, nextDue: number | null, now: number): DelayedNotice[] {
-    return target.inFlight === 0 ? [] : this.#noticeOnce(target, nextDue, now);
-  }
-
-  /** @returns the notice of a coming attempt, unless the queue was notified of it or an earlier one */
-  #noticeOnce(target: Target, nextDue: number | null, now: number): DelayedNotice[] {
-    if (nextDue === null || nextDue <= now) return [];
-    if (target.notifiedOf !== null && target.notifiedOf > now && target.notifiedOf <= nextDue) return [];
-    target.notifiedOf = nextDue;
-    return [this.#noticeOf(target, Math.min(nextDue - now, LONGEST_DELAY_SECONDS))];
-  }
-
-  #noticeOf({ siteId, id }: Target, delaySeconds: number): DelayedNotice {
-    return { home: this.#home, site: siteId, webhook: id, delaySeconds };
-  }
-}
-
-const namesOf = (targets: Iterable<Target>): string =>
-  JSON.stringify([...targets].map(({ siteId, id }) => ({ siteId, id })));
-
-const earlier = (a: number | null, b: number | null): number | null => (a === null || (b !== null && b < a) ? b : a);
-
-const isOf =
-  ({ siteId, id }: Target) =>
-  (row: Pick<AskedRow, "siteId" | "webhookId">): boolean =>
-    row.siteId === siteId && row.webhookId === id;
-
-/** Whether nothing was read of a webhook. */
-const isUnknown = ({ isFailing }: Target): boolean => isFailing === undefined;
-
-/** Takes over what a row says of a webhook. */
-function learn(target: Target, row: Pick<AskedRow, "failingSince" | "nextDue"> | undefined): void {
-  // A row that was read before a result is recorded does not know of that failure.
-  target.isFailing = row?.failingSince != null || (target.unrecorded > 0 && target.isFailing === true);
-  target.hasPing = row?.nextDue === FIRST_IN_LINE;
 }

@@ -2,13 +2,13 @@ import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { customerId, positiveId, rule, text } from "../fields.ts";
 import { insertAccepted, nextSessionId } from "../store/claim.ts";
-import { agents, customers, messages, nonces, participants, SESSION_FIELDS, sessions } from "../store/schema.ts";
+import { agents, customers, messages, nonces, participants, sessions } from "../store/schema.ts";
 import { type Placeholders, takeExcluded } from "../store/statement.ts";
 import { autoTitle } from "./auto-title.ts";
 import { defineOperation } from "./define-operation.ts";
 import { describeLeftOut } from "./describe-left-out.ts";
-import { SESSION_PROPERTIES } from "./describe-session.ts";
-import { metadataField, sortedByName } from "./metadata.ts";
+import { SESSION_DATA, SESSION_PROPERTIES } from "./describe-session.ts";
+import { METADATA_WORDS, metadataField, metadataProbes, sortedByName } from "./metadata.ts";
 import type { Documentation } from "./operation.ts";
 
 const MOST_AGENTS = 100;
@@ -172,29 +172,15 @@ export default defineOperation({
       }),
   ],
 
-  // The same shape as the answer to GET /admin/sites/:site_id/sessions/:chat_id, see operators/admin/sessions.ts.
   event: {
     type: "session.created",
-    data: () => ({
-      ...Object.fromEntries(SESSION_FIELDS.map(([column, name]) => [name, sessions[column]])),
-      // Replaces the column of SESSION_FIELDS, and keeps its place among the fields.
-      metadata: sql`json(coalesce(${sessions.metadata}, '{}'))`,
-      customer: sql`json_object('sbs', ${customers.externalId}, 'name', ${customers.name}, 'ip', ${customers.ip})`,
-      participants: sql`(SELECT json_group_array(json_object('agent_id', agent_id, 'added_by', added_by)) FROM (
-        SELECT agent_id, added_by FROM ${participants}
-        WHERE ${participants.siteId} = ${sessions.siteId} AND ${participants.sessionId} = ${sessions.id} ORDER BY agent_id))`,
-      messages: sql`(SELECT json_group_array(json_object('sender', sender, 'sender_uid', sender_uid, 'content', content)) FROM (
-        SELECT sender, sender_uid, content FROM ${messages}
-        WHERE ${messages.siteId} = ${sessions.siteId} AND ${messages.sessionId} = ${sessions.id} ORDER BY seq))`,
-    }),
+    data: () => SESSION_DATA,
     join: () => sql`CROSS JOIN ${sessions} ON ${itsSession} CROSS JOIN ${customers}
       ON ${customers.siteId} = ${sessions.siteId} AND ${customers.externalId} = ${sessions.customerExternalId}`,
   },
 
   answer: (sessionId) => ({ chat_id: sessionId }),
 });
-
-const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, ""]));
 
 export const documentation: Documentation = {
   summary: "Create a session",
@@ -238,36 +224,10 @@ export const documentation: Documentation = {
       enum: [1, 2, 3],
       examples: [1],
     },
-    metadata: {
-      description:
-        "Your own pairs of name and value, such as an order number: stored and shown with the session, never interpreted. At most 20. An extension of this service; the contract does not have it.",
-      type: "object",
-      maxProperties: 20,
-      propertyNames: { pattern: "^[A-Za-z0-9_.-]{1,40}$" },
-      additionalProperties: { type: "string", maxLength: 500 },
-      examples: [{ order: "20260617-0042", channel: "app" }],
-    },
+    metadata: METADATA_WORDS,
   },
   probes: () => ({
-    metadata: {
-      inside: [{}, { ["k".repeat(40)]: "" }, { a: "😀".repeat(500) }, pairs(20), { "A-Za_z.0": "\u0000" }],
-      outside: [
-        { ["k".repeat(41)]: "" },
-        { a: "a".repeat(501) },
-        pairs(21),
-        { "": "a" },
-        { é: "a" },
-        { a: 1 },
-        { a: null },
-        { a: {} },
-        { a: "\ud800" },
-        [],
-        ["a"],
-        "a",
-        1,
-        null,
-      ],
-    },
+    metadata: metadataProbes(),
   }),
   examples: {
     documented: {

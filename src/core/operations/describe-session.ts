@@ -1,8 +1,17 @@
-import { SESSION_STATUSES, type SessionField } from "../store/schema.ts";
+import { sql } from "drizzle-orm";
+import {
+  customers,
+  messages,
+  participants,
+  SESSION_FIELDS,
+  SESSION_STATUSES,
+  type SessionField,
+  sessions,
+} from "../store/schema.ts";
 import type { JsonSchema } from "./operation.ts";
 
 /**
- * The JSON Schema of a session, for the admin API and for the event. operators/admin/sessions.ts and create-session.ts make the data,
+ * The JSON Schema of a session, for the admin API and for the event. operators/admin/sessions.ts and SESSION_DATA make the data,
  * both from SESSION_FIELDS of core/store/schema.ts. Only the documentation uses this schema, so the Worker's bundle leaves it out.
  */
 export const SESSION_PROPERTIES = {
@@ -80,3 +89,17 @@ export const SESSION_PROPERTIES = {
     items: { $ref: "#/components/schemas/Message" },
   },
 } satisfies Record<SessionField | "customer" | "participants" | "messages", JsonSchema>;
+
+/** A session as an event holds it: the same shape as the answer to GET /admin/sites/:site_id/sessions/:chat_id. */
+export const SESSION_DATA = {
+  ...Object.fromEntries(SESSION_FIELDS.map(([column, name]) => [name, sessions[column]])),
+  // Replaces the column of SESSION_FIELDS, and keeps its place among the fields.
+  metadata: sql`json(coalesce(${sessions.metadata}, '{}'))`,
+  customer: sql`json_object('sbs', ${customers.externalId}, 'name', ${customers.name}, 'ip', ${customers.ip})`,
+  participants: sql`(SELECT json_group_array(json_object('agent_id', agent_id, 'added_by', added_by)) FROM (
+        SELECT agent_id, added_by FROM ${participants}
+        WHERE ${participants.siteId} = ${sessions.siteId} AND ${participants.sessionId} = ${sessions.id} ORDER BY agent_id))`,
+  messages: sql`(SELECT json_group_array(json_object('sender', sender, 'sender_uid', sender_uid, 'content', content)) FROM (
+        SELECT sender, sender_uid, content FROM ${messages}
+        WHERE ${messages.siteId} = ${sessions.siteId} AND ${messages.sessionId} = ${sessions.id} ORDER BY seq))`,
+};

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { isText } from "../fields.ts";
+import type { JsonSchema } from "./operation.ts";
 
 /** Pairs of name and value that a caller gives to a session. An extension of the contract: docs/contract.md, "metadata". */
 
@@ -29,3 +30,37 @@ export const metadataField = z.custom<Record<string, string>>(isMetadata, { erro
 /** Sorted, so that the order of the pairs does not change the fingerprint. */
 export const sortedByName = (pairs: Record<string, string>) =>
   Object.fromEntries(Object.entries(pairs).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/** The words of the field. Only the documentation uses them. */
+export const METADATA_WORDS = {
+  description:
+    "Your own pairs of name and value, such as an order number: stored and shown with the session, never interpreted. At most 20. An extension of this service; the contract does not have it.",
+  type: "object",
+  maxProperties: 20,
+  propertyNames: { pattern: "^[A-Za-z0-9_.-]{1,40}$" },
+  additionalProperties: { type: "string", maxLength: 500 },
+  examples: [{ order: "20260617-0042", channel: "app" }],
+} satisfies JsonSchema;
+
+const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, ""]));
+
+/** Values just inside and just outside the rule, for tests. */
+export const metadataProbes = () => ({
+  inside: [{}, { ["k".repeat(40)]: "" }, { a: "😀".repeat(500) }, pairs(20), { "A-Za_z.0": "\u0000" }],
+  outside: [
+    { ["k".repeat(41)]: "" },
+    { a: "a".repeat(501) },
+    pairs(21),
+    { "": "a" },
+    { é: "a" },
+    { a: 1 },
+    { a: null },
+    { a: {} },
+    { a: "\ud800" },
+    [],
+    ["a"],
+    "a",
+    1,
+    null,
+  ],
+});

@@ -1,45 +1,29 @@
-import { asLatin1, type Bytes, encode, encodeGbk, latin1, toBase64 } from "./encodings.ts";
-import { type Layout, type Tree, writeTree } from "./json-tree.ts";
-import { layoutOf } from "./rewritings.ts";
-
-/** The pasted body, and what its variants are made from. */
-export interface PastedBody {
-  text: string;
-  /** The bytes, when they are not the text in UTF-8. */
-  bytes: Bytes | undefined;
-  /** Whether the line ends are those that were sent. A form does not keep them. */
-  lineEndsKept: boolean;
-  /** Undefined for a text that is no JSON object. */
-  tree: Extract<Tree, { kind: "object" }> | undefined;
-  path: string;
-}
-
-export type Made = string | Bytes | undefined;
+import {
+  asPython,
+  formEncoded,
+  type Given,
+  htmlEscaped,
+  joined,
+  leavesChanged,
+  type Made,
+  onlyJson,
+  onlyJsonWithSecret,
+  onlyNonAscii,
+  quoted,
+  sortedPairs,
+  unquoted,
+  utf16,
+  wellFormed,
+  withoutBlanks,
+} from "./body-makers.ts";
+import { asLatin1, encode, encodeGbk, latin1, toBase64 } from "./encodings.ts";
 
 /** Other things than the sent text that callers sign. One of them is tried at a time. */
-interface Row {
+interface Row<Also extends string[] = []> {
   name: string;
   words: string;
-  makes: ((body: Given) => Made)[];
+  makes: ((body: Given, ...also: Also) => Made)[];
 }
-
-export interface Given extends PastedBody {
-  /** The values of the top-level fields as text: strings without quotes, all else as JSON. */
-  pairs: [string, string][];
-  field: (name: string) => string;
-}
-
-const joined = (pairs: [string, string][], encodeEach = (text: string) => text) =>
-  pairs.map(([name, value]) => `${name}=${encodeEach(value)}`).join("&");
-const sortedPairs = ({ pairs }: Given) => pairs.toSorted(([a], [b]) => (a < b ? -1 : 1));
-const formEncoded = (text: string) => encodeURIComponent(text).replaceAll("%20", "+");
-
-const NON_ASCII = /[^\0-\x7f]/u;
-const onlyNonAscii =
-  (make: (text: string) => Made) =>
-  ({ text }: Given) =>
-    NON_ASCII.test(text) ? make(text) : undefined;
-const onlyJson = (make: (tree: Tree, body: Given) => Made) => (body: Given) => body.tree && make(body.tree, body);
 
 /** Each row: what was signed in place of the body, and what its sender is told. */
 export const BODY_ROWS: readonly Row[] = [
@@ -292,11 +276,7 @@ export const BODY_ROWS: readonly Row[] = [
 ];
 
 /** What is signed together with the secret. */
-export const BODY_AND_SECRET_ROWS: readonly {
-  name: string;
-  words: string;
-  makes: ((body: Given, secret: string) => Made)[];
-}[] = [
+export const BODY_AND_SECRET_ROWS: readonly Row<[secret: string]>[] = [
   {
     name: "secret_in_text",
     words:
@@ -314,75 +294,3 @@ export const BODY_AND_SECRET_ROWS: readonly {
     ],
   },
 ];
-
-export const COMPACT: Layout = { comma: ",", colon: ":" };
-
-/** Undefined where no value has a blank: then it is what a library writes, and is found among the rewritings. */
-function withoutBlanks({ text, tree }: Given): Made {
-  const bare = text.replace(/\s+/g, "");
-  return tree !== undefined && bare === writeTree(tree, COMPACT, ({ raw }) => raw) ? undefined : bare;
-}
-
-/** What the rows are made from. */
-export function givenOf(body: PastedBody): Given {
-  const pairs: [string, string][] = (body.tree?.members ?? []).map(({ key, value }) => {
-    return [key.value, value.kind === "string" ? value.value : writeTree(value, COMPACT, ({ raw }) => raw)];
-  });
-  return { ...body, pairs, field: (name) => pairs.findLast(([each]) => each === name)?.[1] ?? "" };
-}
-
-function onlyJsonWithSecret(make: (body: Given, secret: string) => Made) {
-  return (body: Given, secret: string) => (body.tree === undefined ? undefined : make(body, secret));
-}
-
-const wellFormed = (text: string) => text.toWellFormed();
-
-const htmlEscaped = (text: string) =>
-  text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-
-function utf16(text: string): Bytes {
-  const bytes = new Uint8Array(2 * text.length);
-  for (let i = 0; i < text.length; i++) {
-    bytes[2 * i] = text.charCodeAt(i) & 0xff;
-    bytes[2 * i + 1] = text.charCodeAt(i) >> 8;
-  }
-  return bytes;
-}
-
-function mapped(tree: Tree, change: (leaf: Tree) => Tree): Tree {
-  if (tree.kind === "array") return { kind: "array", items: tree.items.map((item) => mapped(item, change)) };
-  if (tree.kind !== "object") return change(tree);
-  return { kind: "object", members: tree.members.map(({ key, value }) => ({ key, value: mapped(value, change) })) };
-}
-
-/** The JSON with some of its values changed, in its own layout; undefined when that changes nothing. */
-function leavesChanged(change: (leaf: Tree) => Tree) {
-  return (tree: Tree, { text }: Given) => {
-    const layout = layoutOf(text, tree) ?? COMPACT;
-    const other = writeTree(mapped(tree, change), layout, ({ raw }) => raw);
-    return other === writeTree(tree, layout, ({ raw }) => raw) ? undefined : other;
-  };
-}
-
-function quoted(leaf: Tree): Tree {
-  return leaf.kind === "plain" && /\d/.test(leaf.raw)
-    ? { kind: "string", raw: `"${leaf.raw}"`, value: leaf.raw }
-    : leaf;
-}
-
-function unquoted(leaf: Tree): Tree {
-  return leaf.kind === "string" && /^(?:0|[1-9]\d*)$/.test(leaf.value) ? { kind: "plain", raw: leaf.value } : leaf;
-}
-
-const PYTHON_WORDS: Record<string, string> = { true: "True", false: "False", null: "None" };
-
-/** As str() of a dict: single quotes, unless a text holds some and no double ones. */
-function asPython(tree: Tree): string {
-  const words = mapped(tree, (leaf) =>
-    leaf.kind === "plain" ? { kind: "plain", raw: PYTHON_WORDS[leaf.raw] ?? leaf.raw } : leaf,
-  );
-  return writeTree(words, { comma: ", ", colon: ": " }, ({ value }) => {
-    const text = value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t");
-    return text.includes("'") && !text.includes('"') ? `"${text}"` : `'${text.replaceAll("'", "\\'")}'`;
-  });
-}

@@ -1,10 +1,11 @@
-import { BODY_AND_SECRET_ROWS, BODY_ROWS, COMPACT, givenOf, type Made, type PastedBody } from "./body-rows.ts";
+import { COMPACT, givenOf, type Made, type PastedBody } from "./body-makers.ts";
+import { BODY_AND_SECRET_ROWS, BODY_ROWS } from "./body-rows.ts";
 import type { Bytes } from "./encodings.ts";
 import { readTree, writeTree } from "./json-tree.ts";
 import { layoutOf, REWRITING_TEXTS, type Rewriting, rewritings, rewrittenWords } from "./rewritings.ts";
 import type { Finding } from "./words.ts";
 
-export type { PastedBody } from "./body-rows.ts";
+export type { PastedBody } from "./body-makers.ts";
 export type { Rewriting } from "./rewritings.ts";
 
 /** What a caller may have signed, and how it differs from the pasted text. */

@@ -16,7 +16,7 @@ import {
   selectErasureById,
   selectUnlisted,
 } from "../store/home/erasures.ts";
-import { selectWebhooks } from "../store/home/webhooks.ts";
+import { selectWebhooks } from "../store/home/read-webhooks.ts";
 import { writeReceipt } from "../store/kv-erasures.ts";
 import { customerHasher } from "./customer-hash.ts";
 import { customerUnknown, erasureUnknown } from "./refusals.ts";

@@ -16,8 +16,8 @@ import {
   REDELIVERED_STATUSES,
   type RedeliveredStatus,
   renewDeliveries,
-  renewDelivery,
 } from "../store/home/redeliveries.ts";
+import { renewDelivery } from "../store/home/redelivery.ts";
 import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./page.ts";
 import { eventUnknown, webhookDisabled, webhookUnknown } from "./refusals.ts";
 import { authorOf, homeOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";

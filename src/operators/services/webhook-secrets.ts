@@ -1,5 +1,5 @@
 import { newWebhookSecret } from "../../events/secret.ts";
-import { selectSealedWebhook, type WebhookRow } from "../store/home/webhooks.ts";
+import { selectSealedWebhook, type WebhookRow } from "../store/home/read-webhooks.ts";
 import { webhookUnknown } from "./refusals.ts";
 import { endOverlapOf, type RotationInput, readSecretOf, rotate, type SecretOwnerOf } from "./rotation.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";

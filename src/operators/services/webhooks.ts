@@ -9,15 +9,12 @@ import { newWebhookSecret } from "../../events/secret.ts";
 import { MOST_ENDED, makeDue } from "../../events/store/pending-deliveries.ts";
 import { MOST_URL_CHARACTERS, webhookUrlFault } from "../../events/url.ts";
 import type { Site } from "../store/directory/sites.ts";
+import { selectIsEnabled, selectWebhook, selectWebhooks, type Webhook } from "../store/home/read-webhooks.ts";
 import {
   deleteWebhookRow,
   insertWebhook,
   MOST_WEBHOOKS,
-  selectIsEnabled,
-  selectWebhook,
-  selectWebhooks,
   updateWebhook,
-  type Webhook,
   type WebhookChange,
   type WebhookState,
 } from "../store/home/webhooks.ts";
@@ -25,7 +22,7 @@ import { siteUnknown, webhookDisabled, webhookEnding, webhookUnknown } from "./r
 import { newVersion } from "./secrets.ts";
 import { authorOf, homeOf, keyringOf, notifyQueueOf, type ServiceContext, urlFor } from "./service-context.ts";
 
-export { MOST_COUNTED, type Webhook } from "../store/home/webhooks.ts";
+export { MOST_COUNTED, type Webhook } from "../store/home/read-webhooks.ts";
 
 /** The types that a webhook can ask for. A `ping` comes without asking. */
 export const EVENT_TYPES: readonly string[] = [

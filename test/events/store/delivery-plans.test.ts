@@ -2,13 +2,13 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import numbers from "../../../docs/numbers.json";
 import { selectDeliveries } from "../../../src/operators/store/home/events.ts";
+import { selectWebhook } from "../../../src/operators/store/home/read-webhooks.ts";
 import { selectRecents } from "../../../src/operators/store/home/recent-deliveries.ts";
 import {
   type RedeliveredStatus,
   type Redelivering,
   renewDeliveries,
 } from "../../../src/operators/store/home/redeliveries.ts";
-import { selectWebhook } from "../../../src/operators/store/home/webhooks.ts";
 import { DeliveringWorker, fillDeliveries, setDeliveries } from "../../support/deliveries.ts";
 import { newWebhook, type TestWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";

@@ -47,7 +47,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   one(
     "retries-left-to-the-sweep",
     "The queue is not notified of the next attempt.",
-    "src/events/home-run.ts",
+    "src/events/target.ts",
     "!(target.retries || wait",
     "!((target.retries && false) || wait",
   ),
@@ -89,7 +89,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   one(
     "redelivers-what-is-under-way",
     "Redelivering takes the lease from an attempt in flight.",
-    "src/operators/store/home/redeliveries.ts",
+    "src/operators/store/home/redelivery.ts",
     "CASE WHEN ${inFlight} THEN deliveries",
     "CASE WHEN 0 AND ${inFlight} THEN deliveries",
   ),

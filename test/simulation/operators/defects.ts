@@ -111,7 +111,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
   one(
     "redelivery-is-logged-twice",
     "A second try of sending one event again looks for its own audit row only in the newest row of the site.",
-    "src/operators/store/home/redeliveries.ts",
+    "src/operators/store/home/redelivery.ts",
     "ORDER BY id DESC LIMIT 100) WHERE request_id = ${requestId} AND action",
     "ORDER BY id DESC LIMIT 1) WHERE request_id = ${requestId} AND action",
   ),

@@ -4,7 +4,7 @@ import { type FailureCause, webhooks } from "../../../core/store/event-schema.ts
 import { apps } from "../../../core/store/schema.ts";
 import { each } from "../json-rows.ts";
 import { folds, usage } from "../usage-schema.ts";
-import { LAST_WORDS } from "./webhooks.ts";
+import { LAST_WORDS } from "./read-webhooks.ts";
 
 /** What of sites needs an operator. Each list ends at a limit: an operator who has twenty troubles begins with the first. */
 

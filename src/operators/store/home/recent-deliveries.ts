@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { deliveries } from "../../../core/store/event-schema.ts";
 import { type Statement, statement } from "../../../core/store/statement.ts";
-import type { Webhook } from "./webhooks.ts";
+import type { Webhook } from "./read-webhooks.ts";
 
 /** So many of a webhook's newest deliveries are read to tell how it does. */
 export const MOST_RECENT = 1_000;

@@ -1,4 +1,4 @@
-import { and, type SQL, sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import type { Runtime } from "../../../core/runtime.ts";
 import { inOneBatch } from "../../../core/store/batch.ts";
 import { literal } from "../../../core/store/claim.ts";
@@ -11,12 +11,12 @@ import {
   webhooks,
 } from "../../../core/store/event-schema.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
-import { insertInto, type Statement, statement } from "../../../core/store/statement.ts";
-import { FIRST_IN_LINE } from "../../../events/store/deliveries.ts";
+import { type Statement, statement } from "../../../core/store/statement.ts";
 import type { WebhookKey } from "../../../events/store/pending-deliveries.ts";
-import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
+import { type Author, auditOf, CHANGED } from "../audit.ts";
 import { auditLog } from "../operator-schema.ts";
 import { SKEW_SECONDS } from "./events-of-sessions.ts";
+import { DUE, type Key, startAgain, webhookOf } from "./redelivery.ts";
 
 /** Sending events again: a delivery that starts again has eight attempts before it, and no result. */
 
@@ -36,93 +36,8 @@ export const DUE_PER_SECOND = 500;
 /** More pending deliveries than this are not read to find the oldest. */
 const MOST_PENDING_READ = 10_000;
 
-/** The columns of a delivery that starts again. */
-const DUE = insertInto(
-  deliveries,
-  deliveries.siteId,
-  deliveries.webhookId,
-  deliveries.seq,
-  deliveries.status,
-  deliveries.attempts,
-  deliveries.nextAttemptAt,
-  deliveries.createdAt,
-);
-
-/**
- * Lets a delivery that exists start again. One in flight keeps its lease: when its attempt fails, `attempts` says that it was sent
- * again, and the first of eight follows.
- */
-const startAgain = (now: SQL) => {
-  const inFlight = sql`${deliveries.status} = 'pending' AND ${deliveries.lease} IS NOT NULL AND ${deliveries.nextAttemptAt} > ${now}`;
-  const kept = (column: string) =>
-    sql`${sql.raw(column)} = CASE WHEN ${inFlight} THEN deliveries.${sql.raw(column)} ELSE excluded.${sql.raw(column)} END`;
-  // The time of the last attempt stays: it says that the receiver may have the event.
-  const columns = ["next_attempt_at", "claim", "last_status", "last_error", "duration_ms"];
-  return sql`ON CONFLICT (site_id, webhook_id, seq) DO UPDATE SET status = 'pending', attempts = 0, ${sql.join(
-    columns.map(kept),
-    sql`, `,
-  )}`;
-};
-
-const webhookOf = (v: Record<keyof Key, unknown>) =>
-  sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId}`;
 const deliveryOf = (v: Record<keyof Key, unknown>) =>
   sql`${deliveries.siteId} = ${v.siteId} AND ${deliveries.webhookId} = ${v.webhookId}`;
-
-type Key = { siteId: number; webhookId: string };
-
-const renew: Statement<Key & { seq: number; now: number }> = statement(
-  (v) => sql`${DUE}
-    SELECT ${v.siteId}, ${v.webhookId}, ${events.seq}, 'pending', 0,
-      CASE WHEN ${events.type} = ${literal(PING)} THEN ${sql.raw(String(FIRST_IN_LINE))} ELSE ${v.now} END, ${events.createdAt}
-    FROM ${webhooks} CROSS JOIN ${events}
-    WHERE ${webhookOf(v)} AND ${webhooks.status} = 'enabled'
-      AND ${events.siteId} = ${v.siteId} AND ${events.seq} = ${v.seq} AND ${events.data} IS NOT NULL
-    ${startAgain(sql`${v.now}`)}`,
-);
-
-const selectRenewed: Statement<Key & { seq: number }, { id: string; isErased: number; isEnabled: number }> = statement(
-  (v) => sql`SELECT ${events.id} AS id, ${events.data} IS NULL AS isErased,
-      EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhookOf(v)} AND ${webhooks.status} = 'enabled') AS isEnabled
-    FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} = ${v.seq}`,
-);
-
-/**
- * Makes the delivery of an event to an enabled webhook due now, with attempts from zero, or inserts it. An attempt in flight goes on
- * and counts as sent again.
- *
- * @returns the event's id and two flags: nothing is set when the event is erased or the webhook is not enabled. Undefined when the
- *   site has no such event
- */
-export async function renewDelivery(
-  runtime: Runtime,
-  db: D1Database,
-  { siteId, id: webhookId }: WebhookKey,
-  seq: number,
-  author: Author,
-): Promise<{ id: string; isErased: boolean; isEnabled: boolean } | undefined> {
-  const which = { siteId, webhookId, seq };
-  const { requestId } = author;
-  const row = {
-    siteId: sql`${siteId}`,
-    action: "webhook.redelivered" as const,
-    subject: sql`${webhookId}`,
-    details: sql`${JSON.stringify({ seq })}`,
-  };
-  // After a lost answer the second try makes the delivery due again, and must not leave a second row.
-  const isFirst = sql`NOT EXISTS (SELECT 1 FROM (SELECT request_id, action FROM ${auditLog} WHERE site_id = ${siteId}
-    ORDER BY id DESC LIMIT 100) WHERE request_id = ${requestId} AND action = 'webhook.redelivered')`;
-  const batch = () =>
-    inOneBatch(db, {
-      renewed: renew(db, { ...which, now: author.now }),
-      audited: auditOf(db, author, row, ONE_ROW, and(CHANGED, isFirst)),
-      events: selectRenewed(db, which),
-    });
-  const {
-    events: [event],
-  } = await withRetries(runtime, batch);
-  return event && { id: event.id, isErased: event.isErased === 1, isEnabled: event.isEnabled === 1 };
-}
 
 /** What one step sends again. */
 export interface Redelivering {

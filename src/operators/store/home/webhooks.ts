@@ -1,4 +1,4 @@
-import { and, asc, count, eq, exists, getTableColumns, inArray, ne, not, notExists, or, sql } from "drizzle-orm";
+import { and, count, eq, exists, inArray, ne, not, notExists, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
 import { inOneBatch } from "../../../core/store/batch.ts";
@@ -18,59 +18,12 @@ import {
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
 import { auditLog } from "../operator-schema.ts";
+import { SUMMARY, type Webhook, type WebhookRow } from "./read-webhooks.ts";
 import { endOf } from "./site-deletions.ts";
 import { eventsSwitched } from "./sites.ts";
 
 /** The most webhooks of a site. */
 export const MOST_WEBHOOKS = 10;
-
-/** A webhook as stored, with sealed secrets. */
-export type WebhookRow = typeof webhooks.$inferSelect;
-
-/** Up to this many deliveries of a webhook are counted: every look at a webhook counts them. */
-export const MOST_COUNTED = 10_000;
-
-/**
- * A row for each counted delivery of a webhook. The status must stand in the SQL itself, and the names of the outer table too:
- * drizzle leaves the table out in a query of one table.
- */
-const counted = (status: "pending" | "failed", index: string) =>
-  sql.raw(`(SELECT counted.seq FROM deliveries AS counted INDEXED BY ${index}
-  WHERE counted.site_id = webhooks.site_id AND counted.webhook_id = webhooks.id AND counted.status = '${status}' LIMIT ${MOST_COUNTED})`);
-const PENDING = counted("pending", "deliveries_due");
-const FAILED = counted("failed", "deliveries_failed");
-
-const { siteId, secret, previousVersion, previousSecret, lastError, lastSeq, ...COLUMNS } = getTableColumns(webhooks);
-
-/**
- * What the receiver said when a webhook failed last: the words of that very delivery, while it has them. An attempt that was made of it
- * since may have ended otherwise.
- */
-export const LAST_WORDS = sql<string | null>`(SELECT answered.last_error FROM deliveries AS answered
-  WHERE answered.site_id = webhooks.site_id AND answered.webhook_id = webhooks.id AND answered.seq = webhooks.last_seq
-    AND answered.last_status IS webhooks.last_status)`;
-
-const SUMMARY = {
-  ...COLUMNS,
-  lastError: LAST_WORDS.as("last_words"),
-  pending: sql<number>`(SELECT count(*) FROM ${PENDING})`.as("pending"),
-  failed: sql<number>`(SELECT count(*) FROM ${FAILED})`.as("failed"),
-  oldestPendingAt: sql<number | null>`(SELECT oldest.created_at FROM deliveries AS oldest
-    WHERE oldest.site_id = webhooks.site_id AND oldest.webhook_id = webhooks.id AND oldest.seq = (SELECT min(seq) FROM ${PENDING}))`.as(
-    "oldest_pending_at",
-  ),
-};
-
-/** A webhook as operators see it. */
-export type Webhook = Pick<WebhookRow, keyof typeof COLUMNS> & {
-  /** See {@link LAST_WORDS}. */
-  lastError: string | null;
-  /** The numbers of its pending and failed deliveries, each up to {@link MOST_COUNTED}. */
-  pending: number;
-  failed: number;
-  /** The time of the oldest pending delivery among those counted; null when there is none. */
-  oldestPendingAt: number | null;
-};
 
 /**
  * Inserts an enabled webhook. The first webhook of a site turns the site's events on. The site's revision stays, because the
@@ -104,7 +57,7 @@ export async function insertWebhook(
         ),
       ),
   );
-  const present = store.select({ n: count() }).from(webhooks).where(eq(siteId, webhook.siteId));
+  const present = store.select({ n: count() }).from(webhooks).where(eq(webhooks.siteId, webhook.siteId));
   const audited = { siteId: sql`${webhook.siteId}`, subject: sql`${webhook.id}`, details: sql`${details}` };
   const eventsOn = {
     siteId: homeSites.siteId,
@@ -216,7 +169,7 @@ export async function updateWebhook(
       isEnabling ? notExists(pending) : undefined,
     );
     const details = detailsOf(before, { url, events, status });
-    const audited = { siteId, subject: webhooks.id };
+    const audited = { siteId: webhooks.siteId, subject: webhooks.id };
     const changed = { ...audited, action: "webhook.changed" as const, details: sql`${details.changed}` };
     const switched = {
       ...audited,
@@ -274,7 +227,12 @@ export async function deleteWebhookRow(
   author: Author,
 ): Promise<void> {
   const store = drizzle(db);
-  const audited = { siteId, action: "webhook.deleted" as const, subject: webhooks.id, details: sql`${details}` };
+  const audited = {
+    siteId: webhooks.siteId,
+    action: "webhook.deleted" as const,
+    subject: webhooks.id,
+    details: sql`${details}`,
+  };
   const some = store.select({ seq: deliveries.seq }).from(deliveries).where(isDeliveryOf(key)).limit(MOST_ENDED);
   const batch = () =>
     inOneBatch(db, {
@@ -283,35 +241,4 @@ export async function deleteWebhookRow(
       deliveries: store.delete(deliveries).where(and(isDeliveryOf(key), inArray(deliveries.seq, some))),
     });
   await withRetries(runtime, batch);
-}
-
-/** Undefined when the site has no such webhook. */
-export function selectWebhook(db: D1Database, key: WebhookKey): Promise<Webhook | undefined> {
-  return drizzle(db).select(SUMMARY).from(webhooks).where(isWebhook(key)).get();
-}
-
-/** Whether a webhook is enabled; undefined when the site has no such webhook. Counts nothing. */
-export async function selectIsEnabled(db: D1Database, key: WebhookKey): Promise<boolean | undefined> {
-  const { status } = webhooks;
-  const found = await drizzle(db).select({ status }).from(webhooks).where(isWebhook(key)).get();
-  return found && found.status === "enabled";
-}
-
-/** A webhook with its sealed secrets; undefined when the site has no such webhook. */
-export function selectSealedWebhook(
-  runtime: Runtime,
-  db: D1Database,
-  key: WebhookKey,
-): Promise<WebhookRow | undefined> {
-  return withRetries(runtime, () => drizzle(db).select().from(webhooks).where(isWebhook(key)).get());
-}
-
-/** A site's webhooks, the oldest first. */
-export function selectWebhooks(db: D1Database, site: number): Promise<Webhook[]> {
-  return drizzle(db)
-    .select(SUMMARY)
-    .from(webhooks)
-    .where(eq(siteId, site))
-    .orderBy(asc(webhooks.createdAt), asc(webhooks.id))
-    .all();
 }

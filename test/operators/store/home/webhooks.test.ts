@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { selectWebhook, updateWebhook, type WebhookChange } from "../../../../src/operators/store/home/webhooks.ts";
+import { selectWebhook } from "../../../../src/operators/store/home/read-webhooks.ts";
+import { updateWebhook, type WebhookChange } from "../../../../src/operators/store/home/webhooks.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { NOW, runtimeAt } from "../../../support/test-runtime.ts";
 import { World } from "../../../support/world.ts";
