@@ -22,6 +22,6 @@ export async function newRefusal(site: Site, given: Partial<Refusal> = {}): Prom
     ...given,
   };
   const db = databaseOf(home);
-  await insertRefusals(db, { rows: JSON.stringify([refusal]) }).run();
+  await insertRefusals(db, [refusal]);
   return refusal;
 }

@@ -1,8 +1,9 @@
 import { and, type Column, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { firstRequestIdAt, timeOfRequest } from "../../core/request-id.ts";
+import { inOneBatch } from "../../core/store/batch.ts";
 import { apps, homeSites, nonces, sessions } from "../../core/store/schema.ts";
-import { insertOrIgnore, statement } from "../../core/store/statement.ts";
+import { insertOrIgnore } from "../../core/store/statement.ts";
 import { siteDeletions } from "../store/erasure-schema.ts";
 import { firstSince } from "../store/home/sessions.ts";
 import { refusals } from "../store/journal-schema.ts";
@@ -29,15 +30,14 @@ export const isOfThisHome = (row: SQL): SQL => {
 };
 
 /** Inserts rows of the journal. A row that is there stays as it is, and one that lacks a value is left out, or is of another home. */
-export const insertRefusals = statement<{ rows: string }>(
-  (v) => sql`${insertOrIgnore(refusals, ...COLUMNS.map(([, column]) => column))}
+export const insertRefusals = (db: D1Database, rows: unknown[]) =>
+  drizzle(db).run(sql`${insertOrIgnore(refusals, ...COLUMNS.map(([, column]) => column))}
     SELECT ${sql.join(
       COLUMNS.map(([name]) => sql`row.value ->> ${sql.raw(`'$.${name}'`)}`),
       sql`, `,
     )}
-    FROM json_each(${v.rows}) AS row
-    WHERE ${isOfThisHome(sql`row.value`)}`,
-);
+    FROM json_each(${JSON.stringify(rows)}) AS row
+    WHERE ${isOfThisHome(sql`row.value`)}`);
 
 /** Which rows of a site's journal are wanted. */
 export interface RefusalFilter {
@@ -93,22 +93,21 @@ export async function selectRefusals(
     .where(wanted)
     .limit(limit + 1);
   // In one batch: a row that arrives between two trips would move the end of what was looked at.
-  const [found, end] =
-    wanted === undefined
-      ? [await page, []]
-      : await store.batch([
-          page,
-          store
-            .select({ requestId: refusals.requestId })
-            .from(refusals)
-            .where(inRange)
-            .orderBy(desc(refusals.requestId))
-            .limit(1)
-            .offset(MOST_READ - 1),
-        ]);
+  const { found, end } = await inOneBatch(db, {
+    found: page,
+    end:
+      wanted &&
+      store
+        .select({ requestId: refusals.requestId })
+        .from(refusals)
+        .where(inRange)
+        .orderBy(desc(refusals.requestId))
+        .limit(1)
+        .offset(MOST_READ - 1),
+  });
   const rows = found.slice(0, limit);
   if (found.length > limit) return { rows, next: rows.at(-1)?.requestId ?? null };
-  return { rows, next: end[0]?.requestId ?? null };
+  return { rows, next: end?.[0]?.requestId ?? null };
 }
 
 /** Refused calls of one app for one reason. Those that were left out of the journal count too. */
@@ -217,16 +216,20 @@ export async function selectCall(
   mayHaveNonce: boolean,
 ): Promise<StoredCall> {
   const store = drizzle(db);
-  const [[refusal], [session], [nonce]] = await store.batch([
-    store
+  const {
+    refusal: [refusal],
+    session: [session],
+    nonce: [nonce],
+  } = await inOneBatch(db, {
+    refusal: store
       .select()
       .from(refusals)
       .where(and(eq(refusals.siteId, siteId), eq(refusals.requestId, requestId))),
-    store
+    session: store
       .select({ id: sessions.id, appid: sessions.appid })
       .from(sessions)
       .where(and(eq(sessions.siteId, siteId), opensAt(siteId, requestId))),
-    store
+    nonce: store
       .select({
         appid: nonces.appid,
         // A nonce from before this was kept has another kind of owner, so none is found without it.
@@ -237,6 +240,6 @@ export async function selectCall(
       })
       .from(nonces)
       .where(and(sql`${Number(mayHaveNonce)}`, eq(nonces.siteId, siteId), eq(nonces.owner, requestId))),
-  ]);
+  });
   return { refusal, session, nonce };
 }

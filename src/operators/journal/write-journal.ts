@@ -1,5 +1,6 @@
 import type { Config } from "../../config.ts";
 import { type Runtime, sleep, withinTime } from "../../core/runtime.ts";
+import { inOneBatch } from "../../core/store/batch.ts";
 import { rootOf, TRY_LIMIT_MS } from "../../core/store/run-batch.ts";
 import type { Telemetry } from "../../core/telemetry/telemetry.ts";
 import { type CallRules, countLate } from "../usage/count-calls.ts";
@@ -103,17 +104,14 @@ async function writeHome(
   const areOld = rows.some(({ at }) => !(Number(at) > runtime.now() / 1000 - callRules.nonceSeconds));
   try {
     const batch = () =>
-      db.batch(
-        Array.from({ length: Math.ceil(rows.length / ROWS_PER_STATEMENT) }, (_, i) => {
+      inOneBatch(db, {
+        written: Array.from({ length: Math.ceil(rows.length / ROWS_PER_STATEMENT) }, (_, i) => {
           const some = rows.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT);
-          return [
-            ...(areOld ? countLate(db, some, callRules) : []),
-            insertRefusals(db, { rows: JSON.stringify(some) }),
-          ];
+          return [...(areOld ? Object.values(countLate(db, some, callRules)) : []), insertRefusals(db, some)];
         }).flat(),
-      );
+      });
     // One try: the queue makes the others.
-    const written = await withinTime(runtime, TRY_LIMIT_MS, batch, () => {
+    const { written } = await withinTime(runtime, TRY_LIMIT_MS, batch, () => {
       throw new Error(`no answer in ${TRY_LIMIT_MS} ms`);
     });
     return { rows: written.reduce((sum, { meta }) => sum + meta.changes, 0) };

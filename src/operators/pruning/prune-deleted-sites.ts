@@ -1,6 +1,7 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { isOutOfCalls } from "../../core/store/run-batch.ts";
+import { byWorker } from "../store/audit.ts";
 import { forgetSites, freeAppids, noteSiteGone } from "../store/directory/site-deletions.ts";
 import { selectSite } from "../store/directory/sites.ts";
 import { siteDeletions } from "../store/erasure-schema.ts";
@@ -63,11 +64,9 @@ async function goOn(run: Run, db: D1Database, directory: D1Database | undefined,
   if (site?.home !== deletion.home || site.status !== "deleting") return false;
   // As many statements has its batch.
   run.left -= 6;
-  await stopSite(run.runtime, db, deletion, workerAt(run));
+  await stopSite(run.runtime, db, deletion, byWorker(run.now));
   return true;
 }
-
-const workerAt = ({ now }: Run) => ({ actor: "worker" as const, now, requestId: null, who: null, address: null });
 
 /**
  * The tables without rows are passed over at once: a run of Workers Free must come to the others before it is cut off. Ends early when
@@ -102,7 +101,7 @@ function deleteSome(db: D1Database, siteId: number, { table, key }: SiteTable): 
 }
 
 async function end(run: Run, db: D1Database, directory: D1Database, deletion: SiteDeletion): Promise<void> {
-  if (!(await counted(run, 3, () => deleteHomeSite(db, deletion, workerAt(run))))) return;
+  if (!(await counted(run, 3, () => deleteHomeSite(db, deletion, byWorker(run.now))))) return;
   await counted(run, 5, () => noteSiteGone(directory, deletion, run.now));
   await counted(run, 1, () => noteDone(db, deletion, run.now));
 }

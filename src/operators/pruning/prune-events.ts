@@ -1,5 +1,6 @@
 import { and, eq, lt, lte, ne, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { inOneBatch } from "../../core/store/batch.ts";
 import { deliveries, events, webhooks } from "../../core/store/event-schema.ts";
 import { homeSites } from "../../core/store/schema.ts";
 import { counted, inChunks, type Run } from "./pruner.ts";
@@ -43,15 +44,14 @@ export async function* pruneEvents(run: Run, db: D1Database): AsyncGenerator<num
     CROSS JOIN ${deliveries} AS its ON its.site_id = gone.site_id AND its.webhook_id = ${webhooks.id} AND its.seq = gone.seq
     WHERE its.status = 'pending' OR its.last_error IS NOT NULL)`;
   const skipped = sql`CASE status WHEN 'pending' THEN 'skipped' ELSE status END`;
-  const forget = store
+  const forgotten = store
     .update(deliveries)
     .set({ status: skipped, nextAttemptAt: null, lease: null, lastError: null })
     .where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${theirs}`);
-  const remove = store.delete(events).where(sql`(${events.siteId}, ${events.seq}) IN ${old}`);
+  const removed = store.delete(events).where(sql`(${events.siteId}, ${events.seq}) IN ${old}`);
   const look = () => store.get<{ found: number }>(sql`SELECT EXISTS ${old} AS found`);
   while ((await counted(run, 1, look)).found === 1) {
-    const [, { meta }] = await counted(run, 2, () => store.batch([forget, remove]));
-    yield meta.changes;
+    yield (await counted(run, 2, () => inOneBatch(db, { forgotten, removed }))).removed.meta.changes;
   }
 }
 

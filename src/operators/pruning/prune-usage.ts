@@ -1,5 +1,6 @@
 import { and, eq, lt, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { inOneBatch } from "../../core/store/batch.ts";
 import { apps, homeSites } from "../../core/store/schema.ts";
 import { usage, usageDays } from "../store/usage-schema.ts";
 import { copyMetrics } from "../usage/copy-metrics.ts";
@@ -59,8 +60,8 @@ async function* foldRefusals(
   let seconds = SECONDS_PER_CHUNK;
   for (let from = refusalsUntil; from < noncesUntil; ) {
     const to = Math.min(noncesUntil, from + seconds);
-    const [added] = await counted(run, 3, () => drizzle(db).batch(countRefusals(db, from, to, run.callRules)));
-    seconds = added.meta.changes === 0 ? 2 * seconds : SECONDS_PER_CHUNK;
+    const { hours } = await counted(run, 3, () => inOneBatch(db, countRefusals(db, from, to, run.callRules)));
+    seconds = hours.meta.changes === 0 ? 2 * seconds : SECONDS_PER_CHUNK;
     if (to < noncesUntil) yield 0;
     from = to;
   }
@@ -71,7 +72,7 @@ async function* foldEvents(run: Run, db: D1Database): AsyncGenerator<number, voi
     const uncounted = await counted(run, 1, () => selectUncounted(db, after, SITES_PER_CHUNK));
     const last = uncounted.at(-1);
     if (last === undefined) return;
-    await counted(run, 2, () => drizzle(db).batch(countEvents(db, uncounted)));
+    await counted(run, 2, () => inOneBatch(db, { counted: countEvents(db, uncounted) }));
     // Of a site with more, the next chunk is read first: otherwise a busy one would fall further behind with each run.
     after = (uncounted.find(({ hasMore }) => hasMore === 1)?.siteId ?? last.siteId + 1) - 1;
     yield 0;
@@ -89,8 +90,8 @@ async function* foldHours(run: Run, db: D1Database): AsyncGenerator<number, void
     // One more than `inChunks` counts.
     run.left -= 1;
     // The statements of a batch see the same rows until the last one deletes them.
-    const [, removed] = await store.batch([
-      store
+    const { removed } = await inOneBatch(db, {
+      added: store
         .insert(usageDays)
         .select(days)
         .onConflictDoUpdate({
@@ -107,8 +108,8 @@ async function* foldHours(run: Run, db: D1Database): AsyncGenerator<number, void
             lastAt: sql`max(${usageDays.lastAt}, excluded.last_at)`,
           },
         }),
-      store.delete(usage).where(which),
-    ]);
+      removed: store.delete(usage).where(which),
+    });
     return removed;
   });
 }

@@ -49,7 +49,7 @@ function pruneTokens(run: Run, db: D1Database): AsyncGenerator<number, void> {
 const HOME_PRUNERS = {
   nonces: pruner(nonces, nonces.expiresAt, [nonces.siteId, nonces.appid, nonces.ranstr], {
     count: ({ now, callRules }, db, expired) => countNonces(db, expired, now, callRules),
-    isThrough: ({ callRules }, db, since) => [notePassed(db, since - callRules.nonceSeconds)],
+    isThrough: ({ callRules }, db, since) => ({ passed: notePassed(db, since - callRules.nonceSeconds) }),
   }),
   // Right after the nonces: in most homes they are one chunk, and all counted by then.
   usage: foldUsage,

@@ -3,6 +3,7 @@ import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle } from "drizzle-orm/d1";
 import type { AnySQLiteColumn, SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Runtime } from "../../core/runtime.ts";
+import { inOneBatch } from "../../core/store/batch.ts";
 import { TRIES, withRetries } from "../../core/store/run-batch.ts";
 import { jobs } from "../store/operator-schema.ts";
 import type { CallRules } from "../usage/count-calls.ts";
@@ -51,11 +52,7 @@ const row = (parts: (KeyColumn | string | number)[]) =>
     sql`, `,
   )})`;
 
-/** Statements that a batch of drizzle takes. */
-type Statements = readonly BatchItem<"sqlite">[];
-
-const isNotEmpty = (statements: Statements): statements is [BatchItem<"sqlite">, ...BatchItem<"sqlite">[]] =>
-  statements.length > 0;
+type Statements = Readonly<Record<string, BatchItem<"sqlite">>>;
 
 /** Whether a chunk has a last row. Otherwise it goes to the end. */
 const isPlace = (last: Record<string, string | number | null>): last is Record<string, string | number> =>
@@ -114,20 +111,15 @@ export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn | SQL, key: K
         const which = expired(chunk, place ?? to);
         const next = JSON.stringify(place === undefined ? start : since === undefined ? place : [...place, since]);
         const isEnd = place === undefined && to === undefined;
-        const before = hasExpired === 1 ? (counting?.count(run, db, which) ?? []) : [];
-        const statements = [
-          ...before,
-          ...(hasExpired === 1 ? [store.delete(table).where(which)] : []),
-          ...(isEnd && since !== undefined ? (counting?.isThrough(run, db, since) ?? []) : []),
-          ...(next === (kept ?? JSON.stringify(start)) ? [] : [keeping(next)]),
-        ];
-        let removed = 0;
-        if (isNotEmpty(statements)) {
-          const results: unknown[] = await counted(run, statements.length, () => store.batch(statements));
-          if (hasExpired === 1) removed = (results[before.length] as D1Result).meta.changes;
-        }
+        const statements = {
+          ...(hasExpired === 1 && { ...counting?.count(run, db, which), removed: store.delete(table).where(which) }),
+          ...(isEnd && since !== undefined && counting?.isThrough(run, db, since)),
+          ...(next !== (kept ?? JSON.stringify(start)) && { kept: keeping(next) }),
+        };
+        const amount = Object.keys(statements).length;
+        const results = amount > 0 ? await counted(run, amount, () => inOneBatch(db, statements)) : undefined;
         kept = next;
-        yield removed;
+        yield results?.removed?.meta.changes ?? 0;
       }
     }
   };

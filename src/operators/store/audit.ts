@@ -25,7 +25,7 @@ export type Author = { actor: Actor; now: number; requestId: string | null; who:
 export const byWorker = (now: number): Author => ({ actor: "worker", now, requestId: null, who: null, address: null });
 
 /** The columns of an audit row that say who, when, by which call and from where. */
-export const auditedBy = ({ actor, now, requestId, who, address }: Author) => ({
+const auditedBy = ({ actor, now, requestId, who, address }: Author) => ({
   actor,
   at: now,
   requestId,

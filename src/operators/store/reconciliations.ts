@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { MAIN_HOME } from "../../core/homes.ts";
+import { inOneBatch } from "../../core/store/batch.ts";
 import { newestSessionId } from "../../core/store/claim.ts";
 import { events } from "../../core/store/event-schema.ts";
 import { homeSites, sites } from "../../core/store/schema.ts";
@@ -42,8 +43,14 @@ export async function skipIds(
   const isThis = and(eq(reconciliations.id, id), eq(reconciliations.home, home));
   const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
   const newestSeq = sql`coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${homeSites.siteId}), 0)`;
-  const batch = [
-    ...tablesOf(floors).map((table) =>
+  const {
+    found: [found],
+    inserted,
+    raised: [raised],
+    counted: [counted],
+  } = await inOneBatch(db, {
+    found: store.select({ at: reconciliations.at }).from(reconciliations).where(isThis),
+    remembered: tablesOf(floors).map((table) =>
       store
         .update(homeSites)
         .set({
@@ -53,9 +60,12 @@ export async function skipIds(
         .from(table)
         .where(sql`${homeSites.siteId} = ${field("siteId")}`),
     ),
-    store.insert(reconciliations).values({ id, home, at: author.now, siteIdFloor: null }).onConflictDoNothing(),
-    auditOf(db, author, restored({ id, home, skip }), ONE_ROW, CHANGED),
-    store
+    inserted: store
+      .insert(reconciliations)
+      .values({ id, home, at: author.now, siteIdFloor: null })
+      .onConflictDoNothing(),
+    audited: auditOf(db, author, restored({ id, home, skip }), ONE_ROW, CHANGED),
+    skipped: store
       .update(homeSites)
       .set({
         chatIdFloor: sql`${highest} + ${skip}`,
@@ -63,27 +73,20 @@ export async function skipIds(
       })
       .where(CHANGED),
     // Only the directory gives site ids. In another home nobody reads this floor. At a second call KV knows the floor of the first.
-    store
+    raised: store
       .update(reconciliations)
       .set({
         siteIdFloor: sql`max(coalesce(site_id_floor, ${highestSite + SKIPPED_SITES}), ${newestSite} + ${SKIPPED_SITES})`,
       })
       .where(isThis)
       .returning({ siteIdFloor: reconciliations.siteIdFloor }),
-  ] as const;
-  const isSkipping = batch.length - 4;
-  const [found, ...results] = await store.batch([
-    store.select({ at: reconciliations.at }).from(reconciliations).where(isThis),
-    ...batch,
-    store.select({ sites: sql<number>`count(*)` }).from(homeSites),
-  ]);
-  const [raised, counted] = results.slice(-2) as [{ siteIdFloor: number }[], { sites: number }[]];
-  const inserted = results[isSkipping] as D1Result;
+    counted: store.select({ sites: sql<number>`count(*)` }).from(homeSites),
+  });
   return {
     skipped: inserted.meta.changes === 1,
-    sites: counted[0]?.sites ?? 0,
-    at: found[0]?.at ?? author.now,
-    siteIdFloor: raised[0]?.siteIdFloor ?? 0,
+    sites: counted?.sites ?? 0,
+    at: found?.at ?? author.now,
+    siteIdFloor: raised?.siteIdFloor ?? 0,
   };
 }
 
@@ -118,10 +121,13 @@ export async function keepInDirectory(
 ): Promise<void> {
   const store = drizzle(directory);
   const { id, home } = reconciliation;
-  await store.batch([
-    store.insert(reconciliations).values({ id, home, at: author.now, siteIdFloor: null }).onConflictDoNothing(),
-    auditOf(directory, author, restored(reconciliation), ONE_ROW, CHANGED),
-    ...tablesOf(floors).map((table) =>
+  await inOneBatch(directory, {
+    inserted: store
+      .insert(reconciliations)
+      .values({ id, home, at: author.now, siteIdFloor: null })
+      .onConflictDoNothing(),
+    audited: auditOf(directory, author, restored(reconciliation), ONE_ROW, CHANGED),
+    kept: tablesOf(floors).map((table) =>
       store
         .update(sites)
         .set({
@@ -131,7 +137,7 @@ export async function keepInDirectory(
         .from(table)
         .where(sql`${sites.id} = ${field("siteId")} AND ${sites.home} = ${home}`),
     ),
-  ]);
+  });
 }
 
 /** The name in `settlings` for a home that the reconciliation of `main` has copied into the directory. */

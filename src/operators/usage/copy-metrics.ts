@@ -1,4 +1,4 @@
-import { drizzle } from "drizzle-orm/d1";
+import { inOneBatch } from "../../core/store/batch.ts";
 import { counted, type Run, type Where } from "../pruning/pruner.ts";
 import { type Sizes, selectCopy, writeMetrics } from "./directory-metrics.ts";
 import { AROUND_SECONDS } from "./folds.ts";
@@ -27,5 +27,5 @@ export async function copyMetrics(run: Run, db: D1Database, { home, directory }:
     readMetrics(db, known, run.now - run.callRules.nonceSeconds - AROUND_SECONDS),
   );
   const write = writeMetrics(directory, home, metrics, run.now, withToday(sizes, run.now, metrics.gauges.size));
-  await counted(run, write.length, () => drizzle(directory).batch(write));
+  await counted(run, write.length, () => inOneBatch(directory, { write }));
 }

@@ -31,8 +31,8 @@ function add(db: D1Database, calls: SQL) {
       CASE WHEN ${isWhole} THEN '' ELSE appid END AS app, operation, outcome, sum(calls), ${copiesNow}
     FROM of_app CROSS JOIN (SELECT 0 AS whole UNION ALL SELECT 1) AS of
     GROUP BY site, app, operation, outcome HAVING sum(calls) > 0`;
-  return [
-    store
+  return {
+    hours: store
       .insert(usage)
       .select(bySecret)
       .onConflictDoUpdate({
@@ -42,8 +42,8 @@ function add(db: D1Database, calls: SQL) {
           lastAt: sql`max(${usage.lastAt}, excluded.last_at)`,
         },
       }),
-    addToCounters(db, byOutcome),
-  ] as const;
+    counters: addToCounters(db, byOutcome),
+  };
 }
 
 /** Adds to counters. @param rows a SELECT of all columns, without two rows of one key */
@@ -86,7 +86,7 @@ export function countNonces(
     AND call.request_id < ${firstRequestIdAt(until + AROUND_SECONDS)} AND ${isCountedHere(nonceReasons)}`;
   const done = sql`${refusals.done} IS NULL AND (${refusals.siteId}, ${refusals.requestId}) IN (
     SELECT site_id, owner FROM ${nonces} WHERE EXISTS (${refused}) AND ${expired} AND owner IN (${refused}))`;
-  return [...add(db, calls), drizzle(db).update(refusals).set({ done: 1 }).where(done)] as const;
+  return { ...add(db, calls), marked: drizzle(db).update(refusals).set({ done: 1 }).where(done) };
 }
 
 /** How long the first reading of all nonces may take, after which counting refused calls begins. */
@@ -110,11 +110,11 @@ export function countRefusals(db: D1Database, from: number, to: number, { nonceR
     FROM ${homeSites} CROSS JOIN ${refusals} WHERE ${isStillThere} AND ${refusals.siteId} = ${homeSites.siteId}
       AND ${refusals.requestId} >= ${firstRequestIdAt(from + 1)} AND ${refusals.requestId} < ${firstRequestIdAt(to + 1)}
       AND ${isCountedHere(nonceReasons)}`;
-  return [...add(db, calls), passRefusals(db, from, to)] as const;
+  return { ...add(db, calls), passed: passRefusals(db, from, to) };
 }
 
 /** Counts rows of the journal that come too late for {@link countRefusals}, before they are inserted in the same batch. */
-export function countLate(db: D1Database, rows: unknown[], { nonceReasons }: CallRules): D1PreparedStatement[] {
+export function countLate(db: D1Database, rows: unknown[], { nonceReasons }: CallRules) {
   const of = (name: keyof Refusal) => field(`$.${name}`);
   const isThere = sql`EXISTS (SELECT 1 FROM ${refusals} WHERE ${refusals.siteId} = ${of("siteId")}
     AND ${refusals.requestId} = ${of("requestId")})`;
@@ -126,8 +126,5 @@ export function countLate(db: D1Database, rows: unknown[], { nonceReasons }: Cal
         AND ${of("at")} <= (SELECT ${folds.refusalsUntil} FROM ${folds} WHERE ${folds.id} = ${FOLD})
       GROUP BY ${of("siteId")}, ${of("requestId")})
     WHERE ${isCountedHere(nonceReasons)} AND operation IS NOT NULL AND skipped >= 0`;
-  return add(db, calls).map((each) => {
-    const { sql: text, params } = each.toSQL();
-    return db.prepare(text).bind(...params);
-  });
+  return add(db, calls);
 }

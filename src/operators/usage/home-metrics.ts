@@ -1,4 +1,6 @@
 import { sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { inOneBatch } from "../../core/store/batch.ts";
 import { deliveries, webhooks } from "../../core/store/event-schema.ts";
 import { homeSites, type SITE_STATUSES } from "../../core/store/schema.ts";
 import { type Statement, statement } from "../../core/store/statement.ts";
@@ -50,7 +52,7 @@ const literal = (value: number) => sql.raw(String(value));
 type CounterRow = Counter & { siteId: number };
 
 /** The counters of the whole home, and of the sites whose counters have risen since a copy. */
-const selectCounters: Statement<{ known: number }> = statement(
+const selectCounters: Statement<{ known: number }, CounterRow> = statement(
   (
     v,
   ) => sql`SELECT ${counters.siteId} AS siteId, ${counters.name} AS name, ${counters.appid} AS appid, ${counters.kind} AS kind,
@@ -75,7 +77,7 @@ const sitesThatAre = (status: (typeof SITE_STATUSES)[number]) =>
   sql`(SELECT count(*) FROM ${homeSites} WHERE ${homeSites.status} = ${sql.raw(`'${status}'`)})`;
 
 /** A home that is not migrated gives no gauges, so that it counts as silent. */
-const selectGauges: Statement<{ prunedUntil: number }> = statement(
+const selectGauges: Statement<{ prunedUntil: number }, Omit<Gauges, "size">> = statement(
   (v) => sql`SELECT ${sitesThatAre("open")} AS openSites, ${sitesThatAre("closed")} AS closedSites,
       pending.deliveries AS pending, pending.oldest AS oldestPendingAt,
       (SELECT count(*) FROM ${firstOf("failed", "deliveries_failed")}) AS failed,
@@ -85,10 +87,10 @@ const selectGauges: Statement<{ prunedUntil: number }> = statement(
     FROM (SELECT count(*) AS deliveries, min(at) AS oldest FROM ${firstOf("pending", "deliveries_due")}) AS pending, (${ALL_NAMES})`,
 );
 
-const bump: Statement<{ known: number }> = statement(
-  (v) => sql`INSERT INTO ${folds} (id, copies) VALUES (${literal(FOLD)}, ${v.known} + 1)
-    ON CONFLICT DO UPDATE SET copies = max(copies, ${v.known}) + 1 RETURNING copies`,
-);
+/** Not compiled, because what it gives has the size too. */
+const bump = (db: D1Database, known: number) =>
+  drizzle(db).run(sql`INSERT INTO ${folds} (id, copies) VALUES (${literal(FOLD)}, ${known} + 1)
+    ON CONFLICT DO UPDATE SET copies = max(copies, ${known}) + 1 RETURNING copies`);
 
 /**
  * Reads the metrics of a home, and gives this reading a number that is higher than that of each earlier one.
@@ -98,23 +100,26 @@ const bump: Statement<{ known: number }> = statement(
  */
 export async function readMetrics(db: D1Database, known: number, prunedUntil: number): Promise<HomeMetrics> {
   // In one transaction: what rises later has a later number of copies.
-  const [, counted, gauges, bumped] = await db.batch<unknown>([
-    riseAfterRestore(db, { known }),
-    selectCounters(db, { known }),
-    selectGauges(db, { prunedUntil }),
-    bump(db, { known }),
-  ]);
+  const {
+    counted,
+    gauges: [gauges],
+    bumped,
+  } = await inOneBatch(db, {
+    risen: riseAfterRestore(db, { known }),
+    counted: selectCounters(db, { known }),
+    gauges: selectGauges(db, { prunedUntil }),
+    bumped: bump(db, known),
+  });
   const sites = new Map<number, Counter[]>();
-  for (const { siteId, ...counter } of (counted?.results ?? []) as CounterRow[]) {
+  for (const { siteId, ...counter } of counted) {
     const ofSite = sites.get(siteId) ?? [];
     ofSite.push(counter);
     sites.set(siteId, ofSite);
   }
   const whole = sites.get(WHOLE_HOME) ?? [];
   sites.delete(WHOLE_HOME);
-  const [copy] = (bumped?.results ?? []) as { copies: number }[];
-  const [found] = (gauges?.results ?? []) as Omit<Gauges, "size">[];
-  if (copy === undefined || found === undefined) throw new Error("the home gave no metrics");
-  const size = bumped?.meta.size_after ?? null;
-  return { copy: copy.copies, gauges: { size, ...found }, counters: whole, sites };
+  const [copy] = bumped.results as { copies: number }[];
+  if (copy === undefined || gauges === undefined) throw new Error("the home gave no metrics");
+  const size = bumped.meta.size_after ?? null;
+  return { copy: copy.copies, gauges: { size, ...gauges }, counters: whole, sites };
 }

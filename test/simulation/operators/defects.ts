@@ -142,7 +142,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
     "deleted-token-leaves-no-row",
     "Deleting a token deletes its row at once, instead of marking it for a day.",
     "src/operators/store/directory/admin-tokens.ts",
-    "store.update(adminTokens).set({ deletedAt: author.now }).where(isLive(id)),",
-    "store.delete(adminTokens).where(isLive(id)),",
+    "drizzle(db).update(adminTokens).set({ deletedAt: author.now }).where(isLive(id)),",
+    "drizzle(db).delete(adminTokens).where(isLive(id)),",
   ),
 ];

@@ -1,6 +1,7 @@
 import { and, asc, eq, getTableColumns, gt, isNull, lt, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { appRoutes, sites } from "../../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
@@ -78,10 +79,10 @@ const audited = (action: "token.created" | "token.deleted", { id, name, role, si
 
 export async function insertToken(runtime: Runtime, db: D1Database, row: TokenRow, author: Author): Promise<void> {
   const batch = () =>
-    drizzle(db).batch([
-      drizzle(db).insert(adminTokens).values(row).onConflictDoNothing(),
-      auditOf(db, author, audited("token.created", row), ONE_ROW, CHANGED),
-    ]);
+    inOneBatch(db, {
+      inserted: drizzle(db).insert(adminTokens).values(row).onConflictDoNothing(),
+      audited: auditOf(db, author, audited("token.created", row), ONE_ROW, CHANGED),
+    });
   await withRetries(runtime, batch);
 }
 
@@ -92,14 +93,13 @@ export async function updateTokenDeleted(
   id: string,
   author: Author,
 ): Promise<boolean> {
-  const store = drizzle(db);
   const token = await selectTokenById(runtime, db, id);
   if (token === undefined) return false;
   const batch = () =>
-    store.batch([
-      store.update(adminTokens).set({ deletedAt: author.now }).where(isLive(id)),
-      auditOf(db, author, audited("token.deleted", token), ONE_ROW, CHANGED),
-    ]);
+    inOneBatch(db, {
+      deleted: drizzle(db).update(adminTokens).set({ deletedAt: author.now }).where(isLive(id)),
+      audited: auditOf(db, author, audited("token.deleted", token), ONE_ROW, CHANGED),
+    });
   await withRetries(runtime, batch);
   return true;
 }

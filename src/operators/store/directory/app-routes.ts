@@ -2,6 +2,7 @@ import { and, between, desc, eq, getTableColumns, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
 import { hasNotEnded } from "../../../core/store/app-routes.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { appRoutes, sites } from "../../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
@@ -110,17 +111,19 @@ export async function reserveRoute(
   const batch = (attempt: number) => {
     // Each try has a reservation of its own, so that a late try never restores a reservation that was replaced.
     const mine = `${reservation}.${attempt}`;
-    return store.batch([
-      store.insert(appRoutes).values({ appid, siteId, reservation: mine }).onConflictDoNothing(),
-      auditOf(db, author, audited, ONE_ROW, CHANGED),
-      store
+    return inOneBatch(db, {
+      reserved: store.insert(appRoutes).values({ appid, siteId, reservation: mine }).onConflictDoNothing(),
+      audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
+      renewed: store
         .update(appRoutes)
         .set({ reservation: mine })
         .where(and(isRoute, eq(appRoutes.siteId, siteId), sql`${appRoutes.reservation} IS NOT ${mine}`)),
-      store.select({ siteId: appRoutes.siteId }).from(appRoutes).where(isRoute),
-    ]);
+      stored: store.select({ siteId: appRoutes.siteId }).from(appRoutes).where(isRoute),
+    });
   };
-  const [, , , [stored]] = await withRetries(runtime, batch, answerBy);
+  const {
+    stored: [stored],
+  } = await withRetries(runtime, batch, answerBy);
   return stored?.siteId ?? siteId;
 }
 
@@ -145,11 +148,11 @@ export async function deleteRoute(
     details: sql`'{}'`,
   };
   const batch = () =>
-    store.batch([
-      store.delete(appRoutes).where(isSame),
-      auditOf(db, author, audited, ONE_ROW, CHANGED),
-      store.select({ siteId: appRoutes.siteId }).from(appRoutes).where(isRoute),
-    ]);
-  const [, , left] = await withRetries(runtime, batch);
+    inOneBatch(db, {
+      deleted: store.delete(appRoutes).where(isSame),
+      audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
+      left: store.select({ siteId: appRoutes.siteId }).from(appRoutes).where(isRoute),
+    });
+  const { left } = await withRetries(runtime, batch);
   return left.length === 0;
 }

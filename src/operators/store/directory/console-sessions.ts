@@ -2,6 +2,7 @@ import { and, desc, eq, gt, gte, isNull, lt, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { ServiceError } from "../../../core/errors.ts";
 import { type Runtime, withinTime } from "../../../core/runtime.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { TRY_LIMIT_MS, withRetries } from "../../../core/store/run-batch.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { consoleForms, consoleSessions } from "../operator-schema.ts";
@@ -28,13 +29,12 @@ export async function insertConsoleSession(
   row: ConsoleSessionRow,
   author: Author,
 ): Promise<void> {
-  const store = drizzle(db);
   const audited = { ...auditRow(row), action: "operator.signed_in" as const, details: sql`'{}'` };
   const batch = () =>
-    store.batch([
-      store.insert(consoleSessions).values(row).onConflictDoNothing(),
-      auditOf(db, author, audited, ONE_ROW, CHANGED),
-    ]);
+    inOneBatch(db, {
+      inserted: drizzle(db).insert(consoleSessions).values(row).onConflictDoNothing(),
+      audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
+    });
   await withRetries(runtime, batch);
 }
 
@@ -93,18 +93,17 @@ export async function updateSessionEnded(
   action: "operator.signed_out" | "operator.session_ended",
   author: Author,
 ): Promise<void> {
-  const store = drizzle(db);
   const { now } = author;
   // Only a cookie's row may go when it is pruned: an assertion of Access that comes again must find its session ended.
   const expiresAt = sql`CASE WHEN ${consoleSessions.whoKind} = 'person' THEN ${consoleSessions.expiresAt} ELSE 0 END`;
   const batch = () =>
-    store.batch([
-      store
+    inOneBatch(db, {
+      ended: drizzle(db)
         .update(consoleSessions)
         .set({ endedAt: now, expiresAt })
         .where(and(isRow(session.id), isLive(now))),
-      auditOf(db, author, { ...auditRow(session), action }, ONE_ROW, CHANGED),
-    ]);
+      audited: auditOf(db, author, { ...auditRow(session), action }, ONE_ROW, CHANGED),
+    });
   await withRetries(runtime, batch);
 }
 
@@ -125,11 +124,14 @@ export async function insertForm(
 ): Promise<true | string | undefined> {
   const store = drizzle(db);
   const same = and(eq(consoleForms.id, form.id), eq(consoleForms.sessionId, form.sessionId));
-  const [inserted, [found]] = await inOneTry(runtime, () =>
-    store.batch([
-      store.insert(consoleForms).values(form).onConflictDoNothing(),
-      store.select({ location: consoleForms.location }).from(consoleForms).where(same),
-    ]),
+  const {
+    inserted,
+    found: [found],
+  } = await inOneTry(runtime, () =>
+    inOneBatch(db, {
+      inserted: store.insert(consoleForms).values(form).onConflictDoNothing(),
+      found: store.select({ location: consoleForms.location }).from(consoleForms).where(same),
+    }),
   );
   return inserted.meta.changes === 1 ? true : (found?.location ?? undefined);
 }

@@ -1,6 +1,7 @@
 import { and, eq, exists, inArray, isNotNull, isNull, lt, lte, ne, notExists, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { appRoutes, SITE_STATUSES, sites } from "../../../core/store/schema.ts";
 import { erasureReceipts, siteDeletions } from "../erasure-schema.ts";
@@ -25,10 +26,13 @@ export async function keepDeletion(
   const store = drizzle(directory);
   const isServed = and(eq(sites.id, siteId), eq(sites.home, home), inArray(sites.status, SITE_STATUSES));
   const batch = () =>
-    store.batch([
-      store.insert(siteDeletions).values({ siteId, id, home, begunAt, keptAt: now, doneAt }).onConflictDoNothing(),
-      store.update(sites).set({ status: "deleting" }).where(isServed),
-    ]);
+    inOneBatch(directory, {
+      kept: store
+        .insert(siteDeletions)
+        .values({ siteId, id, home, begunAt, keptAt: now, doneAt })
+        .onConflictDoNothing(),
+      ended: store.update(sites).set({ status: "deleting" }).where(isServed),
+    });
   await withRetries(runtime, batch, answerBy);
 }
 
@@ -56,8 +60,8 @@ export async function keepDeletions(
         ),
     );
   const isOfHome = eq(sites.home, home);
-  await store.batch([
-    store
+  await inOneBatch(directory, {
+    kept: store
       .insert(siteDeletions)
       .select(sql`SELECT ${sql.join(columns, sql`, `)} FROM ${each(deletions)} WHERE true`)
       .onConflictDoUpdate({
@@ -65,17 +69,17 @@ export async function keepDeletions(
         set: { doneAt: sql`coalesce(${siteDeletions.doneAt}, excluded.done_at)` },
         setWhere: sql`${siteDeletions.home} = excluded.home`,
       }),
-    store
+    ended: store
       .update(sites)
       .set({ status: "deleting" })
       .where(and(isOfHome, inArray(sites.status, SITE_STATUSES), ends(false))),
-    store
+    gone: store
       .update(sites)
       .set({ status: "deleted", name: "" })
       .where(and(isOfHome, ne(sites.status, "deleted"), ends(true))),
-    deleteTokens(directory, isOfHome, now),
-    ...forgetEnded(directory, home),
-  ]);
+    tokens: deleteTokens(directory, isOfHome, now),
+    forgotten: forgetEnded(directory, home),
+  });
 }
 
 /** Forgets what the directory has of a home's ended sites, or of one of them, but for the sites themselves and their tokens. */
@@ -117,8 +121,8 @@ export async function noteSiteGone(
 ): Promise<void> {
   const store = drizzle(directory);
   const isIt = and(eq(sites.id, siteId), eq(sites.home, home));
-  await store.batch([
-    store
+  await inOneBatch(directory, {
+    kept: store
       .insert(siteDeletions)
       .values({ siteId, id, home, begunAt, keptAt, doneAt: now })
       .onConflictDoUpdate({
@@ -126,10 +130,10 @@ export async function noteSiteGone(
         set: { doneAt: sql`coalesce(${siteDeletions.doneAt}, ${now})` },
         setWhere: sql`${siteDeletions.home} = excluded.home`,
       }),
-    store.update(sites).set({ status: "deleted", name: "" }).where(isIt),
-    deleteTokens(directory, isIt, now),
-    ...forgetEnded(directory, home, siteId),
-  ]);
+    gone: store.update(sites).set({ status: "deleted", name: "" }).where(isIt),
+    tokens: deleteTokens(directory, isIt, now),
+    forgotten: forgetEnded(directory, home, siteId),
+  });
 }
 
 /** The ends of a home's sites that the directory knows. */

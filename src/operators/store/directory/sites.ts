@@ -2,6 +2,7 @@ import { and, asc, count, eq, gt, lt, ne, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
 import { hasNotEnded } from "../../../core/store/app-routes.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { sites } from "../../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
@@ -43,8 +44,8 @@ export async function insertSite(
     details: sql`${JSON.stringify({ name, home, first_chat_id: firstChatId })}`,
   };
   const batch = () =>
-    store.batch([
-      store.insert(sites).select((query) =>
+    inOneBatch(db, {
+      inserted: store.insert(sites).select((query) =>
         query
           .select({
             id: sql`${nextSiteId}`.as("id"),
@@ -60,10 +61,12 @@ export async function insertSite(
           .from(sql`(SELECT 1)`)
           .where(notExists(store.select({ id: sites.id }).from(sites).where(begun))),
       ),
-      auditOf(db, author, audited, ONE_ROW, CHANGED),
-      store.select().from(sites).where(begun).orderBy(asc(sites.id)).limit(1),
-    ]);
-  const [, , [site]] = await withRetries(runtime, batch);
+      audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
+      site: store.select().from(sites).where(begun).orderBy(asc(sites.id)).limit(1),
+    });
+  const {
+    site: [site],
+  } = await withRetries(runtime, batch);
   if (site === undefined) throw new Error("the site that was begun did not come back");
   return site;
 }

@@ -1,6 +1,7 @@
 import { and, asc, type Column, eq, exists, gt, ne, notExists, or, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { inOneTry } from "../../../core/store/run-batch.ts";
 import { agents, homeSites } from "../../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
@@ -55,10 +56,13 @@ export async function insertAgents(
     subject: sql`${isOne ? String(first?.id) : ""}`,
     details: sql`${JSON.stringify(isOne ? { name: first?.name } : all)}`,
   };
-  const [[site], before] = await store.batch([
-    here,
-    taken(db, siteId, newcomers),
-    store.insert(agents).select((query) =>
+  const {
+    site: [site],
+    before,
+  } = await inOneBatch(db, {
+    site: here,
+    before: taken(db, siteId, newcomers),
+    inserted: store.insert(agents).select((query) =>
       query
         .select({
           siteId: sql`${siteId}`.as("site_id"),
@@ -70,8 +74,8 @@ export async function insertAgents(
         .from(each(newcomers))
         .where(and(exists(here), notExists(taken(db, siteId, newcomers)))),
     ),
-    auditOf(db, author, audited, ONE_ROW, CHANGED),
-  ]);
+    audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
+  });
   return site && before.map(({ id }) => id);
 }
 
@@ -109,16 +113,19 @@ export async function updateAgent(
       details: sql`json_object('name', ${name}, 'from', ${agents.status}, 'to', ${status})`,
     };
     // The audit statements come before the update, because they need the row's old values.
-    const [, , { meta }, [now]] = await store.batch([
-      auditOf(db, author, renamed, agents, and(unchanged, ne(agents.name, name))),
-      auditOf(db, author, switched, agents, and(unchanged, ne(agents.status, status))),
-      store
+    const {
+      changed,
+      now: [now],
+    } = await inOneBatch(db, {
+      renamed: auditOf(db, author, renamed, agents, and(unchanged, ne(agents.name, name))),
+      switched: auditOf(db, author, switched, agents, and(unchanged, ne(agents.status, status))),
+      changed: store
         .update(agents)
         .set({ name, status, revision: before.revision + 1 })
         .where(unchanged),
-      find(),
-    ]);
-    return { changed: meta.changes === 1, now };
+      now: find(),
+    });
+    return { changed: changed.meta.changes === 1, now };
   };
   const now = await changeRow({
     read: async () => (await find()).at(0),
@@ -167,21 +174,24 @@ export async function findAgents(
   const hasWords = and(...(filter.words ?? []).map((word) => holds(looked.name, word)));
   const isStatus = filter.status === undefined ? undefined : eq(looked.status, filter.status);
   // In one batch: an agent that is added between two trips would move the end of what was looked at.
-  const [found, [end]] = await store.batch([
-    store
+  const {
+    found,
+    end: [end],
+  } = await inOneBatch(db, {
+    found: store
       .select()
       .from(looked)
       .where(and(or(isId, hasWords), isStatus))
       .orderBy(asc(looked.id))
       .limit(limit + 1),
-    store
+    end: store
       .select({ id: agents.id })
       .from(agents)
       .where(isOfSite)
       .orderBy(asc(agents.id))
       .limit(1)
       .offset(MOST_READ - 1),
-  ]);
+  });
   const rows = found.slice(0, limit);
   return { rows, next: (found.length > limit ? rows.at(-1)?.id : end?.id) ?? null };
 }

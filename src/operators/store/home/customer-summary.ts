@@ -1,5 +1,6 @@
 import { and, asc, count, desc, eq, max } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { customers, sessions } from "../../../core/store/schema.ts";
 import { COUNT_LIMIT } from "./sessions.ts";
 
@@ -64,25 +65,30 @@ export async function selectCustomerSummary(db: D1Database, siteId: number, exte
   const store = drizzle(db);
   const theirs = ofCustomer(siteId, externalId);
   const found = store.select({ id: sessions.id }).from(sessions).where(theirs).limit(COUNT_LIMIT).as("found");
-  const [[customer], [first], newest, [counts]] = await store.batch([
-    store
+  const {
+    customer: [customer],
+    first: [first],
+    newest,
+    counts: [counts],
+  } = await inOneBatch(db, {
+    customer: store
       .select()
       .from(customers)
       .where(and(eq(customers.siteId, siteId), eq(customers.externalId, externalId))),
-    store
+    first: store
       .select({ id: sessions.id, createdAt: sessions.createdAt })
       .from(sessions)
       .where(theirs)
       .orderBy(asc(sessions.id))
       .limit(1),
-    store
+    newest: store
       .select({ id: sessions.id, createdAt: sessions.createdAt, metadata: sessions.metadata })
       .from(sessions)
       .where(theirs)
       .orderBy(desc(sessions.id))
       .limit(looked),
-    store.select({ sessions: count() }).from(found),
-  ]);
+    counts: store.select({ sessions: count() }).from(found),
+  });
   const [last] = newest;
   if (customer === undefined || first === undefined || last === undefined) return undefined;
   return {

@@ -1,5 +1,6 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { events } from "../../../core/store/event-schema.ts";
 import { customers, messages, participants, sessions } from "../../../core/store/schema.ts";
 import { each } from "../json-rows.ts";
@@ -32,31 +33,33 @@ export async function selectCustomer(
   const store = drizzle(db);
   const ids = sql`(SELECT value FROM ${each(found.chatIds)})`;
   const seqs = sql`(SELECT value FROM ${each(found.seqs)})`;
-  const [[customer], opened, joined, said, told] = await store.batch([
-    store.select().from(customers).where(isCustomer(siteId, externalId)),
-    store
+  const {
+    customer: [customer],
+    ...rows
+  } = await inOneBatch(db, {
+    customer: store.select().from(customers).where(isCustomer(siteId, externalId)),
+    sessions: store
       .select()
       .from(sessions)
       .where(
         and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId), sql`${sessions.id} IN ${ids}`),
       )
       .orderBy(asc(sessions.id)),
-    store
+    participants: store
       .select()
       .from(participants)
       .where(and(eq(participants.siteId, siteId), sql`${participants.sessionId} IN ${ids}`))
       .orderBy(asc(participants.sessionId), asc(participants.agentId)),
-    store
+    messages: store
       .select()
       .from(messages)
       .where(and(eq(messages.siteId, siteId), sql`${messages.sessionId} IN ${ids}`))
       .orderBy(asc(messages.sessionId), asc(messages.seq)),
-    store
+    events: store
       .select()
       .from(events)
       .where(and(eq(events.siteId, siteId), sql`${events.seq} IN ${seqs}`))
       .orderBy(asc(events.seq)),
-  ]);
-  const { chatIds } = found;
-  return customer && { customer, chatIds, sessions: opened, participants: joined, messages: said, events: told };
+  });
+  return customer && { customer, chatIds: found.chatIds, ...rows };
 }

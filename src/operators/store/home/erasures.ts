@@ -1,6 +1,7 @@
 import { and, asc, eq, exists, gt, isNotNull, lte, max, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { customers, sessions } from "../../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
@@ -81,24 +82,26 @@ export async function beginErasure(
     details: sql`json_object('hash', ${hash}, 'highest_chat_id', ${until})`,
   });
   const batch = () =>
-    store.batch([
+    inOneBatch(db, {
       // A late try may come after the end of the erasure, when the customer is back.
-      store
+      begun: store
         .insert(erasures)
         .select(sql`${newRow(erasure, externalId, until, author.now)} WHERE NOT EXISTS ${underWay} AND ${isKnown}`)
         .onConflictDoNothing(),
-      auditOf(db, author, audited(sql`${id}`), ONE_ROW, CHANGED),
-      store
+      audited: auditOf(db, author, audited(sql`${id}`), ONE_ROW, CHANGED),
+      begunAnew: store
         .update(erasures)
         .set({ until, total: sql`(SELECT count(*) FROM ${sessions} WHERE ${isOfTheirs})` })
         .where(and(isOne(sql`${underWay}`), eq(erasures.step, 0), hasNewer)),
-      auditOf(db, author, audited(sql`${underWay}`), ONE_ROW, CHANGED),
-      store
+      auditedAnew: auditOf(db, author, audited(sql`${underWay}`), ONE_ROW, CHANGED),
+      found: store
         .select()
         .from(erasures)
         .where(isOne(sql`coalesce(${underWay}, ${last})`)),
-    ]);
-  const [, , , , [found]] = await withRetries(runtime, batch, answerBy);
+    });
+  const {
+    found: [found],
+  } = await withRetries(runtime, batch, answerBy);
   return found;
 }
 
@@ -150,11 +153,13 @@ export async function noteListed(
   const store = drizzle(db);
   const isUnchanged = and(isErasure(erasure), eq(erasures.listedTo, listedTo), eq(erasures.step, step));
   const batch = () =>
-    store.batch([
-      store.update(erasures).set({ listedTo: next }).where(isUnchanged),
-      store.select().from(erasures).where(isErasure(erasure)),
-    ]);
-  const [, [now]] = await withRetries(runtime, batch, answerBy);
+    inOneBatch(db, {
+      changed: store.update(erasures).set({ listedTo: next }).where(isUnchanged),
+      now: store.select().from(erasures).where(isErasure(erasure)),
+    });
+  const {
+    now: [now],
+  } = await withRetries(runtime, batch, answerBy);
   return now;
 }
 
@@ -206,8 +211,8 @@ export async function bringBackErasure(
   const store = drizzle(db);
   const { externalId, until } = erasure;
   const batch = () =>
-    store.batch([
-      store
+    inOneBatch(db, {
+      broughtBack: store
         .insert(erasures)
         .select(sql`${newRow(erasure, externalId, until, now)} WHERE true`)
         .onConflictDoUpdate({
@@ -222,8 +227,10 @@ export async function bringBackErasure(
           },
           setWhere: sql`excluded.external_id IS NOT NULL AND (${erasures.doneAt} IS NOT NULL OR excluded.until > ${erasures.until})`,
         }),
-      store.select().from(erasures).where(isErasure(erasure)),
-    ]);
-  const [, [found]] = await withRetries(runtime, batch);
+      found: store.select().from(erasures).where(isErasure(erasure)),
+    });
+  const {
+    found: [found],
+  } = await withRetries(runtime, batch);
   return found;
 }

@@ -1,4 +1,5 @@
 import { type Placeholder, type SQL, sql } from "drizzle-orm";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { literal } from "../../../core/store/claim.ts";
 import { events } from "../../../core/store/event-schema.ts";
 import { participants, sessions } from "../../../core/store/schema.ts";
@@ -89,7 +90,7 @@ interface LogRow {
 }
 
 /** Reads the {@link LogRow} of a site; no row when it has no events. */
-const selectLog: Statement<{ siteId: number }> = statement(
+const selectLog: Statement<{ siteId: number }, LogRow> = statement(
   (v) => sql`SELECT ${events.createdAt} AS oldestAt,
       (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) AS newestSeq,
       (WITH RECURSIVE ${owners(v)} SELECT count(id) FROM owner) AS webhooks
@@ -115,8 +116,8 @@ const happeningsOf = (chosen: SQL, siteId: Placeholder) => sql`WITH chosen AS MA
       WHERE ${participants.siteId} = ${siteId} AND ${participants.sessionId} = chosen.id)
     GROUP BY id, at ORDER BY id`;
 
-const selectOfCustomer = statement<ChosenOfCustomer>((v) => happeningsOf(ofCustomer(v), v.siteId));
-const selectOldest = statement<ChosenOldest>((v) => happeningsOf(oldest(v), v.siteId));
+const selectOfCustomer = statement<ChosenOfCustomer, Happening>((v) => happeningsOf(ofCustomer(v), v.siteId));
+const selectOldest = statement<ChosenOldest, Happening>((v) => happeningsOf(oldest(v), v.siteId));
 
 /** The places in the order of seq where the events of some times, a JSON array of Unix seconds, begin: `at` and `seq`. */
 export const places = (v: Placeholders<{ siteId: number; times: string }>): SQL =>
@@ -169,12 +170,11 @@ export async function findEvents(
 ): Promise<FoundEvents> {
   const { siteId, limit } = chosen;
   const select = "externalId" in chosen ? selectOfCustomer(db, chosen) : selectOldest(db, chosen);
-  const [logs, happened] = (await db.batch([selectLog(db, { siteId }), select])) as [
-    D1Result<LogRow>,
-    D1Result<Happening>,
-  ];
-  const [log] = logs.results;
-  const happenings = [...Map.groupBy(happened.results, ({ id }) => id)];
+  const {
+    log: [log],
+    happened,
+  } = await inOneBatch(db, { log: selectLog(db, { siteId }), happened: select });
+  const happenings = [...Map.groupBy(happened, ({ id }) => id)];
   const rows = happenings.map(([, each]) => rowsOf(each, log));
   const taken = happenings.slice(0, fittingOf(rows, mostRows));
   const ids = taken.map(([id]) => id);

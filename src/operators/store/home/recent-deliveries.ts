@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { deliveries } from "../../../core/store/event-schema.ts";
-import { type Statement, statement } from "../../../core/store/statement.ts";
+import { statement } from "../../../core/store/statement.ts";
 import type { Webhook } from "./read-webhooks.ts";
 
 /** So many of a webhook's newest deliveries are read to tell how it does. */
@@ -30,7 +31,7 @@ const HAS_FAILED = sql.raw(
 );
 
 /** The rows are limited before they are compared with the time: otherwise a quiet webhook's whole past would be read. */
-const selectRecent: Statement<{ siteId: number; webhookId: string; since: number; healthSince: number }> = statement(
+const selectRecent = statement<{ siteId: number; webhookId: string; since: number; healthSince: number }, Row>(
   (v) => sql`WITH newest AS MATERIALIZED (
       SELECT status, claim, last_status, last_error, last_attempt_at, created_at >= ${v.since} AS recent,
         coalesce(last_attempt_at, 0) >= ${v.healthSince} AS tells
@@ -58,12 +59,12 @@ export async function selectRecents(
   since: number,
 ): Promise<Recent[]> {
   if (webhooks.length === 0) return [];
-  const results = await db.batch<Row>(
-    webhooks.map(({ id, healthSince }) =>
+  const { recents } = await inOneBatch(db, {
+    recents: webhooks.map(({ id, healthSince }) =>
       selectRecent(db, { siteId, webhookId: id, since, healthSince: healthSince ?? 0 }),
     ),
-  );
-  return results.map(({ results: [row] }) => {
+  });
+  return recents.map(([row]) => {
     if (row === undefined) throw new Error("a webhook's deliveries were not counted");
     return { ...row, isCut: row.isCut === 1, failure: JSON.parse(row.failure ?? "null") as Recent["failure"] };
   });

@@ -1,10 +1,10 @@
 import { and, asc, eq, isNull, notInArray, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { webhooks } from "../../../core/store/event-schema.ts";
 import { apps } from "../../../core/store/schema.ts";
-import { type Author, auditedBy } from "../audit.ts";
-import { auditLog } from "../operator-schema.ts";
+import { type Author, auditOf, ONE_ROW } from "../audit.ts";
 import { OWNERS, type OwnerKey, type Owners } from "./secret-owners.ts";
 
 /** The sealed secrets of an app or a webhook, with their versions. */
@@ -76,7 +76,12 @@ export async function replaceSeals(
 ): Promise<Set<string>> {
   if (renewed.apps.length + renewed.webhooks.length === 0) return new Set();
   const store = drizzle(db);
-  const details = JSON.stringify({ apps: renewed.apps.length, webhooks: renewed.webhooks.length });
+  const row = {
+    siteId: sql`NULL`,
+    action: "secrets.resealed" as const,
+    subject: sql`''`,
+    details: sql`${JSON.stringify({ apps: renewed.apps.length, webhooks: renewed.webhooks.length })}`,
+  };
   // One statement for all rows, because Workers Free allows 50 queries per invocation.
   const replacing = (owners: Owners) => {
     const { table, name } = OWNERS[owners];
@@ -99,10 +104,9 @@ export async function replaceSeals(
       .where(and(eq(table.siteId, part(0)), eq(name, part(1)), unchanged))
       .returning({ version: table.version });
   };
-  const [, ...changed] = await store.batch([
-    store.insert(auditLog).values({ ...auditedBy(author), action: "secrets.resealed", subject: "", details }),
-    replacing("apps"),
-    replacing("webhooks"),
-  ]);
+  const { changed } = await inOneBatch(db, {
+    audited: auditOf(db, author, row, ONE_ROW, undefined),
+    changed: [replacing("apps"), replacing("webhooks")],
+  });
   return new Set(changed.flat().map(({ version }) => version));
 }

@@ -1,5 +1,6 @@
 import { and, asc, type Column, count, desc, eq, getTableColumns, gte, lt, or, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import {
   agents,
   apps,
@@ -127,8 +128,11 @@ export async function selectSession(db: D1Database, siteId: number, id: number) 
   const { siteId: _, customerExternalId: __, ...sessionColumns } = getTableColumns(sessions);
   // A batch returns rows by column name, so each column of a SELECT needs a name of its own.
   const agentName = sql<string | null>`${agents.name}`.as("agent_name");
-  const [[found], joined, said] = await store.batch([
-    store
+  const {
+    found: [found],
+    ...rows
+  } = await inOneBatch(db, {
+    found: store
       .select({
         session: sessionColumns,
         responsibleAgentName: agentName,
@@ -144,7 +148,7 @@ export async function selectSession(db: D1Database, siteId: number, id: number) 
       .leftJoin(agents, agentIs(sql`${sessions.responsibleAgentId}`))
       .leftJoin(apps, isApp)
       .where(and(eq(sessions.siteId, siteId), eq(sessions.id, id))),
-    store
+    participants: store
       .select({
         agentId: participants.agentId,
         agentName,
@@ -155,7 +159,7 @@ export async function selectSession(db: D1Database, siteId: number, id: number) 
       .leftJoin(agents, agentIs(participants.agentId))
       .where(and(eq(participants.siteId, siteId), eq(participants.sessionId, id)))
       .orderBy(asc(participants.agentId)),
-    store
+    messages: store
       .select({
         seq: messages.seq,
         sender: messages.sender,
@@ -168,14 +172,13 @@ export async function selectSession(db: D1Database, siteId: number, id: number) 
       .leftJoin(agents, agentIs(messages.senderUid))
       .where(and(eq(messages.siteId, siteId), eq(messages.sessionId, id)))
       .orderBy(asc(messages.seq)),
-  ]);
+  });
   if (found === undefined) return undefined;
   const { session, responsibleAgentName, appName, customer } = found;
   return {
     session: { ...session, responsibleAgentName, appName, metadata: session.metadata ?? {} },
     customer,
-    participants: joined,
-    messages: said,
+    ...rows,
   };
 }
 
@@ -242,16 +245,12 @@ export async function selectSessionCounts(
     const found = store.select({ id: sessions.id }).from(sessions).where(wanted).limit(COUNT_LIMIT).as("found");
     return store.select({ sessions: count() }).from(found);
   };
-  const [first, ...others] = since.flatMap((time) => SESSION_STATUSES.map((status) => counted(status, time)));
-  if (first === undefined) return [];
-  const results = await store.batch([first, ...others]);
-  const counts = results.map(([row]) => row?.sessions ?? 0);
-  return since.map((_, i) => byStatus((place) => counts[i * SESSION_STATUSES.length + place] ?? 0));
+  if (since.length === 0) return [];
+  const { counts } = await inOneBatch(db, {
+    counts: since.map((time) => byStatus((status) => counted(status, time))),
+  });
+  return counts.map((each) => byStatus((status) => each[status][0]?.sessions ?? 0));
 }
 
-function byStatus(countAt: (place: number) => number): Record<SessionStatus, number> {
-  return Object.fromEntries(SESSION_STATUSES.map((status, place) => [status, countAt(place)])) as Record<
-    SessionStatus,
-    number
-  >;
-}
+const byStatus = <T>(of: (status: SessionStatus) => T) =>
+  Object.fromEntries(SESSION_STATUSES.map((status) => [status, of(status)])) as Record<SessionStatus, T>;

@@ -1,6 +1,7 @@
 import { and, count, eq, exists, isNotNull, isNull, ne, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { webhooks } from "../../../core/store/event-schema.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { apps, homeSites } from "../../../core/store/schema.ts";
@@ -57,8 +58,8 @@ export async function beginDeletion(
     .where(and(eq(homeSites.siteId, siteId), ne(homeSites.name, name)));
   const isClosed = and(eq(homeSites.siteId, siteId), eq(homeSites.name, name), eq(homeSites.status, "closed"));
   const batch = () =>
-    store.batch([
-      store
+    inOneBatch(db, {
+      begun: store
         .insert(siteDeletions)
         .select((query) =>
           query
@@ -74,18 +75,20 @@ export async function beginDeletion(
             .where(isClosed),
         )
         .onConflictDoNothing(),
-      auditOf(db, author, audited, ONE_ROW, CHANGED),
+      audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
       // A change of the site or a new app that read the revision before comes to nothing. The audit row is the last insert.
-      store
+      revised: store
         .update(homeSites)
         .set({ revision: sql`${homeSites.revision} + 1` })
         .where(and(eq(homeSites.siteId, siteId), CHANGED)),
-      store
+      deletion: store
         .select()
         .from(siteDeletions)
         .where(and(isOf({ siteId, home }), notExists(isOther))),
-    ]);
-  const [, , , [deletion]] = await withRetries(runtime, batch, answerBy);
+    });
+  const {
+    deletion: [deletion],
+  } = await withRetries(runtime, batch, answerBy);
   return deletion;
 }
 
@@ -113,20 +116,20 @@ export async function stopSite(
   const isNew = and(eq(homeSites.siteId, siteId), CHANGED);
   const ends = exists(store.select().from(siteDeletions).where(isOf({ siteId, home })));
   const batch = () =>
-    store.batch([
-      store.insert(siteDeletions).values(row).onConflictDoNothing(),
-      auditOf(db, author, audited, homeSites, isNew),
-      store
+    inOneBatch(db, {
+      noted: store.insert(siteDeletions).values(row).onConflictDoNothing(),
+      audited: auditOf(db, author, audited, homeSites, isNew),
+      kept: store
         .update(siteDeletions)
         .set({ keptAt: sql`coalesce(${siteDeletions.keptAt}, ${author.now})`, doneAt: null })
         .where(isOf({ siteId, home })),
-      store.delete(apps).where(and(eq(apps.siteId, siteId), ends)),
-      store.delete(webhooks).where(and(eq(webhooks.siteId, siteId), ends)),
-      store
+      apps: store.delete(apps).where(and(eq(apps.siteId, siteId), ends)),
+      webhooks: store.delete(webhooks).where(and(eq(webhooks.siteId, siteId), ends)),
+      closed: store
         .update(homeSites)
         .set({ status: "closed" })
         .where(and(eq(homeSites.siteId, siteId), ends)),
-    ]);
+    });
   await withRetries(runtime, batch, answerBy);
 }
 
@@ -208,11 +211,13 @@ export async function deleteHomeSite(db: D1Database, key: SiteKey, author: Autho
     subject: sql`CAST(${siteDeletions.siteId} AS TEXT)`,
     details: sql`json_object('deletion_id', ${siteDeletions.id})`,
   };
-  const [, , [left]] = await store.batch([
-    store.delete(homeSites).where(and(isHere, exists(ends), ...isEmpty)),
-    auditOf(db, author, audited, siteDeletions, and(isOf(key), CHANGED)),
-    store.select({ sites: count() }).from(homeSites).where(isHere),
-  ]);
+  const {
+    left: [left],
+  } = await inOneBatch(db, {
+    deleted: store.delete(homeSites).where(and(isHere, exists(ends), ...isEmpty)),
+    audited: auditOf(db, author, audited, siteDeletions, and(isOf(key), CHANGED)),
+    left: store.select({ sites: count() }).from(homeSites).where(isHere),
+  });
   return left?.sites === 0;
 }
 

@@ -1,6 +1,7 @@
 import { and, asc, between, eq, gt, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { alias } from "drizzle-orm/sqlite-core";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { customers, messages, participants, sessions } from "../../../core/store/schema.ts";
 
 /** Sessions with all that belongs to them, and the customers whose first session is among them. */
@@ -46,13 +47,13 @@ export async function selectWholeSessions(
     sql`${earlier.id} < ${sessions.id}`,
   );
   // One batch, one transaction: what is erased meanwhile is there as a whole or not at all.
-  const [whole, opened, joined, said] = await store.batch([
-    store
+  const rows = await inOneBatch(db, {
+    sessions: store
       .select()
       .from(sessions)
       .where(and(eq(sessions.siteId, siteId), between(sessions.id, from, to)))
       .orderBy(asc(sessions.id)),
-    store
+    customers: store
       .select({
         firstChatId: sessions.id,
         externalId: customers.externalId,
@@ -73,16 +74,16 @@ export async function selectWholeSessions(
           notExists(store.select({ one: sql`1` }).from(earlier).where(isEarlier)),
         ),
       ),
-    store
+    participants: store
       .select()
       .from(participants)
       .where(and(eq(participants.siteId, siteId), between(participants.sessionId, from, to)))
       .orderBy(asc(participants.sessionId), asc(participants.agentId)),
-    store
+    messages: store
       .select()
       .from(messages)
       .where(and(eq(messages.siteId, siteId), between(messages.sessionId, from, to)))
       .orderBy(asc(messages.sessionId), asc(messages.seq)),
-  ]);
-  return { ids, sessions: whole, customers: opened, participants: joined, messages: said };
+  });
+  return { ids, ...rows };
 }

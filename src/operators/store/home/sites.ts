@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, ne, notExists, or, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../../core/runtime.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { newestSessionId } from "../../../core/store/claim.ts";
 import { withRetries } from "../../../core/store/run-batch.ts";
 import { homeSites } from "../../../core/store/schema.ts";
@@ -41,8 +42,8 @@ export async function insertHomeSite(
   // A restored directory may give the id of a site that has ended once more.
   const ended = store.select().from(siteDeletions).where(eq(siteDeletions.siteId, site.siteId));
   const batch = () =>
-    store.batch([
-      store
+    inOneBatch(db, {
+      inserted: store
         .insert(homeSites)
         .select((query) =>
           query
@@ -61,10 +62,10 @@ export async function insertHomeSite(
             .where(notExists(ended)),
         )
         .onConflictDoNothing(),
-      auditOf(db, author, audited, ONE_ROW, CHANGED),
-      store.select({ siteId: homeSites.siteId }).from(homeSites).where(same),
-    ]);
-  const [, , found] = await withRetries(runtime, batch);
+      audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
+      found: store.select({ siteId: homeSites.siteId }).from(homeSites).where(same),
+    });
+  const { found } = await withRetries(runtime, batch);
   return found.length === 1;
 }
 
@@ -145,32 +146,37 @@ export async function updateHomeSite(
       auditOf(db, author, { siteId: homeSites.siteId, action, subject, details }, homeSites, and(unchanged, changes));
     const switched = sql`json_object('name', ${next.name}, 'from', ${homeSites.status}, 'to', ${next.status})`;
     // The audit statements come before the update, because they need the row's old values.
-    const [, , , , , { meta }, [now]] = await store.batch([
-      audit(
-        "site.renamed",
-        sql`json_object('from', ${homeSites.name}, 'to', ${next.name})`,
-        ne(homeSites.name, next.name),
-      ),
-      audit(next.status === "closed" ? "site.closed" : "site.opened", switched, ne(homeSites.status, next.status)),
-      audit(
-        "site.first_chat_id_set",
-        sql`json_object('first_chat_id', ${next.chatIdFloor} + 1, 'from', ${homeSites.chatIdFloor} + 1, 'to', ${next.chatIdFloor} + 1)`,
-        ne(homeSites.chatIdFloor, next.chatIdFloor),
-      ),
-      audit(
-        next.events ? "site.events_on" : "site.events_off",
-        eventsSwitched(next.events),
-        ne(homeSites.events, next.events),
-      ),
-      audit(
-        "site.retention_set",
-        sql`json_object('from', ${homeSites.retentionDays}, 'to', CAST(${next.retentionDays} AS INTEGER))`,
-        sql`${homeSites.retentionDays} IS NOT ${next.retentionDays}`,
-      ),
-      store.update(homeSites).set(next).where(unchanged),
-      find(),
-    ]);
-    return { changed: meta.changes === 1, now };
+    const {
+      changed,
+      now: [now],
+    } = await inOneBatch(db, {
+      audited: [
+        audit(
+          "site.renamed",
+          sql`json_object('from', ${homeSites.name}, 'to', ${next.name})`,
+          ne(homeSites.name, next.name),
+        ),
+        audit(next.status === "closed" ? "site.closed" : "site.opened", switched, ne(homeSites.status, next.status)),
+        audit(
+          "site.first_chat_id_set",
+          sql`json_object('first_chat_id', ${next.chatIdFloor} + 1, 'from', ${homeSites.chatIdFloor} + 1, 'to', ${next.chatIdFloor} + 1)`,
+          ne(homeSites.chatIdFloor, next.chatIdFloor),
+        ),
+        audit(
+          next.events ? "site.events_on" : "site.events_off",
+          eventsSwitched(next.events),
+          ne(homeSites.events, next.events),
+        ),
+        audit(
+          "site.retention_set",
+          sql`json_object('from', ${homeSites.retentionDays}, 'to', CAST(${next.retentionDays} AS INTEGER))`,
+          sql`${homeSites.retentionDays} IS NOT ${next.retentionDays}`,
+        ),
+      ],
+      changed: store.update(homeSites).set(next).where(unchanged),
+      now: find(),
+    });
+    return { changed: changed.meta.changes === 1, now };
   };
 
   const isDone = (now: Found) => now.revision >= known.revision && hasAll<HomeSite>(now, wanted);
