@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { deliveries, events } from "../../../core/store/event-schema.ts";
 import { customers, homeSites, messages, participants, sessions } from "../../../core/store/schema.ts";
 import { type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
@@ -85,8 +86,9 @@ const deleteMessages: Statement<Removal> = statement(
 
 const keepIds: Statement<Removal> = statement((v) => raiseFloor(v, mayGo(v)));
 
-const deleteSessions: Statement<Removal> = statement(
-  (v) => sql`DELETE FROM ${sessions} WHERE ${mayGo(v)} AND ${theSessions(v)}`,
+const deleteSessions: Statement<Removal, { id: number }> = statement(
+  (v) =>
+    sql`DELETE FROM ${sessions} WHERE ${mayGo(v)} AND ${theSessions(v)} RETURNING ${sql.identifier(sessions.id.name)}`,
 );
 
 const deleteCustomers: Statement<Removal> = statement(
@@ -95,20 +97,6 @@ const deleteCustomers: Statement<Removal> = statement(
     AND NOT EXISTS (SELECT 1 FROM ${sessions}
       WHERE ${sessions.siteId} = ${customers.siteId} AND ${sessions.customerExternalId} = ${customers.externalId})`,
 );
-
-const REMOVAL = [
-  deleteDeliveries,
-  raiseSeqFloor,
-  deleteEvents,
-  deleteParticipants,
-  deleteMessages,
-  keepIds,
-  deleteSessions,
-  deleteCustomers,
-] as const;
-
-/** The place of the statement that deletes the sessions: its changes count them. */
-const SESSIONS_AT = REMOVAL.indexOf(deleteSessions);
 
 /** Some sessions that go, and what belongs to them. */
 export type FoundSessions = Removal;
@@ -152,10 +140,19 @@ export async function findOldSessions(
 }
 
 /** The statements of the batch that {@link removeOldSessions} makes. */
-export const STATEMENTS_PER_BATCH = REMOVAL.length;
+export const STATEMENTS_PER_BATCH = 8;
 
 /** Deletes sessions that were found. @returns how many: none when the retention has changed since */
 export async function removeOldSessions(db: D1Database, found: FoundSessions): Promise<number> {
-  const results = await db.batch(REMOVAL.map((write) => write(db, found)));
-  return results[SESSIONS_AT]?.meta.changes ?? 0;
+  const removed = await inOneBatch(db, {
+    deliveries: deleteDeliveries(db, found),
+    seqFloor: raiseSeqFloor(db, found),
+    events: deleteEvents(db, found),
+    participants: deleteParticipants(db, found),
+    messages: deleteMessages(db, found),
+    idFloor: keepIds(db, found),
+    sessions: deleteSessions(db, found),
+    customers: deleteCustomers(db, found),
+  });
+  return removed.sessions.length;
 }
