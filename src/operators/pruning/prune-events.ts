@@ -3,14 +3,14 @@ import { drizzle } from "drizzle-orm/d1";
 import { inOneBatch } from "../../core/store/batch.ts";
 import { deliveries, events, webhooks } from "../../core/store/event-schema.ts";
 import { homeSites } from "../../core/store/schema.ts";
+import { PRUNED_WINDOW } from "../store/home/events-of-sessions.ts";
 import { counted, inChunks, type Run } from "./pruner.ts";
 
 /**
  * Events and deliveries are kept for weeks, so reading all of them in each run would cost more than deleting them. The oldest of a
- * site come first: so only sites and webhooks whose first row is too old are read, and of these only the first {@link WINDOW} rows.
+ * site come first: so only sites and webhooks whose first row is too old are read, and of these only the first PRUNED_WINDOW rows.
  * CROSS JOIN is needed: otherwise SQLite reads the long table first.
  */
-export const WINDOW = 1_000;
 
 /** The value of `what` over all events of a site, or over all deliveries to a webhook. */
 const ofSite = (what: SQL) =>
@@ -32,7 +32,7 @@ export async function* pruneEvents(run: Run, db: D1Database): AsyncGenerator<num
       and(
         sql`${ofSite(sql`created_at`)} <= ${run.keptUntil}`,
         eq(events.siteId, homeSites.siteId),
-        sql`${events.seq} < ${ofSite(sql`seq`)} + ${WINDOW}`,
+        sql`${events.seq} < ${ofSite(sql`seq`)} + ${PRUNED_WINDOW}`,
         lt(events.seq, ofSite(sql`max(seq)`)),
         lte(events.createdAt, run.keptUntil),
       ),
@@ -82,7 +82,7 @@ export async function* pruneDeliveries(run: Run, db: D1Database): AsyncGenerator
         sql`${ofWebhook(sql`created_at`)} <= ${run.keptUntil}`,
         eq(siteId, webhooks.siteId),
         eq(webhookId, webhooks.id),
-        sql`${seq} < ${ofWebhook(sql`seq`)} + ${WINDOW}`,
+        sql`${seq} < ${ofWebhook(sql`seq`)} + ${PRUNED_WINDOW}`,
         lte(deliveries.createdAt, run.keptUntil),
         ne(deliveries.status, "pending"),
       ),

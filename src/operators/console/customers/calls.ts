@@ -1,7 +1,7 @@
 import { call } from "../../http/call.ts";
 import type { ConsoleCall } from "../env.ts";
 import { customersPage } from "./customers-page.tsx";
-import { postErase } from "./erase-customer.tsx";
+import { postErase } from "./erase.tsx";
 import { erasurePage, postErasure } from "./erasure-page.tsx";
 import { postFind } from "./find-customer.ts";
 import { postExport } from "./hand-over.tsx";

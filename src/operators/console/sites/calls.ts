@@ -1,10 +1,10 @@
 import { call } from "../../http/call.ts";
 import type { ConsoleCall, PageContext } from "../env.ts";
 import { closePage } from "./close-site.tsx";
-import { deletePage, postDelete } from "./delete-site.tsx";
 import { eventsOffPage, postEventsOff } from "./events-off.tsx";
 import { chatIdPage, postChatId } from "./next-chat-id.tsx";
 import { postRetention, retentionPage } from "./retention.tsx";
+import { deletePage, postDelete } from "./site-deletion.tsx";
 import { sitePage } from "./site-page.tsx";
 import { postClose, postEventsOn, postOpen, postSettings, settingsPage } from "./site-settings.tsx";
 import { postSite, sitesPage } from "./sites-page.tsx";

@@ -7,7 +7,6 @@ import { withRetries } from "../../../core/store/run-batch.ts";
 import { customers, homeSites, messages, participants, sessions } from "../../../core/store/schema.ts";
 import { type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
 import { ownDeliveries, ownEvent, takes } from "../../../events/store/webhook-events.ts";
-import { WINDOW } from "../../pruning/prune-events.ts";
 import { type Author, auditOf, CHANGED } from "../audit.ts";
 import { erasures } from "../erasure-schema.ts";
 import {
@@ -21,7 +20,7 @@ import {
   theSessions,
 } from "./chosen-sessions.ts";
 import type { Erasure, OpenErasure } from "./erasures.ts";
-import { type FoundEvents, findEvents } from "./events-of-sessions.ts";
+import { type FoundEvents, findEvents, PRUNED_WINDOW } from "./events-of-sessions.ts";
 
 /**
  * A step of an erasure: some sessions go with all that belongs to them, in one batch. Its first statement moves the erasure on to this
@@ -125,7 +124,7 @@ const forgetPruned: Statement<Step> = statement(
     WHERE (${deliveries.siteId}, ${deliveries.webhookId}, ${deliveries.seq}) IN (WITH RECURSIVE ${owners(v)}
       SELECT old.site_id, old.webhook_id, old.seq FROM owner CROSS JOIN ${deliveries} AS old
       WHERE old.site_id = ${v.siteId} AND old.webhook_id = owner.id AND old.last_error IS NOT NULL
-        AND old.seq < (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) + ${sql.raw(String(WINDOW))}
+        AND old.seq < (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}) + ${sql.raw(String(PRUNED_WINDOW))}
         AND NOT EXISTS (SELECT 1 FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} = old.seq))
       AND ${isMine(v)}`,
 );

@@ -13,6 +13,9 @@ import { owners } from "./chosen-sessions.ts";
  * - Any other event of a session is looked for from its creation to the newest event.
  */
 
+/** Of how many of its oldest events a site may lose some: pruning goes by time, and reads no further. */
+export const PRUNED_WINDOW = 1_000;
+
 /** The most seconds that the time of an event is taken to be behind the time of an earlier one. */
 export const SKEW_SECONDS = 60;
 

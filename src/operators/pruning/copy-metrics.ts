@@ -1,8 +1,8 @@
 import { inOneBatch } from "../../core/store/batch.ts";
-import { counted, type Run, type Where } from "../pruning/pruner.ts";
-import { type Sizes, selectCopy, writeMetrics } from "./directory-metrics.ts";
-import { AROUND_SECONDS } from "./folds.ts";
-import { readMetrics, STATEMENTS_PER_READING } from "./home-metrics.ts";
+import { type Sizes, selectCopy, writeMetrics } from "../usage/directory-metrics.ts";
+import { AROUND_SECONDS } from "../usage/folds.ts";
+import { readMetrics, STATEMENTS_PER_READING } from "../usage/home-metrics.ts";
+import { counted, type Run, type Where } from "./pruner.ts";
 
 const DAY = 86_400;
 
