@@ -96,8 +96,9 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
       };
     },
 
-    outcomeOf({ leftOut, deliveries, outcome: [row] }) {
-      if (row === undefined) throw new TypeError("runBatch gives the row of the outcome");
+    outcomeOf({ leftOut, deliveries, outcome: rows }) {
+      // runBatch has refused an answer without it.
+      const row = rows[0] as OutcomeRow;
       // The claim's decision counts even when the app was revoked since, because it was made while the app was valid.
       if (row.mine !== 1) return { kind: NOT_MINE[row.gate ?? "unknown_caller"] };
       return outcome(
@@ -113,9 +114,8 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
       return { decision: readPreview(db, values), leftOut: readLeftOut?.(db, values) };
     },
 
-    previewOf({ decision: [row], leftOut }) {
-      if (row === undefined) throw new TypeError("a preview always gives its row");
-      const { used_outcome, used_session_id, may_be_itself, ...decided } = row;
+    previewOf({ decision, leftOut }) {
+      const { used_outcome, used_session_id, may_be_itself, ...decided } = decision[0] as PreviewRow;
       const itsOwn = used_outcome === "key_reused" || Object.hasOwn(refusals, String(used_outcome));
       return {
         outcome: outcome(decided, leftOut ?? [], []),
