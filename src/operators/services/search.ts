@@ -1,3 +1,4 @@
+import { inOneBatch } from "../../core/store/batch.ts";
 import { type Site, selectSites } from "../store/directory/sites.ts";
 import {
   type AgentHit,
@@ -137,8 +138,8 @@ async function askHome(db: D1Database, asked: SearchText, ofHome: Site[]): Promi
     questions.push(["titles", findTitles(db, { sites: few, words })]);
   }
   if (questions.length === 0) return [];
-  const results = await db.batch<never>(questions.map(([, statement]) => statement));
-  return questions.map(([kind], at) => ({ [kind]: results[at]?.results ?? [] }));
+  const { found } = await inOneBatch(db, { found: questions.map(([kind, statement]) => ({ [kind]: statement })) });
+  return found as Partial<Found>[];
 }
 
 /** The page of a call, found by its request id on the sites that the operator sees. */
