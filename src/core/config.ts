@@ -16,9 +16,9 @@ export type Bindings = Partial<Omit<Env, "EVENTS">> & {
   EVENTS?: Queue<Notice>;
   MASTER_KEY_PREVIOUS?: string;
   WEBHOOK_LOOPBACK?: string;
-  /** Where the keys of Cloudflare Access are on this machine. No deployment sets it: see {@link accessSettings}. */
+  /** Where the keys of Cloudflare Access are on this machine. No deployment sets it. */
   ACCESS_CERTS_URL?: string;
-  /** Not set by this release: see {@link CLOSED_LIST}. The secrets that close homes stand beside it, by the names of {@link closedSecret}. */
+  /** Not set by this release: see CLOSED_LIST in homes.ts. The secrets that close homes stand beside it, by the names that are there. */
   CLOSED_HOMES?: string;
 };
 

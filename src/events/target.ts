@@ -104,7 +104,7 @@ export function noticeBeside(target: Target, nextDue: number | null, now: number
 }
 
 /** @returns the notice of a coming attempt, unless the queue was notified of it or an earlier one */
-export function noticeOnce(target: Target, nextDue: number | null, now: number): DelayedNotice[] {
+function noticeOnce(target: Target, nextDue: number | null, now: number): DelayedNotice[] {
   if (nextDue === null || nextDue <= now) return [];
   if (target.notifiedOf !== null && target.notifiedOf > now && target.notifiedOf <= nextDue) return [];
   target.notifiedOf = nextDue;

@@ -17,7 +17,7 @@ export type Question =
       bound: "none" | "address" | "signature";
       cached: Credentials;
       client: string;
-      signature: string;
+      signature: string | undefined;
     };
 
 export type Source = "isolate" | "kv" | "d1";

@@ -72,7 +72,7 @@ export class CredentialResolver {
       case "address":
         return this.#once(`${appid} ${client} ${trust}`, appid, lifetime, isNews, look);
       case "signature":
-        return this.#bounds.mayConfirm(appid, signature) ? look() : { credentials: cached, source: "isolate" };
+        return this.#bounds.mayConfirm(appid, String(signature)) ? look() : { credentials: cached, source: "isolate" };
     }
   }
 

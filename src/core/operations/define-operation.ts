@@ -115,6 +115,7 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     },
 
     previewOf({ decision, leftOut }) {
+      // Its SELECT reads from one row.
       const { used_outcome, used_session_id, may_be_itself, ...decided } = decision[0] as PreviewRow;
       const itsOwn = used_outcome === "key_reused" || Object.hasOwn(refusals, String(used_outcome));
       return {

@@ -56,18 +56,21 @@ const USED_ITS_NONCE: Record<Outcome["kind"], boolean> = {
  * Runs the steps of a signed request, in this order, until one refuses:
  *
  * 1. the body is a JSON object with an appid: else `body_…`;
- * 2. the app is looked up and its home is open: `client_limit`, `app_unknown`, `home_closed`, `home_unbound`;
- * 3. a secret in force has signed the bytes: `app_revoked`, `signature_missing`, `signature_malformed`, `signature_mismatch`;
- * 4. the app sends few malformed requests: `malformed_limit`;
+ * 2. the app is looked up, and its home is not closed: `client_limit` for an address with many unknown appids, `home_closed`,
+ *    `home_unbound`;
+ * 3. a secret in force has signed the bytes: `app_unknown`, `app_revoked`, `signature_missing`, `signature_malformed`,
+ *    `signature_mismatch`; `client_limit` for an address with many failures;
+ * 4. a request that is malformed is not one of very many of its app: `malformed_limit`;
  * 5. timestamp and ranstr are well formed and fresh: `fields_invalid`, `timestamp_stale`, `timestamp_ahead`;
  * 6. this isolate and KV have not seen the ranstr: `ranstr_seen_here`, `ranstr_seen_by_kv`;
  * 7. the app and its site are within their limits: `app_limit`, `site_limit`;
  * 8. the operation's fields and the Idempotency-Key keep their rules: `fields_invalid`, `idempotency_key_malformed`;
- * 9. the site was not closed a moment ago: `site_closed`;
- * 10. one batch of D1 claims the ranstr, checks the gate and decides: `ranstr_claimed_in_d1`, `credentials_stale`, `site_closed`,
- *     `key_reused`, and the operation's own rules.
+ * 9. the app is not over its limit of requests to a closed site: `site_closed`;
+ * 10. one batch of D1, run once more when the caller's record is outdated, checks the gate, claims the ranstr and decides:
+ *     `ranstr_seen_here` after a request in flight, `home_closed`, `home_unbound`, `credentials_stale`, `client_limit`, `site_closed`,
+ *     `ranstr_claimed_in_d1`, `key_reused`, and the operation's own rules.
  *
- * What steps 4 to 9 refuse is confirmed in D1 first, but a replay: verify-again.ts.
+ * What steps 4, 5 and 7 to 9 refuse is confirmed in D1 first, when a cache named the caller and D1 may be asked: verify-again.ts.
  *
  * @throws ServiceError `unavailable` when D1 does not answer, `internal` for a fault of the deployment
  */

@@ -22,11 +22,11 @@ interface Way {
   kept?: "when nobody answers" | "on any error";
 }
 
-/** A refusal that is sure anyway waits no longer than this for D1. */
+/** For confirming one of two things: the caller of a request that is refused anyway, or that an app is in a closed home. */
 const CONFIRM_LIMIT_MS = 1_000;
 
 const AGAIN: Record<Cause, Way> = {
-  // The app may have left the closed home. A record of KV could be forged, so the directory must say so.
+  // The app may have left the closed home, and a record of KV could be forged. The directory is not asked when it is closed itself.
   home_closed: { trust: "directory", bound: "address", waitMs: CONFIRM_LIMIT_MS, kept: "on any error" },
   // The secret may have been rotated, and a revocation undone by a restore.
   signature_failed: { trust: "home", bound: "address" },
@@ -41,7 +41,8 @@ const AGAIN: Record<Cause, Way> = {
 /**
  * Looks an app up again, past the caches.
  *
- * @returns the record that counts now; undefined when the one that was asked has no news
+ * @returns the record that counts now. Undefined: the home that is trusted has no such app, or the directory names no other home; or
+ *   another request has just asked, and found nothing new
  * @throws ServiceError as CredentialResolver.lookUp does
  */
 export async function lookAgain(
@@ -53,7 +54,7 @@ export async function lookAgain(
   const { trust, bound, waitMs = Number.POSITIVE_INFINITY, evenFromD1, kept } = AGAIN[cause];
   if (known.source === "d1" && evenFromD1 !== true) return known;
   const answerBy = Math.min(lifetime.answerBy, runtime.elapsed() + waitMs);
-  const question = { trust, bound, cached: known.credentials, client, signature: String(signed.signature) };
+  const question = { trust, bound, cached: known.credentials, client, signature: signed.signature };
   try {
     return await credentials.lookUp(config, { ...lifetime, answerBy }, question);
   } catch (error) {
@@ -76,9 +77,11 @@ export async function verifyAgain(
   cause: "gate_refused" | "home_silent" | "refused_anyway",
 ): Promise<Result<Caller | null>> {
   const found = await lookAgain(tools, claimant, caller, cause);
+  // Nothing was asked, or nothing is new.
+  if (found === caller || (found === undefined && cause === "home_silent")) return ok(null);
   const result = await authenticate(found, claimant.signed);
   if (result.ok) return ok(sameCaller(result.caller, caller) ? null : result.caller);
-  // The directory had no news, or the news does not verify: the silent home has the last word.
+  // What the directory says does not verify: the silent home has the last word.
   if (cause === "home_silent") return ok(null);
   return countFailure(tools, claimant, cause === "gate_refused" ? "credentials_stale" : result.reason);
 }

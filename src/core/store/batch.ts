@@ -21,7 +21,12 @@ export type Results<T> = T extends Query
       ? undefined
       : { [Name in keyof T]: Results<T[Name]> };
 
-/** What drizzle's own batch() calls of a query. */
+/** D1 gave another number of results than there were statements. Nobody knows what was done. */
+export class IncompleteAnswer extends Error {
+  override readonly name = "IncompleteAnswer";
+}
+
+/** What drizzle's own batch() calls of a query. The name `_prepare` is drizzle's own: a test would miss it in another version. */
 interface Prepared {
   getQuery(): { sql: string; params: unknown[] };
   mapResult(result: unknown, isFromBatch: true): unknown;
@@ -32,13 +37,14 @@ type Read = (results: D1Result[]) => unknown;
 /**
  * Runs statements in one transaction and one round trip: drizzle's queries and compiled statements together.
  *
- * @throws any error of D1
+ * @throws any error of D1; {@link IncompleteAnswer}
  */
 export async function inOneBatch<const T extends Batch>(db: D1Database, statements: T): Promise<Results<T>> {
   const bound: D1PreparedStatement[] = [];
   const read = put(db, statements, bound);
   const results: unknown = await db.batch(bound);
-  return read(Array.isArray(results) ? results : []) as Results<T>;
+  if (!Array.isArray(results) || results.length !== bound.length) throw new IncompleteAnswer("an answer is missing");
+  return read(results) as Results<T>;
 }
 
 /** Puts the statements of a part at the end of `bound`. @returns what finds their rows among the results */

@@ -1,6 +1,6 @@
 import { ServiceError } from "../errors.ts";
 import { type Runtime, sleep, withinTime } from "../runtime.ts";
-import { type Batch, type Bound, inOneBatch, type Results } from "./batch.ts";
+import { type Batch, type Bound, IncompleteAnswer, inOneBatch, type Results } from "./batch.ts";
 
 /** A database call is tried at most this often. Timeouts of each try and of all tries together, in milliseconds. */
 export const TRIES = 3;
@@ -51,7 +51,7 @@ export interface Watch {
 /**
  * Runs one database call with retries. The call must be safe to run twice: a try with a lost answer may have committed, and a try
  * that timed out may still commit later. Batches of signed calls are safe, because their claim holds the owner and the try
- * (home/claim.ts).
+ * (claim.ts).
  *
  * @param call     gets the number of the try; `before` + 1 for the first
  * @param answerBy deadline in milliseconds of the runtime's `elapsed`; several calls of one request share it
@@ -133,7 +133,11 @@ const refused = (cause: unknown, message: string) =>
 const MIGRATION_RETRY_SECONDS = 30;
 
 const unanswered = (cause: unknown) =>
-  new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });
+  cause instanceof IncompleteAnswer
+    ? incomplete()
+    : new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });
+
+const incomplete = () => new ServiceError("unavailable", { reason: "d1_answer_incomplete", retryAfter: 1 });
 
 /** The limits of a batch's tries. */
 export interface Tries {
@@ -159,7 +163,7 @@ export async function runBatch<T extends Batch & { outcome: Bound }>(
 ): Promise<Results<T>> {
   const rows = await withRetries(runtime, (attempt) => inOneBatch(db, batch(attempt)), answerBy, before, watch);
   if ((rows as { outcome: readonly unknown[] }).outcome[0] === undefined) {
-    throw new ServiceError("unavailable", { reason: "d1_answer_incomplete", retryAfter: 1 });
+    throw incomplete();
   }
   return rows;
 }

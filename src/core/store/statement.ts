@@ -14,8 +14,8 @@ export type Placeholders<Values> = { readonly [K in keyof Values]: Placeholder }
 const DIALECT = new SQLiteSyncDialect();
 
 /**
- * Compiles a statement when the module loads, so that a request only binds values. Needed because drizzle's `batch()` cannot fill
- * placeholders.
+ * Compiles a statement when the module loads, so that a request only binds values. A query of
+ * drizzle is built anew for each request.
  *
  * @param write gets a placeholder for each value
  * @throws TypeError when the SQL holds a value that is not a placeholder

@@ -6,7 +6,7 @@ import { homeSites } from "../../core/store/schema.ts";
 import { PRUNED_WINDOW } from "../store/home/events-of-sessions.ts";
 import { counted, inChunks, type Run } from "./pruner.ts";
 
-/**
+/*
  * Events and deliveries are kept for weeks, so reading all of them in each run would cost more than deleting them. The oldest of a
  * site come first: so only sites and webhooks whose first row is too old are read, and of these only the first PRUNED_WINDOW rows.
  * CROSS JOIN is needed: otherwise SQLite reads the long table first.

@@ -40,10 +40,8 @@ const ownerOf = (ctx: ServiceContext, appid: string): SecretOwnerOf<"apps", AppR
   db: ({ home }) => homeDatabase(ctx.config, home),
   sealedFor: ({ siteId }) => ({ siteId, appid }),
   newSecret,
-  changed: (app, change) => publishApp(ctx, { ...app, ...change }),
-  requireEnded(now) {
-    active(now);
-  },
+  changed: (app) => publishApp(ctx, app),
+  ended: active,
 });
 
 /** @throws ServiceError `not_found`; `conflict`, reason `app_revoked` */

@@ -68,10 +68,10 @@ export interface SecretOwnerOf<Of extends Owners, Stored extends StoredSecrets> 
   /** What its secrets are sealed for, without the version. */
   sealedFor: (stored: Stored) => { siteId: number } & ({ appid: string } | { webhookId: string });
   newSecret: (runtime: Runtime) => string;
-  /** Called after a change, with the columns that changed. */
-  changed: (stored: Stored, change: SecretChange | EndedOwner<Of>) => void;
+  /** Called after a change, with the owner as it is stored now. */
+  changed: (now: Stored) => void;
   /** @throws ServiceError when an overlap was not ended, because there is no such owner any more, or it may not be changed */
-  requireEnded: (now: EndedOwner<Of> | undefined) => asserts now is EndedOwner<Of>;
+  ended: (now: EndedOwner<Of> | undefined) => EndedOwner<Of>;
 }
 
 /** The new secret, which no later answer shows. */
@@ -102,22 +102,26 @@ export async function rotate<Of extends Owners, Stored extends StoredSecrets>(
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const stored = await owner.read();
     // The previous try stored this secret, and D1's answer was lost. Another rotation would end the secret that is in use.
-    if (mine !== undefined && stored.version === mine.change.version) {
-      owner.changed(stored, mine.change);
-      return { ...mine.change, secret: mine.secret, previousExpiresAt: stored.previousExpiresAt };
-    }
+    if (mine !== undefined && stored.version === mine.change.version) return answer(owner, stored, mine.secret);
     const secret = owner.newSecret(ctx.runtime);
     const change = await nextSecret(ctx, owner.sealedFor(stored), stored, input, secret);
     mine = { change, secret };
     const db = owner.db(stored);
     const before = { ...stored, name: owner.name };
     if (await updateSecret(ctx.runtime, db, owner.owners, before, change, input.ends, authorOf(ctx), ctx.answerBy)) {
-      owner.changed(stored, change);
-      const { version, previousExpiresAt } = { ...stored, ...change };
-      return { secret, version, previousExpiresAt };
+      return answer(owner, { ...stored, ...change }, secret);
     }
   }
   throw input.expectedVersion === undefined ? rotationBusy() : otherVersion();
+}
+
+function answer<Of extends Owners, Stored extends StoredSecrets>(
+  owner: SecretOwnerOf<Of, Stored>,
+  now: Stored,
+  secret: string,
+): Rotated {
+  owner.changed(now);
+  return { secret, version: now.version, previousExpiresAt: now.previousExpiresAt };
 }
 
 /**
@@ -138,11 +142,11 @@ export async function endOverlapOf<Of extends Owners, Stored extends StoredSecre
   // The caches stay as they are: the next request must not pay for a call that changes nothing.
   if (stored.previousVersion === null) return { version };
   const before = { ...stored, name: owner.name };
-  const now = await clearPrevious(ctx.runtime, owner.db(stored), owner.owners, before, authorOf(ctx), ctx.answerBy);
-  owner.requireEnded(now);
+  const db = owner.db(stored);
+  const now = owner.ended(await clearPrevious(ctx.runtime, db, owner.owners, before, authorOf(ctx), ctx.answerBy));
   // The overlap of a newer rotation stays: the operator who made it counts on it.
   if (now.version !== version) throw rotatedMeanwhile();
-  owner.changed(stored, now);
+  owner.changed({ ...stored, ...now });
   return { version };
 }
 

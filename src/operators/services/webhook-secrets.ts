@@ -37,9 +37,7 @@ const ownerOf = (ctx: ServiceContext, { site, webhookId }: WebhookOf): SecretOwn
   sealedFor: () => ({ siteId: site.id, webhookId }),
   newSecret: newWebhookSecret,
   changed: () => {},
-  requireEnded(now) {
-    known(now);
-  },
+  ended: known,
 });
 
 /** @throws ServiceError `not_found` */

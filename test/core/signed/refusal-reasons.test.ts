@@ -44,7 +44,7 @@ describe("the reasons of the journal", () => {
     expect(missing).toEqual([]);
   });
 
-  it("stand in the list of steps that runRequest opens with, each at its step, but those of a fault", () => {
+  it("stand in the list of steps that runRequest opens with, all but those of a fault", () => {
     const source = SOURCES.find((text) => text.includes("export async function runRequest")) ?? "";
     const [, steps = ""] = source.match(/\/\*\*\n \* Runs the steps of a signed request(.*?)\*\//s) ?? [];
     const listed = [...steps.matchAll(/`([a-z0-9_]+)`/g)].map(([, reason]) => reason);

@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { inOneBatch } from "../../../src/core/store/batch.ts";
 import { statement } from "../../../src/core/store/statement.ts";
 import { countingDb } from "../../support/counting-db.ts";
+import { replacing } from "../../support/replacing.ts";
 
 const things = sqliteTable("things_of_a_batch", {
   id: integer().primaryKey(),
@@ -64,5 +65,11 @@ describe("a batch", () => {
     const ended = inOneBatch(env.DB, { written: insert(env.DB, { name: "one" }), failing });
     await expect(ended).rejects.toThrow("UNIQUE constraint failed");
     expect(await store.select().from(things)).toEqual([]);
+  });
+
+  it.each([null, {}, [], [{ results: [] }]])("is not taken for done when D1 answers %j", async (answer) => {
+    const db = replacing(env.DB, { batch: async () => answer });
+    const first = store.insert(things).values({ name: "one", tags: [] });
+    await expect(inOneBatch(db, { first, second: first })).rejects.toThrow("an answer is missing");
   });
 });

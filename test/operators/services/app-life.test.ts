@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import { importKeyring, type Slot, unseal } from "../../../src/core/credentials/sealed-secret.ts";
 import type { ServiceError } from "../../../src/core/errors.ts";
 import { fieldIssues } from "../../../src/core/fields.ts";
-import { readSecret, rotateSecret } from "../../../src/operators/services/app-secrets.ts";
+import { endOverlap, readSecret, rotateSecret } from "../../../src/operators/services/app-secrets.ts";
 import { checkAppid, issueApp, issueAppSchema, revokeApp } from "../../../src/operators/services/apps.ts";
 import { rotationSchema } from "../../../src/operators/services/rotation.ts";
 import { findSite } from "../../../src/operators/services/sites.ts";
+import { lateDb } from "../../support/late-db.ts";
 import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
 import { NOW, World } from "../../support/world.ts";
@@ -214,6 +215,19 @@ describe("rotating a secret", () => {
     await expect(rotateSecret(ctx, rotation)).rejects.toMatchObject(conflict("rotation_busy"));
     expect(await rotations(appid)).toBe(6);
     expect(ctx.published).toEqual([]);
+  });
+
+  it("puts into KV what is stored, also when its answer was lost and its overlap ended before it was asked again", async () => {
+    const { appid } = await World.create();
+    const records: unknown[] = [];
+    const CREDENTIALS = replacing(env.CREDENTIALS, {
+      put: async (_: string, text: string) => void records.push(JSON.parse(text)),
+    });
+    const { db } = lateDb(env.DB, "answer lost", () => endOverlap(contextAt(NOW), { appid }));
+    await rotateSecret(contextAt(NOW, { DB: db, CREDENTIALS }), { appid, overlapSeconds: 60 });
+    const { version, secret } = await rowOf(appid);
+    const none = { previousVersion: null, previousSecret: null, previousExpiresAt: null };
+    expect(records).toMatchObject([{ appid, version, secret, ...none }]);
   });
 
   it("does nothing to a revoked app, to one that is revoked meanwhile, or to an unknown one", async () => {

@@ -68,8 +68,8 @@ const SIGNED: Defect[] = [
     "answer-before-the-commit-is-known",
     "A batch whose answers were lost is answered as a refusal.",
     "src/core/store/run-batch.ts",
-    '  new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });',
-    '  new ServiceError("invalid_parameters", { reason: "d1_unavailable", cause, tell: true, detail: "x" });',
+    'new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });',
+    'new ServiceError("invalid_parameters", { reason: "d1_unavailable", cause, tell: true, detail: "x" });',
   ),
   one(
     "ranstr-put-is-forgotten",
@@ -189,7 +189,7 @@ const CREDENTIALS: Defect[] = [
     "end-overlap-not-published",
     "The end of an overlap does not reach KV.",
     "src/operators/services/rotation.ts",
-    "owner.changed(stored, now);",
+    "owner.changed({ ...stored, ...now });",
     "",
   ),
   one(

@@ -13,7 +13,7 @@ import { owners } from "./chosen-sessions.ts";
  * - Any other event of a session is looked for from its creation to the newest event.
  */
 
-/** Of how many of its oldest events a site may lose some: pruning goes by time, and reads no further. */
+/** Pruning looks at so many of the oldest events of a site, or deliveries to a webhook, and deletes those of them that are too old. */
 export const PRUNED_WINDOW = 1_000;
 
 /** The most seconds that the time of an event is taken to be behind the time of an earlier one. */

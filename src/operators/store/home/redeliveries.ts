@@ -148,7 +148,7 @@ const matchedBy = (
 ) => sql`(${looked(source, v, sql`${auditRow(v)} IS NULL`)}
   SELECT ${MATCHED} AS queued, ${nextAfter(v)} AS next_after_seq FROM looked HAVING ${MATCHED} > 0)`;
 
-/** The compiled statements of a step, by where it reads. */
+/** The compiled statements of a step, by where it reads. Its audit row is not among them: auditOf writes it as any other. */
 const STEPS = Object.fromEntries(
   (["failed", "unfinished", "deliveries", "events"] as const).map((source) => [
     source,
