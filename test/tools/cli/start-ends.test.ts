@@ -103,7 +103,7 @@ describe("npm start in the background of a shell that ends", () => {
     ["goes on", "the script of another program", "vitest run", true],
     ["ends", "its own script", "exec node waits.ts", false],
   ])("%s when npm's variables hold %s", async (_, __, script, goesOn) => {
-    const program = `import { endWithNpm } from "./src/cli/end-with-npm.ts"; endWithNpm(); setTimeout(() => {}, 240_000); console.log("waits");`;
+    const program = `import { endWithNpm } from "./src/tools/cli/end-with-npm.ts"; endWithNpm(); setTimeout(() => {}, 240_000); console.log("waits");`;
     writeFileSync(join(place.checkout, "waits.ts"), program);
     const command = `nohup '${process.execPath}' "$PWD/waits.ts"`;
     const { pid } = await inBackground(command, /waits/, { npm_lifecycle_script: script });
