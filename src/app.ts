@@ -14,8 +14,8 @@ import { notifyQueue } from "./events/notify-queue.ts";
 import { docsNotFound } from "./operators/http/docs-not-found.ts";
 import { health } from "./operators/http/health.ts";
 import type { SendsSigned } from "./operators/http/in-process-call.ts";
+import { journalRefusals } from "./operators/http/journal-refusals.ts";
 import { Journal } from "./operators/journal/journal.ts";
-import { journalRefusals } from "./operators/journal/journal-refusals.ts";
 
 /** The paths of the admin API and the console. All other paths are for callers. */
 const OF_OPERATORS = /^\/(?:admin|console)(?:\/|$)/;

@@ -29,7 +29,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
   const journalsNotBefore = new Map<string, number>();
 
   async function runPruning(config: Config, now: number): Promise<string[]> {
-    const { prune } = await import("./operators/pruning/prune.ts");
+    const { prune } = await import("./operators/store/pruning/prune.ts");
     const since = runtime.elapsed();
     const settings = { ...config, sessionEventTypes: SESSION_EVENT_TYPES, callRules: CALL_RULES };
     const { removed, faults, next } = await prune(runtime, settings, now);

@@ -47,7 +47,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     ...LEAVES,
     "events",
     "operators/journal",
-    "operators/pruning",
+    "operators/store/pruning/prune.ts",
     "operators/services/master-key.ts",
     "operators/usage/call-rules.ts",
   ],
@@ -129,6 +129,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "operators/http": [
     "core/config.ts",
     "operators/services",
+    "operators/journal",
     ...ACCESS,
     "operators/store/audit.ts",
     ...SHARED_HTTP,
@@ -164,7 +165,6 @@ const MAY_IMPORT: Record<string, string[]> = {
     "operators/diagnosis",
     ...ACCESS,
     "operators/journal",
-    "operators/pruning",
     "operators/store",
     "operators/usage",
     "events",
@@ -177,26 +177,8 @@ const MAY_IMPORT: Record<string, string[]> = {
     ...LEAVES,
     "zod",
   ],
-  "operators/journal": [
-    "operators/store",
-    "operators/usage",
-    ...SHARED_HTTP,
-    "core/store",
-    "config.ts",
-    ...LEAVES,
-    "drizzle-orm",
-    "hono",
-  ],
-  "operators/pruning": ["operators/store", "operators/usage", "core/store", ...LEAVES, "drizzle-orm"],
-  "operators/usage": [
-    "operators/journal",
-    "operators/store",
-    "core/signed/kv-nonces.ts",
-    "core/signed/refusal-reasons.ts",
-    "core/store",
-    ...LEAVES,
-    "drizzle-orm",
-  ],
+  "operators/journal": ["operators/store", "core/store/run-batch.ts", "core/store/batch.ts", "config.ts", ...LEAVES],
+  "operators/usage": ["operators/store", "core/signed/kv-nonces.ts", "core/signed/refusal-reasons.ts"],
   "operators/store": ["operators/access/role.ts", "events/store", "core/store", ...LEAVES, "drizzle-orm"],
   "operators/diagnosis": [...PURE_STEPS, "core/errors.ts", "core/parse-json.ts", "core/result.ts"],
   "operators/access": [...ACCESS, "operators/access/settings.ts", "core/runtime.ts", "core/telemetry", "jose"],
@@ -326,23 +308,8 @@ describe("the import rules", () => {
 
   it("name every package that the Worker may depend on", () => {
     const users = (name: string) => Object.keys(MAY_IMPORT).filter((part) => MAY_IMPORT[part]?.includes(name));
-    expect(users("drizzle-orm")).toEqual([
-      "core/operations",
-      "core/store",
-      "events/store",
-      "operators/journal",
-      "operators/pruning",
-      "operators/usage",
-      "operators/store",
-    ]);
-    expect(users("hono")).toEqual([
-      "app.ts",
-      "core/http",
-      "operators/http",
-      ...SURFACES,
-      "operators/journal",
-      "tools/docs",
-    ]);
+    expect(users("drizzle-orm")).toEqual(["core/operations", "core/store", "events/store", "operators/store"]);
+    expect(users("hono")).toEqual(["app.ts", "core/http", "operators/http", ...SURFACES, "tools/docs"]);
     expect(users("jose")).toEqual(["operators/access"]);
     expect(users("node:")).toEqual(["tools/cli", "client/examples"]);
   });

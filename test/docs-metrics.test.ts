@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { systemRuntime } from "../src/core/runtime.ts";
 import { REFUSAL_REASONS } from "../src/core/signed/refusal-reasons.ts";
-import { DAYS_KEPT, HOURS_KEPT_DAYS } from "../src/operators/pruning/prune-usage.ts";
 import { readMetricFamilies } from "../src/operators/services/metrics.ts";
 import type { ServiceContext } from "../src/operators/services/service-context.ts";
-import type { Counter, Gauges } from "../src/operators/usage/home-metrics.ts";
+import { DAYS_KEPT, HOURS_KEPT_DAYS } from "../src/operators/store/pruning/prune-usage.ts";
+import type { Counter, Gauges } from "../src/operators/store/usage/home-metrics.ts";
 import type { MetricFamily } from "../src/operators/usage/openmetrics.ts";
 import { rowsOf } from "./support/markdown.ts";
 

@@ -33,10 +33,10 @@ const LOWERED = (
     ["src/operators/store/home/erase-step.ts", "SESSIONS_PER_STEP", "250", 2],
     ["src/operators/services/erase-customer.ts", "CHAT_IDS_PER_PART", "10_000", 3],
     // A day of retention is five seconds, because most runs last for a minute.
-    ["src/operators/pruning/prune-sessions.ts", "DAY", "86_400", 5],
+    ["src/operators/store/pruning/prune-sessions.ts", "DAY", "86_400", 5],
     ["src/operators/store/home/old-sessions.ts", "SESSIONS_PER_BATCH", "200", 12],
     ["src/operators/store/home/old-sessions.ts", "MOST_ROWS", "1_000", 15],
-    ["src/operators/pruning/prune-deleted-sites.ts", "ROWS_PER_STATEMENT", "1_000", 40],
+    ["src/operators/store/pruning/prune-deleted-sites.ts", "ROWS_PER_STATEMENT", "1_000", 40],
   ] as const
 ).map(
   ([file, name, from, to]): Edit => ({ file, find: `const ${name} = ${from};`, replace: `const ${name} = ${to};` }),

@@ -1,5 +1,5 @@
-import { insertRefusals } from "../../src/operators/journal/refusals.ts";
 import type { Refusal } from "../../src/operators/services/journal.ts";
+import { insertRefusals } from "../../src/operators/store/home/refusals.ts";
 import { databaseOf } from "./homes.ts";
 import type { Site } from "./new-site.ts";
 import { NOW } from "./test-runtime.ts";

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { SESSION_EVENT_TYPES } from "../../src/core/operations/index.ts";
 import { systemRuntime } from "../../src/core/runtime.ts";
-import { prune } from "../../src/operators/pruning/prune.ts";
-import { pruneDeletedSites, pruneEndedSites } from "../../src/operators/pruning/prune-deleted-sites.ts";
-import { pruneSessions } from "../../src/operators/pruning/prune-sessions.ts";
+import { prune } from "../../src/operators/store/pruning/prune.ts";
+import { pruneDeletedSites, pruneEndedSites } from "../../src/operators/store/pruning/prune-deleted-sites.ts";
+import { pruneSessions } from "../../src/operators/store/pruning/prune-sessions.ts";
 import { CALL_RULES } from "../../src/operators/usage/call-rules.ts";
 import { type AdminAnswer, call } from "./admin-calls.ts";
 import { keepSiteIds } from "./time-travel.ts";

@@ -1,7 +1,7 @@
 import { type Runtime, sleep } from "../../core/runtime.ts";
 import { rootOf } from "../../core/store/run-batch.ts";
 import type { Telemetry } from "../../core/telemetry/telemetry.ts";
-import type { Refusal } from "./refusals.ts";
+import type { Refusal } from "../store/home/refusals.ts";
 
 /** A message of the queue JOURNAL: refused calls for the journal of one home. */
 export interface JournalMessage {

@@ -3,9 +3,9 @@ import { type Runtime, sleep, withinTime } from "../../core/runtime.ts";
 import { inOneBatch } from "../../core/store/batch.ts";
 import { rootOf, TRY_LIMIT_MS } from "../../core/store/run-batch.ts";
 import type { Telemetry } from "../../core/telemetry/telemetry.ts";
-import { type CallRules, countLate } from "../usage/count-calls.ts";
+import { insertRefusals } from "../store/home/refusals.ts";
+import { type CallRules, countLate } from "../store/usage/count-calls.ts";
 import type { JournalMessage } from "./journal.ts";
-import { insertRefusals } from "./refusals.ts";
 
 /** A home gets at most one batch in this time, so that the journal leaves its database to signed calls. */
 const PAUSE_MS = 1_000;

@@ -1,4 +1,4 @@
-import { type HomeSize, selectSizes } from "../usage/directory-metrics.ts";
+import { type HomeSize, selectSizes } from "../store/usage/directory-metrics.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** At this size D1 takes nothing more into a database (on Workers Paid). docs/prometheus/alerts.yml warns by the same number. */

@@ -7,6 +7,7 @@ import { REQUEST_ID, timeOfRequest } from "../../core/request-id.ts";
 import { NONCE_SECONDS } from "../../core/signed/kv-nonces.ts";
 import { codeOfReason, REFUSAL_REASONS } from "../../core/signed/refusal-reasons.ts";
 import { databaseFault } from "../../core/store/run-batch.ts";
+import type { Site } from "../store/directory/sites.ts";
 import {
   countRefusals,
   type Refusal,
@@ -16,8 +17,7 @@ import {
   selectRefusal,
   selectRefusals,
   selectSiteOfCall,
-} from "../journal/refusals.ts";
-import type { Site } from "../store/directory/sites.ts";
+} from "../store/home/refusals.ts";
 import { askHomes } from "./ask-homes.ts";
 import { unboundHomes } from "./health.ts";
 import { CURSOR_RULE, checkOrder, type Page, type PageInput, pageQuerySchema, unixTimeSchema } from "./page.ts";
@@ -26,7 +26,7 @@ import { findSite } from "./sites.ts";
 
 export { OPERATIONS } from "../../core/operations/index.ts";
 export { codeOfReason, REFUSAL_REASONS } from "../../core/signed/refusal-reasons.ts";
-export type { Refusal, RefusalCount } from "../journal/refusals.ts";
+export type { Refusal, RefusalCount } from "../store/home/refusals.ts";
 
 const WIRE_NAMES = OPERATIONS.map(({ wireName }) => wireName);
 const APPID_RULE = "must be an appid";

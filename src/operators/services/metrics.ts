@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { PING } from "../../core/store/event-schema.ts";
-import { selectMetrics } from "../usage/directory-metrics.ts";
-import type { Counter, Gauges } from "../usage/home-metrics.ts";
+import { selectMetrics } from "../store/usage/directory-metrics.ts";
+import type { Counter, Gauges } from "../store/usage/home-metrics.ts";
 import type { MetricFamily, Sample } from "../usage/openmetrics.ts";
 import { PART_STATES, PARTS, type Parts, readParts, unboundHomes } from "./health.ts";
 import { OPERATIONS, REFUSAL_REASONS, wireNameOf } from "./journal.ts";

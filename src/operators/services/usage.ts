@@ -2,9 +2,9 @@ import * as z from "zod/mini";
 import { APPID } from "../../core/credentials/resolve-credentials.ts";
 import { invalidInput } from "../../core/errors.ts";
 import createSession from "../../core/operations/create-session.ts";
-import { DAYS_KEPT, daysKeptSince, HOURS_KEPT_DAYS, hoursKeptSince } from "../pruning/prune-usage.ts";
 import type { Site } from "../store/directory/sites.ts";
-import { selectCounted } from "../usage/folds.ts";
+import { DAYS_KEPT, daysKeptSince, HOURS_KEPT_DAYS, hoursKeptSince } from "../store/pruning/prune-usage.ts";
+import { selectCounted } from "../store/usage/folds.ts";
 import {
   type LastUse,
   type OutcomeCount,
@@ -13,11 +13,11 @@ import {
   selectLastUses,
   selectOutcomes,
   type UsageItem,
-} from "../usage/usage.ts";
+} from "../store/usage/usage.ts";
 import { checkOrder, unixTimeSchema } from "./page.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 
-export type { LastUse, OutcomeCount, UsageItem } from "../usage/usage.ts";
+export type { LastUse, OutcomeCount, UsageItem } from "../store/usage/usage.ts";
 
 /** How many items an answer may have. */
 const MOST_ITEMS = 10_000;

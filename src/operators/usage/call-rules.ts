@@ -1,6 +1,6 @@
 import { NONCE_SECONDS } from "../../core/signed/kv-nonces.ts";
 import { NONCE_REASONS } from "../../core/signed/refusal-reasons.ts";
-import type { CallRules } from "./count-calls.ts";
+import type { CallRules } from "../store/usage/count-calls.ts";
 
 /** What counting calls needs to know of signed requests. */
 export const CALL_RULES: CallRules = {

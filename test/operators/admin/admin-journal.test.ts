@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { firstRequestIdAt, newRequestId } from "../../../src/core/request-id.ts";
 import { systemRuntime } from "../../../src/core/runtime.ts";
-import { countRefusals } from "../../../src/operators/journal/refusals.ts";
+import { countRefusals } from "../../../src/operators/store/home/refusals.ts";
 import { call, problem } from "../../support/admin-calls.ts";
 import { downDb } from "../../support/down-db.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Journal, type JournalMessage } from "../../../src/operators/journal/journal.ts";
-import type { Refusal } from "../../../src/operators/journal/refusals.ts";
+import type { Refusal } from "../../../src/operators/store/home/refusals.ts";
 import { keptTelemetry, NOW, runtimeAt } from "../../support/test-runtime.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: NOW * 1000 }));

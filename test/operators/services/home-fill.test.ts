@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { homeFill } from "../../../src/operators/services/home-fill.ts";
-import { selectCopy } from "../../../src/operators/usage/directory-metrics.ts";
+import { selectCopy } from "../../../src/operators/store/usage/directory-metrics.ts";
 import { countingDb } from "../../support/counting-db.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { contextAt } from "../../support/service-context.ts";

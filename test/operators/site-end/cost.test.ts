@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { systemRuntime } from "../../../src/core/runtime.ts";
-import { pruneSessions } from "../../../src/operators/pruning/prune-sessions.ts";
+import { pruneSessions } from "../../../src/operators/store/pruning/prune-sessions.ts";
 import { CALL_RULES } from "../../../src/operators/usage/call-rules.ts";
 import { countingDb } from "../../support/counting-db.ts";
 import { seedCustomer } from "../../support/customers.ts";

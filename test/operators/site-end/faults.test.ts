@@ -5,7 +5,7 @@ import { issueApp } from "../../../src/operators/services/apps.ts";
 import { addWebhook } from "../../../src/operators/services/webhooks.ts";
 import { selectSite } from "../../../src/operators/store/directory/sites.ts";
 import { STATEMENTS_PER_BATCH } from "../../../src/operators/store/home/old-sessions.ts";
-import { countEvents, selectUncounted } from "../../../src/operators/usage/count-events.ts";
+import { countEvents, selectUncounted } from "../../../src/operators/store/usage/count-events.ts";
 import { closing } from "../../support/closing.ts";
 import { HOMES, seedCustomer } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";

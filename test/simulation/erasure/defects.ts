@@ -144,7 +144,7 @@ const AGEING: Defect[] = [
   one(
     "retention-forgets-who-is-next",
     "No site is found whose oldest session is too old.",
-    "src/operators/pruning/prune-sessions.ts",
+    "src/operators/store/pruning/prune-sessions.ts",
     "${keptUntil} <= ${run.now}",
     "${keptUntil} <= ${run.now} - 9e9",
   ),
@@ -158,7 +158,7 @@ const AGEING: Defect[] = [
   one(
     "cron-ends-a-site-that-nobody-kept",
     "The cron goes on with a site's deletion that its home has begun, although the directory does not know of it.",
-    "src/operators/pruning/prune-deleted-sites.ts",
+    "src/operators/store/pruning/prune-deleted-sites.ts",
     'if (site?.home !== deletion.home || site.status !== "deleting") return false;',
     "if (site?.home !== deletion.home) return false;",
   ),

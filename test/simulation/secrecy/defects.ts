@@ -28,7 +28,7 @@ export const SECRECY_DEFECTS: Defect[] = [
   one(
     "journal-quotes-the-signature",
     "A refused call goes to the journal with its signature.",
-    "src/operators/journal/journal-refusals.ts",
+    "src/operators/http/journal-refusals.ts",
     "detail: detail?.slice(0, LONGEST_DETAIL) ?? null,",
     'detail: c.req.header("x-chat-signature") ?? detail?.slice(0, LONGEST_DETAIL) ?? null,',
   ),

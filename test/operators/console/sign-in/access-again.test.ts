@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { prune } from "../../../../src/operators/pruning/prune.ts";
+import { prune } from "../../../../src/operators/store/pruning/prune.ts";
 import { CALL_RULES } from "../../../../src/operators/usage/call-rules.ts";
 import { accessWorld, assertionFor, PEOPLE } from "../../../support/access-world.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";

@@ -4,8 +4,8 @@ import type { Operation, Outcome } from "../../../../src/core/operations/operati
 import type { Runtime } from "../../../../src/core/runtime.ts";
 import { claimOf } from "../../../../src/core/signed/claim-of.ts";
 import { inOneBatch } from "../../../../src/core/store/batch.ts";
-import { prune } from "../../../../src/operators/pruning/prune.ts";
 import { insertAgents, updateAgent } from "../../../../src/operators/store/home/agents.ts";
+import { prune } from "../../../../src/operators/store/pruning/prune.ts";
 import { keepInDirectory, selectFloors, skipIds } from "../../../../src/operators/store/reconciliations.ts";
 import { CALL_RULES } from "../../../../src/operators/usage/call-rules.ts";
 import { replacing } from "../../../support/replacing.ts";

@@ -1,9 +1,9 @@
 import { and, eq, lt, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { firstRequestIdAt } from "../../core/request-id.ts";
-import { homeSites } from "../../core/store/schema.ts";
-import { refusals } from "../store/journal-schema.ts";
-import { folds } from "../store/usage-schema.ts";
+import { firstRequestIdAt } from "../../../core/request-id.ts";
+import { homeSites } from "../../../core/store/schema.ts";
+import { refusals } from "../journal-schema.ts";
+import { folds } from "../usage-schema.ts";
 import { inChunks, type Run } from "./pruner.ts";
 
 /**

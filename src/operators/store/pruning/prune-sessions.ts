@@ -1,15 +1,10 @@
 import { and, asc, isNotNull, not, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { isOutOfCalls } from "../../core/store/run-batch.ts";
-import { homeSites, sessions } from "../../core/store/schema.ts";
-import {
-  findOldSessions,
-  type OldSessions,
-  removeOldSessions,
-  STATEMENTS_PER_BATCH,
-} from "../store/home/old-sessions.ts";
-import { keptEndIn } from "../store/home/site-deletions.ts";
-import { each } from "../store/json-rows.ts";
+import { isOutOfCalls } from "../../../core/store/run-batch.ts";
+import { homeSites, sessions } from "../../../core/store/schema.ts";
+import { findOldSessions, type OldSessions, removeOldSessions, STATEMENTS_PER_BATCH } from "../home/old-sessions.ts";
+import { keptEndIn } from "../home/site-deletions.ts";
+import { each } from "../json-rows.ts";
 import { counted, type Run, type Where } from "./pruner.ts";
 
 const DAY = 86_400;

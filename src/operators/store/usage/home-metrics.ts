@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { inOneBatch } from "../../core/store/batch.ts";
-import { deliveries, webhooks } from "../../core/store/event-schema.ts";
-import { homeSites, type SITE_STATUSES } from "../../core/store/schema.ts";
-import { type Statement, statement } from "../../core/store/statement.ts";
-import { ALL_NAMES } from "../store/home/probe.ts";
-import { counters, folds, WHOLE_HOME } from "../store/usage-schema.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
+import { deliveries, webhooks } from "../../../core/store/event-schema.ts";
+import { homeSites, type SITE_STATUSES } from "../../../core/store/schema.ts";
+import { type Statement, statement } from "../../../core/store/statement.ts";
+import { ALL_NAMES } from "../home/probe.ts";
+import { counters, folds, WHOLE_HOME } from "../usage-schema.ts";
 import { FOLD } from "./folds.ts";
 
 /** What a home says of itself for the metrics. */

@@ -1,11 +1,11 @@
 import { and, eq, lt, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { inOneBatch } from "../../core/store/batch.ts";
-import { apps, homeSites } from "../../core/store/schema.ts";
-import { usage, usageDays } from "../store/usage-schema.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
+import { apps, homeSites } from "../../../core/store/schema.ts";
 import { countRefusals } from "../usage/count-calls.ts";
 import { countEvents, selectUncounted } from "../usage/count-events.ts";
 import { type Due, passQuietTime, selectDue } from "../usage/folds.ts";
+import { usage, usageDays } from "../usage-schema.ts";
 import { copyMetrics } from "./copy-metrics.ts";
 import { counted, inChunks, type Run, type Where } from "./pruner.ts";
 

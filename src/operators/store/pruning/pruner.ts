@@ -2,10 +2,10 @@ import { and, eq, getTableName, lte, type SQL, sql } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle } from "drizzle-orm/d1";
 import type { AnySQLiteColumn, SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
-import type { Runtime } from "../../core/runtime.ts";
-import { inOneBatch } from "../../core/store/batch.ts";
-import { TRIES, withRetries } from "../../core/store/run-batch.ts";
-import { jobs } from "../store/operator-schema.ts";
+import type { Runtime } from "../../../core/runtime.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
+import { TRIES, withRetries } from "../../../core/store/run-batch.ts";
+import { jobs } from "../operator-schema.ts";
 import type { CallRules } from "../usage/count-calls.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { firstRequestIdAt } from "../../../src/core/request-id.ts";
-import { journalOf } from "../../support/journal.ts";
-import { newRefusal } from "../../support/new-refusal.ts";
-import { newSite } from "../../support/new-site.ts";
-import { DAY, pruneAt } from "../../support/site-end.ts";
-import { NOW } from "../../support/test-runtime.ts";
+import { firstRequestIdAt } from "../../../../src/core/request-id.ts";
+import { journalOf } from "../../../support/journal.ts";
+import { newRefusal } from "../../../support/new-refusal.ts";
+import { newSite } from "../../../support/new-site.ts";
+import { DAY, pruneAt } from "../../../support/site-end.ts";
+import { NOW } from "../../../support/test-runtime.ts";
 
 const runAt = (now: number, journalDays: number) =>
   pruneAt(now, { chunkRows: 3 }, new Map([["apac", env.HOME_APAC]]), { journalDays });

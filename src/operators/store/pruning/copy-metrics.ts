@@ -1,4 +1,4 @@
-import { inOneBatch } from "../../core/store/batch.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
 import { type Sizes, selectCopy, writeMetrics } from "../usage/directory-metrics.ts";
 import { AROUND_SECONDS } from "../usage/folds.ts";
 import { readMetrics, STATEMENTS_PER_READING } from "../usage/home-metrics.ts";

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/d1";
 import { describe, expect, it } from "vitest";
-import { countEvents, selectUncounted } from "../../../src/operators/usage/count-events.ts";
-import { notePassed, passQuietTime, passRefusals, selectCounted } from "../../../src/operators/usage/folds.ts";
-import { NOW, World } from "../../support/world.ts";
+import { countEvents, selectUncounted } from "../../../../src/operators/store/usage/count-events.ts";
+import { notePassed, passQuietTime, passRefusals, selectCounted } from "../../../../src/operators/store/usage/folds.ts";
+import { NOW, World } from "../../../support/world.ts";
 
 const db = env.DB;
 const pass = (until: number) => notePassed(db, until).run();

@@ -1,15 +1,15 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import numbers from "../../../docs/numbers.json";
-import type { Bindings } from "../../../src/core/config.ts";
-import { type Runtime, systemRuntime } from "../../../src/core/runtime.ts";
-import worker from "../../../src/index.ts";
-import { type PruneLimits, prune } from "../../../src/operators/pruning/prune.ts";
-import { CALL_RULES } from "../../../src/operators/usage/call-rules.ts";
-import { downDb } from "../../support/down-db.ts";
-import { replacing } from "../../support/replacing.ts";
-import { NOW, World } from "../../support/world.ts";
+import numbers from "../../../../docs/numbers.json";
+import type { Bindings } from "../../../../src/core/config.ts";
+import { type Runtime, systemRuntime } from "../../../../src/core/runtime.ts";
+import worker from "../../../../src/index.ts";
+import { type PruneLimits, prune } from "../../../../src/operators/store/pruning/prune.ts";
+import { CALL_RULES } from "../../../../src/operators/usage/call-rules.ts";
+import { downDb } from "../../../support/down-db.ts";
+import { replacing } from "../../../support/replacing.ts";
+import { NOW, World } from "../../../support/world.ts";
 
 const LIVE = NOW + 1;
 

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { MOST_COUNTED, readMetrics } from "../../../src/operators/usage/home-metrics.ts";
-import { fillDeliveries, setDeliveries } from "../../support/deliveries.ts";
-import { newWebhook } from "../../support/new-webhook.ts";
-import { NOW, World } from "../../support/world.ts";
+import { MOST_COUNTED, readMetrics } from "../../../../src/operators/store/usage/home-metrics.ts";
+import { fillDeliveries, setDeliveries } from "../../../support/deliveries.ts";
+import { newWebhook } from "../../../support/new-webhook.ts";
+import { NOW, World } from "../../../support/world.ts";
 
 const gauges = async (prunedUntil = NOW) => (await readMetrics(env.DB, 0, prunedUntil)).gauges;
 

@@ -1,12 +1,12 @@
 import { and, type Column, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { firstRequestIdAt, timeOfRequest } from "../../core/request-id.ts";
-import { inOneBatch } from "../../core/store/batch.ts";
-import { apps, homeSites, nonces, sessions } from "../../core/store/schema.ts";
-import { insertOrIgnore } from "../../core/store/statement.ts";
-import { siteDeletions } from "../store/erasure-schema.ts";
-import { firstSince } from "../store/home/sessions.ts";
-import { refusals } from "../store/journal-schema.ts";
+import { firstRequestIdAt, timeOfRequest } from "../../../core/request-id.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
+import { apps, homeSites, nonces, sessions } from "../../../core/store/schema.ts";
+import { insertOrIgnore } from "../../../core/store/statement.ts";
+import { siteDeletions } from "../erasure-schema.ts";
+import { refusals } from "../journal-schema.ts";
+import { firstSince } from "./sessions.ts";
 
 /** A row of the journal: a refused call of a known app. Whether it was done all the same is found out later. */
 export type Refusal = Omit<typeof refusals.$inferSelect, "done">;

@@ -1,9 +1,9 @@
 import { and, eq, lt, lte, ne, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { inOneBatch } from "../../core/store/batch.ts";
-import { deliveries, events, webhooks } from "../../core/store/event-schema.ts";
-import { homeSites } from "../../core/store/schema.ts";
-import { PRUNED_WINDOW } from "../store/home/events-of-sessions.ts";
+import { inOneBatch } from "../../../core/store/batch.ts";
+import { deliveries, events, webhooks } from "../../../core/store/event-schema.ts";
+import { homeSites } from "../../../core/store/schema.ts";
+import { PRUNED_WINDOW } from "../home/events-of-sessions.ts";
 import { counted, inChunks, type Run } from "./pruner.ts";
 
 /*

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { replacing } from "../../support/replacing.ts";
-import { DAY, pruneAt } from "../../support/site-end.ts";
-import { NOW, World } from "../../support/world.ts";
+import { replacing } from "../../../support/replacing.ts";
+import { DAY, pruneAt } from "../../../support/site-end.ts";
+import { NOW, World } from "../../../support/world.ts";
 
 /** The latest time of an event that is too old, with a retention of 30 days. */
 const OLD = NOW - 30 * DAY;

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import { clientNetwork } from "../../core/http/client-address.ts";
 import type { App } from "../../core/http/request-context.ts";
 import { timeOfRequest } from "../../core/request-id.ts";
-import type { Journal } from "./journal.ts";
+import type { Journal } from "../journal/journal.ts";
 
 /** The most characters of a detail. */
 const LONGEST_DETAIL = 500;

@@ -1,11 +1,11 @@
 import { type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { firstRequestIdAt } from "../../core/request-id.ts";
-import { homeSites, nonces } from "../../core/store/schema.ts";
-import { isOfThisHome, type Refusal } from "../journal/refusals.ts";
-import { refusals } from "../store/journal-schema.ts";
-import { each, field } from "../store/json-rows.ts";
-import { counters, folds, usage, WHOLE_HOME } from "../store/usage-schema.ts";
+import { firstRequestIdAt } from "../../../core/request-id.ts";
+import { homeSites, nonces } from "../../../core/store/schema.ts";
+import { isOfThisHome, type Refusal } from "../home/refusals.ts";
+import { refusals } from "../journal-schema.ts";
+import { each, field } from "../json-rows.ts";
+import { counters, folds, usage, WHOLE_HOME } from "../usage-schema.ts";
 import { AROUND_SECONDS, FOLD, idAt, passRefusals } from "./folds.ts";
 
 /**

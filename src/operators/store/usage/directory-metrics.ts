@@ -1,8 +1,8 @@
 import { and, type Column, eq, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { SITE_STATUSES, sites } from "../../core/store/schema.ts";
-import { each, field } from "../store/json-rows.ts";
-import { homeMetrics, siteMetrics } from "../store/usage-schema.ts";
+import { SITE_STATUSES, sites } from "../../../core/store/schema.ts";
+import { each, field } from "../json-rows.ts";
+import { homeMetrics, siteMetrics } from "../usage-schema.ts";
 import type { Counter, Gauges, HomeMetrics } from "./home-metrics.ts";
 
 /** What the homes have said of themselves, where a scrape reads it. */

@@ -1,18 +1,12 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { isOutOfCalls } from "../../core/store/run-batch.ts";
-import { byWorker } from "../store/audit.ts";
-import { forgetSites, freeAppids, noteSiteGone } from "../store/directory/site-deletions.ts";
-import { selectSite } from "../store/directory/sites.ts";
-import { siteDeletions } from "../store/erasure-schema.ts";
-import {
-  deleteHomeSite,
-  noteDone,
-  type SiteDeletion,
-  selectTablesLeft,
-  stopSite,
-} from "../store/home/site-deletions.ts";
-import { SITE_TABLES, type SiteTable } from "../store/site-tables.ts";
+import { isOutOfCalls } from "../../../core/store/run-batch.ts";
+import { byWorker } from "../audit.ts";
+import { forgetSites, freeAppids, noteSiteGone } from "../directory/site-deletions.ts";
+import { selectSite } from "../directory/sites.ts";
+import { siteDeletions } from "../erasure-schema.ts";
+import { deleteHomeSite, noteDone, type SiteDeletion, selectTablesLeft, stopSite } from "../home/site-deletions.ts";
+import { SITE_TABLES, type SiteTable } from "../site-tables.ts";
 import { removeOldest } from "./prune-sessions.ts";
 import { counted, inChunks, type Run, type Where } from "./pruner.ts";
 

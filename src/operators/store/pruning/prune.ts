@@ -1,11 +1,11 @@
 import { eq, lte, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import type { Runtime } from "../../core/runtime.ts";
-import { isOutOfCalls, rootOf, TRIES } from "../../core/store/run-batch.ts";
-import { idempotencyKeys, nonces } from "../../core/store/schema.ts";
-import { erasureReceipts } from "../store/erasure-schema.ts";
-import { RECEIPT_SECONDS } from "../store/kv-erasures.ts";
-import { adminTokens, consoleForms, consoleSessions, jobs } from "../store/operator-schema.ts";
+import type { Runtime } from "../../../core/runtime.ts";
+import { isOutOfCalls, rootOf, TRIES } from "../../../core/store/run-batch.ts";
+import { idempotencyKeys, nonces } from "../../../core/store/schema.ts";
+import { erasureReceipts } from "../erasure-schema.ts";
+import { RECEIPT_SECONDS } from "../kv-erasures.ts";
+import { adminTokens, consoleForms, consoleSessions, jobs } from "../operator-schema.ts";
 import { type CallRules, countNonces } from "../usage/count-calls.ts";
 import { notePassed } from "../usage/folds.ts";
 import { pruneDeletedSites, pruneEndedSites } from "./prune-deleted-sites.ts";

@@ -1,7 +1,7 @@
 import { and, asc, eq, gte, lte, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { apps } from "../../core/store/schema.ts";
-import { usage, usageDays } from "../store/usage-schema.ts";
+import { apps } from "../../../core/store/schema.ts";
+import { usage, usageDays } from "../usage-schema.ts";
 
 /** Reading of usage: only counts, never what they were made from. */
 

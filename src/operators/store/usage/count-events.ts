@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { events } from "../../core/store/event-schema.ts";
-import { homeSites } from "../../core/store/schema.ts";
-import { each, field } from "../store/json-rows.ts";
-import { countedEvents, WHOLE_HOME } from "../store/usage-schema.ts";
+import { events } from "../../../core/store/event-schema.ts";
+import { homeSites } from "../../../core/store/schema.ts";
+import { each, field } from "../json-rows.ts";
+import { countedEvents, WHOLE_HOME } from "../usage-schema.ts";
 import { addToCounters, copiesNow } from "./count-calls.ts";
 
 /** The most events of a site that are counted at a time. */

@@ -1,11 +1,11 @@
 import { type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import { firstRequestIdAt } from "../../core/request-id.ts";
-import { events } from "../../core/store/event-schema.ts";
-import { apps, homeSites } from "../../core/store/schema.ts";
-import { refusals } from "../store/journal-schema.ts";
-import { countedEvents, folds, usage, usageDays } from "../store/usage-schema.ts";
+import { firstRequestIdAt } from "../../../core/request-id.ts";
+import { events } from "../../../core/store/event-schema.ts";
+import { apps, homeSites } from "../../../core/store/schema.ts";
+import { refusals } from "../journal-schema.ts";
+import { countedEvents, folds, usage, usageDays } from "../usage-schema.ts";
 
 /** How far counting is in a home. */
 
