@@ -25,14 +25,17 @@ const pure = [
   "test/events/{budget,url,schedule,health-of,post,failure-text}.test.ts",
   "test/operators/access/{fetch-certs,person-role,settings}.test.ts",
   "test/operators/diagnosis/{check-form,check-timestamp,diagnose-signature}.test.ts",
+  "test/operators/http/show.test.ts",
   "test/operators/journal/journal.test.ts",
   "test/operators/services/agent-list.test.ts",
   "test/simulation/**/*.test.ts",
   "test/tools/docs/**/*.test.ts",
+  "test/tools/openapi/json-schema.test.ts",
 ];
 const processes = [
   "test/{e2e,tools/cli}/**/*.test.ts",
   "test/core/alone.test.ts",
+  "test/operators/admin/lists.test.ts",
   "test/simulation/conformance/**/*.test.ts",
 ];
 /** Parts of the gate that `npm test` and `npm run test:e2e` leave out, because they take long. */

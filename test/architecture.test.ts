@@ -137,6 +137,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "config.ts",
     ...LEAVES,
     "hono",
+    "zod",
     "package.json",
   ],
   "operators/admin": [
@@ -202,6 +203,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "zod",
   ],
   "tools/docs": [
+    "operators/admin",
     "tools/openapi",
     "core/operations",
     "core/errors.ts",

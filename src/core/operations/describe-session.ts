@@ -11,7 +11,7 @@ import {
 import type { JsonSchema } from "./operation.ts";
 
 /**
- * The JSON Schema of a session, for the admin API and for the event. operators/admin/sessions.ts and SESSION_DATA make the data,
+ * The JSON Schema of a session, for the admin API and for the event. operators/http/session-data.ts and SESSION_DATA make the data,
  * both from SESSION_FIELDS of core/store/schema.ts. Only the documentation uses this schema, so the Worker's bundle leaves it out.
  */
 export const SESSION_PROPERTIES = {

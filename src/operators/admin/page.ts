@@ -1,6 +1,9 @@
-import type { Page } from "../services/page.ts";
+import * as z from "zod/mini";
 
-/** A page of a list, as an answer holds it. */
-export function shownPage<Item, Shown>({ items, nextCursor }: Page<Item>, show: (item: Item) => Shown) {
-  return { items: items.map(show), next_cursor: nextCursor };
-}
+/** The answer of a list. */
+export const pageSchema = <Item extends z.ZodMiniType>(item: Item) =>
+  z.object({ items: z.array(item), next_cursor: z.nullable(z.string()) });
+
+/** The answer of a list of all homes: `homes_down` names those that did not answer. */
+export const homesPageSchema = <Item extends z.ZodMiniType>(item: Item) =>
+  z.extend(pageSchema(item), { homes_down: z.array(z.string()) });

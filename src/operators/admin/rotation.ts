@@ -1,5 +1,6 @@
-import type * as z from "zod/mini";
-import type { Rotated, RotationInput, rotationSchema } from "../services/rotation.ts";
+import * as z from "zod/mini";
+import type { RotationInput, rotationSchema } from "../services/rotation.ts";
+import { type Described, type JsonSchema, type Part, time, type Words } from "./words.ts";
 
 /** What the calls about the secrets of apps and of webhooks have in common. */
 
@@ -9,10 +10,59 @@ export const rotationOf = (body: z.infer<typeof rotationSchema>): RotationInput 
   ends: body.ends,
 });
 
-export const shownEndedOverlap = ({ version }: { version: string }) => ({ version, previous_expires_at: null });
+export const rotatedSchema = z.object({
+  secret: z.string(),
+  version: z.string(),
+  previous_expires_at: z.nullable(z.int()),
+});
 
-export const shownRotated = ({ secret, version, previousExpiresAt }: Rotated) => ({
+export const endedOverlapSchema = z.object({ version: z.string(), previous_expires_at: z.null() });
+
+const VERSION = "9f2c4e6a8b0d1f3e5a7c9b1d3f5e7a90";
+
+/** The version of a secret. */
+export const version = (): JsonSchema => ({
+  description: "An id of the secret in place, for `expected_version`. Each rotation makes another.",
+  examples: [VERSION],
+});
+
+/** The fields of a rotation's body. @param goesOn what the previous secret does during the overlap */
+export const rotation = (goesOn: string): Words => ({
+  overlap_seconds: {
+    description: `How long the previous secret ${goesOn}. With 0, every old secret ends at once, also one of a running overlap.`,
+    examples: [3600],
+  },
+  expected_version: {
+    examples: [VERSION],
+    description: "The `version` as you know it: 409, and no rotation, when it has another by now.",
+  },
+  ends: {
+    description:
+      "Which secret ends while an overlap runs. `previous`: the old one; the one in use takes its place, for `overlap_seconds`. `current`: the new one, which nobody received; the old one keeps its time. `current` is 409 while no overlap runs.",
+    examples: ["current"],
+  },
+});
+
+/** The body of a call that ends an overlap. */
+export const overlapEnd = (): Described => ({
+  name: "OverlapEnd",
+  fields: {
+    expected_version: {
+      examples: [VERSION],
+      description: "The `version` as you know it: 409, and nothing ends, when it has another by now.",
+    },
+  },
+});
+
+/** The fields of the answer to a rotation. @param does what the previous secret does until then */
+export const rotated = (secret: JsonSchema, does: string): Words => ({
   secret,
-  version,
-  previous_expires_at: previousExpiresAt,
+  version: version(),
+  previous_expires_at: time(`Until when the previous secret ${does} too; null when none does.`),
+});
+
+export const endedOverlap = (): Part => ({
+  name: "EndedOverlap",
+  schema: endedOverlapSchema,
+  fields: { version: version(), previous_expires_at: { description: "There is no previous secret." } },
 });

@@ -14,6 +14,7 @@ import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
 import { agentTaken, agentUnknown, siteUnknown } from "./refusals.ts";
 import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
 
+export { AGENT_STATUSES } from "../../core/store/schema.ts";
 export type { Agent } from "../store/home/agents.ts";
 
 /** Body of POST /admin/sites/:site_id/agents. The operator chooses the id. */

@@ -32,6 +32,7 @@ import {
   sees,
 } from "./service-context.ts";
 
+export { APPID } from "../../core/credentials/resolve-credentials.ts";
 export type { AppSummary } from "../store/home/apps.ts";
 
 const APPID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";

@@ -11,7 +11,7 @@ import type { ServiceContext } from "./service-context.ts";
 import { findSite } from "./sites.ts";
 
 export type { AuditAction } from "../store/audit.ts";
-export { AUDIT_ACTIONS } from "../store/operator-schema.ts";
+export { ACTORS, AUDIT_ACTIONS, WHO_KINDS } from "../store/operator-schema.ts";
 
 const SITE_RULE = "must be a site's id";
 

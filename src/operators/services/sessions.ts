@@ -15,6 +15,7 @@ import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./
 import { sessionUnknown } from "./refusals.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 
+export { SESSION_PROPERTIES } from "../../core/operations/describe-session.ts";
 export { SESSION_FIELDS, SESSION_STATUSES, type SessionField } from "../../core/store/schema.ts";
 export type { SessionRow, SessionStatus, StoredSession } from "../store/home/sessions.ts";
 export { COUNT_LIMIT } from "../store/home/sessions.ts";

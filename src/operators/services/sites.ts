@@ -27,6 +27,7 @@ import { siteUnknown } from "./refusals.ts";
 import { rememberFloors, rememberSite } from "./remember-floors.ts";
 import { authorOf, homeOf, requireOpenDirectory, requireRole, type ServiceContext, sees } from "./service-context.ts";
 
+export { ENDED_STATUSES, SITE_STATUSES } from "../../core/store/schema.ts";
 export type { Site } from "../store/directory/sites.ts";
 
 const FIRST_ID_RULE = `must be an integer from 1 to ${HIGHEST_FIRST_CHAT_ID}`;

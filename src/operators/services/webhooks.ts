@@ -22,6 +22,7 @@ import { siteUnknown, webhookDisabled, webhookEnding, webhookUnknown } from "./r
 import { newVersion } from "./secrets.ts";
 import { authorOf, homeOf, keyringOf, notifyQueueOf, type ServiceContext, urlFor } from "./service-context.ts";
 
+export { FAILURE_CAUSES, PING, WEBHOOK_STATUSES } from "../../core/store/event-schema.ts";
 export { MOST_COUNTED, type Webhook } from "../store/home/read-webhooks.ts";
 
 /** The types that a webhook can ask for. A `ping` comes without asking. */

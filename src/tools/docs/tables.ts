@@ -1,5 +1,6 @@
 import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
 import { FAILURES } from "../openapi/failures.ts";
+import { adminTable } from "./admin-table.ts";
 import { DETAIL_EXAMPLES, meaningOf } from "./details.ts";
 import { markdownTable } from "./markdown-table.ts";
 import { CALLERS, codeOf, type Program, RECEIVERS } from "./programs.ts";
@@ -47,6 +48,8 @@ function madeBy(name: string, input: TableInput): string {
       return refusalsTable(input);
     case "details":
       return detailsTable(input);
+    case "admin":
+      return adminTable(input.openapi);
     case "callers":
       return `${programsTable(CALLERS, input)}\n${["create-session.sh", "create-session.py"].map((file) => codeBlock(file, input)).join("\n")}`;
     case "receivers":

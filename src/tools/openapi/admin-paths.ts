@@ -2,18 +2,10 @@ import { APPID } from "../../core/credentials/resolve-credentials.ts";
 import { HOME_NAME } from "../../core/homes.ts";
 import { REQUEST_ID } from "../../core/request-id.ts";
 import type { AdminCall } from "../../operators/admin/call.ts";
-import { ADMIN_CALLS, type AdminCallId } from "../../operators/admin/calls.ts";
-import type { CallWords } from "./admin-call.ts";
-import { adminWords } from "./admin-operations.ts";
-import { auditWords } from "./audit-operations.ts";
+import { ADMIN_CALLS, ADMIN_WORDS } from "../../operators/admin/calls.ts";
+import type { CallWords, Described, JsonSchema } from "../../operators/admin/words.ts";
 import { header, problems } from "./components.ts";
-import { customerWords } from "./customer-operations.ts";
-import { journalWords } from "./journal-operations.ts";
-import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
-import { siteWords } from "./site-operations.ts";
-import { tokenWords } from "./token-operations.ts";
-import { usageWords } from "./usage-operations.ts";
-import { webhookWords } from "./webhook-operations.ts";
+import { jsonSchemaOf, responseSchemaOf } from "./json-schema.ts";
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
 
@@ -49,17 +41,6 @@ const PATH_PARAMETERS: Record<string, { description: string; schema: JsonSchema;
   },
 };
 
-const WORDS: Record<AdminCallId, CallWords> = {
-  ...adminWords,
-  ...auditWords,
-  ...customerWords,
-  ...journalWords,
-  ...siteWords,
-  ...tokenWords,
-  ...usageWords,
-  ...webhookWords,
-};
-
 const OF_ONE_SITE: Record<AdminCall["scope"], string> = {
   site: "A token of one site may make it for its site.",
   app: "A token of one site may make it for the apps of its site.",
@@ -77,10 +58,35 @@ type PathItem = { parameters?: object[] } & { [Each in Method]?: ReturnType<type
 
 /** The paths of the admin API: the declaration of each call together with its words. docs/operating.md, "Admin API". */
 export const adminPaths: Record<string, PathItem> = {};
+
+/** The schemas that the calls name: of their bodies, of their answers, and of the parts of these. */
+export const adminSchemas: Record<string, JsonSchema> = {};
+
 for (const call of ADMIN_CALLS) {
+  const words = ADMIN_WORDS[call.id]();
   const path = `/admin${call.path.replaceAll(/:(\w+)/g, "{$1}")}`;
   adminPaths[path] ??= pathItem(call);
-  adminPaths[path][call.method] = operation(call, WORDS[call.id]);
+  adminPaths[path][call.method] = operation(call, words);
+  addSchemas(call, words);
+}
+
+function addSchemas({ id, body, response }: AdminCall, words: CallWords): void {
+  const wrong = (what: string) => new Error(`the ${what} of ${id} is not described as it is`);
+  if ((body === undefined) !== (words.body === undefined)) throw wrong("body");
+  if ((response === undefined) !== (words.response === undefined)) throw wrong("response");
+  const parts = words.parts ?? [];
+  const names = new Map<unknown, string>(parts.map(({ schema, name }) => [schema, name]));
+  if (body && words.body) add(words.body, jsonSchemaOf(body, words.body.fields ?? {}));
+  if (response && words.response) add(words.response, responseSchemaOf(response, words.response, names));
+  for (const part of parts) add(part, responseSchemaOf(part.schema, part, names));
+}
+
+/** @throws Error when two schemas have one name */
+function add({ name }: Described, schema: JsonSchema): void {
+  const known = adminSchemas[name];
+  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema))
+    throw new Error(`there are two schemas ${name}`);
+  adminSchemas[name] = schema;
 }
 
 function pathItem({ id, path }: AdminCall): PathItem {
@@ -92,34 +98,34 @@ function pathItem({ id, path }: AdminCall): PathItem {
   return parameters.length === 0 ? {} : { parameters };
 }
 
-function operation(
-  call: AdminCall,
-  { summary, description, answer, refusals = [], description200, also, ...words }: CallWords,
-) {
-  const { id, role, scope, body, bodyOptional, query } = call;
-  if ((body === undefined) !== (words.body === undefined))
-    throw new Error(`the body of ${id} is not described as it is`);
-  const content = "schema" in answer && {
-    content: { [answer.media ?? "application/json"]: { schema: { $ref: `#/components/schemas/${answer.schema}` } } },
+function contentOf(media: string, { name }: Described) {
+  return { content: { [media]: { schema: { $ref: `#/components/schemas/${name}` } } } };
+}
+
+function operation(call: AdminCall, { refusals = [], also, ...words }: CallWords) {
+  const { id, role, scope, body, bodyOptional, query, status = 200 } = call;
+  const answer = {
+    headers: header("x-request-id"),
+    ...(words.response && contentOf(words.media ?? "application/json", words.response)),
   };
   return {
     tags: ["Admin API"],
     // Since OpenAPI 3.1 the list may name roles.
     security: role === "anyone" ? [] : [{ admin: [role] }],
     operationId: id,
-    summary,
-    description: [description, whoMay(call)].filter(Boolean).join("\n\n"),
+    summary: words.summary,
+    description: [words.description, whoMay(call)].filter(Boolean).join("\n\n"),
     ...(query !== undefined && { parameters: queryParameters(query, words.query ?? {}) }),
-    ...(body !== undefined && {
+    ...(words.body !== undefined && {
       requestBody: {
         required: bodyOptional === undefined,
         description: "One JSON object in UTF-8, at most 64 KiB. Fields that are not described are refused.",
-        content: { "application/json": { schema: { $ref: `#/components/schemas/${words.body}` } } },
+        ...contentOf("application/json", words.body),
       },
     }),
     responses: {
-      ...(also && { [also.status]: { description: also.description, headers: header("x-request-id"), ...content } }),
-      [answer.status]: { description: description200, headers: header("x-request-id"), ...content },
+      ...(also && { [also.status]: { description: also.description, ...answer } }),
+      [words.response === undefined ? 204 : status]: { description: words.answered, ...answer },
       ...problems(405, 429, 500, 503, ...refusals),
       ...(role !== "anyone" && problems(401)),
       // Every token has at least the role of a viewer.

@@ -1,15 +1,7 @@
-import { adminPaths } from "./admin-paths.ts";
-import { adminSchemas } from "./admin-schemas.ts";
-import { auditSchemas } from "./audit-schemas.ts";
+import { adminPaths, adminSchemas } from "./admin-paths.ts";
 import { exactly, failures, header, headers, responses, securitySchemes, string } from "./components.ts";
-import { customerSchemas } from "./customer-schemas.ts";
 import { eventSchemas, eventWebhooks } from "./event-webhooks.ts";
-import { journalSchemas } from "./journal-schemas.ts";
 import { signedPaths, signedSchemas } from "./signed-operations.ts";
-import { siteSchemas } from "./site-schemas.ts";
-import { tokenSchemas } from "./token-schemas.ts";
-import { usageSchemas } from "./usage-schemas.ts";
-import { webhookSchemas } from "./webhook-schemas.ts";
 
 const HOME_STATES = ["ok", "closed", "down"];
 const PART_STATES = ["ok", "off", "down"];
@@ -142,13 +134,6 @@ export function openApiDocument(version: string) {
       schemas: {
         ...signedSchemas,
         ...adminSchemas,
-        ...siteSchemas,
-        ...auditSchemas,
-        ...journalSchemas,
-        ...customerSchemas,
-        ...tokenSchemas,
-        ...usageSchemas,
-        ...webhookSchemas,
         ...eventSchemas,
       },
       headers,

@@ -1,6 +1,7 @@
 import { DOCUMENTED } from "../../core/operations/index.ts";
 import type { Documentation } from "../../core/operations/operation.ts";
 import { PING, SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING } from "../../core/store/event-schema.ts";
+import { eventName } from "../../operators/admin/events/event.ts";
 import { exactly, integer, orNull, string } from "./components.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
@@ -83,10 +84,7 @@ const EVENTS: Event[] = [
   },
 ];
 
-/** `session.agents_added` → `SessionAgentsAdded`. */
-const nameOf = ({ type }: Event) => type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
-
-export const eventDataNames = EVENTS.map((event) => `${nameOf(event)}Data`);
+const nameOf = ({ type }: Event) => eventName(type);
 
 export const eventSchemas: Record<string, JsonSchema> = Object.fromEntries(
   EVENTS.flatMap((event) => [

@@ -1,47 +1,110 @@
 import * as z from "zod/mini";
+import type { Described, JsonSchema, Words } from "../../operators/admin/words.ts";
 
-export type JsonSchema = {
-  [keyword: string]: unknown;
-  required?: string[];
-  properties?: Record<string, JsonSchema>;
-  anyOf?: JsonSchema[] | undefined;
-};
-
-/** By field, the keywords that its schema cannot give: descriptions, and corrections of output that would mislead a code generator. */
-export type Words = Record<string, JsonSchema>;
+export type { JsonSchema, Words } from "../../operators/admin/words.ts";
 
 /**
- * Turns an object schema into JSON Schema 2020-12. A refine gives its rules in `params`. `words` are merged into the fields; a keyword
- * that is undefined there is removed. The default of a body's field stands in its description.
+ * Turns an object schema of an input into JSON Schema 2020-12. A refine gives its rules in `params`. The default of a body's field
+ * stands in its description.
  *
  * @param io "output" for a query: its schema reads texts and gives integers, and OpenAPI describes the integers
- * @throws Error when `words` has a field that the schema does not have, or no description for a field of the schema
+ * @throws Error as {@link withWords} does
  */
 export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | "output" = "input"): JsonSchema {
+  const json = convert(schema, io, ({ zodSchema, jsonSchema }) => {
+    for (const params of refineParams(zodSchema)) addRule(jsonSchema, params);
+    // The pattern repeats the format, and generators of test data understand formats better.
+    if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+  });
+  const described = withWords(json, words);
+  for (const field of Object.values(described.properties ?? {})) {
+    if (io === "output" || field.default === undefined) continue;
+    // The default is told in words. With the keyword, client generators make the field required.
+    field.description = `${field.description}\n\nLeft out, it is ${field.default}.`;
+    delete field.default;
+  }
+  return described;
+}
+
+/**
+ * Turns the schema of an answer into JSON Schema 2020-12.
+ *
+ * @param parts the schemas that it refers to by their names
+ * @throws Error as {@link withWords} does
+ */
+export function responseSchemaOf(
+  schema: z.ZodMiniType,
+  { fields = {}, whole }: Described,
+  parts: ReadonlyMap<unknown, string>,
+): JsonSchema {
+  const json = convert(schema, "output", ({ zodSchema, jsonSchema }) => {
+    const name = zodSchema === (schema as unknown) ? undefined : parts.get(zodSchema);
+    if (name !== undefined) return replace(jsonSchema, { $ref: `#/components/schemas/${name}` });
+    // An integer of an answer has these bounds because of its type, and no other.
+    if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    joinNull(jsonSchema);
+  });
+  return merge(withWords(json, fields), whole ?? {});
+}
+
+type Override = (each: { zodSchema: z.core.$ZodTypes; jsonSchema: JsonSchema }) => void;
+
+function convert(schema: z.ZodMiniType, io: "input" | "output", override: Override): JsonSchema {
   const { $schema, ...json } = z.toJSONSchema(schema, {
     io,
     unrepresentable: "any",
-    override: ({ zodSchema, jsonSchema }) => {
-      for (const params of refineParams(zodSchema)) addRule(jsonSchema as JsonSchema, params);
-      // The pattern repeats the format, and generators of test data understand formats better.
-      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
-    },
+    override: ({ zodSchema, jsonSchema }) => override({ zodSchema, jsonSchema: jsonSchema as JsonSchema }),
   });
-  const described = json as JsonSchema & { properties: Record<string, JsonSchema> };
-  for (const name of Object.keys(words)) {
-    if (described.properties[name] === undefined) throw new Error(`the schema has no field ${name}`);
-  }
-  for (const [name, field] of Object.entries(described.properties)) {
-    const said = words[name];
-    if (said?.description === undefined) throw new Error(`the field ${name} has no description`);
-    const { default: fallback, ...rules } = field;
-    const whole: JsonSchema = { ...rules, ...said };
-    if (io === "output") whole.default = fallback;
-    // The default is told in words. With the keyword, client generators make the field required.
-    else if (fallback !== undefined) whole.description = `${said.description}\n\nLeft out, it is ${fallback}.`;
-    described.properties[name] = Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== undefined));
+  return json as JsonSchema;
+}
+
+/** Adds the words to the fields. @throws Error for words of a field that is not there, and for a field without a description */
+function withWords(json: JsonSchema, words: Words): JsonSchema {
+  const fields = json.properties ?? {};
+  const described = merge(json, Object.keys(words).length === 0 ? {} : { properties: words });
+  for (const name of Object.keys(fields)) {
+    const { description, properties } = described.properties?.[name] ?? {};
+    // An object says what it is by its fields.
+    if (description === undefined && properties === undefined) throw new Error(`the field ${name} has no description`);
   }
   return described;
+}
+
+/** A schema with the keywords of words in place of its own. Words of `properties` and `items` are for what is inside. */
+function merge(schema: JsonSchema, words: JsonSchema): JsonSchema {
+  const merged: JsonSchema = { ...schema };
+  for (const [keyword, said] of Object.entries(words)) {
+    const own = schema[keyword] as JsonSchema | undefined;
+    if (said === undefined) delete merged[keyword];
+    else if (keyword === "properties" && own !== undefined) merged[keyword] = mergeEach(own, said as Words);
+    else if (keyword === "items" && own !== undefined) merged[keyword] = merge(own, said as JsonSchema);
+    else merged[keyword] = said;
+  }
+  return merged;
+}
+
+function mergeEach(properties: JsonSchema, words: Words): Record<string, JsonSchema> {
+  const merged = { ...properties } as Record<string, JsonSchema>;
+  for (const [name, said] of Object.entries(words)) {
+    const own = merged[name];
+    if (own === undefined) throw new Error(`the schema has no field ${name}`);
+    merged[name] = merge(own, said);
+  }
+  return merged;
+}
+
+/** `anyOf` a schema with a type and null as one schema, as a person would write it. */
+function joinNull(schema: JsonSchema): void {
+  const [inner, other] = schema.anyOf ?? [];
+  if (other?.type !== "null" || typeof inner?.type !== "string") return;
+  const { enum: values } = inner;
+  replace(schema, { ...inner, type: [inner.type, "null"], ...(Array.isArray(values) && { enum: [...values, null] }) });
+}
+
+function replace(schema: JsonSchema, other: JsonSchema): void {
+  for (const keyword of Object.keys(schema)) delete schema[keyword];
+  Object.assign(schema, other);
 }
 
 /** The `params` of each refine of a schema. fields.ts sets them. */

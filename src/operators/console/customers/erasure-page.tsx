@@ -1,4 +1,5 @@
-import { shownReceipt } from "../../http/shown-customer.ts";
+import { receiptData, receiptSchema } from "../../http/customer-data.ts";
+import { show } from "../../http/show.ts";
 import { type CustomerErasure, continueErasure, readErasure } from "../../services/erase-customer.ts";
 import { type Site, siteHasEvents } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
@@ -135,7 +136,12 @@ function Receipts({ view, receipts }: { view: View; receipts: NonNullable<Custom
         )}
       </p>
       <dl class="facts">
-        <Copyable view={view} id="receipts" label={t("Receipts")} text={JSON.stringify(receipts.map(shownReceipt))} />
+        <Copyable
+          view={view}
+          id="receipts"
+          label={t("Receipts")}
+          text={JSON.stringify(receipts.map((each) => show(receiptSchema, receiptData(each))))}
+        />
       </dl>
     </section>
   );

@@ -1,4 +1,5 @@
-import { shownExport } from "../../http/shown-customer.ts";
+import { exportData, exportSchema } from "../../http/customer-data.ts";
+import { show } from "../../http/show.ts";
 import { type ExportedCustomer, exportCustomer, SESSIONS_PER_PAGE } from "../../services/customers.ts";
 import { type FoundCustomer, findCustomer, MOST_CHAT_IDS } from "../../services/find-customer.ts";
 import type { Site } from "../../services/sites.ts";
@@ -67,10 +68,14 @@ async function file(
   const sessions = pages.flatMap((page) => page.sessions);
   const events = pages.flatMap((page) => page.events).sort((a, b) => a.seq - b.seq);
   const name = `customer-data-of-site-${site.id}${part === undefined ? "" : `-part-${part}`}.json`;
-  return c.body(`${JSON.stringify(shownExport({ ...first, sessions, events, nextCursor: cursor }), null, 2)}\n`, 200, {
-    "content-type": "application/json",
-    "content-disposition": `attachment; filename="${name}"`,
-  });
+  return c.body(
+    `${JSON.stringify(show(exportSchema, exportData({ ...first, sessions, events, nextCursor: cursor })), null, 2)}\n`,
+    200,
+    {
+      "content-type": "application/json",
+      "content-disposition": `attachment; filename="${name}"`,
+    },
+  );
 }
 
 /** @param place where the list of files begins, and the number of its first one */

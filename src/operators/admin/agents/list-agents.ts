@@ -1,0 +1,29 @@
+import { listAgents } from "../../services/agents.ts";
+import { pageQuerySchema } from "../../services/page.ts";
+import { adminCall } from "../call.ts";
+import { pageSchema } from "../page.ts";
+import { type CallWords, ID_CURSOR, page, pageQuery } from "../words.ts";
+import { agent, agentSchema } from "./agent.ts";
+
+export default adminCall(
+  {
+    id: "listAgents",
+    method: "get",
+    path: "/sites/:site_id/agents",
+    role: "viewer",
+    scope: "site",
+    audit: [],
+    query: pageQuerySchema,
+    response: pageSchema(agentSchema),
+  },
+  (c, { site, query }) => listAgents(c.var.ctx, { site, ...query }),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "List a site's agents",
+  query: pageQuery(ID_CURSOR),
+  response: page("AgentPage"),
+  parts: [agent()],
+  row: "200, a list",
+  answered: "A page of agents, by id.",
+});

@@ -1,0 +1,34 @@
+import { endOverlap } from "../../services/app-secrets.ts";
+import { endOverlapSchema } from "../../services/rotation.ts";
+import { adminCall } from "../call.ts";
+import { endedOverlap, endedOverlapSchema, overlapEnd } from "../rotation.ts";
+import type { CallWords } from "../words.ts";
+import { appidOf } from "./app.ts";
+
+export default adminCall(
+  {
+    id: "endOverlap",
+    method: "post",
+    path: "/apps/:appid/end-overlap",
+    role: "operator",
+    scope: "app",
+    audit: ["app.overlap_ended"],
+    body: endOverlapSchema,
+    bodyOptional: true,
+    response: endedOverlapSchema,
+  },
+  async (c, { body: { expected_version: expectedVersion } }) => {
+    const { version } = await endOverlap(c.var.ctx, { appid: appidOf(c), expectedVersion });
+    return { version, previousExpiresAt: null };
+  },
+);
+
+export const documentation = (): CallWords => ({
+  summary: "End the previous secret of an app",
+  description:
+    "From the next request on, only the secret in use verifies. No new secret is made. When there is no previous secret, nothing changes and the answer is the same. The body may be left out.",
+  body: overlapEnd(),
+  response: endedOverlap(),
+  row: "200 `{version, previous_expires_at: null}`: the previous secret ends at the next request, and no new one is made. The same when there is none. 409 if the app has another version than expected, is revoked, or is rotated at this moment",
+  answered: "The app has one secret.",
+});

@@ -1,0 +1,29 @@
+import { APPID, listApps } from "../../services/apps.ts";
+import { pageQuerySchema } from "../../services/page.ts";
+import { adminCall } from "../call.ts";
+import { pageSchema } from "../page.ts";
+import { type CallWords, page, pageQuery } from "../words.ts";
+import { app, appSchema } from "./app.ts";
+
+export default adminCall(
+  {
+    id: "listApps",
+    method: "get",
+    path: "/sites/:site_id/apps",
+    role: "viewer",
+    scope: "site",
+    audit: [],
+    query: pageQuerySchema,
+    response: pageSchema(appSchema),
+  },
+  (c, { site, query }) => listApps(c.var.ctx, { site, ...query }),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "List a site's apps",
+  query: pageQuery(APPID.source),
+  response: page("AppPage"),
+  parts: [app()],
+  row: "200, a list, never with a secret",
+  answered: "A page of apps, by appid; never with a secret.",
+});

@@ -1,0 +1,24 @@
+import { deleteApp } from "../../services/apps.ts";
+import { adminCall } from "../call.ts";
+import type { CallWords } from "../words.ts";
+import { appidOf } from "./app.ts";
+
+export default adminCall(
+  {
+    id: "revokeApp",
+    method: "delete",
+    path: "/apps/:appid",
+    role: "operator",
+    scope: "app",
+    audit: ["app.revoked", "app.released"],
+  },
+  (c) => deleteApp(c.var.ctx, { appid: appidOf(c) }),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "Revoke an app, or release an appid that has none",
+  description:
+    "Ends the app for good, from its next request on; its appid stays its site's. An appid that is kept for a site without an app is released: any site can get it. That is 409 when somebody asks for it at this moment, and 503 while its home or `main` is closed.",
+  row: "204; the app's next request is refused, and its appid stays its site's. An appid [without an app](#an-appid-without-an-app) is released instead. 409 when another call asks for the appid at this moment",
+  answered: "The app is revoked, or the appid is released.",
+});

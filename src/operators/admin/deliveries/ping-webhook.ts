@@ -1,0 +1,28 @@
+import * as z from "zod/mini";
+import { pingWebhook } from "../../services/events.ts";
+import { adminCall } from "../call.ts";
+import { eventId } from "../events/event.ts";
+import { webhookIdOf } from "../webhooks/webhook.ts";
+import type { CallWords } from "../words.ts";
+
+export default adminCall(
+  {
+    id: "pingWebhook",
+    method: "post",
+    path: "/sites/:site_id/webhooks/:webhook_id/ping",
+    role: "operator",
+    scope: "site",
+    audit: ["webhook.pinged"],
+    status: 202,
+    response: z.object({ event_id: z.string() }),
+  },
+  (c, { site }) => pingWebhook(c.var.ctx, { site, webhookId: webhookIdOf(c) }),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "Send a ping to a webhook",
+  description: "An event of type `ping`, to this webhook alone, also while the site's events are off.",
+  response: { name: "SentPing", fields: { event_id: eventId() } },
+  row: "202 `{event_id}`: an event of type `ping` is on its way to this webhook alone, also while the site's events are off. 409 when it is disabled",
+  answered: "The ping is on its way.",
+});

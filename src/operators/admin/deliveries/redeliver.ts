@@ -1,0 +1,31 @@
+import * as z from "zod/mini";
+import { pathId } from "../../http/path-id.ts";
+import { redeliver } from "../../services/events.ts";
+import { eventUnknown } from "../../services/refusals.ts";
+import { adminCall } from "../call.ts";
+import { eventId, seq } from "../events/event.ts";
+import { webhookIdOf } from "../webhooks/webhook.ts";
+import type { CallWords } from "../words.ts";
+
+export default adminCall(
+  {
+    id: "redeliver",
+    method: "post",
+    path: "/sites/:site_id/webhooks/:webhook_id/deliveries/:seq/redeliver",
+    role: "operator",
+    scope: "site",
+    audit: ["webhook.redelivered"],
+    status: 202,
+    response: z.object({ event_id: z.string(), seq: z.int() }),
+  },
+  (c, { site }) => redeliver(c.var.ctx, { site, webhookId: webhookIdOf(c), seq: pathId(c, "seq", eventUnknown) }),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "Deliver an event again",
+  description:
+    "Any event that is kept, also one that this webhook never had. It begins anew, with 8 attempts; when an attempt is under way and fails, the first of 8 follows.",
+  response: { name: "Redelivery", fields: { event_id: eventId(), seq: seq() } },
+  row: "202 `{event_id, seq}`: the event is on its way [again](#sending-again). 409 when the webhook is disabled or the event was erased",
+  answered: "The event is on its way.",
+});

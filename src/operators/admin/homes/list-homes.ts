@@ -1,0 +1,43 @@
+import * as z from "zod/mini";
+import { listHomes } from "../../services/homes.ts";
+import { adminCall } from "../call.ts";
+import { type CallWords, count, homeName } from "../words.ts";
+
+const homeSchema = z.object({ name: z.string(), sites: z.int(), status: z.enum(["open", "closed", "down"]) });
+
+export default adminCall(
+  {
+    id: "listHomes",
+    method: "get",
+    path: "/homes",
+    role: "viewer",
+    scope: "deployment",
+    audit: [],
+    response: z.object({ items: z.array(homeSchema) }),
+  },
+  async (c) => ({ items: await listHomes(c.var.ctx) }),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "List the homes",
+  description:
+    "Every database that sites can be made in, `main` first, and every home that a site names although none is bound.",
+  response: { name: "HomeList", fields: { items: { description: "All of them." } } },
+  parts: [
+    {
+      name: "Home",
+      schema: homeSchema,
+      fields: {
+        name: homeName(),
+        sites: count("How many sites it has.", 12),
+        status: {
+          description:
+            "`closed` after `npm run deploy -- --close NAME`, until it is opened; `down` when its database does not answer or is not bound.",
+          examples: ["open"],
+        },
+      },
+    },
+  ],
+  row: "200 `{items: [{name, sites, status}]}`: the [homes](#homes)",
+  answered: "The homes.",
+});

@@ -1,0 +1,76 @@
+import * as z from "zod/mini";
+import { show } from "../../http/show.ts";
+import { findCall } from "../../services/journal.ts";
+import { adminCall } from "../call.ts";
+import { type CallWords, time } from "../words.ts";
+import { caller, onTheWire, operation, refusal, refusalSchema } from "./refusal.ts";
+
+const refusedSchema = z.extend(refusalSchema, { chat_id: z.optional(z.int()) });
+
+const acceptedSchema = z.object({
+  outcome: z.enum(["ok", "repeated"]),
+  chat_id: z.int(),
+  at: z.int(),
+  appid: z.string(),
+  operation: z.string(),
+});
+
+export default adminCall(
+  {
+    id: "readCall",
+    method: "get",
+    path: "/sites/:site_id/requests/:request_id",
+    role: "viewer",
+    scope: "site",
+    audit: [],
+    response: z.xor([refusedSchema, acceptedSchema]),
+  },
+  async (c, { site }) => {
+    const found = await findCall(c.var.ctx, { site, requestId: c.req.param("request_id") ?? "" });
+    if (found.refusal === undefined) {
+      const { sessionId: chatId, ...accepted } = onTheWire(found.accepted);
+      return c.json(show(acceptedSchema, { ...accepted, chatId }));
+    }
+    return c.json(show(refusedSchema, { ...onTheWire(found.refusal), chatId: found.sessionId ?? undefined }));
+  },
+);
+
+export const documentation = (): CallWords => {
+  const chatId = (description: string) => ({ description, minimum: 1, examples: [900220] });
+  return {
+    summary: "Find a call of a site by its request id",
+    description:
+      "A refused call while the journal keeps it. An accepted call that opened a session as long as the session is there; another accepted call for 31 minutes.",
+    response: { name: "FoundCall" },
+    parts: [
+      {
+        name: "RefusedCall",
+        schema: refusedSchema,
+        fields: {
+          ...refusal(),
+          chat_id: chatId(
+            "There only when the call was done although it was refused: the session of a call whose answer was 503.",
+          ),
+        },
+      },
+      {
+        name: "AcceptedCall",
+        schema: acceptedSchema,
+        fields: {
+          outcome: {
+            description:
+              "`repeated`: an earlier call under the same Idempotency-Key was accepted, and its answer was given again.",
+            examples: ["ok"],
+          },
+          chat_id: chatId("The session that it opened or changed."),
+          at: time("When the call came."),
+          appid: caller(),
+          operation: operation(),
+        },
+      },
+    ],
+    refusals: [400],
+    row: "200, the refused call as in the list (with `chat_id` if it was done all the same), or `{outcome, chat_id, at, appid, operation}` of an accepted one, `outcome` `ok` or `repeated`; 400 for a text that is no request id",
+    answered: "The refused call, or what an accepted call came to.",
+  };
+};

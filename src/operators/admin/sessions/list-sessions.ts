@@ -1,0 +1,66 @@
+import * as z from "zod/mini";
+import { listSessions, SESSION_PROPERTIES, SESSION_STATUSES, sessionQuerySchema } from "../../services/sessions.ts";
+import { adminCall } from "../call.ts";
+import { pageSchema } from "../page.ts";
+import { type CallWords, ID_CURSOR, page, pageQuery, time } from "../words.ts";
+
+const summarySchema = z.object({
+  chat_id: z.int(),
+  kind: z.enum(["ticket", "chat"]),
+  status: z.enum(SESSION_STATUSES),
+  responsible_agent_id: z.nullable(z.int()),
+  customer: z.object({ sbs: z.string(), name: z.string() }),
+  created_at: z.int(),
+});
+
+export default adminCall(
+  {
+    id: "listSessions",
+    method: "get",
+    path: "/sites/:site_id/sessions",
+    role: "viewer",
+    scope: "site",
+    audit: [],
+    query: sessionQuerySchema,
+    response: pageSchema(summarySchema),
+  },
+  async (c, { site, query }) => {
+    const { items, nextCursor } = await listSessions(c.var.ctx, { site, ...query });
+    const summary = (row: (typeof items)[number]) => ({
+      ...row,
+      chatId: row.id,
+      customer: { sbs: row.customerExternalId, name: row.customerName },
+    });
+    return { items: items.map(summary), nextCursor };
+  },
+);
+
+export const documentation = (): CallWords => {
+  const { chat_id, kind, status, responsible_agent_id, customer } = SESSION_PROPERTIES;
+  const { sbs, name } = customer.properties;
+  return {
+    summary: "List a site's sessions",
+    query: {
+      ...pageQuery(ID_CURSOR),
+      status: { description: "Only sessions of this status." },
+      sbs: { description: "Only sessions of this customer." },
+    },
+    response: page("SessionPage"),
+    parts: [
+      {
+        name: "SessionSummary",
+        schema: summarySchema,
+        fields: {
+          chat_id,
+          kind,
+          status,
+          responsible_agent_id,
+          customer: { properties: { sbs, name } },
+          created_at: time("When it was created."),
+        },
+      },
+    ],
+    row: "200, a list, newest first; `?status=` and `?sbs=` narrow it down",
+    answered: "A page of sessions, newest first.",
+  };
+};

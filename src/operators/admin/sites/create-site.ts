@@ -1,0 +1,46 @@
+import { HOME_NAME } from "../../../core/homes.ts";
+import { noteHome } from "../../http/context.ts";
+import { createSite, newSiteSchema } from "../../services/sites.ts";
+import { adminCall } from "../call.ts";
+import type { CallWords } from "../words.ts";
+import { firstChatId, newSiteName, site, siteSchema } from "./site.ts";
+
+export default adminCall(
+  {
+    id: "createSite",
+    method: "post",
+    path: "/sites",
+    role: "operator",
+    scope: "deployment",
+    audit: ["site.begun", "site.created"],
+    body: newSiteSchema,
+    status: 201,
+    response: siteSchema,
+  },
+  (c, { body: { name, home, first_chat_id: firstChatId } }) => {
+    noteHome(c, home);
+    return createSite(c.var.ctx, { name, home, firstChatId });
+  },
+);
+
+export const documentation = (): CallWords => ({
+  summary: "Create a site",
+  description:
+    "Makes the site in a home, a database near its callers. It stays there. When the answer was lost, send the same call again: it finishes a site that was begun. A call that was finished makes another site.",
+  body: {
+    name: "NewSite",
+    fields: {
+      name: newSiteName(),
+      home: {
+        description: "The home to make it in, by its name. A site stays in its home.",
+        pattern: HOME_NAME.source,
+        examples: ["apac"],
+      },
+      first_chat_id: firstChatId(),
+    },
+  },
+  response: site(),
+  refusals: [409],
+  row: "201 `{id, name, home, status}`. `home` is `main` unless you name another, and never changes. The same call again finishes a call that stopped half-way. After a finished call it makes another site",
+  answered: "The site was created.",
+});

@@ -1,0 +1,160 @@
+import * as z from "zod/mini";
+import { customerData, customerSchema, exportedSessionSchema, sessionData } from "../../http/customer-data.ts";
+import { show } from "../../http/show.ts";
+import { type ExportedSite, exportSite, siteExportQuerySchema } from "../../services/export-site.ts";
+import { agent, agentSchema } from "../agents/agent.ts";
+import { appName, appSchema, revokedAt } from "../apps/app.ts";
+import { adminCall } from "../call.ts";
+import { exportedSession } from "../customers/customer-words.ts";
+import { appid, type CallWords, type JsonSchema, time } from "../words.ts";
+import { createdAt, site, siteEntrySchema } from "./site.ts";
+
+/** `kind` says what a line is, so the session's own kind has another name. */
+const { kind: sessionKind, ...sessionShape } = exportedSessionSchema.shape;
+
+const LINES = {
+  site: z.object({ kind: z.enum(["site"]), ...siteEntrySchema.shape }),
+  agent: z.object({ kind: z.enum(["agent"]), ...agentSchema.shape }),
+  app: z.object({
+    kind: z.enum(["app"]),
+    ...z.pick(appSchema, { appid: true, name: true, revoked_at: true, created_at: true }).shape,
+  }),
+  customer: z.object({ kind: z.enum(["customer"]), ...customerSchema.shape }),
+  session: z.object({
+    kind: z.enum(["session"]),
+    ...sessionShape,
+    session_kind: sessionKind,
+    sbs: z.string(),
+  }),
+  end: z.object({ kind: z.enum(["end"]), next: z.nullable(z.string()) }),
+};
+
+function linesOf({ site, agents, apps, sessions: found, next }: ExportedSite): object[] {
+  const customerOf = new Map(found.customers.map((customer) => [customer.firstChatId, customer]));
+  const joined = Map.groupBy(found.participants, ({ sessionId }) => sessionId);
+  const said = Map.groupBy(found.messages, ({ sessionId }) => sessionId);
+  return [
+    ...(site === undefined ? [] : [show(LINES.site, { kind: "site", ...site })]),
+    ...agents.map((agent) => show(LINES.agent, { kind: "agent", ...agent })),
+    ...apps.map((app) => show(LINES.app, { kind: "app", ...app })),
+    ...found.sessions.flatMap((session) => {
+      const { id, customerExternalId: sbs } = session;
+      const customer = customerOf.get(id);
+      const { kind, ...data } = sessionData({
+        ...session,
+        participants: joined.get(id) ?? [],
+        messages: said.get(id) ?? [],
+      });
+      return [
+        ...(customer === undefined ? [] : [show(LINES.customer, { kind: "customer", ...customerData(customer) })]),
+        show(LINES.session, { ...data, kind: "session", sessionKind: kind, sbs }),
+      ];
+    }),
+    show(LINES.end, { kind: "end", next }),
+  ];
+}
+
+export default adminCall(
+  {
+    id: "exportSite",
+    method: "get",
+    path: "/sites/:site_id/export",
+    role: "owner",
+    scope: "site",
+    audit: ["site.exported"],
+    query: siteExportQuerySchema,
+    response: z.discriminatedUnion("kind", [
+      LINES.site,
+      LINES.agent,
+      LINES.app,
+      LINES.customer,
+      LINES.session,
+      LINES.end,
+    ]),
+  },
+  async (c, { site, query }) => {
+    const lines = linesOf(await exportSite(c.var.ctx, { site, ...query }));
+    // A line of NDJSON is one JSON value.
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+    return c.body(text, 200, { "content-type": "application/x-ndjson" });
+  },
+);
+
+export const documentation = (): CallWords => {
+  const kind = (name: string): JsonSchema => ({ description: "What this line is.", examples: [name] });
+  const sbs = { description: "Your identifier of the customer.", examples: ["customer_001"] };
+  const { kind: kindOfSession = {}, ...ofSession } = exportedSession();
+  return {
+    summary: "Export a site",
+    description:
+      "What a tenant takes along, as NDJSON: a JSON object a line, whose `kind` says what it is. Agents, apps without secrets, and sessions with messages and participants in the order of their ids; a customer comes before their first session. The last line of each answer is of the kind `end`: call again with its `next` as `after`, until it is null. An answer without that line was cut off: send the same call again. Sessions that are opened or erased meanwhile may be missing, and a customer may come twice.",
+    query: {
+      limit: { description: "How many agents, apps and sessions at most. Customers come in addition." },
+      after: {
+        description: "`next` of the last line before; leave out for the beginning. That of another site is 400.",
+        pattern: "^[1-9][0-9]{0,15}\\.(agents|apps|sessions)\\.[A-Za-z0-9_-]{0,64}$",
+      },
+    },
+    response: {
+      name: "ExportLine",
+      whole: {
+        description:
+          "A line of an export. The first line of all is the site, and the last line of each answer is `end`.",
+      },
+    },
+    media: "application/x-ndjson",
+    parts: [
+      {
+        name: "SiteLine",
+        schema: LINES.site,
+        fields: { kind: kind("site"), ...site().fields, created_at: createdAt() },
+      },
+      {
+        name: "AgentLine",
+        schema: LINES.agent,
+        fields: { kind: kind("agent"), ...agent().fields },
+      },
+      {
+        name: "AppLine",
+        schema: LINES.app,
+        fields: {
+          kind: kind("app"),
+          appid: appid(),
+          name: appName(),
+          revoked_at: revokedAt(),
+          created_at: createdAt(),
+        },
+      },
+      {
+        name: "CustomerLine",
+        schema: LINES.customer,
+        fields: {
+          kind: kind("customer"),
+          sbs,
+          name: { description: "The customer's name.", examples: ["Alice"] },
+          ip: { description: "The customer's address.", examples: ["203.0.113.7"] },
+          created_at: createdAt(),
+          updated_at: time("When the name or the address was given the last time."),
+        },
+      },
+      {
+        name: "SessionLine",
+        schema: LINES.session,
+        fields: { kind: kind("session"), ...ofSession, session_kind: kindOfSession, sbs },
+      },
+      {
+        name: "EndLine",
+        schema: LINES.end,
+        fields: {
+          kind: kind("end"),
+          next: {
+            description: "Give it as `after` for the next part; null at the end of the export.",
+            examples: ["1.sessions.200"],
+          },
+        },
+      },
+    ],
+    row: "200, NDJSON: [agents, apps, customers and sessions](#exporting-a-site), `?limit=` 1 to 500 (default 200) agents, apps and sessions, `?after=` the `next` of the last line before. 400 for an `after` of another site",
+    answered: "A part of the export.",
+  };
+};

@@ -1,0 +1,29 @@
+import { pageQuerySchema } from "../../services/page.ts";
+import { listSites } from "../../services/sites.ts";
+import { adminCall } from "../call.ts";
+import { pageSchema } from "../page.ts";
+import { type CallWords, ID_CURSOR, page, pageQuery } from "../words.ts";
+import { createdAt, site, siteEntrySchema } from "./site.ts";
+
+export default adminCall(
+  {
+    id: "listSites",
+    method: "get",
+    path: "/sites",
+    role: "viewer",
+    scope: "sites",
+    audit: [],
+    query: pageQuerySchema,
+    response: pageSchema(siteEntrySchema),
+  },
+  (c, { query }) => listSites(c.var.ctx, query),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "List the sites",
+  query: pageQuery(ID_CURSOR),
+  response: page("SitePage"),
+  parts: [{ name: "SiteEntry", schema: siteEntrySchema, fields: { ...site().fields, created_at: createdAt() } }],
+  row: "200, a [list](#lists)",
+  answered: "A page of sites, by id.",
+});

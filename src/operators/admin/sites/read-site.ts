@@ -1,0 +1,95 @@
+import * as z from "zod/mini";
+import { readDeletion, SITE_TABLES } from "../../services/delete-site.ts";
+import { hasEnded, readRetention } from "../../services/sites.ts";
+import { adminCall } from "../call.ts";
+import { type CallWords, count, time } from "../words.ts";
+import { createdAt, deletionId, leavesEvents, retentionDays, site, siteEntrySchema } from "./site.ts";
+
+const deletionSchema = z.object({
+  deletion_id: z.string(),
+  begun_at: z.int(),
+  done_at: z.nullable(z.int()),
+  /** By the names of the tables. */
+  remaining: z.record(z.string(), z.int()),
+});
+
+/** Of a site that ends. */
+const NO_SETTINGS = { events: false, days: null, oldestAt: null, older: null };
+
+export default adminCall(
+  {
+    id: "readSite",
+    method: "get",
+    path: "/sites/:site_id",
+    role: "viewer",
+    scope: "site",
+    endedToo: true,
+    audit: [],
+    response: z.extend(siteEntrySchema, {
+      events: z.boolean(),
+      retention_days: z.nullable(z.int()),
+      oldest_session_at: z.nullable(z.int()),
+      sessions_to_go: z.nullable(z.int()),
+      deletion: z.nullable(deletionSchema),
+    }),
+  },
+  async (c, { site }) => {
+    const { ctx } = c.var;
+    const found = await readDeletion(ctx, { site });
+    // A restored directory may not know yet that the site has ended.
+    const isThere = !hasEnded(site) && found?.deletion.doneAt == null;
+    const { events, ...retention } = isThere ? await readRetention(ctx, { site }) : NO_SETTINGS;
+    return {
+      ...site,
+      events,
+      retentionDays: retention.days,
+      oldestSessionAt: retention.oldestAt,
+      sessionsToGo: retention.older,
+      deletion: found ? { ...found.deletion, deletionId: found.deletion.id, remaining: found.remaining } : null,
+    };
+  },
+);
+
+export const documentation = (): CallWords => ({
+  summary: "Read a site",
+  description:
+    "The site with its settings, how many of its sessions are older than it keeps them, and how far its deletion is.",
+  response: {
+    name: "WholeSite",
+    fields: {
+      ...site().fields,
+      created_at: createdAt(),
+      events: leavesEvents(),
+      retention_days: retentionDays(),
+      oldest_session_at: time("When the oldest session was created; null without sessions."),
+      sessions_to_go: count(
+        "How many sessions are older than `retention_days`: estimated from their ids, so there may be fewer. Null when they are kept for ever.",
+      ),
+      deletion: { description: "How far the deletion of the site is; null when it has not begun." },
+    },
+  },
+  parts: [
+    {
+      name: "DeletionProgress",
+      schema: deletionSchema,
+      fields: {
+        deletion_id: deletionId(),
+        begun_at: time("When it was begun."),
+        done_at: time("When nothing was left of the site; null before."),
+        remaining: {
+          properties: Object.fromEntries(
+            Object.keys(SITE_TABLES).map((table) => [
+              table,
+              { type: "integer", ...count(`Rows left in \`${table}\`, counted up to a thousand.`) },
+            ]),
+          ),
+          required: Object.keys(SITE_TABLES),
+          propertyNames: undefined,
+          additionalProperties: false,
+        },
+      },
+    },
+  ],
+  row: "200 `{id, name, home, status, created_at, events, retention_days, oldest_session_at, sessions_to_go, deletion}`. `sessions_to_go`: how many sessions are older than [they are kept](#how-long-sessions-are-kept), estimated from their ids. `deletion` is null, or how far [the deletion](#deleting-a-site) is: `{deletion_id, begun_at, done_at, remaining}`",
+  answered: "The site.",
+});

@@ -1,0 +1,54 @@
+import * as z from "zod/mini";
+import { ENDED_STATUSES, SITE_STATUSES } from "../../services/sites.ts";
+import { homeName, type JsonSchema, name, newName, type Part, siteId, time } from "../words.ts";
+
+/** Only the site's home knows its settings, so lists of sites leave them out. */
+export const siteSchema = z.object({
+  id: z.int(),
+  name: z.string(),
+  home: z.string(),
+  status: z.enum(["creating", ...SITE_STATUSES, ...ENDED_STATUSES]),
+});
+
+export const siteEntrySchema = z.extend(siteSchema, { created_at: z.int() });
+
+export const site = () =>
+  ({
+    name: "Site",
+    schema: siteSchema,
+    fields: {
+      id: siteId(),
+      name: name("What the site is called", "Shop"),
+      home: homeName(),
+      status: {
+        description:
+          "`creating` while its home does not have it yet: the same call that made it finishes it. `deleting` while its data goes, `deleted` for 31 days after that.",
+        examples: ["open"],
+      },
+    },
+  }) satisfies Part;
+
+export const createdAt = (): JsonSchema => time("When it was created.");
+
+export const leavesEvents = (): JsonSchema => ({ description: "Whether accepted calls leave events." });
+
+export const retentionDays = (): JsonSchema => ({
+  description: "For how many days sessions are kept; null for ever.",
+  minimum: 1,
+  maximum: 3650,
+  examples: [365],
+});
+
+/** The name in a body. */
+export const newSiteName = (): JsonSchema => newName("What the site is called; need not be unique", "Shop");
+
+/** @param more about a site that has sessions */
+export const firstChatId = (more = ""): JsonSchema => ({
+  description: `The site's next session gets this id. For callers that come from another service: take one above every id that was given there.${more}`,
+  examples: [900220],
+});
+
+export const deletionId = (): JsonSchema => ({
+  description: "The deletion's id.",
+  examples: ["019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12"],
+});

@@ -1,0 +1,23 @@
+import { deleteToken } from "../../services/tokens.ts";
+import { adminCall } from "../call.ts";
+import type { CallWords } from "../words.ts";
+
+export default adminCall(
+  {
+    id: "deleteToken",
+    method: "delete",
+    path: "/tokens/:token_id",
+    role: "owner",
+    scope: "deployment",
+    audit: ["token.deleted"],
+  },
+  (c) => deleteToken(c.var.ctx, { id: c.req.param("token_id") ?? "" }),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "Delete a token",
+  description: "From the next call on it opens nothing.",
+  refusals: [404],
+  row: "204; the token opens nothing from the next call on",
+  answered: "The token is deleted.",
+});

@@ -1,0 +1,43 @@
+import * as z from "zod/mini";
+import { metricsQuerySchema, readMetricFamilies } from "../../services/metrics.ts";
+import { OPENMETRICS_TYPE, openMetrics } from "../../usage/openmetrics.ts";
+import { adminCall } from "../call.ts";
+import type { CallWords } from "../words.ts";
+
+export default adminCall(
+  {
+    id: "readMetrics",
+    method: "get",
+    path: "/metrics",
+    role: "viewer",
+    scope: "deployment",
+    audit: [],
+    query: metricsQuerySchema,
+    response: z.string(),
+  },
+  async (c, { query }) =>
+    c.body(openMetrics(await readMetricFamilies(c.var.ctx, query)), 200, { "content-type": OPENMETRICS_TYPE }),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "Read the metrics",
+  description:
+    "For a scraper such as Prometheus: counters that only rise, and gauges of each home as the cron saw it last, every five minutes. Reads the directory alone: a silent home delays nothing, and what it said last stands.",
+  query: {
+    by: {
+      description: "`site`: calls with the labels `site` and `app`, events with `site`. Leave out for the sums.",
+    },
+  },
+  response: {
+    name: "Metrics",
+    whole: {
+      description: "OpenMetrics 1.0, ends with `# EOF`.",
+      examples: [
+        '# TYPE agent_session_calls counter\n# HELP agent_session_calls Signed calls of known apps.\nagent_session_calls_total{operation="create_gd",outcome="ok"} 1204\n# EOF\n',
+      ],
+    },
+  },
+  media: "application/openmetrics-text",
+  row: "200, OpenMetrics 1.0 for a scraper: [what to watch](#what-to-watch). `?by=site` adds the labels `site` and `app`",
+  answered: "The metrics.",
+});

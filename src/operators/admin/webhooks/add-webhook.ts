@@ -1,0 +1,33 @@
+import * as z from "zod/mini";
+import { addWebhook, newWebhookSchema } from "../../services/webhooks.ts";
+import { adminCall } from "../call.ts";
+import type { CallWords } from "../words.ts";
+import { eventTypes, newUrl, webhook, webhookSchema, webhookSecret } from "./webhook.ts";
+
+export default adminCall(
+  {
+    id: "addWebhook",
+    method: "post",
+    path: "/sites/:site_id/webhooks",
+    role: "operator",
+    scope: "site",
+    audit: ["webhook.added", "site.events_on"],
+    body: newWebhookSchema,
+    status: 201,
+    response: z.extend(webhookSchema, { secret: z.string() }),
+  },
+  (c, { site, body }) => addWebhook(c.var.ctx, { site, ...body }),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "Add a webhook to a site",
+  description:
+    "Has the site's events posted to a URL from now on. The first webhook of a site turns the site's events on. A site has at most 10.",
+  body: {
+    name: "NewWebhook",
+    fields: { url: newUrl(), events: eventTypes(" Left out, it gets all types that there are now.") },
+  },
+  response: { name: "AddedWebhook", fields: { ...webhook().fields, secret: webhookSecret() } },
+  row: "201 `{id, url, events, status, disabled_reason, disabled_at, failing_since, last_status, last_cause, last_failed_at, last_error, pending, failed, oldest_pending_at, version, previous_expires_at, created_at, secret}`: a [webhook](#webhooks). The secret is shown only here. 400 names `url` when events [cannot be posted there](#where-events-may-be-posted), or when the site has 10 webhooks",
+  answered: "The webhook was added, enabled. The secret is shown here only.",
+});

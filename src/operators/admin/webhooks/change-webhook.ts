@@ -1,0 +1,38 @@
+import { changeWebhook, webhookChangeSchema } from "../../services/webhooks.ts";
+import { adminCall } from "../call.ts";
+import type { CallWords } from "../words.ts";
+import { eventTypes, newUrl, webhook, webhookIdOf, webhookSchema } from "./webhook.ts";
+
+export default adminCall(
+  {
+    id: "changeWebhook",
+    method: "patch",
+    path: "/sites/:site_id/webhooks/:webhook_id",
+    role: "operator",
+    scope: "site",
+    audit: ["webhook.changed", "webhook.enabled", "webhook.disabled"],
+    body: webhookChangeSchema,
+    response: webhookSchema,
+  },
+  (c, { site, body }) => changeWebhook(c.var.ctx, { site, webhookId: webhookIdOf(c), change: body }),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "Move, disable or enable a webhook, or choose its events",
+  description:
+    "With another `url`, what is pending goes there at once. Enabling is 409 while what was pending when the webhook was disabled is still being ended, for minutes at most: wait until `pending` is 0.",
+  body: {
+    name: "WebhookChange",
+    fields: {
+      url: newUrl(),
+      events: eventTypes(),
+      status: {
+        description: "Disabling it ends what is pending as `failed`. Enabling it sends nothing again: redeliver does.",
+        examples: ["disabled"],
+      },
+    },
+  },
+  response: webhook(),
+  row: "200, the webhook; status `enabled` or `disabled`. Enabling is 409 while what was pending is still [being ended](#webhooks)",
+  answered: "The webhook as it is now.",
+});

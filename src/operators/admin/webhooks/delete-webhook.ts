@@ -1,0 +1,22 @@
+import { deleteWebhook } from "../../services/webhooks.ts";
+import { adminCall } from "../call.ts";
+import type { CallWords } from "../words.ts";
+import { webhookIdOf } from "./webhook.ts";
+
+export default adminCall(
+  {
+    id: "deleteWebhook",
+    method: "delete",
+    path: "/sites/:site_id/webhooks/:webhook_id",
+    role: "operator",
+    scope: "site",
+    audit: ["webhook.deleted"],
+  },
+  (c, { site }) => deleteWebhook(c.var.ctx, { site, webhookId: webhookIdOf(c) }),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "Delete a webhook and its deliveries",
+  row: "204; the service posts to it no more, and deletes its deliveries",
+  answered: "The webhook is deleted: nothing is posted to it any more.",
+});

@@ -1,0 +1,34 @@
+import { endOverlapSchema } from "../../services/rotation.ts";
+import { endWebhookOverlap } from "../../services/webhook-secrets.ts";
+import { adminCall } from "../call.ts";
+import { endedOverlap, endedOverlapSchema, overlapEnd } from "../rotation.ts";
+import type { CallWords } from "../words.ts";
+import { webhookIdOf } from "./webhook.ts";
+
+export default adminCall(
+  {
+    id: "endWebhookOverlap",
+    method: "post",
+    path: "/sites/:site_id/webhooks/:webhook_id/end-overlap",
+    role: "operator",
+    scope: "site",
+    audit: ["webhook.overlap_ended"],
+    body: endOverlapSchema,
+    bodyOptional: true,
+    response: endedOverlapSchema,
+  },
+  async (c, { site, body: { expected_version: expectedVersion } }) => {
+    const { version } = await endWebhookOverlap(c.var.ctx, { site, webhookId: webhookIdOf(c), expectedVersion });
+    return { version, previousExpiresAt: null };
+  },
+);
+
+export const documentation = (): CallWords => ({
+  summary: "End the previous secret of a webhook",
+  description:
+    "From now on, events are signed with the secret in use alone. No new secret is made. When there is no previous secret, nothing changes and the answer is the same. The body may be left out.",
+  body: overlapEnd(),
+  response: endedOverlap(),
+  row: "200 `{version, previous_expires_at: null}`: from now on the secret in use alone signs, and no new one is made. The same when there is no other. 409 if the webhook has another version than expected, or is rotated at this moment",
+  answered: "The webhook has one secret.",
+});

@@ -1,0 +1,26 @@
+import { listWebhooks } from "../../services/webhooks.ts";
+import { adminCall } from "../call.ts";
+import { pageSchema } from "../page.ts";
+import { type CallWords, page } from "../words.ts";
+import { webhook, webhookSchema } from "./webhook.ts";
+
+export default adminCall(
+  {
+    id: "listWebhooks",
+    method: "get",
+    path: "/sites/:site_id/webhooks",
+    role: "viewer",
+    scope: "site",
+    audit: [],
+    response: pageSchema(webhookSchema),
+  },
+  async (c, { site }) => ({ items: await listWebhooks(c.var.ctx, { site }), nextCursor: null }),
+);
+
+export const documentation = (): CallWords => ({
+  summary: "List a site's webhooks",
+  response: page("WebhookPage"),
+  parts: [webhook()],
+  row: "200 `{items, next_cursor: null}`, all of them, never with a secret. For a viewer `url` is the scheme and the host, `https://hooks.example.com`",
+  answered: "All webhooks of the site, the oldest first; never with a secret.",
+});

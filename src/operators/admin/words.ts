@@ -1,0 +1,129 @@
+import type * as z from "zod/mini";
+
+/** What only openapi.json says of a call. The Worker uses nothing of it, so its bundle leaves it out. */
+
+export type JsonSchema = {
+  [keyword: string]: unknown;
+  required?: string[];
+  properties?: Record<string, JsonSchema>;
+  anyOf?: JsonSchema[] | undefined;
+};
+
+/**
+ * By field, the keywords that its schema cannot give: descriptions, and corrections of output that would mislead a code generator.
+ * Words of `properties` and of `items` are for what is inside. A keyword that is undefined is removed.
+ */
+export type Words = Record<string, JsonSchema>;
+
+/** A schema that is called `name` in openapi.json. */
+export interface Described {
+  name: string;
+  fields?: Words;
+  /** Keywords of the schema itself. */
+  whole?: JsonSchema;
+}
+
+/** A schema that other schemas refer to by its name, so that generated code has a name for it too. */
+export interface Part extends Described {
+  schema: z.ZodMiniType;
+}
+
+/** The words of a call of the admin API. The call declares the rest; src/tools/openapi/admin-paths.ts puts both together. */
+export interface CallWords {
+  summary: string;
+  description?: string;
+  query?: Words;
+  body?: Described;
+  response?: Described;
+  /** The parts of the response that have a name of their own. */
+  parts?: Part[];
+  /** What it answers, in the table of docs/operating.md. In Markdown. */
+  row: string;
+  /** What a success says. */
+  answered: string;
+  /** Another success, with the same schema. */
+  also?: { status: 200; description: string };
+  /** In addition to the refusals that every call about a site or an app has. */
+  refusals?: (400 | 404 | 409)[];
+  /** When a success is not JSON. */
+  media?: "application/x-ndjson" | "application/openmetrics-text";
+}
+
+/** The time of the examples. */
+export const TIME = 1781683144;
+export const REQUEST_ID_EXAMPLE = "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12";
+
+/** A time. The description ends with its unit. */
+export const time = (description: string, example = TIME): JsonSchema => ({
+  description: `${description} Unix seconds.`,
+  examples: [example],
+});
+
+/** A number that counts something. */
+export const count = (description: string, example = 0): JsonSchema => ({
+  description,
+  minimum: 0,
+  examples: [example],
+});
+
+/** A time in a query. */
+export const queryTime = (description: string): JsonSchema => ({
+  description,
+  type: "integer",
+  minimum: 0,
+  maximum: 99_999_999_999,
+});
+
+/** NAME_RULE of fields.ts as a pattern: no control character or direction override, and at least one visible character. */
+const CONTROL = "\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069";
+const UNSEEN =
+  "\\u0020\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f" +
+  "\\u205f-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb";
+
+/** A name in a body. */
+export const newName = (whose: string, example: string): JsonSchema => ({
+  description: `${whose}, for people. At least one character can be seen, and none is a control character or direction override (U+202A-202E, U+2066-2069).`,
+  pattern: `^[^${CONTROL}]*[^${CONTROL}${UNSEEN}][^${CONTROL}]*$`,
+  examples: [example],
+});
+
+/** A name in an answer. */
+export const name = (whose: string, example: string): JsonSchema => ({
+  description: `${whose}, for people.`,
+  examples: [example],
+});
+
+export const siteId = (): JsonSchema => ({ description: "The site's id.", minimum: 1, examples: [1] });
+
+export const appid = (): JsonSchema => ({
+  description: "The application identifier.",
+  examples: ["42d7c13c16e7ed0479f2418eb8894310"],
+});
+
+export const homeName = (): JsonSchema => ({
+  description: "The name of a home: `main`, or `apac` for the database bound as HOME_APAC.",
+  examples: ["main"],
+});
+
+export const homesDown = (): JsonSchema => ({
+  description: "The homes that do not answer and are left out here.",
+  examples: [[]],
+});
+
+/** The query of a list. @param cursor the pattern of its cursors */
+export const pageQuery = (cursor: string): Words => ({
+  limit: { description: "How many at most." },
+  cursor: { description: "The `next_cursor` of the page before; leave out for the first page.", pattern: cursor },
+});
+
+export const ID_CURSOR = "^[0-9]{1,16}$";
+
+/** A page of a list. */
+export const page = (name: string, more: Words = {}): Described => ({
+  name,
+  fields: {
+    items: { description: "At most `limit` of them." },
+    next_cursor: { description: "Give it as `cursor` for the next page; null on the last.", examples: ["1"] },
+    ...more,
+  },
+});

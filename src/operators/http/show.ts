@@ -1,0 +1,45 @@
+import type * as z from "zod/mini";
+
+export type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
+
+/** What {@link show} takes for an answer: the same data under the names of the code, in camelCase. It may hold more. */
+export type Shown<Answer> = Answer extends readonly (infer Item)[]
+  ? readonly Shown<Item>[]
+  : Answer extends object
+    ? { [Name in keyof Answer as CamelCase<Name>]: Shown<Answer[Name]> }
+    : Answer;
+
+export const camelCase = (name: string): string =>
+  name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/**
+ * The data of an answer: the fields of the schema and no others, in its order and under its names. So no stored field is sent by
+ * accident.
+ *
+ * @param value the same fields in camelCase; records, unions and unknown values are taken as they are
+ */
+export const show = <Schema extends z.ZodMiniType>(schema: Schema, value: Shown<z.output<Schema>>) =>
+  shown(schema as unknown as z.core.$ZodTypes, value) as z.output<Schema>;
+
+function shown(schema: z.core.$ZodTypes, value: unknown): unknown {
+  if (value === null || value === undefined) return value;
+  const { def } = schema._zod;
+  switch (def.type) {
+    case "nullable":
+    case "optional":
+      return shown(def.innerType as z.core.$ZodTypes, value);
+    case "array":
+      return (value as unknown[]).map((item) => shown(def.element as z.core.$ZodTypes, item));
+    case "object":
+      return Object.fromEntries(
+        Object.entries(def.shape).map(([name, field]) => [
+          name,
+          shown(field as z.core.$ZodTypes, (value as Record<string, unknown>)[camelCase(name)]),
+        ]),
+      );
+    default:
+      return value;
+  }
+}

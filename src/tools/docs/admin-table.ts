@@ -1,0 +1,38 @@
+import type { AdminCall } from "../../operators/admin/call.ts";
+import { ADMIN_CALLS, ADMIN_WORDS } from "../../operators/admin/calls.ts";
+import { markdownTable } from "./markdown-table.ts";
+import type { OpenApi } from "./reference/openapi.ts";
+
+/** What a token of one site gets. docs/operating.md says these words above the table. */
+const OF_ONE_SITE: Record<AdminCall["scope"], string> = {
+  site: "its site",
+  app: "its site",
+  sites: "its site's part",
+  deployment: "–",
+};
+
+const code = (text: string) => `\`${text}\``;
+
+/** The table of the admin API in docs/operating.md, a row a call. */
+export function adminTable({ components }: OpenApi): string {
+  const rows = ADMIN_CALLS.map(({ id, method, path, role, scope, audit }) => {
+    const { body, row } = ADMIN_WORDS[id]();
+    const { properties = {}, required = [] } = components.schemas[body?.name ?? ""] ?? {};
+    const fields = Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`));
+    return [
+      code(`${method.toUpperCase()} /admin${path}`) + (body ? ` ${code(`{${fields.join(", ")}}`)}` : ""),
+      code(role),
+      OF_ONE_SITE[scope],
+      row,
+      audit.map(code).join(", ") || "nothing",
+    ];
+  });
+  const head = [
+    "call",
+    "[role](#who-may)",
+    "a token of one site",
+    "answer",
+    "leaves in the [audit log](#the-audit-log)",
+  ];
+  return markdownTable(head, rows);
+}
