@@ -2,7 +2,9 @@ import { createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WIRE_ERRORS } from "../../src/core/errors.ts";
 import { DOCUMENTED } from "../../src/core/operations/index.ts";
+import { ADMIN_CALLS, ADMIN_WORDS } from "../../src/operators/admin/calls.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
+import { documentedExample } from "../support/documented-example.ts";
 import { exampleBody } from "../support/example-body.ts";
 import { METHODS, openApi, templateOf, undocumented } from "../support/matches-openapi.ts";
 
@@ -215,74 +217,52 @@ describe("the admin API answers as documented", () => {
     expect(await call("DELETE", `${at}/webhooks/${id}`, admin())).toBe(204);
   });
 
-  test("every refusal that a caller can cause", async () => {
-    const at = `/admin/sites/${site.siteId}`;
-    const rotate = `/admin/apps/${site.appid}/rotate`;
-    const webhook = `${at}/webhooks/${await newWebhook()}`;
-    const missing = `${at}/webhooks/wh_0`;
-    const writes: [string, string, string][] = [
-      ["POST", "/admin/sites", ""],
-      ["PATCH", at, "/admin/sites/999999"],
-      ["POST", "/admin/homes/main/restored", "/admin/homes/nowhere/restored"],
-      ["POST", `${at}/apps`, "/admin/sites/999999/apps"],
-      ["POST", rotate, "/admin/apps/unknown/rotate"],
-      ["POST", `/admin/apps/${site.appid}/end-overlap`, "/admin/apps/unknown/end-overlap"],
-      ["POST", `${at}/agents`, "/admin/sites/999999/agents"],
-      ["PATCH", `${at}/agents/10411`, `${at}/agents/none`],
-      ["POST", `${at}/webhooks`, "/admin/sites/999999/webhooks"],
-      ["PATCH", webhook, missing],
-      ["POST", `${webhook}/rotate`, `${missing}/rotate`],
-      ["POST", `${webhook}/redeliver`, `${missing}/redeliver`],
-      ["POST", `${webhook}/end-overlap`, `${missing}/end-overlap`],
-    ];
-    const valid: Record<string, unknown> = {
-      [`${at}/agents`]: { id: 88, name: "x" },
-      "/admin/homes/main/restored": { force: true },
-      [rotate]: {},
-      [`/admin/apps/${site.appid}/end-overlap`]: {},
-      [`${at}/webhooks`]: HOOK,
-      [webhook]: HOOK,
-      [`${webhook}/rotate`]: {},
-      [`${webhook}/redeliver`]: {},
-      [`${webhook}/end-overlap`]: {},
-    };
-    for (const [method, path, missing] of writes) {
-      const big = { name: "x".repeat(65_536) };
-      expect(await call(method, path, admin("{"))).toBe(400);
-      expect(await call(method, path, admin({ surplus: 1 }))).toBe(400);
-      expect(await call(method, path, admin(big))).toBe(413);
-      expect(await call(method, path, admin({}, { "content-type": "text/plain" }))).toBe(415);
-      if (missing !== "") expect(await call(method, missing, admin(valid[path] ?? { name: "x" }))).toBe(404);
+  test("every refusal that follows from a call's declaration", async () => {
+    const { DB } = worker.env as { DB: D1Database };
+    // A site that the directory was about to make, under an id that the home has given to another one.
+    await DB.batch([
+      DB.prepare(
+        "INSERT INTO sites (id, name, home, first_chat_id, status, revision, created_at) VALUES (9000, 'Begun', 'main', 1, 'creating', 0, 1)",
+      ),
+      DB.prepare("INSERT INTO home_sites VALUES (9000, 'Another', 'open', 0, 0, 2, 0, 0, NULL)"),
+    ]);
+    expect(await call("POST", "/admin/sites", admin({ name: "Begun" }))).toBe(409);
+    for (const { method, at, scope, body, query } of ADMIN) {
+      const path = at(ours());
+      if (body !== undefined) {
+        expect(await call(method, path, admin("{"))).toBe(400);
+        expect(await call(method, path, admin({ surplus: 1 }))).toBe(400);
+        expect(await call(method, path, admin({ name: "x".repeat(65_536) }))).toBe(413);
+        expect(await call(method, path, admin({}, { "content-type": "text/plain" }))).toBe(415);
+      }
+      if (query !== undefined) expect(await call(method, `${path}?surplus=1`, admin())).toBe(400);
+      const elsewhere = { ...ours(), site_id: 999_999, appid: "unknown" };
+      if (scope === "site" || scope === "app") expect(await call(method, at(elsewhere), admin(body))).toBe(404);
+      if (scope === "site") expect(await call(method, at({ ...ours(), site_id: 9_000 }), admin(body))).toBe(409);
+      expect(await call("PUT", path, admin())).toBe(405);
     }
+  });
+
+  test("every other refusal that a caller can cause", async () => {
+    const at = `/admin/sites/${site.siteId}`;
+    const webhook = `${at}/webhooks/${await newWebhook()}`;
     expect(await call("POST", "/admin/sites", admin({ name: "x", home: "nowhere" }))).toBe(400);
     expect(await call("PATCH", at, admin({ first_chat_id: 1 }))).toBe(400);
     expect(await call("GET", "/admin/audit?site_id=999999", admin())).toBe(404);
     expect(await call("POST", `${at}/apps`, admin({ name: "x", appid: site.appid }))).toBe(409);
     expect(await call("POST", `${at}/agents`, admin({ id: 10411, name: "x" }))).toBe(409);
-    expect(await call("DELETE", "/admin/apps/unknown", admin())).toBe(404);
-    expect(await call("DELETE", missing, admin())).toBe(404);
-    expect(await call("POST", `${missing}/ping`, admin())).toBe(404);
-    expect(await call("GET", `${missing}/deliveries`, admin())).toBe(404);
+    expect(await call("GET", `${at}/webhooks/wh_0/deliveries`, admin())).toBe(404);
     expect(await call("POST", `${webhook}/deliveries/999999/redeliver`, admin())).toBe(404);
     expect(await call("PATCH", webhook, admin({ status: "disabled" }))).toBe(200);
-    expect(await call("POST", `${webhook}/ping`, admin())).toBe(409);
-    expect(await call("POST", `${webhook}/deliveries/2/redeliver`, admin())).toBe(409);
-    expect(await call("POST", `${webhook}/redeliver`, admin())).toBe(409);
-    expect(await call("GET", `${at}/events?limit=101`, admin())).toBe(400);
+    for (const what of ["ping", "redeliver", "deliveries/2/redeliver"])
+      expect(await call("POST", `${webhook}/${what}`, admin())).toBe(409);
     expect(await call("GET", "/admin/homes/nowhere/divergent", admin())).toBe(404);
-    const divergent = "/admin/homes/main/divergent";
-    const lists = [divergent, "/admin/sites", `${at}/apps`, `${at}/agents`, `${at}/sessions`, "/admin/audit"];
-    for (const list of [...lists, `${webhook}/deliveries`]) {
-      expect(await call("GET", `${list}?limit=101`, admin())).toBe(400);
-      expect(await call("GET", `${list}?cursor=%20`, admin())).toBe(400);
-    }
-    for (const list of ["apps", "agents", "sessions", "sessions/1", "events", "webhooks"]) {
-      expect(await call("GET", `/admin/sites/999999/${list}`, admin())).toBe(404);
+    expect(await call("POST", "/admin/homes/nowhere/restored", admin({ force: true }))).toBe(404);
+    for (const { at, query } of ADMIN) {
+      const { cursor } = (query?.def as { shape?: { cursor?: unknown } } | undefined)?.shape ?? {};
+      if (cursor !== undefined) expect(await call("GET", `${at(ours())}?cursor=%20`, admin())).toBe(400);
     }
     expect(await call("GET", `${at}/sessions/999999`, admin())).toBe(404);
-    for (const { path } of operations().filter((each) => each.path.startsWith("/admin"))) {
-      expect(await call("PUT", path, admin())).toBe(405);
-    }
   });
 
   test("tokens, and every call that one may not make", async () => {
@@ -298,8 +278,6 @@ describe("the admin API answers as documented", () => {
     for (const bad of ["{", { name: "x", role: "owner", site_id: site.siteId }, { name: "x", role: "root" }]) {
       expect(await call("POST", "/admin/tokens", admin(bad))).toBe(400);
     }
-    expect(await call("POST", "/admin/tokens", admin({ name: "x".repeat(65_536), role: "viewer" }))).toBe(413);
-    expect(await call("POST", "/admin/tokens", admin({}, { "content-type": "text/plain" }))).toBe(415);
     const first = await exchange("GET", "/admin/tokens?limit=1", admin());
     const { next_cursor } = JSON.parse(first.text) as { next_cursor: string };
     expect(await call("GET", `/admin/tokens?cursor=${next_cursor}`, admin())).toBe(200);
@@ -325,14 +303,12 @@ describe("the admin API answers as documented", () => {
     const accepted = (await exchange("POST", CREATE, signed(session()))).headers.get("x-request-id") ?? "";
     for (const id of [refused, accepted]) {
       expect(await call("GET", `${at}/requests/${id}`, admin())).toBe(200);
-      expect(await call("GET", `/admin/sites/999999/requests/${id}`, admin())).toBe(404);
     }
     const filter = `appid=${site.appid}&reason=timestamp_stale&operation=create_gd&since=${Math.floor(Date.now() / 1000) - 600}`;
     const { text } = await exchange("GET", `${at}/refusals?limit=1&${filter}`, admin());
     expect((JSON.parse(text) as { items: unknown[] }).items).toMatchObject([{ request_id: refused }]);
     expect(await call("GET", `${at}/refusals?cursor=${site.siteId}:${refused}`, admin())).toBe(200);
     expect(await call("GET", `${at}/refusals?reason=none`, admin())).toBe(400);
-    expect(await call("GET", "/admin/sites/999999/refusals", admin())).toBe(404);
     const unknown = "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12";
     for (const requests of ["/admin/requests", `${at}/requests`]) {
       expect(await call("GET", `${requests}/${unknown}`, admin())).toBe(404);
@@ -343,13 +319,10 @@ describe("the admin API answers as documented", () => {
   test("one customer's data, handed over and erased", async () => {
     const at = `/admin/sites/${site.siteId}/customers`;
     await newSession();
-    const large = admin({ sbs: "x".repeat(65_536) });
     for (const what of ["export", "erase"]) {
       expect(await call("POST", `${at}/${what}`, admin({ sbs: "customer_001" }))).toBe(200);
       expect(await call("POST", `${at}/${what}`, admin({ sbs: "" }))).toBe(400);
       expect(await call("POST", `${at}/${what}`, admin({ sbs: "nobody" }))).toBe(404);
-      expect(await call("POST", `${at}/${what}`, large)).toBe(413);
-      expect(await call("POST", `${at}/${what}`, admin({}, { "content-type": "text/plain" }))).toBe(415);
     }
     // Erased before: zeros.
     expect(await call("POST", `${at}/erase`, admin({ sbs: "customer_001" }))).toBe(200);
@@ -374,7 +347,6 @@ describe("the admin API answers as documented", () => {
       expect([status, text]).toEqual([200, expect.stringContaining('"outcome":"ok","count":3')]);
     }
     expect(await call("GET", `${at}?by=week`, admin())).toBe(400);
-    expect(await call("GET", "/admin/sites/999999/usage", admin())).toBe(404);
     for (const query of ["", "?by=site"]) expect(await call("GET", `/admin/metrics${query}`, admin())).toBe(200);
     expect(await call("GET", "/admin/metrics?by=app", admin())).toBe(400);
   });
@@ -391,54 +363,20 @@ describe("the admin API answers as documented", () => {
     expect(await call("DELETE", at, admin({ name: "Ends" }))).toBe(409);
     expect(await call("PATCH", at, admin({ status: "closed" }))).toBe(200);
     expect(await call("DELETE", at, admin({ name: "Other" }))).toBe(400);
-    expect(await call("DELETE", at, admin({ name: "x".repeat(65_536) }))).toBe(413);
-    expect(await call("DELETE", at, admin({ name: "Ends" }, { "content-type": "text/plain" }))).toBe(415);
     expect(await call("DELETE", at, admin({ name: "Ends" }))).toBe(202);
     expect(await call("GET", at, admin())).toBe(200);
     expect(await call("GET", `${at}/export`, admin())).toBe(404);
-    for (const method of ["GET", "DELETE"]) {
-      const body = method === "GET" ? undefined : { name: "Ends" };
-      expect(await call(method, "/admin/sites/999999", admin(body))).toBe(404);
-    }
   });
 
-  test("every refusal for an unfinished site", async () => {
-    const { DB } = worker.env as { DB: D1Database };
-    const begin = DB.prepare(
-      "INSERT INTO sites (id, name, home, first_chat_id, status, revision, created_at) VALUES (?, ?, 'main', 1, ?, 0, 1)",
-    );
-    // A site that the directory was about to make, under an id that the home has given to another one.
-    await begin.bind(9_000, "Begun", "creating").run();
-    await DB.prepare("INSERT INTO home_sites VALUES (9000, 'Another', 'open', 0, 0, 2, 0, 0, NULL)").run();
-    expect(await call("POST", "/admin/sites", admin({ name: "Begun" }))).toBe(409);
-    const at = "/admin/sites/9000";
-    expect(await call("PATCH", at, admin({ name: "x" }))).toBe(409);
-    expect(await call("GET", at, admin())).toBe(409);
-    expect(await call("GET", `${at}/export`, admin())).toBe(409);
-    expect(await call("POST", `${at}/agents`, admin({ id: 1, name: "x" }))).toBe(409);
-    expect(await call("PATCH", `${at}/agents/1`, admin({ name: "x" }))).toBe(409);
-    for (const list of [
-      "apps",
-      "agents",
-      "sessions",
-      "sessions/1",
-      "events",
-      "webhooks",
-      "webhooks/wh_0/deliveries",
-      "refusals",
-      "requests/019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12",
-      "usage",
-    ]) {
-      expect(await call("GET", `${at}/${list}`, admin())).toBe(409);
+  test("calls that nothing above has made succeed with the examples of their words", async () => {
+    const id = await newWebhook();
+    const { headers } = await exchange("POST", CREATE, signed(session({ timestamp: 1 })));
+    const values = { ...ours(), webhook_id: id, chat_id: await newSession(), request_id: headers.get("x-request-id") };
+    const wasSeen = (start: string) => [...seen].some((answer) => answer.startsWith(start) && / 20\d$/.test(answer));
+    for (const { method, template, at, body } of ADMIN) {
+      if (wasSeen(`${method.toLowerCase()} ${template} `)) continue;
+      expect([200, 201, 202, 204]).toContain(await call(method, at(values), admin(body)));
     }
-    expect(await call("POST", `${at}/webhooks`, admin(HOOK))).toBe(409);
-    for (const what of ["export", "erase"]) {
-      expect(await call("POST", `${at}/customers/${what}`, admin({ sbs: "customer_001" }))).toBe(409);
-    }
-    expect(await call("PATCH", `${at}/webhooks/wh_0`, admin(HOOK))).toBe(409);
-    expect(await call("DELETE", `${at}/webhooks/wh_0`, admin())).toBe(409);
-    expect(await call("POST", `${at}/webhooks/wh_0/rotate`, admin())).toBe(409);
-    expect(await call("POST", `${at}/webhooks/wh_0/end-overlap`, admin())).toBe(409);
   });
 });
 
@@ -492,23 +430,42 @@ test("every documented answer was seen", () => {
   expect(asked(seen)).toEqual(asked(documented));
 });
 
+/** Parameters of paths on this site. */
+const ours = () => ({
+  site_id: site.siteId,
+  id: 10411,
+  chat_id: 1,
+  appid: site.appid,
+  name: "main",
+  webhook_id: `wh_${"0".repeat(32)}`,
+  seq: 1,
+  request_id: "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12",
+  token_id: `tok_${"0".repeat(32)}`,
+});
+
+const filled = (template: string, values: Record<string, unknown>) =>
+  template.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+
+/** Every call of the admin API, with a body of the examples of its words. */
+const ADMIN = ADMIN_CALLS.map(({ id, method, path, scope, query }) => {
+  const template = `/admin${path.replaceAll(/:(\w+)/g, "{$1}")}`;
+  const { body } = ADMIN_WORDS[id]();
+  return {
+    method: method.toUpperCase(),
+    template,
+    at: (values: Record<string, unknown>) => filled(template, values),
+    scope,
+    query,
+    body: body && documentedExample(openApi.components.schemas[body.name]),
+  };
+});
+
 /** Every operation, with its path on this site, and the statuses that it is documented to answer. */
 function operations(): { method: string; path: string; responses: string[] }[] {
-  const values = {
-    site_id: site.siteId,
-    id: 10411,
-    chat_id: 1,
-    appid: site.appid,
-    name: "main",
-    webhook_id: `wh_${"0".repeat(32)}`,
-    seq: 1,
-    token_id: `tok_${"0".repeat(32)}`,
-  };
-  return Object.entries(openApi.paths).flatMap(([template, item]) => {
-    const path = template.replace(/\{(\w+)\}/g, (_, name) => String(values[name as keyof typeof values]));
-    return METHODS.filter((method) => method in item).map((method) => {
+  return Object.entries(openApi.paths).flatMap(([template, item]) =>
+    METHODS.filter((method) => method in item).map((method) => {
       const { responses } = item[method] as { responses: Record<string, unknown> };
-      return { method: method.toUpperCase(), path, responses: Object.keys(responses) };
-    });
-  });
+      return { method: method.toUpperCase(), path: filled(template, ours()), responses: Object.keys(responses) };
+    }),
+  );
 }
