@@ -10,6 +10,7 @@ import { type Runtime, systemRuntime } from "./core/runtime.ts";
 import { NonceMemory } from "./core/signed/nonce-memory.ts";
 import { ExceededLimits } from "./core/signed/rate-limit.ts";
 import { consoleTelemetry, type Telemetry } from "./core/telemetry/telemetry.ts";
+import type { Trace } from "./core/telemetry/trace.ts";
 import { notifyQueue } from "./events/notify-queue.ts";
 import { docsNotFound } from "./operators/http/docs-not-found.ts";
 import { health } from "./operators/http/health.ts";
@@ -49,8 +50,15 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
   };
 }
 
-function callersApp(isolate: Isolate, journal: Journal): Routes {
+/** @param seen is given what each request has left, after its answer is made */
+function callersApp(isolate: Isolate, journal: Journal, seen?: (trace: Trace) => void): Routes {
   const app = rootApp(isolate);
+  if (seen !== undefined) {
+    app.use(async function tellTrace(c, next) {
+      await next();
+      seen(c.var.trace);
+    });
+  }
   app.use(journalRefusals(journal));
   addCalls(app);
   app.get("/healthz", health());
@@ -76,17 +84,11 @@ async function operatorsApp(isolate: Isolate, journal: Journal): Promise<Routes>
 /** Sends a request to the callers' surface as if it came from outside: every step is walked, and leaves what it always leaves. */
 function sendsSigned(isolate: Isolate, journal: Journal): SendsSigned {
   return async (request, env, ctx) => {
-    let reason: string | undefined;
-    const { telemetry } = isolate;
-    const listening: Telemetry = {
-      request(record, failed) {
-        reason = record.reason;
-        telemetry.request(record, failed);
-      },
-      job: (record) => telemetry.job(record),
-      warn: (record) => telemetry.warn(record),
+    let trace: Trace | undefined;
+    const keep = (seen: Trace) => {
+      trace = seen;
     };
-    const answer = await callersApp({ ...isolate, telemetry: listening }, journal).fetch(request, env, ctx);
-    return { answer, reason };
+    const answer = await callersApp(isolate, journal, keep).fetch(request, env, ctx);
+    return { answer, reason: trace?.reason, faults: trace?.faults };
   };
 }

@@ -190,7 +190,7 @@ describe("homes", () => {
         code: "unavailable",
         context: {
           reason: "home_unbound",
-          detail: "The home eu-west has no database: bind it as HOME_EU_WEST.",
+          faults: [{ rule: "home_bound", values: ["eu-west", "HOME_EU_WEST"] }],
           retryAfter: CLOSED_RETRY_SECONDS,
         },
       }),

@@ -1,5 +1,6 @@
 import { ServiceError } from "./errors.ts";
 import { BINDING_RULE, bindingOfHome, closedBy, homeOfBinding, isMisnamed, MAIN_HOME } from "./homes.ts";
+import type { Fault } from "./rules.ts";
 
 /** The largest value that TIMESTAMP_TOLERANCE_SECONDS may have. */
 export const MAX_TOLERANCE_SECONDS = 900;
@@ -71,17 +72,19 @@ export function homeDatabase({ homes }: Pick<Config, "homes">, home: string): D1
   if (db !== undefined) return db;
   throw new ServiceError("unavailable", {
     reason: "home_unbound",
-    detail: homeUnbound(home),
+    faults: [homeUnbound(home)],
     retryAfter: CLOSED_RETRY_SECONDS,
   });
 }
 
-export const homeUnbound = (home: string): string =>
-  `The home ${home} has no database: bind it as ${bindingOfHome(home)}.`;
+export const homeUnbound = (home: string): Fault => ({ rule: "home_bound", values: [home, bindingOfHome(home)] });
 
 /** The refusal of a call whose home is closed. */
-export const homeClosed = (home: string) =>
-  ({ reason: "home_closed", detail: `The home ${home} is closed.`, retryAfter: CLOSED_RETRY_SECONDS }) as const;
+export const homeClosed = (home: string) => ({
+  reason: "home_closed",
+  faults: [{ rule: "home_open", values: [home] }] satisfies Fault[],
+  retryAfter: CLOSED_RETRY_SECONDS,
+});
 
 /**
  * Finds the homes by the names of their bindings, because the generated types do not list them. A var with such a name is no home.

@@ -1,4 +1,5 @@
 import type { FieldIssue } from "./fields.ts";
+import type { Fault } from "./rules.ts";
 
 /** All codes that a request can be refused with, and their HTTP statuses. Each surface in http/ writes them in its own form. */
 const STATUS = {
@@ -60,10 +61,9 @@ export const isSignedErrorCode = (code: ErrorCode): code is SignedErrorCode => O
 export interface ErrorContext {
   /** The reason for the log: a short word that an operator can search for. Never data of the caller. */
   reason: string;
-  /**
-   * Which field broke which rule, for the caller and the log. English ASCII. It may quote ids that the caller sent, and no other
-   * values.
-   */
+  /** Which field broke which rule, for the caller and the log. */
+  faults?: readonly Fault[];
+  /** A sentence in place of faults, for operators and the log. English ASCII. It quotes nothing that a caller sent. */
   detail?: string;
   /**
    * The appid of an operator's call. Needed because the Worker may have chosen it: without this field the operator could not know

@@ -1,31 +1,48 @@
 import * as z from "zod/mini";
+import { describeFaults } from "./describe-faults.ts";
+import type { Fault, RuleName } from "./rules.ts";
 
-/**
- * The error of a field: "is required" when the field is absent, else `text`. English ASCII, because the error is sent in a header.
- */
-export const rule = (text: string) => ({
-  error: (issue: { input?: unknown }) => (issue.input === undefined ? "is required" : text),
+/** A fault as a schema tells it. Its field is the path of zod's issue. */
+export type Broken = Omit<Fault, "field">;
+
+/** A fault as zod's message, which must be a string. Schemas of operators alone have messages in English. */
+export const asMessage = (broken: Broken): string => JSON.stringify(broken);
+
+/** The message of a broken rule. */
+export const broken = (rule: RuleName, ...values: (string | number)[]): string =>
+  asMessage({ rule, ...(values.length > 0 && { values }) });
+
+const REQUIRED = broken("required");
+
+/** The message of a field: that it is required when it is absent, else `message`. */
+const orRequired = (message: string) => ({
+  error: (issue: { input?: unknown }) => (issue.input === undefined ? REQUIRED : message),
 });
+
+/** The error of a field whose rule is broken, or that is absent. */
+export const rule = (name: RuleName, ...values: (string | number)[]) => orRequired(broken(name, ...values));
 
 /**
  * A schema for text of `min` to `max` Unicode code points. Nothing is trimmed. A lone surrogate is refused, because the database
  * would store another character. `params` gives openapi.json the rule as JSON Schema keywords.
  */
-export function text(min: number, max: number, message = `must be a string of ${min} to ${max} characters`) {
+export function text(min: number, max: number, message = broken("text_within", min, max)) {
   const fits = (value: string) => isText(value, min, max);
   const params = { minLength: min, maxLength: max };
-  return z.string(rule(message)).check(z.refine(fits, { error: message, params }));
+  return z.string(orRequired(message)).check(z.refine(fits, { error: message, params }));
 }
 
 /** Whether a value is well-formed text of `min` to `max` Unicode code points. */
 export const isText = (value: unknown, min: number, max: number): value is string =>
   typeof value === "string" && value.isWellFormed() && countWithin(value, min, max);
 
-export const POSITIVE_ID = "must be an integer from 1 to 9007199254740991";
+/** What breaks the rule of {@link positiveId}. */
+export const NOT_POSITIVE: Broken = { rule: "integer_within", values: [1, Number.MAX_SAFE_INTEGER] };
 
 /** A positive integer up to 2^53 − 1, which JSON and SQLite hold exactly. */
-export const positiveId = z.int(rule(POSITIVE_ID)).check(z.minimum(1, POSITIVE_ID));
+export const positiveId = z.int(orRequired(asMessage(NOT_POSITIVE))).check(z.minimum(1, asMessage(NOT_POSITIVE)));
 
+/** The rule of {@link displayName}. Only operators name things, so it is no rule of signed calls. */
 export const NAME_RULE =
   "must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
 
@@ -48,7 +65,7 @@ export const displayName = text(1, 100, NAME_RULE).check(
 );
 
 /** A customer's `sbs`: the JSON reader makes digits of an integer before. */
-export const customerId = text(1, 64, "must be a string of 1 to 64 characters, or an integer of 1 to 64 digits");
+export const customerId = text(1, 64, broken("text_or_digits", 1, 64));
 
 export interface FieldIssue {
   /** The path of the field, such as `kefu_id.3`. Empty when the issue is about all fields. */
@@ -61,8 +78,19 @@ export function describeIssues(issues: FieldIssue[]): string {
   return issues.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`)).join("; ");
 }
 
+/** The issues of an operator's input, in English. */
+export const fieldIssues = (error: z.core.$ZodError): FieldIssue[] =>
+  firstIssues(error).map(({ field, message }) => ({ field, message: inEnglish(message) }));
+
+/** The faults of a signed call's fields, whose schemas have no other messages. `path`: the field, and the index of its item. */
+export const brokenRules = (error: z.core.$ZodError): { path: string[]; broken: Broken }[] =>
+  firstIssues(error).map(({ field, message }) => ({ path: field.split("."), broken: JSON.parse(message) as Broken }));
+
+const inEnglish = (message: string): string =>
+  message.startsWith("{") ? describeFaults([JSON.parse(message) as Broken]) : message;
+
 /** The first issue of each field: a list with thousands of wrong elements gives one issue. */
-export function fieldIssues(error: z.core.$ZodError): FieldIssue[] {
+function firstIssues(error: z.core.$ZodError): FieldIssue[] {
   const byField = new Map<string, FieldIssue>();
   const note = (field: PropertyKey, issue: FieldIssue) => {
     if (!byField.has(String(field))) byField.set(String(field), issue);

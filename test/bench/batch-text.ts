@@ -28,7 +28,7 @@ const CLAIM = [
 export function createBatchText(): NamedStatement[] {
   // Each value is its own name, so the bound values tell which name belongs in which place.
   const asked = createSession.read({ sbs: "s", ip: "::1", sbs_mc: "n", content: "c", kefu_id: [1], fzr_uid: 1 });
-  if (!asked.ok) throw new Error(asked.detail);
+  if (!asked.ok) throw new Error(asked.reason);
   const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));
   const bound = named(Object.keys(asked.value.bound)) as Asked["bound"];
   const request = { ...named(CLAIM), key: null } as unknown as ClaimRequest;

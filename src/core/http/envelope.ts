@@ -2,6 +2,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { alwaysStatus200 } from "../config.ts";
 import { type ErrorContext, type SignedErrorCode, WIRE_ERRORS } from "../errors.ts";
 import type { Refused } from "../result.ts";
+import { noteRefusal } from "./faults.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** `{"code":1,"msg":"ok","data":…}`, contract section 4. */
@@ -9,22 +10,22 @@ export function succeed(c: RequestContext, data: Record<string, unknown> | ""): 
   return c.json({ code: 1, msg: "ok", data });
 }
 
-/** `{"code":-1,"msg":…,"data":""}`, contract section 7. Also notes reason and detail for the log. */
+/** `{"code":-1,"msg":…,"data":""}`, contract section 7. Also notes reason and faults for the log and the journal. */
 export function fail(c: RequestContext, refused: Refused): Response {
-  c.var.trace.reason = refused.reason;
-  if (refused.detail !== undefined) c.var.trace.detail = refused.detail;
+  noteRefusal(c.var.trace, refused);
   return envelope(c, refused.code, refused);
 }
 
 /**
- * The envelope of a failure, with the headers `Allow`, `Retry-After` and `x-error-detail`. A detail is sent only when it is `open`: the
- * signature was right, or the detail tells nothing secret.
+ * The envelope of a failure that was noted, with the headers `Allow`, `Retry-After` and `x-error-detail`. The detail is sent only when
+ * the refusal may `tell` it: the signature was right, or the detail tells nothing secret.
  */
 export function envelope(
   c: RequestContext,
   code: SignedErrorCode,
-  { allow, retryAfter, detail, tell }: Pick<ErrorContext, "allow" | "retryAfter" | "detail" | "tell">,
+  { allow, retryAfter, tell }: Pick<ErrorContext, "allow" | "retryAfter" | "tell">,
 ): Response {
+  const { detail } = c.var.trace;
   const { status, message } = WIRE_ERRORS[code];
   if (allow !== undefined) c.header("Allow", allow);
   if (retryAfter !== undefined) c.header("Retry-After", String(retryAfter));

@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../config.ts";
 import { UnsealError } from "../credentials/sealed-secret.ts";
-import { ServiceError, STATUS_OF } from "../errors.ts";
+import { detailOf } from "../describe-faults.ts";
+import { type ErrorContext, ServiceError, STATUS_OF } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
 import { databaseFault, rootOf } from "../store/run-batch.ts";
 import type { Trace } from "../telemetry/trace.ts";
@@ -8,16 +9,23 @@ import type { Trace } from "../telemetry/trace.ts";
 /**
  * Turns any error into a ServiceError, which each surface answers in its own form. The cause is logged and never sent.
  *
- * @param trace receives the reason, the detail and the fault, for the log
+ * @param trace receives the reason, the detail, its faults and the cause, for the log and the journal
  */
 export function refusalOf(error: Error, trace: Trace): ServiceError {
   const refusal = error instanceof ServiceError ? error : unexpected(error);
-  const { reason, detail, cause } = refusal.context;
-  trace.reason = reason;
-  if (detail !== undefined) trace.detail = detail;
+  const { cause } = refusal.context;
+  noteRefusal(trace, refusal.context);
   trace.serverFault = STATUS_OF[refusal.code] >= 500;
   if (cause !== undefined) trace.fault = describeFault(cause);
   return refusal;
+}
+
+/** Notes why a call is refused, for the log and the journal, and renders the text of its faults. */
+export function noteRefusal(trace: Trace, refusal: Pick<ErrorContext, "reason" | "faults" | "detail">): void {
+  const detail = detailOf(refusal);
+  trace.reason = refusal.reason;
+  if (refusal.faults !== undefined) trace.faults = refusal.faults;
+  if (detail !== undefined) trace.detail = detail;
 }
 
 /** The reasons of refusals for which a database may be to blame: it gave no usable answer. */

@@ -1,5 +1,6 @@
 import { ServiceError } from "../errors.ts";
 import { isJsonMediaType, MAX_BODY_BYTES } from "../parse-json.ts";
+import type { Fault } from "../rules.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
 
 /** A body must arrive within this time. Less than the limit of an operator's call: otherwise a slow sender would look like a silent database. */
@@ -26,14 +27,14 @@ export function requireJson({ headers }: Request): void {
   if (!isJsonMediaType(headers.get("content-type") ?? "")) {
     throw new ServiceError("media_type_unsupported", {
       reason: "content_type_not_json",
-      detail: "Content-Type: must be application/json",
+      faults: [{ field: "Content-Type", rule: "json_type" }],
       tell: true,
     });
   }
   if (headers.has("content-encoding")) {
     throw new ServiceError("media_type_unsupported", {
       reason: "content_encoding_present",
-      detail: "Content-Encoding: must be absent",
+      faults: [{ field: "Content-Encoding", rule: "absent" }],
       tell: true,
     });
   }
@@ -82,19 +83,19 @@ function refuseAnnounced({ headers }: Request, most: number): void {
 async function arrived(runtime: Runtime, read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
   try {
     return await withinTime(runtime, ARRIVAL_LIMIT_MS, read, () => {
-      throw unreadable("body_too_slow", `must arrive within ${ARRIVAL_LIMIT_MS / 1000} s`);
+      throw unreadable("body_too_slow", { rule: "within_seconds", values: [ARRIVAL_LIMIT_MS / 1000] });
     });
   } catch (error) {
-    throw error instanceof ServiceError ? error : unreadable("body_cut_off", "ended before its time");
+    throw error instanceof ServiceError ? error : unreadable("body_cut_off", { rule: "whole" });
   }
 }
 
-const unreadable = (reason: string, rule: string) =>
-  new ServiceError("invalid_parameters", { reason, detail: `body: ${rule}`, tell: true });
+const unreadable = (reason: string, broken: Fault) =>
+  new ServiceError("invalid_parameters", { reason, faults: [{ field: "body", ...broken }], tell: true });
 
 const tooLarge = (most: number) =>
   new ServiceError("body_too_large", {
     reason: "body_too_large",
-    detail: `body: must be at most ${most} bytes`,
+    faults: [{ field: "body", rule: "bytes_at_most", values: [most] }],
     tell: true,
   });

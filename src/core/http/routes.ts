@@ -1,4 +1,4 @@
-import { CALLS_DETAIL, OPERATIONS } from "../operations/index.ts";
+import { OPERATIONS, UNKNOWN_PATH } from "../operations/index.ts";
 import { newHono, type Routes } from "./new-hono.ts";
 import { answerSignedError } from "./on-error.ts";
 import { routeNotFound } from "./refuse-other-methods.ts";
@@ -10,7 +10,7 @@ import { signedRoute } from "./route.ts";
 export function rootApp(isolate: Isolate): Routes {
   const app = newHono();
   app.onError(answerSignedError);
-  app.notFound((c) => answerSignedError(routeNotFound(CALLS_DETAIL), c));
+  app.notFound((c) => answerSignedError(routeNotFound(UNKNOWN_PATH), c));
   app.use(requestLog(isolate));
   return app;
 }

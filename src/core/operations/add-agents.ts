@@ -1,38 +1,37 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { POSITIVE_ID, positiveId } from "../fields.ts";
+import { asMessage, type Broken, broken, NOT_POSITIVE, positiveId } from "../fields.ts";
+import type { RuleName } from "../rules.ts";
 import { insertAccepted, wasAcceptedBefore } from "../store/claim.ts";
 import { agents, participants, sessions } from "../store/schema.ts";
 import type { Placeholders } from "../store/statement.ts";
 import { defineOperation } from "./define-operation.ts";
-import { orString } from "./describe-fields.ts";
-import { describeLeftOut } from "./describe-left-out.ts";
 import type { Documentation } from "./operation.ts";
 import { chatIdField, onSession, SESSION_NOT_FOUND, session, sessionNotFound } from "./session-rules.ts";
 
 const MOST_AGENTS = 100;
-const IDS_RULE = `must be 1 to ${MOST_AGENTS} agent ids (one named twice counts once), as positive integers between commas or as an array`;
+const NO_IDS: Broken = { rule: "listed_ids", values: [1, MOST_AGENTS] };
 
 /** Positive integers between commas. Blanks around them are allowed: "10427, 10428". */
 const LISTED_ID = /^[ \t]*[1-9][0-9]*[ \t]*$/;
 const LISTED_IDS = /^[ \t]*[1-9][0-9]*[ \t]*(,[ \t]*[1-9][0-9]*[ \t]*)*$/;
 
 /** The fault of the first wrong item, with its position; the whole rule when no single item is wrong. */
-function idsFault(ids: unknown): string {
+function idsFault(ids: unknown): Broken {
   if (Array.isArray(ids)) {
     const wrong = ids.findIndex((id) => !positiveId.safeParse(id).success);
-    return `item ${wrong + 1} ${POSITIVE_ID}${orString(ids[wrong])}`;
+    return { ...NOT_POSITIVE, item: wrong + 1 };
   }
-  if (typeof ids !== "string" || ids === "") return IDS_RULE;
+  if (typeof ids !== "string" || ids === "") return NO_IDS;
   const items = ids.split(",");
   const wrong = items.findIndex((item) => !LISTED_ID.test(item));
-  return `item ${wrong + 1} ${itemFault(String(items[wrong]), wrong > 0 && wrong === items.length - 1)}`;
+  return { rule: ruleOfItem(String(items[wrong]), wrong > 0 && wrong === items.length - 1), item: wrong + 1 };
 }
 
-function itemFault(item: string, isAfterTrailingComma: boolean): string {
-  if (/[，、﹐､]/.test(item)) return 'has a full-width comma: write ","';
-  if (/[^ \t]/.test(item)) return "must be a positive integer in digits, without leading zeros";
-  return isAfterTrailingComma ? "is empty: end the list without a comma" : "is empty";
+function ruleOfItem(item: string, isAfterTrailingComma: boolean): RuleName {
+  if (/[，、﹐､]/.test(item)) return "full_width_comma";
+  if (/[^ \t]/.test(item)) return "listed_id";
+  return isAfterTrailingComma ? "empty_at_end" : "empty";
 }
 
 const listedIds = z.pipe(
@@ -73,13 +72,13 @@ export default defineOperation({
     kefu_ids: z
       .pipe(
         z.union([listedIds, z.array(positiveId)], {
-          error: ({ input }) => (input === undefined ? "is required" : idsFault(input)),
+          error: ({ input }) => (input === undefined ? broken("required") : asMessage(idsFault(input))),
         }),
-        z.array(positiveId, IDS_RULE),
+        z.array(positiveId, asMessage(NO_IDS)),
       )
       .check(
         z.refine((ids) => ids.length > 0 && new Set(ids).size <= MOST_AGENTS, {
-          error: IDS_RULE,
+          error: asMessage(NO_IDS),
           params: { minItems: 1, maxItems: MOST_AGENTS },
         }),
       ),
@@ -99,20 +98,20 @@ export default defineOperation({
     not_a_ticket: {
       when: (v) => sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.kind} <> 'ticket')`,
       code: "state_forbids",
-      detail: () => "chat_id: is not a ticket session",
+      fault: () => ({ field: "chat_id", rule: "ticket" }),
       past: "The session was not a ticket.",
     },
     no_responsible_agent: {
       when: (v) =>
         sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.responsibleAgentId} IS NULL)`,
       code: "state_forbids",
-      detail: () => "chat_id: the session has no responsible agent",
+      fault: () => ({ field: "chat_id", rule: "responsible_agent" }),
       past: "The session had no responsible agent.",
     },
     no_new_agents: {
       when: (v) => sql`NOT EXISTS (SELECT 1 FROM (SELECT 1) ${askedToJoin(v)} WHERE ${mayJoin(v)})`,
       code: "state_forbids",
-      detail: ({ leftOut }) => `kefu_ids: nobody to add: ${describeLeftOut(leftOut)}`,
+      fault: ({ leftOut }) => ({ field: "kefu_ids", rule: "agent_to_add", agents: leftOut }),
       past: "There was nobody to add.",
     },
   },

@@ -1,20 +1,17 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { customerId, positiveId, rule, text } from "../fields.ts";
+import { broken, customerId, positiveId, rule, text } from "../fields.ts";
 import { insertAccepted, nextSessionId } from "../store/claim.ts";
 import { agents, customers, messages, nonces, participants, sessions } from "../store/schema.ts";
 import { type Placeholders, takeExcluded } from "../store/statement.ts";
 import { autoTitle } from "./auto-title.ts";
 import { defineOperation } from "./define-operation.ts";
-import { describeLeftOut } from "./describe-left-out.ts";
 import { SESSION_DATA, SESSION_PROPERTIES } from "./describe-session.ts";
 import { METADATA_WORDS, metadataField, metadataProbes, sortedByName } from "./metadata.ts";
 import type { Documentation } from "./operation.ts";
 
 const MOST_AGENTS = 100;
-const AGENTS_RULE = `must be an array of 1 to ${MOST_AGENTS} agent ids (one named twice counts once)`;
-const SENDER_RULE = "must be the integer 1, 2 or 3";
-const IP_RULE = rule("must be an IPv4 or IPv6 address");
+const IP_RULE = rule("ip_address");
 /** The values of `sender_type`. Contract section 4.1. */
 const SENDERS = { 1: "customer", 2: "responsible_agent", 3: "system" } as const;
 
@@ -47,20 +44,20 @@ export default defineOperation({
       sbs_mc: text(1, 30),
       content: text(1, 2000),
       title: z.optional(text(1, 120)),
-      kefu_id: z.array(positiveId, rule(AGENTS_RULE)).check(
+      kefu_id: z.array(positiveId, rule("agent_ids", 1, MOST_AGENTS)).check(
         z.refine((ids) => ids.length > 0 && new Set(ids).size <= MOST_AGENTS, {
-          error: AGENTS_RULE,
+          error: broken("agent_ids", 1, MOST_AGENTS),
           params: { minItems: 1, maxItems: MOST_AGENTS },
         }),
       ),
       fzr_uid: positiveId,
-      sender_type: z._default(z.union([z.literal(1), z.literal(2), z.literal(3)], SENDER_RULE), 2),
+      sender_type: z._default(z.union([z.literal(1), z.literal(2), z.literal(3)], broken("sender")), 2),
       metadata: z.optional(metadataField),
     })
     .check(
       z.refine((fields) => fields.kefu_id.includes(fields.fzr_uid), {
         path: ["fzr_uid"],
-        error: "must be one of kefu_id",
+        error: broken("one_of", "kefu_id"),
       }),
     ),
   digitsOf: "sbs",
@@ -108,7 +105,7 @@ export default defineOperation({
       code: "invalid_parameters",
       named: (v) => sql`SELECT json_group_array(json_object('id', asked.value,
         'why', iif(${agents.id} IS NULL, 'unknown', 'disabled'))) ${unfitAgents(v)}`,
-      detail: ({ named }) => `kefu_id: ${describeLeftOut(named)}`,
+      fault: ({ named }) => ({ field: "kefu_id", rule: "agents_fit", agents: named }),
       past: "An agent was unknown, foreign or disabled.",
     },
   },

@@ -1,3 +1,4 @@
+import type { Fault } from "../rules.ts";
 import addAgents, { documentation as addAgentsDocumentation } from "./add-agents.ts";
 import createSession, { documentation as createSessionDocumentation } from "./create-session.ts";
 import type { Documentation, Operation } from "./operation.ts";
@@ -8,8 +9,8 @@ export const OPERATIONS: readonly Operation[] = [createSession, addAgents];
 /** The types of the events that sessions have. */
 export const SESSION_EVENT_TYPES: readonly string[] = OPERATIONS.map(({ eventType }) => eventType);
 
-/** `x-error-detail` of the 404 to a path that is no route: which calls there are. */
-export const CALLS_DETAIL = `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}`;
+/** What the 404 to a path that is no route says: which calls there are. */
+export const UNKNOWN_PATH: Fault = { rule: "known_path", values: [OPERATIONS.map(({ path }) => `POST ${path}`)] };
 
 /** Every signed operation with its documentation. The Worker does not use this list, so its bundle leaves it out. */
 export const DOCUMENTED: readonly { operation: Operation; documentation: Documentation }[] = [

@@ -1,31 +1,36 @@
 import * as z from "zod/mini";
-import { isText } from "../fields.ts";
+import { asMessage, type Broken, isText } from "../fields.ts";
 import type { JsonSchema } from "./operation.ts";
 
 /** Pairs of name and value that a caller gives to a session. An extension of the contract: docs/contract.md, "metadata". */
 
 const NAME = /^[A-Za-z0-9_.-]{1,40}$/;
-const RULE =
-  "must be an object of up to 20 strings of up to 500 characters, under names of 1 to 40 characters of A-Za-z0-9_.-";
+const OF_NAMES = [1, 40, "A-Za-z0-9_.-"];
+const NO_PAIRS: Broken = { rule: "pairs", values: [20, 500, ...OF_NAMES] };
 
 const isMetadata = (value: unknown): value is Record<string, string> => faultOf(value) === undefined;
 
 /** The fault of metadata, without a quote from it; undefined when there is none. */
-function faultOf(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return RULE;
+function faultOf(value: unknown): Broken | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return NO_PAIRS;
   const pairs = Object.entries(value);
-  if (pairs.length > 20) return "must have at most 20 keys";
+  if (pairs.length > 20) return { rule: "most_keys", values: [20] };
   const wrong = pairs.findIndex(([name, each]) => !NAME.test(name) || !isText(each, 0, 500));
   const [name] = pairs[wrong] ?? [];
   if (name === undefined) return undefined;
   // JSON.parse puts names that are whole numbers first, so a position would mislead the caller.
-  const which = pairs.some(([each]) => /^\d+$/.test(each)) ? "one key" : `key ${wrong + 1}`;
+  const key = pairs.some(([each]) => /^\d+$/.test(each)) ? "one" : wrong + 1;
   return NAME.test(name)
-    ? `${which} must have a string of up to 500 characters`
-    : `${which} must be a name of 1 to 40 characters of A-Za-z0-9_.-`;
+    ? { rule: "value_of_key", key, values: [500] }
+    : { rule: "name_of_key", key, values: OF_NAMES };
 }
 
-export const metadataField = z.custom<Record<string, string>>(isMetadata, { error: ({ input }) => faultOf(input) });
+export const metadataField = z.custom<Record<string, string>>(isMetadata, {
+  error({ input }) {
+    const fault = faultOf(input);
+    return fault && asMessage(fault);
+  },
+});
 
 /** Sorted, so that the order of the pairs does not change the fingerprint. */
 export const sortedByName = (pairs: Record<string, string>) =>

@@ -2,6 +2,7 @@ import type { SQL } from "drizzle-orm";
 import type * as z from "zod/mini";
 import type { SignedErrorCode } from "../errors.ts";
 import type { Refused, Result } from "../result.ts";
+import type { Fault, LeftOutAgent } from "../rules.ts";
 import type { Bound, Results } from "../store/batch.ts";
 import type { Claim, ClaimRequest, GatedWrite, OutcomeRow, PreviewRow } from "../store/claim.ts";
 import type { EventOf } from "../store/outbox.ts";
@@ -25,20 +26,14 @@ export type Sql<Own extends Row> = (value: Placeholders<Claim & Own>) => SQL;
 /** The codes that an operation's own rules may refuse with. */
 export type RefusalCode = Extract<SignedErrorCode, "invalid_parameters" | "session_not_found" | "state_forbids">;
 
-/** A requested agent that is left out of an accepted request, or is the reason why a request is refused. */
-export interface LeftOutAgent {
-  id: number;
-  why: "already on the session" | "unknown" | "disabled";
-}
-
 /** A rule that the database checks. The first rule whose condition holds refuses the request. */
 export interface RefusalRule<Own extends Row> {
   when: Sql<Own>;
   code: RefusalCode;
-  /** SQL for the agents that `detail` names: a JSON array of objects with `id` and `why`. */
+  /** SQL for the agents that `fault` names: a JSON array of objects with `id` and `why`. */
   named?: Sql<Own>;
-  /** The text of `x-error-detail`: the field and its rule, in English ASCII. */
-  detail: (found: { named: LeftOutAgent[]; leftOut: LeftOutAgent[] }) => string;
+  /** What `x-error-detail` says: the field, and its rule in core/rules.ts. */
+  fault: (found: { named: LeftOutAgent[]; leftOut: LeftOutAgent[] }) => Fault;
   /** The same as a sentence in the past tense, for the console. Also the English key in zh.json. */
   past: string;
 }

@@ -7,7 +7,7 @@ import type { Definition, RefusalRule } from "./operation.ts";
 
 /** Shared by all operations on one session. Such an operation has the field `chat_id` and binds it as `chatId`. */
 
-export const chatIdField = z.int(rule("must be an integer"));
+export const chatIdField = z.int(rule("integer"));
 
 /** Condition for the session's row. */
 export const session = (v: Placeholders<{ siteId: number; chatId: number }>) =>
@@ -23,7 +23,7 @@ export const onSession: Pick<Definition<never, never, { chatId: number }>, "sess
 export const sessionNotFound: RefusalRule<{ chatId: number }> = {
   when: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)})`,
   code: "session_not_found",
-  detail: () => "chat_id: no such session on this site",
+  fault: () => ({ field: "chat_id", rule: "session_known" }),
   past: "The site had no such session.",
 };
 

@@ -1,14 +1,15 @@
 import * as z from "zod/mini";
 import { rule, text } from "../fields.ts";
-import { describeFields } from "../operations/describe-fields.ts";
+import { faultsOfFields } from "../operations/faults-of-fields.ts";
 import { ok, type Result, refused } from "../result.ts";
+import type { Fault } from "../rules.ts";
 
 /**
  * The fields that make a request fresh and good for one use. Contract section 4; for the length of ranstr see docs/decisions.md,
  * "Signing and freshness".
  */
 export const freshnessSchema = z.object({
-  timestamp: z.int(rule("must be an integer, Unix seconds")),
+  timestamp: z.int(rule("unix_seconds")),
   ranstr: text(1, 128),
 });
 
@@ -28,12 +29,12 @@ export function checkFreshness(
   const read = freshnessSchema.safeParse(fields);
   if (!read.success) {
     return refused("invalid_parameters", "fields_invalid", {
-      detail: describeFields(freshnessSchema, read.error, fields),
+      faults: faultsOfFields(freshnessSchema, read.error, fields),
     });
   }
   const { timestamp } = read.data;
-  const detail = `timestamp: must be within ${toleranceSeconds} s of ${now}, Unix seconds`;
-  if (timestamp < now - toleranceSeconds) return refused("token_invalid", "timestamp_stale", { detail });
-  if (timestamp > now + toleranceSeconds) return refused("token_invalid", "timestamp_ahead", { detail });
+  const faults: Fault[] = [{ field: "timestamp", rule: "near_now", values: [toleranceSeconds, now] }];
+  if (timestamp < now - toleranceSeconds) return refused("token_invalid", "timestamp_stale", { faults });
+  if (timestamp > now + toleranceSeconds) return refused("token_invalid", "timestamp_ahead", { faults });
   return ok(read.data);
 }

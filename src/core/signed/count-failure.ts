@@ -1,6 +1,6 @@
 import { type Refused, refused } from "../result.ts";
 import type { Claimant } from "./authenticate.ts";
-import { describeShape } from "./describe-shape.ts";
+import { faultOfShape } from "./fault-of-shape.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey } from "./rate-limit.ts";
 import type { Tools } from "./tools.ts";
 
@@ -20,9 +20,9 @@ export async function countFailure(tools: Tools, { client, signed }: Claimant, r
     limits.count(config.clientLimit, failureKey(failure, client), CLIENT_LIMIT_PERIOD);
   const [within] = await Promise.all([count("signed"), reason === "app_unknown" && count("unknown")]);
   if (!within) return tooManyFailures();
-  // The detail depends only on the header, so it is the same for every appid, known or not.
-  const detail = describeShape(signed.signature);
-  return refused("token_invalid", reason, detail === undefined ? {} : { detail, tell: true });
+  // The fault depends only on the header, so it is the same for every appid, known or not.
+  const fault = faultOfShape(signed.signature);
+  return refused("token_invalid", reason, fault === undefined ? {} : { faults: [fault], tell: true });
 }
 
 export const tooManyFailures = () => refused("too_many_requests", "client_limit", { retryAfter: CLIENT_LIMIT_PERIOD });

@@ -9,6 +9,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 export function readIdempotencyKey(header: string | undefined): Result<string | null> {
   if (header === undefined) return ok(null);
   if (VISIBLE_ASCII.test(header)) return ok(header);
-  const detail = "Idempotency-Key: must be 1 to 255 visible ASCII characters";
-  return refused("invalid_parameters", "idempotency_key_malformed", { detail });
+  return refused("invalid_parameters", "idempotency_key_malformed", {
+    faults: [{ field: "Idempotency-Key", rule: "visible_ascii", values: [1, 255] }],
+  });
 }

@@ -1,19 +1,20 @@
 import { type JsonFault, parseJsonObject } from "../parse-json.ts";
 import { ok, type Result, refused } from "../result.ts";
+import type { Fault } from "../rules.ts";
 
 /** The fields of a body. `appid` is checked; the others are not. */
 export type Fields = Record<string, unknown> & { appid: string };
 
-const FAULTS: Record<JsonFault | "appid_missing", string> = {
-  not_utf8: "body: must be UTF-8",
-  byte_order_mark: "body: must have no byte order mark",
-  not_json: "body: must be JSON",
-  not_an_object: "body: must be a JSON object",
-  appid_missing: "appid: must be a string of 1 to 64 characters",
+const FAULTS: Record<JsonFault | "appid_missing", Fault> = {
+  not_utf8: { field: "body", rule: "utf8" },
+  byte_order_mark: { field: "body", rule: "no_byte_order_mark" },
+  not_json: { field: "body", rule: "json" },
+  not_an_object: { field: "body", rule: "json_object" },
+  appid_missing: { field: "appid", rule: "text_within", values: [1, 64] },
 };
 
 /**
- * Reads the body as one JSON object with an appid. Every caller may read the details of these refusals, because they depend on no
+ * Reads the body as one JSON object with an appid. Every caller may read the faults of these refusals, because they depend on no
  * secret.
  *
  * @param digitsOf a field whose integers are returned as strings of their digits
@@ -26,7 +27,7 @@ export function readFields(body: ArrayBuffer, digitsOf: string | undefined): Res
 }
 
 const unreadable = (fault: keyof typeof FAULTS) =>
-  refused("invalid_parameters", `body_${fault}`, { detail: FAULTS[fault], tell: true });
+  refused("invalid_parameters", `body_${fault}`, { faults: [FAULTS[fault]], tell: true });
 
 /** The contract sets no form for an appid. The limit of 64 characters keeps cache keys and log lines short. */
 const isAppid = (value: unknown): value is string =>

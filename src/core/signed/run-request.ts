@@ -1,7 +1,8 @@
 import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../config.ts";
 import type { Lifetime } from "../credentials/question.ts";
-import type { LeftOutAgent, Operation, Outcome } from "../operations/operation.ts";
+import type { Operation, Outcome } from "../operations/operation.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
+import type { LeftOutAgent } from "../rules.ts";
 import { unixSeconds } from "../runtime.ts";
 import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
 import type { Caller, Claimant } from "./authenticate.ts";
@@ -38,7 +39,7 @@ export interface Done {
 const EXCEEDED_SECONDS = 1;
 
 const SITE_CLOSED = refused("unavailable", "site_closed", {
-  detail: "the site is closed for now",
+  faults: [{ rule: "site_open" }],
   retryAfter: CLOSED_RETRY_SECONDS,
 });
 
@@ -177,7 +178,7 @@ const isMalformed = (
     readIdempotencyKey(idempotencyKey),
   ].some((read) => !read.ok && read.code === "invalid_parameters");
 
-/** The detail may be told, because the signature was valid. */
+/** The faults may be told, because the signature was valid. */
 const told = (why: Refused): Refused => ({ ...why, tell: true });
 
 /** Refuses a request before the batch. D1 is asked first whether it still knows the caller. */

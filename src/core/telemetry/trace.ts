@@ -1,3 +1,5 @@
+import type { Fault } from "../rules.ts";
+
 /** The data of one request for the log. Never a secret, a signature, a customer's name or the content of a message. */
 export interface Trace {
   requestId: string;
@@ -6,7 +8,9 @@ export interface Trace {
   /** The home of the site that the request is about. */
   home?: string;
   reason?: string;
-  /** Which field broke which rule. */
+  /** Which field broke which rule, for the journal. */
+  faults?: readonly Fault[];
+  /** The text of the faults, or the sentence in place of them. */
   detail?: string;
   /** True when an earlier request under the same Idempotency-Key was accepted, and its answer was given again. */
   repeated?: boolean;

@@ -1,3 +1,4 @@
+import { detailOf } from "../../core/describe-faults.ts";
 import { type ErrorCode, type ServiceError, STATUS_OF } from "../../core/errors.ts";
 import { describeIssues } from "../../core/fields.ts";
 import { refusalOf, silentHome } from "../../core/http/faults.ts";
@@ -28,7 +29,7 @@ export function answerAdminError(error: Error, c: RequestContext): Response {
     type: "about:blank",
     title,
     status,
-    detail: detailOf(refusal, title, silentHome(refusal, c.var.trace)),
+    detail: textOf(refusal, title, silentHome(refusal, c.var.trace)),
     ...(issues !== undefined && { errors: issues }),
     // Several things can stand in the way of one call, and a script must tell them apart.
     ...((refusal.code === "conflict" || refusal.code === "forbidden") && { reason }),
@@ -40,11 +41,9 @@ export function answerAdminError(error: Error, c: RequestContext): Response {
   return c.body(JSON.stringify(problem), status, { "content-type": "application/problem+json" });
 }
 
-function detailOf(
-  { code, context: { reason, detail, issues } }: ServiceError,
-  title: string,
-  silent: string | undefined,
-): string {
+function textOf({ code, context }: ServiceError, title: string, silent: string | undefined): string {
+  const { reason, issues } = context;
+  const detail = detailOf(context);
   if (silent !== undefined) {
     const what = reason === "d1_not_migrated" ? "is not migrated" : "does not answer";
     const which = `The home ${silent} or the directory ${what}: GET /admin/homes says which.`;

@@ -1,5 +1,6 @@
+import { detailOf } from "../../core/describe-faults.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
-import type { Result } from "../../core/result.ts";
+import type { Refused, Result } from "../../core/result.ts";
 import { checkFreshness } from "../../core/signed/check-freshness.ts";
 import type { Fields } from "../../core/signed/read-fields.ts";
 import { checkForm, checkIdempotencyKey, isUtf8, refusing, STEPS, type Step, type StepName } from "./check-form.ts";
@@ -84,6 +85,10 @@ export const CALLER_TEXTS: readonly string[] = Object.values(WORDS).filter((word
 type Name = keyof typeof WORDS;
 const says = (step: StepName, name: Name, ...values: Value[]): Step => ({ step, name, words: WORDS[name], values });
 
+/** A step that the server refuses with faults. */
+const refusedFor = (step: StepName, name: Name, refused: Refused): Step =>
+  refusing({ ...says(step, name, String(detailOf(refused))), faults: refused.faults }, refused.code);
+
 const ACCEPTED: Answer = { status: 200, message: "ok" };
 
 /**
@@ -162,8 +167,7 @@ function appidStep({ appid }: Fields, given: string | undefined): Step {
 
 function timestampStep(fields: Fields, { now, tolerance }: CallersRequest): Step {
   const fresh = checkFreshness(fields, now, tolerance);
-  if (!fresh.ok && fresh.code === "invalid_parameters")
-    return refusing(says("timestamp", "freshness_form", String(fresh.detail)), fresh.code);
+  if (!fresh.ok && fresh.code === "invalid_parameters") return refusedFor("timestamp", "freshness_form", fresh);
   const step: Step = { step: "timestamp", ...checkTimestamp(Number(fields.timestamp), now, tolerance) };
   return fresh.ok ? step : refusing(step, fresh.code);
 }
@@ -177,5 +181,5 @@ function fieldsStep(fields: Fields, { operation, operations = [] }: CallersReque
     : [];
   const read = operation.read(fields);
   if (read.ok) return { ...says("fields", "fields_right"), more };
-  return refusing({ ...says("fields", "fields_wrong", String(read.detail)), more }, read.code);
+  return { ...refusedFor("fields", "fields_wrong", read), more };
 }

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { homeClosed, homeDatabase } from "../../core/config.ts";
 import { APPID } from "../../core/credentials/resolve-credentials.ts";
 import { seal } from "../../core/credentials/sealed-secret.ts";
+import { detailOf } from "../../core/describe-faults.ts";
 import { isRefusedFor, ServiceError } from "../../core/errors.ts";
 import { displayName } from "../../core/fields.ts";
 import { MAIN_HOME } from "../../core/homes.ts";
@@ -118,7 +119,7 @@ const keptWords = (appid: string, is = "is") =>
   `The appid ${appid} ${is} kept for this site and may have no app yet: send the same call again with it, or release it with DELETE /admin/apps/${appid}. If it has one after all, the call is 409, and DELETE revokes it.`;
 
 const isUnanswered = (error: unknown): error is ServiceError =>
-  error instanceof ServiceError && error.code === "unavailable" && error.context.detail === undefined;
+  error instanceof ServiceError && error.code === "unavailable" && detailOf(error.context) === undefined;
 
 /** A database did not answer after the directory was asked to reserve the route. */
 function sayKept(error: unknown, appid: string, is?: "may be"): never {

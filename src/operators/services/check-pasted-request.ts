@@ -20,7 +20,6 @@ import { askHomes } from "./ask-homes.ts";
 import { keyringOf, type ServiceContext } from "./service-context.ts";
 import { findSimilarApps, type SimilarApp } from "./similar-apps.ts";
 
-export { describeLeftOut } from "../../core/operations/describe-left-out.ts";
 export { OPERATIONS } from "../../core/operations/index.ts";
 export type { BodyVariant, Rewriting } from "../diagnosis/body-variants.ts";
 export type { Step } from "../diagnosis/check-form.ts";

@@ -1,83 +1,85 @@
-import { CALLS_DETAIL } from "../../core/operations/index.ts";
-import { detailTexts } from "../../operators/console/details.ts";
+import { UNKNOWN_PATH } from "../../core/operations/index.ts";
+import type { Fault, LeftOutAgent } from "../../core/rules.ts";
+import { faultText } from "../../operators/console/fault-texts.ts";
 import type { Texts } from "./texts.ts";
 
-/** What a text of `x-error-detail` means, in the words that the console has for it. */
-export function meaningOf({ t }: Pick<Texts, "t">, detail: string): string {
-  const view = {
-    t: (text: string, ...values: (string | number | undefined)[]) => t(text, ...values.map((value) => value ?? "")),
-  };
-  return detailTexts(view, detail).join(t(" "));
-}
+/** What a fault means, in the words that the console has for it. */
+export const meaningOf = ({ t }: Pick<Texts, "t">, fault: Fault): string =>
+  faultText({ t: (text, ...values) => t(text, ...values.map((value) => value ?? "")) }, fault);
+
+const UNFIT: LeftOutAgent[] = [
+  { id: 777, why: "unknown" },
+  { id: 10430, why: "disabled" },
+];
 
 /**
- * Texts of `x-error-detail` as callers get them, one for each rule that src/operators/console/details.ts has words for;
- * test/tools/docs/glossary.test.ts names a rule without one. Sorted by what they are about.
+ * Faults as callers have them, one for each rule of src/core/rules.ts; test/tools/docs/glossary.test.ts names a rule without one. Sorted
+ * by what they are about.
  */
-export const DETAIL_EXAMPLES: { about: string; details: string[] }[] = [
+export const FAULT_EXAMPLES: { about: string; faults: Fault[] }[] = [
   {
     about: "Path, headers and body",
-    details: [
-      CALLS_DETAIL,
-      "x-chat-signature: is required",
-      "x-chat-signature: must be 64 hex digits, without a prefix such as sha256=",
-      "x-chat-signature: must be 64 hex digits, not 40",
-      "x-chat-signature: must be 64 hex digits, not base64",
-      "x-chat-signature: must be 64 hex digits, without other characters",
-      "Content-Type: must be application/json",
-      "Content-Encoding: must be absent",
-      "body: must be at most 65536 bytes",
-      "body: must arrive within 5 s",
-      "body: ended before its time",
-      "body: must be UTF-8",
-      "body: must have no byte order mark",
-      "body: must be JSON",
-      "body: must be a JSON object",
+    faults: [
+      UNKNOWN_PATH,
+      { field: "x-chat-signature", rule: "required" },
+      { field: "x-chat-signature", rule: "signature_prefix", values: ["sha256="] },
+      { field: "x-chat-signature", rule: "signature_length", values: [40] },
+      { field: "x-chat-signature", rule: "signature_base64" },
+      { field: "x-chat-signature", rule: "signature_characters" },
+      { field: "Content-Type", rule: "json_type" },
+      { field: "Content-Encoding", rule: "absent" },
+      { field: "body", rule: "bytes_at_most", values: [65536] },
+      { field: "body", rule: "within_seconds", values: [5] },
+      { field: "body", rule: "whole" },
+      { field: "body", rule: "utf8" },
+      { field: "body", rule: "no_byte_order_mark" },
+      { field: "body", rule: "json" },
+      { field: "body", rule: "json_object" },
     ],
   },
   {
     about: "timestamp, ranstr and Idempotency-Key",
-    details: [
-      "timestamp: must be within 300 s of 1795319350, Unix seconds",
-      "timestamp: must be an integer, Unix seconds, not a string",
-      "ranstr: was already used",
-      "Idempotency-Key: must be 1 to 255 visible ASCII characters",
-      "Idempotency-Key: was used for a request that meant something else",
+    faults: [
+      { field: "timestamp", rule: "near_now", values: [300, 1795319350] },
+      { field: "timestamp", rule: "unix_seconds", asString: true },
+      { field: "ranstr", rule: "used_once" },
+      { field: "Idempotency-Key", rule: "visible_ascii", values: [1, 255] },
+      { field: "Idempotency-Key", rule: "key_of_one_request" },
     ],
   },
   {
     about: "Fields",
-    details: [
-      "sbs_mc: is required",
-      "appid: must be a string of 1 to 64 characters",
-      "title: must be a string of 1 to 120 characters, or left out",
-      "sbs: must be a string of 1 to 64 characters, or an integer of 1 to 64 digits",
-      "ip: must be an IPv4 or IPv6 address",
-      "chat_id: must be an integer, not a string",
-      "sender_type: must be the integer 1, 2 or 3",
-      "metadata: must be an object of up to 20 strings of up to 500 characters, under names of 1 to 40 characters of A-Za-z0-9_.-",
-      "metadata: must have at most 20 keys",
-      "metadata: key 2 must have a string of up to 500 characters",
-      "metadata: key 1 must be a name of 1 to 40 characters of A-Za-z0-9_.-",
+    faults: [
+      { field: "sbs_mc", rule: "required" },
+      { field: "appid", rule: "text_within", values: [1, 64] },
+      { field: "title", rule: "text_within", values: [1, 120], mayBeLeftOut: true },
+      { field: "sbs", rule: "text_or_digits", values: [1, 64] },
+      { field: "ip", rule: "ip_address" },
+      { field: "chat_id", rule: "integer", asString: true },
+      { field: "sender_type", rule: "sender" },
+      { field: "metadata", rule: "pairs", values: [20, 500, 1, 40, "A-Za-z0-9_.-"] },
+      { field: "metadata", rule: "most_keys", values: [20] },
+      { field: "metadata", key: 2, rule: "value_of_key", values: [500] },
+      { field: "metadata", key: 1, rule: "name_of_key", values: [1, 40, "A-Za-z0-9_.-"] },
     ],
   },
   {
     about: "Agents and sessions",
-    details: [
-      "kefu_id: must be an array of 1 to 100 agent ids, not a string",
-      "kefu_id: item 2 must be an integer from 1 to 9007199254740991, not a string",
-      "kefu_id: 777 unknown, 10430 disabled",
-      "fzr_uid: must be one of kefu_id",
-      "kefu_ids: must be 1 to 100 agent ids (one named twice counts once), as positive integers between commas or as an array",
-      "kefu_ids: item 2 must be a positive integer in digits, without leading zeros",
-      'kefu_ids: item 1 has a full-width comma: write ","',
-      "kefu_ids: item 2 is empty",
-      "kefu_ids: item 3 is empty: end the list without a comma",
-      "kefu_ids: nobody to add: 777 unknown, 10430 disabled, 10411 already on the session",
-      "chat_id: no such session on this site",
-      "chat_id: is not a ticket session",
-      "chat_id: the session has no responsible agent",
-      "the site is closed for now",
+    faults: [
+      { field: "kefu_id", rule: "agent_ids", values: [1, 100], asString: true },
+      { field: "kefu_id", item: 2, rule: "integer_within", values: [1, 9007199254740991], asString: true },
+      { field: "kefu_id", rule: "agents_fit", agents: UNFIT },
+      { field: "fzr_uid", rule: "one_of", values: ["kefu_id"] },
+      { field: "kefu_ids", rule: "listed_ids", values: [1, 100] },
+      { field: "kefu_ids", item: 2, rule: "listed_id" },
+      { field: "kefu_ids", item: 1, rule: "full_width_comma" },
+      { field: "kefu_ids", item: 2, rule: "empty" },
+      { field: "kefu_ids", item: 3, rule: "empty_at_end" },
+      { field: "kefu_ids", rule: "agent_to_add", agents: [...UNFIT, { id: 10411, why: "already on the session" }] },
+      { field: "chat_id", rule: "session_known" },
+      { field: "chat_id", rule: "ticket" },
+      { field: "chat_id", rule: "responsible_agent" },
+      { rule: "site_open" },
     ],
   },
 ];
@@ -89,8 +91,8 @@ export function detailWords(): string[] {
     words.add(english);
     return english.replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? ""));
   };
-  const details = DETAIL_EXAMPLES.flatMap((each) => each.details);
-  for (const detail of details)
-    for (const said of [detail, detail.replace(/key \d+/, "one key")]) meaningOf({ t }, said);
+  for (const fault of FAULT_EXAMPLES.flatMap(({ faults }) => faults))
+    for (const each of [fault, fault.key === undefined ? fault : { ...fault, key: "one" as const }])
+      meaningOf({ t }, each);
   return [...words];
 }

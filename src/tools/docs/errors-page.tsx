@@ -1,6 +1,8 @@
+import { describeFaults } from "../../core/describe-faults.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
+import type { Fault } from "../../core/rules.ts";
 import { FAILURES } from "../openapi/failures.ts";
-import { DETAIL_EXAMPLES, meaningOf } from "./details.ts";
+import { FAULT_EXAMPLES, meaningOf } from "./details.ts";
 import { Inline } from "./inline.tsx";
 import { headingsOf, type Page } from "./page.ts";
 import type { Texts } from "./texts.ts";
@@ -47,18 +49,18 @@ export function errorsPage(texts: Texts): Page {
           )}
         />
       </p>
-      {DETAIL_EXAMPLES.map(({ about, details }) => (
+      {FAULT_EXAMPLES.map(({ about, faults }) => (
         <>
           <h3 id={idOf(about)}>{t(about)}</h3>
           <div class="scroll" tabindex={0}>
             <table class="details">
               <tbody>
-                {details.map((detail) => (
-                  <tr id={rowOf(detail)}>
+                {faults.map((fault) => (
+                  <tr id={rowOf(fault)}>
                     <td>
-                      <code>{detail}</code>
+                      <code>{describeFaults([fault])}</code>
                     </td>
-                    <td>{meaningOf(texts, detail)}</td>
+                    <td>{meaningOf(texts, fault)}</td>
                   </tr>
                 ))}
               </tbody>
@@ -74,14 +76,14 @@ export function errorsPage(texts: Texts): Page {
     description: t("Every refusal with its causes and cures, and every text of x-error-detail with its meaning."),
     body,
     headings: headingsOf(body),
-    places: DETAIL_EXAMPLES.flatMap(({ details }) =>
-      details.map((detail) => ({ id: rowOf(detail), title: detail, text: meaningOf(texts, detail) })),
+    places: FAULT_EXAMPLES.flatMap(({ faults }) =>
+      faults.map((fault) => ({ id: rowOf(fault), title: describeFaults([fault]), text: meaningOf(texts, fault) })),
     ),
   };
 }
 
 /** The id of a text of `x-error-detail`: its letters and digits. */
-const rowOf = (detail: string) => detail.toLowerCase().replaceAll(/\W+/g, "-").replace(/-$/, "");
+const rowOf = (fault: Fault) => describeFaults([fault]).toLowerCase().replaceAll(/\W+/g, "-").replace(/-$/, "");
 
 const idOf = (about: string) => `details-${about.split(/\W/)[0]?.toLowerCase()}`;
 

@@ -1,7 +1,8 @@
+import { describeFaults } from "../../core/describe-faults.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
 import { FAILURES } from "../openapi/failures.ts";
 import { adminTable } from "./admin-table.ts";
-import { DETAIL_EXAMPLES, meaningOf } from "./details.ts";
+import { FAULT_EXAMPLES, meaningOf } from "./details.ts";
 import { markdownTable } from "./markdown-table.ts";
 import { CALLERS, codeOf, type Program, RECEIVERS } from "./programs.ts";
 import { callsOf, type OpenApi } from "./reference/openapi.ts";
@@ -107,8 +108,8 @@ function refusalsTable({ texts }: TableInput): string {
 
 function detailsTable({ texts }: TableInput): string {
   const { t } = texts;
-  const rows = DETAIL_EXAMPLES.flatMap(({ details }) =>
-    details.map((detail) => [`\`${detail}\``, meaningOf(texts, detail)]),
+  const rows = FAULT_EXAMPLES.flatMap(({ faults }) =>
+    faults.map((fault) => [`\`${describeFaults([fault])}\``, meaningOf(texts, fault)]),
   );
   return markdownTable(["`x-error-detail`", t("meaning")], rows);
 }

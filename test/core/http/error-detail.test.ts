@@ -110,7 +110,7 @@ describe("x-error-detail", () => {
   });
 
   it("is there only where the refusal allows it", async () => {
-    const refusal = refused("invalid_parameters", "any", { detail: "any detail" });
+    const refusal = refused("invalid_parameters", "any", { faults: [{ field: "any", rule: "required" }] });
     const app = new Hono<App>();
     app.all("/:open", (c) => {
       c.set("trace", { requestId: "id" });
@@ -118,6 +118,6 @@ describe("x-error-detail", () => {
     });
     const detailOf = async (path: string) => (await app.request(path, {}, {})).headers.get("x-error-detail");
     expect(await detailOf("/held-back")).toBeNull();
-    expect(await detailOf("/open")).toBe("any detail");
+    expect(await detailOf("/open")).toBe("any: is required");
   });
 });

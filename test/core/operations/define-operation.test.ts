@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
 import { defineOperation } from "../../../src/core/operations/define-operation.ts";
 
-const refusal = { when: () => sql`true`, code: "state_forbids", detail: () => "detail", past: "Past." } as const;
+const FAULT = { field: "thing", rule: "required" } as const;
+const refusal = { when: () => sql`true`, code: "state_forbids", fault: () => FAULT, past: "Past." } as const;
 
 const defined = (outcome: string, change: Partial<Parameters<typeof defineOperation>[0]> = {}) =>
   defineOperation({
@@ -43,7 +44,7 @@ describe("defining an operation", () => {
     const operation = defined("closed");
     expect(operation.outcomeOf(came("closed"))).toEqual({
       kind: "refused",
-      refused: { ok: false, code: "state_forbids", reason: "closed", detail: "detail" },
+      refused: { ok: false, code: "state_forbids", reason: "closed", faults: [FAULT] },
     });
     expect(() => operation.outcomeOf(came("another"))).toThrow("do_nothing has no outcome another");
   });
@@ -52,7 +53,7 @@ describe("defining an operation", () => {
     const { statements, db } = recordingDb();
     const operation = defined("closed", { bind: () => ({ owner: "forged", siteId: 2 }) });
     const asked = operation.read({});
-    if (!asked.ok) throw new Error(asked.detail);
+    if (!asked.ok) throw new Error(asked.reason);
     operation.batch(db, { owner: "own", siteId: 1, key: null } as never, asked.value, 1);
     const bound = statements.flatMap(({ values }) => values);
     expect(bound).toContain("own");

@@ -16,7 +16,7 @@ const ADD = { chat_id: 900220, kefu_ids: "10428,10427" };
 
 async function fingerprint(operation: Operation, fields: Record<string, unknown>): Promise<string> {
   const asked = operation.read(fields);
-  if (!asked.ok) throw new Error(asked.detail);
+  if (!asked.ok) throw new Error(asked.reason);
   return fingerprintOf(asked.value.input);
 }
 

@@ -104,9 +104,19 @@ export const OPERATION: Edit[] = [
     session_binned: {
       when: (v) => sql\`EXISTS (SELECT 1 FROM \${sessions} WHERE \${session(v)} AND \${sessions.status} = 'binned')\`,
       code: "state_forbids",
-      detail: () => "chat_id: the session was thrown away",
+      fault: () => ({ field: "chat_id", rule: "not_binned" }),
       past: "The session was thrown away.",
     },$1`,
+  ],
+  [
+    "src/core/rules.ts",
+    /\n {2}ticket: \{/,
+    '\n  not_binned: { detail: "the session was thrown away", words: "is a session that was thrown away." },$&',
+  ],
+  [
+    "src/tools/docs/details.ts",
+    /\n {6}\{ field: "chat_id", rule: "ticket" \},/,
+    '\n      { field: "chat_id", rule: "not_binned" },$&',
   ],
   [
     "src/core/operations/add-agents.ts",
@@ -147,6 +157,7 @@ export const OPERATION: Edit[] = [
     /^\{\n/,
     `{
   "Binned": "已丢弃",
+  "is a session that was thrown away.": "会话已丢弃。",
   "The session was thrown away before.": "会话此前已丢弃。",
   "The session was thrown away.": "会话已丢弃。",
 `,

@@ -1,6 +1,7 @@
+import type { Fault } from "../../../core/rules.ts";
 import type { Site } from "../../services/sites.ts";
-import { detailTexts } from "../details.ts";
 import type { PageContext } from "../env.ts";
+import { faultTexts } from "../fault-texts.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 import { showPage } from "../layout.tsx";
 import { Copyable, NoticeBox } from "../parts/parts.tsx";
@@ -15,7 +16,8 @@ export interface TestResult {
   ms: number;
   /** Undefined when it was accepted. */
   reason: string | undefined;
-  detail: string | undefined;
+  /** Which the caller is told of. An address from a release before this field has none. */
+  faults: readonly Fault[] | undefined;
 }
 
 const purposeOf = (path: string, result: string) => ["test-call", path, result];
@@ -109,7 +111,9 @@ function Refused({ view, result }: { view: PageContext["var"]["view"]; result: T
       }
     >
       <p>{what}</p>
-      {result.detail !== undefined && detailTexts(view, result.detail).map((text) => <p>{text}</p>)}
+      {faultTexts(view, result.faults ?? []).map((text) => (
+        <p>{text}</p>
+      ))}
       <p>{cure}</p>
     </NoticeBox>
   );

@@ -2,7 +2,6 @@ import { isRefusedFor, WIRE_ERRORS } from "../../../core/errors.ts";
 import { findApp } from "../../services/apps.ts";
 import { type AcceptedCall, codeOfReason, findCall, type Refusal, wireNameOf } from "../../services/journal.ts";
 import type { Site } from "../../services/sites.ts";
-import { detailTexts } from "../details.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { filteredPath } from "../parts/filter.tsx";
@@ -10,6 +9,7 @@ import { Copyable, NoticeBox, Time } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 import { checkPath } from "./refusal-table.tsx";
+import { refusalTexts } from "./refusal-texts.ts";
 
 /** The page of one call, by its request id: what it was answered, and why. */
 export async function callPage(c: PageContext, site: Site): Promise<Response> {
@@ -107,7 +107,7 @@ function Refused({ view, refusal }: { view: View; refusal: Refusal }) {
   const { what, cure } = reasonText(view, refusal.reason);
   return (
     <NoticeBox kind="bad" title={what}>
-      {detailTexts(view, refusal.detail ?? "").map((text) => (
+      {refusalTexts(view, refusal).map((text) => (
         <p>{text}</p>
       ))}
       <p>

@@ -1,9 +1,9 @@
 import { type Refusal, wireNameOf } from "../../services/journal.ts";
-import { detailTexts } from "../details.ts";
 import { Ago, Badge } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
+import { refusalTexts } from "./refusal-texts.ts";
 
 /** The path of a call's page. */
 export const callPath = (siteId: number, requestId: string): string => `/console/sites/${siteId}/requests/${requestId}`;
@@ -27,8 +27,8 @@ export function RefusalTable(props: {
       label={t("Refused calls")}
       head={[t("Why"), { label: t("When"), phone: "top", end: true }, t("App"), t("Call"), t("Answer")]}
       rows={refusals.map((refusal) => {
-        const { siteId, requestId, reason, detail, appid, operation, status, at, skipped } = refusal;
-        const details = detailTexts(view, detail ?? "").join(" ");
+        const { siteId, requestId, reason, appid, operation, status, at, skipped } = refusal;
+        const details = refusalTexts(view, refusal).join(" ");
         const more = skipped > 0 && t("{0} more like it before were left out.", number.format(skipped));
         return [
           <span class="why">

@@ -1,15 +1,16 @@
+import { describeLeftOut, detailOf } from "../../../core/describe-faults.ts";
 import type { SignedErrorCode } from "../../../core/errors.ts";
 import { MAX_BODY_BYTES } from "../../../core/parse-json.ts";
+import type { Refused } from "../../../core/result.ts";
 import {
   type CheckedRequest,
-  describeLeftOut,
   OPERATIONS,
   type PastedRequest,
   type SimilarApp,
   type Step,
   say,
 } from "../../services/check-pasted-request.ts";
-import { detailTexts, leftOutText } from "../details.ts";
+import { faultTexts, leftOutText } from "../fault-texts.ts";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
@@ -61,20 +62,16 @@ export interface Diagnosis {
 
 const line = (title: string, text: string, refusal?: SignedErrorCode): Line => ({ title, texts: [text], refusal });
 
-/** A detail as the caller gets it. */
-const told = (detail = "") => (detail === "" ? [] : [`x-error-detail: ${detail}`]);
+/** The faults as the caller gets them. */
+const told = (refused: Refused) => [`x-error-detail: ${detailOf(refused)}`];
 
-/** The line of a refusal whose detail the caller is told: what breaks which rule, and the cure. */
-function refusedLine(
-  view: View,
-  title: string,
-  { code, reason, detail = "" }: { code: SignedErrorCode; reason: string; detail?: string | undefined },
-): Line {
-  const faults = detailTexts(view, detail);
-  const { what, cure } = reasonText(view, reason);
-  // The detail of these says all that their words say.
-  const texts = reason === "fields_invalid" ? faults : [...(faults.length > 0 ? faults : [what]), cure];
-  return { title, texts, faults: Math.max(1, faults.length), said: told(detail), refusal: code, outcome: reason };
+/** The line of a refusal whose faults the caller is told: what breaks which rule, and the cure. */
+function refusedLine(view: View, title: string, refused: Refused): Line {
+  const { code, reason, faults = [] } = refused;
+  const found = faultTexts(view, faults);
+  // The faults of these say all that their words say.
+  const texts = reason === "fields_invalid" ? found : [...found, reasonText(view, reason).cure];
+  return { title, texts, faults: found.length, said: told(refused), refusal: code, outcome: reason };
 }
 
 /** The result of a check in words, one line for each step. */
@@ -104,7 +101,7 @@ export function checkLines(view: View, pasted: PastedRequest, checked: CheckedRe
   lines.push({ title: t("Limits"), texts: [t("Not evaluated: looking would use them up.")], notEvaluated: true });
   lines.push(fieldsLine(view, pasted, checked));
   const { used, outcome, idempotencyKey } = report;
-  if (!idempotencyKey.ok) lines.push(stepLine(view, "Idempotency-Key", checked.key, idempotencyKey.detail));
+  if (!idempotencyKey.ok) lines.push(stepLine(view, "Idempotency-Key", checked.key, idempotencyKey));
   if (stopped?.by === "site_closed") lines.push(line(t("Site"), stoppedText(view, stopped), "unavailable"));
   if (idempotencyKey.ok && idempotencyKey.value !== null) lines.push(keyLine(view, siteId, outcome));
   if (outcome !== undefined && !(used?.sessionId && used.mayBeItself)) lines.push(...outcomeLines(view, outcome));
@@ -139,11 +136,11 @@ function stoppedText({ t }: View, { by, home }: NonNullable<CheckedRequest["stop
   return texts[by];
 }
 
-/** A step of the diagnosis as a line. @param detail what the server tells the caller */
-const stepLine = (view: View, title: string, step: Step, detail?: string): Line => ({
+/** A step of the diagnosis as a line. @param refused what the server tells the caller, if it tells something */
+const stepLine = (view: View, title: string, step: Step, refused?: Refused): Line => ({
   title,
   texts: [say(view, step), ...(step.more ?? []).map((more) => say(view, more))],
-  said: step.refusal === undefined ? [] : told(detail),
+  said: refused === undefined ? [] : told(refused),
   refusal: step.refusal?.code,
 });
 
@@ -155,8 +152,8 @@ function formLines(view: View, { contentType }: PastedRequest, { form, fields }:
   };
   const inForm = form.filter(({ step, refusal }) => step !== "size" || refusal !== undefined);
   return inForm.map((step) => {
-    const detail = step.step === "body" && !fields.ok ? fields.detail : undefined;
-    const line = stepLine(view, titles[step.step] ?? view.t("Body"), step, detail);
+    const refused = step.step === "body" && !fields.ok ? fields : undefined;
+    const line = stepLine(view, titles[step.step] ?? view.t("Body"), step, refused);
     const isAssumed = step.step === "content_type" && step.refusal !== undefined && contentType === undefined;
     return isAssumed ? { ...line, assumed: true } : line;
   });
@@ -284,12 +281,10 @@ function outcomeLines(view: View, outcome: Outcome): Line[] {
   }
   if (outcome.kind !== "accepted") return [];
   if (outcome.leftOut.length === 0) return [line(title, view.t("Nothing stands in the way."))];
-  const said = describeLeftOut(outcome.leftOut);
-  const agents = leftOutText(view, said) ?? said;
   return [
     {
-      ...line(title, view.t("These are ignored, the others are added: {0}", agents)),
-      said: [`x-ignored-agents: ${said}`],
+      ...line(title, view.t("These are ignored, the others are added: {0}", leftOutText(view, outcome.leftOut))),
+      said: [`x-ignored-agents: ${describeLeftOut(outcome.leftOut)}`],
     },
   ];
 }

@@ -1,27 +1,19 @@
 import { WIRE_ERRORS } from "../../../core/errors.ts";
-import { codeOfReason } from "../../services/journal.ts";
-import { detailTexts } from "../details.ts";
+import { codeOfReason, type Refusal } from "../../services/journal.ts";
+import { refusalTexts } from "../journal/refusal-texts.ts";
 import { Time } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 
 /** A refused call, as the journal tells of it. */
-export interface RefusedCall {
-  requestId: string;
-  appid: string;
-  /** Unix seconds. */
-  at: number;
-  status: number;
-  reason: string;
-  detail: string | null;
-}
+export type RefusedCall = Pick<Refusal, "requestId" | "appid" | "at" | "status" | "reason" | "detail">;
 
 /** What a refused call was answered, and why, with its cure. */
 export function WasRefused({ view, call }: { view: View; call: RefusedCall }) {
   const { t } = view;
   const { requestId, at, status, reason, detail } = call;
   const { what, cure } = reasonText(view, reason);
-  const faults = detailTexts(view, detail ?? "");
+  const faults = refusalTexts(view, call);
   const isPlain = reason === "fields_invalid" && faults.length > 0;
   const { message } = WIRE_ERRORS[codeOfReason(reason)];
   return (

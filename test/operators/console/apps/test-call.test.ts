@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { closing } from "../../../support/closing.ts";
 import { start } from "../../../support/console-visitor.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { replacing } from "../../../support/replacing.ts";
@@ -64,7 +65,7 @@ describe("a test call", () => {
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/1`, { status: "disabled" });
     const refused = await visitor.press(page, "Send a test call", { "Responsible agent": "1" });
     expect(refused.notices).toEqual(["It was refused, and no session was opened."]);
-    expect(refused.text).toContain("An agent was unknown, foreign or disabled.");
+    expect(refused.text).toContain("An agent was unknown, foreign or disabled. kefu_id: Disabled: 1.");
     expect(refused.text).toContain("Send only agents of this site in normal status, or add them to the site.");
     expect(refused.text).toContain("Status 400");
     expect(await sessionsOf(world)).toEqual([]);
@@ -85,6 +86,14 @@ describe("a test call", () => {
       "It is not known whether a session was opened: look among the sessions before you send another.",
     ]);
     expect(await sessionsOf(world)).toHaveLength(1);
+  });
+
+  it("says no more than a caller is told", async () => {
+    const { world, visitor, app } = await start();
+    const page = await visitor.open(`${app}/test`);
+    const closed = visitor.through(world.anotherIsolate(closing("apac")));
+    const result = await closed.press(page, "Send a test call", { "Responsible agent": "1" });
+    expect(result.text).toContain("It was refused, and no session was opened. The home was closed. Open it:");
   });
 
   it("is signed with the secret in use, also while an old one works", async () => {

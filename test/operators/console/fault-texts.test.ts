@@ -1,13 +1,15 @@
 import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
-import { describeLeftOut } from "../../../src/core/operations/describe-left-out.ts";
+import { describeFaults } from "../../../src/core/describe-faults.ts";
 import { DOCUMENTED, OPERATIONS } from "../../../src/core/operations/index.ts";
-import type { LeftOutAgent } from "../../../src/core/operations/operation.ts";
+import type { Refused } from "../../../src/core/result.ts";
+import { type Fault, type LeftOutAgent, RULES } from "../../../src/core/rules.ts";
 import { checkFreshness } from "../../../src/core/signed/check-freshness.ts";
-import { describeShape } from "../../../src/core/signed/describe-shape.ts";
+import { faultOfShape } from "../../../src/core/signed/fault-of-shape.ts";
 import { readIdempotencyKey } from "../../../src/core/signed/idempotency-key.ts";
 import { readFields } from "../../../src/core/signed/read-fields.ts";
-import { detailTexts, leftOutText } from "../../../src/operators/console/details.ts";
+import { faultTexts, leftOutText } from "../../../src/operators/console/fault-texts.ts";
+import { refusalTexts } from "../../../src/operators/console/journal/refusal-texts.ts";
 import { reasonText } from "../../../src/operators/console/reasons.ts";
 import type { View } from "../../../src/operators/console/view.ts";
 import { REFUSAL_REASONS } from "../../../src/operators/services/journal.ts";
@@ -32,11 +34,12 @@ const CHINESE = viewOf(chinese);
 
 const HAN = /\p{Script=Han}/u;
 
-/** The faults of a detail for which the console has no words in one of the languages. */
-const unknownIn = (detail: string) => [
-  ...detailTexts(ENGLISH, detail).filter((text) => text.startsWith("“")),
-  ...detailTexts(CHINESE, detail).filter((text) => !HAN.test(text)),
-];
+/** What of the faults has no Chinese, or is told otherwise by a row of the journal. */
+const unknownOf = (faults: readonly Fault[]) => {
+  const old = { detail: describeFaults(faults) };
+  for (const view of [ENGLISH, CHINESE]) expect(refusalTexts(view, old)).toEqual(faultTexts(view, faults));
+  return faultTexts(CHINESE, faults).filter((text) => !HAN.test(text));
+};
 
 /** Values that break one rule or another. */
 const WRONG: unknown[] = [
@@ -70,69 +73,60 @@ const WRONG: unknown[] = [
   Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`k${i}`, ""])),
 ];
 
-const detailOf = (result: { ok: boolean; detail?: string }) => (result.ok ? [] : [result.detail ?? ""]);
+const faultsOf = (result: { ok: true } | Refused) => (result.ok ? [] : [result.faults ?? []]);
 
-describe("a detail in the reader's language", () => {
+describe("a fault in the reader's language", () => {
+  it("has Chinese for every rule", () => {
+    const texts: Readonly<Record<string, string>> = chinese;
+    const lacking = Object.values(RULES).filter(({ words }) => words !== "" && !HAN.test(texts[words] ?? ""));
+    expect(lacking).toEqual([]);
+  });
+
   it.each(DOCUMENTED.map(({ operation, documentation }) => [operation.wireName, operation, documentation] as const))(
-    "has words for every rule of the fields of %s",
+    "has words for every fault of the fields of %s",
     (_, operation, { examples, probes }) => {
       const [example] = Object.values(examples);
-      const details = operation.fieldNames.flatMap((name) =>
+      const faults = operation.fieldNames.flatMap((name) =>
         [...WRONG, ...(probes?.()[name]?.outside ?? [])].flatMap((value) =>
-          detailOf(operation.read({ ...example?.fields, [name]: value })),
+          faultsOf(operation.read({ ...example?.fields, [name]: value })),
         ),
       );
-      expect(details.length).toBeGreaterThan(20);
-      expect([...new Set(details)].flatMap(unknownIn)).toEqual([]);
+      expect(faults.length).toBeGreaterThan(20);
+      expect(faults.flatMap(unknownOf)).toEqual([]);
     },
   );
 
-  it("has words for the rules of the timestamp, the ranstr, the signature, the body and the Idempotency-Key", () => {
-    const details = [
+  it("has words for the faults of the timestamp, the ranstr, the signature, the body and the Idempotency-Key", () => {
+    const faults = [
       ...WRONG.flatMap((value) => [
-        ...detailOf(checkFreshness({ timestamp: value, ranstr: "r" }, 1_000, 300)),
-        ...detailOf(checkFreshness({ timestamp: 1_000, ranstr: value }, 1_000, 300)),
+        ...faultsOf(checkFreshness({ timestamp: value, ranstr: "r" }, 1_000, 300)),
+        ...faultsOf(checkFreshness({ timestamp: 1_000, ranstr: value }, 1_000, 300)),
       ]),
       ...["", "\ufeff{}", "[]", "{", "{}"].flatMap((body) =>
-        detailOf(readFields(new TextEncoder().encode(body).buffer as ArrayBuffer, undefined)),
+        faultsOf(readFields(new TextEncoder().encode(body).buffer as ArrayBuffer, undefined)),
       ),
-      ...detailOf(readFields(Uint8Array.of(0xff).buffer, undefined)),
+      ...faultsOf(readFields(Uint8Array.of(0xff).buffer, undefined)),
       ...[undefined, "", "abc", `sha256=${"0".repeat(64)}`, `0x${"0".repeat(64)}`, `${"A".repeat(43)}=`, "?"].map(
-        (signature) => describeShape(signature) ?? "",
+        (signature) => [faultOfShape(signature)].filter((fault) => fault !== undefined),
       ),
-      ...detailOf(readIdempotencyKey("")),
+      ...faultsOf(readIdempotencyKey("")),
     ];
-    expect(details.flatMap(unknownIn)).toEqual([]);
-  });
-
-  it("has words for every rule that is written in the code", () => {
-    const files = Object.keys(SOURCES).filter((path) => /fields\.ts|operations|signed|read-body/.test(path));
-    const rules = files.flatMap((file) =>
-      [
-        ...String(SOURCES[file]).matchAll(
-          /(["'`])((?:[\w-]+: )?(?:must |no such |is |has |was |ended |the session has )[^\n]*?)\1/g,
-        ),
-      ]
-        // Rules of operators' forms: ruleText() has their words.
-        .map(([, , rule = ""]) => rule.replaceAll(/\$\{[^}]*\}/g, "7"))
-        .filter((rule) => !/visible and none|^is not a field/.test(rule))
-        // Its last part stands in a function of its own.
-        .map((rule) => rule.replace(/hex digits, 7$/, "hex digits, not 7")),
-    );
-    expect(rules.length).toBeGreaterThan(25);
-    const inWhole = rules.map((rule) => (/^[\w-]+: /.test(rule) ? rule : `field: ${rule}`));
-    expect(inWhole.flatMap(unknownIn)).toEqual([]);
+    expect(faults.length).toBeGreaterThan(40);
+    expect(faults.flatMap(unknownOf)).toEqual([]);
   });
 
   it("names the field, the item and how it was sent, one text for each fault", () => {
-    const detail =
-      "sbs: is required; kefu_id: item 2 must be an integer from 1 to 9007199254740991, not a string; title: must be a string of 1 to 120 characters, or left out";
-    expect(detailTexts(CHINESE, detail)).toEqual([
+    const faults: Fault[] = [
+      { field: "sbs", rule: "required" },
+      { field: "kefu_id", item: 2, rule: "integer_within", values: [1, 9007199254740991], asString: true },
+      { field: "title", rule: "text_within", values: [1, 120], mayBeLeftOut: true },
+    ];
+    expect(faultTexts(CHINESE, faults)).toEqual([
       "sbs：必填，但没有发送。",
       "kefu_id 第 2 项：须为 1 到 9007199254740991 的整数。发送的是字符串。",
       "title：须为 1 到 120 个字符的字符串。不填时请省略该字段。",
     ]);
-    expect(detailTexts(ENGLISH, detail)[1]).toBe(
+    expect(faultTexts(ENGLISH, faults)[1]).toBe(
       "kefu_id, item 2, must be a whole number from 1 to 9007199254740991. It was sent as a string.",
     );
   });
@@ -144,19 +138,38 @@ describe("a detail in the reader's language", () => {
       { id: 4, why: "disabled" },
       { id: 98, why: "unknown" },
     ];
-    const said = describeLeftOut(leftOut);
-    expect(leftOutText(ENGLISH, said)).toBe("Unknown on this site: 99, 98. Disabled: 4. On the session already: 1.");
-    expect(detailTexts(CHINESE, `kefu_ids: nobody to add: ${said}`)).toEqual([
+    expect(leftOutText(ENGLISH, leftOut)).toBe("Unknown on this site: 99, 98. Disabled: 4. On the session already: 1.");
+    const nobody: Fault = { field: "kefu_ids", rule: "agent_to_add", agents: leftOut };
+    expect(faultTexts(CHINESE, [nobody])).toEqual([
       "kefu_ids：没有可添加的客服。本站点没有的客服：99、98。已停用的客服：4。已在会话中的客服：1。",
     ]);
-    const many = describeLeftOut(Array.from({ length: 500 }, (_, i) => ({ id: 100_000 + i, why: "unknown" })));
+    for (const agents of [leftOut, []]) {
+      expect(
+        unknownOf([
+          { ...nobody, agents },
+          { field: "kefu_id", rule: "agents_fit", agents },
+        ]),
+      ).toEqual([]);
+    }
+    const many = Array.from({ length: 500 }, (_, i) => ({ id: 100_000 + i, why: "unknown" as const }));
     expect(leftOutText(ENGLISH, many)).toMatch(/ And \d+ more agents\.$/);
-    expect(leftOutText(CHINESE, describeLeftOut([]))).toMatch(HAN);
+  });
+});
+
+describe("a row of the journal in the reader's language", () => {
+  it("says what the faults say", () => {
+    const sentences: Fault[] = [
+      { rule: "site_open" },
+      { rule: "home_open", values: ["eu-1"] },
+      { rule: "home_bound", values: ["eu-1", "HOME_EU_1"] },
+    ];
+    expect(sentences.map((fault) => [fault]).flatMap(unknownOf)).toEqual([]);
   });
 
-  it("quotes what it does not know", () => {
-    expect(detailTexts(CHINESE, "sbs: is purple")).toEqual(["“sbs: is purple”"]);
-    expect(detailTexts(CHINESE, "")).toEqual([]);
+  it("quotes what is not known", () => {
+    expect(refusalTexts(CHINESE, { detail: "sbs: is purple" })).toEqual(["“sbs: is purple”"]);
+    expect(refusalTexts(CHINESE, { detail: "It stands alone." })).toEqual(["“It stands alone.”"]);
+    expect(refusalTexts(CHINESE, { detail: null })).toEqual([]);
   });
 });
 

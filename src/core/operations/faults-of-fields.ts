@@ -1,0 +1,26 @@
+import type * as z from "zod/mini";
+import { brokenRules } from "../fields.ts";
+import { type Fault, RULES } from "../rules.ts";
+
+/** The faults of a signed call's fields, the first of each field. Items of a list count from 1. */
+export function faultsOfFields(
+  { shape }: { shape: Record<string, z.ZodMiniType> },
+  error: z.core.$ZodError,
+  given: Record<string, unknown>,
+): Fault[] {
+  return brokenRules(error).map(({ path, broken }) => {
+    const [field, index] = path as [string, string | undefined];
+    const value = given[field];
+    const item = index === undefined ? broken.item : Number(index) + 1;
+    const list: unknown[] = Array.isArray(value) ? value : [];
+    const sent = item === undefined ? value : list[item - 1];
+    const isEmpty = value === null || value === "";
+    return {
+      field,
+      ...broken,
+      ...(item !== undefined && { item }),
+      ...(RULES[broken.rule].namesStrings && typeof sent === "string" && { asString: true }),
+      ...(isEmpty && item === undefined && shape[field]?.safeParse(undefined).success && { mayBeLeftOut: true }),
+    };
+  });
+}

@@ -1,0 +1,172 @@
+/** A rule in words. `{0}`, `{1}`, … stand for the values of the fault that breaks it. */
+interface Rule {
+  /** The English of `x-error-detail`, in ASCII. Of a fault with agents, `{0}` stands for the agents. */
+  detail: string;
+  /** The English of the console, after the field. Also the key of the Chinese in zh.json. */
+  words: string;
+  /** A fault says when a string was sent: the usual mistake with an integer or a list. */
+  namesStrings?: true;
+}
+
+const TABLE = {
+  // Fields.
+  required: { detail: "is required", words: "is missing." },
+  integer: { detail: "must be an integer", words: "must be a whole number.", namesStrings: true },
+  integer_within: {
+    detail: "must be an integer from {0} to {1}",
+    words: "must be a whole number from {0} to {1}.",
+    namesStrings: true,
+  },
+  text_within: {
+    detail: "must be a string of {0} to {1} characters",
+    words: "must be a string of {0} to {1} characters.",
+  },
+  text_or_digits: {
+    detail: "must be a string of {0} to {1} characters, or an integer of {0} to {1} digits",
+    words: "must be a string of {0} to {1} characters, or a whole number of {0} to {1} digits.",
+  },
+  one_of: { detail: "must be one of {0}", words: "must be one of {0}." },
+  ip_address: { detail: "must be an IPv4 or IPv6 address", words: "must be an IPv4 or IPv6 address." },
+  sender: { detail: "must be the integer 1, 2 or 3", words: "must be the number 1, 2 or 3." },
+  agent_ids: {
+    detail: "must be an array of {0} to {1} agent ids (one named twice counts once)",
+    words: "must be an array of {0} to {1} agent ids.",
+    namesStrings: true,
+  },
+  listed_ids: {
+    detail:
+      "must be {0} to {1} agent ids (one named twice counts once), as positive integers between commas or as an array",
+    words: "must be {0} to {1} agent ids, separated by commas or as an array.",
+  },
+  listed_id: {
+    detail: "must be a positive integer in digits, without leading zeros",
+    words: "must be a whole number above 0 in digits, without leading zeros.",
+  },
+  full_width_comma: {
+    detail: 'has a full-width comma: write ","',
+    words: "has a full-width comma: write “,”.",
+  },
+  empty: { detail: "is empty", words: "is empty." },
+  empty_at_end: {
+    detail: "is empty: end the list without a comma",
+    words: "is empty: end the list without a comma.",
+  },
+  pairs: {
+    detail:
+      "must be an object of up to {0} strings of up to {1} characters, under names of {2} to {3} characters of {4}",
+    words:
+      "must be an object of up to {0} strings of up to {1} characters, under names of {2} to {3} characters of {4}",
+  },
+  most_keys: { detail: "must have at most {0} keys", words: "must have at most {0} keys." },
+  value_of_key: {
+    detail: "must have a string of up to {0} characters",
+    words: "must have a string of up to {0} characters.",
+  },
+  name_of_key: {
+    detail: "must be a name of {0} to {1} characters of {2}",
+    words: "must be a name of {0} to {1} characters of {2}",
+  },
+
+  // timestamp, ranstr and Idempotency-Key.
+  unix_seconds: {
+    detail: "must be an integer, Unix seconds",
+    words: "must be a whole number: Unix seconds.",
+    namesStrings: true,
+  },
+  near_now: {
+    detail: "must be within {0} s of {1}, Unix seconds",
+    words:
+      "may be at most {0} s before or after the service's clock, which stood at {1}. 13 digits are milliseconds: send seconds.",
+  },
+  used_once: { detail: "was already used", words: "was used before. Each try needs a new one." },
+  visible_ascii: {
+    detail: "must be {0} to {1} visible ASCII characters",
+    words: "must be {0} to {1} visible ASCII characters, without spaces.",
+  },
+  key_of_one_request: {
+    detail: "was used for a request that meant something else",
+    words: "was used before for a call that meant something else.",
+  },
+
+  // Headers and body.
+  signature_prefix: {
+    detail: "must be 64 hex digits, without a prefix such as {0}",
+    words: "must be 64 hex digits, without “{0}” before them.",
+  },
+  signature_length: { detail: "must be 64 hex digits, not {0}", words: "must be 64 hex digits; it has {0}." },
+  signature_base64: { detail: "must be 64 hex digits, not base64", words: "must be 64 hex digits; it is base64." },
+  signature_characters: {
+    detail: "must be 64 hex digits, without other characters",
+    words: "must be 64 hex digits, and it has other characters.",
+  },
+  json_type: { detail: "must be application/json", words: "must be application/json." },
+  absent: { detail: "must be absent", words: "must not be sent." },
+  bytes_at_most: { detail: "must be at most {0} bytes", words: "is too long: at most {0} bytes." },
+  within_seconds: { detail: "must arrive within {0} s", words: "did not arrive within {0} s." },
+  whole: { detail: "ended before its time", words: "ended before its announced length." },
+  utf8: { detail: "must be UTF-8", words: "is not UTF-8." },
+  no_byte_order_mark: {
+    detail: "must have no byte order mark",
+    words: "begins with a byte order mark: send UTF-8 without BOM.",
+  },
+  json: { detail: "must be JSON", words: "is not JSON." },
+  json_object: {
+    detail: "must be a JSON object",
+    words: "is JSON, but not an object: it must begin with “{” and end with “}”.",
+  },
+
+  // Agents and sessions. A fault of the first two has agents, and its words stand before them.
+  agents_fit: { detail: "{0}", words: "" },
+  agent_to_add: { detail: "nobody to add: {0}", words: "There is nobody to add." },
+  session_known: { detail: "no such session on this site", words: "is unknown to this site." },
+  ticket: {
+    detail: "is not a ticket session",
+    words: "is not a ticket, and agents can be added to tickets only.",
+  },
+  responsible_agent: {
+    detail: "the session has no responsible agent",
+    words: "is a session without a responsible agent.",
+  },
+
+  // Sentences: their faults name no field.
+  site_open: { detail: "the site is closed for now", words: "The site is closed." },
+  home_open: { detail: "The home {0} is closed.", words: "The home {0} is closed." },
+  home_bound: {
+    detail: "The home {0} has no database: bind it as {1}.",
+    words: "The home {0} has no database: bind it as {1}.",
+  },
+  known_path: { detail: "the calls are {0}", words: "There is no such path. The calls are {0}." },
+} as const satisfies Record<string, Rule>;
+
+export type RuleName = keyof typeof TABLE;
+
+/**
+ * Every rule that a signed call can break, in all its words: `x-error-detail`, the console and the glossary of docs/integrating.md are
+ * made from this table. A name must not change its meaning, because the journal stores it.
+ */
+export const RULES: Readonly<Record<RuleName, Rule>> = TABLE;
+
+/** A requested agent that is left out of an accepted request, or is the reason why a request is refused. */
+export interface LeftOutAgent {
+  id: number;
+  why: "already on the session" | "unknown" | "disabled";
+}
+
+/** Which field broke which rule. Holds no value that the caller sent, except ids of agents. */
+export interface Fault {
+  rule: RuleName;
+  /** The field or header, or `body`. Absent when the rule is a sentence. */
+  field?: string;
+  /** The item of the list in the field, from 1. */
+  item?: number;
+  /** The key of the object in the field, from 1; "one" when its place would mislead. */
+  key?: number | "one";
+  /** The values of the rule's words. A list is said with "and". */
+  values?: readonly (string | number | readonly string[])[];
+  /** A string was sent. */
+  asString?: true;
+  /** The field may be left out, and was sent empty. */
+  mayBeLeftOut?: true;
+  /** The agents that the rule is about. */
+  agents?: readonly LeftOutAgent[];
+}

@@ -1,0 +1,24 @@
+import type { Broken } from "../fields.ts";
+import type { Fault } from "../rules.ts";
+
+const RIGHT = /^[0-9a-f]{64}$/i;
+const PREFIX = /^(?:hmac[-_ ]?)?sha-?256[=: ] *|^0x/i;
+/** Base64 of the 32 bytes, or of the 64 hex digits. */
+const BASE64 = /^(?:[\w+/-]{43}=?|[\w+/-]{86}(?:==)?)$/;
+
+/**
+ * What is wrong with the form of a signature. Undefined for 64 hex digits, right or wrong. The fault depends only on the header and
+ * quotes nothing of it, so every caller may read it before the signature is verified.
+ */
+export function faultOfShape(signature: string | undefined): Fault | undefined {
+  if (signature !== undefined && RIGHT.test(signature)) return undefined;
+  return { field: "x-chat-signature", ...brokenBy(signature) };
+}
+
+function brokenBy(signature: string | undefined): Broken {
+  if (signature === undefined || signature === "") return { rule: "required" };
+  const [prefix] = PREFIX.exec(signature) ?? [];
+  if (prefix !== undefined) return { rule: "signature_prefix", values: [prefix.startsWith("0") ? "0x" : "sha256="] };
+  if (/^[0-9a-f]+$/i.test(signature)) return { rule: "signature_length", values: [signature.length] };
+  return { rule: BASE64.test(signature) ? "signature_base64" : "signature_characters" };
+}

@@ -1,0 +1,49 @@
+import { namedOf } from "../../core/describe-faults.ts";
+import { type Fault, type LeftOutAgent, RULES } from "../../core/rules.ts";
+import type { View } from "./view.ts";
+
+type Reader = Pick<View, "t">;
+
+/** What each fault of a refused call says, in the reader's language. */
+export const faultTexts = (reader: Reader, faults: readonly Fault[]): string[] =>
+  faults.map((fault) => faultText(reader, fault));
+
+/** What one fault says, in the reader's language. */
+export function faultText(reader: Reader, fault: Fault): string {
+  const { t } = reader;
+  const { rule, field, item, key, values = [], asString, mayBeLeftOut, agents } = fault;
+  const { words } = RULES[rule];
+  if (agents !== undefined) return t("{0}: {1}", field, together(t, [words && t(words), leftOutText(reader, agents)]));
+  const listed = values.map((value) => (typeof value === "object" ? value.join(t(", ")) : value));
+  const said = together(t, [
+    t(words, ...listed),
+    asString && t("It was sent as a string."),
+    mayBeLeftOut && t("Leave it out when there is none."),
+  ]);
+  if (field === undefined) return said;
+  if (item !== undefined) return t("{0}, item {1}, {2}", field, item, said);
+  if (key === "one") return t("{0}, one of its keys, {1}", field, said);
+  return key === undefined ? t("{0} {1}", field, said) : t("{0}, key {1}, {2}", field, key, said);
+}
+
+/** Why agents are left out, in the reader's language: each reason once, with the agents that `x-ignored-agents` names. */
+export function leftOutText({ t }: Reader, leftOut: readonly LeftOutAgent[]): string {
+  if (leftOut.length === 0) return t("The agents have changed meanwhile.");
+  const { named, more } = namedOf(leftOut);
+  const idsOf = (why: LeftOutAgent["why"]) =>
+    named
+      .filter((agent) => agent.why === why)
+      .map(({ id }) => id)
+      .join(t(", "));
+  const [unknown, disabled, there] = [idsOf("unknown"), idsOf("disabled"), idsOf("already on the session")];
+  return together(t, [
+    unknown && t("Unknown on this site: {0}.", unknown),
+    disabled && t("Disabled: {0}.", disabled),
+    there && t("On the session already: {0}.", there),
+    more > 0 && t("And {0} more agents.", more),
+  ]);
+}
+
+/** The sentences that there are, one after the other. */
+const together = (t: View["t"], sentences: (string | false | undefined)[]): string =>
+  sentences.filter((sentence) => sentence).join(t(" "));

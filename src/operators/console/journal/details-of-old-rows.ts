@@ -1,0 +1,63 @@
+import { type Fault, type LeftOutAgent, RULES, type RuleName } from "../../../core/rules.ts";
+
+/** Reads the text of a row of the journal, which has no other data yet. Nothing else may use it. */
+
+/** Their English has the agents, which {@link agentsOf} reads. */
+const OF_AGENTS: readonly RuleName[] = ["agents_fit", "agent_to_add"];
+
+/** A rule's English, with a group for each value. Those without values come first: "not base64" is no number of digits. */
+const PATTERNS = (Object.entries(RULES) as [RuleName, (typeof RULES)[RuleName]][])
+  .filter(([rule]) => !OF_AGENTS.includes(rule))
+  .map(([rule, { detail }]) => {
+    const [places, texts] = [[...detail.matchAll(/\{(\d)\}/g)], detail.split(/\{\d\}/)];
+    const pattern = new RegExp(`^${texts.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("(\\S+)")}$`);
+    return { rule, pattern, places: places.map(([, place]) => Number(place)) };
+  })
+  .sort((a, b) => a.places.length - b.places.length);
+
+/** The fault that one part of an old detail tells of; undefined when it is not known. */
+export function faultOfOldText(text: string): Fault | undefined {
+  const sentence = ruleOf(text);
+  if (sentence !== undefined) return sentence;
+  const [, field, said = ""] = /^([\w-]+): (.*)$/s.exec(text) ?? [];
+  if (field === undefined) return undefined;
+  const [, nobody, listed = ""] = /^(nobody to add: )?(.*)$/s.exec(said) ?? [];
+  const agents = agentsOf(listed);
+  if (agents !== undefined) return { field, rule: nobody === undefined ? "agents_fit" : "agent_to_add", agents };
+  const [, item, ofItem] = /^item (\d+) (.*)$/s.exec(said) ?? [];
+  const [, one, place, ofKey] = /^(one key|key (\d+)) (.*)$/s.exec(said) ?? [];
+  const [, bare = "", asString, mayBeLeftOut] =
+    /^(.*?)(, not a string)?(, or left out)?$/s.exec(ofItem ?? ofKey ?? said) ?? [];
+  const broken = ruleOf(bare);
+  return (
+    broken && {
+      field,
+      ...broken,
+      ...(item !== undefined && { item: Number(item) }),
+      ...(one !== undefined && { key: place === undefined ? "one" : Number(place) }),
+      ...(asString !== undefined && { asString: true }),
+      ...(mayBeLeftOut !== undefined && { mayBeLeftOut: true }),
+    }
+  );
+}
+
+function ruleOf(said: string): Pick<Fault, "rule" | "values"> | undefined {
+  for (const { rule, pattern, places } of PATTERNS) {
+    const [whole, ...groups] = pattern.exec(said) ?? [];
+    if (whole === undefined) continue;
+    const values: string[] = [];
+    for (const [i, place] of places.entries()) values[place] = groups[i] ?? "";
+    return { rule, values };
+  }
+  return undefined;
+}
+
+const WHY: readonly string[] = ["unknown", "disabled", "already on the session"] satisfies LeftOutAgent["why"][];
+
+/** The agents of a text such as `777 unknown, 10430 disabled`; undefined for another text. */
+function agentsOf(said: string): LeftOutAgent[] | undefined {
+  if (said === "the agents have changed meanwhile") return [];
+  const agents = said.split(", ").map((agent) => /^(\d+) (.*)$/s.exec(agent) ?? []);
+  if (!agents.every(([, , why = ""]) => WHY.includes(why))) return undefined;
+  return agents.map(([, id, why]) => ({ id: Number(id), why: why as LeftOutAgent["why"] }));
+}
