@@ -38,7 +38,7 @@ const MOST_PAUSES = 10;
 const LAST_PAUSES = 4;
 
 /** At most about 100 KB: a message of the queue has at most 128 KB. */
-const ROWS_PER_MESSAGE = 120;
+const ROWS_PER_MESSAGE = 50;
 
 /** The most apps that an isolate knows; of the one noted longest ago it forgets what waits. And the most unsent rows of a home. */
 const MOST_APPS = 10_000;

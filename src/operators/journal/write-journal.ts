@@ -14,7 +14,7 @@ const PAUSE_MS = 1_000;
 const FIRST_RETRY = 30;
 const LONGEST_RETRY = 3_600;
 
-/** The values of a statement have at most 2 MB in all. A row has about 1 KB. */
+/** The values of a statement have at most 2 MB in all. A row has 2 KB at most. */
 const ROWS_PER_STATEMENT = 500;
 
 /** Workers lets six calls of an invocation wait at once: silent homes must leave room for the others. */

@@ -189,6 +189,7 @@ function refusalOf(
     status,
     reason: outcome,
     detail: null,
+    faults: null,
     secret,
     client: null,
     skipped: 0,

@@ -283,7 +283,7 @@ describe("GET /admin/sites/:site_id/refusals", () => {
       .prepare(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10500)
          INSERT INTO refusals SELECT ?1, substr(?2, 1, 24) || printf('%012d', i), ?3, ?4, 'create_session', 401,
-           CASE i WHEN 1 THEN 'app_limit' ELSE 'timestamp_stale' END, NULL, NULL, NULL, 0, NULL FROM n`,
+           CASE i WHEN 1 THEN 'app_limit' ELSE 'timestamp_stale' END, NULL, NULL, NULL, 0, NULL, NULL FROM n`,
       )
       .bind(site.siteId, firstRequestIdAt(NOW), NOW, site.appid)
       .run();

@@ -34,9 +34,9 @@ const CHINESE = viewOf(chinese);
 
 const HAN = /\p{Script=Han}/u;
 
-/** What of the faults has no Chinese, or is told otherwise by a row of the journal. */
+/** What of the faults has no Chinese, or is told otherwise by a row of the journal from before rows had faults. */
 const unknownOf = (faults: readonly Fault[]) => {
-  const old = { detail: describeFaults(faults) };
+  const old = { detail: describeFaults(faults), faults: null };
   for (const view of [ENGLISH, CHINESE]) expect(refusalTexts(view, old)).toEqual(faultTexts(view, faults));
   return faultTexts(CHINESE, faults).filter((text) => !HAN.test(text));
 };
@@ -157,19 +157,32 @@ describe("a fault in the reader's language", () => {
 });
 
 describe("a row of the journal in the reader's language", () => {
-  it("says what the faults say", () => {
+  it("says the same from its faults as a row without them did from its detail", () => {
     const sentences: Fault[] = [
       { rule: "site_open" },
       { rule: "home_open", values: ["eu-1"] },
       { rule: "home_bound", values: ["eu-1", "HOME_EU_1"] },
     ];
     expect(sentences.map((fault) => [fault]).flatMap(unknownOf)).toEqual([]);
+    expect(refusalTexts(ENGLISH, { detail: describeFaults(sentences), faults: sentences })).toEqual([
+      "The site is closed.",
+      "The home eu-1 is closed.",
+      "The home eu-1 has no database: bind it as HOME_EU_1.",
+    ]);
   });
 
-  it("quotes what is not known", () => {
-    expect(refusalTexts(CHINESE, { detail: "sbs: is purple" })).toEqual(["“sbs: is purple”"]);
-    expect(refusalTexts(CHINESE, { detail: "It stands alone." })).toEqual(["“It stands alone.”"]);
-    expect(refusalTexts(CHINESE, { detail: null })).toEqual([]);
+  it("quotes what was cut off, what has no fault, and a rule of another release", () => {
+    const faults: Fault[] = [{ field: "sbs", rule: "required" }];
+    expect(refusalTexts(ENGLISH, { detail: "sbs: is required; sbs_mc: is req", faults })).toEqual([
+      "sbs is missing.",
+      "“sbs_mc: is req”",
+    ]);
+    const purple = { detail: "sbs: is purple", faults: [{ field: "sbs", rule: "green" as "json" }] };
+    for (const row of [purple, { ...purple, faults: [] }, { ...purple, faults: null }]) {
+      expect(refusalTexts(CHINESE, row)).toEqual(["“sbs: is purple”"]);
+    }
+    expect(refusalTexts(CHINESE, { detail: "It stands alone.", faults: null })).toEqual(["“It stands alone.”"]);
+    expect(refusalTexts(CHINESE, { detail: null, faults: null })).toEqual([]);
   });
 });
 

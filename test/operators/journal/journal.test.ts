@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describeFaults } from "../../../src/core/describe-faults.ts";
 import { Journal, type JournalMessage } from "../../../src/operators/journal/journal.ts";
 import type { Refusal } from "../../../src/operators/store/home/refusals.ts";
 import { keptTelemetry, NOW, runtimeAt } from "../../support/test-runtime.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: NOW * 1000 }));
 afterEach(() => void vi.useRealTimers());
+
+const id = (n: number) => `01a3185c-5000-7000-8000-${String(n).padStart(12, "0")}`;
 
 /** A journal beside its queue. Each call counts itself in its request id. */
 function started() {
@@ -36,6 +39,7 @@ function started() {
         status: 401,
         reason: "timestamp_stale",
         detail: null,
+        faults: null,
         secret: "v1",
         client: null,
         ...given,
@@ -72,6 +76,7 @@ describe("an isolate's journal", () => {
               status: 401,
               reason: "timestamp_stale",
               detail: "timestamp: must be within 300 s of 1800000000, Unix seconds",
+              faults: null,
               secret: "v1",
               client: null,
               skipped: 0,
@@ -165,8 +170,21 @@ describe("an isolate's journal", () => {
       const pauses = times.slice(1).map((at, i) => at - Number(times[i]));
       expect(Math.min(...pauses)).toBeGreaterThanOrEqual(1_000);
     }
-    expect(sent.every(({ message }) => message.refusals.length <= 120)).toBe(true);
+    expect(sent.every(({ message }) => message.refusals.length <= 50)).toBe(true);
     expect(sent.flatMap(({ message }) => message.refusals)).toHaveLength(400);
+  });
+
+  it("sends no message that is too large for the queue, also when each row is as long as it can be", async () => {
+    const { refuse, sent, settle } = started();
+    const agents = Array.from({ length: 40 }, (_, i) => ({ id: 10 + i, why: "unknown" as const }));
+    const faults = [{ field: "kefu_id", rule: "agents_fit" as const, agents }];
+    const detail = describeFaults(faults);
+    expect(detail.length).toBeGreaterThan(480);
+    for (let i = 0; i < 200; i++)
+      refuse({ appid: `${i}`.padEnd(64, "x"), requestId: id(i), detail, faults, secret: id(i) });
+    await settle(10);
+    expect(sent.flatMap(({ message }) => message.refusals)).toHaveLength(200);
+    for (const { message } of sent) expect(JSON.stringify(message).length).toBeLessThan(128_000);
   });
 
   it("waits a second after a message that went late, because the queue was slow to take the one before", async () => {

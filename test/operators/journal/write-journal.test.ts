@@ -22,6 +22,7 @@ const refusalOf = ({ siteId, appid }: Site, n = 1, given: Partial<Refusal> = {})
   status: 401,
   reason: "timestamp_stale",
   detail: "timestamp: must be fresh",
+  faults: [{ field: "timestamp", rule: "unix_seconds" }],
   secret: "v1",
   client: "192.0.2.0/24",
   skipped: 0,
@@ -41,6 +42,13 @@ describe("the consumer of the journal", () => {
     expect(consumer.kept.jobs).toEqual([
       { job: "journal", outcome: "ok", homes: { apac: { rows: 2 }, main: { rows: 1 } }, ms: expect.any(Number) },
     ]);
+  });
+
+  it("writes a row of the last release, which sends no faults, without them", async () => {
+    const site = await newSite("apac");
+    const { faults: _, ...row } = refusalOf(site);
+    await new JournalConsumer().write([{ home: "apac", refusals: [row] }]);
+    expect(await journalOf(site)).toEqual([{ ...row, faults: null }]);
   });
 
   it("changes nothing when a message comes twice, in one batch, later, or with other values", async () => {

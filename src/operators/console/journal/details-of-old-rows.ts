@@ -1,6 +1,10 @@
 import { type Fault, type LeftOutAgent, RULES, type RuleName } from "../../../core/rules.ts";
 
-/** Reads the text of a row of the journal, which has no other data yet. Nothing else may use it. */
+/**
+ * Reads the text of a row of the journal from before rows had `faults` (migration 0011). Nothing else may use it. It goes in the first
+ * release that is made more than 90 days after the one with that migration: JOURNAL_DAYS keeps no row longer. When a rule gets other
+ * English before, its old rows are quoted.
+ */
 
 /** Their English has the agents, which {@link agentsOf} reads. */
 const OF_AGENTS: readonly RuleName[] = ["agents_fit", "agent_to_add"];

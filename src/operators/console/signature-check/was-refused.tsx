@@ -6,7 +6,7 @@ import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 
 /** A refused call, as the journal tells of it. */
-export type RefusedCall = Pick<Refusal, "requestId" | "appid" | "at" | "status" | "reason" | "detail">;
+export type RefusedCall = Pick<Refusal, "requestId" | "appid" | "at" | "status" | "reason" | "detail" | "faults">;
 
 /** What a refused call was answered, and why, with its cure. */
 export function WasRefused({ view, call }: { view: View; call: RefusedCall }) {

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { firstRequestIdAt } from "../../../../src/core/request-id.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
-import { JournalConsumer, keepingJournal } from "../../../support/journal.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { JournalConsumer, journalOf, keepingJournal } from "../../../support/journal.ts";
 import { newRefusal } from "../../../support/new-refusal.ts";
 import { NOW, World } from "../../../support/world.ts";
 
@@ -48,6 +49,45 @@ describe("the refused calls of a site", () => {
     const call = await visitor.open(page.link("A field broke a rule."));
     const check = await visitor.open(call.link("Check this request"));
     expect([check.value("Which call is it?"), check.value("appid")]).toEqual(["create_gd", world.appid]);
+  });
+
+  it("say the same in both languages when their rows are from before rows had faults", async () => {
+    const { world, visitor, settle, site } = await start();
+    const chatId = await world.chatId();
+    await world.create({ kefu_id: [1, "x"], title: "" });
+    await world.add(chatId, { kefu_ids: "777" });
+    await world.create({ timestamp: 1 });
+    await settle();
+    const read = async () => {
+      const texts = ["en", "zh"].map(async (language) => {
+        const { html } = await visitor.open(`${site}/refusals?lang=${language}`);
+        return [...html.matchAll(/<bdi>([^<]+)<\/bdi>/g)].map(([, text]) => text);
+      });
+      return [await texts[0], await texts[1]];
+    };
+    const known = await read();
+    expect(known[0]).toContain("kefu_ids: There is nobody to add. Unknown on this site: 777.");
+    const rows = await journalOf(world);
+    expect(rows.map(({ faults }) => faults?.length).sort()).toEqual([1, 1, 2]);
+    await databaseOf(world.home)
+      .prepare("UPDATE refusals SET faults = NULL WHERE site_id = ?")
+      .bind(world.siteId)
+      .run();
+    expect(await read()).toEqual(known);
+  });
+
+  it("keep the faults that stand whole in 500 characters, and quote the rest", async () => {
+    const { world, visitor, settle, site } = await start();
+    const ids = Array(100)
+      .keys()
+      .map((i) => 100 + i)
+      .toArray();
+    await world.create({ kefu_id: ids, fzr_uid: 100 });
+    await settle();
+    const [long] = await journalOf(world);
+    expect([long?.detail?.length, long?.faults]).toEqual([500, []]);
+    const page = await visitor.open(`${site}/requests/${long?.requestId}`);
+    expect(page.text).toContain(`“${long?.detail}”`);
   });
 
   it("say how many were left out", async () => {

@@ -13,7 +13,15 @@ const viewOf = (texts: Record<string, string>) =>
   }) as View;
 
 const pageOf = (texts: Record<string, string>, reason: string, status: number, detail: string | null) => {
-  const call = { requestId: "0192f0c1-0000-7000-8000-000000000001", appid: "shop", at: NOW, status, reason, detail };
+  const call = {
+    requestId: "0192f0c1-0000-7000-8000-000000000001",
+    appid: "shop",
+    at: NOW,
+    status,
+    reason,
+    detail,
+    faults: null,
+  };
   return String(WasRefused({ view: viewOf(texts), call }));
 };
 
