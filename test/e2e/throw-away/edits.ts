@@ -16,12 +16,17 @@ export const FIELD: Edit[] = [
   [
     "src/core/operations/create-session.ts",
     /(\n {4}\}\)\n {4}\.check\()/,
-    "\n      throwaway: z.optional(z.string(rule(THROWAWAY)).check(z.regex(/^[a-z]{2}(-[A-Z]{2})?$/, THROWAWAY))),$1",
+    '\n      throwaway: z.optional(z.string(rule("throwaway")).check(z.regex(/^[a-z]{2}(-[A-Z]{2})?$/, broken("throwaway")))),$1',
   ],
   [
-    "src/core/operations/create-session.ts",
-    /(const MOST_AGENTS = .*)/,
-    '$1\nconst THROWAWAY = "must be like zh or zh-CN";',
+    "src/core/rules.ts",
+    /\n {2}ip_address: \{/,
+    '\n  throwaway: { detail: "must be like zh or zh-CN", words: "must be like zh or zh-CN." },$&',
+  ],
+  [
+    "src/tools/docs/details.ts",
+    /\n {6}\{ field: "ip", rule: "ip_address" \},/,
+    '\n      { field: "throwaway", rule: "throwaway" },$&',
   ],
   [
     "src/core/operations/create-session.ts",
@@ -53,7 +58,11 @@ export const FIELD: Edit[] = [
     /(\n {4}\[t\("Kind"\))/,
     '\n    [t("Throwaway"), session.throwaway ?? "–"],$1',
   ],
-  ["src/assets/console/zh.json", /^\{\n/, '{\n  "Throwaway": "试用项",\n'],
+  [
+    "src/assets/console/zh.json",
+    /^\{\n/,
+    '{\n  "Throwaway": "试用项",\n  "must be like zh or zh-CN.": "须形如 zh 或 zh-CN。",\n',
+  ],
   [
     "src/client/arguments.ts",
     /(export interface NewSession \{\n.*?)(\n\})/s,
