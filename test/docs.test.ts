@@ -7,7 +7,7 @@ import { NONCE_SECONDS } from "../src/core/signed/kv-nonces.ts";
 import { TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS } from "../src/core/store/run-batch.ts";
 import { MOST_ATTEMPTS, nextAttemptAt } from "../src/events/schedule.ts";
 import { ROLES } from "../src/operators/access/role.ts";
-import { ADMIN_CALLS, ADMIN_WORDS } from "../src/operators/admin/calls.ts";
+import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../src/operators/admin/calls.ts";
 import { roleMeans } from "../src/operators/console/parts/role-texts.ts";
 import { openApiDocument, PROMISE } from "../src/tools/openapi/document.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../src/tools/openapi/signature-vectors.ts";
@@ -431,7 +431,7 @@ describe("the pages on the deployment", () => {
   });
 
   it.each(ADMIN_CALLS)("begin what $id answers with its status", ({ id, response, status = 200 }) => {
-    expect(ADMIN_WORDS[id]().row).toMatch(new RegExp(`^${response ? status : 204}\\b`));
+    expect(ADMIN_DOCUMENTATION[id]().row).toMatch(new RegExp(`^${response ? status : 204}\\b`));
   });
 
   it("say what each role may do in the words of the console", () => {

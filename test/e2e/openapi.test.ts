@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WIRE_ERRORS } from "../../src/core/errors.ts";
 import { DOCUMENTED } from "../../src/core/operations/index.ts";
-import { ADMIN_CALLS, ADMIN_WORDS } from "../../src/operators/admin/calls.ts";
+import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../src/operators/admin/calls.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { documentedExample } from "../support/documented-example.ts";
 import { exampleBody } from "../support/example-body.ts";
@@ -444,12 +444,15 @@ const ours = () => ({
 });
 
 const filled = (template: string, values: Record<string, unknown>) =>
-  template.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+  template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    if (values[name] === undefined) throw new Error(`the parameter ${name} of ${template} has no value here`);
+    return String(values[name]);
+  });
 
 /** Every call of the admin API, with a body of the examples of its words. */
 const ADMIN = ADMIN_CALLS.map(({ id, method, path, scope, query }) => {
   const template = `/admin${path.replaceAll(/:(\w+)/g, "{$1}")}`;
-  const { body } = ADMIN_WORDS[id]();
+  const { body } = ADMIN_DOCUMENTATION[id]();
   return {
     method: method.toUpperCase(),
     template,

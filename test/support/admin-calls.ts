@@ -1,7 +1,9 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import type { AdminCall } from "../../src/operators/admin/call.ts";
-import { ADMIN_CALLS, type AdminCallId } from "../../src/operators/admin/calls.ts";
+import { ADMIN_CALLS, ADMIN_DOCUMENTATION, type AdminCallId } from "../../src/operators/admin/calls.ts";
+import { adminSchemas } from "../../src/tools/openapi/admin-paths.ts";
+import { documentedExample } from "./documented-example.ts";
 import { databaseOf } from "./homes.ts";
 import type { Replacements } from "./isolate.ts";
 import { newRefusal } from "./new-refusal.ts";
@@ -42,10 +44,9 @@ export interface Sample {
 
 const NEWER_KEY = Uint8Array.fromBase64(env.MASTER_KEY).toReversed().toBase64();
 
-/** Samples for every call of the admin API, enough to leave each row of the audit log that the call may leave. */
-export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
+/** The calls that need more than the examples of their documentation to leave each row of the audit log that they may leave. */
+const OWN_SAMPLES: Partial<Record<AdminCallId, [Sample, ...Sample[]]>> = {
   createSite: [{ body: { name: "Another" } }],
-  listSites: [{}],
   changeSite: [
     { body: { name: "Renamed", status: "closed", first_chat_id: 900_220, events: false } },
     {
@@ -54,8 +55,6 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
     },
     { body: { retention_days: 30 } },
   ],
-  readSite: [{}],
-  exportSite: [{}],
   deleteSite: [
     {
       body: { name: "Site" },
@@ -63,7 +62,6 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
     },
   ],
   issueApp: [{ body: { name: "Another" } }, { body: { name: "Another", secret: "brought-along" } }],
-  listApps: [{}],
   rotateSecret: [
     { body: { overlap_seconds: 60 } },
     { before: (world) => world.admin("POST", `/admin/apps/${world.appid}/end-overlap`) },
@@ -79,8 +77,6 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
     // The other calls have the older key.
     { bindings: { MASTER_KEY: env.MASTER_KEY, MASTER_KEY_PREVIOUS: NEWER_KEY } },
   ],
-  addAgent: [{ body: { id: 99, name: "Another" } }],
-  listAgents: [{}],
   changeAgent: [
     { body: { name: "Renamed", status: "disabled" } },
     {
@@ -88,11 +84,6 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
       before: (world) => world.admin("PATCH", `/admin/sites/${world.siteId}/agents/1`, { status: "disabled" }),
     },
   ],
-  listSessions: [{}],
-  readSession: [{}],
-  exportCustomer: [{ body: { sbs: "customer_001" } }],
-  eraseCustomer: [{ body: { sbs: "customer_001" } }],
-  listHomes: [{}],
   settleRestoredHome: [
     { body: { lift: 1, force: true } },
     {
@@ -115,17 +106,7 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
       },
     },
   ],
-  listDivergentApps: [{}],
-  listRefusals: [{}],
-  readCall: [{}],
-  findRefusal: [{}],
-  readUsage: [{}],
-  readMetrics: [{}],
-  listAuditLog: [{}],
   createToken: [{ body: { name: "Nightly export", role: "operator" } }],
-  listTokens: [{}],
-  deleteToken: [{}],
-  listEvents: [{}],
   addWebhook: [
     {
       body: { url: "https://hooks.example.com/" },
@@ -135,7 +116,6 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
       },
     },
   ],
-  listWebhooks: [{}],
   changeWebhook: [
     { body: { events: ["session.created"] } },
     { body: { status: "disabled" } },
@@ -144,17 +124,19 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
       before: (world) => world.admin("PATCH", webhook(world), { status: "disabled" }),
     },
   ],
-  deleteWebhook: [{}],
   rotateWebhookSecret: [
     { body: { overlap_seconds: 60 } },
     { before: (world) => world.admin("POST", `${webhook(world)}/end-overlap`) },
   ],
   endWebhookOverlap: [{ body: {}, before: (world) => world.admin("POST", `${webhook(world)}/rotate`) }, {}],
-  pingWebhook: [{}],
-  listDeliveries: [{}],
   redeliverEvents: [{ body: { status: ["pending"] } }, {}],
-  redeliver: [{}],
 };
+
+/** Samples of a call, enough to leave each row of the audit log that it may leave. */
+export function samplesOf(id: AdminCallId): readonly [Sample, ...Sample[]] {
+  const { body } = ADMIN_DOCUMENTATION[id]();
+  return OWN_SAMPLES[id] ?? [body === undefined ? {} : { body: documentedExample(adminSchemas[body.name] ?? {}) }];
+}
 
 /** The path of a call about the things that {@link prepared} stores; `parameters` replaces some of them. */
 export function pathOf(
@@ -175,7 +157,10 @@ export function pathOf(
     token_id: tokenId(world),
     ...parameters,
   };
-  return `/admin${path.replaceAll(/:(\w+)/g, (_, name: string) => String(ours[name]))}`;
+  return `/admin${path.replaceAll(/:(\w+)/g, (_, name: string) => {
+    if (ours[name] === undefined) throw new Error(`the parameter ${name} of ${path} has no value here`);
+    return String(ours[name]);
+  })}`;
 }
 
 const LAST: AdminCallId[] = [
@@ -194,7 +179,7 @@ export const CALLS = ADMIN_CALLS.toSorted(
 ).map((call) => {
   const method = call.method.toUpperCase();
   const path = (world: World, parameters?: Record<string, string>) => pathOf(call, world, parameters);
-  const [{ body, before }] = ADMIN_SAMPLES[call.id];
+  const [{ body, before }] = samplesOf(call.id);
   return { ...call, name: `${method} /admin${call.path}`, method, path, body, before };
 });
 

@@ -58,9 +58,11 @@ export function undocumented({ method, path, status, headers, text }: Exchange):
 
 /** The path in the document's spelling. */
 export function templateOf(path: string): string | undefined {
-  return Object.keys(openApi.paths).find((template) =>
+  const fitting = Object.keys(openApi.paths).filter((template) =>
     new RegExp(`^${template.replace(/\{[^}]+\}/g, "[^/]+")}$`).test(path),
   );
+  const parameters = (template: string) => template.split("{").length;
+  return fitting.sort((a, b) => parameters(a) - parameters(b))[0];
 }
 
 function wrongHeaders(documented: Json, headers: Headers): string[] {

@@ -15,7 +15,7 @@ export type JsonSchema = {
  */
 export type Words = Record<string, JsonSchema>;
 
-/** A schema that is called `name` in openapi.json. */
+/** The name of a schema in openapi.json, and its words. */
 export interface Described {
   name: string;
   fields?: Words;
@@ -23,13 +23,13 @@ export interface Described {
   whole?: JsonSchema;
 }
 
-/** A schema that other schemas refer to by its name, so that generated code has a name for it too. */
+/** A schema with its words, which other schemas refer to by its name: so generated code has a name for it too. */
 export interface Part extends Described {
   schema: z.ZodMiniType;
 }
 
-/** The words of a call of the admin API. The call declares the rest; src/tools/openapi/admin-paths.ts puts both together. */
-export interface CallWords {
+/** The documentation of a call of the admin API. The call declares the rest; src/tools/openapi/admin-paths.ts puts both together. */
+export interface CallDocumentation {
   summary: string;
   description?: string;
   query?: Words;
@@ -41,9 +41,9 @@ export interface CallWords {
   row: string;
   /** What a success says. */
   answered: string;
-  /** Another success, with the same schema. */
+  /** What the same call answers when it only looks: the same schema, without a change. */
   also?: { status: 200; description: string };
-  /** In addition to the refusals that every call about a site or an app has. */
+  /** In addition to those that follow from the declaration. */
   refusals?: (400 | 404 | 409)[];
   /** When a success is not JSON. */
   media?: "application/x-ndjson" | "application/openmetrics-text";

@@ -1,5 +1,5 @@
 import type { AdminCall } from "../../operators/admin/call.ts";
-import { ADMIN_CALLS, ADMIN_WORDS } from "../../operators/admin/calls.ts";
+import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../operators/admin/calls.ts";
 import { markdownTable } from "./markdown-table.ts";
 import type { OpenApi } from "./reference/openapi.ts";
 
@@ -16,7 +16,7 @@ const code = (text: string) => `\`${text}\``;
 /** The table of the admin API in docs/operating.md, a row a call. */
 export function adminTable({ components }: OpenApi): string {
   const rows = ADMIN_CALLS.map(({ id, method, path, role, scope, audit }) => {
-    const { body, row } = ADMIN_WORDS[id]();
+    const { body, row } = ADMIN_DOCUMENTATION[id]();
     const { properties = {}, required = [] } = components.schemas[body?.name ?? ""] ?? {};
     const fields = Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`));
     return [

@@ -1,9 +1,10 @@
+import type * as z from "zod/mini";
 import { APPID } from "../../core/credentials/resolve-credentials.ts";
 import { HOME_NAME } from "../../core/homes.ts";
 import { REQUEST_ID } from "../../core/request-id.ts";
 import type { AdminCall } from "../../operators/admin/call.ts";
-import { ADMIN_CALLS, ADMIN_WORDS } from "../../operators/admin/calls.ts";
-import type { CallWords, Described, JsonSchema } from "../../operators/admin/words.ts";
+import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../operators/admin/calls.ts";
+import type { CallDocumentation, Described, JsonSchema } from "../../operators/admin/words.ts";
 import { header, problems } from "./components.ts";
 import { jsonSchemaOf, responseSchemaOf } from "./json-schema.ts";
 
@@ -63,30 +64,45 @@ export const adminPaths: Record<string, PathItem> = {};
 export const adminSchemas: Record<string, JsonSchema> = {};
 
 for (const call of ADMIN_CALLS) {
-  const words = ADMIN_WORDS[call.id]();
+  const words = ADMIN_DOCUMENTATION[call.id]();
   const path = `/admin${call.path.replaceAll(/:(\w+)/g, "{$1}")}`;
   adminPaths[path] ??= pathItem(call);
   adminPaths[path][call.method] = operation(call, words);
   addSchemas(call, words);
 }
 
-function addSchemas({ id, body, response }: AdminCall, words: CallWords): void {
+function addSchemas({ id, body, response }: AdminCall, words: CallDocumentation): void {
   const wrong = (what: string) => new Error(`the ${what} of ${id} is not described as it is`);
   if ((body === undefined) !== (words.body === undefined)) throw wrong("body");
   if ((response === undefined) !== (words.response === undefined)) throw wrong("response");
   const parts = words.parts ?? [];
   const names = new Map<unknown, string>(parts.map(({ schema, name }) => [schema, name]));
-  if (body && words.body) add(words.body, jsonSchemaOf(body, words.body.fields ?? {}));
-  if (response && words.response) add(words.response, responseSchemaOf(response, words.response, names));
-  for (const part of parts) add(part, responseSchemaOf(part.schema, part, names));
+  const answer = (of: z.ZodMiniType, described: Described) =>
+    add(described, () => responseSchemaOf(of, described, names));
+  if (body && words.body) {
+    const { fields = {} } = words.body;
+    add(words.body, () => jsonSchemaOf(body, fields));
+  }
+  if (response && words.response) answer(response, words.response);
+  for (const part of parts) answer(part.schema, part);
 }
 
-/** @throws Error when two schemas have one name */
-function add({ name }: Described, schema: JsonSchema): void {
+/** @throws Error when two schemas have one name, and for words that do not fit */
+function add({ name }: Described, make: () => JsonSchema): void {
   const known = adminSchemas[name];
+  const schema = named(name, make);
   if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema))
     throw new Error(`there are two schemas ${name}`);
   adminSchemas[name] = schema;
+}
+
+/** @throws Error that says which schema it is about */
+function named<Made>(name: string, make: () => Made): Made {
+  try {
+    return make();
+  } catch (error) {
+    throw new Error(`${name}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function pathItem({ id, path }: AdminCall): PathItem {
@@ -102,7 +118,7 @@ function contentOf(media: string, { name }: Described) {
   return { content: { [media]: { schema: { $ref: `#/components/schemas/${name}` } } } };
 }
 
-function operation(call: AdminCall, { refusals = [], also, ...words }: CallWords) {
+function operation(call: AdminCall, { refusals = [], also, ...words }: CallDocumentation) {
   const { id, role, scope, body, bodyOptional, query, status = 200 } = call;
   const answer = {
     headers: header("x-request-id"),
@@ -115,7 +131,7 @@ function operation(call: AdminCall, { refusals = [], also, ...words }: CallWords
     operationId: id,
     summary: words.summary,
     description: [words.description, whoMay(call)].filter(Boolean).join("\n\n"),
-    ...(query !== undefined && { parameters: queryParameters(query, words.query ?? {}) }),
+    ...(query !== undefined && { parameters: named(id, () => queryParameters(query, words.query ?? {})) }),
     ...(words.body !== undefined && {
       requestBody: {
         required: bodyOptional === undefined,

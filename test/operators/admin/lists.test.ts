@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 import { DOCUMENTED } from "../../../src/core/operations/index.ts";
-import { ADMIN_CALLS, ADMIN_WORDS } from "../../../src/operators/admin/calls.ts";
+import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../../src/operators/admin/calls.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const FOLDER = join(ROOT, "src/operators/admin");
@@ -24,7 +24,7 @@ describe("a call of the admin API", () => {
   it.each(CALLS)("is in both lists of src/operators/admin/calls.ts: $file", ({ default: call, documentation }) => {
     const listed = ADMIN_CALLS.find((each) => each === call);
     expect(listed).toBeDefined();
-    expect(listed && ADMIN_WORDS[listed.id]).toBe(documentation);
+    expect(listed && ADMIN_DOCUMENTATION[listed.id]).toBe(documentation);
   });
 
   it("is listed once", () => {
@@ -43,7 +43,7 @@ describe("a call of the admin API", () => {
     });
     const bundle = outputFiles[0]?.text ?? "";
     const described = [
-      ...ADMIN_CALLS.map(({ id }) => ADMIN_WORDS[id]()),
+      ...ADMIN_CALLS.map(({ id }) => ADMIN_DOCUMENTATION[id]()),
       ...DOCUMENTED.map(({ documentation }) => documentation),
     ].flatMap(({ description }) => description?.slice(0, 40) ?? []);
     expect(described.length).toBeGreaterThan(30);

@@ -6,7 +6,7 @@ import type { Operation } from "../../../src/core/operations/operation.ts";
 import { freshnessSchema } from "../../../src/core/signed/check-freshness.ts";
 import { readIdempotencyKey } from "../../../src/core/signed/idempotency-key.ts";
 import type { AdminCall } from "../../../src/operators/admin/call.ts";
-import { ADMIN_CALLS, ADMIN_WORDS } from "../../../src/operators/admin/calls.ts";
+import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../../src/operators/admin/calls.ts";
 import { customerExportSchema } from "../../../src/operators/services/customers.ts";
 import { reconcileSchema } from "../../../src/operators/services/homes.ts";
 import { idCursorSchema } from "../../../src/operators/services/page.ts";
@@ -62,7 +62,7 @@ function otherOperations(): typeof BODIES {
 function adminBodies(): typeof BODIES {
   return ADMIN_CALLS.flatMap(({ id, body, digitsOf = "" }) => {
     if (body === undefined) return [];
-    const name = ADMIN_WORDS[id]().body?.name ?? "";
+    const name = ADMIN_DOCUMENTATION[id]().body?.name ?? "";
     // These have tests of their own: whether a home exists depends on the deployment.
     const schema = without(schemaOf(name), "home", "cursor", "receipts", "deletions");
     // A token of one site is no owner.

@@ -1,6 +1,6 @@
 import { type Agent, createAgents, newAgentSchema } from "../../services/agents.ts";
 import { adminCall } from "../call.ts";
-import { type CallWords, newName } from "../words.ts";
+import { type CallDocumentation, newName } from "../words.ts";
 import { agent, agentSchema } from "./agent.ts";
 
 export default adminCall(
@@ -18,7 +18,7 @@ export default adminCall(
   async (c, { site, body }) => (await createAgents(c.var.ctx, { site, agents: [body] }))[0] as Agent,
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Add an agent to a site",
   body: {
     name: "NewAgent",

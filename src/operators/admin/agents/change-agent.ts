@@ -2,7 +2,7 @@ import { pathId } from "../../http/path-id.ts";
 import { agentChangeSchema, changeAgent } from "../../services/agents.ts";
 import { agentUnknown } from "../../services/refusals.ts";
 import { adminCall } from "../call.ts";
-import { type CallWords, newName } from "../words.ts";
+import { type CallDocumentation, newName } from "../words.ts";
 import { agent, agentSchema } from "./agent.ts";
 
 export default adminCall(
@@ -19,7 +19,7 @@ export default adminCall(
   (c, { site, body }) => changeAgent(c.var.ctx, { site, id: pathId(c, "id", agentUnknown), change: body }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Rename, enable or disable an agent",
   body: {
     name: "AgentChange",

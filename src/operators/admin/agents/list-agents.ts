@@ -2,7 +2,7 @@ import { listAgents } from "../../services/agents.ts";
 import { pageQuerySchema } from "../../services/page.ts";
 import { adminCall } from "../call.ts";
 import { pageSchema } from "../page.ts";
-import { type CallWords, ID_CURSOR, page, pageQuery } from "../words.ts";
+import { type CallDocumentation, ID_CURSOR, page, pageQuery } from "../words.ts";
 import { agent, agentSchema } from "./agent.ts";
 
 export default adminCall(
@@ -19,7 +19,7 @@ export default adminCall(
   (c, { site, query }) => listAgents(c.var.ctx, { site, ...query }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "List a site's agents",
   query: pageQuery(ID_CURSOR),
   response: page("AgentPage"),

@@ -2,7 +2,7 @@ import { endOverlap } from "../../services/app-secrets.ts";
 import { endOverlapSchema } from "../../services/rotation.ts";
 import { adminCall } from "../call.ts";
 import { endedOverlap, endedOverlapSchema, overlapEnd } from "../rotation.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 import { appidOf } from "./app.ts";
 
 export default adminCall(
@@ -23,7 +23,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "End the previous secret of an app",
   description:
     "From the next request on, only the secret in use verifies. No new secret is made. When there is no previous secret, nothing changes and the answer is the same. The body may be left out.",

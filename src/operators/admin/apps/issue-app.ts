@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { issueApp, issueAppSchema } from "../../services/apps.ts";
 import { adminCall } from "../call.ts";
 import { version } from "../rotation.ts";
-import { appid, type CallWords, newName } from "../words.ts";
+import { appid, type CallDocumentation, newName } from "../words.ts";
 import { appName, appSecret } from "./app.ts";
 
 export default adminCall(
@@ -20,7 +20,7 @@ export default adminCall(
   (c, { site, body }) => issueApp(c.var.ctx, { site, ...body }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Issue an app",
   description:
     "Makes an appid and a secret for a back end, or takes over those of another service. When a database does not answer, the 503 names an appid that is kept for the site without an app: send the call again with it, or release it.",

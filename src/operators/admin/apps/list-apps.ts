@@ -2,7 +2,7 @@ import { APPID, listApps } from "../../services/apps.ts";
 import { pageQuerySchema } from "../../services/page.ts";
 import { adminCall } from "../call.ts";
 import { pageSchema } from "../page.ts";
-import { type CallWords, page, pageQuery } from "../words.ts";
+import { type CallDocumentation, page, pageQuery } from "../words.ts";
 import { app, appSchema } from "./app.ts";
 
 export default adminCall(
@@ -19,7 +19,7 @@ export default adminCall(
   (c, { site, query }) => listApps(c.var.ctx, { site, ...query }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "List a site's apps",
   query: pageQuery(APPID.source),
   response: page("AppPage"),

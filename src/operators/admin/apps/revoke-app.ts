@@ -1,6 +1,6 @@
 import { deleteApp } from "../../services/apps.ts";
 import { adminCall } from "../call.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 import { appidOf } from "./app.ts";
 
 export default adminCall(
@@ -15,7 +15,7 @@ export default adminCall(
   (c) => deleteApp(c.var.ctx, { appid: appidOf(c) }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Revoke an app, or release an appid that has none",
   description:
     "Ends the app for good, from its next request on; its appid stays its site's. An appid that is kept for a site without an app is released: any site can get it. That is 409 when somebody asks for it at this moment, and 503 while its home or `main` is closed.",

@@ -3,7 +3,7 @@ import { rotateSecret } from "../../services/app-secrets.ts";
 import { rotationSchema } from "../../services/rotation.ts";
 import { adminCall } from "../call.ts";
 import { rotated, rotatedSchema, rotation, rotationOf } from "../rotation.ts";
-import { appid, type CallWords } from "../words.ts";
+import { appid, type CallDocumentation } from "../words.ts";
 import { appidOf, appSecret } from "./app.ts";
 
 export default adminCall(
@@ -24,7 +24,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Rotate an app's secret",
   description:
     "Gives the app a new secret. The one in use verifies too until the overlap ends. While an overlap runs, another rotation is 409 unless `ends` says which secret ends, or `overlap_seconds` is 0. Give `expected_version`, so that a call repeated after a lost answer rotates once. The body may be left out.",

@@ -3,7 +3,7 @@ import { ACTORS, AUDIT_ACTIONS, auditQuerySchema, listAuditLog, WHO_KINDS } from
 import { adminCall } from "../call.ts";
 import { homesPageSchema } from "../page.ts";
 import {
-  type CallWords,
+  type CallDocumentation,
   homeName,
   homesDown,
   type Part,
@@ -90,7 +90,7 @@ const entry = (): Part => ({
 /** A position in each home. */
 const CURSOR = "^[a-z][a-z0-9-]{0,30}:[0-9]{1,15}(,[a-z][a-z0-9-]{0,30}:[0-9]{1,15})*$";
 
-export const documentation = (): CallWords => {
+export const documentation = (): CallDocumentation => {
   const { cursor, ...paging } = pageQuery(CURSOR);
   return {
     summary: "List what operators did",

@@ -3,7 +3,7 @@ import { receiptData, receiptSchema } from "../../http/customer-data.ts";
 import { customerErasureSchema } from "../../services/customers.ts";
 import { eraseCustomer } from "../../services/erase-customer.ts";
 import { adminCall } from "../call.ts";
-import { type CallWords, count, REQUEST_ID_EXAMPLE, time } from "../words.ts";
+import { type CallDocumentation, count, REQUEST_ID_EXAMPLE, time } from "../words.ts";
 import { sbs } from "./customer-words.ts";
 
 export default adminCall(
@@ -54,7 +54,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => {
+export const documentation = (): CallDocumentation => {
   const erasureId = {
     description: "The erasure's id: its rows of the audit log have it as `subject`.",
     examples: [REQUEST_ID_EXAMPLE],

@@ -1,7 +1,7 @@
 import { exportData, exportSchema } from "../../http/customer-data.ts";
 import { customerExportSchema, exportCustomer } from "../../services/customers.ts";
 import { adminCall } from "../call.ts";
-import { type CallWords, ID_CURSOR, time } from "../words.ts";
+import { type CallDocumentation, ID_CURSOR, time } from "../words.ts";
 import { exportedSession, sbs } from "./customer-words.ts";
 
 /** The customer is named in the body and never in the path: paths reach logs, and `..` would change one. */
@@ -20,7 +20,7 @@ export default adminCall(
   async (c, { site, body }) => exportData(await exportCustomer(c.var.ctx, { site, ...body })),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Hand over everything stored about a customer",
   description:
     "The customer, their sessions with all that was said, and the events of these sessions that are kept, 50 sessions at a time, the oldest first. The body names the customer, because paths reach logs.",

@@ -4,7 +4,7 @@ import { adminCall } from "../call.ts";
 import { eventId, eventType, seq, TYPES } from "../events/event.ts";
 import { pageSchema } from "../page.ts";
 import { webhookIdOf } from "../webhooks/webhook.ts";
-import { type CallWords, count, ID_CURSOR, page, pageQuery, time } from "../words.ts";
+import { type CallDocumentation, count, ID_CURSOR, page, pageQuery, time } from "../words.ts";
 
 const deliverySchema = z.object({
   event_id: z.nullable(z.string()),
@@ -35,7 +35,7 @@ export default adminCall(
   (c, { site, query }) => listDeliveries(c.var.ctx, { site, webhookId: webhookIdOf(c), ...query }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "List the deliveries to a webhook",
   query: { ...pageQuery(ID_CURSOR), status: { description: "Only deliveries of this status." } },
   response: page("DeliveryPage"),

@@ -3,7 +3,7 @@ import { pingWebhook } from "../../services/events.ts";
 import { adminCall } from "../call.ts";
 import { eventId } from "../events/event.ts";
 import { webhookIdOf } from "../webhooks/webhook.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 
 export default adminCall(
   {
@@ -19,7 +19,7 @@ export default adminCall(
   (c, { site }) => pingWebhook(c.var.ctx, { site, webhookId: webhookIdOf(c) }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Send a ping to a webhook",
   description: "An event of type `ping`, to this webhook alone, also while the site's events are off.",
   response: { name: "SentPing", fields: { event_id: eventId() } },

@@ -3,7 +3,7 @@ import { show } from "../../http/show.ts";
 import { redeliverEvents, redeliveringSchema } from "../../services/events.ts";
 import { adminCall } from "../call.ts";
 import { webhookIdOf } from "../webhooks/webhook.ts";
-import { type CallWords, count, TIME, time } from "../words.ts";
+import { type CallDocumentation, count, TIME, time } from "../words.ts";
 
 const stepSchema = z.object({
   matched: z.int(),
@@ -32,7 +32,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Deliver many events again",
   description: [
     "The failed and the pending deliveries, or those that the body asks for; also events that the webhook missed while it was disabled, or before it was there. Each begins anew, with 8 attempts, within seconds, in the order of `seq`; when one that is under way fails, the first of 8 follows. Never pings, erased events, events that are kept no more, and what was told about this very webhook.",

@@ -5,7 +5,7 @@ import { eventUnknown } from "../../services/refusals.ts";
 import { adminCall } from "../call.ts";
 import { eventId, seq } from "../events/event.ts";
 import { webhookIdOf } from "../webhooks/webhook.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 
 export default adminCall(
   {
@@ -21,7 +21,7 @@ export default adminCall(
   (c, { site }) => redeliver(c.var.ctx, { site, webhookId: webhookIdOf(c), seq: pathId(c, "seq", eventUnknown) }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Deliver an event again",
   description:
     "Any event that is kept, also one that this webhook never had. It begins anew, with 8 attempts; when an attempt is under way and fails, the first of 8 follows.",

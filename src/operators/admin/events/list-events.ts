@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { eventQuerySchema, listEvents } from "../../services/events.ts";
 import { adminCall } from "../call.ts";
-import { type CallWords, pageQuery, time } from "../words.ts";
+import { type CallDocumentation, pageQuery, time } from "../words.ts";
 import { eventId, eventName, eventType, seq, TYPES } from "./event.ts";
 
 const eventSchema = z.object({
@@ -26,7 +26,7 @@ export default adminCall(
   async (c, { site, query }) => ({ items: await listEvents(c.var.ctx, { site, ...query }) }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Pull a site's events",
   description:
     "For those who would rather pull than be posted to. Give the highest `seq` that you have as `after`. Events are kept 30 days unless the operator set another time, the newest one always.",

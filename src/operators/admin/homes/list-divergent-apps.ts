@@ -3,7 +3,7 @@ import { DIVERGENT_CURSOR, listDivergentApps } from "../../services/divergent-ap
 import { pageQuerySchema } from "../../services/page.ts";
 import { adminCall } from "../call.ts";
 import { homesPageSchema } from "../page.ts";
-import { appid, type CallWords, homesDown, page, pageQuery, siteId } from "../words.ts";
+import { appid, type CallDocumentation, homesDown, page, pageQuery, siteId } from "../words.ts";
 import { homeOf } from "./home-of.ts";
 
 const divergentAppSchema = z.object({
@@ -26,7 +26,7 @@ export default adminCall(
   (c, { query }) => listDivergentApps(c.var.ctx, { home: homeOf(c), ...query }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "List the apps to look at after a restore",
   description:
     "The apps that the home knows otherwise than the directory or KV. Of `main`, also the apps of other homes that no route leads to; a home that does not answer is named in `homes_down`. A page compares at most 5,000 apps: it may have fewer items than `limit`, or none, and yet a `next_cursor`.",

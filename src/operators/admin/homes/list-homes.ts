@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { listHomes } from "../../services/homes.ts";
 import { adminCall } from "../call.ts";
-import { type CallWords, count, homeName } from "../words.ts";
+import { type CallDocumentation, count, homeName } from "../words.ts";
 
 const homeSchema = z.object({ name: z.string(), sites: z.int(), status: z.enum(["open", "closed", "down"]) });
 
@@ -18,7 +18,7 @@ export default adminCall(
   async (c) => ({ items: await listHomes(c.var.ctx) }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "List the homes",
   description:
     "Every database that sites can be made in, `main` first, and every home that a site names although none is bound.",

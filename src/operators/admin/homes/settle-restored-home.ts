@@ -3,7 +3,7 @@ import { ROLES } from "../../access/role.ts";
 import { reconcileHome, reconcileSchema } from "../../services/homes.ts";
 import { adminCall } from "../call.ts";
 import { tokenWords } from "../tokens/token.ts";
-import { type CallWords, count, homesDown, time } from "../words.ts";
+import { type CallDocumentation, count, homesDown, time } from "../words.ts";
 import { homeOf } from "./home-of.ts";
 
 const tokenSchema = z.object({
@@ -49,7 +49,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => {
+export const documentation = (): CallDocumentation => {
   const { id, name, role, site_id, created_at } = tokenWords();
   return {
     summary: "Make a home fit for use after D1 Time Travel",

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { findRefusal } from "../../services/journal.ts";
 import { adminCall } from "../call.ts";
-import { type CallWords, siteId } from "../words.ts";
+import { type CallDocumentation, siteId } from "../words.ts";
 import { onTheWire, refusal, refusalSchema } from "./refusal.ts";
 
 export default adminCall(
@@ -17,7 +17,7 @@ export default adminCall(
   async (c) => onTheWire(await findRefusal(c.var.ctx, c.req.param("request_id") ?? "")),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Find a refused call by its request id, on any site",
   description:
     "Asks every home. 404 only when every home has answered; else 503, and `homes_down` names those that did not. Accepted calls are found by their site only.",

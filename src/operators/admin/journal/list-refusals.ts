@@ -1,7 +1,7 @@
 import { listRefusals, refusalQuerySchema } from "../../services/journal.ts";
 import { adminCall } from "../call.ts";
 import { pageSchema } from "../page.ts";
-import { type CallWords, page, pageQuery, queryTime } from "../words.ts";
+import { type CallDocumentation, page, pageQuery, queryTime } from "../words.ts";
 import { onTheWire, refusal, refusalSchema } from "./refusal.ts";
 
 export default adminCall(
@@ -24,7 +24,7 @@ export default adminCall(
 /** The site's id, and the id of the page's last call. */
 const CURSOR = "^[1-9][0-9]*:[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$";
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "List a site's refused calls",
   description:
     "The journal: calls of known apps that were refused, for `JOURNAL_DAYS` days. An app leaves up to one row a second in each isolate, and one a minute while its signatures do not verify; `skipped` counts what was left out. Rows come within seconds, by a queue. With a filter, a page looks at 10,000 rows at most: it may have fewer items than `limit`, or none, and yet a `next_cursor`.",

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { show } from "../../http/show.ts";
 import { findCall } from "../../services/journal.ts";
 import { adminCall } from "../call.ts";
-import { type CallWords, time } from "../words.ts";
+import { type CallDocumentation, time } from "../words.ts";
 import { caller, onTheWire, operation, refusal, refusalSchema } from "./refusal.ts";
 
 const refusedSchema = z.extend(refusalSchema, { chat_id: z.optional(z.int()) });
@@ -35,7 +35,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => {
+export const documentation = (): CallDocumentation => {
   const chatId = (description: string) => ({ description, minimum: 1, examples: [900220] });
   return {
     summary: "Find a call of a site by its request id",

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { resealSecrets } from "../../services/reseal-secrets.ts";
 import { adminCall } from "../call.ts";
-import { appid, type CallWords, count, homesDown } from "../words.ts";
+import { appid, type CallDocumentation, count, homesDown } from "../words.ts";
 
 export default adminCall(
   {
@@ -23,7 +23,7 @@ export default adminCall(
   (c) => resealSecrets(c.var.ctx),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Seal secrets with the current master key",
   description:
     "After MASTER_KEY was changed and the one before put into MASTER_KEY_PREVIOUS: seals anew what the earlier key sealed, 100 apps and webhooks a call. Closed homes are not touched. Call again until `remaining` is 0 and `homes_down` is empty; when `unopened` is 0 too, the earlier key can go.",

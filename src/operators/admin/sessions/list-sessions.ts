@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { listSessions, SESSION_PROPERTIES, SESSION_STATUSES, sessionQuerySchema } from "../../services/sessions.ts";
 import { adminCall } from "../call.ts";
 import { pageSchema } from "../page.ts";
-import { type CallWords, ID_CURSOR, page, pageQuery, time } from "../words.ts";
+import { type CallDocumentation, ID_CURSOR, page, pageQuery, time } from "../words.ts";
 
 const summarySchema = z.object({
   chat_id: z.int(),
@@ -35,7 +35,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => {
+export const documentation = (): CallDocumentation => {
   const { chat_id, kind, status, responsible_agent_id, customer } = SESSION_PROPERTIES;
   const { sbs, name } = customer.properties;
   return {

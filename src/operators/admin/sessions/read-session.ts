@@ -4,7 +4,7 @@ import { sessionFields, sessionShape } from "../../http/session-data.ts";
 import { sessionUnknown } from "../../services/refusals.ts";
 import { readSession, SESSION_PROPERTIES } from "../../services/sessions.ts";
 import { adminCall } from "../call.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 
 const participantSchema = z.object({ agent_id: z.int(), added_by: z.int() });
 
@@ -36,7 +36,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Read everything stored about a session",
   response: { name: "Session", fields: SESSION_PROPERTIES },
   parts: [

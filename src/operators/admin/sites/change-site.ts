@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { changeSite, siteChangeSchema } from "../../services/sites.ts";
 import { adminCall } from "../call.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 import { firstChatId, leavesEvents, newSiteName, retentionDays, site, siteSchema } from "./site.ts";
 
 export default adminCall(
@@ -27,7 +27,7 @@ export default adminCall(
     changeSite(c.var.ctx, { site, change: { ...change, firstChatId, retentionDays } }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary:
     "Rename, close or open a site, lift its chat ids, turn its events on or off, or set how long it keeps sessions",
   description:

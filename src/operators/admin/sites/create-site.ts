@@ -2,7 +2,7 @@ import { HOME_NAME } from "../../../core/homes.ts";
 import { noteHome } from "../../http/context.ts";
 import { createSite, newSiteSchema } from "../../services/sites.ts";
 import { adminCall } from "../call.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 import { firstChatId, newSiteName, site, siteSchema } from "./site.ts";
 
 export default adminCall(
@@ -23,7 +23,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Create a site",
   description:
     "Makes the site in a home, a database near its callers. It stays there. When the answer was lost, send the same call again: it finishes a site that was begun. A call that was finished makes another site.",

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { deleteSite, siteDeletionSchema } from "../../services/delete-site.ts";
 import { areKeptByOperator } from "../../services/erase-customer.ts";
 import { adminCall } from "../call.ts";
-import { type CallWords, newName, siteId } from "../words.ts";
+import { type CallDocumentation, newName, siteId } from "../words.ts";
 import { deletionId } from "./site.ts";
 
 const keptSchema = z.object({ deletion_id: z.string(), site_id: z.int(), hash: z.string() });
@@ -27,7 +27,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Delete a site",
   description:
     "Ends a site that is closed; an open one is 409. Its apps are unknown and its webhooks get nothing more from now on. Everything of it is deleted within minutes or hours, in steps that leave the database to others, but not its rows in the audit log. Its appids are kept for 31 days after that. It cannot be called off. Send the same call again after a lost answer or a 503: it goes on. `GET` of the same path says what remains.",

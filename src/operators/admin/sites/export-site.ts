@@ -6,7 +6,7 @@ import { agent, agentSchema } from "../agents/agent.ts";
 import { appName, appSchema, revokedAt } from "../apps/app.ts";
 import { adminCall } from "../call.ts";
 import { exportedSession } from "../customers/customer-words.ts";
-import { appid, type CallWords, type JsonSchema, time } from "../words.ts";
+import { appid, type CallDocumentation, type JsonSchema, time } from "../words.ts";
 import { createdAt, site, siteEntrySchema } from "./site.ts";
 
 /** `kind` says what a line is, so the session's own kind has another name. */
@@ -80,7 +80,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => {
+export const documentation = (): CallDocumentation => {
   const kind = (name: string): JsonSchema => ({ description: "What this line is.", examples: [name] });
   const sbs = { description: "Your identifier of the customer.", examples: ["customer_001"] };
   const { kind: kindOfSession = {}, ...ofSession } = exportedSession();

@@ -2,7 +2,7 @@ import { pageQuerySchema } from "../../services/page.ts";
 import { listSites } from "../../services/sites.ts";
 import { adminCall } from "../call.ts";
 import { pageSchema } from "../page.ts";
-import { type CallWords, ID_CURSOR, page, pageQuery } from "../words.ts";
+import { type CallDocumentation, ID_CURSOR, page, pageQuery } from "../words.ts";
 import { createdAt, site, siteEntrySchema } from "./site.ts";
 
 export default adminCall(
@@ -19,7 +19,7 @@ export default adminCall(
   (c, { query }) => listSites(c.var.ctx, query),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "List the sites",
   query: pageQuery(ID_CURSOR),
   response: page("SitePage"),

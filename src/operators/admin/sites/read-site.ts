@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { readDeletion, SITE_TABLES } from "../../services/delete-site.ts";
 import { hasEnded, readRetention } from "../../services/sites.ts";
 import { adminCall } from "../call.ts";
-import { type CallWords, count, time } from "../words.ts";
+import { type CallDocumentation, count, time } from "../words.ts";
 import { createdAt, deletionId, leavesEvents, retentionDays, site, siteEntrySchema } from "./site.ts";
 
 const deletionSchema = z.object({
@@ -50,7 +50,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Read a site",
   description:
     "The site with its settings, how many of its sessions are older than it keeps them, and how far its deletion is.",
@@ -65,7 +65,11 @@ export const documentation = (): CallWords => ({
       sessions_to_go: count(
         "How many sessions are older than `retention_days`: estimated from their ids, so there may be fewer. Null when they are kept for ever.",
       ),
-      deletion: { description: "How far the deletion of the site is; null when it has not begun." },
+      deletion: {
+        description: "How far the deletion of the site is; null when it has not begun.",
+        // Null first: the example of the reference is that of most sites.
+        anyOf: [{ type: "null" }, { $ref: "#/components/schemas/DeletionProgress" }],
+      },
     },
   },
   parts: [

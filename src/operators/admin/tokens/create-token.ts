@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ROLES } from "../../access/role.ts";
 import { createToken, newTokenSchema } from "../../services/tokens.ts";
 import { adminCall } from "../call.ts";
-import { type CallWords, newName } from "../words.ts";
+import { type CallDocumentation, newName } from "../words.ts";
 import { tokenWords } from "./token.ts";
 
 export default adminCall(
@@ -28,7 +28,7 @@ export default adminCall(
     createToken(c.var.ctx, { name, role, siteId, expiresInDays }),
 );
 
-export const documentation = (): CallWords => {
+export const documentation = (): CallDocumentation => {
   const { created_at: _, ...fields } = tokenWords();
   return {
     summary: "Make a token for a program",

@@ -1,6 +1,6 @@
 import { deleteToken } from "../../services/tokens.ts";
 import { adminCall } from "../call.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 
 export default adminCall(
   {
@@ -14,7 +14,7 @@ export default adminCall(
   (c) => deleteToken(c.var.ctx, { id: c.req.param("token_id") ?? "" }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Delete a token",
   description: "From the next call on it opens nothing.",
   refusals: [404],

@@ -4,7 +4,7 @@ import { pageQuerySchema } from "../../services/page.ts";
 import { listTokens } from "../../services/tokens.ts";
 import { adminCall } from "../call.ts";
 import { pageSchema } from "../page.ts";
-import { type CallWords, page, pageQuery, time } from "../words.ts";
+import { type CallDocumentation, page, pageQuery, time } from "../words.ts";
 import { tokenWords } from "./token.ts";
 
 const tokenSchema = z.object({
@@ -31,7 +31,7 @@ export default adminCall(
   (c, { query }) => listTokens(c.var.ctx, query),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "List the tokens for programs",
   description: "Expired ones too, until they are deleted.",
   query: pageQuery("^tok_[0-9a-f]{32}$"),

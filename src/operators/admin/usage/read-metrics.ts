@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { metricsQuerySchema, readMetricFamilies } from "../../services/metrics.ts";
 import { OPENMETRICS_TYPE, openMetrics } from "../../usage/openmetrics.ts";
 import { adminCall } from "../call.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 
 export default adminCall(
   {
@@ -19,7 +19,7 @@ export default adminCall(
     c.body(openMetrics(await readMetricFamilies(c.var.ctx, query)), 200, { "content-type": OPENMETRICS_TYPE }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Read the metrics",
   description:
     "For a scraper such as Prometheus: counters that only rise, and gauges of each home as the cron saw it last, every five minutes. Reads the directory alone: a silent home delays nothing, and what it said last stands.",

@@ -3,7 +3,7 @@ import { OPERATIONS, REFUSAL_REASONS } from "../../services/journal.ts";
 import { outcomeName, readUsage, usageQuerySchema } from "../../services/usage.ts";
 import { adminCall } from "../call.ts";
 import { onTheWire } from "../journal/refusal.ts";
-import { appid, type CallWords, queryTime, TIME, time } from "../words.ts";
+import { appid, type CallDocumentation, queryTime, TIME, time } from "../words.ts";
 
 const itemSchema = z.object({
   at: z.int(),
@@ -40,7 +40,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Read a site's usage",
   description:
     "How many calls came to what, by hours or by days of UTC, and when the apps' secrets were last used. Half an hour behind: no hour or day that begins after `complete_until` is in it, and the one in which it lies is not whole. Hours are kept for 14 days and days for 400. Calls of unknown apps are not counted.",

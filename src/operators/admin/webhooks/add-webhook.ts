@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { addWebhook, newWebhookSchema } from "../../services/webhooks.ts";
 import { adminCall } from "../call.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 import { eventTypes, newUrl, webhook, webhookSchema, webhookSecret } from "./webhook.ts";
 
 export default adminCall(
@@ -19,7 +19,7 @@ export default adminCall(
   (c, { site, body }) => addWebhook(c.var.ctx, { site, ...body }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Add a webhook to a site",
   description:
     "Has the site's events posted to a URL from now on. The first webhook of a site turns the site's events on. A site has at most 10.",

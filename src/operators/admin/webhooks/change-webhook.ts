@@ -1,6 +1,6 @@
 import { changeWebhook, webhookChangeSchema } from "../../services/webhooks.ts";
 import { adminCall } from "../call.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 import { eventTypes, newUrl, webhook, webhookIdOf, webhookSchema } from "./webhook.ts";
 
 export default adminCall(
@@ -17,7 +17,7 @@ export default adminCall(
   (c, { site, body }) => changeWebhook(c.var.ctx, { site, webhookId: webhookIdOf(c), change: body }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Move, disable or enable a webhook, or choose its events",
   description:
     "With another `url`, what is pending goes there at once. Enabling is 409 while what was pending when the webhook was disabled is still being ended, for minutes at most: wait until `pending` is 0.",

@@ -1,6 +1,6 @@
 import { deleteWebhook } from "../../services/webhooks.ts";
 import { adminCall } from "../call.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 import { webhookIdOf } from "./webhook.ts";
 
 export default adminCall(
@@ -15,7 +15,7 @@ export default adminCall(
   (c, { site }) => deleteWebhook(c.var.ctx, { site, webhookId: webhookIdOf(c) }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Delete a webhook and its deliveries",
   row: "204; the service posts to it no more, and deletes its deliveries",
   answered: "The webhook is deleted: nothing is posted to it any more.",

@@ -2,7 +2,7 @@ import { endOverlapSchema } from "../../services/rotation.ts";
 import { endWebhookOverlap } from "../../services/webhook-secrets.ts";
 import { adminCall } from "../call.ts";
 import { endedOverlap, endedOverlapSchema, overlapEnd } from "../rotation.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 import { webhookIdOf } from "./webhook.ts";
 
 export default adminCall(
@@ -23,7 +23,7 @@ export default adminCall(
   },
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "End the previous secret of a webhook",
   description:
     "From now on, events are signed with the secret in use alone. No new secret is made. When there is no previous secret, nothing changes and the answer is the same. The body may be left out.",

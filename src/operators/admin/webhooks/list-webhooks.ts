@@ -1,7 +1,7 @@
 import { listWebhooks } from "../../services/webhooks.ts";
 import { adminCall } from "../call.ts";
 import { pageSchema } from "../page.ts";
-import { type CallWords, page } from "../words.ts";
+import { type CallDocumentation, page } from "../words.ts";
 import { webhook, webhookSchema } from "./webhook.ts";
 
 export default adminCall(
@@ -17,7 +17,7 @@ export default adminCall(
   async (c, { site }) => ({ items: await listWebhooks(c.var.ctx, { site }), nextCursor: null }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "List a site's webhooks",
   response: page("WebhookPage"),
   parts: [webhook()],

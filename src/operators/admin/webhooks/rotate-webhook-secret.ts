@@ -2,7 +2,7 @@ import { rotationSchema } from "../../services/rotation.ts";
 import { rotateWebhookSecret } from "../../services/webhook-secrets.ts";
 import { adminCall } from "../call.ts";
 import { rotated, rotatedSchema, rotation, rotationOf } from "../rotation.ts";
-import type { CallWords } from "../words.ts";
+import type { CallDocumentation } from "../words.ts";
 import { webhookIdOf, webhookSecret } from "./webhook.ts";
 
 export default adminCall(
@@ -20,7 +20,7 @@ export default adminCall(
   (c, { site, body }) => rotateWebhookSecret(c.var.ctx, { site, webhookId: webhookIdOf(c), ...rotationOf(body) }),
 );
 
-export const documentation = (): CallWords => ({
+export const documentation = (): CallDocumentation => ({
   summary: "Rotate a webhook's secret",
   description:
     "Gives the webhook a new secret. Until the overlap ends each event has a signature of both. While an overlap runs, another rotation is 409 unless `ends` says which secret ends, or `overlap_seconds` is 0. Give `expected_version`, so that a call repeated after a lost answer rotates once. The body may be left out.",
