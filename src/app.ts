@@ -89,6 +89,6 @@ function sendsSigned(isolate: Isolate, journal: Journal): SendsSigned {
       trace = seen;
     };
     const answer = await callersApp(isolate, journal, keep).fetch(request, env, ctx);
-    return { answer, reason: trace?.reason, faults: trace?.faults };
+    return { answer, reason: trace?.reason, violations: trace?.violations };
   };
 }

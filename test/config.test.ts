@@ -190,7 +190,7 @@ describe("homes", () => {
         code: "unavailable",
         context: {
           reason: "home_unbound",
-          faults: [{ rule: "home_bound", values: ["eu-west", "HOME_EU_WEST"] }],
+          violations: [{ rule: "home_bound", values: ["eu-west", "HOME_EU_WEST"] }],
           retryAfter: CLOSED_RETRY_SECONDS,
         },
       }),

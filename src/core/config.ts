@@ -1,6 +1,6 @@
 import { ServiceError } from "./errors.ts";
 import { BINDING_RULE, bindingOfHome, closedBy, homeOfBinding, isMisnamed, MAIN_HOME } from "./homes.ts";
-import type { Fault } from "./rules.ts";
+import type { Violation } from "./rules.ts";
 
 /** The largest value that TIMESTAMP_TOLERANCE_SECONDS may have. */
 export const MAX_TOLERANCE_SECONDS = 900;
@@ -72,17 +72,17 @@ export function homeDatabase({ homes }: Pick<Config, "homes">, home: string): D1
   if (db !== undefined) return db;
   throw new ServiceError("unavailable", {
     reason: "home_unbound",
-    faults: [homeUnbound(home)],
+    violations: [homeUnbound(home)],
     retryAfter: CLOSED_RETRY_SECONDS,
   });
 }
 
-export const homeUnbound = (home: string): Fault => ({ rule: "home_bound", values: [home, bindingOfHome(home)] });
+export const homeUnbound = (home: string): Violation => ({ rule: "home_bound", values: [home, bindingOfHome(home)] });
 
 /** The refusal of a call whose home is closed. */
 export const homeClosed = (home: string) => ({
   reason: "home_closed",
-  faults: [{ rule: "home_open", values: [home] }] satisfies Fault[],
+  violations: [{ rule: "home_open", values: [home] }] satisfies Violation[],
   retryAfter: CLOSED_RETRY_SECONDS,
 });
 

@@ -1,5 +1,5 @@
 import type { FieldIssue } from "./fields.ts";
-import type { Fault } from "./rules.ts";
+import type { Violation } from "./rules.ts";
 
 /** All codes that a request can be refused with, and their HTTP statuses. Each surface in http/ writes them in its own form. */
 const STATUS = {
@@ -62,8 +62,8 @@ export interface ErrorContext {
   /** The reason for the log: a short word that an operator can search for. Never data of the caller. */
   reason: string;
   /** Which field broke which rule, for the caller and the log. */
-  faults?: readonly Fault[];
-  /** A sentence in place of faults, for operators and the log. English ASCII. It quotes nothing that a caller sent. */
+  violations?: readonly Violation[];
+  /** A sentence in place of violations, for operators and the log. English ASCII. It quotes nothing that a caller sent. */
   detail?: string;
   /**
    * The appid of an operator's call. Needed because the Worker may have chosen it: without this field the operator could not know

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
-import { describeFaults } from "./describe-faults.ts";
-import type { Fault, RuleName } from "./rules.ts";
+import { describeViolations } from "./describe-violations.ts";
+import type { RuleName, Violation } from "./rules.ts";
 
-/** A fault as a schema tells it. Its field is the path of zod's issue. */
-export type Broken = Omit<Fault, "field">;
+/** A violation as a schema tells it. Its field is the path of zod's issue. */
+export type Broken = Omit<Violation, "field">;
 
-/** A fault as zod's message, which must be a string. Schemas of operators alone have messages in English. */
+/** A violation as zod's message, which must be a string. Schemas of operators alone have messages in English. */
 export const asMessage = (broken: Broken): string => JSON.stringify(broken);
 
 /** The message of a broken rule. */
@@ -82,12 +82,12 @@ export function describeIssues(issues: FieldIssue[]): string {
 export const fieldIssues = (error: z.core.$ZodError): FieldIssue[] =>
   firstIssues(error).map(({ field, message }) => ({ field, message: inEnglish(message) }));
 
-/** The faults of a signed call's fields, whose schemas have no other messages. `path`: the field, and the index of its item. */
+/** The violations of a signed call's fields, whose schemas have no other messages. `path`: the field, and the index of its item. */
 export const brokenRules = (error: z.core.$ZodError): { path: string[]; broken: Broken }[] =>
   firstIssues(error).map(({ field, message }) => ({ path: field.split("."), broken: JSON.parse(message) as Broken }));
 
 const inEnglish = (message: string): string =>
-  message.startsWith("{") ? describeFaults([JSON.parse(message) as Broken]) : message;
+  message.startsWith("{") ? describeViolations([JSON.parse(message) as Broken]) : message;
 
 /** The first issue of each field: a list with thousands of wrong elements gives one issue. */
 function firstIssues(error: z.core.$ZodError): FieldIssue[] {

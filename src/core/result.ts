@@ -1,5 +1,5 @@
 import type { SignedErrorCode } from "./errors.ts";
-import type { Fault } from "./rules.ts";
+import type { Violation } from "./rules.ts";
 
 /** The result of a step or an operation: a value or a refusal. A caller's mistake is returned, never thrown. */
 export type Result<T> = { ok: true; value: T } | Refused;
@@ -10,8 +10,8 @@ export interface Refused {
   /** The reason for the log: a short word that an operator can search for. Never data of the caller. */
   reason: string;
   /** Which field broke which rule, for `x-error-detail`, the log and the journal. */
-  faults?: readonly Fault[];
-  /** The caller may read the faults, because the signature was valid or the faults depend on no secret. */
+  violations?: readonly Violation[];
+  /** The caller may read the violations, because the signature was valid or the violations depend on no secret. */
   tell?: true;
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
@@ -22,5 +22,5 @@ export const ok = <T>(value: T): Result<T> => ({ ok: true, value });
 export const refused = (
   code: SignedErrorCode,
   reason: string,
-  more: Pick<Refused, "faults" | "tell" | "retryAfter"> = {},
+  more: Pick<Refused, "violations" | "tell" | "retryAfter"> = {},
 ) => ({ ok: false, code, reason, ...more }) satisfies Refused;

@@ -1,10 +1,10 @@
-/** A rule in words. `{0}`, `{1}`, … stand for the values of the fault that breaks it. */
+/** A rule in words. `{0}`, `{1}`, … stand for the values of the violation that breaks it. */
 interface Rule {
-  /** The English of `x-error-detail`, in ASCII. Of a fault with agents, `{0}` stands for the agents. */
+  /** The English of `x-error-detail`, in ASCII. Of a violation with agents, `{0}` stands for the agents. */
   detail: string;
-  /** The English of the console, after the field. Also the key of the Chinese in zh.json. */
-  words: string;
-  /** A fault says when a string was sent: the usual mistake with an integer or a list. */
+  /** The English of the console, after the field, where it is another. */
+  words?: string;
+  /** A violation says when a string was sent: the usual mistake with an integer or a list. */
   namesStrings?: true;
 }
 
@@ -54,18 +54,13 @@ const TABLE = {
   pairs: {
     detail:
       "must be an object of up to {0} strings of up to {1} characters, under names of {2} to {3} characters of {4}",
-    words:
-      "must be an object of up to {0} strings of up to {1} characters, under names of {2} to {3} characters of {4}",
   },
   most_keys: { detail: "must have at most {0} keys", words: "must have at most {0} keys." },
   value_of_key: {
     detail: "must have a string of up to {0} characters",
     words: "must have a string of up to {0} characters.",
   },
-  name_of_key: {
-    detail: "must be a name of {0} to {1} characters of {2}",
-    words: "must be a name of {0} to {1} characters of {2}",
-  },
+  name_of_key: { detail: "must be a name of {0} to {1} characters of {2}" },
 
   // timestamp, ranstr and Idempotency-Key.
   unix_seconds: {
@@ -115,7 +110,7 @@ const TABLE = {
     words: "is JSON, but not an object: it must begin with “{” and end with “}”.",
   },
 
-  // Agents and sessions. A fault of the first two has agents, and its words stand before them.
+  // Agents and sessions. A violation of the first two has agents, and its words stand before them.
   agents_fit: { detail: "{0}", words: "" },
   agent_to_add: { detail: "nobody to add: {0}", words: "There is nobody to add." },
   session_known: { detail: "no such session on this site", words: "is unknown to this site." },
@@ -128,13 +123,10 @@ const TABLE = {
     words: "is a session without a responsible agent.",
   },
 
-  // Sentences: their faults name no field.
+  // Sentences: their violations name no field.
   site_open: { detail: "the site is closed for now", words: "The site is closed." },
-  home_open: { detail: "The home {0} is closed.", words: "The home {0} is closed." },
-  home_bound: {
-    detail: "The home {0} has no database: bind it as {1}.",
-    words: "The home {0} has no database: bind it as {1}.",
-  },
+  home_open: { detail: "The home {0} is closed." },
+  home_bound: { detail: "The home {0} has no database: bind it as {1}." },
   known_path: { detail: "the calls are {0}", words: "There is no such path. The calls are {0}." },
 } as const satisfies Record<string, Rule>;
 
@@ -142,18 +134,24 @@ export type RuleName = keyof typeof TABLE;
 
 /**
  * Every rule that a signed call can break, in all its words: `x-error-detail`, the console and the glossary of docs/integrating.md are
- * made from this table. A name must not change its meaning, because the journal stores it.
+ * made from this table. Neither a name nor its values may change their meaning, because the journal stores them.
  */
 export const RULES: Readonly<Record<RuleName, Rule>> = TABLE;
+
+/** The English of a rule in the console. Also the key of its Chinese in zh.json. */
+export const wordsOf = (rule: RuleName): string => RULES[rule].words ?? RULES[rule].detail;
+
+/** Why an agent is left out. What the caller can correct comes first. */
+export const LEFT_OUT_BECAUSE = ["unknown", "disabled", "already on the session"] as const;
 
 /** A requested agent that is left out of an accepted request, or is the reason why a request is refused. */
 export interface LeftOutAgent {
   id: number;
-  why: "already on the session" | "unknown" | "disabled";
+  why: (typeof LEFT_OUT_BECAUSE)[number];
 }
 
 /** Which field broke which rule. Holds no value that the caller sent, except ids of agents. */
-export interface Fault {
+export interface Violation {
   rule: RuleName;
   /** The field or header, or `body`. Absent when the rule is a sentence. */
   field?: string;

@@ -50,10 +50,10 @@ export class JournalConsumer {
 export async function journalOf({ siteId, home }: { siteId: number; home: string }): Promise<Refusal[]> {
   const { results } = await databaseOf(home)
     .prepare(
-      `SELECT site_id AS siteId, request_id AS requestId, at, appid, operation, status, reason, detail, secret, client, skipped, faults
+      `SELECT site_id AS siteId, request_id AS requestId, at, appid, operation, status, reason, detail, secret, client, skipped, violations
        FROM refusals WHERE site_id = ? ORDER BY request_id`,
     )
     .bind(siteId)
-    .all<Refusal & { faults: string | null }>();
-  return results.map((row) => ({ ...row, faults: JSON.parse(row.faults ?? "null") as Refusal["faults"] }));
+    .all<Refusal & { violations: string | null }>();
+  return results.map((row) => ({ ...row, violations: JSON.parse(row.violations ?? "null") as Refusal["violations"] }));
 }

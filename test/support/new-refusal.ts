@@ -16,7 +16,7 @@ export async function newRefusal(site: Site, given: Partial<Refusal> = {}): Prom
     status: 401,
     reason: "timestamp_stale",
     detail: null,
-    faults: null,
+    violations: null,
     secret: null,
     client: "192.0.2.0/24",
     skipped: 0,

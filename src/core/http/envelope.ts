@@ -1,5 +1,6 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { alwaysStatus200 } from "../config.ts";
+import { detailOf } from "../describe-violations.ts";
 import { type ErrorContext, type SignedErrorCode, WIRE_ERRORS } from "../errors.ts";
 import type { Refused } from "../result.ts";
 import { noteRefusal } from "./faults.ts";
@@ -10,26 +11,27 @@ export function succeed(c: RequestContext, data: Record<string, unknown> | ""): 
   return c.json({ code: 1, msg: "ok", data });
 }
 
-/** `{"code":-1,"msg":…,"data":""}`, contract section 7. Also notes reason and faults for the log and the journal. */
+/** `{"code":-1,"msg":…,"data":""}`, contract section 7. Also notes reason and violations for the log and the journal. */
 export function fail(c: RequestContext, refused: Refused): Response {
   noteRefusal(c.var.trace, refused);
   return envelope(c, refused.code, refused);
 }
 
 /**
- * The envelope of a failure that was noted, with the headers `Allow`, `Retry-After` and `x-error-detail`. The detail is sent only when
+ * The envelope of a failure, with the headers `Allow`, `Retry-After` and `x-error-detail`. The detail is sent only when
  * the refusal may `tell` it: the signature was right, or the detail tells nothing secret.
  */
 export function envelope(
   c: RequestContext,
   code: SignedErrorCode,
-  { allow, retryAfter, tell }: Pick<ErrorContext, "allow" | "retryAfter" | "tell">,
+  refused: Pick<ErrorContext, "allow" | "retryAfter" | "tell" | "violations" | "detail">,
 ): Response {
-  const { detail } = c.var.trace;
+  const { allow, retryAfter, tell } = refused;
+  const detail = tell === true ? detailOf(refused) : undefined;
   const { status, message } = WIRE_ERRORS[code];
   if (allow !== undefined) c.header("Allow", allow);
   if (retryAfter !== undefined) c.header("Retry-After", String(retryAfter));
-  if (detail !== undefined && tell === true) c.header("x-error-detail", detail);
+  if (detail !== undefined) c.header("x-error-detail", detail);
   const body = { code: -1, msg: message, data: "" };
   return c.json(body, alwaysStatus200(c.env) ? 200 : (status as ContentfulStatusCode));
 }

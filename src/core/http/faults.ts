@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../config.ts";
 import { UnsealError } from "../credentials/sealed-secret.ts";
-import { detailOf } from "../describe-faults.ts";
+import { detailOf } from "../describe-violations.ts";
 import { type ErrorContext, ServiceError, STATUS_OF } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
 import { databaseFault, rootOf } from "../store/run-batch.ts";
@@ -9,7 +9,7 @@ import type { Trace } from "../telemetry/trace.ts";
 /**
  * Turns any error into a ServiceError, which each surface answers in its own form. The cause is logged and never sent.
  *
- * @param trace receives the reason, the detail, its faults and the cause, for the log and the journal
+ * @param trace receives the reason, the detail, its violations and the cause, for the log and the journal
  */
 export function refusalOf(error: Error, trace: Trace): ServiceError {
   const refusal = error instanceof ServiceError ? error : unexpected(error);
@@ -20,12 +20,11 @@ export function refusalOf(error: Error, trace: Trace): ServiceError {
   return refusal;
 }
 
-/** Notes why a call is refused, for the log and the journal, and renders the text of its faults. */
-export function noteRefusal(trace: Trace, refusal: Pick<ErrorContext, "reason" | "faults" | "detail">): void {
-  const detail = detailOf(refusal);
+/** Notes why a call is refused, for the log and the journal. */
+export function noteRefusal(trace: Trace, refusal: Pick<ErrorContext, "reason" | "violations" | "detail">): void {
   trace.reason = refusal.reason;
-  if (refusal.faults !== undefined) trace.faults = refusal.faults;
-  if (detail !== undefined) trace.detail = detail;
+  trace.violations = refusal.violations;
+  trace.detail = detailOf(refusal);
 }
 
 /** The reasons of refusals for which a database may be to blame: it gave no usable answer. */

@@ -1,10 +1,10 @@
 import { ServiceError } from "../errors.ts";
 import { isJsonMediaType, MAX_BODY_BYTES } from "../parse-json.ts";
-import type { Fault } from "../rules.ts";
+import type { Violation } from "../rules.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
 
 /** A body must arrive within this time. Less than the limit of an operator's call: otherwise a slow sender would look like a silent database. */
-const ARRIVAL_LIMIT_MS = 5_000;
+export const ARRIVAL_LIMIT_MS = 5_000;
 
 /** The first buffer for a body. It doubles when it is full: a sender that announces much and sends nothing takes no more memory. */
 const FIRST_BYTES = 4 * 1024;
@@ -27,14 +27,14 @@ export function requireJson({ headers }: Request): void {
   if (!isJsonMediaType(headers.get("content-type") ?? "")) {
     throw new ServiceError("media_type_unsupported", {
       reason: "content_type_not_json",
-      faults: [{ field: "Content-Type", rule: "json_type" }],
+      violations: [{ field: "Content-Type", rule: "json_type" }],
       tell: true,
     });
   }
   if (headers.has("content-encoding")) {
     throw new ServiceError("media_type_unsupported", {
       reason: "content_encoding_present",
-      faults: [{ field: "Content-Encoding", rule: "absent" }],
+      violations: [{ field: "Content-Encoding", rule: "absent" }],
       tell: true,
     });
   }
@@ -90,12 +90,12 @@ async function arrived(runtime: Runtime, read: () => Promise<ArrayBuffer>): Prom
   }
 }
 
-const unreadable = (reason: string, broken: Fault) =>
-  new ServiceError("invalid_parameters", { reason, faults: [{ field: "body", ...broken }], tell: true });
+const unreadable = (reason: string, broken: Violation) =>
+  new ServiceError("invalid_parameters", { reason, violations: [{ field: "body", ...broken }], tell: true });
 
 const tooLarge = (most: number) =>
   new ServiceError("body_too_large", {
     reason: "body_too_large",
-    faults: [{ field: "body", rule: "bytes_at_most", values: [most] }],
+    violations: [{ field: "body", rule: "bytes_at_most", values: [most] }],
     tell: true,
   });

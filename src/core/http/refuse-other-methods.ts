@@ -1,6 +1,6 @@
 import type { Env } from "hono";
 import { ServiceError } from "../errors.ts";
-import type { Fault } from "../rules.ts";
+import type { Violation } from "../rules.ts";
 import type { Routes } from "./new-hono.ts";
 
 /** Answers a wrong method on a known path with 405 and `Allow`; hono would answer 404. Call it after all routes are added. */
@@ -24,9 +24,9 @@ export function refuseOtherPaths<E extends Env>(routes: Routes<E>): void {
   });
 }
 
-/** @param fault told to the caller */
-export const routeNotFound = (fault?: Fault): ServiceError =>
+/** @param violation told to the caller */
+export const routeNotFound = (violation?: Violation): ServiceError =>
   new ServiceError("route_not_found", {
     reason: "route_not_found",
-    ...(fault !== undefined && { faults: [fault], tell: true as const }),
+    ...(violation !== undefined && { violations: [violation], tell: true as const }),
   });

@@ -1,6 +1,6 @@
 import type { Handler } from "hono";
 import type { Config } from "../config.ts";
-import { describeLeftOut } from "../describe-faults.ts";
+import { describeLeftOut } from "../describe-violations.ts";
 import type { Operation } from "../operations/operation.ts";
 import { nameRefusedApp } from "../signed/refused-unread.ts";
 import { runRequest } from "../signed/run-request.ts";

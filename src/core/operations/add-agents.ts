@@ -98,20 +98,20 @@ export default defineOperation({
     not_a_ticket: {
       when: (v) => sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.kind} <> 'ticket')`,
       code: "state_forbids",
-      fault: () => ({ field: "chat_id", rule: "ticket" }),
+      violation: () => ({ field: "chat_id", rule: "ticket" }),
       past: "The session was not a ticket.",
     },
     no_responsible_agent: {
       when: (v) =>
         sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.responsibleAgentId} IS NULL)`,
       code: "state_forbids",
-      fault: () => ({ field: "chat_id", rule: "responsible_agent" }),
+      violation: () => ({ field: "chat_id", rule: "responsible_agent" }),
       past: "The session had no responsible agent.",
     },
     no_new_agents: {
       when: (v) => sql`NOT EXISTS (SELECT 1 FROM (SELECT 1) ${askedToJoin(v)} WHERE ${mayJoin(v)})`,
       code: "state_forbids",
-      fault: ({ leftOut }) => ({ field: "kefu_ids", rule: "agent_to_add", agents: leftOut }),
+      violation: ({ leftOut }) => ({ field: "kefu_ids", rule: "agent_to_add", agents: leftOut }),
       past: "There was nobody to add.",
     },
   },

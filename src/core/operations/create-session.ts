@@ -105,7 +105,7 @@ export default defineOperation({
       code: "invalid_parameters",
       named: (v) => sql`SELECT json_group_array(json_object('id', asked.value,
         'why', iif(${agents.id} IS NULL, 'unknown', 'disabled'))) ${unfitAgents(v)}`,
-      fault: ({ named }) => ({ field: "kefu_id", rule: "agents_fit", agents: named }),
+      violation: ({ named }) => ({ field: "kefu_id", rule: "agents_fit", agents: named }),
       past: "An agent was unknown, foreign or disabled.",
     },
   },

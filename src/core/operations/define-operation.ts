@@ -1,5 +1,5 @@
 import { ok, refused } from "../result.ts";
-import type { Fault, LeftOutAgent } from "../rules.ts";
+import type { LeftOutAgent, Violation } from "../rules.ts";
 import {
   type Claim,
   claim,
@@ -13,8 +13,8 @@ import {
 } from "../store/claim.ts";
 import { insertDeliveries, insertEvent } from "../store/outbox.ts";
 import type { Placeholders, Statement } from "../store/statement.ts";
-import { faultsOfFields } from "./faults-of-fields.ts";
 import type { Definition, Operation, Outcome, Row } from "./operation.ts";
+import { violationsOfFields } from "./violations-of-fields.ts";
 
 /** The outcome of a request that does not hold the claim, by the gate's answer. */
 const NOT_MINE = { open: "replayed", closed: "site_closed", unknown_caller: "credentials_stale" } as const;
@@ -22,7 +22,7 @@ const NOT_MINE = { open: "replayed", closed: "site_closed", unknown_caller: "cre
 /** Outcomes that every operation has. */
 const RESERVED = ["accepted", "repeated", "key_reused"];
 
-const KEY_REUSED: Fault = { field: "Idempotency-Key", rule: "key_of_one_request" };
+const KEY_REUSED: Violation = { field: "Idempotency-Key", rule: "key_of_one_request" };
 
 /**
  * Compiles an operation when the module loads, so that a request only binds values.
@@ -54,13 +54,16 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     if (row.outcome === "accepted") return { kind: "accepted", sessionId, leftOut, webhooks };
     if (row.outcome === "repeated") return { kind: "repeated", sessionId };
     if (row.outcome === "key_reused") {
-      return { kind: "refused", refused: refused("idempotency_key_reused", "key_reused", { faults: [KEY_REUSED] }) };
+      return {
+        kind: "refused",
+        refused: refused("idempotency_key_reused", "key_reused", { violations: [KEY_REUSED] }),
+      };
     }
     const reason = String(row.outcome);
     const rule = refusals[reason];
     if (rule === undefined) throw new Error(`${name} has no outcome ${reason}`);
-    const fault = rule.fault({ named: JSON.parse(row.named ?? "[]") as LeftOutAgent[], leftOut });
-    return { kind: "refused", refused: refused(rule.code, reason, { faults: [fault] }) };
+    const violation = rule.violation({ named: JSON.parse(row.named ?? "[]") as LeftOutAgent[], leftOut });
+    return { kind: "refused", refused: refused(rule.code, reason, { violations: [violation] }) };
   };
 
   return {
@@ -78,7 +81,9 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     read(given) {
       const result = fields.safeParse(given);
       if (!result.success) {
-        return refused("invalid_parameters", "fields_invalid", { faults: faultsOfFields(fields, result.error, given) });
+        return refused("invalid_parameters", "fields_invalid", {
+          violations: violationsOfFields(fields, result.error, given),
+        });
       }
       const input = definition.read(result.data);
       return ok({ input, bound: definition.bind(input) });

@@ -1,4 +1,4 @@
-import type { Fault } from "../rules.ts";
+import type { Violation } from "../rules.ts";
 import addAgents, { documentation as addAgentsDocumentation } from "./add-agents.ts";
 import createSession, { documentation as createSessionDocumentation } from "./create-session.ts";
 import type { Documentation, Operation } from "./operation.ts";
@@ -10,7 +10,7 @@ export const OPERATIONS: readonly Operation[] = [createSession, addAgents];
 export const SESSION_EVENT_TYPES: readonly string[] = OPERATIONS.map(({ eventType }) => eventType);
 
 /** What the 404 to a path that is no route says: which calls there are. */
-export const UNKNOWN_PATH: Fault = { rule: "known_path", values: [OPERATIONS.map(({ path }) => `POST ${path}`)] };
+export const UNKNOWN_PATH: Violation = { rule: "known_path", values: [OPERATIONS.map(({ path }) => `POST ${path}`)] };
 
 /** Every signed operation with its documentation. The Worker does not use this list, so its bundle leaves it out. */
 export const DOCUMENTED: readonly { operation: Operation; documentation: Documentation }[] = [

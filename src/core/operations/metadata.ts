@@ -8,10 +8,10 @@ const NAME = /^[A-Za-z0-9_.-]{1,40}$/;
 const OF_NAMES = [1, 40, "A-Za-z0-9_.-"];
 const NO_PAIRS: Broken = { rule: "pairs", values: [20, 500, ...OF_NAMES] };
 
-const isMetadata = (value: unknown): value is Record<string, string> => faultOf(value) === undefined;
+const isMetadata = (value: unknown): value is Record<string, string> => violationOf(value) === undefined;
 
 /** The fault of metadata, without a quote from it; undefined when there is none. */
-function faultOf(value: unknown): Broken | undefined {
+function violationOf(value: unknown): Broken | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return NO_PAIRS;
   const pairs = Object.entries(value);
   if (pairs.length > 20) return { rule: "most_keys", values: [20] };
@@ -27,8 +27,8 @@ function faultOf(value: unknown): Broken | undefined {
 
 export const metadataField = z.custom<Record<string, string>>(isMetadata, {
   error({ input }) {
-    const fault = faultOf(input);
-    return fault && asMessage(fault);
+    const violation = violationOf(input);
+    return violation && asMessage(violation);
   },
 });
 

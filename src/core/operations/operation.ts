@@ -2,7 +2,7 @@ import type { SQL } from "drizzle-orm";
 import type * as z from "zod/mini";
 import type { SignedErrorCode } from "../errors.ts";
 import type { Refused, Result } from "../result.ts";
-import type { Fault, LeftOutAgent } from "../rules.ts";
+import type { LeftOutAgent, Violation } from "../rules.ts";
 import type { Bound, Results } from "../store/batch.ts";
 import type { Claim, ClaimRequest, GatedWrite, OutcomeRow, PreviewRow } from "../store/claim.ts";
 import type { EventOf } from "../store/outbox.ts";
@@ -30,10 +30,10 @@ export type RefusalCode = Extract<SignedErrorCode, "invalid_parameters" | "sessi
 export interface RefusalRule<Own extends Row> {
   when: Sql<Own>;
   code: RefusalCode;
-  /** SQL for the agents that `fault` names: a JSON array of objects with `id` and `why`. */
+  /** SQL for the agents that `violation` names: a JSON array of objects with `id` and `why`. */
   named?: Sql<Own>;
   /** What `x-error-detail` says: the field, and its rule in core/rules.ts. */
-  fault: (found: { named: LeftOutAgent[]; leftOut: LeftOutAgent[] }) => Fault;
+  violation: (found: { named: LeftOutAgent[]; leftOut: LeftOutAgent[] }) => Violation;
   /** The same as a sentence in the past tense, for the console. Also the English key in zh.json. */
   past: string;
 }

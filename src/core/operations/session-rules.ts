@@ -23,7 +23,7 @@ export const onSession: Pick<Definition<never, never, { chatId: number }>, "sess
 export const sessionNotFound: RefusalRule<{ chatId: number }> = {
   when: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)})`,
   code: "session_not_found",
-  fault: () => ({ field: "chat_id", rule: "session_known" }),
+  violation: () => ({ field: "chat_id", rule: "session_known" }),
   past: "The site had no such session.",
 };
 

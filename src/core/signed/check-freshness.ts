@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { rule, text } from "../fields.ts";
-import { faultsOfFields } from "../operations/faults-of-fields.ts";
+import { violationsOfFields } from "../operations/violations-of-fields.ts";
 import { ok, type Result, refused } from "../result.ts";
-import type { Fault } from "../rules.ts";
+import type { Violation } from "../rules.ts";
 
 /**
  * The fields that make a request fresh and good for one use. Contract section 4; for the length of ranstr see docs/decisions.md,
@@ -29,12 +29,12 @@ export function checkFreshness(
   const read = freshnessSchema.safeParse(fields);
   if (!read.success) {
     return refused("invalid_parameters", "fields_invalid", {
-      faults: faultsOfFields(freshnessSchema, read.error, fields),
+      violations: violationsOfFields(freshnessSchema, read.error, fields),
     });
   }
   const { timestamp } = read.data;
-  const faults: Fault[] = [{ field: "timestamp", rule: "near_now", values: [toleranceSeconds, now] }];
-  if (timestamp < now - toleranceSeconds) return refused("token_invalid", "timestamp_stale", { faults });
-  if (timestamp > now + toleranceSeconds) return refused("token_invalid", "timestamp_ahead", { faults });
+  const violations: Violation[] = [{ field: "timestamp", rule: "near_now", values: [toleranceSeconds, now] }];
+  if (timestamp < now - toleranceSeconds) return refused("token_invalid", "timestamp_stale", { violations });
+  if (timestamp > now + toleranceSeconds) return refused("token_invalid", "timestamp_ahead", { violations });
   return ok(read.data);
 }

@@ -54,6 +54,6 @@ export async function checkReplay(
   return ok(null);
 }
 
-/** The refusal of a used ranstr. Contract section 5, rule 6. The fault may be told, because the signature was valid. */
+/** The refusal of a used ranstr. Contract section 5, rule 6. The violation may be told, because the signature was valid. */
 export const replayed = (reason: string): Refused =>
-  refused("token_invalid", reason, { faults: [{ field: "ranstr", rule: "used_once" }], tell: true });
+  refused("token_invalid", reason, { violations: [{ field: "ranstr", rule: "used_once" }], tell: true });

@@ -1,8 +1,8 @@
 import { type Refused, refused } from "../result.ts";
 import type { Claimant } from "./authenticate.ts";
-import { faultOfShape } from "./fault-of-shape.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey } from "./rate-limit.ts";
 import type { Tools } from "./tools.ts";
+import { violationOfShape } from "./violation-of-shape.ts";
 
 /** Refuses a request that no secret verifies, and counts it for the limit of its address. @param reason for the log */
 export async function countFailure(tools: Tools, { client, signed }: Claimant, reason: string): Promise<Refused> {
@@ -20,9 +20,9 @@ export async function countFailure(tools: Tools, { client, signed }: Claimant, r
     limits.count(config.clientLimit, failureKey(failure, client), CLIENT_LIMIT_PERIOD);
   const [within] = await Promise.all([count("signed"), reason === "app_unknown" && count("unknown")]);
   if (!within) return tooManyFailures();
-  // The fault depends only on the header, so it is the same for every appid, known or not.
-  const fault = faultOfShape(signed.signature);
-  return refused("token_invalid", reason, fault === undefined ? {} : { faults: [fault], tell: true });
+  // The violation depends only on the header, so it is the same for every appid, known or not.
+  const violation = violationOfShape(signed.signature);
+  return refused("token_invalid", reason, violation === undefined ? {} : { violations: [violation], tell: true });
 }
 
 export const tooManyFailures = () => refused("too_many_requests", "client_limit", { retryAfter: CLIENT_LIMIT_PERIOD });

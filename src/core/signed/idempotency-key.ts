@@ -10,6 +10,6 @@ export function readIdempotencyKey(header: string | undefined): Result<string | 
   if (header === undefined) return ok(null);
   if (VISIBLE_ASCII.test(header)) return ok(header);
   return refused("invalid_parameters", "idempotency_key_malformed", {
-    faults: [{ field: "Idempotency-Key", rule: "visible_ascii", values: [1, 255] }],
+    violations: [{ field: "Idempotency-Key", rule: "visible_ascii", values: [1, 255] }],
   });
 }

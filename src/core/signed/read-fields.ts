@@ -1,11 +1,11 @@
 import { type JsonFault, parseJsonObject } from "../parse-json.ts";
 import { ok, type Result, refused } from "../result.ts";
-import type { Fault } from "../rules.ts";
+import type { Violation } from "../rules.ts";
 
 /** The fields of a body. `appid` is checked; the others are not. */
 export type Fields = Record<string, unknown> & { appid: string };
 
-const FAULTS: Record<JsonFault | "appid_missing", Fault> = {
+const FAULTS: Record<JsonFault | "appid_missing", Violation> = {
   not_utf8: { field: "body", rule: "utf8" },
   byte_order_mark: { field: "body", rule: "no_byte_order_mark" },
   not_json: { field: "body", rule: "json" },
@@ -14,7 +14,7 @@ const FAULTS: Record<JsonFault | "appid_missing", Fault> = {
 };
 
 /**
- * Reads the body as one JSON object with an appid. Every caller may read the faults of these refusals, because they depend on no
+ * Reads the body as one JSON object with an appid. Every caller may read the violations of these refusals, because they depend on no
  * secret.
  *
  * @param digitsOf a field whose integers are returned as strings of their digits
@@ -27,7 +27,7 @@ export function readFields(body: ArrayBuffer, digitsOf: string | undefined): Res
 }
 
 const unreadable = (fault: keyof typeof FAULTS) =>
-  refused("invalid_parameters", `body_${fault}`, { faults: [FAULTS[fault]], tell: true });
+  refused("invalid_parameters", `body_${fault}`, { violations: [FAULTS[fault]], tell: true });
 
 /** The contract sets no form for an appid. The limit of 64 characters keeps cache keys and log lines short. */
 const isAppid = (value: unknown): value is string =>

@@ -39,7 +39,7 @@ export interface Done {
 const EXCEEDED_SECONDS = 1;
 
 const SITE_CLOSED = refused("unavailable", "site_closed", {
-  faults: [{ rule: "site_open" }],
+  violations: [{ rule: "site_open" }],
   retryAfter: CLOSED_RETRY_SECONDS,
 });
 
@@ -178,7 +178,7 @@ const isMalformed = (
     readIdempotencyKey(idempotencyKey),
   ].some((read) => !read.ok && read.code === "invalid_parameters");
 
-/** The faults may be told, because the signature was valid. */
+/** The violations may be told, because the signature was valid. */
 const told = (why: Refused): Refused => ({ ...why, tell: true });
 
 /** Refuses a request before the batch. D1 is asked first whether it still knows the caller. */

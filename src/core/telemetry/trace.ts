@@ -1,4 +1,4 @@
-import type { Fault } from "../rules.ts";
+import type { Violation } from "../rules.ts";
 
 /** The data of one request for the log. Never a secret, a signature, a customer's name or the content of a message. */
 export interface Trace {
@@ -9,9 +9,9 @@ export interface Trace {
   home?: string;
   reason?: string;
   /** Which field broke which rule, for the journal. */
-  faults?: readonly Fault[];
-  /** The text of the faults, or the sentence in place of them. */
-  detail?: string;
+  violations?: readonly Violation[] | undefined;
+  /** The text of the violations, or the sentence in place of them. */
+  detail?: string | undefined;
   /** True when an earlier request under the same Idempotency-Key was accepted, and its answer was given again. */
   repeated?: boolean;
   /** The agents that add_kf left out, each with the reason. */

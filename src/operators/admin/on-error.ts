@@ -1,4 +1,4 @@
-import { detailOf } from "../../core/describe-faults.ts";
+import { detailOf } from "../../core/describe-violations.ts";
 import { type ErrorCode, type ServiceError, STATUS_OF } from "../../core/errors.ts";
 import { describeIssues } from "../../core/fields.ts";
 import { refusalOf, silentHome } from "../../core/http/faults.ts";

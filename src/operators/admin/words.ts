@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 
-/** What only openapi.json says of a call. The Worker uses nothing of it, so its bundle leaves it out. */
+/** What only openapi.json and docs/operating.md say of a call. The Worker uses nothing of it, so its bundle leaves it out. */
 
 export type JsonSchema = {
   [keyword: string]: unknown;

@@ -1,4 +1,4 @@
-import { detailOf } from "../../core/describe-faults.ts";
+import { detailOf } from "../../core/describe-violations.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
 import type { Refused, Result } from "../../core/result.ts";
 import { checkFreshness } from "../../core/signed/check-freshness.ts";
@@ -85,9 +85,9 @@ export const CALLER_TEXTS: readonly string[] = Object.values(WORDS).filter((word
 type Name = keyof typeof WORDS;
 const says = (step: StepName, name: Name, ...values: Value[]): Step => ({ step, name, words: WORDS[name], values });
 
-/** A step that the server refuses with faults. */
+/** A step that the server refuses with violations. */
 const refusedFor = (step: StepName, name: Name, refused: Refused): Step =>
-  refusing({ ...says(step, name, String(detailOf(refused))), faults: refused.faults }, refused.code);
+  refusing({ ...says(step, name, String(detailOf(refused))), violations: refused.violations }, refused.code);
 
 const ACCEPTED: Answer = { status: 200, message: "ok" };
 

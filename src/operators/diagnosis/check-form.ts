@@ -1,6 +1,6 @@
 import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
 import { isJsonMediaType, MAX_BODY_BYTES } from "../../core/parse-json.ts";
-import type { Fault } from "../../core/rules.ts";
+import type { Violation } from "../../core/rules.ts";
 import { readIdempotencyKey } from "../../core/signed/idempotency-key.ts";
 import { type Fields, readFields } from "../../core/signed/read-fields.ts";
 import { asHeader, decode, encode } from "./encodings.ts";
@@ -13,7 +13,7 @@ export interface Step extends Finding {
   /** Set when this step refuses the request. */
   refusal?: { status: number; code: SignedErrorCode };
   /** What the server says to the caller, when the step's words are nothing else. */
-  faults?: readonly Fault[] | undefined;
+  violations?: readonly Violation[] | undefined;
   /** Further sentences. */
   more?: readonly Finding[];
 }

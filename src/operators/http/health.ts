@@ -2,7 +2,7 @@ import type { Handler } from "hono";
 import { version } from "../../../package.json";
 import { readConfig } from "../../config.ts";
 import { ConfigurationError, homeUnbound } from "../../core/config.ts";
-import { describeFaults } from "../../core/describe-faults.ts";
+import { describeViolations } from "../../core/describe-violations.ts";
 import type { App, RequestContext } from "../../core/http/request-context.ts";
 import { sleep } from "../../core/runtime.ts";
 import type { Health, PartState } from "../services/health.ts";
@@ -80,7 +80,7 @@ const faultsOf = ({ isKeyWrong, homes, parts: { master_key: _, ...bindings } }: 
     state === "down" ? [`${name.toUpperCase()} does not answer.`] : [],
   ),
   ...Object.entries(homes).flatMap(([home, state]) => {
-    if (state === "unbound") return [describeFaults([homeUnbound(home)])];
+    if (state === "unbound") return [describeViolations([homeUnbound(home)])];
     return state === "not_migrated" ? [`The home ${home} is not migrated: npm run deploy migrates all databases.`] : [];
   }),
 ];

@@ -7,7 +7,7 @@ interface OwnAnswer {
   answer: Response;
   /** Why it was refused; undefined for an accepted call. */
   reason: Trace["reason"];
-  faults: Trace["faults"];
+  violations: Trace["violations"];
 }
 
 /** Sends a signed call through the Worker's own routes, in process: a Worker cannot fetch itself. */

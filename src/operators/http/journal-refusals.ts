@@ -1,9 +1,9 @@
 import type { MiddlewareHandler } from "hono";
-import { describeFaults } from "../../core/describe-faults.ts";
+import { describeViolations } from "../../core/describe-violations.ts";
 import { clientNetwork } from "../../core/http/client-address.ts";
 import type { App } from "../../core/http/request-context.ts";
 import { timeOfRequest } from "../../core/request-id.ts";
-import type { Fault } from "../../core/rules.ts";
+import type { Violation } from "../../core/rules.ts";
 import type { Journal } from "../journal/journal.ts";
 
 /** The most characters of a detail. */
@@ -16,7 +16,7 @@ const LONGEST_DETAIL = 500;
 export function journalRefusals(journal: Journal): MiddlewareHandler<App> {
   return async function journalRefusal(c, next) {
     await next();
-    const { app, claimedAppid, operation, requestId, reason, detail, faults, secretVersion } = c.var.trace;
+    const { app, claimedAppid, operation, requestId, reason, detail, violations, secretVersion } = c.var.trace;
     const appid = app?.appid ?? claimedAppid;
     if (appid === undefined || operation === undefined) return;
     const queue: Queue | undefined = c.env.JOURNAL;
@@ -31,7 +31,7 @@ export function journalRefusals(journal: Journal): MiddlewareHandler<App> {
         status: c.res.status,
         reason,
         detail: detail?.slice(0, LONGEST_DETAIL) ?? null,
-        faults: detail === undefined ? null : wholeIn(LONGEST_DETAIL, faults),
+        violations: detail === undefined ? null : wholeIn(LONGEST_DETAIL, violations),
         secret: secretVersion ?? null,
         client: clientNetwork(c.req.raw),
       });
@@ -41,7 +41,7 @@ export function journalRefusals(journal: Journal): MiddlewareHandler<App> {
   };
 }
 
-/** The first faults, as many as a text of this length has whole. */
-function wholeIn(length: number, faults: readonly Fault[] = []): readonly Fault[] {
-  return describeFaults(faults).length <= length ? faults : wholeIn(length, faults.slice(0, -1));
+/** The first violations, as many as a text of this length has whole. */
+function wholeIn(length: number, violations: readonly Violation[] = []): readonly Violation[] {
+  return describeViolations(violations).length <= length ? violations : wholeIn(length, violations.slice(0, -1));
 }

@@ -7,18 +7,21 @@ export type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
 /** What {@link show} takes for an answer: the same data under the names of the code, in camelCase. It may hold more. */
 export type Shown<Answer> = Answer extends readonly (infer Item)[]
   ? readonly Shown<Item>[]
-  : Answer extends object
-    ? { [Name in keyof Answer as CamelCase<Name>]: Shown<Answer[Name]> }
-    : Answer;
+  : string extends keyof Answer
+    ? Answer
+    : Answer extends object
+      ? { [Name in keyof Answer as CamelCase<Name>]: Shown<Answer[Name]> }
+      : Answer;
 
 export const camelCase = (name: string): string =>
-  name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
 /**
  * The data of an answer: the fields of the schema and no others, in its order and under its names. So no stored field is sent by
  * accident.
  *
- * @param value the same fields in camelCase; records, unions and unknown values are taken as they are
+ * @param value the same fields in camelCase; records and unknown values as they are
+ * @throws Error for a union: only the handler knows which of its schemas the answer is by
  */
 export const show = <Schema extends z.ZodMiniType>(schema: Schema, value: Shown<z.output<Schema>>) =>
   shown(schema as unknown as z.core.$ZodTypes, value) as z.output<Schema>;
@@ -39,6 +42,8 @@ function shown(schema: z.core.$ZodTypes, value: unknown): unknown {
           shown(field as z.core.$ZodTypes, (value as Record<string, unknown>)[camelCase(name)]),
         ]),
       );
+    case "union":
+      throw new Error("an answer is shown by one schema of a union");
     default:
       return value;
   }

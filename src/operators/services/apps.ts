@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { homeClosed, homeDatabase } from "../../core/config.ts";
 import { APPID } from "../../core/credentials/resolve-credentials.ts";
 import { seal } from "../../core/credentials/sealed-secret.ts";
-import { detailOf } from "../../core/describe-faults.ts";
+import { detailOf } from "../../core/describe-violations.ts";
 import { isRefusedFor, ServiceError } from "../../core/errors.ts";
 import { displayName } from "../../core/fields.ts";
 import { MAIN_HOME } from "../../core/homes.ts";

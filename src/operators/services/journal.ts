@@ -189,7 +189,7 @@ function refusalOf(
     status,
     reason: outcome,
     detail: null,
-    faults: null,
+    violations: null,
     secret,
     client: null,
     skipped: 0,

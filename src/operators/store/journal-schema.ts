@@ -1,5 +1,5 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import type { Fault } from "../../core/rules.ts";
+import type { Violation } from "../../core/rules.ts";
 
 /**
  * The journal: the refused calls of known apps, a row each. Never holds a body, a signature or a text of a caller. Rows come late, by
@@ -18,7 +18,7 @@ export const refusals = sqliteTable(
     /** The HTTP status of the answer. */
     status: integer().notNull(),
     reason: text().notNull(),
-    /** The text of `faults`, cut off at 500 characters; or a sentence in place of them. */
+    /** The text of `violations`, cut off at 500 characters; or a sentence in place of them. */
     detail: text(),
     /** The version of the secret that verified the signature; null when none did. */
     secret: text(),
@@ -28,8 +28,8 @@ export const refusals = sqliteTable(
     skipped: integer().notNull(),
     /** 1 when the call was done all the same: it has a nonce, which counts it. Else null. */
     done: integer(),
-    /** Which field broke which rule: the faults that `detail` has whole. Null in rows from before this column, and without a detail. */
-    faults: text({ mode: "json" }).$type<readonly Fault[]>(),
+    /** Which field broke which rule: the violations that `detail` has whole. Null in rows from before this column, and without a detail. */
+    violations: text({ mode: "json" }).$type<readonly Violation[]>(),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.requestId] })],
 );

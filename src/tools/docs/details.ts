@@ -1,11 +1,41 @@
-import { UNKNOWN_PATH } from "../../core/operations/index.ts";
-import type { Fault, LeftOutAgent } from "../../core/rules.ts";
-import { faultText } from "../../operators/console/fault-texts.ts";
+import { ARRIVAL_LIMIT_MS } from "../../core/http/read-body.ts";
+import { DOCUMENTED, UNKNOWN_PATH } from "../../core/operations/index.ts";
+import { MAX_BODY_BYTES } from "../../core/parse-json.ts";
+import type { Result } from "../../core/result.ts";
+import type { LeftOutAgent, Violation } from "../../core/rules.ts";
+import { checkFreshness } from "../../core/signed/check-freshness.ts";
+import { readIdempotencyKey } from "../../core/signed/idempotency-key.ts";
+import { readFields } from "../../core/signed/read-fields.ts";
+import { violationOfShape } from "../../core/signed/violation-of-shape.ts";
+import { violationText } from "../../operators/console/violation-texts.ts";
 import type { Texts } from "./texts.ts";
 
-/** What a fault means, in the words that the console has for it. */
-export const meaningOf = ({ t }: Pick<Texts, "t">, fault: Fault): string =>
-  faultText({ t: (text, ...values) => t(text, ...values.map((value) => value ?? "")) }, fault);
+/** What a violation means, in the words that the console has for it. */
+export const meaningOf = ({ t }: Pick<Texts, "t">, violation: Violation): string =>
+  violationText({ t: (text, ...values) => t(text, ...values.map((value) => value ?? "")) }, violation);
+
+/** The first violation of a refusal. @throws Error when there is none: the rule has changed, and the example has not */
+function refusedFor(result: Result<unknown>, given: unknown): Violation {
+  const [violation] = result.ok ? [] : (result.violations ?? []);
+  if (violation === undefined) throw new Error(`${JSON.stringify(given)} breaks no rule`);
+  return violation;
+}
+
+/** What a call is refused for when its first example is sent with other fields. */
+function sent(wireName: string, change: Record<string, unknown>): Violation {
+  const { operation, documentation } = DOCUMENTED.find((each) => each.operation.wireName === wireName) ?? {};
+  const [example] = Object.values(documentation?.examples ?? {});
+  if (operation === undefined || example === undefined) throw new Error(`there is no call ${wireName}`);
+  return refusedFor(operation.read({ ...example.fields, ...change }), change);
+}
+
+const create = (change: Record<string, unknown>) => sent("create_gd", change);
+const add = (kefu_ids: string) => sent("add_kf", { kefu_ids });
+const body = (text: string | Uint8Array) =>
+  refusedFor(readFields(Uint8Array.from(Buffer.from(text)).buffer, undefined), text);
+const stamped = (timestamp: unknown) =>
+  refusedFor(checkFreshness({ timestamp, ranstr: "codex1033048655" }, 1_795_319_350, 300), timestamp);
+const signed = (signature?: string) => violationOfShape(signature) ?? { rule: "required" };
 
 const UNFIT: LeftOutAgent[] = [
   { id: 777, why: "unknown" },
@@ -13,68 +43,68 @@ const UNFIT: LeftOutAgent[] = [
 ];
 
 /**
- * Faults as callers have them, one for each rule of src/core/rules.ts; test/tools/docs/glossary.test.ts names a rule without one. Sorted
- * by what they are about.
+ * Violations as callers have them, one for each rule of src/core/rules.ts; test/tools/docs/glossary.test.ts names a rule without one.
+ * Those of a call's own form come from the code that refuses it, so their values are those of its rules. Sorted by what they are about.
  */
-export const FAULT_EXAMPLES: { about: string; faults: Fault[] }[] = [
+export const VIOLATION_EXAMPLES: { about: string; violations: Violation[] }[] = [
   {
     about: "Path, headers and body",
-    faults: [
+    violations: [
       UNKNOWN_PATH,
-      { field: "x-chat-signature", rule: "required" },
-      { field: "x-chat-signature", rule: "signature_prefix", values: ["sha256="] },
-      { field: "x-chat-signature", rule: "signature_length", values: [40] },
-      { field: "x-chat-signature", rule: "signature_base64" },
-      { field: "x-chat-signature", rule: "signature_characters" },
+      signed(),
+      signed(`sha256=${"0".repeat(64)}`),
+      signed("0".repeat(40)),
+      signed(`${"A".repeat(43)}=`),
+      signed("?"),
       { field: "Content-Type", rule: "json_type" },
       { field: "Content-Encoding", rule: "absent" },
-      { field: "body", rule: "bytes_at_most", values: [65536] },
-      { field: "body", rule: "within_seconds", values: [5] },
+      { field: "body", rule: "bytes_at_most", values: [MAX_BODY_BYTES] },
+      { field: "body", rule: "within_seconds", values: [ARRIVAL_LIMIT_MS / 1000] },
       { field: "body", rule: "whole" },
-      { field: "body", rule: "utf8" },
-      { field: "body", rule: "no_byte_order_mark" },
-      { field: "body", rule: "json" },
-      { field: "body", rule: "json_object" },
+      body(Uint8Array.of(0xff)),
+      body("\ufeff{}"),
+      body("{"),
+      body("[]"),
     ],
   },
   {
     about: "timestamp, ranstr and Idempotency-Key",
-    faults: [
-      { field: "timestamp", rule: "near_now", values: [300, 1795319350] },
-      { field: "timestamp", rule: "unix_seconds", asString: true },
+    violations: [
+      stamped(1),
+      stamped("1"),
       { field: "ranstr", rule: "used_once" },
-      { field: "Idempotency-Key", rule: "visible_ascii", values: [1, 255] },
+      refusedFor(readIdempotencyKey(""), "Idempotency-Key"),
       { field: "Idempotency-Key", rule: "key_of_one_request" },
     ],
   },
   {
     about: "Fields",
-    faults: [
-      { field: "sbs_mc", rule: "required" },
-      { field: "appid", rule: "text_within", values: [1, 64] },
-      { field: "title", rule: "text_within", values: [1, 120], mayBeLeftOut: true },
-      { field: "sbs", rule: "text_or_digits", values: [1, 64] },
-      { field: "ip", rule: "ip_address" },
-      { field: "chat_id", rule: "integer", asString: true },
-      { field: "sender_type", rule: "sender" },
-      { field: "metadata", rule: "pairs", values: [20, 500, 1, 40, "A-Za-z0-9_.-"] },
-      { field: "metadata", rule: "most_keys", values: [20] },
-      { field: "metadata", key: 2, rule: "value_of_key", values: [500] },
-      { field: "metadata", key: 1, rule: "name_of_key", values: [1, 40, "A-Za-z0-9_.-"] },
+    violations: [
+      create({ sbs_mc: undefined }),
+      body("{}"),
+      create({ title: "" }),
+      create({ sbs: "" }),
+      create({ ip: "localhost" }),
+      sent("add_kf", { chat_id: "900220" }),
+      create({ sender_type: 4 }),
+      create({ metadata: [] }),
+      create({ metadata: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`key${i}`, ""])) }),
+      create({ metadata: { order: "A-17", count: 1 } }),
+      create({ metadata: { "": "" } }),
     ],
   },
   {
     about: "Agents and sessions",
-    faults: [
-      { field: "kefu_id", rule: "agent_ids", values: [1, 100], asString: true },
-      { field: "kefu_id", item: 2, rule: "integer_within", values: [1, 9007199254740991], asString: true },
+    violations: [
+      create({ kefu_id: "10411" }),
+      create({ kefu_id: [10411, "10427"] }),
       { field: "kefu_id", rule: "agents_fit", agents: UNFIT },
-      { field: "fzr_uid", rule: "one_of", values: ["kefu_id"] },
-      { field: "kefu_ids", rule: "listed_ids", values: [1, 100] },
-      { field: "kefu_ids", item: 2, rule: "listed_id" },
-      { field: "kefu_ids", item: 1, rule: "full_width_comma" },
-      { field: "kefu_ids", item: 2, rule: "empty" },
-      { field: "kefu_ids", item: 3, rule: "empty_at_end" },
+      create({ fzr_uid: 1 }),
+      add(""),
+      add("10427,x"),
+      add("10427，10428"),
+      add("10427,,10428"),
+      add("10427,10428,"),
       { field: "kefu_ids", rule: "agent_to_add", agents: [...UNFIT, { id: 10411, why: "already on the session" }] },
       { field: "chat_id", rule: "session_known" },
       { field: "chat_id", rule: "ticket" },
@@ -91,8 +121,8 @@ export function detailWords(): string[] {
     words.add(english);
     return english.replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? ""));
   };
-  for (const fault of FAULT_EXAMPLES.flatMap(({ faults }) => faults))
-    for (const each of [fault, fault.key === undefined ? fault : { ...fault, key: "one" as const }])
+  for (const violation of VIOLATION_EXAMPLES.flatMap(({ violations }) => violations))
+    for (const each of [violation, violation.key === undefined ? violation : { ...violation, key: "one" as const }])
       meaningOf({ t }, each);
   return [...words];
 }

@@ -1,8 +1,8 @@
-import { describeFaults } from "../../core/describe-faults.ts";
+import { describeViolations } from "../../core/describe-violations.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
-import type { Fault } from "../../core/rules.ts";
+import type { Violation } from "../../core/rules.ts";
 import { FAILURES } from "../openapi/failures.ts";
-import { FAULT_EXAMPLES, meaningOf } from "./details.ts";
+import { meaningOf, VIOLATION_EXAMPLES } from "./details.ts";
 import { Inline } from "./inline.tsx";
 import { headingsOf, type Page } from "./page.ts";
 import type { Texts } from "./texts.ts";
@@ -49,18 +49,18 @@ export function errorsPage(texts: Texts): Page {
           )}
         />
       </p>
-      {FAULT_EXAMPLES.map(({ about, faults }) => (
+      {VIOLATION_EXAMPLES.map(({ about, violations }) => (
         <>
           <h3 id={idOf(about)}>{t(about)}</h3>
           <div class="scroll" tabindex={0}>
             <table class="details">
               <tbody>
-                {faults.map((fault) => (
-                  <tr id={rowOf(fault)}>
+                {violations.map((violation) => (
+                  <tr id={rowOf(violation)}>
                     <td>
-                      <code>{describeFaults([fault])}</code>
+                      <code>{describeViolations([violation])}</code>
                     </td>
-                    <td>{meaningOf(texts, fault)}</td>
+                    <td>{meaningOf(texts, violation)}</td>
                   </tr>
                 ))}
               </tbody>
@@ -76,14 +76,19 @@ export function errorsPage(texts: Texts): Page {
     description: t("Every refusal with its causes and cures, and every text of x-error-detail with its meaning."),
     body,
     headings: headingsOf(body),
-    places: FAULT_EXAMPLES.flatMap(({ faults }) =>
-      faults.map((fault) => ({ id: rowOf(fault), title: describeFaults([fault]), text: meaningOf(texts, fault) })),
+    places: VIOLATION_EXAMPLES.flatMap(({ violations }) =>
+      violations.map((violation) => ({
+        id: rowOf(violation),
+        title: describeViolations([violation]),
+        text: meaningOf(texts, violation),
+      })),
     ),
   };
 }
 
 /** The id of a text of `x-error-detail`: its letters and digits. */
-const rowOf = (fault: Fault) => describeFaults([fault]).toLowerCase().replaceAll(/\W+/g, "-").replace(/-$/, "");
+const rowOf = (violation: Violation) =>
+  describeViolations([violation]).toLowerCase().replaceAll(/\W+/g, "-").replace(/-$/, "");
 
 const idOf = (about: string) => `details-${about.split(/\W/)[0]?.toLowerCase()}`;
 

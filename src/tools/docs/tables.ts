@@ -1,8 +1,8 @@
-import { describeFaults } from "../../core/describe-faults.ts";
+import { describeViolations } from "../../core/describe-violations.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
 import { FAILURES } from "../openapi/failures.ts";
 import { adminTable } from "./admin-table.ts";
-import { FAULT_EXAMPLES, meaningOf } from "./details.ts";
+import { meaningOf, VIOLATION_EXAMPLES } from "./details.ts";
 import { markdownTable } from "./markdown-table.ts";
 import { CALLERS, codeOf, type Program, RECEIVERS } from "./programs.ts";
 import { callsOf, type OpenApi } from "./reference/openapi.ts";
@@ -108,8 +108,8 @@ function refusalsTable({ texts }: TableInput): string {
 
 function detailsTable({ texts }: TableInput): string {
   const { t } = texts;
-  const rows = FAULT_EXAMPLES.flatMap(({ faults }) =>
-    faults.map((fault) => [`\`${describeFaults([fault])}\``, meaningOf(texts, fault)]),
+  const rows = VIOLATION_EXAMPLES.flatMap(({ violations }) =>
+    violations.map((violation) => [`\`${describeViolations([violation])}\``, meaningOf(texts, violation)]),
   );
   return markdownTable(["`x-error-detail`", t("meaning")], rows);
 }

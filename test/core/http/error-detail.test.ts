@@ -110,7 +110,7 @@ describe("x-error-detail", () => {
   });
 
   it("is there only where the refusal allows it", async () => {
-    const refusal = refused("invalid_parameters", "any", { faults: [{ field: "any", rule: "required" }] });
+    const refusal = refused("invalid_parameters", "any", { violations: [{ field: "any", rule: "required" }] });
     const app = new Hono<App>();
     app.all("/:open", (c) => {
       c.set("trace", { requestId: "id" });

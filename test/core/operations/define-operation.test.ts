@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import { defineOperation } from "../../../src/core/operations/define-operation.ts";
 
 const FAULT = { field: "thing", rule: "required" } as const;
-const refusal = { when: () => sql`true`, code: "state_forbids", fault: () => FAULT, past: "Past." } as const;
+const refusal = { when: () => sql`true`, code: "state_forbids", violation: () => FAULT, past: "Past." } as const;
 
 const defined = (outcome: string, change: Partial<Parameters<typeof defineOperation>[0]> = {}) =>
   defineOperation({
@@ -44,7 +44,7 @@ describe("defining an operation", () => {
     const operation = defined("closed");
     expect(operation.outcomeOf(came("closed"))).toEqual({
       kind: "refused",
-      refused: { ok: false, code: "state_forbids", reason: "closed", faults: [FAULT] },
+      refused: { ok: false, code: "state_forbids", reason: "closed", violations: [FAULT] },
     });
     expect(() => operation.outcomeOf(came("another"))).toThrow("do_nothing has no outcome another");
   });

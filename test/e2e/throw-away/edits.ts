@@ -113,7 +113,7 @@ export const OPERATION: Edit[] = [
     session_binned: {
       when: (v) => sql\`EXISTS (SELECT 1 FROM \${sessions} WHERE \${session(v)} AND \${sessions.status} = 'binned')\`,
       code: "state_forbids",
-      fault: () => ({ field: "chat_id", rule: "not_binned" }),
+      violation: () => ({ field: "chat_id", rule: "not_binned" }),
       past: "The session was thrown away.",
     },$1`,
   ],

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { faultOfShape } from "../../../src/core/signed/fault-of-shape.ts";
+import { violationOfShape } from "../../../src/core/signed/violation-of-shape.ts";
 import {
   diagnoseSignature,
   lineEndsOf,
@@ -71,7 +71,7 @@ describe("a signature that the server accepts", () => {
       `0x${right}`,
     ]) {
       const { signature: read } = await diagnose(BODY, signature);
-      expect([signature, read.faults.length === 0]).toEqual([signature, faultOfShape(signature) === undefined]);
+      expect([signature, read.faults.length === 0]).toEqual([signature, violationOfShape(signature) === undefined]);
     }
   });
 });

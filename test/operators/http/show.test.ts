@@ -4,6 +4,7 @@ import { show } from "../../../src/operators/http/show.ts";
 
 const schema = z.object({
   site_id: z.int(),
+  sha_256: z.optional(z.string()),
   last_used_at: z.nullable(z.int()),
   parts: z.array(z.object({ agent_id: z.int() })),
   home: z.nullable(z.object({ is_open: z.boolean() })),
@@ -19,10 +20,11 @@ describe("an answer", () => {
       home: { isOpen: true },
       parts: [{ agentId: 7 }],
       lastUsedAt: null,
+      sha256: "ab",
       siteId: 1,
     };
     expect(JSON.stringify(show(schema, value))).toBe(
-      '{"site_id":1,"last_used_at":null,"parts":[{"agent_id":7}],"home":{"is_open":true},"receipts":["r"],"by_table":{"audit_log":1}}',
+      '{"site_id":1,"sha_256":"ab","last_used_at":null,"parts":[{"agent_id":7}],"home":{"is_open":true},"receipts":["r"],"by_table":{"audit_log":1}}',
     );
   });
 
@@ -39,5 +41,10 @@ describe("an answer", () => {
     expect(JSON.stringify(show(schema, value))).toBe(
       '{"site_id":1,"last_used_at":2,"parts":[{"agent_id":7}],"home":null,"by_table":{}}',
     );
+  });
+
+  it("is by one schema of a union, which its handler chooses", () => {
+    const found = z.union([z.object({ chat_id: z.int() }), z.object({ at: z.int() })]);
+    expect(() => show(found, { at: 1 })).toThrow("one schema of a union");
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { describeFaults } from "../../../src/core/describe-faults.ts";
+import { describeViolations } from "../../../src/core/describe-violations.ts";
 import { Journal, type JournalMessage } from "../../../src/operators/journal/journal.ts";
 import type { Refusal } from "../../../src/operators/store/home/refusals.ts";
 import { keptTelemetry, NOW, runtimeAt } from "../../support/test-runtime.ts";
@@ -39,7 +39,7 @@ function started() {
         status: 401,
         reason: "timestamp_stale",
         detail: null,
-        faults: null,
+        violations: null,
         secret: "v1",
         client: null,
         ...given,
@@ -76,7 +76,7 @@ describe("an isolate's journal", () => {
               status: 401,
               reason: "timestamp_stale",
               detail: "timestamp: must be within 300 s of 1800000000, Unix seconds",
-              faults: null,
+              violations: null,
               secret: "v1",
               client: null,
               skipped: 0,
@@ -177,11 +177,11 @@ describe("an isolate's journal", () => {
   it("sends no message that is too large for the queue, also when each row is as long as it can be", async () => {
     const { refuse, sent, settle } = started();
     const agents = Array.from({ length: 40 }, (_, i) => ({ id: 10 + i, why: "unknown" as const }));
-    const faults = [{ field: "kefu_id", rule: "agents_fit" as const, agents }];
-    const detail = describeFaults(faults);
+    const violations = [{ field: "kefu_id", rule: "agents_fit" as const, agents }];
+    const detail = describeViolations(violations);
     expect(detail.length).toBeGreaterThan(480);
     for (let i = 0; i < 200; i++)
-      refuse({ appid: `${i}`.padEnd(64, "x"), requestId: id(i), detail, faults, secret: id(i) });
+      refuse({ appid: `${i}`.padEnd(64, "x"), requestId: id(i), detail, violations, secret: id(i) });
     await settle(10);
     expect(sent.flatMap(({ message }) => message.refusals)).toHaveLength(200);
     for (const { message } of sent) expect(JSON.stringify(message).length).toBeLessThan(128_000);

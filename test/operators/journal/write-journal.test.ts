@@ -22,7 +22,7 @@ const refusalOf = ({ siteId, appid }: Site, n = 1, given: Partial<Refusal> = {})
   status: 401,
   reason: "timestamp_stale",
   detail: "timestamp: must be fresh",
-  faults: [{ field: "timestamp", rule: "unix_seconds" }],
+  violations: [{ field: "timestamp", rule: "unix_seconds" }],
   secret: "v1",
   client: "192.0.2.0/24",
   skipped: 0,
@@ -44,11 +44,11 @@ describe("the consumer of the journal", () => {
     ]);
   });
 
-  it("writes a row of the last release, which sends no faults, without them", async () => {
+  it("writes a row of the last release, which sends no violations, without them", async () => {
     const site = await newSite("apac");
-    const { faults: _, ...row } = refusalOf(site);
+    const { violations: _, ...row } = refusalOf(site);
     await new JournalConsumer().write([{ home: "apac", refusals: [row] }]);
-    expect(await journalOf(site)).toEqual([{ ...row, faults: null }]);
+    expect(await journalOf(site)).toEqual([{ ...row, violations: null }]);
   });
 
   it("changes nothing when a message comes twice, in one batch, later, or with other values", async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { RULES } from "../../../src/core/rules.ts";
-import { FAULT_EXAMPLES, meaningOf } from "../../../src/tools/docs/details.ts";
+import { meaningOf, VIOLATION_EXAMPLES } from "../../../src/tools/docs/details.ts";
 import { textsOf } from "../../../src/tools/docs/texts.ts";
 import { CHINESE } from "./site.ts";
 
-const ALL = FAULT_EXAMPLES.flatMap(({ faults }) => faults);
+const ALL = VIOLATION_EXAMPLES.flatMap(({ violations }) => violations);
 
 describe("the glossary of x-error-detail", () => {
   it("has an example of every rule that the service gives", () => {
@@ -15,9 +15,9 @@ describe("the glossary of x-error-detail", () => {
 
   it.each(["en", "zh"] as const)("says in %s what each means, in words", (language) => {
     const texts = textsOf(language, CHINESE);
-    for (const fault of ALL) {
-      const meaning = meaningOf(texts, fault);
-      expect([fault, meaning]).not.toEqual([fault, expect.stringMatching(/\{\d\}|^$/)]);
+    for (const violation of ALL) {
+      const meaning = meaningOf(texts, violation);
+      expect([violation, meaning]).not.toEqual([violation, expect.stringMatching(/\{\d\}|^$/)]);
       if (language === "zh") expect(meaning).toMatch(/\p{Script=Han}/u);
     }
     expect([...texts.missing]).toEqual([]);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { describeFaults } from "../../../src/core/describe-faults.ts";
+import { describeViolations } from "../../../src/core/describe-violations.ts";
 import { WIRE_ERRORS } from "../../../src/core/errors.ts";
 import { searchIndex, wordsOf } from "../../../src/tools/docs/browser/search-index.ts";
-import { FAULT_EXAMPLES } from "../../../src/tools/docs/details.ts";
+import { VIOLATION_EXAMPLES } from "../../../src/tools/docs/details.ts";
 import { site } from "./site.ts";
 
 const INDEX = { en: searchIndex(site("en").records), zh: searchIndex(site("zh").records) };
@@ -22,7 +22,9 @@ describe.each(["en", "zh"] as const)("the search in %s", (language) => {
   });
 
   it("finds what each x-error-detail means, with its own ids and numbers too", () => {
-    const details = FAULT_EXAMPLES.flatMap(({ faults }) => faults.map((fault) => describeFaults([fault])));
+    const details = VIOLATION_EXAMPLES.flatMap(({ violations }) =>
+      violations.map((violation) => describeViolations([violation])),
+    );
     for (const detail of details) expect(first(language, detail)).toMatchObject({ title: detail });
     expect(first(language, "kefu_id: 90001 unknown, 90002 disabled")?.title).toBe(
       "kefu_id: 777 unknown, 10430 disabled",

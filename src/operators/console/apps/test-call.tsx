@@ -117,7 +117,7 @@ async function send(c: PageContext, wanted: Wanted): Promise<TestResult> {
     body,
   });
   const since = isolate.runtime.elapsed();
-  const { answer, reason, faults } = await sendSigned(request, c.env, c.executionCtx);
+  const { answer, reason, violations } = await sendSigned(request, c.env, c.executionCtx);
   const text = await answer.text();
   return {
     status: answer.status,
@@ -125,8 +125,7 @@ async function send(c: PageContext, wanted: Wanted): Promise<TestResult> {
     requestId: answer.headers.get("x-request-id") ?? "",
     ms: Math.round(isolate.runtime.elapsed() - since),
     reason,
-    // The page says no more than a caller is told.
-    faults: answer.headers.has("x-error-detail") ? faults : undefined,
+    told: { detail: answer.headers.get("x-error-detail"), violations: violations ?? null },
   };
 }
 

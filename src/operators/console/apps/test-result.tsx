@@ -1,8 +1,8 @@
-import type { Fault } from "../../../core/rules.ts";
+import type { Refusal } from "../../services/journal.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { faultTexts } from "../fault-texts.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
+import { refusalTexts } from "../journal/refusal-texts.ts";
 import { showPage } from "../layout.tsx";
 import { Copyable, NoticeBox } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
@@ -16,8 +16,8 @@ export interface TestResult {
   ms: number;
   /** Undefined when it was accepted. */
   reason: string | undefined;
-  /** Which the caller is told of. An address from a release before this field has none. */
-  faults: readonly Fault[] | undefined;
+  /** What the caller is told, as the journal has it. The address of a release before this field has none. */
+  told?: Pick<Refusal, "detail" | "violations">;
 }
 
 const purposeOf = (path: string, result: string) => ["test-call", path, result];
@@ -111,7 +111,7 @@ function Refused({ view, result }: { view: PageContext["var"]["view"]; result: T
       }
     >
       <p>{what}</p>
-      {faultTexts(view, result.faults ?? []).map((text) => (
+      {refusalTexts(view, result.told ?? { detail: null, violations: null }).map((text) => (
         <p>{text}</p>
       ))}
       <p>{cure}</p>

@@ -1,7 +1,8 @@
-import { type Fault, type LeftOutAgent, RULES, type RuleName } from "../../../core/rules.ts";
+import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, type RuleName, type Violation } from "../../../core/rules.ts";
+import { quoted, type Reader, violationText } from "../violation-texts.ts";
 
 /**
- * Reads the text of a row of the journal from before rows had `faults` (migration 0011). Nothing else may use it. It goes in the first
+ * Reads the text of a row of the journal from before rows had `violations` (migration 0011). Nothing else may use it. It goes in the first
  * release that is made more than 90 days after the one with that migration: JOURNAL_DAYS keeps no row longer. When a rule gets other
  * English before, its old rows are quoted.
  */
@@ -19,8 +20,17 @@ const PATTERNS = (Object.entries(RULES) as [RuleName, (typeof RULES)[RuleName]][
   })
   .sort((a, b) => a.places.length - b.places.length);
 
-/** The fault that one part of an old detail tells of; undefined when it is not known. */
-export function faultOfOldText(text: string): Fault | undefined {
+/** What an old detail says in the reader's language, one text for each of its parts. A part that is not known is quoted. */
+export const textsOfOldRow = (reader: Reader, detail: string): string[] =>
+  detail
+    .split("; ")
+    .filter((part) => part !== "")
+    .map((part) => {
+      const violation = violationOfOldText(part);
+      return violation === undefined ? quoted(part) : violationText(reader, violation);
+    });
+
+function violationOfOldText(text: string): Violation | undefined {
   const sentence = ruleOf(text);
   if (sentence !== undefined) return sentence;
   const [, field, said = ""] = /^([\w-]+): (.*)$/s.exec(text) ?? [];
@@ -45,7 +55,7 @@ export function faultOfOldText(text: string): Fault | undefined {
   );
 }
 
-function ruleOf(said: string): Pick<Fault, "rule" | "values"> | undefined {
+function ruleOf(said: string): Pick<Violation, "rule" | "values"> | undefined {
   for (const { rule, pattern, places } of PATTERNS) {
     const [whole, ...groups] = pattern.exec(said) ?? [];
     if (whole === undefined) continue;
@@ -56,12 +66,10 @@ function ruleOf(said: string): Pick<Fault, "rule" | "values"> | undefined {
   return undefined;
 }
 
-const WHY: readonly string[] = ["unknown", "disabled", "already on the session"] satisfies LeftOutAgent["why"][];
-
 /** The agents of a text such as `777 unknown, 10430 disabled`; undefined for another text. */
 function agentsOf(said: string): LeftOutAgent[] | undefined {
   if (said === "the agents have changed meanwhile") return [];
   const agents = said.split(", ").map((agent) => /^(\d+) (.*)$/s.exec(agent) ?? []);
-  if (!agents.every(([, , why = ""]) => WHY.includes(why))) return undefined;
+  if (!agents.every(([, , why = ""]) => LEFT_OUT_BECAUSE.some((known) => known === why))) return undefined;
   return agents.map(([, id, why]) => ({ id: Number(id), why: why as LeftOutAgent["why"] }));
 }

@@ -1,4 +1,4 @@
-import { describeLeftOut, detailOf } from "../../../core/describe-faults.ts";
+import { describeLeftOut, detailOf } from "../../../core/describe-violations.ts";
 import type { SignedErrorCode } from "../../../core/errors.ts";
 import { MAX_BODY_BYTES } from "../../../core/parse-json.ts";
 import type { Refused } from "../../../core/result.ts";
@@ -10,9 +10,9 @@ import {
   type Step,
   say,
 } from "../../services/check-pasted-request.ts";
-import { faultTexts, leftOutText } from "../fault-texts.ts";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
+import { leftOutText, violationTexts } from "../violation-texts.ts";
 import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
 
 /** One line of the signature check: the step, its findings and its advice. */
@@ -62,14 +62,14 @@ export interface Diagnosis {
 
 const line = (title: string, text: string, refusal?: SignedErrorCode): Line => ({ title, texts: [text], refusal });
 
-/** The faults as the caller gets them. */
-const told = (refused: Refused) => [`x-error-detail: ${detailOf(refused)}`];
+/** The violations as the caller gets them. */
+const told = (refused: Refused) => (refused.violations === undefined ? [] : [`x-error-detail: ${detailOf(refused)}`]);
 
-/** The line of a refusal whose faults the caller is told: what breaks which rule, and the cure. */
+/** The line of a refusal whose violations the caller is told: what breaks which rule, and the cure. */
 function refusedLine(view: View, title: string, refused: Refused): Line {
-  const { code, reason, faults = [] } = refused;
-  const found = faultTexts(view, faults);
-  // The faults of these say all that their words say.
+  const { code, reason, violations = [] } = refused;
+  const found = violationTexts(view, violations);
+  // The violations of these say all that their words say.
   const texts = reason === "fields_invalid" ? found : [...found, reasonText(view, reason).cure];
   return { title, texts, faults: found.length, said: told(refused), refusal: code, outcome: reason };
 }

@@ -6,23 +6,23 @@ import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 
 /** A refused call, as the journal tells of it. */
-export type RefusedCall = Pick<Refusal, "requestId" | "appid" | "at" | "status" | "reason" | "detail" | "faults">;
+export type RefusedCall = Pick<Refusal, "requestId" | "appid" | "at" | "status" | "reason" | "detail" | "violations">;
 
 /** What a refused call was answered, and why, with its cure. */
 export function WasRefused({ view, call }: { view: View; call: RefusedCall }) {
   const { t } = view;
   const { requestId, at, status, reason, detail } = call;
   const { what, cure } = reasonText(view, reason);
-  const faults = refusalTexts(view, call);
-  const isPlain = reason === "fields_invalid" && faults.length > 0;
+  const texts = refusalTexts(view, call);
+  const isPlain = reason === "fields_invalid" && texts.length > 0;
   const { message } = WIRE_ERRORS[codeOfReason(reason)];
   return (
     <section class="notice bad verdict" role="alert">
       <h2>{t("This call was answered {0} {1}", status, message)}</h2>
       <div class="cause">
         {!isPlain && <p class="found">{what}</p>}
-        {faults.map((fault) => (
-          <p class={isPlain ? "found" : undefined}>{fault}</p>
+        {texts.map((text) => (
+          <p class={isPlain ? "found" : undefined}>{text}</p>
         ))}
         {!isPlain && <p>{cure}</p>}
         {detail && (

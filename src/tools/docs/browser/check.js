@@ -1,5 +1,5 @@
 import { OPERATIONS } from "../../../core/operations/index.ts";
-import { faultTexts } from "../../../operators/console/fault-texts.ts";
+import { violationTexts } from "../../../operators/console/violation-texts.ts";
 import { checkAsCaller } from "../../../operators/diagnosis/check-as-caller.ts";
 import { say } from "../../../operators/diagnosis/words.ts";
 
@@ -99,8 +99,8 @@ export function start({ language, texts, translations }) {
   /** What a finding says. One that only quotes `x-error-detail`, which is in English, says first what it means. */
   function sentencesOf(finding) {
     const said = say(voice, finding);
-    if (language === "en" || finding.faults === undefined) return [said];
-    return [...faultTexts(voice, finding.faults), `x-error-detail: ${said}`];
+    if (language === "en" || finding.violations === undefined) return [said];
+    return [...violationTexts(voice, finding.violations), `x-error-detail: ${said}`];
   }
 }
 

@@ -51,7 +51,7 @@ describe("the refused calls of a site", () => {
     expect([check.value("Which call is it?"), check.value("appid")]).toEqual(["create_gd", world.appid]);
   });
 
-  it("say the same in both languages when their rows are from before rows had faults", async () => {
+  it("say the same in both languages when their rows are from before rows had violations", async () => {
     const { world, visitor, settle, site } = await start();
     const chatId = await world.chatId();
     await world.create({ kefu_id: [1, "x"], title: "" });
@@ -68,15 +68,15 @@ describe("the refused calls of a site", () => {
     const known = await read();
     expect(known[0]).toContain("kefu_ids: There is nobody to add. Unknown on this site: 777.");
     const rows = await journalOf(world);
-    expect(rows.map(({ faults }) => faults?.length).sort()).toEqual([1, 1, 2]);
+    expect(rows.map(({ violations }) => violations?.length).sort()).toEqual([1, 1, 2]);
     await databaseOf(world.home)
-      .prepare("UPDATE refusals SET faults = NULL WHERE site_id = ?")
+      .prepare("UPDATE refusals SET violations = NULL WHERE site_id = ?")
       .bind(world.siteId)
       .run();
     expect(await read()).toEqual(known);
   });
 
-  it("keep the faults that stand whole in 500 characters, and quote the rest", async () => {
+  it("keep the violations that stand whole in 500 characters, and quote the rest", async () => {
     const { world, visitor, settle, site } = await start();
     const ids = Array(100)
       .keys()
@@ -85,7 +85,7 @@ describe("the refused calls of a site", () => {
     await world.create({ kefu_id: ids, fzr_uid: 100 });
     await settle();
     const [long] = await journalOf(world);
-    expect([long?.detail?.length, long?.faults]).toEqual([500, []]);
+    expect([long?.detail?.length, long?.violations]).toEqual([500, []]);
     const page = await visitor.open(`${site}/requests/${long?.requestId}`);
     expect(page.text).toContain(`“${long?.detail}”`);
   });

@@ -20,7 +20,7 @@ const pageOf = (texts: Record<string, string>, reason: string, status: number, d
     status,
     reason,
     detail,
-    faults: null,
+    violations: null,
   };
   return String(WasRefused({ view: viewOf(texts), call }));
 };

@@ -28,7 +28,7 @@ export default defineOperation({
     binned_before: {
       when: (v) => sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.status} = 'binned')`,
       code: "state_forbids",
-      fault: () => ({ field: "chat_id", rule: "session_known" }),
+      violation: () => ({ field: "chat_id", rule: "session_known" }),
       past: "The session was thrown away before.",
     },
   },

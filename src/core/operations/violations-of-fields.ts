@@ -1,13 +1,13 @@
 import type * as z from "zod/mini";
 import { brokenRules } from "../fields.ts";
-import { type Fault, RULES } from "../rules.ts";
+import { RULES, type Violation } from "../rules.ts";
 
-/** The faults of a signed call's fields, the first of each field. Items of a list count from 1. */
-export function faultsOfFields(
+/** The violations of a signed call's fields, the first of each field. Items of a list count from 1. */
+export function violationsOfFields(
   { shape }: { shape: Record<string, z.ZodMiniType> },
   error: z.core.$ZodError,
   given: Record<string, unknown>,
-): Fault[] {
+): Violation[] {
   return brokenRules(error).map(({ path, broken }) => {
     const [field, index] = path as [string, string | undefined];
     const value = given[field];

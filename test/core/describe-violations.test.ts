@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeFaults, describeLeftOut } from "../../src/core/describe-faults.ts";
+import { describeLeftOut, describeViolations } from "../../src/core/describe-violations.ts";
 import { RULES } from "../../src/core/rules.ts";
 
 describe("the agents left out", () => {
@@ -25,10 +25,10 @@ describe("the agents left out", () => {
   });
 });
 
-describe("faults in one line", () => {
+describe("violations in one line", () => {
   it("name the field, the item or the key, the rule with its values, and the usual slips", () => {
     expect(
-      describeFaults([
+      describeViolations([
         { field: "fzr_uid", rule: "required" },
         { field: "kefu_id", item: 2, rule: "integer_within", values: [1, 9], asString: true },
         { field: "metadata", key: 3, rule: "value_of_key", values: [500] },

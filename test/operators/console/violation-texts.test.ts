@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
-import { describeFaults } from "../../../src/core/describe-faults.ts";
+import { describeViolations } from "../../../src/core/describe-violations.ts";
 import { DOCUMENTED, OPERATIONS } from "../../../src/core/operations/index.ts";
 import type { Refused } from "../../../src/core/result.ts";
-import { type Fault, type LeftOutAgent, RULES } from "../../../src/core/rules.ts";
+import { type LeftOutAgent, RULES, type RuleName, type Violation, wordsOf } from "../../../src/core/rules.ts";
 import { checkFreshness } from "../../../src/core/signed/check-freshness.ts";
-import { faultOfShape } from "../../../src/core/signed/fault-of-shape.ts";
 import { readIdempotencyKey } from "../../../src/core/signed/idempotency-key.ts";
 import { readFields } from "../../../src/core/signed/read-fields.ts";
-import { faultTexts, leftOutText } from "../../../src/operators/console/fault-texts.ts";
+import { violationOfShape } from "../../../src/core/signed/violation-of-shape.ts";
 import { refusalTexts } from "../../../src/operators/console/journal/refusal-texts.ts";
 import { reasonText } from "../../../src/operators/console/reasons.ts";
 import type { View } from "../../../src/operators/console/view.ts";
+import { leftOutText, violationTexts } from "../../../src/operators/console/violation-texts.ts";
 import { REFUSAL_REASONS } from "../../../src/operators/services/journal.ts";
 
 const SOURCES = import.meta.glob(
@@ -34,11 +34,11 @@ const CHINESE = viewOf(chinese);
 
 const HAN = /\p{Script=Han}/u;
 
-/** What of the faults has no Chinese, or is told otherwise by a row of the journal from before rows had faults. */
-const unknownOf = (faults: readonly Fault[]) => {
-  const old = { detail: describeFaults(faults), faults: null };
-  for (const view of [ENGLISH, CHINESE]) expect(refusalTexts(view, old)).toEqual(faultTexts(view, faults));
-  return faultTexts(CHINESE, faults).filter((text) => !HAN.test(text));
+/** What of the violations has no Chinese, or is told otherwise by a row of the journal from before rows had violations. */
+const unknownOf = (violations: readonly Violation[]) => {
+  const old = { detail: describeViolations(violations), violations: null };
+  for (const view of [ENGLISH, CHINESE]) expect(refusalTexts(view, old)).toEqual(violationTexts(view, violations));
+  return violationTexts(CHINESE, violations).filter((text) => !HAN.test(text));
 };
 
 /** Values that break one rule or another. */
@@ -73,60 +73,61 @@ const WRONG: unknown[] = [
   Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`k${i}`, ""])),
 ];
 
-const faultsOf = (result: { ok: true } | Refused) => (result.ok ? [] : [result.faults ?? []]);
+const violationsOf = (result: { ok: true } | Refused) => (result.ok ? [] : [result.violations ?? []]);
 
-describe("a fault in the reader's language", () => {
+describe("a violation in the reader's language", () => {
   it("has Chinese for every rule", () => {
     const texts: Readonly<Record<string, string>> = chinese;
-    const lacking = Object.values(RULES).filter(({ words }) => words !== "" && !HAN.test(texts[words] ?? ""));
+    const words = (Object.keys(RULES) as RuleName[]).map(wordsOf);
+    const lacking = words.filter((each) => each !== "" && !HAN.test(texts[each] ?? ""));
     expect(lacking).toEqual([]);
   });
 
   it.each(DOCUMENTED.map(({ operation, documentation }) => [operation.wireName, operation, documentation] as const))(
-    "has words for every fault of the fields of %s",
+    "has words for every violation of the fields of %s",
     (_, operation, { examples, probes }) => {
       const [example] = Object.values(examples);
-      const faults = operation.fieldNames.flatMap((name) =>
+      const violations = operation.fieldNames.flatMap((name) =>
         [...WRONG, ...(probes?.()[name]?.outside ?? [])].flatMap((value) =>
-          faultsOf(operation.read({ ...example?.fields, [name]: value })),
+          violationsOf(operation.read({ ...example?.fields, [name]: value })),
         ),
       );
-      expect(faults.length).toBeGreaterThan(20);
-      expect(faults.flatMap(unknownOf)).toEqual([]);
+      expect(violations.length).toBeGreaterThan(20);
+      expect(violations.flatMap(unknownOf)).toEqual([]);
     },
   );
 
-  it("has words for the faults of the timestamp, the ranstr, the signature, the body and the Idempotency-Key", () => {
-    const faults = [
+  it("has words for the violations of the timestamp, the ranstr, the signature, the body and the Idempotency-Key", () => {
+    const violations = [
       ...WRONG.flatMap((value) => [
-        ...faultsOf(checkFreshness({ timestamp: value, ranstr: "r" }, 1_000, 300)),
-        ...faultsOf(checkFreshness({ timestamp: 1_000, ranstr: value }, 1_000, 300)),
+        ...violationsOf(checkFreshness({ timestamp: value, ranstr: "r" }, 1_000, 300)),
+        ...violationsOf(checkFreshness({ timestamp: 1_000, ranstr: value }, 1_000, 300)),
       ]),
       ...["", "\ufeff{}", "[]", "{", "{}"].flatMap((body) =>
-        faultsOf(readFields(new TextEncoder().encode(body).buffer as ArrayBuffer, undefined)),
+        violationsOf(readFields(new TextEncoder().encode(body).buffer as ArrayBuffer, undefined)),
       ),
-      ...faultsOf(readFields(Uint8Array.of(0xff).buffer, undefined)),
+      ...violationsOf(readFields(Uint8Array.of(0xff).buffer, undefined)),
       ...[undefined, "", "abc", `sha256=${"0".repeat(64)}`, `0x${"0".repeat(64)}`, `${"A".repeat(43)}=`, "?"].map(
-        (signature) => [faultOfShape(signature)].filter((fault) => fault !== undefined),
+        (signature) => [violationOfShape(signature)].filter((violation) => violation !== undefined),
       ),
-      ...faultsOf(readIdempotencyKey("")),
+      ...violationsOf(readIdempotencyKey("")),
     ];
-    expect(faults.length).toBeGreaterThan(40);
-    expect(faults.flatMap(unknownOf)).toEqual([]);
+    expect(violations.length).toBeGreaterThan(40);
+    expect(violations.flatMap(unknownOf)).toEqual([]);
   });
 
   it("names the field, the item and how it was sent, one text for each fault", () => {
-    const faults: Fault[] = [
+    const violations: Violation[] = [
       { field: "sbs", rule: "required" },
       { field: "kefu_id", item: 2, rule: "integer_within", values: [1, 9007199254740991], asString: true },
       { field: "title", rule: "text_within", values: [1, 120], mayBeLeftOut: true },
     ];
-    expect(faultTexts(CHINESE, faults)).toEqual([
+    expect(violationTexts(CHINESE, violations)).toEqual([
       "sbs：必填，但没有发送。",
       "kefu_id 第 2 项：须为 1 到 9007199254740991 的整数。发送的是字符串。",
       "title：须为 1 到 120 个字符的字符串。不填时请省略该字段。",
     ]);
-    expect(faultTexts(ENGLISH, faults)[1]).toBe(
+    expect(violationTexts(ENGLISH, violations)[1]).toBe(
       "kefu_id, item 2, must be a whole number from 1 to 9007199254740991. It was sent as a string.",
     );
   });
@@ -139,8 +140,8 @@ describe("a fault in the reader's language", () => {
       { id: 98, why: "unknown" },
     ];
     expect(leftOutText(ENGLISH, leftOut)).toBe("Unknown on this site: 99, 98. Disabled: 4. On the session already: 1.");
-    const nobody: Fault = { field: "kefu_ids", rule: "agent_to_add", agents: leftOut };
-    expect(faultTexts(CHINESE, [nobody])).toEqual([
+    const nobody: Violation = { field: "kefu_ids", rule: "agent_to_add", agents: leftOut };
+    expect(violationTexts(CHINESE, [nobody])).toEqual([
       "kefu_ids：没有可添加的客服。本站点没有的客服：99、98。已停用的客服：4。已在会话中的客服：1。",
     ]);
     for (const agents of [leftOut, []]) {
@@ -157,32 +158,40 @@ describe("a fault in the reader's language", () => {
 });
 
 describe("a row of the journal in the reader's language", () => {
-  it("says the same from its faults as a row without them did from its detail", () => {
-    const sentences: Fault[] = [
+  it("says the same from its violations as a row without them did from its detail", () => {
+    const sentences: Violation[] = [
       { rule: "site_open" },
       { rule: "home_open", values: ["eu-1"] },
       { rule: "home_bound", values: ["eu-1", "HOME_EU_1"] },
     ];
-    expect(sentences.map((fault) => [fault]).flatMap(unknownOf)).toEqual([]);
-    expect(refusalTexts(ENGLISH, { detail: describeFaults(sentences), faults: sentences })).toEqual([
+    expect(sentences.map((violation) => [violation]).flatMap(unknownOf)).toEqual([]);
+    expect(refusalTexts(ENGLISH, { detail: describeViolations(sentences), violations: sentences })).toEqual([
       "The site is closed.",
       "The home eu-1 is closed.",
       "The home eu-1 has no database: bind it as HOME_EU_1.",
     ]);
   });
 
-  it("quotes what was cut off, what has no fault, and a rule of another release", () => {
-    const faults: Fault[] = [{ field: "sbs", rule: "required" }];
-    expect(refusalTexts(ENGLISH, { detail: "sbs: is required; sbs_mc: is req", faults })).toEqual([
+  it("quotes what was cut off, what has no violation, and a rule of another release", () => {
+    const violations: Violation[] = [{ field: "sbs", rule: "required" }];
+    expect(refusalTexts(ENGLISH, { detail: "sbs: is required; sbs_mc: is req", violations })).toEqual([
       "sbs is missing.",
       "“sbs_mc: is req”",
     ]);
-    const purple = { detail: "sbs: is purple", faults: [{ field: "sbs", rule: "green" as "json" }] };
-    for (const row of [purple, { ...purple, faults: [] }, { ...purple, faults: null }]) {
+    const purple = { detail: "sbs: is purple", violations: [{ field: "sbs", rule: "green" as "json" }] };
+    for (const row of [purple, { ...purple, violations: [] }, { ...purple, violations: null }]) {
       expect(refusalTexts(CHINESE, row)).toEqual(["“sbs: is purple”"]);
     }
-    expect(refusalTexts(CHINESE, { detail: "It stands alone.", faults: null })).toEqual(["“It stands alone.”"]);
-    expect(refusalTexts(CHINESE, { detail: null, faults: null })).toEqual([]);
+    const later = [
+      {
+        detail: "kefu_id: 7 busy",
+        violations: [{ field: "kefu_id", rule: "agents_fit", agents: [{ id: 7, why: "busy" }] }],
+      },
+      { detail: "timestamp: must be near", violations: [{ field: "timestamp", rule: "near_now", values: [300] }] },
+    ] as unknown as Parameters<typeof refusalTexts>[1][];
+    for (const row of later) expect(refusalTexts(ENGLISH, row)).toEqual([`“${row.detail}”`]);
+    expect(refusalTexts(CHINESE, { detail: "It stands alone.", violations: null })).toEqual(["“It stands alone.”"]);
+    expect(refusalTexts(CHINESE, { detail: null, violations: null })).toEqual([]);
   });
 });
 

@@ -1,16 +1,22 @@
-import { type Fault, type LeftOutAgent, RULES } from "./rules.ts";
+import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, type Violation } from "./rules.ts";
 
 /**
- * Faults in one line, in the English of `x-error-detail`: `fzr_uid: is required; kefu_id: item 2 must be an integer`. The values that
+ * Violations in one line, in the English of `x-error-detail`: `fzr_uid: is required; kefu_id: item 2 must be an integer`. The values that
  * were sent are never quoted.
  */
-export const describeFaults = (faults: readonly Fault[]): string => faults.map(describeFault).join("; ");
+export const describeViolations = (violations: readonly Violation[]): string =>
+  violations.map(describeViolation).join("; ");
 
-/** The text of a refusal: that of its faults, or the sentence for operators that it has in place of them. */
-export const detailOf = ({ faults, detail }: { faults?: readonly Fault[]; detail?: string }): string | undefined =>
-  faults === undefined ? detail : describeFaults(faults);
+/** The text of a refusal: that of its violations, or the sentence for operators that it has in place of them. */
+export const detailOf = ({
+  violations,
+  detail,
+}: {
+  violations?: readonly Violation[];
+  detail?: string;
+}): string | undefined => (violations === undefined ? detail : describeViolations(violations));
 
-function describeFault({ rule, field, item, key, values = [], asString, mayBeLeftOut, agents }: Fault): string {
+function describeViolation({ rule, field, item, key, values = [], asString, mayBeLeftOut, agents }: Violation): string {
   const said = agents === undefined ? values.map(listed) : [describeLeftOut(agents)];
   return [
     field === undefined ? "" : `${field}: `,
@@ -22,18 +28,15 @@ function describeFault({ rule, field, item, key, values = [], asString, mayBeLef
   ].join("");
 }
 
-const listed = (value: NonNullable<Fault["values"]>[number]) =>
+const listed = (value: NonNullable<Violation["values"]>[number]) =>
   typeof value === "object" ? value.join(" and ") : value;
 
 /** The length of a header that every proxy accepts, in characters. A hundred usual ids stay far below it. */
 const LONGEST = 3_000;
 
-/** Causes that the caller can correct come first. */
-const ORDER: LeftOutAgent["why"][] = ["unknown", "disabled", "already on the session"];
-
 /** The agents that a text names, in its order, and how many more there are. */
 export function namedOf(leftOut: readonly LeftOutAgent[]): { named: LeftOutAgent[]; more: number } {
-  const ordered = leftOut.toSorted((a, b) => ORDER.indexOf(a.why) - ORDER.indexOf(b.why));
+  const ordered = leftOut.toSorted((a, b) => LEFT_OUT_BECAUSE.indexOf(a.why) - LEFT_OUT_BECAUSE.indexOf(b.why));
   let length = 0;
   const isFull = ({ id, why }: LeftOutAgent) => {
     length += `${length === 0 ? "" : ", "}${id} ${why}`.length;

@@ -1,5 +1,5 @@
 import type { Broken } from "../fields.ts";
-import type { Fault } from "../rules.ts";
+import type { Violation } from "../rules.ts";
 
 const RIGHT = /^[0-9a-f]{64}$/i;
 const PREFIX = /^(?:hmac[-_ ]?)?sha-?256[=: ] *|^0x/i;
@@ -7,10 +7,10 @@ const PREFIX = /^(?:hmac[-_ ]?)?sha-?256[=: ] *|^0x/i;
 const BASE64 = /^(?:[\w+/-]{43}=?|[\w+/-]{86}(?:==)?)$/;
 
 /**
- * What is wrong with the form of a signature. Undefined for 64 hex digits, right or wrong. The fault depends only on the header and
+ * What is wrong with the form of a signature. Undefined for 64 hex digits, right or wrong. The violation depends only on the header and
  * quotes nothing of it, so every caller may read it before the signature is verified.
  */
-export function faultOfShape(signature: string | undefined): Fault | undefined {
+export function violationOfShape(signature: string | undefined): Violation | undefined {
   if (signature !== undefined && RIGHT.test(signature)) return undefined;
   return { field: "x-chat-signature", ...brokenBy(signature) };
 }

@@ -1,18 +1,28 @@
-import { namedOf } from "../../core/describe-faults.ts";
-import { type Fault, type LeftOutAgent, RULES } from "../../core/rules.ts";
+import { namedOf } from "../../core/describe-violations.ts";
+import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, type Violation, wordsOf } from "../../core/rules.ts";
 import type { View } from "./view.ts";
 
-type Reader = Pick<View, "t">;
+export type Reader = Pick<View, "t">;
 
-/** What each fault of a refused call says, in the reader's language. */
-export const faultTexts = (reader: Reader, faults: readonly Fault[]): string[] =>
-  faults.map((fault) => faultText(reader, fault));
+/** A text that nobody here can say in other words. */
+export const quoted = (text: string): string => `“${text}”`;
 
-/** What one fault says, in the reader's language. */
-export function faultText(reader: Reader, fault: Fault): string {
+/** What each violation of a refused call says, in the reader's language. */
+export const violationTexts = (reader: Reader, violations: readonly Violation[]): string[] =>
+  violations.map((violation) => violationText(reader, violation));
+
+/** Whether this release has words for a violation that another one may have stored. */
+export function isKnown({ rule, values = [], agents }: Violation): boolean {
+  if (!Object.hasOwn(RULES, rule)) return false;
+  if (agents !== undefined) return agents.every(({ why }) => LEFT_OUT_BECAUSE.includes(why));
+  return [...RULES[rule].detail.matchAll(/\{(\d)\}/g)].every(([, place]) => values[Number(place)] !== undefined);
+}
+
+/** What one violation says, in the reader's language. */
+export function violationText(reader: Reader, violation: Violation): string {
   const { t } = reader;
-  const { rule, field, item, key, values = [], asString, mayBeLeftOut, agents } = fault;
-  const { words } = RULES[rule];
+  const { rule, field, item, key, values = [], asString, mayBeLeftOut, agents } = violation;
+  const words = wordsOf(rule);
   if (agents !== undefined) return t("{0}: {1}", field, together(t, [words && t(words), leftOutText(reader, agents)]));
   const listed = values.map((value) => (typeof value === "object" ? value.join(t(", ")) : value));
   const said = together(t, [

@@ -1,1 +1,0 @@
-ALTER TABLE `refusals` ADD `faults` text;
