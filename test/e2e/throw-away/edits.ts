@@ -23,11 +23,7 @@ export const FIELD: Edit[] = [
     /\n {2}ip_address: \{/,
     '\n  throwaway: { detail: "must be like zh or zh-CN", words: "must be like zh or zh-CN." },$&',
   ],
-  [
-    "src/tools/docs/details.ts",
-    /\n {6}\{ field: "ip", rule: "ip_address" \},/,
-    '\n      { field: "throwaway", rule: "throwaway" },$&',
-  ],
+  ["src/tools/docs/details.ts", /\n {6}create\(\{ ip: "localhost" \}\),/, '\n      create({ throwaway: "x" }),$&'],
   [
     "src/core/operations/create-session.ts",
     /(\n {2}\}\),\n\n {2}bind\()/,
