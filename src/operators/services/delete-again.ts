@@ -57,7 +57,11 @@ export async function deleteAgain(
 ): Promise<DeletedAgain> {
   const { runtime, config, now, answerBy } = ctx;
   const { believed, unchecked } = await listedInKv(ctx, home);
-  const all = [...(await keptBy(ctx, home, kept)), ...believed, ...(await selectDeletionsOf(config.directory, home))];
+  const all = [
+    ...(await keptBy(ctx, { home, db }, kept)),
+    ...believed,
+    ...(await selectDeletionsOf(config.directory, home)),
+  ];
   const known = new Map(all.map((each) => [each.siteId, each]));
   if (known.size + unchecked.size === 0) return { ended: new Set(), again: 0, left: 0 };
   const back = await selectBack(db, home, [...known.keys(), ...unchecked]);
@@ -88,17 +92,28 @@ export async function deleteAgain(
   return { ended: new Set(known.keys()), again, left };
 }
 
-/** What an operator sends, each for the home that its hash says. One whose hash is of an unknown key counts by the directory's word. */
-async function keptBy(ctx: ServiceContext, home: string, kept: readonly KeptDeletion[]): Promise<Known[]> {
+/**
+ * What an operator sends, each for the home that its hash says. One whose hash is of an unknown key counts by the directory's word, and
+ * for a site that the directory does not know by what the restored home has.
+ */
+async function keptBy(
+  ctx: ServiceContext,
+  { home, db }: { home: string; db: D1Database },
+  kept: readonly KeptDeletion[],
+): Promise<Known[]> {
   if (kept.length === 0) return [];
   const { config, now } = ctx;
   const siteIds = kept.map(({ site_id: siteId }) => siteId);
-  const [check, homes] = await Promise.all([hashCheck(ctx), selectHomesOf(config.directory, siteIds)]);
+  const [check, homes, here] = await Promise.all([
+    hashCheck(ctx),
+    selectHomesOf(config.directory, siteIds),
+    selectBack(db, home, siteIds),
+  ]);
   const found: Known[] = [];
   for (const { site_id: siteId, deletion_id: id, hash } of kept) {
     for (const its of config.homes.keys()) {
       const isIts = await check(hash, siteId, deletionText({ home: its, id }));
-      if (isIts ?? its === (homes.get(siteId) ?? home))
+      if (isIts ?? its === (homes.get(siteId) ?? (here.has(siteId) ? home : undefined)))
         found.push({ siteId, id, home: its, begunAt: now, doneAt: null });
     }
   }

@@ -145,6 +145,17 @@ describe("a deployment without KV", () => {
     await expectGone(world, text);
   });
 
+  it("ends no site of main by a deletion whose key nobody knows, when main has no such site and its home is silent", async () => {
+    const travelBack = await bookmark(env.DB);
+    const world = await World.create({ CREDENTIALS: undefined }, "apac");
+    await travelBack();
+    const unknown = { deletion_id: crypto.randomUUID(), site_id: world.siteId, hash: `ffffffff.${"0".repeat(64)}` };
+    const settled = await settleOnce(world, "main", { deletions: [unknown] }, { HOME_APAC: undefined });
+    expect(settled.status).toBe(200);
+    const kept = env.DB.prepare("SELECT home FROM site_deletions WHERE id = ?").bind(unknown.deletion_id);
+    expect((await kept.all()).results).toEqual([]);
+  });
+
   it("refuses deletions that are none", async () => {
     const world = await World.create();
     for (const deletions of [[{ site_id: 1 }], [{ deletion_id: "x", site_id: 1 }], "all"]) {
