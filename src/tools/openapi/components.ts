@@ -14,8 +14,6 @@ export const string = (description: string, more: JsonSchema = {}): JsonSchema =
   description,
   ...more,
 });
-export const time = (description: string, example: number): JsonSchema =>
-  integer(`${description} Unix seconds.`, { examples: [example] });
 export const orNull = (schema: JsonSchema): JsonSchema => ({ ...schema, type: [schema.type, "null"] });
 
 /** An object with exactly these fields, all required. */

@@ -1,18 +1,9 @@
 import * as z from "zod/mini";
-import { ROLES } from "../../access/role.ts";
 import { reconcileHome, reconcileSchema } from "../../services/homes.ts";
 import { adminCall } from "../call.ts";
-import { tokenWords } from "../tokens/token.ts";
+import { tokenSchema, tokenWords } from "../tokens/token.ts";
 import { type CallDocumentation, count, homesDown, time } from "../words.ts";
 import { homeOf } from "./home-of.ts";
-
-const tokenSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  role: z.enum(ROLES),
-  site_id: z.nullable(z.int()),
-  created_at: z.int(),
-});
 
 export default adminCall(
   {

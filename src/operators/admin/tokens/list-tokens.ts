@@ -1,21 +1,12 @@
 import * as z from "zod/mini";
-import { ROLES } from "../../access/role.ts";
 import { pageQuerySchema } from "../../services/page.ts";
 import { listTokens } from "../../services/tokens.ts";
 import { adminCall } from "../call.ts";
 import { pageSchema } from "../page.ts";
 import { type CallDocumentation, page, pageQuery, time } from "../words.ts";
-import { tokenWords } from "./token.ts";
+import { tokenSchema, tokenWords } from "./token.ts";
 
-const tokenSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  role: z.enum(ROLES),
-  site_id: z.nullable(z.int()),
-  created_at: z.int(),
-  expires_at: z.nullable(z.int()),
-  last_used_at: z.nullable(z.int()),
-});
+const listedSchema = z.extend(tokenSchema, { expires_at: z.nullable(z.int()), last_used_at: z.nullable(z.int()) });
 
 export default adminCall(
   {
@@ -26,7 +17,7 @@ export default adminCall(
     scope: "deployment",
     audit: [],
     query: pageQuerySchema,
-    response: pageSchema(tokenSchema),
+    response: pageSchema(listedSchema),
   },
   (c, { query }) => listTokens(c.var.ctx, query),
 );
@@ -39,7 +30,7 @@ export const documentation = (): CallDocumentation => ({
   parts: [
     {
       name: "Token",
-      schema: tokenSchema,
+      schema: listedSchema,
       fields: {
         ...tokenWords(),
         last_used_at: time("The start of the hour in which it was last used; null before its first use."),

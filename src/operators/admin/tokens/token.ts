@@ -1,4 +1,15 @@
+import * as z from "zod/mini";
+import { ROLES } from "../../access/role.ts";
 import { time, type Words } from "../words.ts";
+
+/** What every answer about a token that is there has. */
+export const tokenSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: z.enum(ROLES),
+  site_id: z.nullable(z.int()),
+  created_at: z.int(),
+});
 
 /** The words for the fields of a token. */
 export const tokenWords = () =>

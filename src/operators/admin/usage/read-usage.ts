@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { OPERATIONS, REFUSAL_REASONS } from "../../services/journal.ts";
+import { REFUSAL_REASONS } from "../../services/journal.ts";
 import { outcomeName, readUsage, usageQuerySchema } from "../../services/usage.ts";
 import { adminCall } from "../call.ts";
-import { onTheWire } from "../journal/refusal.ts";
+import { onTheWire, operation } from "../journal/refusal.ts";
 import { appid, type CallDocumentation, queryTime, TIME, time } from "../words.ts";
 
 const itemSchema = z.object({
@@ -69,11 +69,7 @@ export const documentation = (): CallDocumentation => ({
       fields: {
         at: time("When the hour, or the day of UTC, begins.", TIME - (TIME % 3_600)),
         appid: appid(),
-        operation: {
-          description: "The call.",
-          enum: OPERATIONS.map(({ wireName }) => wireName),
-          examples: ["create_gd"],
-        },
+        operation: operation(),
         outcome: {
           description:
             "`ok`; `repeated`, when the answer to an earlier call with the same Idempotency-Key was given again; or why it was refused.",
