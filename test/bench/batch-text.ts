@@ -39,5 +39,7 @@ export function createBatchText(): NamedStatement[] {
   };
   const attempt = "attempt" as unknown as number;
   const batch = createSession.batch(db as unknown as D1Database, request, { input: null, bound }, attempt);
-  return Object.values(batch).flat() as never;
+  return Object.values(batch)
+    .flat()
+    .filter((part) => part !== undefined) as never;
 }
