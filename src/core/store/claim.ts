@@ -1,4 +1,4 @@
-import { type Column, getTableColumns, getTableName, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { type Column, getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { apps, homeSites, idempotencyKeys, nonces, sessions } from "./schema.ts";
 import { type Bindable, insertInto, type Placeholders, type Statement, statement, takeExcluded } from "./statement.ts";
@@ -138,7 +138,7 @@ export const wasAcceptedBefore = (v: Placeholders<Claim>): SQL =>
   sql`EXISTS (SELECT 1 FROM ${nonces} WHERE ${mine(v)} AND ${nonces.attempt} <> ${v.attempt})`;
 
 /** The highest id of a site's sessions; 0 when it has none. */
-export const newestSessionId = (siteId: Column | Placeholder): SQL =>
+export const newestSessionId = (siteId: Column | SQL): SQL =>
   sql`coalesce((SELECT max(${sessions.id}) FROM ${sessions} WHERE ${sessions.siteId} = ${siteId}), 0)`;
 
 /**
@@ -156,7 +156,7 @@ export interface GatedWrite {
   readonly [GATED]: SQL;
 }
 
-type ColumnValues<Table extends SQLiteTable> = { [Name in keyof Table["_"]["columns"]]?: SQL | Placeholder | Column };
+type ColumnValues<Table extends SQLiteTable> = { [Name in keyof Table["_"]["columns"]]?: SQL | Column };
 
 /** The columns that have values, and the values in the same order. */
 function columnsOf<Table extends SQLiteTable>(table: Table, values: ColumnValues<Table>): [Column[], SQL[]] {

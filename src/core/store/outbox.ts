@@ -1,4 +1,4 @@
-import { type Column, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { type Column, type SQL, sql } from "drizzle-orm";
 import { type Claim, type GatedWrite, gated, insertAccepted, literal } from "./claim.ts";
 import { deliveries, events, webhooks } from "./event-schema.ts";
 import { homeSites, nonces } from "./schema.ts";
@@ -10,12 +10,12 @@ import type { Placeholders } from "./statement.ts";
  */
 
 /** The seq of a site's next event, as a table `next_event` of one row; of no row when `where` does not hold. */
-export const nextEvent = (siteId: Placeholder | number, where: SQL): SQL => sql`(SELECT
+export const nextEvent = (siteId: SQL | number, where: SQL): SQL => sql`(SELECT
     max(${homeSites.eventSeqFloor}, coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${siteId}), 0)) + 1 AS seq
   FROM ${homeSites} WHERE ${homeSites.siteId} = ${siteId} AND ${where}) AS next_event`;
 
 /** JSON that starts with the event's seq: `{"seq":7,…}`. Needs `next_event` in FROM. */
-export const eventData = (fields: Record<string, SQL | Column | Placeholder>): SQL =>
+export const eventData = (fields: Record<string, SQL | Column>): SQL =>
   sql`json_object('seq', next_event.seq${sql.join(Object.entries(fields).map(([name, value]) => sql`, ${literal(name)}, ${value}`))})`;
 
 /** The event of an operation's accepted call. */
@@ -23,7 +23,7 @@ export interface EventOf<Values> {
   /** The event's type, such as `session.created`. Receivers choose events by type. */
   type: string;
   /** The fields of `data` besides `seq` and `appid`. `nonces.sessionId` is the session. */
-  data: (value: Placeholders<Values>) => Record<string, SQL | Column | Placeholder>;
+  data: (value: Placeholders<Values>) => Record<string, SQL | Column>;
   /** Further tables that `data` uses. Each must give exactly one row for an accepted call. */
   join?: (value: Placeholders<Values>) => SQL;
 }

@@ -1,4 +1,4 @@
-import { type Placeholder, sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { deliveries, events, webhooks } from "../../core/store/event-schema.ts";
 import { insertInto, type Statement, statement } from "../../core/store/statement.ts";
@@ -174,12 +174,12 @@ const held = alias(deliveries, "held");
 const later = alias(deliveries, "later");
 
 /** See {@link AskedRow.nextDue}. */
-const nextDue = (now: Placeholder) => sql`(SELECT ${later.nextAttemptAt} FROM ${deliveries} AS ${later}
+const nextDue = (now: SQL) => sql`(SELECT ${later.nextAttemptAt} FROM ${deliveries} AS ${later}
   WHERE ${later.siteId} = ${webhooks.siteId} AND ${later.webhookId} = ${webhooks.id} AND ${later.status} = 'pending'
     AND (${later.lease} IS NULL OR ${later.nextAttemptAt} <= ${now}) AND ${webhooks.status} = 'enabled'
   ORDER BY ${later.nextAttemptAt} LIMIT 1)`;
 
-const askedWebhooks = (asked: Placeholder) => sql`json_each(${asked}) AS asked
+const askedWebhooks = (asked: SQL) => sql`json_each(${asked}) AS asked
   CROSS JOIN ${webhooks} ON ${webhooks.siteId} = asked.value ->> 'siteId' AND ${webhooks.id} = asked.value ->> 'id'`;
 
 /** Reads which webhooks have something due, before they share places. */

@@ -1,4 +1,4 @@
-import { type Column, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { type Column, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { deliveries, events, WEBHOOK_FAILING, webhooks } from "../../core/store/event-schema.ts";
 import { eventData, nextEvent } from "../../core/store/outbox.ts";
@@ -8,12 +8,12 @@ import { insertInto, type Statement, statement } from "../../core/store/statemen
 /** Events that no signed call leaves: the service has done something on its own. On a site without events they write nothing. */
 
 /** The values of such an event. `type` may stand in the SQL itself; `now` in Unix seconds. */
-type Own = { siteId: Placeholder; eventId: Placeholder; type: Placeholder | SQL; now: Placeholder };
+type Own = { siteId: SQL; eventId: SQL; type: SQL; now: SQL };
 
 /** Inserts the event if `where` holds. @param from further tables that `data` and `where` use, with CROSS JOIN behind them */
 export const ownEvent = (
   v: Own,
-  data: Record<string, SQL | Column | Placeholder>,
+  data: Record<string, SQL | Column>,
   where: SQL,
   from: SQL = sql``,
 ): SQL => sql`${insertInto(events, events.siteId, events.seq, events.id, events.type, events.sessionId, events.createdAt, events.data)}
@@ -118,7 +118,7 @@ export const tellOthers = (db: D1Database, about: About) => {
 const TOLD_AFTER_SECONDS = 300;
 
 /** Whether a webhook of `webhooks` fails for so long that the others are to be told, and were not told yet. */
-export const isToBeTold = (now: Placeholder): SQL =>
+export const isToBeTold = (now: SQL): SQL =>
   sql`(${webhooks.status} = 'enabled' AND ${webhooks.failingToldAt} IS NULL
     AND ${webhooks.failingSince} <= ${now} - ${sql.raw(String(TOLD_AFTER_SECONDS))})`;
 

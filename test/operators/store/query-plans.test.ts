@@ -109,7 +109,7 @@ const suspiciousOf = async (statements: Bound[]) =>
   (await Promise.all(statements.map(async (statement) => suspicious(await planOf(statement))))).flat();
 
 const startOf = ({ sql }: Bound) =>
-  /^(WITH decision|INSERT INTO "\w+"|SELECT \((?=SELECT)|SELECT \* FROM|select "app_routes")/.exec(sql)?.[0];
+  /^(WITH decision|INSERT INTO \w+|SELECT(?=\(SELECT)|SELECT \* FROM|select "app_routes")/.exec(sql)?.[0];
 
 const KEY = { "idempotency-key": "key" };
 
@@ -119,14 +119,14 @@ describe("the query plans of the signed path", () => {
     expect(statements.map(startOf)).toEqual([
       'select "app_routes"',
       "WITH decision",
-      'INSERT INTO "customers"',
-      'INSERT INTO "sessions"',
-      'INSERT INTO "participants"',
-      'INSERT INTO "messages"',
-      'INSERT INTO "events"',
-      'INSERT INTO "idempotency_keys"',
-      'INSERT INTO "deliveries"',
-      "SELECT (",
+      "INSERT INTO customers",
+      "INSERT INTO sessions",
+      "INSERT INTO participants",
+      "INSERT INTO messages",
+      "INSERT INTO events",
+      "INSERT INTO idempotency_keys",
+      "INSERT INTO deliveries",
+      "SELECT",
     ]);
     expect(await suspiciousOf(statements)).toEqual([NEWEST_SESSION, ...OUTBOX]);
   });
@@ -139,11 +139,11 @@ describe("the query plans of the signed path", () => {
       'select "app_routes"',
       "WITH decision",
       "SELECT * FROM",
-      'INSERT INTO "events"',
-      'INSERT INTO "participants"',
-      'INSERT INTO "idempotency_keys"',
-      'INSERT INTO "deliveries"',
-      "SELECT (",
+      "INSERT INTO events",
+      "INSERT INTO participants",
+      "INSERT INTO idempotency_keys",
+      "INSERT INTO deliveries",
+      "SELECT",
     ]);
     expect(await suspiciousOf(statements)).toEqual(OUTBOX);
   });

@@ -230,6 +230,9 @@ const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--.*|\/\*[\s\S]*?\*\//g;
 function countParameters(sql: string): number {
   const code = sql.replace(QUOTED, " ");
   refuseIf(!OF_ROWS.test(code), `the statement ${sql.slice(0, 100)}`);
-  refuseIf(/[:@$]\w|\?\d/.test(code), "named and numbered parameters");
-  return code.split("?").length - 1;
+  refuseIf(/[:@$]\w/.test(code), "named parameters");
+  const numbers = [...code.matchAll(/\?(\d*)/g)].map(([, number]) => number);
+  const isNumbered = numbers.some((number) => number !== "");
+  refuseIf(isNumbered && numbers.includes(""), "numbered parameters beside others");
+  return isNumbered ? Math.max(...numbers.map(Number)) : numbers.length;
 }

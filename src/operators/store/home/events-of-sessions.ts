@@ -1,4 +1,4 @@
-import { type Placeholder, type SQL, sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { inOneBatch } from "../../../core/store/batch.ts";
 import { literal } from "../../../core/store/claim.ts";
 import { events } from "../../../core/store/event-schema.ts";
@@ -111,7 +111,7 @@ interface Happening {
 }
 
 /** The {@link Happening}s of the chosen sessions. */
-const happeningsOf = (chosen: SQL, siteId: Placeholder) => sql`WITH chosen AS MATERIALIZED (${chosen})
+const happeningsOf = (chosen: SQL, siteId: SQL) => sql`WITH chosen AS MATERIALIZED (${chosen})
     SELECT id, at, max(is_creation) AS isCreation, sum(agents) AS agents FROM (
       SELECT id, created_at AS at, 1 AS is_creation, 0 AS agents FROM chosen
       UNION ALL

@@ -1,4 +1,4 @@
-import { type Placeholder, type SQL, sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { deliveries, events, webhooks } from "../../../core/store/event-schema.ts";
 import { agents, apps, customers, sessions } from "../../../core/store/schema.ts";
 import { type Statement, statement } from "../../../core/store/statement.ts";
@@ -24,10 +24,10 @@ const number = (value: number) => sql.raw(String(value));
 const MOST = number(MOST_FOUND + 1);
 
 /** The asked sites, a JSON array of their ids. */
-const sitesOf = (asked: Placeholder) => sql`site(id) AS MATERIALIZED (SELECT value FROM json_each(${asked}))`;
+const sitesOf = (asked: SQL) => sql`site(id) AS MATERIALIZED (SELECT value FROM json_each(${asked}))`;
 
 /** The words, a JSON array. SQLite's lower() knows ASCII alone, on both sides. */
-const wordsOf = (words: Placeholder) => sql`word(part) AS MATERIALIZED (SELECT lower(value) FROM json_each(${words}))`;
+const wordsOf = (words: SQL) => sql`word(part) AS MATERIALIZED (SELECT lower(value) FROM json_each(${words}))`;
 
 /** Condition: every word occurs in this text, which is in small letters. */
 const hasWords = (text: SQL) => sql`NOT EXISTS (SELECT 1 FROM word WHERE instr(${text}, word.part) = 0)`;

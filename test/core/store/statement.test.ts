@@ -1,0 +1,60 @@
+import { env } from "cloudflare:workers";
+import { sql } from "drizzle-orm";
+import { describe, expect, it, vi } from "vitest";
+import { statement } from "../../../src/core/store/statement.ts";
+
+/** Every module of the Worker, so that every statement is compiled that is compiled at load. */
+const MODULES = import.meta.glob("../../../src/{core/operations,{core,events,operators}/store}/**/*.ts") as Record<
+  string,
+  () => Promise<unknown>
+>;
+
+const prepared = (text: string, values: (string | number | null)[]): Promise<unknown> =>
+  env.DB.prepare(`EXPLAIN ${text}`)
+    .bind(...values)
+    .all();
+
+/** The text that a statement gives to D1, and how many values it binds. */
+function given(make: (db: D1Database, values: never) => unknown): { text: string; values: number } {
+  let [text, values] = ["", 0];
+  const bind = (...bound: unknown[]) => {
+    values = bound.length;
+  };
+  const prepare = (sql: string) => {
+    text = sql;
+    return { bind };
+  };
+  make({ prepare } as never, {} as never);
+  return { text, values };
+}
+
+describe("a compiled statement", () => {
+  it("binds a value once, wherever its text has it", () => {
+    const twice = statement<{ a: number; b: number }>((v) => sql`SELECT ${v.b}, ${v.a}, ${v.b}`);
+    expect(given(twice)).toEqual({ text: "SELECT ?1,?2,?1", values: 2 });
+  });
+
+  it("keeps the blanks, the signs and the quotes of a string", () => {
+    const text = sql`SELECT  'a  "b" ( = '' c ',  "seq"  FROM ( SELECT 1 AS "seq" )`;
+    expect(given(statement(() => text)).text).toBe(`SELECT 'a  "b" ( = '' c ',seq FROM(SELECT 1 AS seq)`);
+  });
+
+  it("refuses a value that is not a placeholder", () => {
+    expect(() => statement(() => sql`SELECT ${"value"}`)).toThrow(TypeError);
+  });
+
+  it("is one that D1 prepares, each of them", async () => {
+    vi.resetModules();
+    const { SQLiteSyncDialect } = await import("drizzle-orm/sqlite-core");
+    const compile = vi.spyOn(SQLiteSyncDialect.prototype, "sqlToQuery");
+    for (const load of Object.values(MODULES)) await load();
+    const written = compile.mock.results.map(({ value }) => value as { sql: string });
+    const { shortened } = await import("../../../src/core/store/statement.ts");
+    expect(written.length).toBeGreaterThan(60);
+    for (const { sql } of written) {
+      const text = shortened(sql);
+      const last = Math.max(0, ...[...text.matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)));
+      await expect(prepared(text, Array<null>(last).fill(null)), text).resolves.toBeDefined();
+    }
+  });
+});
