@@ -127,9 +127,6 @@ export async function seedCustomer(
   await db.batch(bare ? inserts.slice(0, 2) : inserts);
 }
 
-export const eventsOn = ({ siteId, home }: World) =>
-  databaseOf(home).prepare("UPDATE home_sites SET events = 1 WHERE site_id = ?").bind(siteId).run();
-
 /** The rows about erasures in the audit log of a site. */
 export async function auditOfErasures({ siteId, home }: World) {
   const { results } = await databaseOf(home)

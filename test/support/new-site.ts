@@ -73,7 +73,7 @@ export async function newSite(home = "main"): Promise<Site> {
         own,
       ),
     ]),
-    writeRecord(env.CREDENTIALS, { siteId, appid, home, version, secret: sealed, ...none }, telemetry),
+    writeRecord(env.CREDENTIALS, { siteId, appid, home, version, secret: sealed, events: false, ...none }, telemetry),
     writeSiteId(env.CREDENTIALS, siteId),
   ]);
   return { siteId, home, appid, secret };

@@ -35,13 +35,26 @@ export async function newWebhook(
   };
   const db = databaseOf(home);
   const names = Object.keys(all);
-  await db.batch([
-    db.prepare("UPDATE home_sites SET events = 1 WHERE site_id = ?").bind(siteId),
-    db
-      .prepare(`INSERT INTO webhooks (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`)
-      .bind(...Object.values(all)),
-  ]);
+  await db
+    .prepare(`INSERT INTO webhooks (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`)
+    .bind(...Object.values(all))
+    .run();
+  await eventsOn({ siteId, home });
   return { siteId, home, id, url: String(all.url), secret };
+}
+
+/** Turns a site's events on, in its home and in the records of its apps. */
+export async function eventsOn({ siteId, home }: { siteId: number; home: string }): Promise<void> {
+  const db = databaseOf(home);
+  await db.prepare("UPDATE home_sites SET events = 1 WHERE site_id = ?").bind(siteId).run();
+  const { results } = await db
+    .prepare("SELECT appid FROM apps WHERE site_id = ?")
+    .bind(siteId)
+    .all<{ appid: string }>();
+  for (const { appid } of results) {
+    const record = await env.CREDENTIALS.get<object>(`app:${appid}`, "json");
+    if (record !== null) await env.CREDENTIALS.put(`app:${appid}`, JSON.stringify({ ...record, events: true }));
+  }
 }
 
 /** The columns of a secret in a slot, sealed with the tests' master key. */

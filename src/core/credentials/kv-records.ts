@@ -18,7 +18,7 @@ const keyOf = (appid: string) => `app:${appid}`;
 /** The record of an app; undefined when KV is not bound or has no complete record. Rejects when KV fails. */
 export async function readRecord(kv: KVNamespace | undefined, appid: string): Promise<AppRecord | undefined> {
   const record = await kv?.get(keyOf(appid), { type: "json", cacheTtl: CACHE_SECONDS });
-  return isRecordOf(appid, record) ? record : undefined;
+  return isRecordOf(appid, record) ? wholeOf(record) : undefined;
 }
 
 /**
@@ -38,7 +38,7 @@ export async function readRecords(kv: KVNamespace | undefined, appids: string[])
   });
   for (const [i, appid] of appids.entries()) {
     const record = parsed(found[Math.floor(i / KEYS_PER_READ)]?.get(keyOf(appid)));
-    if (isRecordOf(appid, record)) records.set(appid, record);
+    if (isRecordOf(appid, record)) records.set(appid, wholeOf(record));
   }
   return records;
 }
@@ -59,6 +59,9 @@ export async function writeRecord(kv: KVNamespace | undefined, record: AppRecord
     telemetry.warn({ warning: "CREDENTIALS did not take a record: D1 is asked again", appid: record.appid });
   }
 }
+
+/** A release up to 0.1.0 puts no `events` into a record. The gate refuses the wrong guess. */
+const wholeOf = (record: AppRecord): AppRecord => ({ ...record, events: record.events === true });
 
 /** Whether KV's value is a complete record. A damaged or older value must not count: `{}` would read as a revoked app. */
 function isRecordOf(appid: string, value: unknown): value is AppRecord {

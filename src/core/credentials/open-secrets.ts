@@ -8,14 +8,16 @@ export interface Credentials {
   siteId: number;
   home: string;
   revoked: boolean;
+  /** Whether the app's site has events. */
+  events: boolean;
   /** The key of the current secret, and during an overlap the key of the previous one. `expiresAt` is in Unix seconds. */
   keys: { version: string; key: CryptoKey; expiresAt: number }[];
 }
 
-/** Whether two records accept the same signatures. */
+/** Whether two records accept the same signatures, and say the same of events. */
 export function sameCredentials(a: Credentials, b: Credentials): boolean {
-  const gist = ({ siteId, home, revoked, keys }: Credentials) =>
-    JSON.stringify([siteId, home, revoked, keys.map(({ version, expiresAt }) => [version, expiresAt])]);
+  const gist = ({ siteId, home, revoked, events, keys }: Credentials) =>
+    JSON.stringify([siteId, home, revoked, events, keys.map(({ version, expiresAt }) => [version, expiresAt])]);
   return gist(a) === gist(b);
 }
 
@@ -47,8 +49,8 @@ function sealedSecrets(app: AppRecord): Sealed[] {
  * @throws UnsealError when MASTER_KEY does not open them
  */
 export async function openCredentials(keyring: Keyring, app: AppRecord, now: number): Promise<Credentials> {
-  const { appid, siteId, home } = app;
-  const credentials: Credentials = { appid, siteId, home, revoked: app.revokedAt !== null, keys: [] };
+  const { appid, siteId, home, events } = app;
+  const credentials: Credentials = { appid, siteId, home, revoked: app.revokedAt !== null, events, keys: [] };
   if (credentials.revoked) return credentials;
   for (const { slot, version, sealed, expiresAt } of sealedSecrets(app)) {
     if (expiresAt <= now) continue;

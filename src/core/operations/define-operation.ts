@@ -38,8 +38,8 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
   const claimIt = claim<Values>(definition);
   const readLeftOut = definition.leftOut && reading<Values, LeftOutAgent>(definition.leftOut);
   const writeEvent = (v: Placeholders<Values>) => insertEvent<Values>(event, v);
-  const inOrder = event.beforeWrites === true ? [writeEvent, ...definition.writes] : [...definition.writes, writeEvent];
-  const writes = inOrder.map((write) => gated<Values>(write));
+  const [writes, eventWrite] = [definition.writes.map((write) => gated<Values>(write)), gated<Values>(writeEvent)];
+  const writesWithEvent = event.beforeWrites === true ? [eventWrite, ...writes] : [...writes, eventWrite];
   const remember = rememberKey(definition);
   const readOutcome = selectOutcome<Values>(definition);
   // Compiled when the signature check first asks: no signed request needs it.
@@ -95,9 +95,9 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
       return {
         claim: claimIt(db, values),
         leftOut: readLeftOut?.(db, values),
-        writes: writes.map((write) => write(db, values)),
+        writes: (request.events === 1 ? writesWithEvent : writes).map((write) => write(db, values)),
         remember: request.key === null ? undefined : remember(db, values),
-        deliveries: insertDeliveries(db, values),
+        deliveries: request.events === 1 ? insertDeliveries(db, values) : undefined,
         outcome: readOutcome(db, values),
       };
     },
@@ -110,7 +110,7 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
       return outcome(
         row,
         leftOut ?? [],
-        deliveries.map(({ webhook_id }) => webhook_id),
+        (deliveries ?? []).map(({ webhook_id }) => webhook_id),
       );
     },
 

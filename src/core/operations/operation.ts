@@ -85,7 +85,7 @@ export type Outcome =
   | { kind: "refused"; refused: Refused }
   /** Another request had used this ranstr. Nothing was written. */
   | { kind: "replayed" }
-  /** The home's record of the app, its secret or its site differs from the cached one. Nothing was written. */
+  /** The home's record of the app, its secret, its site or whether that has events differs from the cached one. Nothing was written. */
   | { kind: "credentials_stale" }
   /** The site is closed. Nothing was written. */
   | { kind: "site_closed" };
@@ -118,7 +118,7 @@ export type Try = {
   leftOut: Bound<LeftOutAgent> | undefined;
   writes: readonly Bound[];
   remember: Bound | undefined;
-  deliveries: Bound<{ webhook_id: string }>;
+  deliveries: Bound<{ webhook_id: string }> | undefined;
   outcome: Bound<OutcomeRow>;
 };
 

@@ -9,6 +9,8 @@ export interface Caller {
   siteId: number;
   home: string;
   secretVersion: string;
+  /** Whether the site has events, by the record that verified. */
+  events: boolean;
   source: Source;
   /** The credentials that verified the signature. */
   credentials: Credentials;
@@ -53,9 +55,9 @@ export async function authenticate(found: Found | undefined, request: SignedByte
     return { ok: false, reason: found === undefined ? "app_unknown" : "app_revoked" };
   }
   const { credentials, source } = found;
-  const { appid, siteId, home, keys } = credentials;
+  const { appid, siteId, home, events, keys } = credentials;
   const inForce = keys.filter((key) => key.expiresAt > request.now);
   const result = await verifySignature(request.body, request.signature, inForce);
   if (!result.ok) return result;
-  return { ok: true, caller: { appid, siteId, home, source, credentials, secretVersion: result.key.version } };
+  return { ok: true, caller: { appid, siteId, home, source, credentials, events, secretVersion: result.key.version } };
 }

@@ -59,8 +59,8 @@ export async function checkRequest(
   const db = homeDatabase(config, app.home);
   if (!asked.ok) return { ...report, used: await findUse(db, app, ranstr, now) };
   // The preview skips the gate, so that the operation's refusals show even when the signature is wrong.
-  const { appid, siteId, version: secretVersion } = app;
-  const caller = { appid, siteId, secretVersion };
+  const { appid, siteId, version: secretVersion, events } = app;
+  const caller = { appid, siteId, secretVersion, events };
   const ready = { asked: asked.value, ranstr, idempotencyKey: idempotencyKey.ok ? idempotencyKey.value : null };
   // Nothing is claimed, so the owner is nobody's.
   const claim = await claimOf(runtime, caller, ready, "", now);

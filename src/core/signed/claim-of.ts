@@ -15,7 +15,7 @@ import { NONCE_SECONDS } from "./kv-nonces.ts";
  */
 export async function claimOf(
   runtime: Runtime,
-  { siteId, appid, secretVersion }: Pick<Caller, "siteId" | "appid" | "secretVersion">,
+  { siteId, appid, secretVersion, events }: Pick<Caller, "siteId" | "appid" | "secretVersion" | "events">,
   { asked, ranstr, idempotencyKey }: { asked: Asked; ranstr: string; idempotencyKey: string | null },
   owner: string,
   now: number,
@@ -24,6 +24,7 @@ export async function claimOf(
     appid,
     siteId,
     secretVersion,
+    events: Number(events),
     ranstr,
     owner,
     now,

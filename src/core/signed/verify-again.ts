@@ -87,4 +87,4 @@ export async function verifyAgain(
 }
 
 const sameCaller = (a: Caller, b: Caller): boolean =>
-  a.siteId === b.siteId && a.home === b.home && a.secretVersion === b.secretVersion;
+  a.siteId === b.siteId && a.home === b.home && a.secretVersion === b.secretVersion && a.events === b.events;

@@ -1,8 +1,8 @@
-import { and, eq, getTableColumns } from "drizzle-orm";
+import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../runtime.ts";
 import { type Watch, withRetries } from "./run-batch.ts";
-import { apps } from "./schema.ts";
+import { apps, homeSites } from "./schema.ts";
 
 export type App = typeof apps.$inferSelect;
 
@@ -11,10 +11,18 @@ export type AppKey = Pick<App, "siteId" | "appid">;
 
 const { name, createdAt, ...ROW } = getTableColumns(apps);
 
-export const APP_ROW = ROW;
+/**
+ * Whether the app's site has events. A subquery, so that it fits into every read of `apps`. Its names are raw: where drizzle reads from
+ * one table, it leaves the table out of the name of a column.
+ */
+const events = sql<boolean>`(SELECT home_sites.events FROM home_sites WHERE home_sites.site_id = apps.site_id)`
+  .mapWith(homeSites.events)
+  .as("site_events");
 
-/** An app as stored, with sealed secrets. Times are Unix seconds. */
-export type AppRow = Pick<App, keyof typeof ROW>;
+export const APP_ROW = { ...ROW, events };
+
+/** An app as stored, with sealed secrets, and whether its site has events. Times are Unix seconds. */
+export type AppRow = Pick<App, keyof typeof ROW> & { events: boolean };
 
 export const isApp = (key: AppKey) => and(eq(apps.siteId, key.siteId), eq(apps.appid, key.appid));
 
@@ -31,6 +39,6 @@ export async function selectApp(
   answerBy?: number,
   watch?: Watch,
 ): Promise<AppRow | undefined> {
-  const find = () => drizzle(db).select(ROW).from(apps).where(isApp(key)).get();
+  const find = () => drizzle(db).select(APP_ROW).from(apps).where(isApp(key)).get();
   return withRetries(runtime, find, answerBy, 0, watch);
 }

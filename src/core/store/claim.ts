@@ -5,8 +5,8 @@ import { type Bindable, insertInto, type Placeholders, type Statement, statement
 
 /**
  * The claim on a ranstr, the first statement of every batch. It has a gate and a decision.
- * The gate checks the home, not a cache: the site is here and open, the app belongs to it and is not revoked, and the secret that
- * verified is still valid.
+ * The gate checks the home, not a cache: the site is here and open, the app belongs to it and is not revoked, the secret that
+ * verified is still valid, and the site has events if the caller's record says so.
  * The decision is made once, by the try that makes the claim, and is kept in the nonce row. Every later statement requires that
  * this same try made the row, and that its outcome is `accepted`. So a replay (another owner) changes nothing. A second try of the
  * Worker (same owner, another attempt) only reads the decision: it cannot bring back what was deleted in between.
@@ -18,6 +18,8 @@ export type Claim = {
   siteId: number;
   /** The version of the secret that verified the signature. */
   secretVersion: string;
+  /** 1 when the site has events, by the record that verified; else 0. Without them a batch has no statements for events. */
+  events: number;
   ranstr: string;
   /** The id of this request. It tells the Worker's own retry from a replay. */
   owner: string;
@@ -57,7 +59,10 @@ export interface Decision<Values> {
 const SITE_AND_APP = sql`${homeSites} JOIN ${apps} ON ${apps.siteId} = ${homeSites.siteId}`;
 
 /** The gate without the site's status. The secret that verified must be the current one, or the previous one during an overlap. */
-const appIsGood = (v: Placeholders<Claim>): SQL => sql`${homeSites.siteId} = ${v.siteId} AND ${apps.appid} = ${v.appid}
+const appIsGood = (
+  v: Placeholders<Claim>,
+): SQL => sql`${homeSites.siteId} = ${v.siteId} AND ${homeSites.events} = ${v.events}
+  AND ${apps.appid} = ${v.appid}
   AND ${apps.revokedAt} IS NULL
   AND (${apps.version} = ${v.secretVersion}
     OR (${apps.previousVersion} = ${v.secretVersion} AND ${apps.previousExpiresAt} > ${v.now}))`;
@@ -243,7 +248,7 @@ export const rememberKey = ({ name }: Pick<Decision<never>, "name">): Statement<
 
 /** The row that {@link selectOutcome} reads, the last of a batch. */
 export type OutcomeRow = {
-  /** The site's status when the app's credentials are in force; else null. */
+  /** The site's status when the caller's record is in force; else null. */
   gate: "open" | "closed" | null;
   /** 1 when this request holds the claim, 0 when another request does, null when there is no claim. */
   mine: number | null;

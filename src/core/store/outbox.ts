@@ -6,11 +6,12 @@ import type { Placeholders } from "./statement.ts";
 
 /**
  * The outbox: on a site with events, an accepted call writes an event and its deliveries in its own batch. So there is no event
- * without its session, and no session without its event. On other sites these statements write nothing.
+ * without its session, and no session without its event. On other sites a batch has none of these statements: the gate of claim.ts
+ * refuses a call whose record of the app is wrong about it.
  */
 
 /** The seq of a site's next event, as a table `next_event` of one row; of no row when `where` does not hold. */
-export const nextEvent = (siteId: SQL | number, where: SQL): SQL => sql`(SELECT
+export const nextEvent = (siteId: SQL | number, where = sql`true`): SQL => sql`(SELECT
     max(${homeSites.eventSeqFloor}, coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${siteId}), 0)) + 1 AS seq
   FROM ${homeSites} WHERE ${homeSites.siteId} = ${siteId} AND ${where}) AS next_event`;
 
@@ -45,7 +46,7 @@ export const insertEvent = <Values extends Claim>(
       createdAt: v.now,
       data: eventData({ appid: v.appid, ...data(v) }),
     },
-    { join: sql`CROSS JOIN ${nextEvent(v.siteId, sql`${homeSites.events}`)} ${join?.(v) ?? sql``}` },
+    { join: sql`CROSS JOIN ${nextEvent(v.siteId)} ${join?.(v) ?? sql``}` },
   );
 
 /** Inserts a delivery for each enabled webhook that wants the event, due at once. Returns the ids of these webhooks. */

@@ -108,7 +108,7 @@ export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<Is
       continue;
     }
     const fresh = { previousVersion: null, previousSecret: null, previousExpiresAt: null, revokedAt: null };
-    publishApp(ctx, { siteId, appid, home, version, secret: sealed, ...fresh });
+    publishApp(ctx, { siteId, appid, home, version, secret: sealed, events: found.events, ...fresh });
     return { appid, secret, name, version };
   }
   const busy = "Others change this site at this moment.";

@@ -23,6 +23,7 @@ import {
   updateHomeSite,
 } from "../store/home/sites.ts";
 import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
+import { publishAppsOf } from "./publish-apps.ts";
 import { siteUnknown } from "./refusals.ts";
 import { rememberFloors, rememberSite } from "./remember-floors.ts";
 import { authorOf, homeOf, requireOpenDirectory, requireRole, type ServiceContext, sees } from "./service-context.ts";
@@ -228,6 +229,7 @@ export async function changeSite(
   if (givenId !== undefined) {
     throw invalidInput([{ field: "first_chat_id", message: tooLowRule(givenId) }]);
   }
+  if (events !== undefined) publishAppsOf(ctx, site);
   // Every copy holds the next chat id: an older copy that arrives late is dropped, and its chat id must not be lost with it.
   const copied = { name: now.name, status: now.status, revision: now.revision, retentionDays: now.retentionDays };
   const copy = { ...copied, firstChatId: now.chatIdFloor + 1 };

@@ -18,6 +18,7 @@ import {
   type WebhookChange,
   type WebhookState,
 } from "../store/home/webhooks.ts";
+import { publishAppsOf } from "./publish-apps.ts";
 import { siteUnknown, webhookDisabled, webhookEnding, webhookUnknown } from "./refusals.ts";
 import { newVersion } from "./secrets.ts";
 import { authorOf, homeOf, keyringOf, notifyQueueOf, type ServiceContext, urlFor } from "./service-context.ts";
@@ -71,6 +72,8 @@ export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promis
   const added = await insertWebhook(ctx.runtime, db, row, webhookDetails(row), authorOf(ctx));
   if (added === undefined) throw siteUnknown();
   if (added.webhook === null) throw refusedUrl(`a site has at most ${MOST_WEBHOOKS} webhooks`);
+  // The first webhook turns the site's events on.
+  publishAppsOf(ctx, site);
   return { ...added.webhook, secret };
 }
 

@@ -14,6 +14,7 @@ const recordFor = (appid: string): AppRecord => ({
   previousVersion: null,
   previousSecret: null,
   previousExpiresAt: null,
+  events: false,
 });
 const put = (appid: string, value: unknown) => env.CREDENTIALS.put(`app:${appid}`, JSON.stringify(value));
 

@@ -101,6 +101,7 @@ describe("resolving", () => {
       appid: world.appid,
       siteId: world.siteId,
       home: "main",
+      events: false,
       version: await versionOf(world),
       secret: sealed,
       previousVersion: null,

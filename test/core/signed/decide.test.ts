@@ -23,7 +23,7 @@ it("asks no closed home, also for a caller whose record another request has foun
   };
   const [operation] = OPERATIONS;
   if (operation === undefined) throw new Error("there is no operation");
-  const credentials = { appid, siteId, home, revoked: false, keys: [] };
+  const credentials = { appid, siteId, home, revoked: false, events: false, keys: [] };
   const decided = decide(
     tools,
     {
@@ -32,7 +32,7 @@ it("asks no closed home, also for a caller whose record another request has foun
       signed: { signature: undefined, body: new ArrayBuffer(0), now: NOW },
       lifetime: { waitUntil, answerBy: runtime.elapsed() + 5_000 },
     },
-    { appid, siteId, home, secretVersion: "version", source: "isolate", credentials },
+    { appid, siteId, home, secretVersion: "version", events: false, source: "isolate", credentials },
     { operation, asked: { input: {}, bound: {} }, ranstr: "r", idempotencyKey: null, staleAt: NOW + 900 },
   );
   await expect(decided).rejects.toMatchObject({ code: "unavailable", context: { reason: "home_closed" } });

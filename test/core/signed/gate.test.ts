@@ -7,6 +7,7 @@ import { nonceKey } from "../../../src/core/signed/kv-nonces.ts";
 import { closing } from "../../support/closing.ts";
 import { downDb } from "../../support/down-db.ts";
 import { databaseOf } from "../../support/homes.ts";
+import { eventsOn } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { SIGNED_ROUTES } from "../../support/signed-routes.ts";
 import { type Answer, type Replacements, World } from "../../support/world.ts";
@@ -101,6 +102,7 @@ describe("a stale record of KV", () => {
       },
     ],
     ["that says revoked", (record) => ({ ...record, revokedAt: 1 })],
+    ["that says that the site has events", (record) => ({ ...record, events: true })],
   ];
   const cases = HOMES.flatMap((home) => STALE.map(([name, make]) => ({ home, name, make })));
 
@@ -151,6 +153,67 @@ describe("a stale record of KV", () => {
       expect({ status, envelope }).toEqual(REFUSED);
       expect(await counts(world)).toEqual([0, 0, 0]);
     }
+  });
+});
+
+describe.each(HOMES)("whether a site of %s has events", (home) => {
+  const eventsOf = async ({ siteId }: World) => {
+    const find = "SELECT session_id FROM events WHERE site_id = ? AND session_id IS NOT NULL";
+    const { results } = await databaseOf(home).prepare(find).bind(siteId).all<{ session_id: number }>();
+    return results.map(({ session_id }) => session_id);
+  };
+
+  it.each(SIGNED_ROUTES)("decides D1, and not a record, for $operation", async (route) => {
+    for (const [has, says] of [
+      [true, false],
+      [false, true],
+      [true, undefined],
+    ]) {
+      const world = await World.create({}, home);
+      const body = JSON.stringify(await route.acceptable(world));
+      const record = await recordOf(world.appid);
+      if (has) await eventsOn(world);
+      const isolate = world.anotherIsolate({ CREDENTIALS: kvWith({ ...record, events: says as boolean }) });
+      expect((await isolate.send(route.operation, body)).status).toBe(200);
+      expect((await isolate.send(route.operation, body)).status).toBe(401);
+      expect(await eventsOf(world)).toHaveLength(has ? 1 : 0);
+    }
+  });
+
+  it("stands in the record from the first webhook on, and from each change on", async () => {
+    const world = await World.create({}, home);
+    const says: boolean[] = [];
+    const at = `/admin/sites/${world.siteId}`;
+    for (const [method, path, body] of [
+      ["POST", `${at}/webhooks`, { url: "https://hooks.example.com/" }],
+      ["PATCH", at, { events: false }],
+      ["PATCH", at, { events: true }],
+    ] as const) {
+      expect((await world.admin(method, path, body)).status).toBeLessThan(300);
+      says.push((await recordOf(world.appid)).events);
+      const homes = observedHomes();
+      await world.anotherIsolate(homes.bindings).create();
+      expect(sum(world, homes.look())).toBe(1);
+    }
+    expect(says).toEqual([true, false, true]);
+    expect(await eventsOf(world)).toEqual([1, 3]);
+  });
+
+  it("may change before each of the first two runs of a call: the third does it, once", async () => {
+    const world = await World.create({}, home);
+    const db = databaseOf(home);
+    let runs = 0;
+    const batch = async (statements: D1PreparedStatement[]) => {
+      const change = db.prepare("UPDATE home_sites SET events = NOT events WHERE site_id = ?").bind(world.siteId);
+      if (++runs < 3) await change.run();
+      return db.batch(statements);
+    };
+    const binding = home === "main" ? "DB" : "HOME_APAC";
+    const isolate = world.anotherIsolate({ [binding]: replacing(db, { batch }) });
+    expect((await isolate.create()).status).toBe(200);
+    expect(runs).toBe(3);
+    expect(await counts(world)).toEqual([1, 1, 1]);
+    expect(await eventsOf(world)).toEqual([]);
   });
 });
 

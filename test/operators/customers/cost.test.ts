@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { countingDb } from "../../support/counting-db.ts";
-import { erase, eventsOn, seedCustomer } from "../../support/customers.ts";
+import { erase, seedCustomer } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
-import { newWebhook } from "../../support/new-webhook.ts";
+import { eventsOn, newWebhook } from "../../support/new-webhook.ts";
 import { World } from "../../support/world.ts";
 
 /** D1 charges for rows, and runs one statement at a time: an erasure must not read a whole site. */

@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { problem } from "../../support/admin-calls.ts";
-import { auditOfErasures, erase, eraseWhole, eventsOn, exportOf, seedCustomer } from "../../support/customers.ts";
+import { auditOfErasures, erase, eraseWhole, exportOf, seedCustomer } from "../../support/customers.ts";
+import { eventsOn } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { NOW, World } from "../../support/world.ts";
 

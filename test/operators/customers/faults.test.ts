@@ -6,7 +6,6 @@ import {
   beforeStep,
   erase,
   eraseWhole,
-  eventsOn,
   personText,
   placesOf,
   seedCustomer,
@@ -14,7 +13,7 @@ import {
 } from "../../support/customers.ts";
 import { downDb } from "../../support/down-db.ts";
 import { lateDb } from "../../support/late-db.ts";
-import { newWebhook } from "../../support/new-webhook.ts";
+import { eventsOn, newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { type Replacements, World } from "../../support/world.ts";

@@ -23,7 +23,7 @@ import { countSessions, findSessions, listSessions, readSession } from "../../..
 import { changeSite, createSite, findSite, listSites } from "../../../src/operators/services/sites.ts";
 import { rotateWebhookSecret } from "../../../src/operators/services/webhook-secrets.ts";
 import { addWebhook, changeWebhook, deleteWebhook, listWebhooks } from "../../../src/operators/services/webhooks.ts";
-import { newWebhook } from "../../support/new-webhook.ts";
+import { eventsOn, newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
 import { NOW, World } from "../../support/world.ts";
@@ -115,7 +115,9 @@ const KEY = { "idempotency-key": "key" };
 
 describe("the query plans of the signed path", () => {
   it("find all rows for create_gd by whole keys, and the next id by one row", async () => {
-    const statements = await statementsOf((isolate) => isolate.create({}, KEY), await World.create());
+    const [plain, world] = [await World.create(), await World.create()];
+    await eventsOn(world);
+    const statements = await statementsOf((isolate) => isolate.create({}, KEY), world);
     expect(statements.map(startOf)).toEqual([
       'select "app_routes"',
       "WITH decision",
@@ -129,11 +131,17 @@ describe("the query plans of the signed path", () => {
       "SELECT",
     ]);
     expect(await suspiciousOf(statements)).toEqual([NEWEST_SESSION, ...OUTBOX]);
+    const without = await statementsOf((isolate) => isolate.create({}, KEY), plain);
+    expect(without.map(startOf)).toEqual(
+      statements.map(startOf).filter((start) => !/events|deliveries/.test(`${start}`)),
+    );
+    expect(await suspiciousOf(without)).toEqual([NEWEST_SESSION]);
   });
 
   it("find all rows for add_kf by whole keys", async () => {
     const world = await World.create();
     const chatId = await world.chatId();
+    await eventsOn(world);
     const statements = await statementsOf((isolate) => isolate.add(chatId, {}, KEY), world);
     expect(statements.map(startOf)).toEqual([
       'select "app_routes"',

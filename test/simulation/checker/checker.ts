@@ -125,6 +125,13 @@ export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" 
     // Without its route, the cached credentials of an app are outdated.
     const isUnrouted = table === "app_routes" && after === null;
     if (table === "apps" || isUnrouted) this.#signed.costs.changed(String((after ?? before)?.appid));
+    // Whether a site has events is part of its apps' records.
+    if (table === "home_sites" && before?.events !== after?.events) {
+      const ofSite = `${(after ?? before)?.site_id}/`;
+      for (const key of this.model.home(home).apps.keys()) {
+        if (key.startsWith(ofSite)) this.#signed.costs.changed(key.slice(ofSite.length));
+      }
+    }
   }
 
   answers(call: Call): void {

@@ -22,8 +22,8 @@ export const SECRECY_DEFECTS: Defect[] = [
     "kv-record-with-an-open-secret",
     "The record of a new app in KV has its secret unsealed.",
     "src/operators/services/apps.ts",
-    "publishApp(ctx, { siteId, appid, home, version, secret: sealed, ...fresh });",
-    "publishApp(ctx, { siteId, appid, home, version, secret, ...fresh });",
+    "publishApp(ctx, { siteId, appid, home, version, secret: sealed, events: found.events, ...fresh });",
+    "publishApp(ctx, { siteId, appid, home, version, secret, events: found.events, ...fresh });",
   ),
   one(
     "journal-quotes-the-signature",

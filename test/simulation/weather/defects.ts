@@ -17,9 +17,9 @@ export const WEATHER_DEFECTS: Defect[] = [
       },
       {
         file: "src/core/signed/decide.ts",
-        find: "const request = { ...claim, siteId, secretVersion };\n  const batch = (attempt: number) => operation.batch(db, request, asked, attempt);",
+        find: "const request = { ...claim, siteId, secretVersion, events: Number(events) };\n  const batch = (attempt: number) => operation.batch(db, request, asked, attempt);",
         replace:
-          "const request = { ...claim, siteId, secretVersion };\n  const batch = (attempt: number) =>\n    operation.batch(db, attempt < 100 ? request : { ...request, ranstr: request.ranstr + attempt }, asked, attempt);",
+          "const request = { ...claim, siteId, secretVersion, events: Number(events) };\n  const batch = (attempt: number) =>\n    operation.batch(db, attempt < 100 ? request : { ...request, ranstr: request.ranstr + attempt }, asked, attempt);",
       },
     ],
   },

@@ -42,7 +42,15 @@ const SESSION = {
 };
 
 /** The differences from an accepted request. */
-type Change = { ranstr?: string; owner?: string; attempt?: number; key?: string; secretVersion?: string; now?: number };
+type Change = {
+  ranstr?: string;
+  owner?: string;
+  attempt?: number;
+  key?: string;
+  secretVersion?: string;
+  now?: number;
+  events?: boolean;
+};
 
 /** A signed call's batch. @param kind what it must come to: without it both sides could agree on something else */
 const send =
@@ -53,7 +61,13 @@ const send =
     // A fake toHex, because node has the real one only with a flag.
     const fake = { bytes: () => ({ toHex: () => owner }) };
     const claimed = { asked: asked.value, ranstr, idempotencyKey: null };
-    const claim = await claimOf(fake as never, { ...APP, secretVersion }, claimed, owner, now);
+    const claim = await claimOf(
+      fake as never,
+      { ...APP, secretVersion, events: change.events ?? true },
+      claimed,
+      owner,
+      now,
+    );
     const request = { ...claim, key, fingerprint: key === null ? "" : JSON.stringify(asked.value.input) };
     const batch = operation.batch(db, request, asked.value, change.attempt ?? 1);
     let results: D1Result[] = [];
