@@ -12,6 +12,7 @@ const CLAIM = [
   "appid",
   "siteId",
   "secretVersion",
+  "events",
   "ranstr",
   "owner",
   "now",

@@ -9,7 +9,7 @@ describe("a request id", () => {
     // The example of RFC 9562, appendix A.6: 2022-02-22T14:22:22Z.
     const id = newRequestId({
       now: () => 0x017f22e279b0,
-      bytes: (length) => Uint8Array.fromHex("0cc318c4dc0c0c07398f").slice(0, length),
+      uuid: () => "919108f7-52d1-4cc3-98c4-dc0c0c07398f",
     });
     expect(id).toBe("017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
     expect(timeOfRequest(id)).toBe(1_645_557_742);

@@ -4,7 +4,7 @@ import type { Credentials } from "../../src/core/credentials/open-secrets.ts";
 import type { Found, Question } from "../../src/core/credentials/question.ts";
 import { CredentialResolver } from "../../src/core/credentials/resolve-credentials.ts";
 import { ServiceError } from "../../src/core/errors.ts";
-import { systemRuntime } from "../../src/core/runtime.ts";
+import { type Runtime, systemRuntime } from "../../src/core/runtime.ts";
 import { consoleTelemetry } from "../../src/core/telemetry/telemetry.ts";
 import { countingDb } from "./counting-db.ts";
 import { replacing } from "./replacing.ts";
@@ -39,6 +39,7 @@ export class ResolvingIsolate {
   readonly tripsToApac: { single: number; batches: number };
   readonly kvGets: string[] = [];
   readonly bindings;
+  readonly runtime: Runtime;
   readonly #left: Promise<unknown>[] = [];
   readonly waitUntil = (work: Promise<unknown>) => void this.#left.push(work);
 
@@ -47,11 +48,11 @@ export class ResolvingIsolate {
       if (KV_ANSWER_MS.includes(ms) && change.hedged === true) return 100;
       return ms === HEAD_START_MS && change.hedged !== true ? 1_000 : ms;
     };
-    const runtime = {
+    this.runtime = {
       ...runtimeAt(() => this.clock.now * 1000),
-      after: (ms: number, callback: () => void) => systemRuntime.after(wait(ms), callback),
+      after: (ms, callback) => systemRuntime.after(wait(ms), callback),
     };
-    this.resolver = new CredentialResolver(runtime, consoleTelemetry);
+    this.resolver = new CredentialResolver(this.runtime, consoleTelemetry);
     const given = change.directory ?? env.DB;
     const { db, trips } = change.uncounted ? { db: given, trips: { single: 0, batches: 0 } } : countingDb(given);
     const kv = "credentials" in change ? change.credentials : env.CREDENTIALS;
@@ -78,7 +79,7 @@ export class ResolvingIsolate {
 
   /** @param more milliseconds that the request has left */
   lookUp(question: Question, more = 8_000): Promise<Found | undefined> {
-    const lifetime = { waitUntil: this.waitUntil, answerBy: Date.now() + more };
+    const lifetime = { runtime: this.runtime, waitUntil: this.waitUntil, answerBy: Date.now() + more };
     return this.resolver.lookUp(this.bindings, lifetime, question);
   }
 

@@ -13,8 +13,7 @@ const KV_LATE_MS = 300;
  * @throws any error of `askD1`, when KV does not have the app or its home is closed
  */
 export async function firstOfKvAndD1(
-  runtime: Runtime,
-  { waitUntil, answerBy }: Lifetime,
+  { runtime, waitUntil, answerBy }: Lifetime,
   fromKv: Promise<Found | undefined>,
   askD1: () => Promise<Found | undefined>,
 ): Promise<Found | undefined> {

@@ -1,3 +1,4 @@
+import type { Runtime } from "../runtime.ts";
 import type { KnownPlace } from "./find-app.ts";
 import type { Credentials } from "./open-secrets.ts";
 
@@ -30,6 +31,8 @@ export interface Found {
 
 /** What a look-up may use of the request that it serves. */
 export interface Lifetime {
+  /** The request's clock and timer. */
+  runtime: Runtime;
   /** Registers work that goes on after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
   /** Deadline for D1's answer, in milliseconds of the runtime's `elapsed`. */

@@ -112,8 +112,8 @@ export class CredentialResolver {
     const keep = (found: Credentials): Found =>
       this.#cache.fresh(appid) ?? { credentials: this.#cache.keep(found), source: "kv" };
     const fromKv = held.then((found) => found && keep(found));
-    return firstOfKvAndD1(this.#runtime, lifetime, fromKv, async () => {
-      const record = await findApp(this.#runtime, bindings, appid, { ...lifetime, closed: bindings.closedHomes });
+    return firstOfKvAndD1(lifetime, fromKv, async () => {
+      const record = await findApp(lifetime.runtime, bindings, appid, { ...lifetime, closed: bindings.closedHomes });
       return this.#takeOrDrop(bindings, appid, record, held, lifetime);
     });
   }
@@ -121,7 +121,7 @@ export class CredentialResolver {
   async #askHome(bindings: CredentialBindings, cached: Credentials, lifetime: Lifetime): Promise<Found | undefined> {
     const held = this.#believedOfKv(cached);
     const search = { ...lifetime, closed: bindings.closedHomes };
-    const record = await findKnownApp(this.#runtime, bindings, cached, "home", search);
+    const record = await findKnownApp(lifetime.runtime, bindings, cached, "home", search);
     return this.#takeOrDrop(bindings, cached.appid, record, held, lifetime);
   }
 
@@ -131,7 +131,7 @@ export class CredentialResolver {
     lifetime: Lifetime,
   ): Promise<Found | undefined> {
     const search = { ...lifetime, closed: bindings.closedHomes };
-    const record = await findKnownApp(this.#runtime, bindings, cached, "directory", search);
+    const record = await findKnownApp(lifetime.runtime, bindings, cached, "directory", search);
     return record === null ? undefined : this.#take(bindings, record, this.#believedOfKv(cached), lifetime);
   }
 

@@ -1,7 +1,9 @@
-import type { Handler } from "hono";
+import type { Context, Handler } from "hono";
 import type { Config } from "../config.ts";
 import { describeLeftOut } from "../describe-violations.ts";
+import { oneTimer } from "../one-timer.ts";
 import type { Operation } from "../operations/operation.ts";
+import type { Runtime } from "../runtime.ts";
 import { nameRefusedApp } from "../signed/refused-unread.ts";
 import { runRequest } from "../signed/run-request.ts";
 import { clientAddress } from "./client-address.ts";
@@ -22,30 +24,38 @@ async function configOr(c: RequestContext, wrong: () => Promise<void>): Promise<
 /** The HTTP side of one signed operation: reads the request, runs it, and answers. */
 export function signedRoute(operation: Operation): Handler<App> {
   return async function signedRequest(c) {
-    const { isolate, trace } = c.var;
-    const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
-    const body = () => readBody(isolate.runtime, c.req.raw);
-    const client = clientAddress(c.req.raw);
-    const config = await configOr(c, () =>
-      nameRefusedApp({ ...isolate, trace, waitUntil }, c.env, operation, { body, client }),
-    );
-    const result = await runRequest({ ...isolate, trace, waitUntil, config }, operation, {
-      body: await body(),
-      signature: c.req.header("x-chat-signature"),
-      idempotencyKey: c.req.header("idempotency-key"),
-      client,
-    });
-    if (!result.ok) return fail(c, result);
-    const { sessionId, repeated, leftOut } = result.value;
-    trace.sessionId = sessionId;
-    if (repeated) {
-      c.header("idempotency-replayed", "true");
-      trace.repeated = true;
+    const runtime = oneTimer(c.get("isolate").runtime);
+    try {
+      return await answered(c, operation, runtime);
+    } finally {
+      runtime.rest();
     }
-    if (leftOut.length > 0) {
-      trace.ignoredAgents = describeLeftOut(leftOut);
-      c.header("x-ignored-agents", trace.ignoredAgents);
-    }
-    return succeed(c, operation.answer(sessionId));
   };
+}
+
+async function answered(c: Context<App>, operation: Operation, runtime: Runtime): Promise<Response> {
+  const [isolate, trace] = [c.get("isolate"), c.get("trace")];
+  const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
+  const tools = { ...isolate, runtime, trace, waitUntil };
+  const body = () => readBody(runtime, c.req.raw);
+  const client = clientAddress(c.req.raw);
+  const config = await configOr(c, () => nameRefusedApp(tools, c.env, operation, { body, client }));
+  const result = await runRequest({ ...tools, config }, operation, {
+    body: await body(),
+    signature: c.req.header("x-chat-signature"),
+    idempotencyKey: c.req.header("idempotency-key"),
+    client,
+  });
+  if (!result.ok) return fail(c, result);
+  const { sessionId, repeated, leftOut } = result.value;
+  trace.sessionId = sessionId;
+  if (repeated) {
+    c.header("idempotency-replayed", "true");
+    trace.repeated = true;
+  }
+  if (leftOut.length > 0) {
+    trace.ignoredAgents = describeLeftOut(leftOut);
+    c.header("x-ignored-agents", trace.ignoredAgents);
+  }
+  return succeed(c, operation.answer(sessionId));
 }

@@ -51,7 +51,7 @@ export default defineOperation({
         }),
       ),
       fzr_uid: positiveId,
-      sender_type: z._default(z.union([z.literal(1), z.literal(2), z.literal(3)], broken("sender")), 2),
+      sender_type: z._default(z.literal([1, 2, 3], broken("sender")), 2),
       metadata: z.optional(metadataField),
     })
     .check(
@@ -216,9 +216,7 @@ export const documentation: Documentation = {
 - \`1\` the customer; the session waits for a reply
 - \`2\` the responsible agent; the session counts as replied
 - \`3\` the system, as an agent message with uid 0; the session waits for a reply`,
-      anyOf: undefined,
       type: "integer",
-      enum: [1, 2, 3],
       examples: [1],
     },
     metadata: METADATA_WORDS,

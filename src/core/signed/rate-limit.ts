@@ -24,16 +24,10 @@ type Failure = "signed" | "unknown" | "operator";
 /** The key that a client's failures of one kind are counted under. */
 export const failureKey = (failure: Failure, client: string): string => `${failure} ${client}`;
 
-/** Counts one call; true while the limit is not exceeded. Also true when the limit is not bound, fails or hangs. */
-export async function withinRate(runtime: Runtime, limit: RateLimit | undefined, key: string): Promise<boolean> {
-  if (limit === undefined) return true;
+/** Counts one call; true while the limit is not exceeded. Also true when the limit is not bound or fails. */
+async function ask(limit: RateLimit | undefined, key: string): Promise<boolean> {
   try {
-    return await withinTime(
-      runtime,
-      TIMEOUT_MS,
-      async () => (await limit.limit({ key })).success,
-      () => true,
-    );
+    return limit === undefined || (await limit.limit({ key })).success;
   } catch {
     return true;
   }
@@ -56,12 +50,18 @@ export class ExceededLimits {
   }
 
   /**
-   * Counts one call; true while the limit is not exceeded.
+   * Counts one call; true while the limit is not exceeded. Also true when the limit is not bound, fails or hangs.
    *
    * @param seconds how long {@link isExceeded} stays true after the limit was exceeded
    */
-  async count(limit: RateLimit | undefined, key: string, seconds: number): Promise<boolean> {
-    if (await withinRate(this.#runtime, limit, key)) return true;
+  count(limit: RateLimit | undefined, key: string, seconds: number): Promise<boolean> {
+    const count = () => this.countLater(limit, key, seconds);
+    return withinTime(this.#runtime, TIMEOUT_MS, count, () => true);
+  }
+
+  /** The same for `waitUntil`: nobody waits for it, so it needs no timer. */
+  async countLater(limit: RateLimit | undefined, key: string, seconds: number): Promise<boolean> {
+    if (await ask(limit, key)) return true;
     this.#until.delete(key);
     this.#until.set(key, this.#runtime.now() + seconds * 1000);
     for (const oldest of this.#until.keys()) {

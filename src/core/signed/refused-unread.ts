@@ -33,7 +33,7 @@ export async function nameRefusedApp(
     if (route !== undefined) noteApp(trace, { ...route, appid, isRouted: true });
     else {
       delete trace.claimedAppid;
-      waitUntil(limits.count(env.CLIENT_LIMIT, unknown, CLIENT_LIMIT_PERIOD));
+      waitUntil(limits.countLater(env.CLIENT_LIMIT, unknown, CLIENT_LIMIT_PERIOD));
     }
   } catch {
     // The answer is that of the wrong setting, whatever happens here.

@@ -99,7 +99,8 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   Object.assign(trace, { appid, home, credentialsFrom, secretVersion });
   const refuse = async (why: Refused) => {
     const refusal = await refuseKnown(tools, claimant, caller, why);
-    if (refusal.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, EXCEEDED_SECONDS));
+    if (refusal.code === "invalid_parameters")
+      waitUntil(limits.countLater(config.appLimit, malformedKey, EXCEEDED_SECONDS));
     return refusal;
   };
 
@@ -131,10 +132,14 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   if (!decided.ok) return decided;
   const outcome = decided.value;
   if (USED_ITS_NONCE[outcome.kind]) {
-    waitUntil(rememberNonce(config.nonces, kvCheck.key, telemetry));
-    // Counted after the replay check: otherwise replays of one captured request could exhaust the app's limit.
-    waitUntil(limits.count(config.appLimit, appid, EXCEEDED_SECONDS));
-    waitUntil(limits.count(config.siteLimit, siteKey, EXCEEDED_SECONDS));
+    waitUntil(
+      Promise.all([
+        rememberNonce(config.nonces, kvCheck.key, telemetry),
+        // Counted after the replay check: otherwise replays of one captured request could exhaust the app's limit.
+        limits.countLater(config.appLimit, appid, EXCEEDED_SECONDS),
+        limits.countLater(config.siteLimit, siteKey, EXCEEDED_SECONDS),
+      ]),
+    );
   }
   switch (outcome.kind) {
     case "credentials_stale":
@@ -142,7 +147,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
       delete trace.secretVersion;
       return refused("token_invalid", "credentials_stale");
     case "site_closed":
-      waitUntil(limits.count(config.appLimit, closedKey, EXCEEDED_SECONDS));
+      waitUntil(limits.countLater(config.appLimit, closedKey, EXCEEDED_SECONDS));
       return told(SITE_CLOSED);
     case "replayed":
       return replayed("ranstr_claimed_in_d1");
@@ -156,7 +161,8 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
 }
 
 /** A refusal finds its way into the journal by what the directory says, also when the look-up fails after that. */
-const lifetimeOf = ({ waitUntil, trace }: Tools, answerBy: number): Lifetime => ({
+const lifetimeOf = ({ runtime, waitUntil, trace }: Tools, answerBy: number): Lifetime => ({
+  runtime,
   waitUntil,
   answerBy,
   onRoute(place) {

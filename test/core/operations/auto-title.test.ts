@@ -72,6 +72,8 @@ describe("autoTitle", () => {
       "?",
       "。",
       "？",
+      "！",
+      "_",
       "…",
       "؟",
       "।",
@@ -100,7 +102,7 @@ describe("autoTitle", () => {
       fc.property(content, (text) => {
         expect(autoTitle(text)).toBe(bySegmenter(text));
       }),
-      { numRuns: 2_000 },
+      { numRuns: 4_000 },
     );
   });
 

@@ -22,11 +22,13 @@ function find(appid: string) {
     credentials: undefined,
     masterKeys: [Uint8Array.fromBase64(env.MASTER_KEY)] as [Uint8Array<ArrayBuffer>],
   };
-  const lifetime = { waitUntil: () => {}, answerBy: Date.now() + 8_000 };
-  return new CredentialResolver(
-    runtimeAt(() => NOW * 1000),
-    consoleTelemetry,
-  ).lookUp(bindings, lifetime, { trust: "cache", appid, inMemory: false });
+  const runtime = runtimeAt(() => NOW * 1000);
+  const lifetime = { runtime, waitUntil: () => {}, answerBy: Date.now() + 8_000 };
+  return new CredentialResolver(runtime, consoleTelemetry).lookUp(bindings, lifetime, {
+    trust: "cache",
+    appid,
+    inMemory: false,
+  });
 }
 
 const check = async (appid: string, signature: string | undefined, now = NOW) =>

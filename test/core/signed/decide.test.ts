@@ -30,7 +30,7 @@ it("asks no closed home, also for a caller whose record another request has foun
       appid,
       client: "192.0.2.1",
       signed: { signature: undefined, body: new ArrayBuffer(0), now: NOW },
-      lifetime: { waitUntil, answerBy: runtime.elapsed() + 5_000 },
+      lifetime: { runtime, waitUntil, answerBy: runtime.elapsed() + 5_000 },
     },
     { appid, siteId, home, secretVersion: "version", events: false, source: "isolate", credentials },
     { operation, asked: { input: {}, bound: {} }, ranstr: "r", idempotencyKey: null, staleAt: NOW + 900 },

@@ -17,8 +17,7 @@ import { NOW, World } from "../../support/world.ts";
 beforeEach(beginCounting);
 
 const HOUR = NOW - (NOW % 3_600);
-const requestIdAt = (at: number) =>
-  newRequestId({ now: () => at * 1_000, bytes: (n) => crypto.getRandomValues(new Uint8Array(n)) });
+const requestIdAt = (at: number) => newRequestId({ now: () => at * 1_000, uuid: () => crypto.randomUUID() });
 
 const OK = 'agent_session_calls_total{operation="create_gd",outcome="ok"}';
 

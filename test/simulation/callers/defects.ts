@@ -75,8 +75,8 @@ const SIGNED: Defect[] = [
     "ranstr-put-is-forgotten",
     "The put of a used ranstr into NONCES is not registered with waitUntil, so it ends with the answer.",
     RUN,
-    "waitUntil(rememberNonce",
-    "((_: unknown) => {})(rememberNonce",
+    "        rememberNonce(config.nonces, kvCheck.key, telemetry),",
+    "        void rememberNonce(config.nonces, kvCheck.key, telemetry),",
   ),
   one(
     "expired-nonce-keeps-its-try",

@@ -1,0 +1,55 @@
+import type { Runtime } from "./runtime.ts";
+
+/** How long the timer sleeps at most, in milliseconds. No longer than a try of D1 may take, so that a try never needs another timer. */
+const SLEEP_MS = 3_000;
+
+/** A runtime for one request: its limits of seconds share one timer. */
+export interface OneTimer extends Runtime {
+  /** Stops the timer, unless work after the answer still has a limit. */
+  rest(): void;
+}
+
+/**
+ * Gives a request one timer for all its limits, because a timer costs more than most steps of a request. A limit that ends after the
+ * timer has rung waits for it, and then for the next. One that ends before gets a timer of its own.
+ */
+export function oneTimer(runtime: Runtime): OneTimer {
+  const limits = new Set<{ due: number; callback: () => void }>();
+  let rings = Number.POSITIVE_INFINITY;
+  let stop = () => {};
+
+  const sleep = (milliseconds: number) => {
+    const ms = Math.min(milliseconds, SLEEP_MS);
+    rings = runtime.elapsed() + ms;
+    stop = runtime.after(ms, ring);
+  };
+
+  const rest = () => {
+    if (limits.size > 0) return;
+    stop();
+    rings = Number.POSITIVE_INFINITY;
+  };
+
+  function ring(): void {
+    // A timer may ring a little before the clock says so.
+    const now = Math.max(rings, runtime.elapsed());
+    rings = Number.POSITIVE_INFINITY;
+    const ended = [...limits].filter(({ due }) => due <= now);
+    for (const limit of ended) limits.delete(limit);
+    if (limits.size > 0) sleep(Math.min(...Array.from(limits, ({ due }) => due)) - now);
+    for (const { callback } of ended) callback();
+  }
+
+  return {
+    ...runtime,
+    rest,
+    after(milliseconds, callback) {
+      const due = runtime.elapsed() + milliseconds;
+      if (rings === Number.POSITIVE_INFINITY && milliseconds >= SLEEP_MS) sleep(milliseconds);
+      if (due < rings) return runtime.after(milliseconds, callback);
+      const limit = { due, callback };
+      limits.add(limit);
+      return () => limits.delete(limit);
+    },
+  };
+}

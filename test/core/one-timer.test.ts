@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { oneTimer } from "../../src/core/one-timer.ts";
+import { systemRuntime } from "../../src/core/runtime.ts";
+
+/** A clock that is moved by hand, and its timers. */
+class Clock {
+  time = 1_000;
+  made = 0;
+  readonly timers = new Map<number, { due: number; callback: () => void }>();
+  readonly rung: string[] = [];
+  readonly runtime = oneTimer({
+    ...systemRuntime,
+    elapsed: () => this.time,
+    after: (milliseconds, callback) => {
+      const id = ++this.made;
+      this.timers.set(id, { due: this.time + milliseconds, callback });
+      return () => this.timers.delete(id);
+    },
+  });
+
+  limit(milliseconds: number): () => void {
+    return this.runtime.after(milliseconds, () => void this.rung.push(`${milliseconds} at ${this.time - 1_000}`));
+  }
+
+  /** Moves the clock to a time, a millisecond at a time. */
+  until(milliseconds: number): void {
+    for (; this.time < 1_000 + milliseconds; this.time++) this.#ring();
+    this.#ring();
+  }
+
+  #ring(): void {
+    for (const [id, { due, callback }] of this.timers) {
+      if (due <= this.time && this.timers.delete(id)) callback();
+    }
+  }
+}
+
+describe("the one timer of a request", () => {
+  it("ends each limit in time, whatever their order", () => {
+    const clock = new Clock();
+    for (const milliseconds of [5_000, 1, 3_000, 2_999, 8_000, 3_001]) clock.limit(milliseconds);
+    clock.until(10_000);
+    expect(clock.rung).toEqual([
+      "1 at 1",
+      "2999 at 2999",
+      "3000 at 3000",
+      "3001 at 3001",
+      "5000 at 5000",
+      "8000 at 8000",
+    ]);
+    expect(clock.timers.size).toBe(0);
+  });
+
+  it("is one for limits of seconds that follow each other; a shorter limit has its own", () => {
+    const clock = new Clock();
+    clock.limit(5_000)();
+    clock.limit(1)();
+    clock.until(2);
+    const cancel = clock.limit(3_000);
+    expect(clock.made).toBe(2);
+    cancel();
+    clock.runtime.rest();
+    expect(clock.timers.size).toBe(0);
+    clock.until(10_000);
+    expect(clock.rung).toEqual([]);
+  });
+
+  it("keeps the limit of work that goes on when it rests, and is there again after a rest", () => {
+    const clock = new Clock();
+    clock.limit(3_000);
+    clock.runtime.rest();
+    clock.until(4_000);
+    clock.runtime.rest();
+    clock.limit(5_000);
+    clock.until(10_000);
+    expect(clock.rung).toEqual(["3000 at 3000", "5000 at 9000"]);
+  });
+});
