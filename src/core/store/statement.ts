@@ -1,5 +1,5 @@
-import { type Column, type SQL, sql } from "drizzle-orm";
-import { SQLiteSyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
+import { Column, getTableName, Name, SQL, StringChunk, sql, Table } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Bound } from "./batch.ts";
 
 /** The values that D1 binds unchanged. Undefined, BigInt and booleans throw or are stored as something else. */
@@ -10,8 +10,6 @@ export type Statement<Values, Row = unknown> = (db: D1Database, values: Values) 
 
 /** A numbered parameter, such as `?3`, for each value, by its name. */
 export type Placeholders<Values> = { readonly [K in keyof Values]: SQL };
-
-const DIALECT = new SQLiteSyncDialect();
 
 /**
  * Compiles a statement when the module loads, so that a request only binds values, each of them once. A query of drizzle is built
@@ -30,20 +28,26 @@ export function statement<Values extends Record<string, Bindable>, Row = unknown
       return sql.raw(`?${place < 0 ? names.push(name) : place + 1}`);
     },
   });
-  const { sql: written, params } = DIALECT.sqlToQuery(write(placeholders));
-  if (params.length > 0) throw new TypeError(`a value in a statement is not a placeholder: ${written}`);
-  const text = shortened(written);
+  const text = shortened(textOf(write(placeholders)));
   return (db, values) => db.prepare(text).bind(...names.map((name) => values[name]));
 }
 
-/** A string, a quoted name, blanks around a sign that needs none, or other blanks. */
-const TOKEN = /'[^']*'|"(\w+)"|\s*([(),=<>])\s*|\s+/g;
+/** The text of a part. Drizzle's own way puts names into quotes, which none needs, and takes a fifth of the time that the Worker loads. */
+function textOf(part: unknown): string {
+  if (part instanceof StringChunk) return part.value.join("");
+  if (part instanceof SQL) return part.queryChunks.map(textOf).join("");
+  if (part instanceof Column) return `${getTableName(part.table)}.${part.name}`;
+  if (part instanceof Table) return getTableName(part);
+  if (part instanceof Name) return part.value;
+  throw new TypeError(`a value in a statement is not a placeholder: ${typeof part}`);
+}
 
-/** The same SQL in fewer characters: D1 gets the text with each call. No name of the schema needs its quotes. */
-export const shortened = (text: string): string =>
-  text
-    .replace(TOKEN, (token, name?: string, sign?: string) => name ?? sign ?? (token.startsWith("'") ? token : " "))
-    .trim();
+/** A string, blanks around a sign that needs none, or other blanks. */
+const TOKEN = /'[^']*'|\s*([(),=<>])\s*|\s+/g;
+
+/** The same SQL in fewer characters: D1 gets the text with each call. */
+const shortened = (text: string): string =>
+  text.replace(TOKEN, (token, sign?: string) => sign ?? (token.startsWith("'") ? token : " ")).trim();
 
 /** `(a, b, c)`: bare column names, because INSERT refuses drizzle's `table.column`. */
 function columns(...list: Column[]): SQL {
