@@ -1,9 +1,10 @@
-import { and, eq, notInArray } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/d1";
+import { notInArray, sql } from "drizzle-orm";
 import type { Runtime } from "../runtime.ts";
-import { APP_ROW, type AppRow } from "./apps.ts";
+import { type AppRow, appColumns, appOf, type ReadApp } from "./apps.ts";
+import { literal } from "./claim.ts";
 import { withRetries } from "./run-batch.ts";
 import { appRoutes, apps, ENDED_STATUSES, sites } from "./schema.ts";
+import { statement } from "./statement.ts";
 
 /** Condition: a site is not being deleted. */
 export const hasNotEnded = notInArray(sites.status, [...ENDED_STATUSES]);
@@ -14,6 +15,17 @@ export interface Route {
   /** The app itself, when its home is the directory's own database; else null. Also null when that home does not have the app. */
   app: AppRow | null;
 }
+
+/** What {@link findRoute} reads. The columns of the app are null without one. */
+type ReadRoute = { site: number; home: string } & (ReadApp | { [Name in keyof ReadApp]: null });
+
+const findRoute = statement<{ appid: string }, ReadRoute>(
+  (v) => sql`SELECT ${appRoutes.siteId} AS site, ${sites.home} AS home, ${appColumns}
+    FROM ${appRoutes} JOIN ${sites} ON ${sites.id} = ${appRoutes.siteId}
+      AND ${sites.status} NOT IN (${sql.join(ENDED_STATUSES.map(literal), sql`, `)})
+    LEFT JOIN ${apps} ON ${apps.siteId} = ${appRoutes.siteId} AND ${apps.appid} = ${appRoutes.appid}
+    WHERE ${appRoutes.appid} = ${v.appid}`,
+);
 
 /**
  * Finds the site and the home of an app, in one statement. The apps of a site that ends are unknown.
@@ -26,14 +38,9 @@ export async function selectRoute(
   appid: string,
   answerBy?: number,
 ): Promise<Route | undefined> {
-  const here = and(eq(apps.siteId, appRoutes.siteId), eq(apps.appid, appRoutes.appid));
-  const find = () =>
-    drizzle(db)
-      .select({ siteId: appRoutes.siteId, home: sites.home, app: APP_ROW })
-      .from(appRoutes)
-      .innerJoin(sites, eq(sites.id, appRoutes.siteId))
-      .leftJoin(apps, here)
-      .where(and(eq(appRoutes.appid, appid), hasNotEnded))
-      .get();
-  return withRetries(runtime, find, answerBy);
+  const find = () => findRoute(db, { appid }).all<ReadRoute>();
+  const [found] = (await withRetries(runtime, find, answerBy)).results;
+  if (found === undefined) return undefined;
+  const { site, home, ...app } = found;
+  return { siteId: site, home, app: app.appid === null ? null : appOf(app) };
 }

@@ -16,7 +16,7 @@ const [create] = SUBJECTS as [(typeof SUBJECTS)[0]];
 const READS = {
   warm: ["NONCES.get", "NONCES.put"],
   // What is put comes too late when the others were silent.
-  cold: [["CREDENTIALS.get", "DB.raw"], ["CREDENTIALS.put"]],
+  cold: [["CREDENTIALS.get", "DB.all"], ["CREDENTIALS.put"]],
 };
 
 /** A caller should not notice one fault that D1 calls transient, or any number of faults in KV: here one in each of these calls. */
@@ -42,7 +42,7 @@ describe("what an answer promises while reads before the operation fail", () => 
   it.each(FAULTS)("holds in a cold isolate, also when every call fails: %s", async (fault) => {
     const keeper = await PromiseKeeper.create(await World.create(), create, false);
     for (const names of READS.cold) await holdsOnce(keeper, names, fault);
-    await holdsAlways(keeper, "DB.raw", fault);
+    await holdsAlways(keeper, "DB.all", fault);
     expect((await keeper.hold(undefined, () => fault)).status).toBe(503);
   });
 });
