@@ -84,8 +84,7 @@ async function decideAnywhere(
   while (outcome.kind === "credentials_stale" && ++run < RUNS) {
     const fresh = await verifyAgain(tools, claimant, known, "gate_refused");
     if (!fresh.ok) return fresh;
-    if (fresh.value === null) break;
-    known = fresh.value;
+    known = fresh.value ?? known;
     outcome = await meetGate(known, run);
   }
   return ok(outcome);

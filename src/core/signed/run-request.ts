@@ -67,7 +67,7 @@ const USED_ITS_NONCE: Record<Outcome["kind"], boolean> = {
  * 7. the app and its site are within their limits: `app_limit`, `site_limit`;
  * 8. the operation's fields and the Idempotency-Key keep their rules: `fields_invalid`, `idempotency_key_malformed`;
  * 9. the app is not over its limit of requests to a closed site: `site_closed`;
- * 10. one batch of D1, run once more when the caller's record is outdated, checks the gate, claims the ranstr and decides:
+ * 10. one batch of D1, run again when the caller's record is outdated, checks the gate, claims the ranstr and decides:
  *     `ranstr_seen_here` after a request in flight, `home_closed`, `home_unbound`, `credentials_stale`, `client_limit`, `site_closed`,
  *     `ranstr_claimed_in_d1`, `key_reused`, and the operation's own rules.
  *
@@ -143,7 +143,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   }
   switch (outcome.kind) {
     case "credentials_stale":
-      // The home knows this secret no more, so no secret has verified.
+      // The home does not confirm the record, so no secret has verified.
       delete trace.secretVersion;
       return refused("token_invalid", "credentials_stale");
     case "site_closed":

@@ -67,7 +67,7 @@ export async function lookAgain(
 /**
  * Verifies the caller of a request again.
  *
- * @returns the caller by the record that counts now; null when that is the same one
+ * @returns the caller by the record that counts now; null when that is the same one, unless the gate has refused it
  * @throws ServiceError as CredentialResolver.lookUp does
  */
 export async function verifyAgain(
@@ -80,11 +80,12 @@ export async function verifyAgain(
   // Nothing was asked, or nothing is new.
   if (found === caller || (found === undefined && cause === "home_silent")) return ok(null);
   const result = await authenticate(found, claimant.signed);
-  if (result.ok) return ok(sameCaller(result.caller, caller) ? null : result.caller);
+  // The gate is met again also by the same record: a change of events may have been undone since.
+  if (result.ok) return ok(cause !== "gate_refused" && sameCaller(result.caller, caller) ? null : result.caller);
   // What the directory says does not verify: the silent home has the last word.
   if (cause === "home_silent") return ok(null);
   return countFailure(tools, claimant, cause === "gate_refused" ? "credentials_stale" : result.reason);
 }
 
 const sameCaller = (a: Caller, b: Caller): boolean =>
-  a.siteId === b.siteId && a.home === b.home && a.secretVersion === b.secretVersion && a.events === b.events;
+  a.siteId === b.siteId && a.home === b.home && a.secretVersion === b.secretVersion;

@@ -39,6 +39,9 @@ const counts = async (world: World) => {
 const sum = (world: World, seen: ReturnType<ReturnType<typeof observedHomes>["look"]>) =>
   world.home === "main" ? seen.main.batches : seen.apac.batches;
 
+const rotate = (world: World, overlap_seconds: number) =>
+  world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds });
+
 const REFUSED = { status: 401, envelope: { code: -1, msg: "token验证失败!", data: "" } };
 
 describe("an app", () => {
@@ -87,9 +90,6 @@ describe("an app", () => {
 
 describe("a stale record of KV", () => {
   type Stale = (record: AppRecord, world: World) => Promise<AppRecord> | AppRecord;
-  const rotate = (world: World, overlap_seconds: number) =>
-    world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds });
-
   const STALE: [string, Stale][] = [
     ["of the other home", (record) => ({ ...record, home: otherThan(record.home) })],
     ["of an unknown home", (record) => ({ ...record, home: "eu" })],
@@ -199,21 +199,69 @@ describe.each(HOMES)("whether a site of %s has events", (home) => {
     expect(await eventsOf(world)).toEqual([1, 3]);
   });
 
+  /** An isolate whose batches meet changes: what comes before each batch, and after it. */
+  function meeting(world: World, change: (batch: number, run: () => Promise<D1Result[]>) => Promise<D1Result[]>) {
+    const db = databaseOf(home);
+    let batches = 0;
+    const batch = (statements: D1PreparedStatement[]) => change(++batches, () => db.batch(statements));
+    return world.anotherIsolate({ [home === "main" ? "DB" : "HOME_APAC"]: replacing(db, { batch }) });
+  }
+  const turn = ({ siteId }: World) =>
+    databaseOf(home).prepare("UPDATE home_sites SET events = NOT events WHERE site_id = ?").bind(siteId).run();
+
   it("may change before each of the first two runs of a call: the third does it, once", async () => {
     const world = await World.create({}, home);
-    const db = databaseOf(home);
-    let runs = 0;
-    const batch = async (statements: D1PreparedStatement[]) => {
-      const change = db.prepare("UPDATE home_sites SET events = NOT events WHERE site_id = ?").bind(world.siteId);
-      if (++runs < 3) await change.run();
-      return db.batch(statements);
-    };
-    const binding = home === "main" ? "DB" : "HOME_APAC";
-    const isolate = world.anotherIsolate({ [binding]: replacing(db, { batch }) });
+    const isolate = meeting(world, async (batch, run) => {
+      if (batch < 3) await turn(world);
+      return run();
+    });
     expect((await isolate.create()).status).toBe(200);
-    expect(runs).toBe(3);
     expect(await counts(world)).toEqual([1, 1, 1]);
     expect(await eventsOf(world)).toEqual([]);
+  });
+
+  it("may change and change back around a run: the call is done, once", async () => {
+    const world = await World.create({}, home);
+    const isolate = meeting(world, async (batch, run) => {
+      if (batch > 1) return run();
+      await turn(world);
+      const refused = await run();
+      await turn(world);
+      return refused;
+    });
+    expect((await isolate.create()).status).toBe(200);
+    expect(await counts(world)).toEqual([1, 1, 1]);
+  });
+
+  it("may change while another call has put a record of before the change into the isolate: the call is done, once", async () => {
+    const world = await World.create({}, home);
+    const isolate = meeting(world, async (batch, run) => {
+      if (batch > 1) return run();
+      // The overlap keeps the old secret in force. The other call reads the new record, and then events change.
+      await rotate(world, 3_600);
+      await isolate.sendRaw("create_gd", JSON.stringify(world.createBody()), { "x-chat-signature": "0".repeat(64) });
+      await turn(world);
+      return run();
+    });
+    expect((await isolate.create()).status).toBe(200);
+    expect(await counts(world)).toEqual([1, 1, 1]);
+    expect(await eventsOf(world)).toEqual([1]);
+  });
+
+  it("may change and change back while the first try is on its way: the call is done, once", async () => {
+    const world = await World.create({}, home);
+    let late = () => Promise.resolve<D1Result[]>([]);
+    const isolate = meeting(world, async (batch, run) => {
+      if (batch === 1) {
+        late = run;
+        throw new Error("D1_ERROR: Network connection lost.");
+      }
+      if (batch < 4) await turn(world);
+      if (batch === 3) await late();
+      return run();
+    });
+    expect((await isolate.create()).status).toBe(200);
+    expect(await counts(world)).toEqual([1, 1, 1]);
   });
 });
 

@@ -201,5 +201,37 @@ const CREDENTIALS: Defect[] = [
   ),
 ];
 
-/** Defects of signed calls, of the protection against attackers, of the client, and of credentials and caches. */
-export const CALLER_DEFECTS: Defect[] = [...SIGNED, ...ATTACKS, ...CLIENTS, ...CREDENTIALS];
+/** Whether a site has events: in the record of an app, in the gate, and in what a batch sends. */
+const EVENTS: Defect[] = [
+  one(
+    "record-without-events-passes-the-gate",
+    "A call of an isolate that has not heard of a site's events leaves none.",
+    CLAIM,
+    "AND ${homeSites.events} = ${v.events}\n",
+    "AND ${homeSites.events} >= ${v.events}\n",
+  ),
+  one(
+    "record-with-events-passes-the-gate",
+    "A call of an isolate that has not heard that a site's events are off leaves one.",
+    CLAIM,
+    "AND ${homeSites.events} = ${v.events}\n",
+    "AND ${homeSites.events} <= ${v.events}\n",
+  ),
+  one(
+    "second-run-keeps-the-first-events",
+    "The second run takes the new record, but not what it says of events.",
+    "src/core/signed/decide.ts",
+    "    outcome = await meetGate(known, run);",
+    "    outcome = await meetGate({ ...known, events: caller.events }, run);",
+  ),
+  one(
+    "gate-met-twice-only",
+    "A call is refused when events change before each of its two runs.",
+    "src/core/signed/decide.ts",
+    "const RUNS = 3;",
+    "const RUNS = 2;",
+  ),
+];
+
+/** Defects of signed calls, of the protection against attackers, of the client, of credentials and caches, and of events in records. */
+export const CALLER_DEFECTS: Defect[] = [...SIGNED, ...ATTACKS, ...CLIENTS, ...CREDENTIALS, ...EVENTS];

@@ -122,6 +122,13 @@ export const DELIVERY_DEFECTS: Defect[] = [
     "disabled_at = ${v.now},",
   ),
   one(
+    "events-without-deliveries",
+    "The batch of a site with events leaves the deliveries out.",
+    "src/core/operations/define-operation.ts",
+    "deliveries: request.events === 1 ?",
+    "deliveries: request.events === 2 ?",
+  ),
+  one(
     "events-off-hands-out-the-newest-event",
     "A call of a site without events delivers the newest old event.",
     "src/core/store/outbox.ts",

@@ -7,20 +7,22 @@ import { SimpleCaller } from "./signed.ts";
 /** Milliseconds for a call of an operator, with all of its tries. */
 const CALL_MS = 12_000;
 
-/** The apps that an operator's call rotates, revokes or ends, as far as the company knows them. */
+/** The apps whose records an operator's call changes, as far as the company knows them. */
 function appsOf({ company }: World, { role, wire }: Call): KnownApp[] {
   if (role !== "operator" || wire.method === "GET") return [];
   const [, appid] = /^\/admin\/apps\/([^/]+)/.exec(wire.path) ?? [];
   if (appid !== undefined) return company.apps.filter((app) => app.appid === appid);
   const [, siteId] = /^\/admin\/sites\/(\d+)$/.exec(wire.path) ?? [];
-  return wire.method === "DELETE" ? company.apps.filter(({ site }) => site.siteId === Number(siteId)) : [];
+  // Whether a site has events is part of its apps' records.
+  const changesAll = wire.method === "DELETE" || wire.body.includes('"events"');
+  return changesAll ? company.apps.filter(({ site }) => site.siteId === Number(siteId)) : [];
 }
 
 const newest = ({ secrets }: KnownApp): string | undefined =>
   secrets.findLast(({ secret }) => secret !== LOST_SECRET)?.secret;
 
 /**
- * Calls of an app meet the change of its secrets, in each isolate that knows the app: before it, with a forgery from
+ * Calls of an app meet the change of its record, in each isolate that knows the app: before it, with a forgery from
  * another address; at the moment when it is stored; and right after it, with the old secret and with the new one.
  */
 export function callAtChanges(world: World): void {
@@ -36,14 +38,16 @@ export function callAtChanges(world: World): void {
     const [caller, forger] = [new SimpleCaller(world, chance.fork()), new SimpleCaller(world, chance.fork())];
     const old = newest(app);
     const isOfApps = (at: Happening) =>
-      at.kind === "commits" && at.call === change && at.changes.some(({ table }) => table === "apps");
+      at.kind === "commits" &&
+      at.call === change &&
+      at.changes.some(({ table }) => table === "apps" || table === "home_sites");
     const stored = world.moments.when((at) => isOfApps(at) || undefined, CALL_MS);
     const isLast = (at: Happening) => (at.kind === "answers" || at.kind === "ends") && at.call === change;
     const answered = world.moments.when((at) => isLast(at) || undefined, CALL_MS);
     void caller.sendEverywhere(app, old);
     if (chance.happens(0.5)) void forger.sendEverywhere(app, "forged");
     const isStored = (await stored) === true;
-    if (isStored) world.count("moment: calls of an app whose secrets change");
+    if (isStored) world.count("moment: calls of an app whose record changes");
     // A stale timestamp is refused before the batch, and only the owner of a secret in force may be told.
     const stale = chance.happens(0.5) ? { timestamp: world.clock - 5_000 } : {};
     if (isStored && chance.happens(0.7)) await caller.sendEverywhere(app, old, stale);

@@ -6,7 +6,7 @@ import type { World } from "../../world/world.ts";
 import { Caller } from "./caller.ts";
 
 /** Changes between a commit whose answer is lost and the second try, by their weights. */
-export const MEANWHILE = { revoked: 2, rotated: 2, closed: 2, erased: 3, disabled: 2 };
+export const MEANWHILE = { revoked: 2, rotated: 2, closed: 2, erased: 3, disabled: 2, silenced: 2 };
 
 /** Milliseconds after which the Worker has tried again. */
 const SECOND_TRY_MS = 3_500;
@@ -43,7 +43,11 @@ export function changeBeforeSecondTries(world: World): void {
 async function change(operator: Operator, app: KnownApp, call: Call): Promise<void> {
   const { chance, world } = operator;
   const { site } = app;
-  const what = chance.weighted({ ...MEANWHILE, ...(site.apps.length > 1 ? {} : { revoked: 0 }) });
+  const what = chance.weighted({
+    ...MEANWHILE,
+    ...(site.apps.length > 1 ? {} : { revoked: 0 }),
+    ...(world.weather.events > 0 ? {} : { silenced: 0 }),
+  });
   const { sbs, kefu_id } = JSON.parse(call.wire.body) as { sbs?: string; kefu_id?: number[] };
   const agentId = chance.one(kefu_id ?? site.agentIds);
   const changes: Record<typeof what, () => Promise<unknown>> = {
@@ -52,11 +56,13 @@ async function change(operator: Operator, app: KnownApp, call: Call): Promise<vo
     closed: () => operator.setSite(site, { status: "closed" }),
     erased: () => operator.call("POST", `/sites/${site.siteId}/customers/erase`, { sbs: sbs ?? "customer_1" }),
     disabled: () => operator.setAgent(site, agentId, { status: "disabled" }),
+    silenced: () => operator.setSite(site, { events: false }),
   };
   await changes[what]();
   if (call.alive && call.answer === undefined) world.count(`moment: second try after ${what}`);
   await world.sleep(SECOND_TRY_MS);
   if (what === "closed") await operator.setSite(site, { status: "open" });
+  if (what === "silenced") await operator.setSite(site, { events: true });
   if (what === "disabled") await operator.setAgent(site, agentId, { status: "normal" });
   const another = what === "revoked" ? await operator.issueApp(site) : undefined;
   if (another !== undefined) world.start(() => new Caller(world, `of-${another.appid.slice(-8)}`, another).work());
