@@ -34,7 +34,8 @@ export function oneTimer(runtime: Runtime): OneTimer {
     // A timer may ring a little before the clock says so.
     const now = Math.max(rings, runtime.elapsed());
     rings = Number.POSITIVE_INFINITY;
-    const ended = [...limits].filter(({ due }) => due <= now);
+    // Less than a millisecond is nothing: added to a clock it may round to no time at all, and the timer would ring for ever.
+    const ended = [...limits].filter(({ due }) => due - now < 1);
     for (const limit of ended) limits.delete(limit);
     if (limits.size > 0) sleep(Math.min(...Array.from(limits, ({ due }) => due)) - now);
     for (const { callback } of ended) callback();

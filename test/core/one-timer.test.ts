@@ -65,6 +65,14 @@ describe("the one timer of a request", () => {
     expect(clock.rung).toEqual([]);
   });
 
+  it("ends a limit whose time the clock cannot tell from now", () => {
+    const clock = new Clock();
+    clock.limit(3_000);
+    clock.limit(3_000 + 1e-10);
+    clock.until(3_000);
+    expect([clock.rung.length, clock.timers.size]).toEqual([2, 0]);
+  });
+
   it("keeps the limit of work that goes on when it rests, and is there again after a rest", () => {
     const clock = new Clock();
     clock.limit(3_000);

@@ -22,7 +22,7 @@ export const NUMBERS = {
   "trips.cold": { what: "the same, cold isolate, KV has the app", unit: "", most: 1 },
   "trips.main": { what: "the same, KV has it not or is down, home `main`", unit: "", most: 2 },
   "trips.home": { what: "the same, another home", unit: "", most: 3 },
-  "distance.bare": { what: "p50 of a create, beside a bare D1 trip", unit: "×", most: 1.25 },
+  "distance.bare": { what: "p50 of a create, beside a bare D1 trip", unit: "×", most: 1.04 },
   "distance.more": { what: "what it takes more than that bare trip", unit: "ms" },
   "distance.careful": { what: "faster than the careful peer, p50", unit: "×", least: 1.5 },
   "database.creates": { what: "creates that one database takes, by D1's work on this machine", unit: "creates/s" },
@@ -44,7 +44,7 @@ export const NUMBERS = {
   "rows.delivery": { what: "rows that the delivery of its event writes, alone", unit: "" },
   "events.stored": { what: "CPU of a create with one webhook, beside none", unit: "×" },
   "events.delivered": { what: "the same with the delivery in the same isolate", unit: "×" },
-  "module.load": { what: "CPU of loading the module, beyond that of an empty Worker", unit: "ms" },
+  "module.load": { what: "CPU of loading the module, beyond that of an empty Worker", unit: "ms", most: 25 },
   "module.release": { what: "the same, beside the last release", unit: "×", most: 1 },
   "module.least": { what: "the same of hono and the tables' schema alone", unit: "ms" },
   "module.operator": {
