@@ -6,7 +6,6 @@ const LEAVES = [
   "core/errors.ts",
   "core/fields.ts",
   "core/homes.ts",
-  "core/one-timer.ts",
   "core/parse-json.ts",
   "core/request-id.ts",
   "core/result.ts",

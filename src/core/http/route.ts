@@ -1,13 +1,13 @@
 import type { Context, Handler } from "hono";
 import type { Config } from "../config.ts";
 import { describeLeftOut } from "../describe-violations.ts";
-import { oneTimer } from "../one-timer.ts";
 import type { Operation } from "../operations/operation.ts";
 import type { Runtime } from "../runtime.ts";
 import { nameRefusedApp } from "../signed/refused-unread.ts";
 import { runRequest } from "../signed/run-request.ts";
 import { clientAddress } from "./client-address.ts";
 import { fail, succeed } from "./envelope.ts";
+import { oneTimer } from "./one-timer.ts";
 import { readBody } from "./read-body.ts";
 import type { App, RequestContext } from "./request-context.ts";
 

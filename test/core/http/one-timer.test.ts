@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { oneTimer } from "../../src/core/one-timer.ts";
-import { systemRuntime } from "../../src/core/runtime.ts";
+import { oneTimer } from "../../../src/core/http/one-timer.ts";
+import { systemRuntime } from "../../../src/core/runtime.ts";
 
 /** A clock that is moved by hand, and its timers. */
 class Clock {

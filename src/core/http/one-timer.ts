@@ -1,4 +1,4 @@
-import type { Runtime } from "./runtime.ts";
+import type { Runtime } from "../runtime.ts";
 
 /** How long the timer sleeps at most, in milliseconds. No longer than a try of D1 may take, so that a try never needs another timer. */
 const SLEEP_MS = 3_000;
