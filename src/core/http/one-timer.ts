@@ -1,6 +1,6 @@
 import type { Runtime } from "../runtime.ts";
 
-/** How long the timer sleeps at most, in milliseconds. No longer than a try of D1 may take, so that a try never needs another timer. */
+/** How long the timer sleeps at most, in milliseconds. As long as a try of D1 may take, so that a usual try needs no other timer. */
 const SLEEP_MS = 3_000;
 
 /** A runtime for one request: its limits of seconds share one timer. */
@@ -15,30 +15,31 @@ export interface OneTimer extends Runtime {
  */
 export function oneTimer(runtime: Runtime): OneTimer {
   const limits = new Set<{ due: number; callback: () => void }>();
-  let rings = Number.POSITIVE_INFINITY;
+  let ringsAt = Number.POSITIVE_INFINITY;
   let stop = () => {};
 
   const sleep = (milliseconds: number) => {
     const ms = Math.min(milliseconds, SLEEP_MS);
-    rings = runtime.elapsed() + ms;
+    ringsAt = runtime.elapsed() + ms;
     stop = runtime.after(ms, ring);
   };
 
   const rest = () => {
     if (limits.size > 0) return;
     stop();
-    rings = Number.POSITIVE_INFINITY;
+    ringsAt = Number.POSITIVE_INFINITY;
   };
 
   function ring(): void {
     // A timer may ring a little before the clock says so.
-    const now = Math.max(rings, runtime.elapsed());
-    rings = Number.POSITIVE_INFINITY;
+    const now = Math.max(ringsAt, runtime.elapsed());
+    ringsAt = Number.POSITIVE_INFINITY;
     // Less than a millisecond is nothing: added to a clock it may round to no time at all, and the timer would ring for ever.
     const ended = [...limits].filter(({ due }) => due - now < 1);
-    for (const limit of ended) limits.delete(limit);
-    if (limits.size > 0) sleep(Math.min(...Array.from(limits, ({ due }) => due)) - now);
-    for (const { callback } of ended) callback();
+    const later = [...limits].filter((limit) => !ended.includes(limit));
+    if (later.length > 0) sleep(Math.min(...later.map(({ due }) => due)) - now);
+    // A callback may cancel another limit.
+    for (const limit of ended) if (limits.delete(limit)) limit.callback();
   }
 
   return {
@@ -46,8 +47,8 @@ export function oneTimer(runtime: Runtime): OneTimer {
     rest,
     after(milliseconds, callback) {
       const due = runtime.elapsed() + milliseconds;
-      if (rings === Number.POSITIVE_INFINITY && milliseconds >= SLEEP_MS) sleep(milliseconds);
-      if (due < rings) return runtime.after(milliseconds, callback);
+      if (ringsAt === Number.POSITIVE_INFINITY && milliseconds >= SLEEP_MS) sleep(milliseconds);
+      if (due < ringsAt) return runtime.after(milliseconds, callback);
       const limit = { due, callback };
       limits.add(limit);
       return () => limits.delete(limit);

@@ -85,7 +85,7 @@ export type Outcome =
   | { kind: "refused"; refused: Refused }
   /** Another request had used this ranstr. Nothing was written. */
   | { kind: "replayed" }
-  /** The home's record of the app, its secret, its site or whether that has events differs from the cached one. Nothing was written. */
+  /** The home does not confirm the caller's record: of the app, its secret, its site, or the site's events. Nothing was written. */
   | { kind: "credentials_stale" }
   /** The site is closed. Nothing was written. */
   | { kind: "site_closed" };

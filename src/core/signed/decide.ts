@@ -31,7 +31,7 @@ export interface Ready {
  * @returns a refusal when the home no longer knows the caller, or when another request of this isolate used the ranstr meanwhile
  * @throws ServiceError `unavailable` when it is unknown whether the batch was applied, or the home has no database
  */
-export async function decide(tools: Tools, claimant: Claimant, caller: Caller, ready: Ready): Promise<Result<Outcome>> {
+export async function decide(tools: Tools, claimant: Claimant, caller: Caller, ready: Ready): Promise<Result<Decided>> {
   const { runtime, nonces, trace } = tools;
   const { appid, lifetime, signed } = claimant;
   const { ranstr, staleAt } = ready;
@@ -48,7 +48,7 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
     const decided = await decideAnywhere(tools, claimant, caller, ready, claim);
     if (!decided.ok) return decided;
     const { kind } = decided.value;
-    if (kind !== "credentials_stale" && kind !== "site_closed") {
+    if (kind !== "site_closed") {
       nonces.add(appid, ranstr, kind === "replayed" ? staleAt : claim.nonceExpiresAt);
     }
     trace.d1Ms = Math.round(runtime.elapsed() - since);
@@ -58,13 +58,18 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
   }
 }
 
-/** How often a request meets the gate at most. Each further run needs another change by an operator in the moment before it. */
+/** The outcome of a batch that has passed the gate. */
+export type Decided = Exclude<Outcome, { kind: "credentials_stale" }>;
+
+/** How often a request meets the gate at most. Each further run needs another change of the app or its site in the moment before. */
 const RUNS = 3;
 
 /**
  * Runs the batch, and again when D1 has a newer record of the app. D1 is asked for that record when the home refuses the caller's
  * record, or leaves a try without an answer. All runs have the same owner: with two owners, the second run could take the commit of
  * the first for a replay.
+ *
+ * @throws ServiceError `unavailable` also when the gate has refused each record that D1 gave: the caller's secret is right
  */
 async function decideAnywhere(
   tools: Tools,
@@ -72,7 +77,7 @@ async function decideAnywhere(
   caller: Caller,
   ready: Ready,
   claim: ClaimRequest,
-): Promise<Result<Outcome>> {
+): Promise<Result<Decided>> {
   const decided = await hereOrElsewhere(
     (watch) => decideAt(tools, claimant, caller, ready, claim, { before: 0, watch }),
     () => elsewhere(tools, claimant, caller),
@@ -81,9 +86,10 @@ async function decideAnywhere(
     decideAt(tools, claimant, found, ready, claim, { before: run * TRIES });
   let [known, run] = "elsewhere" in decided ? [decided.elsewhere, 1] : [caller, 0];
   let outcome = "elsewhere" in decided ? await meetGate(known, run) : decided.answer;
-  while (outcome.kind === "credentials_stale" && ++run < RUNS) {
+  while (outcome.kind === "credentials_stale") {
     const fresh = await verifyAgain(tools, claimant, known, "gate_refused");
     if (!fresh.ok) return fresh;
+    if (++run === RUNS) throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
     known = fresh.value ?? known;
     outcome = await meetGate(known, run);
   }

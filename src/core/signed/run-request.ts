@@ -1,6 +1,6 @@
 import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../config.ts";
 import type { Lifetime } from "../credentials/question.ts";
-import type { Operation, Outcome } from "../operations/operation.ts";
+import type { Operation } from "../operations/operation.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import type { LeftOutAgent } from "../rules.ts";
 import { unixSeconds } from "../runtime.ts";
@@ -8,7 +8,7 @@ import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
 import type { Caller, Claimant } from "./authenticate.ts";
 import { checkFreshness } from "./check-freshness.ts";
 import { checkReplay, replayed, startReplayCheck } from "./check-replay.ts";
-import { decide } from "./decide.ts";
+import { type Decided, decide } from "./decide.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { rememberNonce } from "./kv-nonces.ts";
 import { failureKey, LIMIT_PERIOD } from "./rate-limit.ts";
@@ -44,12 +44,11 @@ const SITE_CLOSED = refused("unavailable", "site_closed", {
 });
 
 /** Whether this outcome means that this very request has used up its ranstr. */
-const USED_ITS_NONCE: Record<Outcome["kind"], boolean> = {
+const USED_ITS_NONCE: Record<Decided["kind"], boolean> = {
   accepted: true,
   repeated: true,
   refused: true,
   replayed: false,
-  credentials_stale: false,
   site_closed: false,
 };
 
@@ -142,10 +141,6 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
     );
   }
   switch (outcome.kind) {
-    case "credentials_stale":
-      // The home does not confirm the record, so no secret has verified.
-      delete trace.secretVersion;
-      return refused("token_invalid", "credentials_stale");
     case "site_closed":
       waitUntil(limits.countLater(config.appLimit, closedKey, EXCEEDED_SECONDS));
       return told(SITE_CLOSED);

@@ -30,7 +30,7 @@ const AGAIN: Record<Cause, Way> = {
   home_closed: { trust: "directory", bound: "address", waitMs: CONFIRM_LIMIT_MS, kept: "on any error" },
   // The secret may have been rotated, and a revocation undone by a restore.
   signature_failed: { trust: "home", bound: "address" },
-  // The home does not know this secret or this app any more. The signature was right, so nobody can force this look-up.
+  // The home does not confirm the record. The signature was right, so nobody can force this look-up.
   gate_refused: { trust: "home", bound: "none", evenFromD1: true },
   // The app may be in another home by now.
   home_silent: { trust: "directory", bound: "address", evenFromD1: true },
@@ -67,7 +67,7 @@ export async function lookAgain(
 /**
  * Verifies the caller of a request again.
  *
- * @returns the caller by the record that counts now; null when that is the same one, unless the gate has refused it
+ * @returns the caller by the record that counts now. Null when nothing is new, but never after `gate_refused`
  * @throws ServiceError as CredentialResolver.lookUp does
  */
 export async function verifyAgain(

@@ -6,7 +6,7 @@ import { type Bindable, insertInto, type Placeholders, type Statement, statement
 /**
  * The claim on a ranstr, the first statement of every batch. It has a gate and a decision.
  * The gate checks the home, not a cache: the site is here and open, the app belongs to it and is not revoked, the secret that
- * verified is still valid, and the site has events if the caller's record says so.
+ * verified is still valid, and the caller's record is right about whether the site has events.
  * The decision is made once, by the try that makes the claim, and is kept in the nonce row. Every later statement requires that
  * this same try made the row, and that its outcome is `accepted`. So a replay (another owner) changes nothing. A second try of the
  * Worker (same owner, another attempt) only reads the decision: it cannot bring back what was deleted in between.

@@ -66,7 +66,7 @@ export const insertDeliveries = gated<Claim, { webhook_id: string }>((v) =>
     {
       // Within this batch, its own event is the newest of the site.
       join: sql`CROSS JOIN ${events} ON ${events.siteId} = ${v.siteId}
-          AND ${events.seq} = (SELECT max(seq) FROM ${events} AS newest WHERE newest.site_id = ${v.siteId}) AND ${events.id} = ${v.eventId}
+          AND ${events.seq} = (SELECT max(seq) FROM ${events} AS newest WHERE newest.site_id = ${v.siteId})
         CROSS JOIN ${webhooks} ON ${webhooks.siteId} = ${v.siteId} AND ${webhooks.status} = 'enabled'
           AND EXISTS (SELECT 1 FROM json_each(${webhooks.events}) AS wanted WHERE wanted.value = ${events.type})`,
       returning: deliveries.webhookId,

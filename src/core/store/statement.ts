@@ -1,4 +1,4 @@
-import { Column, getTableName, Name, SQL, StringChunk, sql, Table } from "drizzle-orm";
+import { Column, getTableName, Name, Placeholder, SQL, StringChunk, sql, Table } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Bound } from "./batch.ts";
 
@@ -21,28 +21,33 @@ export type Placeholders<Values> = { readonly [K in keyof Values]: SQL };
 export function statement<Values extends Record<string, Bindable>, Row = unknown>(
   write: (value: Placeholders<Values>) => SQL,
 ): Statement<Values, Row> {
-  const names: string[] = [];
   const placeholders = new Proxy({} as Placeholders<Values>, {
-    get(_, name: string) {
-      const place = names.indexOf(name);
-      return sql.raw(`?${place < 0 ? names.push(name) : place + 1}`);
-    },
+    get: (_, name) => sql`${sql.placeholder(String(name))}`,
   });
-  const text = shortened(textOf(write(placeholders)));
+  const names: string[] = [];
+  const text = shortened(textOf(write(placeholders), names));
   return (db, values) => db.prepare(text).bind(...names.map((name) => values[name]));
 }
 
-/** The text of a part. Drizzle's own way puts names into quotes, which none needs, and takes a fifth of the time that the Worker loads. */
-function textOf(part: unknown): string {
+/**
+ * The text of a part. Drizzle's own way puts names into quotes, which none needs, and takes three times as long while the Worker loads.
+ *
+ * @param names gets the name of each value, at the place of its number
+ */
+function textOf(part: unknown, names: string[]): string {
   if (part instanceof StringChunk) return part.value.join("");
-  if (part instanceof SQL) return part.queryChunks.map(textOf).join("");
+  if (part instanceof SQL) return part.queryChunks.map((each) => textOf(each, names)).join("");
+  if (part instanceof Placeholder) {
+    const place = names.indexOf(part.name);
+    return `?${place < 0 ? names.push(part.name) : place + 1}`;
+  }
   if (part instanceof Column) return `${getTableName(part.table)}.${part.name}`;
   if (part instanceof Table) return getTableName(part);
   if (part instanceof Name) return part.value;
   throw new TypeError(`a value in a statement is not a placeholder: ${typeof part}`);
 }
 
-/** A string, blanks around a sign that needs none, or other blanks. */
+/** A string, blanks around a sign that needs none, or other blanks. No statement has a quoted name or a comment. */
 const TOKEN = /'[^']*'|\s*([(),=<>])\s*|\s+/g;
 
 /** The same SQL in fewer characters: D1 gets the text with each call. */

@@ -72,7 +72,7 @@ export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promis
   const added = await insertWebhook(ctx.runtime, db, row, webhookDetails(row), authorOf(ctx));
   if (added === undefined) throw siteUnknown();
   if (added.webhook === null) throw refusedUrl(`a site has at most ${MOST_WEBHOOKS} webhooks`);
-  // The first webhook turns the site's events on.
+  // The site has events now, if it had none.
   publishAppsOf(ctx, site);
   return { ...added.webhook, secret };
 }

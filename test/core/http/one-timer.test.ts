@@ -24,13 +24,14 @@ class Clock {
 
   /** Moves the clock to a time, a millisecond at a time. */
   until(milliseconds: number): void {
-    for (; this.time < 1_000 + milliseconds; this.time++) this.#ring();
-    this.#ring();
+    for (; this.time < 1_000 + milliseconds; this.time++) this.ring();
+    this.ring();
   }
 
-  #ring(): void {
+  /** Lets the timers ring that are due within a millisecond. */
+  ring(): void {
     for (const [id, { due, callback }] of this.timers) {
-      if (due <= this.time && this.timers.delete(id)) callback();
+      if (due - this.time < 1 && this.timers.delete(id)) callback();
     }
   }
 }
@@ -63,6 +64,31 @@ describe("the one timer of a request", () => {
     expect(clock.timers.size).toBe(0);
     clock.until(10_000);
     expect(clock.rung).toEqual([]);
+  });
+
+  it("ends a limit when its timer rings early or late, and none that is cancelled in that moment", () => {
+    const clock = new Clock();
+    clock.limit(3_000);
+    clock.time += 2_999.5;
+    clock.ring();
+    expect(clock.rung).toEqual(["3000 at 2999.5"]);
+    const cancels: (() => void)[] = [];
+    clock.runtime.after(3_000, () => {
+      for (const cancel of cancels) cancel();
+    });
+    cancels.push(clock.limit(3_200), clock.limit(9_000));
+    clock.time += 3_500;
+    clock.ring();
+    clock.until(20_000);
+    expect(clock.rung).toEqual(["3000 at 2999.5"]);
+  });
+
+  it("is set for the next limit before the callback of one that ends sets another", () => {
+    const clock = new Clock();
+    clock.runtime.after(3_000, () => void clock.limit(4_000));
+    clock.limit(3_500);
+    clock.until(10_000);
+    expect(clock.rung).toEqual(["3500 at 3500", "4000 at 7000"]);
   });
 
   it("ends a limit whose time the clock cannot tell from now", () => {

@@ -199,6 +199,16 @@ describe.each(HOMES)("whether a site of %s has events", (home) => {
     expect(await eventsOf(world)).toEqual([1, 3]);
   });
 
+  it("is the only thing that a change of it corrects in KV: a later rotation and revocation stay known", async () => {
+    const world = await World.create({}, home);
+    const record = await recordOf(world.appid);
+    for (const known of [{ version: "of a rotation that a restore has undone" }, { revokedAt: 1 }]) {
+      await env.CREDENTIALS.put(`app:${world.appid}`, JSON.stringify({ ...record, ...known }));
+      for (const events of [true, false]) await world.admin("PATCH", `/admin/sites/${world.siteId}`, { events });
+      expect(await recordOf(world.appid)).toMatchObject(known);
+    }
+  });
+
   /** An isolate whose batches meet changes: what comes before each batch, and after it. */
   function meeting(world: World, change: (batch: number, run: () => Promise<D1Result[]>) => Promise<D1Result[]>) {
     const db = databaseOf(home);

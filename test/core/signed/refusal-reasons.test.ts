@@ -29,9 +29,9 @@ const SOURCES = Object.values(
   ) as Record<string, string>,
 );
 
-/** `reason: "x"`, `refused("code", "x"`, `replayed("x"`, `unreadable("x"`, the reasons of a limit, and those of an app that is revoked or not there. */
+/** `reason: "x"`, `refused("code", "x"`, `replayed("x"`, `unreadable("x"`, the reasons of a limit, and those of an app whose record does not verify. */
 const REASON =
-  /reason: "([a-z0-9_]+)"|refused\(\s*"[a-z_]+",\s*"([a-z0-9_]+)"|(?:replayed|unreadable)\("([a-z0-9_]+)"|"([a-z]+_limit|app_revoked|app_unknown)"/g;
+  /reason: "([a-z0-9_]+)"|refused\(\s*"[a-z_]+",\s*"([a-z0-9_]+)"|(?:replayed|unreadable)\("([a-z0-9_]+)"|"([a-z]+_limit|app_revoked|app_unknown|credentials_stale)"/g;
 
 const given = new Set(
   SOURCES.flatMap((source) => [...source.matchAll(REASON)].map(([, ...found]) => found.find(Boolean) ?? "")),

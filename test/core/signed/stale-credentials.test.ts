@@ -6,7 +6,7 @@ import { World } from "../../support/world.ts";
 const STALE = [{ gate: null, mine: null, outcome: null, session_id: null, named: null }];
 
 describe("a caller whom the batch refuses", () => {
-  it("is refused after three batches when D1 gives the same record of the app after each", async () => {
+  it("gets 503 after three batches when D1 gives the same record of the app after each: its secret is right", async () => {
     let batches = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
       batches++;
@@ -14,7 +14,7 @@ describe("a caller whom the batch refuses", () => {
     };
     const world = await World.create({ DB: replacing(env.DB, { batch }) });
     const { status, headers } = await world.create();
-    expect([status, headers.get("x-error-detail"), batches]).toEqual([401, null, 3]);
+    expect([status, headers.get("x-error-detail"), batches]).toEqual([503, null, 3]);
     expect((await world.stored()).nonces).toEqual([]);
   });
 });

@@ -129,13 +129,6 @@ export const DELIVERY_DEFECTS: Defect[] = [
     "deliveries: request.events === 2 ?",
   ),
   one(
-    "events-off-hands-out-the-newest-event",
-    "A call of a site without events delivers the newest old event.",
-    "src/core/store/outbox.ts",
-    " WHERE newest.site_id = ${v.siteId}) AND ${events.id} = ${v.eventId}",
-    " WHERE newest.site_id = ${v.siteId})",
-  ),
-  one(
     "late-success-needs-its-lease",
     "A success counts only while its attempt has the lease.",
     "src/events/store/deliveries.ts",
