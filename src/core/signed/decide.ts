@@ -90,7 +90,7 @@ async function decideAnywhere(
     const fresh = await verifyAgain(tools, claimant, known, "gate_refused");
     if (!fresh.ok) return fresh;
     if (++run === RUNS) throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
-    known = fresh.value ?? known;
+    known = fresh.value;
     outcome = await meetGate(known, run);
   }
   return ok(outcome);

@@ -74,6 +74,18 @@ export async function verifyAgain(
   tools: Tools,
   claimant: Claimant,
   caller: Caller,
+  cause: "gate_refused",
+): Promise<Result<Caller>>;
+export async function verifyAgain(
+  tools: Tools,
+  claimant: Claimant,
+  caller: Caller,
+  cause: "home_silent" | "refused_anyway",
+): Promise<Result<Caller | null>>;
+export async function verifyAgain(
+  tools: Tools,
+  claimant: Claimant,
+  caller: Caller,
   cause: "gate_refused" | "home_silent" | "refused_anyway",
 ): Promise<Result<Caller | null>> {
   const found = await lookAgain(tools, claimant, caller, cause);
