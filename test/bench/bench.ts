@@ -2,7 +2,7 @@
  * `npm run bench` measures the Worker that `wrangler deploy` would upload, in workerd on this machine, beside its peers, and writes
  * docs/numbers.json. `npm run tables` then makes the pages from it.
  *
- *   npm run bench                          everything, in less than six minutes
+ *   npm run bench                          everything, in about six minutes
  *   npm run bench -- --only trips,size     prints some parts, and writes nothing
  *
  * Compared sides take turns, in several starts of workerd each: one start differs from the next by a few percent. A number is the median

@@ -10,8 +10,8 @@ export interface OneTimer extends Runtime {
 }
 
 /**
- * Gives a request one timer for all its limits, because a timer costs more than most steps of a request. A limit that ends after the
- * timer has rung waits for it, and then for the next. One that ends before gets a timer of its own.
+ * Gives a request one timer for its limits of seconds, because a timer costs more than most of its steps. When the timer rings, it ends
+ * the limits that are due, and is set for the next. A limit that is due before the timer rings gets a timer of its own.
  */
 export function oneTimer(runtime: Runtime): OneTimer {
   const limits = new Set<{ due: number; callback: () => void }>();

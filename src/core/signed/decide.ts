@@ -58,10 +58,10 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
   }
 }
 
-/** The outcome of a batch that has passed the gate. */
+/** The outcome of a batch in a home that confirms the caller's record. */
 export type Decided = Exclude<Outcome, { kind: "credentials_stale" }>;
 
-/** How often a request meets the gate at most. Each further run needs another change of the app or its site in the moment before. */
+/** How often a request meets the gate at most: with the record that it had, with a fresh one, and once more when that is outdated too. */
 const RUNS = 3;
 
 /**

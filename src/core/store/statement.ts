@@ -8,7 +8,7 @@ export type Bindable = string | number | null;
 /** A compiled statement: a request only binds its values. `Row` is what it reads. */
 export type Statement<Values, Row = unknown> = (db: D1Database, values: Values) => Bound<Row>;
 
-/** A numbered parameter, such as `?3`, for each value, by its name. */
+/** A placeholder for each value, by its name. In the text it is a numbered parameter, such as `?3`. */
 export type Placeholders<Values> = { readonly [K in keyof Values]: SQL };
 
 /**
@@ -30,7 +30,7 @@ export function statement<Values extends Record<string, Bindable>, Row = unknown
 }
 
 /**
- * The text of a part. Drizzle's own way puts names into quotes, which none needs, and takes three times as long while the Worker loads.
+ * The text of a part. Drizzle's own way puts names into quotes, which none needs.
  *
  * @param names gets the name of each value, at the place of its number
  */
