@@ -3,7 +3,7 @@ import type { ProductionBundle } from "./production-bundle.ts";
 import { besides, sideBySide } from "./side-by-side.ts";
 import { startSide } from "./sides.ts";
 
-const PLAN = { starts: 8, warming: 16, rounds: 10 };
+const PLAN = { starts: 6, warming: 16, rounds: 10 };
 
 /**
  * create_gd as fast as this machine can do it, beside a floor Worker with the same KV calls, the same SQL and one log line. workerd's CPU

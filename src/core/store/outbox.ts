@@ -11,9 +11,9 @@ import type { Placeholders } from "./statement.ts";
  */
 
 /** The seq of a site's next event, as a table `next_event` of one row; of no row when `where` does not hold. */
-export const nextEvent = (siteId: SQL | number, where = sql`true`): SQL => sql`(SELECT
+export const nextEvent = (siteId: SQL | number, where?: SQL): SQL => sql`(SELECT
     max(${homeSites.eventSeqFloor}, coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${siteId}), 0)) + 1 AS seq
-  FROM ${homeSites} WHERE ${homeSites.siteId} = ${siteId} AND ${where}) AS next_event`;
+  FROM ${homeSites} WHERE ${homeSites.siteId} = ${siteId} ${where === undefined ? sql`` : sql`AND ${where}`}) AS next_event`;
 
 /** JSON that starts with the event's seq: `{"seq":7,…}`. Needs `next_event` in FROM. */
 export const eventData = (fields: Record<string, SQL | Column>): SQL =>
