@@ -83,16 +83,21 @@ export function watchRecords(world: World): void {
   }
 }
 
-/** Which chat ids of a site the receipts of erasures name, in KV and in the directory. */
+/** What the receipts of a site's erasures say, in KV and in the directory. */
 function receiptsOf({ cloud: { credentials, homes } }: World) {
   return (home: string, siteId: number) => {
-    const named = { kv: new Set<number>(), directory: new Set<number>() };
-    for (const [key, { value }] of credentials) {
-      if (!key.startsWith(`erasures:${home}:${siteId}:`)) continue;
+    const named = { kv: new Set<number>(), directory: new Set<number>(), until: new Map<string, number>() };
+    const reaches = (id: string, until: unknown) =>
+      named.until.set(id, Math.max(named.until.get(id) ?? 0, Number(until)));
+    for (const [key, { value, metadata }] of credentials) {
+      const [kind, of, site, erasureId = ""] = key.split(":");
+      if (kind !== "erasures" || of !== home || site !== String(siteId)) continue;
+      reaches(erasureId, (JSON.parse(metadata ?? "{}") as { until?: number }).until ?? 0);
       for (const id of JSON.parse(value) as number[]) named.kv.add(id);
     }
     for (const row of homes.get("main")?.database.rows("erasure_receipts") ?? []) {
       if (row.home !== home || row.site_id !== siteId) continue;
+      reaches(String(row.erasure_id), row.until);
       for (const id of JSON.parse(String(row.chat_ids)) as number[]) named.directory.add(id);
     }
     return named;

@@ -116,7 +116,10 @@ function wrongEnd(model: Model, theirs: readonly Begun[], changes: Changes, row:
   const gone = new Set(goneOf(changes, "sessions").map(({ id }) => id));
   // Where KV has lost the receipt and a restore has taken it from the directory, nobody knows up to which session it went.
   const isUnknown = model.mayKvLose && erasure.isRestored;
-  const isLeft = (each: Row) => Number(each.id) <= erasure.until && !isUnknown && !gone.has(each.id ?? null);
+  // A beginning anew that a restore has undone counts only when a receipt was written for it: before that its call is answered 503.
+  const named = model.receipts?.(erasure.home, erasure.siteId).until.get(erasure.id);
+  const until = erasure.isRestored ? Math.min(erasure.until, named ?? erasure.until) : erasure.until;
+  const isLeft = (each: Row) => Number(each.id) <= until && !isUnknown && !gone.has(each.id ?? null);
   const left = sessionsOf(home, erasure).find((each) => isLeft(each.row));
   if (left !== undefined) return `session ${left.row.id} is left`;
   const { sessions } = JSON.parse(String(row.details)) as { sessions: number };
