@@ -64,6 +64,7 @@ export class Model {
   isEndInKv: ((home: string, siteId: number, id: string) => boolean) | undefined;
   /** Whether KV may lose what it takes. */
   mayKvLose = false;
+  isKvBound = true;
   /** Reads which chat ids of a site the receipts of erasures name, and up to which id each erasure goes by its receipts. */
   receipts:
     | ((home: string, siteId: number) => Record<"kv" | "directory", Set<number>> & { until: Map<string, number> })

@@ -73,6 +73,7 @@ export function watchRecords(world: World): void {
     checker.model.isEndInKv = (home, siteId, id) => credentials.has(`site-deletions:${home}:${siteId}:${id}`);
   }
   checker.model.mayKvLose = kvBound && kv.putLost > 0;
+  checker.model.isKvBound = kvBound;
   nonces.onPut = (...kept) => checker.secrecy.checkKept("KV", kept.join("\n"));
   credentials.onPut = (value, key, metadata) => {
     checker.secrecy.checkKept("KV", [key, value, metadata].join("\n"));
