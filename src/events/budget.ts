@@ -101,8 +101,8 @@ export class Budget {
     const ofOthers = part(forFailing, 1 / (all.length - failing.length));
     let free = Math.min(this.#free, Math.floor((this.#calls - CALLS_OF_A_TURN) / CALLS_OF_AN_ATTEMPT));
     let freeForFailing = forFailing - inFlightOf(failing);
-    // The others may begin to fail, or fail without being known to.
-    let freeForOthers = forFailing - Math.max(keptForFailing, inFlightOf(failing));
+    // The others may begin to fail, or fail without being known to. Those that are known to fail may take all these places.
+    let freeForOthers = failing.length > 0 ? 0 : forFailing;
     for (const each of all.toSorted((a, b) => Number(b.hasPing) - Number(a.hasPing))) {
       const fair = each.isFailing ? Math.min(ofFailing - each.inFlight, freeForFailing) : ofHealthy - each.inFlight;
       // Failing webhooks without a place for them wait for each other.

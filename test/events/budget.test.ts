@@ -28,7 +28,7 @@ describe("the six places of a home", () => {
   });
 
   it("are kept for failing webhooks while healthy ones want all, one for one, two for more", () => {
-    expect(shares(healthy(1), healthy(2), failing(3))).toEqual(["2/1", "2/0", "2/2"]);
+    expect(shares(healthy(1), healthy(2), failing(3))).toEqual(["2/0", "2/0", "2/2"]);
     expect(shares(healthy(1), healthy(2), failing(3), failing(4), failing(5))).toEqual([
       "2/0",
       "2/0",
@@ -42,6 +42,12 @@ describe("the six places of a home", () => {
     expect(shares(...[1, 2, 3].map(unknown))).toEqual(["2/1", "2/1", "2/0"]);
     expect(shares(unknown(1))).toEqual(["6/2"]);
     expect(shares(claimant(1, { isFailing: true, inFlight: 2 }), healthy(2))).toEqual(["-", "5/0"]);
+    const kinds = [healthy, failing, unknown];
+    const fours = kinds.flatMap((a) => kinds.flatMap((b) => kinds.flatMap((c) => kinds.map((d) => [a, b, c, d]))));
+    const most = fours.map((four) =>
+      shares(...four.map((kind, at) => kind(at))).reduce((sum, share) => sum + Number(share.split("/")[1] ?? 0), 0),
+    );
+    expect(Math.max(...most)).toBe(2);
   });
 
   it("are three at most for one site while another waits", () => {
