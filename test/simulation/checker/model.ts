@@ -65,10 +65,10 @@ export class Model {
   /** Whether KV may lose what it takes. */
   mayKvLose = false;
   isKvBound = true;
-  /** Reads which chat ids of a site the receipts of erasures name, and up to which id each erasure goes by its receipts. */
-  receipts:
-    | ((home: string, siteId: number) => Record<"kv" | "directory", Set<number>> & { until: Map<string, number> })
-    | undefined;
+  /** Reads which chat ids of a site the receipts of erasures name. */
+  receipts: ((home: string, siteId: number) => Record<"kv" | "directory", Set<number>>) | undefined;
+  /** Reads up to which session an erasure goes by its row, its receipts, and what operators keep. */
+  knownUntil: (home: string, siteId: number, id: string) => number = () => 0;
   /** The meaning of each remembered key, by its row. A restore may bring back rows whose writer has ended. */
   readonly #fingerprints = new Map<string, string>();
 

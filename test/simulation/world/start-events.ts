@@ -74,6 +74,7 @@ export function watchRecords(world: World): void {
   }
   checker.model.mayKvLose = kvBound && kv.putLost > 0;
   checker.model.isKvBound = kvBound;
+  checker.model.knownUntil = knownUntilOf(world);
   nonces.onPut = (...kept) => checker.secrecy.checkKept("KV", kept.join("\n"));
   credentials.onPut = (value, key, metadata) => {
     checker.secrecy.checkKept("KV", [key, value, metadata].join("\n"));
@@ -84,23 +85,34 @@ export function watchRecords(world: World): void {
   }
 }
 
-/** What the receipts of a site's erasures say, in KV and in the directory. */
+/** Which chat ids of a site the receipts of erasures name, in KV and in the directory. */
 function receiptsOf({ cloud: { credentials, homes } }: World) {
   return (home: string, siteId: number) => {
-    const named = { kv: new Set<number>(), directory: new Set<number>(), until: new Map<string, number>() };
-    const reaches = (id: string, until: unknown) =>
-      named.until.set(id, Math.max(named.until.get(id) ?? 0, Number(until)));
-    for (const [key, { value, metadata }] of credentials) {
-      const [kind, of, site, erasureId = ""] = key.split(":");
-      if (kind !== "erasures" || of !== home || site !== String(siteId)) continue;
-      reaches(erasureId, (JSON.parse(metadata ?? "{}") as { until?: number }).until ?? 0);
+    const named = { kv: new Set<number>(), directory: new Set<number>() };
+    for (const [key, { value }] of credentials) {
+      if (!key.startsWith(`erasures:${home}:${siteId}:`)) continue;
       for (const id of JSON.parse(value) as number[]) named.kv.add(id);
     }
     for (const row of homes.get("main")?.database.rows("erasure_receipts") ?? []) {
       if (row.home !== home || row.site_id !== siteId) continue;
-      reaches(String(row.erasure_id), row.until);
       for (const id of JSON.parse(String(row.chat_ids)) as number[]) named.directory.add(id);
     }
     return named;
+  };
+}
+
+/** See `knownUntil` of the model. */
+function knownUntilOf({ cloud: { credentials, homes }, company }: World) {
+  return (home: string, siteId: number, id: string) => {
+    const rows = (at: string, table: string) => homes.get(at)?.database.rows(table) ?? [];
+    const keys = [...credentials].filter(([key]) => key.startsWith(`erasures:${home}:${siteId}:${id}`));
+    const kept = [...company.receipts].map((json) => JSON.parse(json) as Record<string, unknown>);
+    const all: unknown[] = [
+      ...rows(home, "erasures").flatMap((row) => (row.id === id ? [row.until] : [])),
+      ...rows("main", "erasure_receipts").flatMap((row) => (row.erasure_id === id ? [row.until] : [])),
+      ...kept.flatMap((receipt) => (receipt.erasure_id === id ? [receipt.highest_chat_id] : [])),
+      ...keys.map(([, { metadata }]) => (JSON.parse(metadata ?? "{}") as { until?: number }).until ?? 0),
+    ];
+    return Math.max(0, ...all.map(Number));
   };
 }

@@ -114,12 +114,9 @@ function wrongEnd(model: Model, theirs: readonly Begun[], changes: Changes, row:
   if (erasure === undefined) return `no erasure ${row.subject} was begun`;
   const home = model.home(erasure.home);
   const gone = new Set(goneOf(changes, "sessions").map(({ id }) => id));
-  // Where KV has lost the receipt and a restore has taken it from the directory, nobody knows up to which session it went.
-  const isUnknown = model.mayKvLose && erasure.isRestored;
-  // A beginning anew that a restore has undone counts only when a receipt was written for it: before that its call is answered 503.
-  const named = model.receipts?.(erasure.home, erasure.siteId).until.get(erasure.id);
-  const until = erasure.isRestored ? Math.min(erasure.until, named ?? erasure.until) : erasure.until;
-  const isLeft = (each: Row) => Number(each.id) <= until && !isUnknown && !gone.has(each.id ?? null);
+  // A restore may have undone a beginning anew, or the whole, and KV may have lost what it was given.
+  const known = erasure.isRestored ? model.knownUntil(erasure.home, erasure.siteId, erasure.id) : erasure.until;
+  const isLeft = (each: Row) => Number(each.id) <= Math.min(known, erasure.until) && !gone.has(each.id ?? null);
   const left = sessionsOf(home, erasure).find((each) => isLeft(each.row));
   if (left !== undefined) return `session ${left.row.id} is left`;
   const { sessions } = JSON.parse(String(row.details)) as { sessions: number };
