@@ -1,7 +1,7 @@
 import type { Carry } from "../../platform/d1.ts";
 import type { Weather } from "../../weather/weather.ts";
 import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
-import type { Home } from "./home.ts";
+import { type Home, RESTARTED } from "./home.ts";
 
 /** Milliseconds after which a call of D1 counts as a fault of the platform, because the Worker may have given up. */
 const SLOW_MS = 900;
@@ -150,6 +150,8 @@ export function databaseLink(air: Air, home: Home, weather: Weather): Carry {
         if (state === "silent") return;
         if (state === "refusing" || drawn.refused) return fail(chance.one(REFUSALS));
         if (state === "stalled") return wait();
+        // A restart closes the connection. Otherwise a call that is held for over a minute would be done after a restore.
+        if (heldMs > 0 && since < home.restartedAt) return fail(RESTARTED);
         if (disconnects === "before") return disconnect();
         pass("there", () => home.take(call, doWork, comeBack, refuse));
       });

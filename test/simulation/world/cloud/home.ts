@@ -13,6 +13,8 @@ type HomeState = "up" | "slow" | "refusing" | "silent" | "stalled";
 /** Milliseconds that a batch keeps the database busy. It runs one batch at a time. */
 const SERVICE_MS = 0.4;
 
+export const RESTARTED = "D1_ERROR: D1 DB reset because its code was updated.";
+
 /** One D1 database: it runs one transaction after another, and can go down, restart and be restored. */
 export class Home {
   readonly name: string;
@@ -25,6 +27,8 @@ export class Home {
   readonly #scheduler: Scheduler;
   #freeAt = 0;
   #restarts = 0;
+  /** Milliseconds of virtual time. */
+  restartedAt = Number.NEGATIVE_INFINITY;
   /** How many transactions it has run. */
   turn = 0;
   /** The call whose transaction runs. */
@@ -59,7 +63,7 @@ export class Home {
     this.#freeAt = Math.max(this.#scheduler.now, this.#freeAt) + SERVICE_MS;
     this.#scheduler.after(this.#freeAt - this.#scheduler.now, () => {
       if (restarts !== this.#restarts) {
-        failed(new Error("D1_ERROR: D1 DB reset because its code was updated."));
+        failed(new Error(RESTARTED));
         return;
       }
       this.turn++;
@@ -77,6 +81,6 @@ export class Home {
   /** Drops all work that waits for its turn. */
   restart(): void {
     this.#restarts++;
-    this.#freeAt = this.#scheduler.now;
+    this.#freeAt = this.restartedAt = this.#scheduler.now;
   }
 }
