@@ -91,7 +91,12 @@ export async function beginErasure(
       audited: auditOf(db, author, audited(sql`${id}`), ONE_ROW, CHANGED),
       begunAnew: store
         .update(erasures)
-        .set({ until, total: sql`(SELECT count(*) FROM ${sessions} WHERE ${isOfTheirs})` })
+        .set({
+          until,
+          // Another list: a part of the old one that is written late must not replace the same part of this one in KV.
+          listedAt: sql`max(${erasures.listedAt} + 1, ${author.now})`,
+          total: sql`(SELECT count(*) FROM ${sessions} WHERE ${isOfTheirs})`,
+        })
         .where(and(isOne(sql`${underWay}`), eq(erasures.step, 0), hasNewer)),
       auditedAnew: auditOf(db, author, audited(sql`${underWay}`), ONE_ROW, CHANGED),
       found: store
