@@ -15,8 +15,9 @@ import { downDb } from "../../support/down-db.ts";
 import { lateDb } from "../../support/late-db.ts";
 import { eventsOn, newWebhook } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
+import { deleteSite, patchSite, pruneEnded } from "../../support/site-end.ts";
 import { eventStore } from "../../support/webhook-store.ts";
-import { type Replacements, World } from "../../support/world.ts";
+import { NOW, type Replacements, World } from "../../support/world.ts";
 
 /** What an erasure does when a part of the deployment does not answer. */
 
@@ -114,6 +115,22 @@ describe("a step that was prepared", () => {
     const ends = (await auditOfErasures(world)).filter(({ action }) => action === "customer.erased");
     expect(ends.map(({ details }) => details)).toMatchObject([{ sessions: 2 }]);
   });
+});
+
+it("a step that comes when the site ends and its events are gone writes no event: it would get the seq of an old one", async () => {
+  const world = await World.create({}, "apac");
+  await eventsOn(world);
+  await seedCustomer(world, "x", 3);
+  const slow = beforeStep(env.HOME_APAC, async () => {
+    await patchSite(world, { status: "closed" });
+    expect((await deleteSite(world)).status).toBe(202);
+    await env.HOME_APAC.prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
+  });
+  const { body } = await erase(world.anotherIsolate({ HOME_APAC: slow }), { sbs: "x" });
+  expect(body).toMatchObject({ erased: { sessions: 3 } });
+  expect((await eventStore(world)).events).toEqual([]);
+  await pruneEnded(NOW);
+  expect((await world.stored()).customers).toEqual([]);
 });
 
 it("a session that goes between the look for a step and the step does not let the answer say that receivers were not told of all", async () => {

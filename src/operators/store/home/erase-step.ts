@@ -8,7 +8,7 @@ import { customers, homeSites, messages, participants, sessions } from "../../..
 import { type Placeholders, type Statement, statement } from "../../../core/store/statement.ts";
 import { ownDeliveries, ownEvent, takes } from "../../../events/store/webhook-events.ts";
 import { type Author, auditOf, CHANGED } from "../audit.ts";
-import { erasures } from "../erasure-schema.ts";
+import { erasures, siteDeletions } from "../erasure-schema.ts";
 import {
   type ChosenSessions,
   inItsDeliveries,
@@ -84,9 +84,17 @@ const count: Statement<Step> = statement(
     WHERE ${isErasure(v)} AND ${isMine(v)}`,
 );
 
+/** Condition: the site does not end. Its events may be gone, and a new one would get the seq of an old one. */
+const isNotEnding = (v: V) =>
+  sql`NOT EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${v.siteId})`;
+
 /** Tells receivers, so that they can do likewise. Must come right before {@link tellWebhooks}. */
 const tell: Statement<Step> = statement((v) =>
-  ownEvent({ ...own(v), eventId: v.eventId }, { chat_ids: sql`json(${v.chatIds})` }, isMine(v)),
+  ownEvent(
+    { ...own(v), eventId: v.eventId },
+    { chat_ids: sql`json(${v.chatIds})` },
+    sql`${isMine(v)} AND ${isNotEnding(v)}`,
+  ),
 );
 
 const tellWebhooks: Statement<Step, { told: string }> = statement(
