@@ -113,7 +113,7 @@ export class Excuses {
     if (closedHomes.includes("main") || (closedHomes.length > 0 && call.faults.length > 0)) return true;
     if (this.#wasSoughtInVain(watched)) return true;
     const kinds = [...possible.values()].map(({ kind }) => kind).filter((kind) => kind !== "used");
-    const isRefused = kinds.length > 0 && kinds.every((kind) => kind === "unsigned" || kind === "seal_unknown");
+    const isRefused = kinds.some((kind) => kind === "unsigned" || kind === "seal_unknown");
     return isRefused && wasOnceInForce(this.#model, watched);
   }
 
