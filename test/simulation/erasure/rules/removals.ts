@@ -102,9 +102,9 @@ export class Removals {
     if (another !== undefined) return ["a site loses rows alone", `site ${siteId} and ${JSON.stringify(another)}`];
     if (goneOf(changes, "home_sites").length > 0) return wrongLast(home, siteId, changes);
     if (has("sessions")) return wrongSessions(home, siteId, call, changes);
-    if (isLeftOfErased(home, call, changes)) return wrongLeftOfErased(home, siteId, changes);
     const kept = changes.find(({ after }) => after !== null);
     if (isEnding(home, siteId) && kept === undefined) return undefined;
+    if (isLeftOfErased(home, call, changes)) return wrongLeftOfErased(home, siteId, changes);
     return [ONLY_ENDED, `${siteId}: ${JSON.stringify(kept ?? changes[0])}`];
   }
 
