@@ -54,7 +54,8 @@ function wrongHalf(outbox: OutboxModel, home: string, call: Call, { earlier, beg
     if (!its.some((each) => begun.includes(each)) || its.length <= Math.max(1, Math.floor(placesOf(call) / 2)))
       continue;
     const waiting = [...due].find(([key, rows]) => {
-      if (key.startsWith(`${site}/`)) return false;
+      // One that was deleted or disabled meanwhile does not wait.
+      if (key.startsWith(`${site}/`) || outbox.webhooks.get(key)?.status !== "enabled") return false;
       const isServed = earlier.some((each) => webhookOf(each.key) === key && (isOpen(each) || !isSuccess(each)));
       const isLeft = (row: Row) => {
         const name = keyOf("deliveries", row);
