@@ -133,6 +133,18 @@ it("a step that comes when the site ends and its events are gone writes no event
   expect((await world.stored()).customers).toEqual([]);
 });
 
+it("a step tells receivers while a deletion of the site was begun and did not get through", async () => {
+  const world = await World.create({}, "apac");
+  await newWebhook(world, { events: JSON.stringify(["session.erased"]) });
+  await seedCustomer(world, "x", 3);
+  await patchSite(world, { status: "closed" });
+  const sql = "INSERT INTO site_deletions (site_id, id, home, begun_at) VALUES (?, 'begun', 'apac', ?)";
+  await env.HOME_APAC.prepare(sql).bind(world.siteId, NOW).run();
+  const { body } = await erase(world, { sbs: "x" });
+  expect(body).toMatchObject({ erased: { sessions: 3 }, webhooks: [{ told: true }] });
+  expect((await eventStore(world)).events.map(({ type }) => type)).toContain("session.erased");
+});
+
 it("a session that goes between the look for a step and the step does not let the answer say that receivers were not told of all", async () => {
   const world = await World.create({}, "apac");
   await newWebhook(world, { events: JSON.stringify(["session.erased"]) });

@@ -84,9 +84,9 @@ const count: Statement<Step> = statement(
     WHERE ${isErasure(v)} AND ${isMine(v)}`,
 );
 
-/** Condition: the site does not end. Its events may be gone, and a new one would get the seq of an old one. */
-const isNotEnding = (v: V) =>
-  sql`NOT EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${v.siteId})`;
+/** Condition: nothing of the site is deleted yet. Its events may be gone, and a new one would get the seq of an old one. */
+const isNotEnding = (v: V) => sql`NOT EXISTS (SELECT 1 FROM ${siteDeletions}
+  WHERE ${siteDeletions.siteId} = ${v.siteId} AND ${siteDeletions.keptAt} IS NOT NULL)`;
 
 /** Tells receivers, so that they can do likewise. Must come right before {@link tellWebhooks}. */
 const tell: Statement<Step> = statement((v) =>
