@@ -64,6 +64,7 @@ export class Model {
   isEndInKv: ((home: string, siteId: number, id: string) => boolean) | undefined;
   /** Whether KV may lose what it takes. */
   mayKvLose = false;
+  /** Without KV, operators keep receipts and the ends of sites. */
   isKvBound = true;
   /** Reads which chat ids of a site the receipts of erasures name. */
   receipts: ((home: string, siteId: number) => Record<"kv" | "directory", Set<number>>) | undefined;

@@ -100,7 +100,7 @@ export class Excuses {
   /**
    * docs/threat-model.md, "Write access to KV". A record that names `main` while `main` is closed gets the app refused.
    * A record that names another closed home is believed unless the directory says otherwise. A record that names an
-   * unknown home may get one such answer for a revoked app, before its isolate knows of the revocation. An app that is
+   * unknown home may get one such answer for a revoked app or a replaced secret, before its isolate knows. An app that is
    * issued again after a restore is found 5 s late by a client whose isolate has it in its negative cache.
    */
   #isMisled(watched: WatchedCall): boolean {
