@@ -9,6 +9,7 @@ import { addCalls, rootApp } from "./core/http/routes.ts";
 import { type Runtime, systemRuntime } from "./core/runtime.ts";
 import { NonceMemory } from "./core/signed/nonce-memory.ts";
 import { ExceededLimits } from "./core/signed/rate-limit.ts";
+import { Stalls } from "./core/store/stalls.ts";
 import { consoleTelemetry, type Telemetry } from "./core/telemetry/telemetry.ts";
 import type { Trace } from "./core/telemetry/trace.ts";
 import { notifyQueue } from "./events/notify-queue.ts";
@@ -29,14 +30,16 @@ const OF_OPERATORS = /^\/(?:admin|console)(?:\/|$)/;
  * @param telemetry where log records go
  */
 export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry) {
+  const stalls = new Stalls(runtime);
   const isolate: Isolate = {
     runtime,
     telemetry,
     credentials: new CredentialResolver(runtime, telemetry),
     nonces: new NonceMemory(runtime),
     limits: new ExceededLimits(runtime),
+    stalls,
     notify: notifyQueue,
-    configOf: (env) => readConfig(env, telemetry),
+    configOf: (env) => stalls.guard(readConfig(env, telemetry)),
   };
   const journal = new Journal(runtime, telemetry);
   const callers = callersApp(isolate, journal);

@@ -6,16 +6,19 @@ import { addCalls, rootApp } from "../../src/core/http/routes.ts";
 import { systemRuntime as runtime } from "../../src/core/runtime.ts";
 import { NonceMemory } from "../../src/core/signed/nonce-memory.ts";
 import { ExceededLimits } from "../../src/core/signed/rate-limit.ts";
+import { Stalls } from "../../src/core/store/stalls.ts";
 import { consoleTelemetry as telemetry } from "../../src/core/telemetry/telemetry.ts";
 
+const stalls = new Stalls(runtime);
 const app = rootApp({
   runtime,
   telemetry,
   credentials: new CredentialResolver(runtime, telemetry),
   nonces: new NonceMemory(runtime),
   limits: new ExceededLimits(runtime),
+  stalls,
   notify: async () => {},
-  configOf: readCore,
+  configOf: (env) => stalls.guard(readCore(env)),
 });
 addCalls(app);
 

@@ -30,6 +30,7 @@ export function noteRefusal(trace: Trace, refusal: Pick<ErrorContext, "reason" |
 /** The reasons of refusals for which a database may be to blame: it gave no usable answer. */
 const NO_ANSWER: ReadonlySet<string> = new Set([
   "d1_unavailable",
+  "d1_stalled",
   "d1_answer_incomplete",
   "d1_not_migrated",
   "app_unfinished",
@@ -52,7 +53,7 @@ function unexpected(error: Error): ServiceError {
 }
 
 /** Messages without data of callers. Not matched: a D1_TYPE_ERROR, which quotes a value, and "Failed to parse", which quotes an answer. */
-const SAFE_MESSAGE = /^D1_ERROR: (?!Failed to parse)|^no answer in|^Network connection lost/;
+const SAFE_MESSAGE = /^D1_ERROR: (?!Failed to parse)|^D1_STALLED: |^no answer in|^Network connection lost/;
 
 /**
  * Describes a fault without data of callers. Messages of the configuration, of seals and of D1 name settings, tables and columns only.

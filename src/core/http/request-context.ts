@@ -5,6 +5,7 @@ import type { Runtime } from "../runtime.ts";
 import type { NonceMemory } from "../signed/nonce-memory.ts";
 import type { ExceededLimits } from "../signed/rate-limit.ts";
 import type { Notify } from "../signed/tools.ts";
+import type { Stalls } from "../store/stalls.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Trace } from "../telemetry/trace.ts";
 
@@ -15,6 +16,7 @@ export interface Isolate {
   credentials: CredentialResolver;
   nonces: NonceMemory;
   limits: ExceededLimits;
+  stalls: Stalls;
   notify: Notify;
   /** The settings. @throws ConfigurationError */
   configOf: (env: Bindings) => Config;

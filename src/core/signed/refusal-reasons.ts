@@ -29,6 +29,7 @@ export const COMMON_REASONS = {
   home_closed: "unavailable",
   home_unbound: "unavailable",
   d1_unavailable: "unavailable",
+  d1_stalled: "unavailable",
   d1_answer_incomplete: "unavailable",
   d1_not_migrated: "unavailable",
   d1_statement_refused: "internal",

@@ -40,6 +40,17 @@ class TryTimedOut extends Error {
   override readonly name = "TryTimedOut";
 }
 
+/** A database gives no answers, and another request tries it now: nothing was sent. See stalls.ts. */
+export class DatabaseStalled extends Error {
+  override readonly name = "DatabaseStalled";
+
+  /** @param silentMs milliseconds without an answer */
+  constructor(silentMs: number) {
+    // With D1's prefix, because this error stands for D1's answer.
+    super(`D1_STALLED: no answer for ${Math.round(silentMs / 1000)} s`);
+  }
+}
+
 /** Observes the tries of a call. */
 export interface Watch {
   /** A try got no answer, and another one may follow. */
@@ -78,8 +89,10 @@ export async function withRetries<T>(
       };
       return await withinTime(runtime, limit, () => call(before + attempt), late);
     } catch (error) {
-      fault = error;
       const { message } = rootOf(error);
+      // An earlier try may have committed.
+      if (isStalled(error) && before + attempt > 1) break;
+      fault = error;
       // The outcome is certain only on the first try: otherwise an earlier try may have committed or may still commit.
       if (before + attempt === 1 && STATEMENT_REFUSED.test(message)) throw refused(error, message);
       if (!(error instanceof TryTimedOut || TRANSIENT.test(message))) break;
@@ -132,10 +145,16 @@ const refused = (cause: unknown, message: string) =>
 /** The usual duration of a deployment that migrates a database. */
 const MIGRATION_RETRY_SECONDS = 30;
 
-const unanswered = (cause: unknown) =>
-  cause instanceof IncompleteAnswer
-    ? incomplete()
-    : new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });
+const unanswered = (cause: unknown) => {
+  if (cause instanceof IncompleteAnswer) return incomplete();
+  if (isStalled(cause))
+    return new ServiceError("unavailable", { reason: "d1_stalled", retryAfter: STALLED_RETRY_SECONDS, cause });
+  return new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });
+};
+/** How long the try takes at most that a stalled database gets. */
+const STALLED_RETRY_SECONDS = TRY_LIMIT_MS / 1000;
+
+const isStalled = (error: unknown): boolean => rootOf(error) instanceof DatabaseStalled;
 
 const incomplete = () => new ServiceError("unavailable", { reason: "d1_answer_incomplete", retryAfter: 1 });
 

@@ -138,6 +138,10 @@ function reasonTexts({ t }: View) {
       what: t("The database did not answer."),
       cure: t("The call may be sent again under the same Idempotency-Key, with a new one-time text (ranstr)."),
     },
+    d1_stalled: {
+      what: t("The database had answered nobody for 6 seconds, so the call was not sent to it."),
+      cure: t("The call may be sent again as it is."),
+    },
     d1_answer_incomplete: {
       what: t("The database's answer was incomplete."),
       cure: t("The call may be sent again under the same Idempotency-Key, with a new one-time text (ranstr)."),

@@ -48,14 +48,14 @@ export function serviceContext(
   actor: ServiceContext["actor"],
   memory: OperatorMemory,
 ): ServiceContext {
-  const { runtime, telemetry, credentials } = c.var.isolate;
+  const { runtime, telemetry, credentials, stalls } = c.var.isolate;
   const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
   const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
   return {
     runtime,
     telemetry,
     credentials,
-    config: readConfig(c.env, c.var.isolate.telemetry),
+    config: stalls.guard(readConfig(c.env, telemetry)),
     actor,
     identity: undefined,
     address: clientNetwork(c.req.raw),

@@ -64,7 +64,8 @@ const answer = (c: RequestContext, body: { status: Health["status"] } & Record<s
 
 function configOrFault(c: RequestContext) {
   try {
-    return readConfig(c.env, c.var.isolate.telemetry);
+    const { stalls, telemetry } = c.var.isolate;
+    return stalls.guard(readConfig(c.env, telemetry));
   } catch (error) {
     if (error instanceof ConfigurationError) return error;
     throw error;

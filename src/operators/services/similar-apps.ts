@@ -60,7 +60,7 @@ async function secretsOf(ctx: ServiceContext, appid: string) {
     const app = await findApp(ctx.runtime, ctx.config, appid);
     return app === null ? [] : await openSecrets(await keyringOf(ctx), app);
   } catch (error) {
-    if (error instanceof UnsealError || isRefusedFor(error, "d1_unavailable", "home_unbound")) return [];
+    if (error instanceof UnsealError || isRefusedFor(error, "d1_unavailable", "d1_stalled", "home_unbound")) return [];
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../../../src/core/errors.ts";
-import { databaseFault, runBatch, withRetries } from "../../../src/core/store/run-batch.ts";
+import { DatabaseStalled, databaseFault, runBatch, withRetries } from "../../../src/core/store/run-batch.ts";
 import { FAULTS, type Fault, Faults, faultyD1, TRANSIENT_MESSAGE } from "../../support/faulty-bindings.ts";
 import { withoutWaiting } from "../../support/patient-fetch.ts";
 import { replacing } from "../../support/replacing.ts";
@@ -114,6 +114,17 @@ describe("withRetries", () => {
       expect(outcome).toMatchObject({ tries: 2, refusal: { code: "unavailable" } });
     },
   );
+
+  it("tells a caller whose first try met a stalled database when to come again, and that nothing was sent", async () => {
+    const context = { reason: "d1_stalled", retryAfter: 3 };
+    expect(await outcomeOf(new DatabaseStalled(6_000))).toMatchObject({ tries: 1, refusal: { context } });
+    expect(databaseFault(new DatabaseStalled(6_000))).toMatchObject({ code: "unavailable", context });
+  });
+
+  it("reports an unknown result when a try before the one that met a stalled database was lost", async () => {
+    const outcome = await outcomeOf(d1Error("Network connection lost."), new DatabaseStalled(6_000));
+    expect(outcome).toMatchObject({ tries: 2, refusal: { context: { reason: "d1_unavailable" } } });
+  });
 
   it("tries again after a call that throws synchronously", async () => {
     let tries = 0;

@@ -6,6 +6,8 @@ import { type COMMON_REASONS, REFUSAL_REASONS } from "../../../src/core/signed/r
 import { closing } from "../../support/closing.ts";
 import { Counted } from "../../support/counted.ts";
 import { downDb } from "../../support/down-db.ts";
+import { eventually } from "../../support/eventually.ts";
+import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { JournalConsumer, journalOf, keepingJournal } from "../../support/journal.ts";
 import { replacing } from "../../support/replacing.ts";
@@ -106,6 +108,25 @@ const COMMON: Record<keyof typeof COMMON_REASONS, Refuse> = {
   home_unbound: (world) => world.anotherIsolate({ [bindingOfHome(world.home)]: undefined }).create(),
   d1_unavailable: (world) =>
     world.anotherIsolate({ [bindingOfHome(world.home)]: downDb(databaseOf(world.home)) }).create(),
+  async d1_stalled(world) {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const faults = new Faults(() => "never done");
+    const db = faultyD1(databaseOf(world.home), faults);
+    const isolate = world.anotherIsolate({ [bindingOfHome(world.home)]: db });
+    const hanging: Promise<unknown>[] = [];
+    const hang = async () => {
+      const asked = faults.calls.length;
+      hanging.push(isolate.admin("GET", `/admin/sites/${world.siteId}/agents`));
+      await eventually(() => expect(faults.calls.length).toBeGreaterThan(asked));
+    };
+    for (const seconds of [0, 0, 0, 3, 3]) {
+      vi.advanceTimersByTime(seconds * 1_000);
+      await hang();
+    }
+    await isolate.create();
+    await faults.end();
+    await Promise.all(hanging);
+  },
   async d1_answer_incomplete(world) {
     const batch = async () => [];
     const db = replacing(databaseOf(world.home), { batch });

@@ -14,6 +14,7 @@ import type { Change } from "../platform/database.ts";
 import type { Violation } from "../run.ts";
 import { Secrecy } from "../secrecy/secrecy.ts";
 import { AfterAnswer } from "../weather/after-answer.ts";
+import { StalledHomes } from "../weather/stalled-homes.ts";
 import type { Call } from "../world/call.ts";
 import type { Home } from "../world/cloud/home.ts";
 import { JOURNAL } from "../world/cloud/queues.ts";
@@ -44,6 +45,7 @@ export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" 
   readonly sweeps: Sweeps;
   readonly secrecy: Secrecy;
   readonly afterAnswer: AfterAnswer;
+  readonly stalledHomes: StalledHomes;
   readonly deliveries: Deliveries;
   violation: Violation | undefined;
   /** Master keys that a newer deployment calls the previous ones. */
@@ -62,9 +64,10 @@ export class Checker implements Pick<Witness, "arrives" | "commits" | "answers" 
     this.sweeps = new Sweeps(this.model, violate);
     this.secrecy = new Secrecy(violate, this.model.secrets);
     this.afterAnswer = new AfterAnswer(violate);
+    this.stalledHomes = new StalledHomes(violate);
     this.#given = new GivenEvents(this.model, violate);
     this.deliveries = new Deliveries(this.model, violate);
-    this.#signed = new SignedCalls(this.model, violate, scheduler, count);
+    this.#signed = new SignedCalls(this.model, violate, scheduler, { count, stalledHomes: this.stalledHomes });
   }
 
   violate(rule: string, what: string, about: string[]): void {

@@ -1,6 +1,7 @@
 import { type Defect, one } from "../defect.ts";
 
 const RUN_BATCH = "src/core/store/run-batch.ts";
+const STALLS = "src/core/store/stalls.ts";
 
 /** Defects that show only when a home stalls, or when the connection of a call of D1 is closed. */
 export const WEATHER_DEFECTS: Defect[] = [
@@ -29,5 +30,19 @@ export const WEATHER_DEFECTS: Defect[] = [
     RUN_BATCH,
     "SQLITE_(ERROR|",
     "client disconnected|SQLITE_(ERROR|",
+  ),
+  one(
+    "stalled-home-tried-by-all",
+    "A home that gives no answers gets the tries of all requests, and not one at a time.",
+    STALLS,
+    "silence.probeUntil = now + TRY_LIMIT_MS;",
+    "silence.probeUntil = now;",
+  ),
+  one(
+    "stalled-after-an-answer",
+    "An answer of a home does not end that it counts as stalled.",
+    STALLS,
+    "      const answer = await call();\n      this.#silences.delete(home);",
+    "      const answer = await call();",
   ),
 ];

@@ -1,5 +1,6 @@
 import { hasEnded, type Model } from "../../checker/model.ts";
 import { WHOLE_LIMIT_MS } from "../../erasure/rules/periods.ts";
+import type { StalledHomes } from "../../weather/stalled-homes.ts";
 import type { Answer, Call } from "../../world/call.ts";
 import { TRANSIENT_FAULT } from "../../world/cloud/database-link.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
@@ -18,7 +19,7 @@ const CONFIRMS_PER_SECOND = 10;
 const TOLD_BEFORE_THE_BATCH = ["stale", "site_closed"] as const;
 
 /** What other parts know of calls. */
-type Rules = { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit };
+type Rules = { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit; stalledHomes: StalledHomes };
 
 /** Answers that no verdict explains and that the contract allows all the same. */
 export class Excuses {
@@ -52,7 +53,7 @@ export class Excuses {
     if (formMismatch(call, answer, NO_ANSWER) === undefined) {
       const isBorne = isBearable(call) || this.#failedElsewhere(watched);
       if (!isBorne || this.#waitsForOthers(watched)) return true;
-      return this.#isMisled(watched) || this.#isToldUnconfirmed(watched, answer);
+      return this.#isStalled(watched) || this.#isMisled(watched) || this.#isToldUnconfirmed(watched, answer);
     }
     if (committed !== undefined)
       return this.#hasLostSite(watched) && mismatch(call, answer, { kind: "unsigned" }) === undefined;
@@ -62,6 +63,12 @@ export class Excuses {
     // If the cached record was new enough all the time, an earlier failure explains nothing.
     const { appid } = watched.reading;
     return this.#isHidden(watched) || (this.#failedBefore(watched) && !this.#rules.costs.isWarm(call, appid));
+  }
+
+  /** docs/architecture.md, "Time is bounded": the home of the app, or the directory, gives this isolate no answers. */
+  #isStalled({ call, reading }: WatchedCall): boolean {
+    const homes = ["main", this.#model.homeOf(reading.appid)].filter((home) => home !== undefined);
+    return homes.some((home) => this.#rules.stalledHomes.mayRefuse(call, home, call.answeredAt ?? 0));
   }
 
   /** The site has ended since the call committed, and a fault has hidden that from it: its next try is that of an unknown app. */
@@ -153,7 +160,7 @@ export class Excuses {
     if (TOLD_BEFORE_THE_BATCH.every((kind) => mismatch(call, answer, { kind }) !== undefined)) return false;
     if (!wasOnceInForce(this.#model, watched)) return false;
     // A tampered record can send a call to a home that does not exist, where D1 cannot be asked.
-    if (call.faults.length > 0 || this.#tampered.has(reading.appid)) return true;
+    if (call.faults.length > 0 || this.#isStalled(watched) || this.#tampered.has(reading.appid)) return true;
     const before = this.#othersOfApp(watched).filter(
       (other) => (call.arrivedAt ?? 0) - (other.call.answeredAt ?? Number.POSITIVE_INFINITY) < CONFIRM_EVERY_MS,
     );

@@ -3,6 +3,7 @@ import type { Violate } from "../../checker/violate.ts";
 import { WHOLE_LIMIT_MS } from "../../erasure/rules/periods.ts";
 import type { Scheduler } from "../../machine/scheduler.ts";
 import type { Change } from "../../platform/database.ts";
+import type { StalledHomes } from "../../weather/stalled-homes.ts";
 import type { Answer, Call } from "../../world/call.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
 import { formMismatch, ignoredIn, LIMITED, mismatch, NO_ANSWER } from "./answers.ts";
@@ -30,14 +31,19 @@ export class SignedCalls {
   readonly #open = new Set<WatchedCall>();
 
   /** @param count counts the results of calls */
-  constructor(model: Model, violate: Violate, scheduler: Scheduler, count: (what: string) => void) {
+  constructor(
+    model: Model,
+    violate: Violate,
+    scheduler: Scheduler,
+    { count, stalledHomes }: { count: (what: string) => void; stalledHomes: StalledHomes },
+  ) {
     this.#count = count;
     this.#model = model;
     this.#violate = violate;
     this.#scheduler = scheduler;
     this.costs = new Costs(violate);
     this.#orders = new Orders(model, violate);
-    const rules = { costs: this.costs, appLimits: this.#appLimits, clientLimit: this.#clientLimit };
+    const rules = { costs: this.costs, appLimits: this.#appLimits, clientLimit: this.#clientLimit, stalledHomes };
     this.excuses = new Excuses(model, this.#calls, rules);
   }
 

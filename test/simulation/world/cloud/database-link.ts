@@ -76,6 +76,7 @@ export function databaseLink(air: Air, home: Home, weather: Weather): Carry {
     const call = callNow();
     const since = scheduler.now;
     const trip = setOut(air, call, `${home.name} ${name}`);
+    if (call !== undefined) witness.asks(call, home.name);
     const nth = call?.trips.filter(({ to }) => to.startsWith(`${home.name} `)).length ?? 0;
     const knows = call?.knows.get(home.name) ?? 0;
     let turn = knows;
@@ -100,6 +101,7 @@ export function databaseLink(air: Air, home: Home, weather: Weather): Carry {
         scheduler.after(travel() + delay, () => {
           if (scheduler.now - since > SLOW_MS && slow === 0 && !isStalled) fault("slow");
           if (!isHeard(call, trip)) return;
+          if (call !== undefined) witness.isTold(call, home.name);
           call?.knows.set(home.name, Math.max(turn, call.knows.get(home.name) ?? 0));
           settle();
         });

@@ -17,6 +17,10 @@ export interface Witness {
   isOver(call: Call): void;
   /** A call that is over asks the platform for something more. */
   goesOn(call: Call, trip: Trip): void;
+  /** A call asks a home. */
+  asks(call: Call, home: string): void;
+  /** An answer of a home, or an error, has reached a call. */
+  isTold(call: Call, home: string): void;
   /** Work in a call's waitUntil has failed, or the cron job has thrown. */
   fails(call: Call, error: unknown): void;
   /** The Worker sends a post. */

@@ -1,0 +1,129 @@
+import { MAIN_HOME } from "../homes.ts";
+import type { Runtime } from "../runtime.ts";
+import { DatabaseStalled, TRIES, TRY_LIMIT_MS } from "./run-batch.ts";
+
+/** How long a database may give no answer before it counts as stalled, in milliseconds: as long as two tries. */
+const SILENT_MS = 2 * TRY_LIMIT_MS;
+
+interface Databases {
+  directory: D1Database;
+  /** By the names of the homes. */
+  homes: ReadonlyMap<string, D1Database>;
+}
+
+/** What a database was asked since its last answer, in milliseconds of the runtime's `elapsed`. */
+interface Silence {
+  /** When the first calls began: one more than a request has tries, so the last of them is another request's. */
+  firsts: number[];
+  /** When the last call began. */
+  last: number;
+  /** When the try that a stalled database gets now gives up. */
+  probeUntil: number;
+}
+
+/**
+ * Keeps an isolate's requests away from a database that stalls. A stalled D1 answers nobody for a minute, and each further call waits in
+ * the same queue. It counts as stalled when two requests have had no answer to a try, and nobody has had one for {@link SILENT_MS}. Then it gets
+ * one try at a time, and each other call throws {@link DatabaseStalled} at once. Any answer ends this, also a late one.
+ */
+export class Stalls {
+  readonly #runtime: Pick<Runtime, "elapsed">;
+  readonly #guarded = new WeakMap<Databases, Databases>();
+  /** Numbers and no promises: a request may be cut off at any moment, and then ends nothing that it began. */
+  readonly #silences = new Map<string, Silence>();
+
+  constructor(runtime: Pick<Runtime, "elapsed">) {
+    this.#runtime = runtime;
+  }
+
+  /** The same settings with guarded databases. */
+  guard<T extends Databases>(config: T): T {
+    const known = this.#guarded.get(config) as T | undefined;
+    if (known !== undefined) return known;
+    const homes = new Map([...config.homes].map(([home, db]) => [home, this.#database(home, db)]));
+    // `main` is the directory's own database, and code compares the two.
+    const guarded = { ...config, directory: homes.get(MAIN_HOME) ?? config.directory, homes };
+    this.#guarded.set(config, guarded);
+    return guarded;
+  }
+
+  /** Only what the code calls of a database. */
+  #database(home: string, db: D1Database): D1Database {
+    const ask: Ask = (call) => this.#ask(home, call);
+    const guarded: Pick<D1Database, "prepare" | "batch"> = {
+      prepare: (sql) => new GuardedStatement(db.prepare(sql), ask) as unknown as D1PreparedStatement,
+      batch: (statements) => ask(() => db.batch(statements.map(sentOf))),
+    };
+    return guarded as D1Database;
+  }
+
+  async #ask<T>(home: string, call: () => Promise<T>): Promise<T> {
+    this.#admit(home);
+    try {
+      const answer = await call();
+      this.#silences.delete(home);
+      return answer;
+    } catch (error) {
+      if (isAnswer(error)) this.#silences.delete(home);
+      throw error;
+    }
+  }
+
+  #admit(home: string): void {
+    const now = this.#runtime.elapsed();
+    const silence = this.#silences.get(home);
+    if (silence === undefined || now - silence.last > SILENT_MS) {
+      this.#silences.set(home, { firsts: [now], last: now, probeUntil: now });
+      return;
+    }
+    const { firsts } = silence;
+    if (isStalled(firsts, now)) {
+      if (now < silence.probeUntil) throw new DatabaseStalled(now - (firsts[0] ?? now));
+      silence.probeUntil = now + TRY_LIMIT_MS;
+    }
+    silence.last = now;
+    if (firsts.length <= TRIES) firsts.push(now);
+  }
+}
+
+function isStalled(firsts: readonly number[], now: number): boolean {
+  const [first = now, ofAnother = now] = [firsts[0], firsts[TRIES]];
+  return now - first >= SILENT_MS && now - ofAnother >= TRY_LIMIT_MS;
+}
+
+type Ask = <T>(call: () => Promise<T>) => Promise<T>;
+
+/** A lost connection is no answer of D1. */
+const isAnswer = (error: unknown): boolean => error instanceof Error && error.message.startsWith("D1_");
+
+class GuardedStatement {
+  readonly sent: D1PreparedStatement;
+  readonly #ask: Ask;
+
+  constructor(sent: D1PreparedStatement, ask: Ask) {
+    this.sent = sent;
+    this.#ask = ask;
+  }
+
+  bind(...values: unknown[]): GuardedStatement {
+    return new GuardedStatement(this.sent.bind(...values), this.#ask);
+  }
+
+  all() {
+    return this.#ask(() => this.sent.all());
+  }
+
+  run() {
+    return this.#ask(() => this.sent.run());
+  }
+
+  first() {
+    return this.#ask(() => this.sent.first());
+  }
+
+  raw() {
+    return this.#ask(() => this.sent.raw());
+  }
+}
+
+const sentOf = (statement: D1PreparedStatement): D1PreparedStatement => (statement as unknown as GuardedStatement).sent;

@@ -1,0 +1,147 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
+import { startCall } from "../../support/patient-fetch.ts";
+import { createBody } from "../../support/signed-bodies.ts";
+import { hmac, NOW, World } from "../../support/world.ts";
+
+const CALLERS = 12;
+const STALL_MS = 60_000;
+/** D1's words to all that wait, when a stall ends. */
+const RESET = "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Lets time pass until this holds, and the calls that are not of the stalled home do their work. */
+async function timeUntil(holds: () => boolean): Promise<void> {
+  while (!holds()) {
+    await vi.advanceTimersByTimeAsync(50);
+    await scheduler.wait(1);
+  }
+}
+
+/** A site in `apac`, one in `main`, and an isolate that serves both. From `stall` on, `apac` answers nobody. */
+async function twoSites() {
+  const faults = new Faults(() => undefined, RESET);
+  const [apac, main] = [await World.create({}, "apac"), await World.create()];
+  const isolate = apac.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, faults) });
+  await isolate.chatId({ sbs: "before" });
+  const begun = Date.now();
+  return {
+    isolate,
+    faults,
+    main,
+    since: () => Date.now() - begun,
+    /** Half of the calls do their work when the stall ends, the others never. */
+    stall: () => faults.plan(({ nth }) => (nth % 2 === 0 ? "late" : "never done")),
+    /** A call of the site in `main`, at the isolate that serves both. */
+    async createInMain(sbs: string) {
+      const text = JSON.stringify(createBody({ appid: main.appid, timestamp: NOW }, { sbs }));
+      const { status } = await isolate.sendRaw("create_gd", text, {
+        "x-chat-signature": await hmac(main.secret, text),
+      });
+      return status;
+    },
+  };
+}
+
+describe("a home that stalls for a minute under many callers", () => {
+  it("gets few tries, opens each session once, is served when it answers again, and leaves the other home alone", async () => {
+    const { isolate, faults, since, stall, createInMain } = await twoSites();
+    stall();
+    const refused: unknown[] = [];
+    const served = new Map<string, { at: number; chatId: unknown }>();
+    const persist = async (sbs: string) => {
+      for (;;) {
+        const { answer } = await startCall(isolate, "create_gd", isolate.createBody({ sbs }), {
+          "idempotency-key": sbs,
+        });
+        const { status, headers, envelope } = await answer;
+        if (status === 200)
+          return void served.set(sbs, { at: since(), chatId: (envelope.data as { chat_id: number }).chat_id });
+        const retryAfter = Number(headers.get("retry-after"));
+        refused.push([status, retryAfter]);
+        await new Promise((resolve) => setTimeout(resolve, retryAfter * 1_000));
+      }
+    };
+    const all = Promise.all(Array.from({ length: CALLERS }, (_, n) => persist(`customer-${n}`)));
+
+    await timeUntil(() => since() >= STALL_MS / 2);
+    const before = since();
+    expect([await createInMain("meanwhile"), since() - before]).toEqual([200, 0]);
+    await timeUntil(() => since() >= STALL_MS);
+    // Two tries of each caller, until nobody has had an answer for 6 s. Then one try every 3 s.
+    expect(faults.calls.length).toBeLessThanOrEqual(2 * CALLERS + (STALL_MS - 6_000) / 3_000 + 1);
+    expect(served.size).toBe(0);
+    expect(new Set(refused.map((each) => JSON.stringify(each)))).toEqual(new Set(["[503,1]", "[503,3]"]));
+
+    await faults.end();
+    await timeUntil(() => served.size === CALLERS);
+    await all;
+    // A caller that was told to wait for 3 s has its session right after that.
+    for (const [sbs, { at }] of served) expect(at - STALL_MS, sbs).toBeLessThan(4_000);
+    const { sessions } = await isolate.stored();
+    const stored = sessions.map(({ id, customer_external_id }) => [customer_external_id, id] as const);
+    expect(new Map(stored.filter(([sbs]) => sbs !== "before"))).toEqual(
+      new Map([...served].map(([sbs, { chatId }]) => [sbs, chatId])),
+    );
+    expect(sessions).toHaveLength(CALLERS + 1);
+  });
+});
+
+describe("while a home counts as stalled", () => {
+  /** Four calls wait for `apac`, until it counts as stalled and one of them tries it. */
+  async function stalled() {
+    const sites = await twoSites();
+    const { isolate, faults, since, stall } = sites;
+    stall();
+    for (let n = 0; n < 4; n++)
+      void (await startCall(isolate, "create_gd", isolate.createBody({ sbs: "waiting" }))).answer;
+    await timeUntil(() => since() >= 6_500);
+    const [tries, at] = [faults.calls.length, since()];
+    return { ...sites, untouched: () => expect([faults.calls.length, since()]).toEqual([tries, at]) };
+  }
+
+  it("refuses a call at once, without using it up: it is accepted later as it is", async () => {
+    const { isolate, faults, untouched } = await stalled();
+    const body = isolate.createBody({ sbs: "again" });
+    const { status, headers, envelope } = await (await startCall(isolate, "create_gd", body)).answer;
+    expect([status, headers.get("retry-after"), envelope.msg]).toEqual([503, "3", "服务暂时不可用"]);
+    untouched();
+    await faults.end();
+    expect((await isolate.send("create_gd", body)).status).toBe(200);
+  });
+
+  it("serves an app at once whose record names that home by mistake", async () => {
+    const { main, createInMain, untouched } = await stalled();
+    await main.chatId();
+    const key = `app:${main.appid}`;
+    const record = JSON.parse((await env.CREDENTIALS.get(key)) ?? "{}");
+    await env.CREDENTIALS.put(key, JSON.stringify({ ...record, home: "apac" }));
+    expect(await createInMain("misled")).toBe(200);
+    untouched();
+  });
+
+  it("refuses the look-up of an app that this isolate does not know yet", async () => {
+    const { isolate, untouched } = await stalled();
+    const other = await World.create({}, "apac");
+    const caller = Object.assign(other, { app: isolate.app, env: { ...isolate.env, CREDENTIALS: undefined } });
+    const { answer } = await startCall(caller, "create_gd", other.createBody());
+    expect([(await answer).status, (await answer).headers.get("retry-after")]).toEqual([503, "3"]);
+    untouched();
+  });
+
+  it.each([
+    ["GET", "/agents", undefined],
+    ["POST", "/agents", { id: 9, name: "Nine" }],
+  ])("refuses the admin API's %s %s at once, and changes nothing", async (method, path, body) => {
+    const { isolate, untouched } = await stalled();
+    const answer = await isolate.admin(method, `/admin/sites/${isolate.siteId}${path}`, body);
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "3"]);
+    expect(await answer.json()).toMatchObject({
+      detail: expect.stringContaining("The home apac or the directory does not answer"),
+    });
+    untouched();
+  });
+});
