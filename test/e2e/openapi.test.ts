@@ -290,6 +290,9 @@ describe("the admin API answers as documented", () => {
     for (const { method, path } of shut) {
       expect(await call(method, path, admin(undefined, viewer))).toBe(403);
     }
+    for (const { method, path } of operations().filter((each) => each.path.startsWith("/admin/"))) {
+      expect([path, await call(method, `${path}?limit=1&limit=1`, admin())]).toEqual([path, 400]);
+    }
     expect(await call("DELETE", `/admin/tokens/${id}`, admin())).toBe(204);
     expect(await call("DELETE", `/admin/tokens/${id}`, admin())).toBe(404);
     expect(await call("GET", "/admin/sites", admin(undefined, viewer))).toBe(401);

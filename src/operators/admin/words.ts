@@ -44,7 +44,7 @@ export interface CallDocumentation {
   /** What the same call answers when it only looks: the same schema, without a change. */
   also?: { status: 200; description: string };
   /** In addition to those that follow from the declaration. */
-  refusals?: (400 | 404 | 409)[];
+  refusals?: (404 | 409)[];
   /** When a success is not JSON. */
   media?: "application/x-ndjson" | "application/openmetrics-text";
 }

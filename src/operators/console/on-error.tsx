@@ -38,6 +38,10 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
       t("A setting of the deployment is wrong"),
       context.cause instanceof ConfigurationError ? context.cause.message : "",
     ],
+    parameter_repeated: [
+      t("The address names a part twice"),
+      t("“{0}” may stand in it once. Nothing was changed.", context.issues?.[0]?.field),
+    ],
     home_unbound: [
       t("The home {0} has no database", c.var.trace.home),
       t("No database is bound for it, so its sites stop. Those of other homes go on."),

@@ -87,12 +87,33 @@ export function mount<E extends Env & { Variables: OperatorContext["var"] }>(
     const handler =
       each.role === "anyone"
         ? // The handler gets one argument: it would take hono's second one, `next`, for the site.
-          (c: Context<E>) => each.answer(c)
-        : async (c: Context<E>) =>
-            (await identify(c)) ?? each.answer(c, await admit(c as unknown as OperatorContext, each));
+          (c: Context<E>) => {
+            refuseRepeated(c.req.url);
+            return each.answer(c);
+          }
+        : async (c: Context<E>) => {
+            const instead = await identify(c);
+            if (instead !== undefined) return instead;
+            const site = await admit(c as unknown as OperatorContext, each);
+            refuseRepeated(c.req.url);
+            return each.answer(c, site);
+          };
     routes[each.method](each.path, handler);
   }
   routes.use(async (c, next) => (await identify(c)) ?? next());
+}
+
+/**
+ * Refuses a parameter of the query that is given twice, also with the same value: hono would take the first, a proxy perhaps the last.
+ *
+ * @throws ServiceError `invalid_input`, reason `parameter_repeated`, naming it
+ */
+function refuseRepeated(url: string): void {
+  const names = [...new URL(url).searchParams.keys()];
+  const field = names.find((name, place) => names.indexOf(name) < place);
+  if (field === undefined) return;
+  const issues = [{ field, message: "must be given once" }];
+  throw new ServiceError("invalid_input", { reason: "parameter_repeated", issues });
 }
 
 /**

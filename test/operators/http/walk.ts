@@ -56,6 +56,19 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
       expect(await rowsAfter(before)).toEqual([]);
     });
 
+    it("is 400 for a parameter that is given twice, also with the same value, and changes nothing", async () => {
+      const before = await newestRows();
+      for (const { title, call } of named) {
+        const path = `${pathOf(call, shared)}?limit=1&l%69mit=1`;
+        for (const sample of samplesOf(call)) {
+          const answer = await send(shared, call, path, sample);
+          expect([title, answer.status]).toEqual([title, 400]);
+          expect([title, (await answer.text()).includes("limit")]).toEqual([title, true]);
+        }
+      }
+      expect(await rowsAfter(before)).toEqual([]);
+    });
+
     it.each(named)("$title leaves the rows in the audit log that it declares, and no others", async ({ call }) => {
       const left = new Set<string>();
       const samples = samplesOf(call);

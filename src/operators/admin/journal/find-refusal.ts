@@ -22,7 +22,7 @@ export const documentation = (): CallDocumentation => ({
   description:
     "Asks every home. 404 only when every home has answered; else 503, and `homes_down` names those that did not. Accepted calls are found by their site only.",
   response: { name: "RefusalOfSite", fields: { site_id: siteId(), ...refusal() } },
-  refusals: [400, 404],
+  refusals: [404],
   row: "200, the refused call with its `site_id`, whichever site it is of. 404 only when every home has answered; else 503 with `homes_down`",
   answered: "The refused call, and its site.",
 });

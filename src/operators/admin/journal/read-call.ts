@@ -69,7 +69,6 @@ export const documentation = (): CallDocumentation => {
         },
       },
     ],
-    refusals: [400],
     row: "200, the refused call as in the list (with `chat_id` if it was done all the same), or `{outcome, chat_id, at, appid, operation}` of an accepted one, `outcome` `ok` or `repeated`; 400 for a text that is no request id",
     answered: "The refused call, or what an accepted call came to.",
   };
