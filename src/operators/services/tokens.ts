@@ -16,6 +16,7 @@ import { afterToken, type Page, type PageInput, pageOf } from "./page.ts";
 import { tokenUnknown } from "./refusals.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 import { findSite, hasEnded } from "./sites.ts";
+import { looksLikeAnother, TOKEN_NAME_RULE } from "./token-names.ts";
 
 /** A token as lists show it. Times are Unix seconds. */
 export type Token = Omit<TokenRow, "hash" | "deletedAt">;
@@ -26,7 +27,7 @@ const ROLE_RULE = `must be ${ROLES.join(" or ")}`;
 /** Body of POST /admin/tokens. */
 export const newTokenSchema = z
   .strictObject({
-    name: displayName,
+    name: displayName.check(z.refine((name) => !looksLikeAnother(name), TOKEN_NAME_RULE)),
     role: z.enum(ROLES, ROLE_RULE),
     site_id: z.optional(positiveId),
     expires_in_days: z.optional(z.int(DAYS_RULE).check(z.minimum(1, DAYS_RULE), z.maximum(3_650, DAYS_RULE))),

@@ -102,6 +102,22 @@ describe("making a token", () => {
     [{ token: "ast_mine" }, "token", "is not a field of this call"],
   ];
 
+  /** Each looks like what the audit log calls somebody else. ␣ stands for a blank. */
+  const NAMES_OF_OTHERS = `root Root ＲＯＯＴ r␣o␣o␣t ro\u200bot root: «root» rооt r00t ṙööt ⓡⓞⓞⓣ гoοτ
+    worker WORKER\u2060 vvorker шоrкеr w-o-r-k-e-r ADMIN_TOKEN admin␣token Аdmin.Token
+    ada@example.com ada＠example.com ada␣@␣example.com ada\u200b﹫example *@example.com tok_${"0f".repeat(16)}`;
+  const SAYS_ANOTHER = "must not look like root, ADMIN_TOKEN, worker, an e-mail address or the id of a token";
+  for (const name of NAMES_OF_OTHERS.split(/\s+/))
+    WRONG.push([{ name: name.replaceAll("␣", " ") }, "name", SAYS_ANOTHER]);
+
+  it.each(["Root causes", "rooter", "root 2", "Worker pool", "@deploy", "tok_1", "夜间导出", "🤖"])(
+    "takes the name %j",
+    async (name) => {
+      const { id } = await made(await World.create(), { name });
+      expect(await rowOf(id)).toMatchObject({ name });
+    },
+  );
+
   it("refuses a wrong body, and stores nothing", async () => {
     const world = await World.create();
     const count = () => env.DB.prepare("SELECT count(*) AS count FROM admin_tokens").first("count");
@@ -115,6 +131,12 @@ describe("making a token", () => {
 });
 
 describe("a token", () => {
+  it("goes on under a name that no new token may have", async () => {
+    const world = await World.create();
+    const { token } = await newToken({ name: "root", role: "viewer" });
+    expect((await use(world, token)).status).toBe(200);
+  });
+
   it("acts under its name", async () => {
     const world = await World.create();
     const { id, token } = await made(world, { role: "operator", name: "Deploy bot" });

@@ -26,6 +26,7 @@ const RULES = [
   "Must be a site's id",
   "Must be viewer or operator for a token of one site",
   "Must be viewer or operator or owner",
+  "Must not look like root, ADMIN_TOKEN, worker, an e-mail address or the id of a token",
 ];
 
 /** Rules of a webhook's URL. An attempt also fails by them, when the URL was changed in the database. */

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { ROLES } from "../../access/role.ts";
+import { TOKEN_NAME_RULE } from "../../services/token-names.ts";
 import { createToken, newTokenSchema } from "../../services/tokens.ts";
 import { adminCall } from "../call.ts";
 import { type CallDocumentation, newName } from "../words.ts";
@@ -30,6 +31,7 @@ export default adminCall(
 
 export const documentation = (): CallDocumentation => {
   const { created_at: _, ...fields } = tokenWords();
+  const name = newName("What the token is called", "Nightly export");
   return {
     summary: "Make a token for a program",
     description:
@@ -37,7 +39,7 @@ export const documentation = (): CallDocumentation => {
     body: {
       name: "NewToken",
       fields: {
-        name: newName("What the token is called", "Nightly export"),
+        name: { ...name, description: `${name.description} The audit log names others so: it ${TOKEN_NAME_RULE}.` },
         role: {
           description: "What it may do: each role may do what those before it may. A token of one site is no `owner`.",
           examples: ["operator"],
@@ -57,7 +59,7 @@ export const documentation = (): CallDocumentation => {
         },
       },
     },
-    row: "201 `{id, name, role, site_id, token, expires_at}`: a [token](#tokens-for-programs) for a program, shown only here. 400 for a `site_id` with the role `owner`",
+    row: "201 `{id, name, role, site_id, token, expires_at}`: a [token](#tokens-for-programs) for a program, shown only here. 400 for a `site_id` with the role `owner`, and for a [name that looks like another's](#tokens-for-programs)",
     answered: "The token was made. It is shown here only.",
   };
 };

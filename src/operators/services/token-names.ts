@@ -1,0 +1,46 @@
+import { WORKER } from "../store/audit.ts";
+import { ROOT } from "./identity.ts";
+
+/** Letters of other alphabets, and digits, that look like the letters of {@link OWN_NAMES}. NFKC has made Latin ones of the others. */
+const LOOK_ALIKES: readonly [plain: string, others: string][] = [
+  ["a", "аαаᴀɑ4"],
+  ["d", "ԁᴅ"],
+  ["e", "еєεᴇ3"],
+  ["i", "іιıɪ1lӏ"],
+  ["k", "кκᴋ"],
+  ["m", "мᴍ"],
+  ["n", "пηոɴ"],
+  ["o", "оοσօᴏ0"],
+  ["r", "гʀᴦ"],
+  ["t", "тτᴛ7"],
+  ["w", "ѡԝшωᴡ"],
+];
+
+const PLAIN = new Map(LOOK_ALIKES.flatMap(([plain, others]) => [...others].map((other) => [other, plain] as const)));
+
+/** What a reader sees of a name: no accents, small letters, and nothing but letters and digits. */
+const seenAs = (name: string): string =>
+  [
+    ...name
+      .normalize("NFKD")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}]/gu, ""),
+  ]
+    .map((letter) => PLAIN.get(letter) ?? letter)
+    .join("")
+    .replaceAll("vv", "w");
+
+/** What the audit log calls those who are no token and no person. */
+const OWN_NAMES = [ROOT.who.id, ROOT.who.name, WORKER];
+const OWN = new Set(OWN_NAMES.map(seenAs));
+
+const ADDRESS = /[^@]@[^@]/;
+const TOKEN_ID = /^tok[0-9a-f]{32}$/;
+
+export const TOKEN_NAME_RULE = `must not look like ${OWN_NAMES.join(", ")}, an e-mail address or the id of a token`;
+
+/** Whether the audit log could make a reader take a token of this name for somebody else. */
+export function looksLikeAnother(name: string): boolean {
+  const visible = name.normalize("NFKC").replace(/[\p{DI}\p{Z}]/gu, "");
+  return OWN.has(seenAs(name)) || ADDRESS.test(visible) || TOKEN_ID.test(visible.toLowerCase().replace("_", ""));
+}
