@@ -31,7 +31,12 @@ export async function auditFile(c: PageContext, site?: Site): Promise<Response> 
     t("Network"),
     t("Request id"),
     t("Home"),
+    // As GET /admin/audit has them, in every language.
+    "id",
+    "who.id",
     "action",
+    "subject",
+    "site_id",
     "details",
   ];
   const { atText, rowOf } = rowsOf(view, sites);
@@ -67,7 +72,7 @@ function rowsOf(view: View, sites: ReadonlyMap<number, Site>) {
     return text;
   };
   const rowOf = (entry: AuditLogEntry): string[] => {
-    const { at, who, action, subject, siteId, details, actor, address, requestId, home } = entry;
+    const { id, at, who, action, subject, siteId, details, actor, address, requestId, home } = entry;
     const name = siteId === null ? "" : (sites.get(siteId)?.name ?? "");
     return [
       atText(at),
@@ -82,7 +87,11 @@ function rowsOf(view: View, sites: ReadonlyMap<number, Site>) {
       address ?? "",
       requestId ?? "",
       home,
+      String(id),
+      who?.id ?? "",
       action,
+      subject,
+      siteId === null ? "" : String(siteId),
       JSON.stringify(details),
     ];
   };

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { csvOf } from "../../../../src/operators/console/audit/csv.ts";
 import { visitorWithRole } from "../../../support/access-world.ts";
+import { call } from "../../../support/admin-calls.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { NOW } from "../../../support/world.ts";
@@ -36,14 +37,15 @@ describe("the audit log as a file", () => {
     const page = await world.visitor.open(`${world.path}?who=ada%40example.com`);
     expect(page.link("Download as CSV")).toBe(`${world.path}.csv?who=ada%40example.com`);
     const { answer, bytes, lines } = await fileOf(world, "?who=ada%40example.com");
+    const { siteId } = world.world;
+    const { body } = await call(world.world, "GET", `/admin/audit?site_id=${siteId}&who=ada%40example.com`);
+    const [{ id }] = (body as { items: [{ id: number }] }).items;
     expect(answer.headers.get("content-type")).toBe("text/csv; charset=utf-8");
-    expect(answer.headers.get("content-disposition")).toBe(
-      `attachment; filename="audit-${world.world.siteId}-2027-01-15.csv"`,
-    );
+    expect(answer.headers.get("content-disposition")).toBe(`attachment; filename="audit-${siteId}-2027-01-15.csv"`);
     expect([...bytes.slice(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);
     expect(lines).toEqual([
-      "When (UTC),Who,Kind of who,What,Subject,Site,Site's id,Details,Through,Network,Request id,Home,action,details",
-      `2027-01-15 08:00:00,ada@example.com,person,Agent renamed,1,Site,${world.world.siteId},"Ana → Bo, ""B""",Console,192.0.2.0/24,${CALL},main,agent.renamed,"{""from"":""Ana"",""to"":""Bo, \\""B\\""""}"`,
+      "When (UTC),Who,Kind of who,What,Subject,Site,Site's id,Details,Through,Network,Request id,Home,id,who.id,action,subject,site_id,details",
+      `2027-01-15 08:00:00,ada@example.com,person,Agent renamed,1,Site,${siteId},"Ana → Bo, ""B""",Console,192.0.2.0/24,${CALL},main,${id},ada@example.com,agent.renamed,1,${siteId},"{""from"":""Ana"",""to"":""Bo, \\""B\\""""}"`,
       "",
     ]);
   });
