@@ -18,14 +18,17 @@ type Place = Pick<SentRefusal, "siteId" | "isRouted"> & { home: string };
 /** A refused call of an app that nobody could look up. */
 type Unplaced = Omit<Refusal, "siteId">;
 
-/** How many rows an app may leave in an isolate: `burst` at once, and then one in `seconds`. */
-const ALLOWANCE = {
-  verified: { burst: 20, seconds: 1 },
+/** So many refused calls of an app, in each minute of the clock, have a row each: the first ones. */
+const OWN_ROWS = 20;
+
+/** Further calls share rows: an isolate gives an app one more in so many seconds. */
+const SHARED_ROW_SECONDS = {
+  verified: 1,
   /** Of calls whose signature did not verify. Appids are public, so anybody can send them. */
-  unverified: { burst: 1, seconds: 60 },
+  unverified: 60,
 } as const;
 
-type Kind = keyof typeof ALLOWANCE;
+type Kind = keyof typeof SHARED_ROW_SECONDS;
 
 /** A home gets at most one message in this time. */
 const PAUSE_MS = 1_000;
@@ -44,13 +47,15 @@ const ROWS_PER_MESSAGE = 50;
 const MOST_APPS = 10_000;
 const MOST_UNSENT = 500;
 
-/** Calls of one app that wait for a row. */
+/** What is known of an app: its rows of this minute, and its calls that wait for a row that they share. */
 interface Waiting {
   kind: Kind;
   home: string;
-  /** How many rows were left `at` a time of `elapsed`. */
-  left: number;
-  at: number;
+  /** How many calls of the `minute` may still have a row of their own. */
+  ownLeft: number;
+  minute: number;
+  /** From when on, by `elapsed`, it may have a row that calls share. */
+  sharedAt: number;
   /** The last call of each operation and reason, with the number of calls before it that have no row. */
   calls: Map<string, SentRefusal>;
 }
@@ -80,8 +85,8 @@ export class Journal {
   }
 
   /**
-   * Notes a refused call. It gets a row when the app's allowance has one left; else it is counted in the next row of the same app,
-   * operation and reason. Without a place it waits for {@link find}.
+   * Notes a refused call. It gets a row when it is among the first of its app in this minute; else it is counted in the next row of the
+   * same app, operation and reason. Without a place it waits for {@link find}.
    */
   note(place: Place | undefined, refusal: Omit<Unplaced, "skipped">): void {
     const call = { ...refusal, skipped: 0 };
@@ -105,17 +110,18 @@ export class Journal {
   #note({ home, ...place }: Place, refusal: Unplaced): void {
     const kind = refusal.secret === null ? "unverified" : "verified";
     const key = `${kind} ${refusal.appid}`;
-    const unused = {
-      kind,
-      home,
-      left: ALLOWANCE[kind].burst,
-      at: this.#runtime.elapsed(),
-      calls: new Map(),
-    } satisfies Waiting;
-    const app: Waiting = this.#apps.get(key) ?? unused;
+    const minute = this.#minute();
+    const unknown = { kind, home, ownLeft: OWN_ROWS, minute, sharedAt: 0, calls: new Map() } satisfies Waiting;
+    const app: Waiting = this.#apps.get(key) ?? unknown;
     app.home = home;
+    // Calls that may have their row by now are not counted in a later one: their row tells about when they came.
+    this.#giveRows(app, key);
+    if (app.minute !== minute) Object.assign(app, { minute, ownLeft: OWN_ROWS });
+    // What comes together is counted together.
+    if (app.calls.size === 0) app.sharedAt = Math.max(app.sharedAt, this.#runtime.elapsed() + PAUSE_MS);
     keepNewest(this.#apps, key, app);
-    waitIn(app.calls, { ...refusal, ...place });
+    const which = waitIn(app.calls, { ...refusal, ...place });
+    if (app.ownLeft > 0 && this.#giveRow(app, which)) app.ownLeft--;
     this.#nextRowAt = Math.min(this.#nextRowAt, this.#giveRows(app, key));
   }
 
@@ -164,21 +170,28 @@ export class Journal {
     }
   }
 
-  /** Gives the rows that an app has left to its waiting calls, the longest waiting first. @returns when it gets the next one, if it needs one */
+  #minute(): number {
+    return Math.floor(this.#runtime.now() / 60_000);
+  }
+
+  /** Gives a waiting call its row. @returns false while the queue takes nothing: calls wait and are counted, and no row is dropped */
+  #giveRow(app: Waiting, which: string): boolean {
+    const [refusal, unsent] = [app.calls.get(which), this.#unsent.get(app.home) ?? []];
+    if (refusal === undefined || unsent.length >= MOST_UNSENT) return false;
+    app.calls.delete(which);
+    this.#unsent.set(app.home, [...unsent, refusal]);
+    return true;
+  }
+
+  /** Gives the calls of an app that share a row theirs, the longest waiting first. @returns when it gets the next one, if it needs one */
   #giveRows(app: Waiting, key: string): number {
-    const { burst, seconds } = ALLOWANCE[app.kind];
     const now = this.#runtime.elapsed();
-    app.left = Math.min(burst, app.left + (now - app.at) / 1000 / seconds);
-    app.at = now;
-    for (const [which, refusal] of app.calls) {
-      // While the queue takes nothing, calls wait and are counted: no row is dropped.
-      if ((this.#unsent.get(app.home)?.length ?? 0) >= MOST_UNSENT) return now + PAUSE_MS;
-      if (app.left < 1) return now + Math.ceil((1 - app.left) * seconds * 1000);
-      app.left--;
-      app.calls.delete(which);
-      this.#unsent.set(app.home, [...(this.#unsent.get(app.home) ?? []), refusal]);
+    for (const which of [...app.calls.keys()]) {
+      if (now < app.sharedAt) return app.sharedAt;
+      if (!this.#giveRow(app, which)) return now + PAUSE_MS;
+      app.sharedAt = now + SHARED_ROW_SECONDS[app.kind] * 1000;
     }
-    if (app.left >= burst) this.#apps.delete(key);
+    if (now >= app.sharedAt && app.minute !== this.#minute()) this.#apps.delete(key);
     return Number.POSITIVE_INFINITY;
   }
 }
@@ -193,12 +206,13 @@ function keepNewest<T>(apps: Map<string, T>, key: string, app: T): void {
   }
 }
 
-/** A call waits for its row in the place of the call before it, and counts it. */
-function waitIn<T extends Unplaced>(calls: Map<string, T>, refusal: T): void {
+/** A call waits for its row in the place of the call before it, and counts it. @returns its key */
+function waitIn<T extends Unplaced>(calls: Map<string, T>, refusal: T): string {
   const which = `${refusal.operation} ${refusal.reason}`;
   const before = calls.get(which);
   const skipped = refusal.skipped + (before === undefined ? 0 : before.skipped + 1);
   calls.set(which, { ...refusal, skipped });
+  return which;
 }
 
 /** Whether a message of a queue is one of the journal's. Both queues have one consumer, and their names can be changed. */
