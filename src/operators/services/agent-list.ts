@@ -19,7 +19,7 @@ export interface BadLine {
   /** The number of the line, counted from 1. */
   line: number;
   text: string;
-  problem: "form" | "quotes" | "id" | "name" | "repeated" | "taken" | "too_many";
+  problem: "form" | "more" | "quotes" | "id" | "name" | "repeated" | "taken" | "too_many";
 }
 
 /** What a list says: the agents of its right lines, and its wrong lines, both in the order of the list. */
@@ -43,8 +43,12 @@ const ID_HEADERS: ReadonlySet<string> = new Set([
   "序号",
 ]);
 
+/** A line without text: a blank one, or an empty row of a spreadsheet. */
+const BLANK = /^[\s,，;；]*$/;
+
 /**
- * Reads `id, name` from each line, as {@link cellsOf} says. Blank lines are skipped, and so is a first line that names the columns.
+ * Reads `id, name` from each line, as {@link cellsOf} says. Empty cells behind the name count for nothing. Blank lines are skipped, and
+ * so is a first line that names the columns.
  *
  * @param known agents that stand in another list already: they count as earlier lines
  */
@@ -58,9 +62,9 @@ export function parseAgentList(text: string, known: readonly NewAgent[] = []): A
     .split(/\r\n|\r|\n/)
     .entries()) {
     const trimmed = raw.trim();
-    if (trimmed === "") continue;
+    if (BLANK.test(trimmed)) continue;
     const cells = cellsOf(trimmed);
-    const isHeader = isFirst && typeof cells === "object" && isIdHeader(cells.id);
+    const isHeader = isFirst && cells !== undefined && cells.length > 1 && isIdHeader(cells[0]);
     isFirst = false;
     if (isHeader) continue;
     const line = { line: index + 1, text: trimmed };
@@ -68,7 +72,7 @@ export function parseAgentList(text: string, known: readonly NewAgent[] = []): A
       bad.push({ ...line, problem: "too_many" });
       break;
     }
-    const agent = typeof cells === "string" ? cells : agentOf(cells);
+    const agent = agentOf(cells);
     if (typeof agent === "string") bad.push({ ...line, problem: agent });
     else if (seen.has(agent.id)) bad.push({ ...line, problem: "repeated" });
     else {
@@ -79,9 +83,13 @@ export function parseAgentList(text: string, known: readonly NewAgent[] = []): A
   return { agents, bad };
 }
 
-const isIdHeader = (cell: string): boolean => ID_HEADERS.has(cell.toLowerCase().replace(/[\s._-]/g, ""));
+const isIdHeader = (cell = ""): boolean => ID_HEADERS.has(cell.toLowerCase().replace(/[\s._-]/g, ""));
 
-function agentOf({ id, name }: { id: string; name: string }): NewAgent | "id" | "name" {
+function agentOf(cells: string[] | undefined): NewAgent | BadLine["problem"] {
+  if (cells === undefined) return "quotes";
+  const [id = "", name, ...more] = cells;
+  if (name === undefined) return "form";
+  if (more.some((cell) => cell !== "")) return "more";
   if (!/^[1-9]\d*$/.test(id)) return "id";
   const checked = newAgentSchema.safeParse({ id: Number(id), name });
   if (checked.success) return checked.data;

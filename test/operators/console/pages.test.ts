@@ -311,7 +311,7 @@ describe("agents", () => {
     const before = await world.operated();
     const paste = async (list: string) =>
       visitor.press(await visitor.open(`${site}/agents`), "Add all", { "One agent a line: id, name": list });
-    const list = "20, Ana\r\nten, Ben\r\n1, Taken\r\n20, Twice\r\n\r\n21\r\n22, \u3000";
+    const list = "20, Ana\r\nten, Ben\r\n1, Taken\r\n20, Twice\r\n\r\n21\r\n22, \u3000\r\n23;Cem;;team";
     const page = await paste(list);
     expect(page.status).toBe(400);
     const lines = [...page.html.matchAll(/<li>Line (\d) <code>([^<]*)<\/code>: ([^<]*)<\/li>/g)];
@@ -325,10 +325,15 @@ describe("agents", () => {
         "22,",
         "The name must have 1 to 100 characters, at least one of them visible and none a control character or direction override.",
       ],
+      [
+        "8",
+        "23;Cem;;team",
+        "Has more than an id and a name. A name that holds a comma, a semicolon or a tab must stand in quotes.",
+      ],
     ]);
-    expect(page.html).toContain('id="lines-error">Lines that cannot be used: 5.</p>');
-    expect(page.text).toContain("Right lines: 1. Wrong lines: 5. No agent was added yet.");
-    expect(page.value("The wrong lines")).toBe("ten, Ben\r\n1, Taken\r\n20, Twice\r\n21\r\n22,");
+    expect(page.html).toContain('id="lines-error">Lines that cannot be used: 6.</p>');
+    expect(page.text).toContain("Right lines: 1. Wrong lines: 6. No agent was added yet.");
+    expect(page.value("The wrong lines")).toBe("ten, Ben\r\n1, Taken\r\n20, Twice\r\n21\r\n22,\r\n23;Cem;;team");
     expect(page.value("They are added too")).toBe("20, Ana");
     expect(await world.operated()).toEqual(before);
     expect((await paste("20, Ana\r\n1, Taken")).status).toBe(400);

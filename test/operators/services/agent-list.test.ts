@@ -3,13 +3,13 @@ import { MOST_LISTED_AGENTS, parseAgentList } from "../../../src/operators/servi
 
 describe("a list of agents", () => {
   it("has one `id, name` per line, ignores blanks and empty lines, and accepts a tab or a full-width comma too", () => {
-    expect(parseAgentList("1, Ana Souza\r\n\n 2 ,Ben, the second \n3\tCem\n4，林晓雯\n5;Dora")).toEqual({
+    expect(parseAgentList("1, Ana Souza\r\n\n 2 ,Ben the second \n3\tCem\n;;;\n4，林晓雯\n5;Dora")).toEqual({
       agents: [
         { id: 1, name: "Ana Souza", line: 1, text: "1, Ana Souza" },
-        { id: 2, name: "Ben, the second", line: 3, text: "2 ,Ben, the second" },
+        { id: 2, name: "Ben the second", line: 3, text: "2 ,Ben the second" },
         { id: 3, name: "Cem", line: 4, text: "3\tCem" },
-        { id: 4, name: "林晓雯", line: 5, text: "4，林晓雯" },
-        { id: 5, name: "Dora", line: 6, text: "5;Dora" },
+        { id: 4, name: "林晓雯", line: 6, text: "4，林晓雯" },
+        { id: 5, name: "Dora", line: 7, text: "5;Dora" },
       ],
       bad: [],
     });
@@ -20,24 +20,49 @@ describe("a list of agents", () => {
     ['"1","Amara ""Ama"" Okafor"', 'Amara "Ama" Okafor'],
     ['"1" ; "Amara"', "Amara"],
     ['1\t" Amara "', "Amara"],
+    ['"1"\t"Amara"', "Amara"],
     ['1,Amara "Ama" Okafor', 'Amara "Ama" Okafor'],
   ])("may have quotes as CSV has them: %s", (line, name) => {
     expect(parseAgentList(line)).toMatchObject({ agents: [{ id: 1, name }], bad: [] });
   });
 
-  it.each(['1,"Okafor, Amara', '1,"Amara" Okafor', '"1"x,Amara', '"1,Amara', '1,"Amara",support'])(
+  it.each(['1,"Okafor, Amara', '1,"Amara" Okafor', '"1"x,Amara', '"1,Amara', '1,Amara,"support'])(
     "is wrong where quotes do not end, or text follows them: %s",
     (line) => {
       expect(parseAgentList(line).bad).toEqual([{ line: 1, text: line, problem: "quotes" }]);
     },
   );
 
-  it.each(["id,name", "ID;Name", "ID\t姓名", "\uFEFFid,name", '"Agent ID","Name"', "kefu_id, name", "编号，姓名"])(
-    "may begin with a line that names its columns: %j",
-    (header) => {
-      expect(parseAgentList(`\n${header}\n7, Ana`)).toMatchObject({ agents: [{ id: 7, line: 3 }], bad: [] });
+  it.each(["1;Bo;;;", "1，Bo, ,", "1\tBo\t\t", "1;Bo,,", '"1","Bo","",""', '1;"Bo"; ;'])(
+    "has nothing in the empty cells that end a line: %s",
+    (line) => {
+      expect(parseAgentList(line)).toMatchObject({ agents: [{ id: 1, name: "Bo" }], bad: [] });
     },
   );
+
+  it.each(["1,Bo,support", '1,"Bo",support', '"1";"Bo";;"support"', "1,,Bo", "1\tBo\t\tsupport"])(
+    "is wrong where a third cell is filled: %s",
+    (line) => {
+      expect(parseAgentList(line)).toEqual({ agents: [], bad: [{ line: 1, text: line, problem: "more" }] });
+    },
+  );
+
+  it.each(["1\tLi, Bo; Jr", "1;Li, Bo", "1,Li; Bo"])("parts a line at its first kind of separator only: %s", (line) => {
+    expect(parseAgentList(line)).toMatchObject({ agents: [{ id: 1, name: line.slice(2) }], bad: [] });
+  });
+
+  it.each([
+    "id,name",
+    "ID;Name",
+    "id;name;team",
+    "ID\t姓名",
+    "\uFEFFid,name",
+    '"Agent ID","Name"',
+    "kefu_id, name",
+    "编号，姓名",
+  ])("may begin with a line that names its columns: %j", (header) => {
+    expect(parseAgentList(`\n${header}\n7, Ana`)).toMatchObject({ agents: [{ id: 7, line: 3 }], bad: [] });
+  });
 
   it("takes no other line for one that names columns", () => {
     expect(parseAgentList("x,name\n7,Ana").bad).toMatchObject([{ line: 1, problem: "id" }]);

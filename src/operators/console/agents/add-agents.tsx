@@ -75,7 +75,7 @@ function Paste({ view, path, filled }: Omit<Shown, "list">) {
         error={errors.lines}
         rows={values.lines === undefined ? ROWS.first : ROWS.again}
         hint={t(
-          "Paste it from a spreadsheet or a CSV file, with or without a header. Up to {0} agents; all of them or none.",
+          "Paste it from a spreadsheet or a CSV file, with or without a header. Empty cells behind the name are ignored; any others make the line wrong. Up to {0} agents; all of them or none.",
           MOST_LISTED_AGENTS,
         )}
         required

@@ -26,6 +26,9 @@ export function BadLines({ view, bad }: { view: View; bad: BadLine[] }) {
 function lineText(view: View, problem: BadLine["problem"]): string {
   const texts: Record<BadLine["problem"], string> = {
     form: view.t("Is not “id, name”."),
+    more: view.t(
+      "Has more than an id and a name. A name that holds a comma, a semicolon or a tab must stand in quotes.",
+    ),
     quotes: view.t("The quotes do not end, or text follows them. A quote inside quotes is written twice."),
     id: view.t("The id must be a whole number from 1 to 9007199254740991."),
     name: view.t(

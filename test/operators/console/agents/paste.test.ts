@@ -88,7 +88,8 @@ describe("a pasted list of agents", () => {
   });
 
   it("says that one agent was added when it has one line", async () => {
-    const { paste } = await start();
-    expect((await paste("ID;Name\r\n10;Ana")).notices).toEqual(["The agent was added."]);
+    const { paste, added } = await start();
+    expect((await paste("ID;Name;;;\r\n10;Ana;;;\r\n;;;;")).notices).toEqual(["The agent was added."]);
+    expect(await added()).toEqual([[10, "Ana"]]);
   });
 });
