@@ -47,7 +47,12 @@ export const NAME_RULE =
   "must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
 
 // \p{DI} is Default_Ignorable_Code_Point: joiners, fillers, soft hyphens, variation selectors. U+2800 is an empty braille cell.
-const VISIBLE = /[^\p{Z}\p{Cc}\p{DI}\u2800\ufff9-\ufffb]/u;
+const INVISIBLE = "\\p{Z}\\p{Cc}\\p{DI}\\u2800\\ufff9-\\ufffb";
+
+const VISIBLE = new RegExp(`[^${INVISIBLE}]`, "u");
+
+/** What nobody sees in a text. Of usual blanks only those at its ends: between words a reader sees them. */
+export const UNSEEN = new RegExp(`^ +|(?<! ) +$|(?! )[${INVISIBLE}]`, "gu");
 
 /**
  * Whether a text has a visible character. Needed for stored names: names from before this rule may be invisible, and a link on them

@@ -46,6 +46,7 @@ export async function agentsPage(
           <Filter
             view={view}
             path={path}
+            asked={query}
             on={on
               .filter(({ value }) => value !== "")
               .map(({ name, ...each }) => ({ ...each, without: filteredPath(path, query, name) }))}

@@ -59,7 +59,13 @@ export function AuditFilter({ view, path, asked }: { view: View; path: string; a
   const actions = AUDIT_ACTIONS.map((each): [string, string] => [each, actionText(view, each)]);
   const of = (name: keyof AskedFilter["fields"]) => ({ name, value: fields[name], error: errors[name] });
   return (
-    <Filter view={view} path={path} on={inForce(view, path, asked)} open={Object.keys(errors).length > 0}>
+    <Filter
+      view={view}
+      path={path}
+      asked={fields}
+      on={inForce(view, path, asked)}
+      open={Object.keys(errors).length > 0}
+    >
       <Field label={t("Who")} {...of("who")} maxlength={MOST_CHARACTERS} />
       <Field label={t("What")} {...of("action")} options={[["", t("Any")], ...actions]} />
       <Field label={t("Subject")} {...of("subject")} maxlength={MOST_CHARACTERS} />

@@ -8,10 +8,11 @@ import { showPage } from "../layout.tsx";
 import { Faults, Form } from "../parts/form.tsx";
 import { Time } from "../parts/parts.tsx";
 import { More } from "../parts/table.tsx";
+import { showUnseen } from "../parts/unseen.tsx";
 import { SessionTable } from "../sessions/session-table.tsx";
 import type { View } from "../view.ts";
 import { customersPath, customerValue } from "./customer-form.ts";
-import { ShownSbs, shownSbs } from "./shown-sbs.tsx";
+import { ShownSbs } from "./shown-sbs.tsx";
 
 /**
  * One customer: who they are, their sessions, and for owners their data to hand over or to erase.
@@ -54,7 +55,7 @@ export async function customerPage(
   );
   return showPage(c, {
     title: t("Customer"),
-    heading: <bdi>{isVisible(customer.name) ? customer.name : shownSbs(sbs)}</bdi>,
+    heading: <bdi>{isVisible(customer.name) ? customer.name : showUnseen(sbs)}</bdi>,
     site: { ...site, tab: "customers" },
     back: `${path}?chat_id=${customer.last.id}`,
     filled: again && { path: again.path, values: again.values },

@@ -4,13 +4,13 @@ import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import type { Filled } from "../forms/messages.ts";
 import { showPage } from "../layout.tsx";
-import { Field, Form } from "../parts/form.tsx";
+import { Action, Field, Form } from "../parts/form.tsx";
 import { Ago, EmptyState, NoticeBox } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
+import { hasUnseen, showUnseen, Unseen, withoutUnseen } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 import { customerPath, customersPath, isUnknown, sbsOf, statusOf, unknownCustomer } from "./customer-form.ts";
 import { customerPage } from "./customer-page.tsx";
-import { hasControls, shownSbs } from "./shown-sbs.tsx";
 
 /** A customer has up to 64 characters, and a character up to two UTF-16 units, which browsers count. */
 const MOST_UNITS = 128;
@@ -50,19 +50,29 @@ async function listPage(c: PageContext, site: Site, props: { again?: SentAgain; 
   const path = customersPath(site);
   const { values = {}, errors = {} } = again ?? {};
   const customers = await latestCustomers(ctx, { site, limit: SHOWN });
+  const sbs = sbsOf(values);
+  const isUnseen = isUnknown(view, errors) && hasUnseen(sbs);
+  const error = isUnseen ? t("This site has no customer with exactly this id.") : errors.sbs;
   const body = (
     <>
       {unknown !== undefined && <NoticeBox kind="bad" title={t("This site has no session {0}", unknown)} />}
       {again !== undefined && (
         <NoticeBox kind="bad" title={t("No customer was found, and nothing was changed.")}>
           <p>
-            <a href="#sbs">{t("Customer id (sbs)")}</a>: {errors.sbs}
+            <a href="#sbs">{t("Customer id (sbs)")}</a>: {error}
           </p>
+          {isUnseen && (
+            <Unseen view={view} texts={[sbs]}>
+              <Action action={`${path}/find`} label={t("Search without them")}>
+                <input type="hidden" name="sbs" value={withoutUnseen(sbs)} />
+              </Action>
+            </Unseen>
+          )}
         </NoticeBox>
       )}
       <search class="filter finds">
         <Form view={view} action={`${path}/find`}>
-          <CustomerField view={view} sbs={sbsOf(values)} error={errors.sbs} />
+          <CustomerField view={view} sbs={sbs} error={error} />
           <button type="submit">{t("Find")}</button>
           {isUnknown(view, errors) && view.may(`${path}/erase`) && (
             <button type="submit" class="plain" formaction={`${path}/erase`}>
@@ -78,10 +88,10 @@ async function listPage(c: PageContext, site: Site, props: { again?: SentAgain; 
   return showPage(c, { ...page, filled: again && { path: again.path, values } }, statusOf(view, errors));
 }
 
-/** A customer whose id has a control character is shown, and named by a hidden field. */
+/** A customer whose id has a control character, which no input can hold, is shown, and named by a hidden field. */
 function CustomerField({ view, sbs, error }: { view: View; sbs: string; error: string | undefined }) {
   const { t } = view;
-  if (hasControls(sbs)) return <p id="sbs">{shownSbs(sbs)}</p>;
+  if (/\p{Cc}/u.test(sbs)) return <p id="sbs">{showUnseen(sbs)}</p>;
   return (
     <Field
       label={t("Customer id (sbs), to the letter")}
@@ -120,9 +130,9 @@ function LatestCustomers({ view, site, customers }: { view: View; site: Site; cu
         ]}
         rows={customers.map((customer) => [
           <a class="clip" href={customerPath(site, customer.chatId)}>
-            <bdi>{isVisible(customer.name) ? customer.name : shownSbs(customer.externalId)}</bdi>
+            <bdi>{isVisible(customer.name) ? customer.name : showUnseen(customer.externalId)}</bdi>
           </a>,
-          <bdi class="clip">{shownSbs(customer.externalId)}</bdi>,
+          <bdi class="clip">{showUnseen(customer.externalId)}</bdi>,
           <a class="clip" href={`/console/sites/${site.id}/sessions/${customer.chatId}`}>
             <bdi>{titleOf(customer)}</bdi>
           </a>,

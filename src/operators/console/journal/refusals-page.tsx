@@ -43,7 +43,7 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
   const operations = OPERATIONS.map(({ wireName }): [string, string] => [wireName, wireName]);
   const body = (
     <>
-      <Filter view={view} path={path} on={inForce(c, path, read, nameOf)} open={isWrong}>
+      <Filter view={view} path={path} asked={{ ...asked }} on={inForce(c, path, read, nameOf)} open={isWrong}>
         <Field
           label={t("App")}
           name="appid"

@@ -1,6 +1,10 @@
 import type { PropsWithChildren } from "hono/jsx";
 import type { View } from "../view.ts";
 import { Icon } from "./icons.tsx";
+import { hasUnseen, Unseen, withoutUnseen } from "./unseen.tsx";
+
+/** Filters as parameters of an address. Empty ones do not filter. */
+type Asked = Readonly<Record<string, string | undefined>>;
 
 /** A filter in force: what it says, and the address of the list without it. */
 export interface FilterInForce {
@@ -12,18 +16,21 @@ export interface FilterInForce {
 /**
  * The filter above a list, and what is in force. On a phone it is folded up.
  *
- * @param props `path` is the list's own, without a query; the children are fields
+ * @param props `path` is the list's own, without a query; `asked` are the parameters of its address; the children are fields
  */
 export function Filter(
   props: PropsWithChildren<{
     view: View;
     path: string;
+    asked: Asked;
     on: FilterInForce[] /** Opens it on a phone. */;
     open?: boolean;
   }>,
 ) {
-  const { view, path, on, open, children } = props;
+  const { view, path, asked, on, open, children } = props;
   const { t } = view;
+  const texts = Object.values(asked).filter((value) => value !== undefined && hasUnseen(value)) as string[];
+  const clean = Object.fromEntries(Object.entries(asked).map(([name, value = ""]) => [name, withoutUnseen(value)]));
   return (
     <search class="filter">
       <details open={open}>
@@ -52,6 +59,13 @@ export function Filter(
           <a href={path}>{t("Clear")}</a>
         </div>
       )}
+      {texts.length > 0 && (
+        <Unseen view={view} texts={texts}>
+          <a class="button plain" href={filteredPath(path, clean)}>
+            {t("Search without them")}
+          </a>
+        </Unseen>
+      )}
     </search>
   );
 }
@@ -61,7 +75,7 @@ export function Filter(
  *
  * @param without the name of a filter to leave out too
  */
-export function filteredPath(path: string, filters: Record<string, string | undefined>, without?: string): string {
+export function filteredPath(path: string, filters: Asked, without?: string): string {
   const set = Object.entries(filters).filter(([name, value]) => value && name !== without);
   return set.length === 0 ? path : `${path}?${new URLSearchParams(set as [string, string][])}`;
 }

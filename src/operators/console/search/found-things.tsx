@@ -3,7 +3,7 @@ import { MOST_FOUND, type SessionHit } from "../../services/search.ts";
 import { callPath } from "../journal/refusal-table.tsx";
 import { Ago, Badge } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
-import { visibleSbs } from "../sessions/session-table.tsx";
+import { showUnseen } from "../parts/unseen.tsx";
 import { foundEvents } from "./found-events.tsx";
 import { type Finding, type FoundKind, Named, SiteLink, siteCell, siteHead, WebhookLink } from "./found-parts.tsx";
 
@@ -125,7 +125,7 @@ function foundCustomers(finding: Finding): FoundKind[] {
       note: (
         <p class="line-of">
           <span>
-            {t("Customer id (sbs)")}: <bdi class="long">{visibleSbs(externalId)}</bdi>
+            {t("Customer id (sbs)")}: <bdi class="long">{showUnseen(externalId)}</bdi>
           </span>
           {result.sites.size > 1 && <SiteLink result={result} siteId={siteId} />}
           {newest !== undefined && view.may(path, "GET") && (

@@ -4,7 +4,9 @@ import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
 import { callPath } from "../journal/refusal-table.tsx";
 import { showPage } from "../layout.tsx";
+import { Action } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
+import { hasUnseen, showUnseen, Unseen, withoutUnseen } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 import { FoundThings } from "./found-things.tsx";
 import { openText, sealText } from "./sealed-text.ts";
@@ -60,6 +62,14 @@ export async function searchPage(c: PageContext): Promise<Response> {
           <NothingFor view={view} text={text} />
         </p>
       )}
+      {!isFound && hasUnseen(text) && (
+        <Unseen view={view} texts={[text]}>
+          <Action action={PATH} label={t("Search without them")}>
+            <input type="hidden" name="q" value={withoutUnseen(text)} />
+            {openSite !== undefined && <input type="hidden" name="site" value={openSite} />}
+          </Action>
+        </Unseen>
+      )}
       {result.homesDown.length > 0 && (
         <NoticeBox kind="bad" title={t("Homes that do not answer: {0}", result.homesDown.join(", "))}>
           <p>{t("What they have is missing here. Search again later.")}</p>
@@ -77,7 +87,7 @@ function NothingFor({ view, text }: { view: View; text: string }) {
   return (
     <>
       {before}
-      <bdi>{text}</bdi>
+      <bdi>{showUnseen(text)}</bdi>
       {after}
     </>
   );

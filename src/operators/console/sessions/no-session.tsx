@@ -1,5 +1,6 @@
 import type { Site } from "../../services/sites.ts";
 import { EmptyState } from "../parts/parts.tsx";
+import { hasUnseen, showUnseen } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 import { FirstCall } from "./first-call.tsx";
 import type { Choices, SessionsAsked } from "./session-filter.ts";
@@ -36,9 +37,11 @@ export function NoSession(props: {
     return (
       <EmptyState title={t("This site has no session of this customer")}>
         <p>
-          {t("The customer id must be the same to the letter:")} <bdi class="long">{asked.sbs}</bdi>
+          {t("The customer id must be the same to the letter:")} <bdi class="long">{showUnseen(asked.sbs)}</bdi>
         </p>
-        <p>{t("Sessions that were erased, or that are older than this site keeps them, are gone.")}</p>
+        {!hasUnseen(asked.sbs) && (
+          <p>{t("Sessions that were erased, or that are older than this site keeps them, are gone.")}</p>
+        )}
         <p class="buttons">
           <a class="button plain" href={`/console/sites/${site.id}/customers`}>
             {t("Latest customers")}

@@ -3,10 +3,10 @@ import { isVisible } from "../../../core/fields.ts";
 import type { StoredSession } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
 import { Time } from "../parts/parts.tsx";
+import { showUnseen } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 import { Participants } from "./participants.tsx";
 import { RequestId } from "./request-id.tsx";
-import { visibleSbs } from "./session-table.tsx";
 
 type Fact = [term: string, value: Child];
 
@@ -16,7 +16,7 @@ export function SessionFacts(props: { view: View; site: Site; stored: StoredSess
   const { t } = view;
   const { session, customer } = stored;
   const path = `/console/sites/${site.id}`;
-  const name = isVisible(customer.name) ? customer.name : visibleSbs(customer.externalId);
+  const name = isVisible(customer.name) ? customer.name : showUnseen(customer.externalId);
   const metadata = Object.entries(session.metadata);
   const facts: Fact[] = [
     [
@@ -30,7 +30,7 @@ export function SessionFacts(props: { view: View; site: Site; stored: StoredSess
           <bdi>{name}</bdi>
         )}
         <small>
-          <bdi class="long">{visibleSbs(customer.externalId)}</bdi> · <code>{customer.ip}</code>
+          <bdi class="long">{showUnseen(customer.externalId)}</bdi> · <code>{customer.ip}</code>
         </small>
       </span>,
     ],

@@ -4,6 +4,7 @@ import { SESSION_STATUSES, type SessionStatus } from "../../services/sessions.ts
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { type FilterInForce, filteredPath } from "../parts/filter.tsx";
+import { withoutUnseen } from "../parts/unseen.tsx";
 import { localTime, secondsOf, type View } from "../view.ts";
 import { statusText } from "./session-table.tsx";
 
@@ -26,6 +27,7 @@ export interface Choices {
 }
 
 const MOST_CHOICES = 50;
+const AGENT = /^[1-9]\d{0,15}$/;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
 /** A browser sends empty fields too: an empty field does not filter, and neither does one that no form of the page can send. */
@@ -37,7 +39,8 @@ export function readAsked(c: PageContext): SessionsAsked {
     status: SESSION_STATUSES.find((each) => each === status),
     sbs,
     appid: app.trim(),
-    agent: /^[1-9]\d{0,15}$/.test(agent.trim()) ? agent.trim() : "",
+    // With characters that nobody sees it finds nothing, and the page shows them.
+    agent: AGENT.test(withoutUnseen(agent)) ? agent.trim() : "",
     from: day(from),
     to: day(to),
   };
@@ -48,7 +51,7 @@ export const inputOf = (asked: SessionsAsked, { timeZone }: View) => ({
   status: asked.status,
   sbs: asked.sbs || undefined,
   appid: asked.appid || undefined,
-  agentId: asked.agent === "" ? undefined : Number(asked.agent),
+  agentId: asked.agent === "" ? undefined : Number(asked.agent) || 0,
   since: asked.from === "" ? undefined : secondsOf(`${asked.from}T00:00`, timeZone),
   until: asked.to === "" ? undefined : secondsOf(`${asked.to}T23:59`, timeZone, true),
 });

@@ -2,6 +2,7 @@ import { isVisible } from "../../../core/fields.ts";
 import type { SessionRow, SessionStatus } from "../../services/sessions.ts";
 import { Ago, Badge, type BadgeKind } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
+import { showUnseen } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 
 /** @param props `ofCustomer`: all sessions are of one customer, whom the page shows already */
@@ -47,13 +48,13 @@ function Customer({ view, site, session }: { view: View; site: string; session: 
     <span class="stack">
       {view.may(path, "GET") ? (
         <a class="clip" href={`${path}?chat_id=${session.id}`}>
-          <bdi>{isVisible(customerName) ? customerName : visibleSbs(sbs)}</bdi>
+          <bdi>{isVisible(customerName) ? customerName : showUnseen(sbs)}</bdi>
         </a>
       ) : (
         <bdi class="clip">{customerName}</bdi>
       )}
       <small>
-        <bdi class="clip">{visibleSbs(sbs)}</bdi>
+        <bdi class="clip">{showUnseen(sbs)}</bdi>
       </small>
     </span>
   );
@@ -69,9 +70,6 @@ function RequestLink({ view, site, requestId }: { view: View; site: string; requ
     </small>
   );
 }
-
-/** The text of a link for a customer's id. JSON of an id without visible characters has quotes, which can be clicked. */
-export const visibleSbs = (sbs: string) => (isVisible(sbs) ? sbs : JSON.stringify(sbs));
 
 /** The colours of statuses. A status that is not listed is grey. */
 const KINDS: Partial<Record<SessionStatus, BadgeKind>> = { waiting: "wait", replied: "good" };

@@ -109,7 +109,12 @@ function SessionFilter(props: { view: View; path: string; asked: SessionsAsked; 
           </a>
         ))}
       </nav>
-      <Filter view={view} path={path} on={chipsOf(view, path, asked, choices)}>
+      <Filter
+        view={view}
+        path={path}
+        asked={{ ...queryOf(asked), chat_id: chatId }}
+        on={chipsOf(view, path, asked, choices)}
+      >
         <Field label={t("Status")} name="status" value={asked.status} options={[any, ...statuses]} />
         <Field label={t("App")} name="app" value={asked.appid} options={[any, ...apps]} />
         {agents === undefined ? (

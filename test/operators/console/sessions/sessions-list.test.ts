@@ -43,10 +43,10 @@ describe("sessions", () => {
     for (const at of [site, path]) {
       const list = await visitor.open(at);
       expect(list.link(`(${id})`)).toBe(`${path}/${id}`);
-      expect(list.link('"\u200b"')).toBe(`${site}/customers?chat_id=${id}`);
+      expect(list.link("[U+200B]")).toBe(`${site}/customers?chat_id=${id}`);
     }
     const page = await visitor.open(`${path}/${id}`);
-    expect([page.heading, page.link('"\u200b"')]).toEqual([`Session ${id}`, `${site}/customers?chat_id=${id}`]);
+    expect([page.heading, page.link("[U+200B]")]).toEqual([`Session ${id}`, `${site}/customers?chat_id=${id}`]);
   });
 
   it("keep the filter on further pages, and each has a link back", async () => {
