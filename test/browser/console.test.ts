@@ -264,6 +264,24 @@ describe("safety in a browser", () => {
     expect(await heading(page)).toBe("Agents");
   });
 
+  it("keeps a sign-in over plain http at localhost, and says at another name why it keeps none", async ({
+    worker,
+    open,
+  }) => {
+    const { port } = new URL(worker.url);
+    const signInAt = async (host: string) => {
+      const page = await open({ url: `http://${host}:${port}` });
+      await page.goto("/console/sign-in");
+      await page.getByLabel("Admin token").fill(worker.adminToken);
+      await press(page, "Sign in");
+      return page;
+    };
+    await (await signInAt("desk.localhost")).waitForURL("**/console");
+    const page = await signInAt("desk.test");
+    expect(await page.locator("#token-error").innerText()).toBe("Nobody can stay signed in here");
+    expect(await page.getByRole("alert").innerText()).toContain(`http://localhost:${port}/console`);
+  });
+
   it("refuses a wrong token and stays on the page", async ({ worker, open }) => {
     const page = await open(worker);
     await page.goto("/console/audit");

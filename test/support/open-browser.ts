@@ -12,6 +12,8 @@ export function openBrowser(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      // A machine of another name than localhost, which is this one.
+      "--host-resolver-rules=MAP desk.test 127.0.0.1",
     ],
   });
 }

@@ -16,6 +16,18 @@ export function hostCookie(name: string, value: string, maxAgeSeconds: number): 
   return `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; Secure; HttpOnly; SameSite=Lax`;
 }
 
+/** The names at which browsers keep Secure cookies over plain http too. */
+const LOCAL = /(^|\.)localhost\.?$|^127(\.\d+){3}$|^\[::1\]$/;
+
+/**
+ * Whether the browser drops the cookies of this console, because its address is plain http. A tunnel may end TLS in front of the Worker,
+ * so the browser's word counts first: its Origin, and `sec-fetch-site`, which it sends only to an address that it trusts.
+ */
+export function dropsCookies({ url, headers }: Request): boolean {
+  const at = URL.parse(headers.get("origin") ?? (headers.has("sec-fetch-site") ? "" : url));
+  return at?.protocol === "http:" && !LOCAL.test(at.hostname);
+}
+
 export const languageCookie = (language: "en" | "zh"): string => hostCookie(LANGUAGE_COOKIE, language, YEAR_SECONDS);
 
 export function readCookie(request: Request, name: string): string | undefined {

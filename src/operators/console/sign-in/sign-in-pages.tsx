@@ -5,7 +5,7 @@ import type { AccessRefusal } from "../../services/access-sessions.ts";
 import { closeConsoleSession, openConsoleSession, SIGNED_IN_SECONDS } from "../../services/console-sessions.ts";
 import { browserOf } from "../browser.ts";
 import { consolePath, withParameter } from "../console-path.ts";
-import { hostCookie, languageCookie, SESSION_COOKIE } from "../cookies.ts";
+import { dropsCookies, hostCookie, languageCookie, SESSION_COOKIE } from "../cookies.ts";
 import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
@@ -34,6 +34,7 @@ export async function postSignIn(c: PageContext): Promise<Response> {
   const next = consolePath(asked);
   const kept = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
   if (ctx.config.adminTokenFault !== undefined || !takesToken(c)) return signInPage(c, 401, { next, kept });
+  if (dropsCookies(c.req.raw)) return signInPage(c, 401, { next, kept, error: t("Nobody can stay signed in here") });
   try {
     const cookie = await openConsoleSession(ctx, {
       token: token.trim(),
@@ -134,6 +135,21 @@ function signInPage(
         </NoticeBox>
       )}
       <AccessNotice view={c.var.view} config={c.var.ctx.config} />
+      {takesToken(c) && dropsCookies(c.req.raw) && (
+        <NoticeBox kind="bad" title={t("Nobody can stay signed in here")}>
+          <p>
+            {t(
+              "This address begins with http://. Browsers keep the sign-in of such an address only at localhost. Others on the network could read the token, too.",
+            )}
+          </p>
+          <p>
+            {t(
+              "Open the console by https://, or on the machine where it runs as http://localhost:{0}/console. From another machine, make a tunnel to it first: ssh -L {0}:localhost:{0} MACHINE",
+              new URL(c.req.url).port || 80,
+            )}
+          </p>
+        </NoticeBox>
+      )}
       {takesToken(c) && (
         <section class="card door">
           <form method="post" action="/console/sign-in">

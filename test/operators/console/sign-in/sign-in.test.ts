@@ -201,6 +201,52 @@ describe("signing in", () => {
   });
 });
 
+describe("signing in over plain http", () => {
+  const REASON = "Nobody can stay signed in here";
+  const signInAt = async (at: string, { origin = at, site }: { origin?: string; site?: string } = {}) => {
+    const world = await World.create();
+    const headers = { origin, ...(site !== undefined && { "sec-fetch-site": site }) };
+    const ofPage = site === undefined ? {} : { "sec-fetch-site": "none" };
+    const page = await (await world.fetch(new Request(`${at}/console/sign-in`, { headers: ofPage }))).text();
+    const body = new URLSearchParams({ token: ADMIN_TOKEN });
+    const answer = await world.fetch(new Request(`${at}/console/sign-in`, { method: "POST", headers, body }));
+    return { page, answer, text: await answer.text() };
+  };
+
+  it.each(["http://desk.example", "http://192.0.2.7:8787", "http://localhost.example", "http://127.0.0.1.example"])(
+    "is refused at %s, where the browser would drop the cookie, with the reason and what to do",
+    async (at) => {
+      const before = await rows("SELECT id FROM console_sessions");
+      const { page, answer, text } = await signInAt(at);
+      for (const each of [page, text]) {
+        expect(each).toContain(REASON);
+        expect(each).toContain(`http://localhost:${new URL(at).port || 80}/console`);
+      }
+      expect([answer.status, answer.headers.getSetCookie()]).toEqual([401, []]);
+      expect(await rows("SELECT id FROM console_sessions")).toEqual(before);
+    },
+  );
+
+  it.each([
+    "http://localhost:8787",
+    "http://desk.localhost",
+    "http://127.0.0.1:8787",
+    "http://127.1.2.3",
+    "http://[::1]",
+  ])("works at %s, whose cookies browsers keep", async (at) => {
+    const { page, answer } = await signInAt(at);
+    expect([page.includes(REASON), answer.status, answer.headers.getSetCookie().length]).toEqual([false, 303, 1]);
+  });
+
+  it("works behind a tunnel that ends TLS: the browser says where it is", async () => {
+    const { page, answer } = await signInAt("http://desk.example", {
+      origin: "https://desk.example",
+      site: "same-origin",
+    });
+    expect([page.includes(REASON), answer.status]).toEqual([false, 303]);
+  });
+});
+
 describe("signing out", () => {
   it("stays in force when a try of the sign-in commits after it, though the session was pruned meanwhile", async () => {
     const { db, commitLate } = lateDb(env.DB, "late");
