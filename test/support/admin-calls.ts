@@ -48,12 +48,12 @@ const NEWER_KEY = Uint8Array.fromBase64(env.MASTER_KEY).toReversed().toBase64();
 const OWN_SAMPLES: Partial<Record<AdminCallId, [Sample, ...Sample[]]>> = {
   createSite: [{ body: { name: "Another" } }],
   changeSite: [
-    { body: { name: "Renamed", status: "closed", first_chat_id: 900_220, events: false } },
+    { body: { name: "Renamed", status: "closed", events: false } },
     {
       body: { status: "open", events: true },
       before: (world) => world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed", events: false }),
     },
-    { body: { retention_days: 30 } },
+    { body: { first_chat_id: 900_220, retention_days: 30 } },
   ],
   deleteSite: [
     {

@@ -65,11 +65,12 @@ const TRIES = 20;
  * Creates a site in a home. Several sites may have the same name. The directory gets the site first, with the status `creating`, then
  * the home gets it, then the directory opens it. The same call sent again finishes an unfinished site.
  *
- * @throws ServiceError `invalid_input` for an unknown home; `conflict`, reason `site_id_taken`, when the home has a site that the
+ * @throws ServiceError `forbidden` for a first_chat_id by somebody else than an owner; `invalid_input` for an unknown home; `conflict`, reason `site_id_taken`, when the home has a site that the
  *   directory does not know; `unavailable` when one of the two databases does not answer, or `main` is closed
  */
 export async function createSite(ctx: ServiceContext, { name, home, firstChatId }: NewSite): Promise<Site> {
   const { runtime, config } = ctx;
+  if (firstChatId > 1) requireRole(ctx, "owner");
   requireOpenDirectory(ctx);
   if (!config.homes.has(home)) throw invalidInput([{ field: "home", message: homeRule(config.homes) }]);
   for (let attempt = 0; attempt < TRIES; attempt++) {
@@ -210,7 +211,7 @@ export interface SiteChange {
  * the directory has a newer revision than a restored home, the home gets it with the change.
  *
  * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does
- *   not have the site; `forbidden` for a retention by somebody else than an owner; `conflict`, reason `changed_meanwhile`, or
+ *   not have the site; `forbidden` for a first_chat_id or a retention by somebody else than an owner; `conflict`, reason `changed_meanwhile`, or
  *   `site_ending` when its deletion has begun; `unavailable`, reason `site_not_copied`, when the home has the change
  *   and the directory does not; `site_not_remembered` when KV does not keep the first_chat_id
  */
@@ -220,7 +221,7 @@ export async function changeSite(
 ): Promise<Site & { events: boolean }> {
   const { runtime, config } = ctx;
   const { name, status, firstChatId, events, retentionDays } = change;
-  if (retentionDays !== undefined) requireRole(ctx, "owner");
+  if (retentionDays !== undefined || firstChatId !== undefined) requireRole(ctx, "owner");
   const chatIdFloor = firstChatId === undefined ? undefined : firstChatId - 1;
   const wanted = { name, status, chatIdFloor, events, retentionDays };
   const changed = await updateHomeSite(runtime, homeOf(ctx, site), knownOf(site), wanted, authorOf(ctx), ctx.answerBy);

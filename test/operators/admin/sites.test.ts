@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type AdminAnswer, call, problem } from "../../support/admin-calls.ts";
 import { databaseOf } from "../../support/homes.ts";
+import { newToken, useToken } from "../../support/new-token.ts";
 import { replacing } from "../../support/replacing.ts";
 import { expectUnwritten } from "../../support/signed-routes.ts";
 import { NOW, World } from "../../support/world.ts";
@@ -8,7 +9,7 @@ import { NOW, World } from "../../support/world.ts";
 const gist = ({ status, body }: AdminAnswer) => ({ status, body });
 const bad = (field: string, message: string) => problem(400, "Invalid input", [{ field, message }]);
 
-const FIRST_ID = "must be an integer from 1 to 900000000000000";
+const FIRST_ID = "must be an integer from 1 to 1000000000000";
 const UNKNOWN = { ...problem(404, "Not found"), body: { detail: "There is no such site." } };
 
 const NO_EVENTS = { events: 0, event_seq_floor: 0, retention_days: null };
@@ -70,7 +71,7 @@ describe("POST /admin/sites", () => {
   it.each<[field: string, message: string, values: unknown[]]>([
     ["home", "must be one of main, apac", ["emea", "", "MAIN", "HOME_APAC", "constructor"]],
     ["home", "must be the name of a home", [5, null, ["main"]]],
-    ["first_chat_id", FIRST_ID, [0, -1, 1.5, 2 ** 53, "7", null, 900_000_000_000_001]],
+    ["first_chat_id", FIRST_ID, [0, -1, 1.5, 2 ** 53, "7", null, 1_000_000_000_001]],
   ])("refuses a %s that %s, and stores no site", async (field, message, values) => {
     const world = await World.create();
     const before = await world.operated();
@@ -137,6 +138,25 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     expect((await change(world, { first_chat_id: 1_000 })).status).toBe(200);
     expect([await world.chatId(), await world.chatId()]).toEqual([1_000, 1_001]);
     expect(await actions(world)).toEqual([["site.first_chat_id_set", { first_chat_id: 1_000, from: 1, to: 1_000 }]]);
+  });
+
+  it("lets an owner alone set a first_chat_id, and an operator everything else", async () => {
+    const world = await World.create({}, home);
+    const path = `/admin/sites/${world.siteId}`;
+    const { token } = await newToken({ role: "operator" });
+    const before = [await storedSite(world.siteId, home), await world.operated()];
+    for (const [method, at] of [
+      ["PATCH", path],
+      ["POST", "/admin/sites"],
+    ] as const) {
+      const answer = await useToken(world, token, method, at, { name: "New", first_chat_id: 2 });
+      expect([at, answer]).toMatchObject([at, { status: 403, body: { reason: "role_too_low" } }]);
+    }
+    expect([await storedSite(world.siteId, home), await world.operated()]).toEqual(before);
+    expect((await useToken(world, token, "PATCH", path, { name: "New" })).status).toBe(200);
+    expect((await useToken(world, token, "POST", "/admin/sites", { name: "New", home, first_chat_id: 1 })).status).toBe(
+      201,
+    );
   });
 
   it("refuses a first_chat_id that may already be given, and then makes none of the call's changes", async () => {

@@ -38,7 +38,7 @@ export const documentation = (): CallDocumentation => ({
       name: newSiteName(),
       status: { description: "Signed calls of a closed site are refused with 503.", examples: ["closed"] },
       first_chat_id: firstChatId(
-        " It must be above every id that the site has given or skipped, or be what was set last.",
+        " It must be above every id that the site has given or skipped, or be what was set last. Needs the role `owner`.",
       ),
       events: {
         description: "Whether accepted calls leave events from now on. The first webhook of a site turns them on.",
@@ -55,6 +55,6 @@ export const documentation = (): CallDocumentation => ({
     name: "ChangedSite",
     fields: { ...site().fields, events: leavesEvents(), retention_days: retentionDays() },
   },
-  row: "200 `{id, name, home, status, events, retention_days}`; status `open` or [`closed`](#closing-a-site-or-a-home). The next session gets `first_chat_id`, which must be above every id so far, or be the value set last. `events`: whether accepted calls leave [events](#webhooks). `retention_days`: [how long sessions are kept](#how-long-sessions-are-kept), which only an `owner` may change",
+  row: "200 `{id, name, home, status, events, retention_days}`; status `open` or [`closed`](#closing-a-site-or-a-home). The next session gets `first_chat_id`, which must be above every id so far, or be the value set last. `events`: whether accepted calls leave [events](#webhooks). `retention_days`: [how long sessions are kept](#how-long-sessions-are-kept). Only an `owner` may change `first_chat_id` and `retention_days`",
   answered: "The site as it is now.",
 });

@@ -42,7 +42,7 @@ export const retentionDays = (): JsonSchema => ({
 /** The name in a body. */
 export const newSiteName = (): JsonSchema => newName("What the site is called; need not be unique", "Shop");
 
-/** @param more about a site that has sessions */
+/** @param more who may set it, and above what */
 export const firstChatId = (more = ""): JsonSchema => ({
   description: `The site's next session gets this id. For callers that come from another service: take one above every id that was given there.${more}`,
   examples: [900220],

@@ -15,6 +15,7 @@ export const ownerActs = ({ t }: Texts): [text: string, ...actions: AuditAction[
   [t("hand over a customer's data"), "customer.exported"],
   [t("erase a customer's data"), "customer.erasure_begun", "customer.erased"],
   [t("say how long sessions are kept"), "site.retention_set"],
+  [t("set the next chat_id"), "site.first_chat_id_set"],
   [t("export a site"), "site.exported"],
   [t("delete a site"), "site.deletion_begun"],
   [t("make and delete tokens"), "token.created", "token.deleted"],

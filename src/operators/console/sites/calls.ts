@@ -25,9 +25,9 @@ export const SITES_CALLS: ConsoleCall[] = [
   call({ ...CHANGE, method: "post", path: "/sites/:site_id/finish", audit: ["site.created"] }, postFinish),
   call({ ...SEE, method: "get", path: "/sites/:site_id/settings", audit: [] }, settingsPage),
   call({ ...CHANGE, method: "post", path: "/sites/:site_id/settings", audit: ["site.renamed"] }, postSettings),
-  call({ ...CHANGE, method: "get", path: "/sites/:site_id/first-chat-id", audit: [] }, chatIdPage),
+  call({ ...OWN, method: "get", path: "/sites/:site_id/first-chat-id", audit: [] }, chatIdPage),
   call(
-    { ...CHANGE, method: "post", path: "/sites/:site_id/first-chat-id", audit: ["site.first_chat_id_set"] },
+    { ...OWN, method: "post", path: "/sites/:site_id/first-chat-id", audit: ["site.first_chat_id_set"] },
     postChatId,
   ),
   call({ ...CHANGE, method: "get", path: "/sites/:site_id/close", audit: [] }, closePage),

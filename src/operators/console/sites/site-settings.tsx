@@ -112,26 +112,28 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
             </Form>
           )}
         </Setting>
-        <Setting
-          id="numbers"
-          title={t("Numbers of sessions (chat_id)")}
-          text={t("The next session gets this number (chat_id), later ones count on from it. It cannot be lowered.")}
-        >
-          <form method="get" action={chatIdPath(site)}>
-            <Field
-              label={t("Next chat_id")}
-              name="first_chat_id"
-              value={again?.values.first_chat_id}
-              error={errors.first_chat_id}
-              required
-              inputmode="numeric"
-              maxlength={16}
-            />
-            <button type="submit" class="plain">
-              {t("Set the chat_id…")}
-            </button>
-          </form>
-        </Setting>
+        {view.may(chatIdPath(site)) && (
+          <Setting
+            id="numbers"
+            title={t("Numbers of sessions (chat_id)")}
+            text={t("The next session gets this number (chat_id), later ones count on from it. It cannot be lowered.")}
+          >
+            <form method="get" action={chatIdPath(site)}>
+              <Field
+                label={t("Next chat_id")}
+                name="first_chat_id"
+                value={again?.values.first_chat_id}
+                error={errors.first_chat_id}
+                required
+                inputmode="numeric"
+                maxlength={16}
+              />
+              <button type="submit" class="plain">
+                {t("Set the chat_id…")}
+              </button>
+            </form>
+          </Setting>
+        )}
         {site.status === "open" ? (
           <Setting
             title={t("Close this site")}

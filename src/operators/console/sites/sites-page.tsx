@@ -84,20 +84,22 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
                 options={homes.map((home) => [home, view.closedHomes.has(home) ? t("{0} (closed)", home) : home])}
               />
             )}
-            <details open={Boolean(again?.values.first_chat_id)}>
-              <summary>{t("Begin at another chat_id")}</summary>
-              <Field
-                label={t("First chat_id")}
-                name="first_chat_id"
-                value={again?.values.first_chat_id}
-                error={again?.errors.first_chat_id}
-                hint={t(
-                  "For callers who come from another service: above every chat_id they have. Left empty, it is 1.",
-                )}
-                inputmode="numeric"
-                maxlength={16}
-              />
-            </details>
+            {view.session?.identity.role === "owner" && (
+              <details open={Boolean(again?.values.first_chat_id)}>
+                <summary>{t("Begin at another chat_id")}</summary>
+                <Field
+                  label={t("First chat_id")}
+                  name="first_chat_id"
+                  value={again?.values.first_chat_id}
+                  error={again?.errors.first_chat_id}
+                  hint={t(
+                    "For callers who come from another service: above every chat_id they have. Left empty, it is 1.",
+                  )}
+                  inputmode="numeric"
+                  maxlength={16}
+                />
+              </details>
+            )}
             <button type="submit">{t("Create site")}</button>
           </Form>
         </section>

@@ -13,8 +13,8 @@ import { endOf } from "./site-deletions.ts";
 /** A site as its home knows it. */
 type HomeSite = typeof homeSites.$inferSelect;
 
-/** The highest chat_id that a site may start with. It leaves room for sessions below 2^53. */
-export const HIGHEST_FIRST_CHAT_ID = 900_000_000_000_000;
+/** The highest first_chat_id that may be set. Higher ones of earlier releases stay, and count. */
+export const HIGHEST_FIRST_CHAT_ID = 1_000_000_000_000;
 
 /**
  * Inserts a site into its home, unless an earlier run of the same call has done so.

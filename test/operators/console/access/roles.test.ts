@@ -182,6 +182,26 @@ describe("an address that needs a higher role", () => {
   });
 });
 
+describe("an operator", () => {
+  it("is offered no field for the chat_id of a site, which is an owner's", async () => {
+    const world = await start();
+    const labels = ["First chat_id", "Next chat_id"];
+    for (const role of ["owner", "operator"] as const) {
+      const visitor = await visitorWithRole(world, role);
+      const pages = [await visitor.open("/console"), await visitor.open(`/console/sites/${world.siteId}/settings`)];
+      expect(pages.map(({ html }, i) => html.includes(`${labels[i]}<`))).toEqual(Array(2).fill(role === "owner"));
+    }
+    const operator = await visitorWithRole(world, "operator");
+    const form = await operator.open("/console");
+    const token = /name="form" value="([^"]+)"/.exec(form.html)?.[1] ?? "";
+    const forged = await operator.post("/console/sites", { form: token, name: "N", first_chat_id: "9" });
+    expect([forged.status, await forged.text()]).toEqual([
+      403,
+      expect.stringContaining("Your role does not allow this"),
+    ]);
+  });
+});
+
 describe("a viewer", () => {
   it("sees the settings of a site as facts", async () => {
     const world = await start();

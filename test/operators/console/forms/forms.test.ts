@@ -249,10 +249,10 @@ describe("the language switch", () => {
         "Create site",
         { "First chat_id": "x", Name: "N", Home: "apac" },
         "首个 chat_id",
-        "须为 1 到 900000000000000 的整数",
+        "须为 1 到 1000000000000 的整数",
       ],
       [`${site}/settings`, "Rename", { Name: "x".repeat(101) }, "名称", "须为 1 到 100 个字符"],
-      [`${site}/settings`, "Set the chat_id…", { "Next chat_id": "x" }, "下一个 chat_id", "须为 1 到 900000000000000"],
+      [`${site}/settings`, "Set the chat_id…", { "Next chat_id": "x" }, "下一个 chat_id", "须为 1 到 1000000000000"],
     ];
     for (const [path, button, fill, field, said] of cases) {
       const wrong = await visitor.press(await visitor.open(path), button, fill);

@@ -70,7 +70,7 @@ describe("creating a site", () => {
     const before = await env.DB.prepare("SELECT max(id) FROM sites").first();
     const form = await visitor.open("/console");
     const page = await visitor.press(form, "Create site", { Name: "Kept", Home: "apac", "First chat_id": "0" });
-    expect([page.status, page.error("First chat_id")]).toEqual([400, "Must be an integer from 1 to 900000000000000"]);
+    expect([page.status, page.error("First chat_id")]).toEqual([400, "Must be an integer from 1 to 1000000000000"]);
     expect(["Name", "Home", "First chat_id"].map((field) => page.value(field))).toEqual(["Kept", "apac", "0"]);
     expect(page.html.match(/<details[^>]* open/g)).toHaveLength(2);
     expect(await env.DB.prepare("SELECT max(id) FROM sites").first()).toEqual(before);
