@@ -5,14 +5,22 @@ import { NONCE_SECONDS } from "../../core/signed/kv-nonces.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../store/copy-sites.ts";
 import { countSitesByHome } from "../store/directory/sites.ts";
 import { probeHome } from "../store/home/probe.ts";
-import { readFloors, writeReconciledFloors, writeSiteId } from "../store/kv-floors.ts";
+import {
+  type RememberedFloors,
+  readFloors,
+  readHighestSite,
+  writeReconciledFloors,
+  writeSiteId,
+} from "../store/kv-floors.ts";
 import {
   keepInDirectory,
   notCopied,
   noteCopied,
+  readingStopped,
   reconciledAt,
   selectFloors,
   skipIds,
+  stopReading,
 } from "../store/reconciliations.ts";
 import { askHomes } from "./ask-homes.ts";
 import { deleteAgain, type KeptDeletion, keepDeletionsOf, keptDeletionsSchema } from "./delete-again.ts";
@@ -109,6 +117,9 @@ export interface ReconciledHome {
 /** The deadline of the copies from the other homes, from the start of the call. Less than WHOLE_LIMIT_MS, so that the answer names late homes. */
 const HOMES_LIMIT_MS = 7_000;
 
+/** How long a call reads KV's floors. More than a call to KV may take, so each call gets further; the rest of the time is for D1. */
+const READ_LIMIT_MS = 4_000;
+
 /** A random id of a reconciliation, for {@link reconcileHome}. */
 export const newReconciliationId = ({ runtime }: ServiceContext): string => runtime.bytes(16).toHex();
 
@@ -119,7 +130,8 @@ export const newReconciliationId = ({ runtime }: ServiceContext): string => runt
  * no more ids and continues where it stopped.
  *
  * @throws ServiceError `not_found` for an unknown home; `conflict`, reason `home_open`, for a home that is not closed, unless forced, or
- *   `settling_ended`, for an id whose reconciliation ended too long ago for a retry; `unavailable` when the directory, the home or KV does not answer
+ *   `settling_ended`, for an id whose reconciliation ended too long ago for a retry; `unavailable` when the directory, the home or KV does not
+ *   answer, or, reason `floors_unread`, when KV holds more than one call reads: send it again
  */
 export async function reconcileHome(
   ctx: ServiceContext,
@@ -144,9 +156,9 @@ export async function reconcileHome(
   const others = [...homes].filter(([name]) => home === MAIN_HOME && name !== MAIN_HOME);
   const left = await notCopied(directory, reconciliationId, others);
   if (begunAt !== undefined && now >= begunAt + NONCE_SECONDS && left.length === 0) throw reconciliationEnded();
-  const remembered = await readFloors(credentials, home, askKv);
   // `skipIds` skips once for each reconciliation. A site that only a retry copies gets `skip` here.
   if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);
+  const remembered = begunAt === undefined ? await recall(ctx, db, reconciliation) : NOTHING;
   const { skipped, sites, at, siteIdFloor } = await skipIds(db, reconciliation, remembered, authorOf(ctx));
   const floors = await selectFloors(db);
   if (home !== MAIN_HOME) await keepInDirectory(directory, reconciliation, floors, authorOf(ctx));
@@ -175,6 +187,40 @@ export async function reconcileHome(
   const reopenAfter = at + NONCE_SECONDS;
   return { reconciliationId, sites, skippedBy, reopenAfter, erasures, sitesDeletedAgain, homesDown: down, tokens };
 }
+
+/** What a reconciliation recalls that has skipped before: it had read KV's floors then, and the home has them. */
+const NOTHING: RememberedFloors = { floors: [], highestSite: 0 };
+
+/**
+ * Reads what KV remembers of a home whose sites have come back. Who writes a floor to KV has raised it in D1 before: so a key that comes
+ * behind the reading is not missed.
+ *
+ * @throws ServiceError `unavailable`, reason `floors_unread`, when there is more than a call can read: the home's floors have risen to
+ *   what was read, and the same reconciliation goes on from there
+ */
+async function recall(
+  ctx: ServiceContext,
+  db: D1Database,
+  { id, home }: { id: string; home: string },
+): Promise<RememberedFloors> {
+  const { runtime, config, now } = ctx;
+  const askKv = fromKv(ctx);
+  const until = runtime.elapsed() + READ_LIMIT_MS;
+  const from = await readingStopped(db, id, now - NONCE_SECONDS);
+  const { floors, rest } = await readFloors(config.credentials, home, askKv, () => runtime.elapsed() >= until, from);
+  if (rest !== undefined) {
+    await stopReading(db, id, { floors, rest, now });
+    throw floorsUnread(id);
+  }
+  return { floors, highestSite: await readHighestSite(config.credentials, askKv) };
+}
+
+const floorsUnread = (id: string) =>
+  new ServiceError("unavailable", {
+    reason: "floors_unread",
+    detail: `KV holds more floors of chat ids than this call could read, so no ids were skipped yet. Send the same call again, with "settling_id":"${id}": it goes on where this one stopped.`,
+    retryAfter: 1,
+  });
 
 const reconciliationEnded = () =>
   new ServiceError("conflict", {

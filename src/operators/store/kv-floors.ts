@@ -21,6 +21,14 @@ export interface RememberedFloors {
   highestSite: number;
 }
 
+/** Where a reading of KV's floors stopped. */
+export interface FloorsPlace {
+  /** Of the page of keys; null for the first page. */
+  cursor: string | null;
+  /** The last key that was read. */
+  after: string;
+}
+
 /** Half of the integers that a number holds exactly. A higher value in KV is ignored: it would leave the site too few ids. */
 const HIGHEST_FLOOR = 2 ** 52;
 const HIGHEST_SITE = 1_000_000_000;
@@ -38,15 +46,27 @@ type Entry = [siteId: number, chatId: number, eventSeq: number];
 /** Calls KV once, with a timeout. @throws ServiceError `unavailable`, reason `kv_unavailable` */
 export type AskKv = <T>(ask: () => Promise<T>) => Promise<T>;
 
+const START: FloorsPlace = { cursor: null, after: "" };
+
 /**
- * Reads KV's floors of a home, and the highest site id. Damaged entries are ignored.
+ * Reads KV's floors of a home in the order of their keys. Damaged entries are ignored. When KV fails, what was read before counts. When KV
+ * refuses the cursor of an earlier reading, this one begins anew.
  *
- * @param askKv makes each call to KV
- * @throws any error of `askKv`
+ * @param askKv  makes each call to KV
+ * @param isOver stops the reading between two calls to KV
+ * @param from   where an earlier reading stopped
+ * @returns at most one entry for each site; and where more of them are, undefined when all were read
+ * @throws any error of `askKv`, when nothing was read before it
  */
-export async function readFloors(kv: KVNamespace | undefined, home: string, askKv: AskKv): Promise<RememberedFloors> {
+export async function readFloors(
+  kv: KVNamespace | undefined,
+  home: string,
+  askKv: AskKv,
+  isOver: () => boolean,
+  from = START,
+): Promise<{ floors: Floors[]; rest: FloorsPlace | undefined }> {
+  if (kv === undefined) return { floors: [], rest: undefined };
   const found = new Map<number, Floors>();
-  if (kv === undefined) return { floors: [], highestSite: 0 };
   const take = (entry: unknown) => {
     const floors = floorsOf(entry);
     if (floors === undefined) return;
@@ -58,18 +78,37 @@ export async function readFloors(kv: KVNamespace | undefined, home: string, askK
     });
   };
   const reconciliations = prefixOf(home).concat("settling:");
-  for (let cursor: string | null | undefined = null; cursor !== undefined; ) {
-    const asked: { prefix: string; cursor: string | null } = { prefix: prefixOf(home), cursor };
-    const page: KVNamespaceListResult<unknown> = await askKv(() => kv.list(asked));
-    for (const { name, metadata } of page.keys) {
-      if (!name.startsWith(reconciliations)) take(metadata);
-      else for (const entry of parsed(await askKv(() => kv.get(name, "text")))) take(entry);
+  let place = from;
+  const readUntil = (rest: FloorsPlace | undefined) => ({ floors: [...found.values()], rest });
+  try {
+    for (;;) {
+      const asked = { prefix: prefixOf(home), cursor: place.cursor };
+      const page: KVNamespaceListResult<unknown> = await askKv(() => kv.list(asked));
+      for (const { name, metadata } of page.keys) {
+        if (name <= place.after) continue;
+        if (!name.startsWith(reconciliations)) take(metadata);
+        else if (isOver()) return readUntil(place);
+        else for (const entry of parsed(await askKv(() => kv.get(name, "text")))) take(entry);
+        place = { cursor: place.cursor, after: name };
+      }
+      if (!page.list_complete) place = { cursor: page.cursor, after: place.after };
+      if (isOver()) return readUntil(place);
+      if (page.list_complete) return readUntil(undefined);
     }
-    cursor = page.list_complete ? undefined : page.cursor;
+  } catch (error) {
+    if (place !== from) return readUntil(place);
+    // Without a cause KV did not answer, which says nothing of the cursor.
+    if (from.cursor === null || (error as Error).cause === undefined) throw error;
+    return readFloors(kv, home, askKv, isOver);
   }
+}
+
+/** The highest site id that KV knows, of all homes; 0 when it knows none. @throws any error of `askKv` */
+export async function readHighestSite(kv: KVNamespace | undefined, askKv: AskKv): Promise<number> {
+  if (kv === undefined) return 0;
   const [newest] = (await askKv(() => kv.list({ prefix: SITE_IDS, limit: 1 }))).keys;
   const highestSite = HIGHEST_SITE - Number(newest?.name.slice(SITE_IDS.length) ?? HIGHEST_SITE);
-  return { floors: [...found.values()], highestSite: isWithin(highestSite, HIGHEST_SITE) ? highestSite : 0 };
+  return isWithin(highestSite, HIGHEST_SITE) ? highestSite : 0;
 }
 
 export async function writeSiteFloors(kv: KVNamespace | undefined, home: string, floors: Floors): Promise<void> {

@@ -7,8 +7,8 @@ import { events } from "../../core/store/event-schema.ts";
 import { homeSites, sites } from "../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "./audit.ts";
 import { each, field } from "./json-rows.ts";
-import type { Floors, RememberedFloors } from "./kv-floors.ts";
-import { reconciliations } from "./operator-schema.ts";
+import type { Floors, FloorsPlace, RememberedFloors } from "./kv-floors.ts";
+import { jobs, reconciliations } from "./operator-schema.ts";
 
 /** One reconciliation of a restored home, stored in the table `settlings`. */
 interface Reconciliation {
@@ -50,16 +50,7 @@ export async function skipIds(
     counted: [counted],
   } = await inOneBatch(db, {
     found: store.select({ at: reconciliations.at }).from(reconciliations).where(isThis),
-    remembered: tablesOf(floors).map((table) =>
-      store
-        .update(homeSites)
-        .set({
-          chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${field("chatId")})`,
-          eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${field("eventSeq")})`,
-        })
-        .from(table)
-        .where(sql`${homeSites.siteId} = ${field("siteId")}`),
-    ),
+    remembered: raiseFloors(db, floors),
     inserted: store
       .insert(reconciliations)
       .values({ id, home, at: author.now, siteIdFloor: null })
@@ -81,6 +72,7 @@ export async function skipIds(
       .where(isThis)
       .returning({ siteIdFloor: reconciliations.siteIdFloor }),
     counted: store.select({ sites: sql<number>`count(*)` }).from(homeSites),
+    readAll: store.delete(jobs).where(eq(jobs.name, reading(id))),
   });
   return {
     skipped: inserted.meta.changes === 1,
@@ -88,6 +80,51 @@ export async function skipIds(
     at: found?.at ?? author.now,
     siteIdFloor: raised?.siteIdFloor ?? 0,
   };
+}
+
+/** Statements that raise the floors of a home's sites to these, where they are lower. */
+const raiseFloors = (db: D1Database, floors: Floors[]) =>
+  tablesOf(floors).map((table) =>
+    drizzle(db)
+      .update(homeSites)
+      .set({
+        chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${field("chatId")})`,
+        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${field("eventSeq")})`,
+      })
+      .from(table)
+      .where(sql`${homeSites.siteId} = ${field("siteId")}`),
+  );
+
+/** The name in `jobs` for the reading of KV's floors by a reconciliation. */
+const reading = (id: string) => `settling ${id}`;
+
+/** Where the reading of a reconciliation stopped; undefined when it did not begin, or stopped before this time. @param since Unix seconds */
+export async function readingStopped(db: D1Database, id: string, since: number): Promise<FloorsPlace | undefined> {
+  const row = await drizzle(db)
+    .select({ place: jobs.place })
+    .from(jobs)
+    .where(eq(jobs.name, reading(id)))
+    .get();
+  const { at = 0, ...place } = JSON.parse(row?.place ?? "{}") as Partial<FloorsPlace> & { at?: number };
+  return at > since ? (place as FloorsPlace) : undefined;
+}
+
+/**
+ * Keeps where the reading of a reconciliation stopped, and what it has read: the home's floors rise to that. A restore undoes both.
+ */
+export async function stopReading(
+  db: D1Database,
+  id: string,
+  { floors, rest, now }: { floors: Floors[]; rest: FloorsPlace; now: number },
+): Promise<void> {
+  const place = JSON.stringify({ ...rest, at: now });
+  await inOneBatch(db, {
+    raised: raiseFloors(db, floors),
+    stopped: drizzle(db)
+      .insert(jobs)
+      .values({ name: reading(id), place })
+      .onConflictDoUpdate({ target: jobs.name, set: { place } }),
+  });
 }
 
 /** These floors as tables for FROM, one row for each; several tables when one would be too large. */

@@ -27,8 +27,8 @@ export const HOME_DEFECTS: Defect[] = [
       },
       {
         file: "src/operators/services/homes.ts",
-        find: "const remembered = await readFloors(credentials, home, askKv);",
-        replace: "const remembered = { floors: [], highestSite: 0 };",
+        find: "const remembered = begunAt === undefined ? await recall(ctx, db, reconciliation) : NOTHING;",
+        replace: "const remembered = NOTHING;",
       },
     ],
   },

@@ -1,3 +1,4 @@
+import { isRefusedFor } from "../../../core/errors.ts";
 import { fieldIssues } from "../../../core/fields.ts";
 import { noteHome } from "../../http/context.ts";
 import { areKeptByOperator } from "../../services/erase-customer.ts";
@@ -5,7 +6,7 @@ import { newReconciliationId, reconcileHome, reconcileSchema } from "../../servi
 import { homeUnknown } from "../../services/refusals.ts";
 import type { PageContext } from "../env.ts";
 import { entered, formAction } from "../forms/form-action.ts";
-import { errorTexts, type Filled, isRefused } from "../forms/messages.ts";
+import { doneLocation, errorTexts, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
@@ -52,8 +53,13 @@ export async function postRestored(c: PageContext): Promise<Response> {
     work: async () => {
       noteHome(c, home);
       const kept = "input" in receipts ? receipts.input : {};
-      const done = await reconcileHome(c.var.ctx, { home, skip, reconciliationId, ...kept });
-      return reconciledLocation(c, home, done);
+      try {
+        const done = await reconcileHome(c.var.ctx, { home, skip, reconciliationId, ...kept });
+        return reconciledLocation(c, home, done);
+      } catch (error) {
+        if (!isRefusedFor(error, "floors_unread")) throw error;
+        return doneLocation(c, path, "floors_unread");
+      }
     },
   });
 }

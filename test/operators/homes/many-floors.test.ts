@@ -1,0 +1,174 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { call } from "../../support/admin-calls.ts";
+import { closing } from "../../support/closing.ts";
+import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { replacing } from "../../support/replacing.ts";
+import { bookmark } from "../../support/time-travel.ts";
+import { NOW, World } from "../../support/world.ts";
+
+/** Settling a home of which KV holds more floors than one call reads. A call to KV takes 2.5 s: so two pages are read, and the next is not. */
+
+const KV_MS = 2_500;
+/** Of the thousand that KV gives. */
+const PER_PAGE = 20;
+const LIFT = 10;
+/** The first of the site's floors in the order of KV: only a call that begins reading there finds it. */
+const HIGHEST = 1_000_000;
+/** An earlier release took a first_chat_id as high as this. */
+const OLDER = 900_000_000_000_000;
+const UNREAD = { status: 503, body: { detail: expect.stringContaining("more floors") } };
+const FAILED = { status: 503, body: { detail: "KV does not answer." } };
+const done = (lifted_by: number) => ({ status: 200, body: { lifted_by } });
+
+let late = 0;
+beforeEach(() => {
+  const real = Date.now;
+  late = 0;
+  vi.spyOn(Date, "now").mockImplementation(() => real() + late);
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (let more = true; more; ) {
+    const { keys, list_complete } = await env.CREDENTIALS.list({ prefix: "floors:" });
+    for (const { name } of keys) await env.CREDENTIALS.delete(name);
+    more = !list_complete;
+  }
+});
+
+interface Answer {
+  status: number;
+  body: { detail?: string; lifted_by?: number };
+  /** The calls for floors: the numbers of the listed pages, and the ids of the read reconciliations. */
+  asked: (number | string)[];
+}
+
+/** A site in a closed home. KV has its floors on five pages. */
+async function start(home: string) {
+  const world = await World.create({}, home);
+  const prefix = `floors:${home}:`;
+  const floors = [HIGHEST, ...Array.from({ length: PER_PAGE * 4.5 }, (_, i) => 200_000 + i)];
+  for (const floor of floors) {
+    const metadata = [world.siteId, floor, 0];
+    await env.CREDENTIALS.put(`${prefix}site:${world.siteId}:${floor}`, "", { metadata });
+  }
+  const kv = { refuses: (_: Answer["asked"][number]): boolean => false };
+  const asked: Answer["asked"] = [];
+  const cursors: unknown[] = [null];
+  const ask = (what: Answer["asked"][number]) => {
+    late += KV_MS;
+    asked.push(what);
+    if (kv.refuses(what)) throw new Error("KV failed: 400 Bad Request");
+  };
+  const list: KVNamespace["list"] = async (options) => {
+    if (options?.prefix !== prefix) return env.CREDENTIALS.list(options);
+    ask(cursors.indexOf(options.cursor ?? null) + 1);
+    const page = await env.CREDENTIALS.list({ ...options, limit: PER_PAGE });
+    if (!page.list_complete && !cursors.includes(page.cursor)) cursors.push(page.cursor);
+    return page as never;
+  };
+  const get = async (...asks: unknown[]) => {
+    const [, id] = String(asks[0]).split(`${prefix}settling:`);
+    if (id !== undefined) ask(id);
+    return env.CREDENTIALS.get(...(asks as [string]));
+  };
+  const bindings = { ...closing(home), CREDENTIALS: replacing(env.CREDENTIALS, { list, get }) };
+  const settle = async (settling_id?: string, now = NOW): Promise<Answer> => {
+    const isolate = world.anotherIsolate(bindings);
+    isolate.clock.now = now;
+    asked.length = 0;
+    const body = { lift: LIFT, ...(settling_id && { settling_id }) };
+    const answer = await call(isolate, "POST", `/admin/homes/${home}/restored`, body);
+    return { status: answer.status, body: answer.body as Answer["body"], asked: [...asked] };
+  };
+  const one = (query: string, value: unknown) => databaseOf(home).prepare(query).bind(value);
+  const floor = () =>
+    one("SELECT chat_id_floor FROM home_sites WHERE site_id = ?", world.siteId).first<number>("chat_id_floor");
+  const places = (id: string) => one("SELECT count(*) AS n FROM jobs WHERE name LIKE ?", `%${id}`).first<number>("n");
+  const [x, y] = [crypto.randomUUID(), crypto.randomUUID()];
+  return { world, prefix, bindings, settle, x, y, floor, places, kv };
+}
+
+it.each(["main", "apac"])(
+  "%s goes on where the last call stopped, and skips ids once, above all floors",
+  async (home) => {
+    const { world, settle, floor, places } = await start(home);
+    const first = await settle();
+    expect(first).toMatchObject({ ...UNREAD, asked: [1, 2] });
+    const [, id = ""] = /"settling_id":"(\w+)"/.exec(first.body.detail ?? "") ?? [];
+    expect([await floor(), await places(id)]).toEqual([HIGHEST, 1]);
+    expect(await settle(id)).toMatchObject({ ...UNREAD, asked: [3, 4] });
+    expect(await settle(id)).toMatchObject({ ...done(LIFT), asked: [5] });
+    expect(await settle(id)).toMatchObject({ ...done(0), asked: [] });
+    expect([await floor(), await places(id)]).toEqual([HIGHEST + LIFT, 0]);
+    expect(await world.chatId()).toBe(HIGHEST + LIFT + 1);
+  },
+);
+
+it("goes on between two values on one page, which hold the floors of earlier reconciliations", async () => {
+  const { world, prefix, settle, x, floor } = await start("apac");
+  for (const id of ["A", "B", "C", "D"]) {
+    const entries = [[world.siteId, id === "A" ? OLDER : HIGHEST, 0]];
+    await env.CREDENTIALS.put(`${prefix}settling:${id}`, JSON.stringify(entries));
+  }
+  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [1, "A"] });
+  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [1, "B"] });
+  while ((await settle(x)).status === 503);
+  expect(await floor()).toBe(OLDER + LIFT);
+});
+
+it("is done in the console by pressing again", async () => {
+  const { world, bindings, floor } = await start("apac");
+  const visitor = (await ConsoleVisitor.signedIn(world)).through(world.anotherIsolate(bindings));
+  let page = await visitor.press(await visitor.open("/console/homes/apac/restored"), "Go on…");
+  for (let i = 0; i < 2; i++) {
+    page = await visitor.press(page, "It was restored: skip now");
+    expect(page.notices).toEqual([expect.stringMatching(/^Not done yet: .* Press it again/)]);
+  }
+  page = await visitor.press(page, "It was restored: skip now");
+  expect(page.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
+  expect(await floor()).toBe(HIGHEST + 1_000_000);
+});
+
+it("counts a first_chat_id that is set while it goes on, before where it stopped", async () => {
+  const { world, settle, x, floor } = await start("main");
+  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [1, 2] });
+  const change = { first_chat_id: HIGHEST * 10 + 1 };
+  expect((await call(world, "PATCH", `/admin/sites/${world.siteId}`, change)).status).toBe(200);
+  expect(await settle(x)).toMatchObject(UNREAD);
+  expect(await settle(x)).toMatchObject(done(LIFT));
+  expect(await floor()).toBe(HIGHEST * 10 + LIFT);
+});
+
+it("reads for each reconciliation on its own, and anew after another restore or 31 minutes", async () => {
+  const { settle, x, y, floor } = await start("apac");
+  const travelBack = await bookmark(env.HOME_APAC);
+  expect(await settle(x)).toMatchObject({ asked: [1, 2] });
+  expect(await settle(y)).toMatchObject({ asked: [1, 2] });
+  expect(await settle(x)).toMatchObject({ asked: [3, 4] });
+  await travelBack();
+  expect(await settle(x)).toMatchObject({ asked: [1, 2] });
+  expect(await settle(x, NOW + 1_860)).toMatchObject({ asked: [1, 2] });
+  expect(await settle(x, NOW + 1_860)).toMatchObject({ asked: [3, 4] });
+  expect(await settle(y, NOW + 1_860)).toMatchObject({ asked: [1, 2] });
+  for (const id of [x, y]) while ((await settle(id, NOW + 1_860)).status === 503);
+  expect(await floor()).toBe(HIGHEST + 2 * LIFT);
+});
+
+it("keeps what was read when KV fails, and begins anew when KV refuses the cursor alone", async () => {
+  const { settle, x, floor, kv } = await start("main");
+  kv.refuses = (page) => page === 2;
+  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [1, 2] });
+  kv.refuses = () => true;
+  expect(await settle(x)).toMatchObject({ ...FAILED, asked: [2, 1] });
+  kv.refuses = () => false;
+  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [2, 3] });
+  kv.refuses = (page) => page === 4;
+  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [4, 1] });
+  kv.refuses = () => false;
+  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [2, 3] });
+  expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [4, 5] });
+  expect(await settle(x)).toMatchObject({ ...done(LIFT), asked: [5] });
+  expect(await floor()).toBe(HIGHEST + LIFT);
+});
