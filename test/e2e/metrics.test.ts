@@ -199,7 +199,7 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     await admin("POST", `sites/${site.id}/agents`, { id: AGENT, name: "Agent" });
     await admin("POST", `sites/${site.id}/agents`, { id: AGENT + 1, name: "Another" });
     app = await admin("POST", `sites/${site.id}/apps`, { name: "App" });
-    ({ token } = await admin<{ token: string }>("POST", "tokens", { name: "Scraper", role: "viewer" }));
+    ({ token } = await admin<{ token: string }>("POST", "tokens", { name: "Scraper", role: "metrics" }));
   });
   afterAll(async () => {
     await receiver?.close();
@@ -284,9 +284,12 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     }
   });
 
-  it("are for a viewer of all sites, and not for a token of one site", async () => {
+  it("are for a scraper and for viewers of all sites, and not for a token of one site", async () => {
     const of = { name: "Of one site", role: "viewer", site_id: site.id };
     const one = await admin<{ token: string }>("POST", "tokens", of);
+    const all = await admin<{ token: string }>("POST", "tokens", { name: "Of all sites", role: "viewer" });
+    for (const bearer of [token, all.token]) expect((await api("metrics", {}, bearer)).status).toBe(200);
+    expect((await api("sites", {}, token)).status).toBe(403);
     expect((await api("metrics", {}, one.token)).status).toBe(403);
     expect((await api(`sites/${site.id}/usage`, {}, one.token)).status).toBe(200);
     expect((await api("metrics", {}, `${token}x`)).status).toBe(401);

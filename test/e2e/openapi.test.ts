@@ -283,12 +283,15 @@ describe("the admin API answers as documented", () => {
     expect(await call("GET", `/admin/tokens?cursor=${next_cursor}`, admin())).toBe(200);
     expect(await call("GET", "/admin/tokens?cursor=none", admin())).toBe(400);
     const viewer = { authorization: `Bearer ${token}` };
+    const { text } = await exchange("POST", "/admin/tokens", admin({ name: "Scraper", role: "metrics" }));
+    const scraper = { authorization: `Bearer ${(JSON.parse(text) as { token: string }).token}` };
     expect(await call("GET", `/admin/sites/${site.siteId}/events`, admin(undefined, viewer))).toBe(200);
     expect(await call("GET", "/admin/sites", admin(undefined, viewer))).toBe(200);
     const shut = operations().filter(({ responses }) => responses.includes("403"));
     expect(shut.length).toBeGreaterThan(20);
     for (const { method, path } of shut) {
-      expect(await call(method, path, admin(undefined, viewer))).toBe(403);
+      const bearer = path === "/admin/metrics" ? viewer : scraper;
+      expect(await call(method, path, admin(undefined, bearer))).toBe(403);
     }
     for (const { method, path } of operations().filter((each) => each.path.startsWith("/admin/"))) {
       expect([path, await call(method, `${path}?limit=1&limit=1`, admin())]).toEqual([path, 400]);

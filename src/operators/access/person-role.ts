@@ -1,7 +1,7 @@
-import { ROLES, type Role } from "./role.ts";
+import { PERSON_ROLES, type PersonRole } from "./role.ts";
 
 /** For each role the entries of its list: e-mail addresses and `*@domain`, in small letters. */
-export type RoleLists = Readonly<Record<Role, readonly string[]>>;
+export type RoleLists = Readonly<Record<PersonRole, readonly string[]>>;
 
 /** One `@`, with something on both sides. `*` stands for all people of a domain, so it is no part of an address. */
 const ADDRESS = /^[^\s@*,]+@[^\s@*,]+$/;
@@ -27,11 +27,11 @@ export function readRoleList(value = ""): { entries: string[]; unusable: number 
 }
 
 /** The highest role whose list has the address or its whole domain. An address of a subdomain is not of the domain. */
-export function roleOfEmail(lists: RoleLists, email: string): Role | undefined {
+export function roleOfEmail(lists: RoleLists, email: string): PersonRole | undefined {
   const plain = plainEmail(email);
   if (plain === undefined) return undefined;
   const everybody = `*${plain.slice(plain.indexOf("@"))}`;
-  return ROLES.findLast((role) => lists[role].includes(plain) || lists[role].includes(everybody));
+  return PERSON_ROLES.findLast((role) => lists[role].includes(plain) || lists[role].includes(everybody));
 }
 
 const smallLetters = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -72,8 +72,8 @@ function scopesOf(path: string): Declaration["scope"][] {
 type Identify<E extends Env> = (c: Context<E>) => Promise<Response | undefined>;
 
 /**
- * Registers the calls of a surface, in their order. An operator is let in by scope first and then by role: what is of another site is
- * not there for them.
+ * Registers the calls of a surface, in their order. An operator of one site is let in by scope first and then by role: what is of another
+ * site is not there for them.
  *
  * @param identify stops requests of nobody that is known. Calls for anyone are not behind it. Unknown paths are: otherwise a stranger
  *   could learn which paths exist
@@ -123,6 +123,8 @@ function refuseRepeated(url: string): void {
  */
 async function admit(c: OperatorContext, { role, scope, endedToo }: Declaration): Promise<Site | undefined> {
   const { onlySite, role: theirs } = identityOf(c);
+  const isTooLow = role !== "anyone" && !isAtLeast(theirs, role);
+  if (isTooLow && onlySite === undefined) throw roleTooLow(role, theirs);
   const site = scope === "site" ? await siteOf(c) : undefined;
   if (site !== undefined && hasEnded(site) && endedToo !== true) throw siteUnknown();
   if (onlySite !== undefined) {
@@ -130,7 +132,7 @@ async function admit(c: OperatorContext, { role, scope, endedToo }: Declaration)
     if (scope === "app" && siteOfApp(c) !== onlySite) throw appUnknown();
     if (scope === "deployment") throw ofOneSite();
   }
-  if (role !== "anyone" && !isAtLeast(theirs, role)) throw roleTooLow(role, theirs);
+  if (isTooLow) throw roleTooLow(role, theirs);
   if (site !== undefined) c.set("site", site);
   return site;
 }

@@ -33,7 +33,7 @@ export const newTokenSchema = z
     expires_in_days: z.optional(z.int(DAYS_RULE).check(z.minimum(1, DAYS_RULE), z.maximum(3_650, DAYS_RULE))),
   })
   .check(
-    z.refine(({ role, site_id }) => role !== "owner" || site_id === undefined, {
+    z.refine(({ role, site_id }) => site_id === undefined || role === "viewer" || role === "operator", {
       error: "must be viewer or operator for a token of one site",
       path: ["role"],
     }),

@@ -144,9 +144,7 @@ function operation(call: AdminCall, { refusals = [], also, ...words }: CallDocum
       [words.response === undefined ? 204 : status]: { description: words.answered, ...answer },
       // Every call refuses a parameter that is given twice.
       ...problems(400, 405, 429, 500, 503, ...refusals),
-      ...(role !== "anyone" && problems(401)),
-      // Every token has at least the role of a viewer.
-      ...((role === "operator" || role === "owner" || scope === "deployment") && problems(403)),
+      ...(role !== "anyone" && problems(401, 403)),
       ...((scope === "site" || scope === "app") && problems(404, 409)),
       ...(body !== undefined && problems(413, 415)),
     },

@@ -286,6 +286,6 @@ export const securitySchemes = {
     type: "http",
     scheme: "bearer",
     description:
-      "The deployment's `ADMIN_TOKEN`, which may do everything, or a token that `POST /admin/tokens` made. Each call names the role that it needs: `viewer`, `operator` or `owner`, and each role may do what those before it may. A token of one site sees that site and nothing else: what is of another site is 404.",
+      "The deployment's `ADMIN_TOKEN`, which may do everything, or a token that `POST /admin/tokens` made. Each call names the role that it needs: `metrics`, `viewer`, `operator` or `owner`, and each role may do what those before it may. A token of one site sees that site and nothing else: what is of another site is 404.",
   },
 };

@@ -12,11 +12,12 @@ describe("a role", () => {
   it("may do what the ones below it may, and no more", () => {
     const table = ROLES.map((role) => ROLES.map((needed) => isAtLeast(role, needed)));
     expect([ROLES, table]).toEqual([
-      ["viewer", "operator", "owner"],
+      ["metrics", "viewer", "operator", "owner"],
       [
-        [true, false, false],
-        [true, true, false],
-        [true, true, true],
+        [true, false, false, false],
+        [true, true, false, false],
+        [true, true, true, false],
+        [true, true, true, true],
       ],
     ]);
   });

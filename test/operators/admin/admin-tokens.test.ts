@@ -95,8 +95,9 @@ describe("making a token", () => {
 
   const WRONG: [change: object, field: string, message: string][] = [
     [{ role: "owner", site_id: 1 }, "role", "must be viewer or operator for a token of one site"],
+    [{ role: "metrics", site_id: 1 }, "role", "must be viewer or operator for a token of one site"],
     [{ site_id: 987_654_321 }, "site_id", "must be a site's id"],
-    [{ role: "root" }, "role", "must be viewer or operator or owner"],
+    [{ role: "root" }, "role", "must be metrics or viewer or operator or owner"],
     [{ expires_in_days: 0 }, "expires_in_days", "must be an integer from 1 to 3650"],
     [{ expires_in_days: 3_651 }, "expires_in_days", "must be an integer from 1 to 3650"],
     [{ token: "ast_mine" }, "token", "is not a field of this call"],

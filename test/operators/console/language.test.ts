@@ -25,7 +25,7 @@ const RULES = [
   "A site has at most {0} webhooks",
   "Must be a site's id",
   "Must be viewer or operator for a token of one site",
-  "Must be viewer or operator or owner",
+  "Must be metrics or viewer or operator or owner",
   "Must not look like root, ADMIN_TOKEN, worker, an e-mail address or the id of a token",
 ];
 

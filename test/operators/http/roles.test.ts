@@ -45,11 +45,13 @@ describe("the declarations", () => {
       .map(({ id }) => id)
       .sort();
 
-  it("let a viewer read, an operator change things, and an owner alone do what is named here", () => {
+  it("let a scraper read the metrics, a viewer read, an operator change things, and an owner alone do what is named here", () => {
     expect(idsWhere(({ role }) => role === "owner")).toEqual(OWNERS_CALLS.split(" "));
     const others = (role: string) => idsWhere((call) => call.role === role);
     const isKept = ({ id }: AdminCall) => OWNERS_CALLS.split(" ").includes(id);
-    expect(others("viewer")).toEqual(idsWhere((call) => call.method === "get" && !isKept(call)));
+    expect(others("metrics")).toEqual(["readMetrics"]);
+    const isRead = ({ id, method }: AdminCall) => method === "get" && id !== "readMetrics";
+    expect(others("viewer")).toEqual(idsWhere((call) => isRead(call) && !isKept(call)));
     expect(others("operator")).toEqual(idsWhere((call) => call.method !== "get" && !isKept(call)));
   });
 
@@ -99,6 +101,18 @@ describe.each(CALLERS)("$name", (caller) => {
       await call.before?.(world);
       const { status, body } = await read(await send(world, call, token));
       expect([call.name, status, body]).toEqual([call.name, expect.toSatisfy((each) => each < 400), body]);
+    }
+  });
+});
+
+describe("a token with the role metrics", () => {
+  it("reads the metrics, and is refused alike for a site that exists and one that does not", async () => {
+    const world = await prepared(await World.create());
+    const { token } = await newToken({ role: "metrics" });
+    for (const call of CALLS.filter(({ scope }) => scope === "site" || scope === "app")) {
+      const nowhere = call.path(world, { site_id: "987654321", appid: "nobodys" });
+      const [not, there] = [await send(world, call, token, nowhere), await send(world, call, token)];
+      expect([call.name, not.status, (await read(there)).body]).toEqual([call.name, 403, (await read(not)).body]);
     }
   });
 });

@@ -41,7 +41,8 @@ export const documentation = (): CallDocumentation => {
       fields: {
         name: { ...name, description: `${name.description} The audit log names others so: it ${TOKEN_NAME_RULE}.` },
         role: {
-          description: "What it may do: each role may do what those before it may. A token of one site is no `owner`.",
+          description:
+            "What it may do: each role may do what those before it may. A token of one site is `viewer` or `operator`. `metrics` reads the metrics and nothing else: for a scraper.",
           examples: ["operator"],
         },
         site_id: { description: "The one site that it opens. Leave it out for all sites.", examples: [1] },
@@ -59,7 +60,7 @@ export const documentation = (): CallDocumentation => {
         },
       },
     },
-    row: "201 `{id, name, role, site_id, token, expires_at}`: a [token](#tokens-for-programs) for a program, shown only here. 400 for a `site_id` with the role `owner`, and for a [name that looks like another's](#tokens-for-programs)",
+    row: "201 `{id, name, role, site_id, token, expires_at}`: a [token](#tokens-for-programs) for a program, shown only here. 400 for a `site_id` with the role `metrics` or `owner`, and for a [name that looks like another's](#tokens-for-programs)",
     answered: "The token was made. It is shown here only.",
   };
 };

@@ -9,7 +9,7 @@ export default adminCall(
     id: "readMetrics",
     method: "get",
     path: "/metrics",
-    role: "viewer",
+    role: "metrics",
     scope: "deployment",
     audit: [],
     query: metricsQuerySchema,

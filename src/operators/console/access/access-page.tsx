@@ -1,4 +1,4 @@
-import { isAtLeast, ROLES } from "../../access/role.ts";
+import { isAtLeast, PERSON_ROLES } from "../../access/role.ts";
 import { identityOf } from "../../http/context.ts";
 import {
   endConsoleSession,
@@ -45,7 +45,7 @@ export async function accessPage(c: PageContext): Promise<Response> {
           <dd>{roleText(view, role)}</dd>
           <dt>{t("What it may do")}</dt>
           <dd>
-            {ROLES.filter((each) => isAtLeast(role, each)).map((each) => (
+            {PERSON_ROLES.filter((each) => isAtLeast(role, each)).map((each) => (
               <span class="line">{roleMeans(view, each)}</span>
             ))}
           </dd>

@@ -119,6 +119,7 @@ function valueText(view: View, value: unknown): string {
     true: t("On"),
     false: t("Off"),
     secret: t("secret"),
+    metrics: t("metrics"),
     viewer: t("viewer"),
     operator: t("operator"),
     owner: t("owner"),

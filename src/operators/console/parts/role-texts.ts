@@ -6,7 +6,12 @@ type Texts = Pick<View, "t">;
 
 /** A role in one word. */
 export function roleText({ t }: Texts, role: Role): string {
-  const texts: Record<Role, string> = { viewer: t("viewer"), operator: t("operator"), owner: t("owner") };
+  const texts: Record<Role, string> = {
+    metrics: t("metrics"),
+    viewer: t("viewer"),
+    operator: t("operator"),
+    owner: t("owner"),
+  };
   return texts[role];
 }
 
@@ -27,6 +32,7 @@ export const ownerActs = ({ t }: Texts): [text: string, ...actions: AuditAction[
 /** What a role may do. docs/operating.md has the same words, a test compares them. */
 export function roleMeans({ t }: Texts, role: Role): string {
   const texts: Record<Role, string> = {
+    metrics: t("read the metrics of the deployment, and nothing else: for a scraper such as Prometheus"),
     viewer: t("see everything but secrets and the paths of webhooks' URLs"),
     operator: t("also see these paths, change sites, apps, agents and webhooks, and send events again"),
     owner: t(

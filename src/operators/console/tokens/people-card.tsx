@@ -1,5 +1,5 @@
 import type { Config } from "../../../config.ts";
-import { ROLES, type Role } from "../../access/role.ts";
+import { PERSON_ROLES, type PersonRole } from "../../access/role.ts";
 import { docsPath } from "../docs-path.ts";
 import { roleMeans, roleText } from "../parts/role-texts.ts";
 import type { View } from "../view.ts";
@@ -7,7 +7,7 @@ import type { View } from "../view.ts";
 const GUIDE = "operating#from-one-token-to-names-in-five-minutes";
 
 /** The var of wrangler.toml that lists the people of a role. */
-const LISTS: Record<Role, string> = {
+const LISTS: Record<PersonRole, string> = {
   viewer: "CONSOLE_VIEWERS",
   operator: "CONSOLE_OPERATORS",
   owner: "CONSOLE_OWNERS",
@@ -42,7 +42,7 @@ export function PeopleCard({ view, config, origin }: { view: View; config: Confi
         <li>{t("The colleague opens {0} and signs in there.", `${origin}/console`)}</li>
       </ol>
       <dl class="facts">
-        {ROLES.map((role) => (
+        {PERSON_ROLES.map((role) => (
           <>
             <dt>{roleText(view, role)}</dt>
             <dd>
@@ -58,7 +58,9 @@ export function PeopleCard({ view, config, origin }: { view: View; config: Confi
       </dl>
       <p class="hint">
         {t("For a program or a script, make a token with the role viewer:")}{" "}
-        <a href="/console/tokens?role=viewer#make">{t("Make a token")}</a>
+        <a href="/console/tokens?role=viewer#make">{t("Make a token")}</a>{" "}
+        {t("For a scraper of the metrics, one with the role metrics:")}{" "}
+        <a href="/console/tokens?role=metrics#make">{t("Make a token")}</a>
       </p>
     </section>
   );

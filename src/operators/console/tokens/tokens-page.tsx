@@ -69,7 +69,7 @@ export async function tokensPage(c: PageContext, again?: Filled): Promise<Respon
               <Field
                 label={labels.role}
                 name="role"
-                value={values.role ?? asked}
+                value={values.role ?? asked ?? "viewer"}
                 error={errors.role}
                 options={ROLES.map((role) => [role, roleText(view, role)])}
                 hint={ROLES.map((role) => (
@@ -83,7 +83,9 @@ export async function tokensPage(c: PageContext, again?: Filled): Promise<Respon
                 name="site_id"
                 value={values.site_id}
                 error={errors.site_id}
-                hint={t("The ID of the one site that it opens. Left empty: all sites. An owner’s token is for all.")}
+                hint={t(
+                  "The ID of the one site that it opens. Left empty: all sites. A token with the role metrics or owner is for all.",
+                )}
                 inputmode="numeric"
                 maxlength={16}
               />

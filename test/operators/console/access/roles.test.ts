@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { ROLES, type Role } from "../../../../src/operators/access/role.ts";
+import { PERSON_ROLES, type PersonRole, type Role } from "../../../../src/operators/access/role.ts";
 import { ADMIN_CALLS } from "../../../../src/operators/admin/calls.ts";
 import { CONSOLE_CALLS } from "../../../../src/operators/console/calls.ts";
 import { mayBy } from "../../../../src/operators/console/may.ts";
@@ -81,7 +81,7 @@ const LOOKS: Record<string, (world: World) => Promise<unknown>> = {
 };
 
 describe("the pages of each role", () => {
-  const pagesOf = new Map<Role, ConsolePage[]>();
+  const pagesOf = new Map<PersonRole, ConsolePage[]>();
 
   beforeAll(async () => {
     const worlds: World[] = [];
@@ -92,14 +92,14 @@ describe("the pages of each role", () => {
     }
     const [world] = worlds as [World];
     const sites = worlds.map(({ siteId }) => siteId);
-    for (const role of ROLES) {
+    for (const role of PERSON_ROLES) {
       // Each reader has another session too, which the page of their access ends.
       await visitorWithRole(world, role);
       pagesOf.set(role, await walkPages(await visitorWithRole(world, role), sites));
     }
   });
 
-  it.each(ROLES)("lead a reader with the role %s to no page and no form that they may not use", (role) => {
+  it.each(PERSON_ROLES)("lead a reader with the role %s to no page and no form that they may not use", (role) => {
     for (const page of pagesOf.get(role) ?? []) {
       expect([page.path, page.status]).toEqual([page.path, 200]);
       const links = linksOf(page).filter((path) => path.startsWith("/console"));

@@ -230,13 +230,20 @@ describe("letting a colleague look and nothing else", () => {
     expect(known.text).not.toContain("Everybody here signs in with the ADMIN_TOKEN");
   });
 
-  it("is, for a program, a token for viewers, whose form is open and filled in", async () => {
-    const { visitor } = await start("main");
-    const all = (await visitor.open(PATH)).links.find((href) => href.includes("role=viewer")) ?? "";
-    const page = await visitor.open(all.replace(/#.*/, ""));
-    expect(page.html).toMatch(/<details class="fold" open[^>]*><summary[^>]*>Make a token/);
-    expect(page.value("Role")).toBe("viewer");
-  });
+  it.each(["viewer", "metrics"])(
+    "is, for a program, a token with the role %s, whose form is open and filled in",
+    async (role) => {
+      const { visitor, world } = await start("main");
+      const all = (await visitor.open(PATH)).links.find((href) => href.includes(`role=${role}`)) ?? "";
+      const page = await visitor.open(all.replace(/#.*/, ""));
+      expect(page.html).toMatch(/<details class="fold" open[^>]*><summary[^>]*>Make a token/);
+      expect(page.value("Role")).toBe(role);
+      const made = await visitor.press(page, "Make the token", { Name: fresh() });
+      const [token = ""] = /ast_\w+/.exec(made.html) ?? [];
+      const statuses = ["/admin/metrics", "/admin/sites"].map((path) => statusWith(world, token, path));
+      expect(await Promise.all(statuses)).toEqual([200, role === "viewer" ? 200 : 403]);
+    },
+  );
 
   it("is linked from each owner's own access, and others learn whom to ask", async () => {
     const { world, visitor } = await start("main");
