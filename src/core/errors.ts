@@ -78,6 +78,8 @@ export interface ErrorContext {
   role?: string;
   /** The homes without which an operator's question has no answer. */
   homesDown?: string[];
+  /** More members of the answer to an operator, under its names. */
+  members?: object;
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
   /** The header `Allow` of a 405. */

@@ -22,7 +22,7 @@ const TITLES: Partial<Record<ErrorCode, string>> = {
 /** Answers every error of the admin API with problem details, RFC 9457. */
 export function answerAdminError(error: Error, c: RequestContext): Response {
   const refusal = refusalOf(error, c.var.trace);
-  const { allow, retryAfter, issues, reason, homesDown } = refusal.context;
+  const { allow, retryAfter, issues, reason, homesDown, members } = refusal.context;
   const status = STATUS_OF[refusal.code];
   const title = TITLES[refusal.code] ?? "Request refused";
   const problem = {
@@ -34,6 +34,7 @@ export function answerAdminError(error: Error, c: RequestContext): Response {
     // Several things can stand in the way of one call, and a script must tell them apart.
     ...((refusal.code === "conflict" || refusal.code === "forbidden") && { reason }),
     ...(homesDown !== undefined && { homes_down: homesDown }),
+    ...members,
   };
   if (allow !== undefined) c.header("allow", allow);
   if (retryAfter !== undefined) c.header("retry-after", String(retryAfter));

@@ -193,7 +193,6 @@ function missingOf({ t }: View, reason: string) {
     app_unknown: { tab: "apps", title: t("This site has no such app"), all: t("All apps") },
     agent_unknown: { tab: "agents", title: t("This site has no such agent"), all: t("All agents") },
     webhook_unknown: { tab: "webhooks", title: t("This site has no such webhook"), all: t("All webhooks") },
-    call_unknown: { tab: "refusals", title: t("This site knows no such call"), all: t("All refused calls") },
     erasure_unknown: { tab: "customers", title: t("This site has no such erasure"), all: t("All customers") },
   };
   return texts[reason];

@@ -16,6 +16,7 @@ import {
   selectCall,
   selectRefusal,
   selectRefusals,
+  selectRefusalsAround,
   selectSiteOfCall,
 } from "../store/home/refusals.ts";
 import { askHomes } from "./ask-homes.ts";
@@ -88,9 +89,11 @@ function rangeOf(ctx: ServiceContext, input: Pick<ListRefusals, "operation" | "s
   if (until !== undefined && until < kept) throw invalidInput([{ field: "until", message: tooOld }]);
   checkOrder(input);
   const operation = OPERATIONS.find(({ wireName }) => wireName === input.operation)?.name;
-  // A call's id has the time of its isolate, whose clock may be a little ahead.
-  return { operation, since: since ?? kept, until: until ?? ctx.now + 60 };
+  return { operation, since: since ?? kept, until: until ?? ctx.now + CLOCKS_DIFFER };
 }
+
+/** A call's id has the time of its isolate, whose clock may be so many seconds ahead. */
+const CLOCKS_DIFFER = 60;
 
 function readCursor({ site, cursor }: Pick<ListRefusals, "site" | "cursor">): string | undefined {
   if (cursor === undefined) return undefined;
@@ -143,7 +146,7 @@ export async function findCall(
   { site, requestId }: { site: Site; requestId: string },
 ): Promise<FoundCall> {
   const id = checkRequestId(requestId);
-  const mayHaveNonce = ctx.now <= timeOfRequest(id) + NONCE_SECONDS + 60;
+  const mayHaveNonce = ctx.now <= timeOfRequest(id) + NONCE_SECONDS + CLOCKS_DIFFER;
   const found = foundIn(ctx, await selectCall(homeOf(ctx, site), site.id, id, mayHaveNonce), site.id, id);
   if (found === undefined) throw callUnknown();
   return found;
@@ -216,6 +219,52 @@ export async function findRefusal(ctx: ServiceContext, requestId: string): Promi
   if (homesDown.length === 0) throw callUnknown();
   const detail = `The homes that answer have no such refused call. These do not answer: ${homesDown.join(", ")}.`;
   throw new ServiceError("unavailable", { reason: "homes_down", detail, homesDown, retryAfter: 1 });
+}
+
+/** What is known of a call that is not found: its id holds its time. */
+export interface CallsAround {
+  /** When the call came, in Unix seconds. */
+  at: number;
+  /** Whether refused calls of that time are kept; `ahead`: the time has not come, so no call here had the id. */
+  time: "kept" | "too_old" | "ahead";
+  /** The refused calls around it, the newest first. */
+  around: Refusal[];
+  /** How many refused calls of that time were left out, as far as its rows say by now. */
+  leftOut: number;
+}
+
+/** How many refused calls are told of on each side. */
+const MOST_AROUND = 10;
+
+/**
+ * What is around a call that {@link findCall} or {@link findRefusal} does not find: on the site, or on all that the operator sees. Homes
+ * that do not answer are left out.
+ *
+ * @throws ServiceError `invalid_input` for a malformed id
+ */
+export async function callsAround(
+  ctx: ServiceContext,
+  { requestId, site }: { requestId: string; site?: Site | undefined },
+): Promise<CallsAround> {
+  const id = checkRequestId(requestId);
+  const at = timeOfRequest(id);
+  const nothing = { at, around: [], leftOut: 0 };
+  if (at > ctx.now + CLOCKS_DIFFER) return { ...nothing, time: "ahead" };
+  if (at < ctx.now - ctx.config.journalDays * 86_400) return { ...nothing, time: "too_old" };
+  const siteId = site?.id ?? ctx.identity?.onlySite;
+  const only = siteId === undefined ? undefined : (site ?? (await findSite(ctx, { siteId }))).home;
+  const homes = [...ctx.config.homes].filter(([home]) => only === undefined || home === only);
+  const read = (db: D1Database) => selectRefusalsAround(db, { requestId: id, siteId, limit: MOST_AROUND });
+  const found = [...(await askHomes(ctx, read, homes)).answers.values()];
+  const byId = (a: Refusal, b: Refusal) => (a.requestId < b.requestId ? 1 : -1);
+  const after = found.flatMap((each) => each.after).toSorted(byId);
+  const before = found.flatMap((each) => each.before).toSorted(byId);
+  return {
+    at,
+    time: "kept",
+    around: [...after.slice(-MOST_AROUND), ...before.slice(0, MOST_AROUND)],
+    leftOut: found.reduce((sum, each) => sum + each.leftOut, 0),
+  };
 }
 
 /**

@@ -189,6 +189,21 @@ const PROBLEMS = {
   },
 } as const;
 
+/** What the 404 of a request id tells in addition. */
+const AROUND = {
+  at: integer("Of a request id: the time that it holds. Unix seconds.", { examples: [1781683144] }),
+  around: {
+    type: "array",
+    description:
+      "Of a request id: up to ten refused calls before it and ten after it, within two minutes, the newest first.",
+    items: { $ref: "#/components/schemas/RefusalOfSite" },
+  },
+  left_out: integer(
+    "Of a request id: how many refused calls within two minutes of it have no row, as far as the rows of that time say by now.",
+    { minimum: 0, examples: [6] },
+  ),
+};
+
 type ProblemStatus = keyof typeof PROBLEMS;
 
 function problem(status: ProblemStatus) {
@@ -232,6 +247,7 @@ function problem(status: ProblemStatus) {
             ...(status === 400 && { errors: named }),
             ...([403, 409].includes(status) && { reason }),
           }),
+          ...(status === 404 && { properties: { ...fields, ...AROUND } }),
           ...(status === 503 && { properties: { ...fields, homes_down: homesDown } }),
         },
         example: {

@@ -10,6 +10,7 @@ import { databaseOf } from "../../support/homes.ts";
 import { JournalConsumer, journalOf, keepingJournal } from "../../support/journal.ts";
 import { newRefusal } from "../../support/new-refusal.ts";
 import { newSite } from "../../support/new-site.ts";
+import { newToken, useToken } from "../../support/new-token.ts";
 import { startCall } from "../../support/patient-fetch.ts";
 import { NOW, World } from "../../support/world.ts";
 
@@ -496,6 +497,62 @@ describe("GET /admin/requests/:request_id", () => {
       status: 400,
       body: { errors: [{ field: "request_id" }] },
     });
+  });
+});
+
+describe("a request id that is not found", () => {
+  /** Apart from the calls of other tests: homes are shared. */
+  const AT = NOW - 86_400;
+
+  /** Refused calls of a site, one a second, from 14 before to 14 after `at`, and none then; each left two out. */
+  async function surrounded(home: string, at: number) {
+    const { world } = await journaled(home);
+    const seconds = [-121, ...Array.from({ length: 29 }, (_, i) => i - 14).filter((second) => second !== 0), 121];
+    const rows = await Promise.all(
+      seconds.map((second) => newRefusal(world, { requestId: idAt(at + second), at: at + second, skipped: 2 })),
+    );
+    const near = rows.filter((row) => Math.abs(row.at - at) <= 10).map(({ requestId }) => requestId);
+    return { world, near: near.toReversed(), leftOut: 2 * 28 };
+  }
+
+  it("tells its time, the refused calls of the site around it, and how many of that time were left out", async () => {
+    const { world, near, leftOut } = await surrounded("apac", AT);
+    const other = await World.create({}, "apac");
+    await newRefusal(other, { requestId: idAt(AT), skipped: 1_000 });
+    const { status, body } = await call(world, "GET", `/admin/sites/${world.siteId}/requests/${idAt(AT)}`);
+    const { around, ...told } = body as { around: Item[] };
+    const detail = expect.stringContaining("holds the time");
+    expect([status, told]).toEqual([
+      404,
+      { type: "about:blank", title: "Not found", status, detail, at: AT, left_out: leftOut },
+    ]);
+    expect(around.map(({ request_id }) => request_id)).toEqual(near);
+    expect(around[0]).toMatchObject({ site_id: world.siteId, appid: world.appid, operation: "create_gd", skipped: 2 });
+  });
+
+  it("tells a token of one site of that site, and others of all sites of all homes", async () => {
+    const at = AT - 3_600;
+    const { world, near, leftOut } = await surrounded("apac", at);
+    const other = await World.create();
+    const { requestId } = await newRefusal(other, { requestId: idAt(at), skipped: 1_000 });
+    const { token } = await newToken({ role: "viewer", siteId: world.siteId });
+    const mine = (await useToken(world, token, "GET", `/admin/requests/${idAt(at)}`)).body;
+    const all = (await call(world, "GET", `/admin/requests/${idAt(at)}`)).body;
+    const idsOf = (body: unknown) => (body as { around: Item[] }).around.map(({ request_id }) => request_id);
+    expect([mine, idsOf(mine)]).toEqual([expect.objectContaining({ at, left_out: leftOut }), near]);
+    expect(idsOf(all)).toContain(requestId);
+    expect((all as { left_out: number }).left_out).toBeGreaterThanOrEqual(leftOut + 1_000);
+  });
+
+  it.each([
+    ["is longer ago than calls are kept", -30 * 86_400 - 1, "are kept no longer"],
+    ["is in the future", 61, "is in the future"],
+  ])("says so when its time %s", async (_, seconds, detail) => {
+    const { world } = await journaled();
+    await newRefusal(world, { requestId: idAt(NOW + seconds), skipped: 3 });
+    const { status, body } = await call(world, "GET", `/admin/sites/${world.siteId}/requests/${idAt(NOW + seconds)}`);
+    const told = { detail: expect.stringContaining(detail), at: NOW + seconds, around: [], left_out: 0 };
+    expect([status, body]).toEqual([404, expect.objectContaining(told)]);
   });
 });
 

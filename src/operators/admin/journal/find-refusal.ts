@@ -1,8 +1,8 @@
-import * as z from "zod/mini";
 import { findRefusal } from "../../services/journal.ts";
 import { adminCall } from "../call.ts";
 import { type CallDocumentation, siteId } from "../words.ts";
-import { onTheWire, refusal, refusalSchema } from "./refusal.ts";
+import { findOrTell, refusalOfSiteSchema } from "./around.ts";
+import { onTheWire, refusal } from "./refusal.ts";
 
 export default adminCall(
   {
@@ -12,17 +12,17 @@ export default adminCall(
     role: "viewer",
     scope: "sites",
     audit: [],
-    response: z.object({ site_id: z.int(), ...refusalSchema.shape }),
+    response: refusalOfSiteSchema,
   },
-  async (c) => onTheWire(await findRefusal(c.var.ctx, c.req.param("request_id") ?? "")),
+  async (c) => onTheWire(await findOrTell(c, undefined, (requestId) => findRefusal(c.var.ctx, requestId))),
 );
 
 export const documentation = (): CallDocumentation => ({
   summary: "Find a refused call by its request id, on any site",
   description:
-    "Asks every home. 404 only when every home has answered; else 503, and `homes_down` names those that did not. Accepted calls are found by their site only.",
+    "Asks every home. 404 only when every home has answered; else 503, and `homes_down` names those that did not. Accepted calls are found by their site only. A request id holds its time, so the 404 tells what was around it: `at`, `around` and `left_out`.",
   response: { name: "RefusalOfSite", fields: { site_id: siteId(), ...refusal() } },
   refusals: [404],
-  row: "200, the refused call with its `site_id`, whichever site it is of. 404 only when every home has answered; else 503 with `homes_down`",
+  row: "200, the refused call with its `site_id`, whichever site it is of. 404 only when every home has answered; else 503 with `homes_down`. The 404 tells [what was around it](#refused-calls)",
   answered: "The refused call, and its site.",
 });

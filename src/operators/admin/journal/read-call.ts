@@ -3,6 +3,7 @@ import { show } from "../../http/show.ts";
 import { findCall } from "../../services/journal.ts";
 import { adminCall } from "../call.ts";
 import { type CallDocumentation, time } from "../words.ts";
+import { findOrTell } from "./around.ts";
 import { caller, onTheWire, operation, refusal, refusalSchema } from "./refusal.ts";
 
 const refusedSchema = z.extend(refusalSchema, { chat_id: z.optional(z.int()) });
@@ -26,7 +27,7 @@ export default adminCall(
     response: z.xor([refusedSchema, acceptedSchema]),
   },
   async (c, { site }) => {
-    const found = await findCall(c.var.ctx, { site, requestId: c.req.param("request_id") ?? "" });
+    const found = await findOrTell(c, site, (requestId) => findCall(c.var.ctx, { site, requestId }));
     if (found.refusal === undefined) {
       const { sessionId: chatId, ...accepted } = onTheWire(found.accepted);
       return c.json(show(acceptedSchema, { ...accepted, chatId }));
@@ -40,7 +41,7 @@ export const documentation = (): CallDocumentation => {
   return {
     summary: "Find a call of a site by its request id",
     description:
-      "A refused call while the journal keeps it. An accepted call that opened a session as long as the session is there; another accepted call for 31 minutes.",
+      "A refused call while the journal keeps it. An accepted call that opened a session as long as the session is there; another accepted call for 31 minutes. A request id holds its time, so the 404 of an id that is not found tells what was around it: `at`, `around` and `left_out`.",
     response: { name: "FoundCall" },
     parts: [
       {
@@ -69,7 +70,7 @@ export const documentation = (): CallDocumentation => {
         },
       },
     ],
-    row: "200, the refused call as in the list (with `chat_id` if it was done all the same), or `{outcome, chat_id, at, appid, operation}` of an accepted one, `outcome` `ok` or `repeated`; 400 for a text that is no request id",
+    row: "200, the refused call as in the list (with `chat_id` if it was done all the same), or `{outcome, chat_id, at, appid, operation}` of an accepted one, `outcome` `ok` or `repeated`; 400 for a text that is no request id. The 404 of an id tells [what was around it](#refused-calls)",
     answered: "The refused call, or what an accepted call came to.",
   };
 };

@@ -8,6 +8,7 @@ import { filteredPath } from "../parts/filter.tsx";
 import { Copyable, NoticeBox, Time } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
+import { missingCallPage } from "./missing-call.tsx";
 import { checkPath } from "./refusal-table.tsx";
 import { refusalTexts } from "./refusal-texts.ts";
 
@@ -15,7 +16,10 @@ import { refusalTexts } from "./refusal-texts.ts";
 export async function callPage(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const requestId = c.req.param("request_id") ?? "";
-  const call = await findCall(ctx, { site, requestId });
+  const call = await findCall(ctx, { site, requestId }).catch((error: unknown) => {
+    if (!isRefusedFor(error, "call_unknown", "fields_invalid")) throw error;
+  });
+  if (call === undefined) return missingCallPage(c, site, requestId);
   const { refusal, accepted } = call;
   const { appid } = refusal ?? accepted;
   const list = `/console/sites/${site.id}/refusals`;

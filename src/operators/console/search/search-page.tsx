@@ -2,6 +2,7 @@ import { isText } from "../../../core/fields.ts";
 import { hasFound, MOST_TYPED, type OnlyFound, onlyFound, search } from "../../services/search.ts";
 import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
+import { aroundCall } from "../journal/missing-call.tsx";
 import { callPath } from "../journal/refusal-table.tsx";
 import { showPage } from "../layout.tsx";
 import { Action } from "../parts/form.tsx";
@@ -55,6 +56,7 @@ export async function searchPage(c: PageContext): Promise<Response> {
   const only = onlyFound(result, openSite);
   if (only !== undefined) return c.redirect(pathOf(only), 303);
   const isFound = hasFound(result);
+  const { requestId } = result.asked;
   const body = (
     <>
       {!isFound && (
@@ -76,6 +78,7 @@ export async function searchPage(c: PageContext): Promise<Response> {
         </NoticeBox>
       )}
       <FoundThings view={view} result={result} />
+      {requestId !== undefined && result.calls.length === 0 && (await aroundCall(c, requestId))}
       <HowFar view={view} result={result} journalDays={ctx.config.journalDays} isOpen={!isFound} />
     </>
   );

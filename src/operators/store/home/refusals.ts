@@ -1,4 +1,4 @@
-import { and, type Column, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, type Column, desc, eq, getTableColumns, gt, gte, lt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { firstRequestIdAt, timeOfRequest } from "../../../core/request-id.ts";
 import { inOneBatch } from "../../../core/store/batch.ts";
@@ -164,6 +164,52 @@ export function selectRefusal(db: D1Database, requestId: string): Promise<Refusa
     .where(and(eq(refusals.siteId, homeSites.siteId), eq(refusals.requestId, requestId)))
     .get()
     .then((row) => row?.refusal);
+}
+
+/** How many seconds before and after a call count as around it. A row that calls share tells of those of a minute. */
+const SECONDS_AROUND = 120;
+
+/** The rows around a call that has none, the nearest on each side, and how many calls the rows of that time say were left out. */
+export interface RefusalsAround {
+  before: Refusal[];
+  after: Refusal[];
+  leftOut: number;
+}
+
+/** @param siteId undefined for all sites of the home */
+export async function selectRefusalsAround(
+  db: D1Database,
+  { requestId, siteId, limit }: { requestId: string; siteId: number | undefined; limit: number },
+): Promise<RefusalsAround> {
+  const at = timeOfRequest(requestId);
+  const isOf = and(
+    eq(refusals.siteId, homeSites.siteId),
+    siteId === undefined ? undefined : eq(homeSites.siteId, siteId),
+  );
+  const from = gte(refusals.requestId, firstRequestIdAt(at - SECONDS_AROUND));
+  const to = lt(refusals.requestId, firstRequestIdAt(at + SECONDS_AROUND + 1));
+  const rows = (range: SQL | undefined, order: SQL) =>
+    drizzle(db)
+      .select({ refusal: refusals })
+      .from(homeSites)
+      .crossJoin(refusals)
+      .where(and(isOf, range))
+      .orderBy(order)
+      .limit(limit);
+  const { before, after, leftOut } = await inOneBatch(db, {
+    before: rows(and(from, lt(refusals.requestId, requestId)), desc(refusals.requestId)),
+    after: rows(and(gt(refusals.requestId, requestId), to), asc(refusals.requestId)),
+    leftOut: drizzle(db)
+      .select({ calls: sql<number>`coalesce(sum(${refusals.skipped}), 0)`.as("calls") })
+      .from(homeSites)
+      .crossJoin(refusals)
+      .where(and(isOf, from, to)),
+  });
+  return {
+    before: before.map(({ refusal }) => refusal),
+    after: after.map(({ refusal }) => refusal),
+    leftOut: leftOut[0]?.calls ?? 0,
+  };
 }
 
 /** A session's `created_at` is taken when the body has arrived, seconds after the call's id at most. The rest is left to odd clocks. */

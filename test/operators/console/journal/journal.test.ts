@@ -256,6 +256,40 @@ describe("the page of a call", () => {
     expect(await text(forged)).toContain("None: the signature was not right, or was not checked");
   });
 
+  it("that the site does not have tells its time, the calls around it, and how many were left out", async () => {
+    const { world, visitor, site } = await start();
+    const [before, missing, after] = [
+      firstRequestIdAt(NOW - 61),
+      firstRequestIdAt(NOW - 60),
+      firstRequestIdAt(NOW - 59),
+    ];
+    await newRefusal(world, { requestId: before });
+    await newRefusal(world, { requestId: after, reason: "signature_mismatch", skipped: 1_234 });
+    for (const [language, leftOut] of [
+      ["en", "1,234 refused calls within two minutes of it were left out"],
+      ["zh", "前后两分钟内，有 1,234 次被拒绝的调用未单独记录"],
+    ] as const) {
+      const page = await visitor.open(`${site}/requests/${missing}?lang=${language}`);
+      expect([page.status, page.text.includes("2027-01-15T07:59:00Z"), page.notices]).toEqual([404, true, [leftOut]]);
+      expect(page.links.filter((href) => href.includes("/requests/"))).toEqual([
+        `${site}/requests/${after}`,
+        `${site}/requests/${before}`,
+      ]);
+    }
+  });
+
+  it("says of an id that it is none, that its time is to come, or that its calls are kept no longer", async () => {
+    const { visitor, site } = await start();
+    for (const [id, status, text] of [
+      [crypto.randomUUID(), 400, "That is no request id"],
+      [firstRequestIdAt(NOW + 61), 404, "That is in the future"],
+      [firstRequestIdAt(NOW - 30 * 86_400 - 1), 404, "Refused calls are kept for 30 days, and no longer."],
+    ] as const) {
+      const page = await visitor.open(`${site}/requests/${id}`);
+      expect([page.status, page.text.includes(text)]).toEqual([status, true]);
+    }
+  });
+
   it("leads to the session of an accepted call, and the session's page leads back", async () => {
     const { world, visitor, site } = await start();
     const answer = await world.create({}, { "idempotency-key": "k" });

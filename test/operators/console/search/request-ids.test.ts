@@ -1,10 +1,12 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { newRequestId } from "../../../../src/core/request-id.ts";
+import { firstRequestIdAt, newRequestId } from "../../../../src/core/request-id.ts";
 import { systemRuntime } from "../../../../src/core/runtime.ts";
 import { start } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { JournalConsumer, keepingJournal } from "../../../support/journal.ts";
+import { newRefusal } from "../../../support/new-refusal.ts";
+import { NOW } from "../../../support/world.ts";
 import { searched } from "./search-world.ts";
 
 /** A world whose refused calls reach the journal. */
@@ -54,6 +56,16 @@ describe("a request id in the search of any page", () => {
     expect([elsewhere.status, elsewhere.value(BOX)]).toEqual([200, idOf(answer)]);
     expect(elsewhere.text).toContain("Nothing was found for");
     expect(elsewhere.text).toContain("Refused calls are kept for 30 days, and of a flood some are left out.");
+  });
+
+  it("that no home knows tells its time, and the refused calls around it", async () => {
+    const { world, visitor } = await start();
+    const [missing, near] = [firstRequestIdAt(NOW - 2_000_000), firstRequestIdAt(NOW - 2_000_001)];
+    await newRefusal(world, { requestId: near, skipped: 6 });
+    const page = await searched(visitor, missing);
+    expect(page.text).toContain("2026-12-23T04:26:40Z");
+    expect(page.notices).toEqual(["6 refused calls within two minutes of it were left out"]);
+    expect(page.links).toContain(`/console/sites/${world.siteId}/requests/${near}`);
   });
 
   it("that is a customer's id too gives a page with both", async () => {

@@ -1,0 +1,35 @@
+import * as z from "zod/mini";
+import { isRefusedFor, ServiceError } from "../../../core/errors.ts";
+import { show } from "../../http/show.ts";
+import { type CallsAround, callsAround } from "../../services/journal.ts";
+import type { Site } from "../../services/sites.ts";
+import type { AdminContext } from "../env.ts";
+import { onTheWire, refusalSchema } from "./refusal.ts";
+
+/** A refused call of any site. */
+export const refusalOfSiteSchema = z.object({ site_id: z.int(), ...refusalSchema.shape });
+
+const aroundSchema = z.object({ at: z.int(), around: z.array(refusalOfSiteSchema), left_out: z.int() });
+
+const DETAILS: Record<CallsAround["time"], string> = {
+  kept: "No call with this request id is known here. Its id holds the time `at`: `around` has the refused calls of that time, and `left_out` counts those that have no row so far.",
+  too_old: "No call with this request id is known here. Its id holds the time `at`: refused calls are kept no longer.",
+  ahead: "No call here had this request id: it holds the time `at`, which is in the future.",
+};
+
+/** Finds a call by the request id of the path; the 404 of one that is not found tells what was around it. */
+export async function findOrTell<Found>(
+  c: AdminContext,
+  site: Site | undefined,
+  find: (requestId: string) => Promise<Found>,
+): Promise<Found> {
+  const requestId = c.req.param("request_id") ?? "";
+  try {
+    return await find(requestId);
+  } catch (error) {
+    if (!isRefusedFor(error, "call_unknown")) throw error;
+    const { around, ...known } = await callsAround(c.var.ctx, { requestId, site });
+    const members = show(aroundSchema, { ...known, around: around.map(onTheWire) });
+    throw new ServiceError(error.code, { ...error.context, detail: DETAILS[known.time], members });
+  }
+}
