@@ -7,6 +7,7 @@ import { type Runtime, systemRuntime } from "./core/runtime.ts";
 import { rootOf } from "./core/store/run-batch.ts";
 import { consoleTelemetry, type Telemetry } from "./core/telemetry/telemetry.ts";
 import { isJournalMessage } from "./operators/journal/journal.ts";
+import type { ConsumerMemory } from "./operators/journal/write-journal.ts";
 import { CALL_RULES } from "./operators/usage/call-rules.ts";
 
 /** The crons, spelled as in wrangler.toml. */
@@ -26,7 +27,7 @@ const CANARY_MS = 10_000;
 export function createWorker(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry) {
   const app = createApp(runtime, telemetry);
   const credentials = new CredentialResolver(runtime, telemetry);
-  const journalsNotBefore = new Map<string, number>();
+  const journalMemory = { notBefore: new Map<string, number>(), forged: new Map() } satisfies ConsumerMemory;
 
   async function runPruning(config: Config, now: number): Promise<string[]> {
     const { prune } = await import("./operators/store/pruning/prune.ts");
@@ -77,7 +78,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
         const { writeJournal } = await import("./operators/journal/write-journal.ts");
         // Also while a setting is wrong: it is what calls are refused for.
         const tools = { runtime, telemetry, config: readDatabases(env), callRules: CALL_RULES };
-        await writeJournal(tools, refused, journalsNotBefore);
+        await writeJournal(tools, refused, journalMemory);
       }
       if (others === undefined) return;
       const { deliver } = await import("./events/deliver.ts");

@@ -207,7 +207,7 @@ function keepNewest<T>(apps: Map<string, T>, key: string, app: T): void {
 }
 
 /** A call waits for its row in the place of the call before it, and counts it. @returns its key */
-function waitIn<T extends Unplaced>(calls: Map<string, T>, refusal: T): string {
+export function waitIn<T extends Unplaced>(calls: Map<string, T>, refusal: T): string {
   const which = `${refusal.operation} ${refusal.reason}`;
   const before = calls.get(which);
   const skipped = refusal.skipped + (before === undefined ? 0 : before.skipped + 1);

@@ -5,6 +5,7 @@ import { rootOf, TRY_LIMIT_MS } from "../../core/store/run-batch.ts";
 import type { Telemetry } from "../../core/telemetry/telemetry.ts";
 import { insertRefusals } from "../store/home/refusals.ts";
 import { type CallRules, countLate } from "../store/usage/count-calls.ts";
+import { type ForgedCalls, takeRows } from "./forged-calls.ts";
 import type { JournalMessage } from "./journal.ts";
 
 /** A home gets at most one batch in this time, so that the journal leaves its database to signed calls. */
@@ -35,6 +36,13 @@ interface Tools {
   callRules: CallRules;
 }
 
+/** What a consumer knows between two batches. */
+export interface ConsumerMemory {
+  /** When each home may be asked again, in milliseconds of the runtime's `now`. */
+  notBefore: Map<string, number>;
+  forged: ForgedCalls;
+}
+
 /** A message of the queue, with what the platform does about it. */
 export interface QueueMessage {
   readonly body: unknown;
@@ -46,12 +54,12 @@ export interface QueueMessage {
  * Writes the refused calls of the messages into the journals of their homes. A message that comes twice changes nothing. The
  * messages for a home that is closed, not bound or fails come again later; the other homes are written all the same.
  *
- * @param notBefore when each home may be asked again, in milliseconds of the runtime's `now`; is changed
+ * @param memory of the consumer; is changed
  */
 export async function writeJournal(
   tools: Tools,
   messages: readonly QueueMessage[],
-  notBefore: Map<string, number>,
+  memory: ConsumerMemory,
 ): Promise<void> {
   const { runtime, telemetry } = tools;
   const since = runtime.elapsed();
@@ -66,7 +74,7 @@ export async function writeJournal(
     for (const {
       entry: [home, each],
     } of queue)
-      results.push([home, await writeHome(tools, home, each, notBefore)]);
+      results.push([home, await writeHome(tools, home, each, memory)]);
   };
   await Promise.all(Array.from({ length: HOMES_AT_ONCE }, takeTurns));
   const isFailed = results.some(([, { fault }]) => fault !== undefined);
@@ -84,7 +92,7 @@ async function writeHome(
   { runtime, config, callRules }: Tools,
   home: string,
   messages: QueueMessage[],
-  notBefore: Map<string, number>,
+  { notBefore, forged }: ConsumerMemory,
 ): Promise<Written> {
   const later = () => {
     for (const message of messages) {
@@ -98,8 +106,16 @@ async function writeHome(
   if (wait > 0) await sleep(runtime, Math.min(wait, PAUSE_MS));
   notBefore.set(home, runtime.now() + PAUSE_MS);
   // A message of another version may hold anything. One row that cannot be read must not hold up the others for days.
-  const rows = messages.flatMap(({ body }) => (body as JournalMessage).refusals).filter(isObject);
-  if (rows.length === 0) return { rows: 0 };
+  const rowsOf = (some: QueueMessage[] = []) =>
+    some.flatMap(({ body }) => (body as JournalMessage).refusals).filter(isObject);
+  // Of a message that comes again, rows may be stored: it is written whole, so nothing is counted twice.
+  const { first, again } = Object.groupBy(messages, ({ attempts }) => (attempts > 1 ? "again" : "first"));
+  const taken = takeRows(forged, home, rowsOf(first), runtime.now() / 1000);
+  const rows = [...rowsOf(again), ...taken.rows];
+  if (rows.length === 0) {
+    taken.keep();
+    return { rows: 0 };
+  }
   // Counting is always behind by at least the time that a nonce is kept.
   const areOld = rows.some(({ at }) => !(Number(at) > runtime.now() / 1000 - callRules.nonceSeconds));
   try {
@@ -114,6 +130,7 @@ async function writeHome(
     const { written } = await withinTime(runtime, TRY_LIMIT_MS, batch, () => {
       throw new Error(`no answer in ${TRY_LIMIT_MS} ms`);
     });
+    taken.keep();
     return { rows: written.reduce((sum, { meta }) => sum + meta.changes, 0) };
   } catch (error) {
     return { ...later(), fault: rootOf(error).message };

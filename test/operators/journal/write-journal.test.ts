@@ -165,6 +165,58 @@ describe("the consumer of the journal", () => {
     expect(await journalOf(site)).toHaveLength(3);
   });
 
+  it("writes 40 rows a minute of an app's calls that did not verify, the first ones, and later one that counts the others", async () => {
+    const [site, other] = [await newSite("main"), await newSite("main")];
+    const consumer = new JournalConsumer();
+    const forged = (n: number, at = NOW) =>
+      refusalOf(site, n, { at, secret: null, reason: "signature_mismatch", skipped: n === 105 ? 400 : 0 });
+    // Five isolates, whose messages come in three batches.
+    const isolates = Array.from({ length: 5 }, (_, i) => Array.from({ length: 21 }, (_, j) => forged(5 * j + i + 1)));
+    const [a, b, c, d, e] = isolates.map((rows) => message("main", ...rows)) as [
+      object,
+      object,
+      object,
+      object,
+      object,
+    ];
+    for (const batch of [[a, b, message("main", refusalOf(site, 201), refusalOf(other))], [c, d], [e]]) {
+      consumer.clock.now += 1;
+      await consumer.write(batch);
+    }
+    const idsOf = async () => (await journalOf(site)).map(({ requestId }) => requestId);
+    const ofBoth = isolates
+      .slice(0, 2)
+      .flat()
+      .map(({ requestId }) => requestId)
+      .toSorted();
+    expect(await idsOf()).toEqual([...ofBoth.slice(0, 40), id(201)]);
+    consumer.clock.now = NOW + 120;
+    await consumer.write([message("main", forged(300, NOW + 120))]);
+    const rows = (await journalOf(site)).filter(({ secret }) => secret === null);
+    expect(rows).toHaveLength(40 + 1 + 1);
+    expect(rows.reduce((sum, { skipped }) => sum + 1 + skipped, 0)).toBe(105 + 400 + 1);
+    consumer.clock.now += 120;
+    await consumer.write([message("main", refusalOf(site, 202))]);
+    expect((await journalOf(site)).filter(({ secret }) => secret === null)).toEqual(rows);
+  });
+
+  it("writes a message whole that comes again, and counts none of its calls twice", async () => {
+    const site = await newSite("main");
+    const forged = Array.from({ length: 60 }, (_, i) => refusalOf(site, i + 1, { secret: null }));
+    const lost = replacing(env.DB, {
+      batch: (all: D1PreparedStatement[]) => env.DB.batch(all).then(() => Promise.reject(new Error("lost"))),
+    });
+    const answers = { lost: true };
+    const db = replacing(env.DB, { batch: (all: D1PreparedStatement[]) => (answers.lost ? lost : env.DB).batch(all) });
+    const consumer = new JournalConsumer({ DB: db });
+    expect(await consumer.write([message("main", ...forged)])).toEqual({ 0: 30 });
+    expect(await journalOf(site)).toHaveLength(40);
+    answers.lost = false;
+    consumer.clock.now += 1;
+    await consumer.write([message("main", ...forged)], 2);
+    expect((await journalOf(site)).map(({ skipped }) => skipped)).toEqual(Array(60).fill(0));
+  });
+
   it("writes 5,000 rows of one batch", async () => {
     const site = await newSite("main");
     const messages = Array.from({ length: 100 }, (_, i) =>

@@ -1,0 +1,61 @@
+import type { Refusal } from "../store/home/refusals.ts";
+import { waitIn } from "./journal.ts";
+
+/** So many calls of an app that did not verify have a row each in a minute, from all isolates together. One isolate sends 21 rows a minute. */
+const MOST_ROWS = 40;
+
+/** The most minutes of apps that the consumer knows; it forgets the oldest first. */
+const MOST_MINUTES = 10_000;
+
+/** What the consumer knows of an app's calls of one minute that did not verify. */
+interface Minute {
+  home: string;
+  minute: number;
+  /** How many have a row. */
+  rows: number;
+  /** Of the others, the last of each operation and reason, with the number of those before it. */
+  over: Map<string, Refusal>;
+}
+
+/** The consumer's memory of forged calls, by site, appid and minute. There is one consumer at a time. */
+export type ForgedCalls = Map<string, Minute>;
+
+const isForged = (row: Partial<Refusal>): row is Refusal =>
+  row.secret === null && typeof row.appid === "string" && Number.isInteger(row.at) && Number.isInteger(row.skipped);
+
+/**
+ * Takes the rows of a home that are written now: without those that are too many of their app and minute, and with one for each call and
+ * reason of the minutes that are over, which counts what was left out.
+ *
+ * @param now Unix seconds
+ * @returns `keep`: remembers that they were written
+ */
+export function takeRows(known: ForgedCalls, home: string, given: readonly Partial<Refusal>[], now: number) {
+  const ended = new Map([...known].filter(([, each]) => each.home === home && (each.minute + 2) * 60 <= now));
+  const changed: ForgedCalls = new Map();
+  const rows: Partial<Refusal>[] = [...ended.values()].flatMap(({ over }) => [...over.values()]);
+  for (const row of given.toSorted((a, b) => (String(a.requestId) < String(b.requestId) ? -1 : 1))) {
+    if (!isForged(row)) {
+      rows.push(row);
+      continue;
+    }
+    const minute = Math.floor(row.at / 60);
+    const key = `${row.siteId} ${row.appid} ${minute}`;
+    const before = ended.has(key) ? undefined : known.get(key);
+    const each = changed.get(key) ?? { home, minute, rows: before?.rows ?? 0, over: new Map(before?.over) };
+    changed.set(key, each);
+    if (each.rows < MOST_ROWS) {
+      each.rows++;
+      rows.push(row);
+    } else waitIn(each.over, row);
+  }
+  const keep = () => {
+    for (const key of ended.keys()) known.delete(key);
+    for (const [key, each] of changed) known.set(key, each);
+    for (const oldest of known.keys()) {
+      if (known.size <= MOST_MINUTES) break;
+      known.delete(oldest);
+    }
+  };
+  return { rows, keep };
+}
