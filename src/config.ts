@@ -12,6 +12,9 @@ export interface Config extends Core, SignInSettings {
   journal: Queue | undefined;
   /** The var JOURNAL_DAYS: how long refused calls are kept. */
   journalDays: number;
+  /** What one token for programs may change, and read. */
+  tokenChanges: RateLimit | undefined;
+  tokenReads: RateLimit | undefined;
   /** Whether a webhook's URL may be http on this machine. The var WEBHOOK_LOOPBACK, which no deployment sets. */
   webhookLoopback: boolean;
   /** The var EVENT_RETENTION_DAYS, at least {@link LEAST_EVENT_DAYS}: how long events and their deliveries are kept. */
@@ -81,6 +84,8 @@ function parse(env: Bindings): Config {
     ...readCore(env),
     journal: env.JOURNAL,
     journalDays: wholeNumber("JOURNAL_DAYS", env.JOURNAL_DAYS ?? "30", 90, 1),
+    tokenChanges: env.TOKEN_CHANGES,
+    tokenReads: env.TOKEN_READS,
     webhookLoopback: webhookLoopback(env.WEBHOOK_LOOPBACK),
     eventRetentionDays: Math.max(
       LEAST_EVENT_DAYS,

@@ -55,6 +55,8 @@ describe("settings", () => {
       events: given.EVENTS,
       journal: given.JOURNAL,
       journalDays: 90,
+      tokenChanges: given.TOKEN_CHANGES,
+      tokenReads: given.TOKEN_READS,
       alwaysStatus200: true,
       webhookLoopback: true,
       eventRetentionDays: 7,

@@ -27,6 +27,8 @@ const unlimited = {
   APP_LIMIT: undefined,
   SITE_LIMIT: undefined,
   CLIENT_LIMIT: undefined,
+  TOKEN_CHANGES: undefined,
+  TOKEN_READS: undefined,
   JOURNAL: undefined,
 } as unknown as Partial<Bindings>;
 

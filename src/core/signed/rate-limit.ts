@@ -4,8 +4,8 @@ import { type Runtime, withinTime } from "../runtime.ts";
 const TIMEOUT_MS = 500;
 
 /**
- * Seconds until a limited caller may try again. They equal the periods in wrangler.toml: the first is for apps and sites, the
- * second for clients.
+ * Seconds until a limited caller may try again. They equal the periods in wrangler.toml: the first is for apps, sites and
+ * tokens, the second for clients.
  */
 export const LIMIT_PERIOD = 10;
 export const CLIENT_LIMIT_PERIOD = 60;

@@ -8,15 +8,16 @@ import type { AdminContext } from "./env.ts";
  * Finds out whose token a call has: `Authorization: Bearer` with the ADMIN_TOKEN or with a token for programs. An assertion of
  * Cloudflare Access opens nothing here: it rides on a cookie.
  *
- * @throws ServiceError as {@link identifyBearer} does. A client address with too many failures is refused
+ * @throws ServiceError as {@link identifyBearer} does. A client address with too many failures is refused, and a token over its limits
  */
 export async function identifyProgram(c: AdminContext): Promise<undefined> {
   const token = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
   const about = { siteId: Number(c.req.param("site_id")) || undefined, appid: c.req.param("appid") };
   const given = { token, client: clientAddress(c.req.raw) };
-  const { identity, found } = await identifyBearer(c.var.ctx, given, about);
+  const reads = isRead(c.req.raw);
+  const { identity, found } = await identifyBearer(c.var.ctx, given, about, reads);
   const ctx = { ...c.var.ctx, identity };
   c.set("ctx", ctx);
   c.set("found", found);
-  if (identity.who.kind === "root" && isRead(c.req.raw)) noteRootRead(ctx);
+  if (identity.who.kind === "root" && reads) noteRootRead(ctx);
 }

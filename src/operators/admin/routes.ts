@@ -18,6 +18,13 @@ export function admin(memory: OperatorMemory): Routes<AdminEnv> {
     await next();
   });
   routes.use(answerInTime);
+  routes.use(async function endChange(c, next) {
+    try {
+      await next();
+    } finally {
+      memory.changes.end(c.var.trace.requestId);
+    }
+  });
   mount(routes, ADMIN_CALLS, identifyProgram);
   refuseOtherMethods(routes);
   refuseOtherPaths(routes);

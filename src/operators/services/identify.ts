@@ -14,6 +14,7 @@ import { sha256 } from "./digests.ts";
 import { type Identity, ROOT } from "./identity.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { hourOf, noteRefused, writeLater } from "./sign-in-log.ts";
+import { beginCall, countCall } from "./token-limits.ts";
 import { tokenIdOf } from "./tokens.ts";
 
 /** Who calls, and what the directory said of the call's site and app in the same query. */
@@ -26,12 +27,17 @@ export interface Identified {
 /**
  * Finds out whose token a call of the admin API has: the ADMIN_TOKEN, which needs no database, or a token that `createToken` made.
  * The directory is read each time, so a deleted token opens nothing from the next call on. While the directory does not answer, what
- * the isolate learned in the last five minutes counts.
+ * the isolate learned in the last five minutes counts. The call of a token begins, and counts toward its limits: `beginCall`.
  *
- * @throws ServiceError `unauthorized` or `too_many_requests` as {@link refuseToken} does; `unavailable` when the directory does not
- *   answer and the isolate does not know the token
+ * @throws ServiceError `unauthorized` or `too_many_requests` as {@link refuseToken} does; `too_many_requests` for a token over its
+ *   limits; `unavailable` when the directory does not answer and the isolate does not know the token
  */
-export async function identifyBearer(ctx: ServiceContext, given: GivenToken, about: About): Promise<Identified> {
+export async function identifyBearer(
+  ctx: ServiceContext,
+  given: GivenToken,
+  about: About,
+  isRead: boolean,
+): Promise<Identified> {
   const { config, memory, now } = ctx;
   if (await isAdminToken(ctx, given.token)) return { identity: ROOT };
   const { token = "" } = given;
@@ -40,6 +46,8 @@ export async function identifyBearer(ctx: ServiceContext, given: GivenToken, abo
     return refuseToken(ctx, given, form === "slip" ? "token_slip" : "admin_token_wrong");
   }
   const hash = await sha256(token);
+  const id = tokenIdOf(hash);
+  beginCall(ctx, id, isRead);
   const known = memory.identityOf(hash);
   // Over the limit no unknown token is looked up: otherwise one client could keep the directory busy.
   if (known === undefined && memory.limits.isExceeded(failureKey("operator", given.client))) {
@@ -51,6 +59,7 @@ export async function identifyBearer(ctx: ServiceContext, given: GivenToken, abo
     found = await readToken(ctx, hash, about, known !== undefined);
   } catch (error) {
     if (known === undefined || !(error instanceof ServiceError) || error.code !== "unavailable") throw error;
+    await countCall(ctx, id, isRead);
     return { identity: known };
   }
   if (found === undefined || hasExpired(found.token, now)) {
@@ -60,6 +69,7 @@ export async function identifyBearer(ctx: ServiceContext, given: GivenToken, abo
   const { token: row, ...rest } = found;
   const identity = identityOf(row);
   memory.rememberToken(hash, identity, row.expiresAt);
+  await countCall(ctx, id, isRead);
   noteUse(ctx, row);
   return { identity, found: rest };
 }

@@ -3,6 +3,7 @@ import type { Runtime } from "../../core/runtime.ts";
 import { ExceededLimits } from "../../core/signed/rate-limit.ts";
 import type { Telemetry } from "../../core/telemetry/telemetry.ts";
 import { AccessKeys } from "../access/certs.ts";
+import { ChangesInFlight } from "./changes-in-flight.ts";
 import type { Identity } from "./identity.ts";
 
 /** How long an isolate remembers a token, for the time when the directory does not answer. */
@@ -11,6 +12,8 @@ const REMEMBERED_MS = 300_000;
 /** What an isolate keeps of operators from call to call. */
 export class OperatorMemory {
   readonly limits: ExceededLimits;
+  /** Of tokens for programs. */
+  readonly changes: ChangesInFlight;
   readonly accessKeys: AccessKeys;
   /** The hour in which the root's reads from a network left their row in the audit log. */
   readonly rootReads = new Map<string, number>();
@@ -22,6 +25,7 @@ export class OperatorMemory {
   constructor(runtime: Runtime, telemetry: Telemetry) {
     this.#runtime = runtime;
     this.limits = new ExceededLimits(runtime);
+    this.changes = new ChangesInFlight(runtime);
     this.accessKeys = new AccessKeys(runtime, telemetry);
   }
 

@@ -419,16 +419,20 @@ describe("the limits that an isolate knows to be exceeded", () => {
 
 describe("the limits of wrangler.toml", () => {
   it("are 1,000 in 10 s for an app, 3,000 for a site and 300 a minute for a client address, in every environment", () => {
-    const limits = [...toml.matchAll(/^name = "(\w+_LIMIT)"\nnamespace_id = "(\d+)"\nsimple = (.+)$/gm)];
+    const limits = [...toml.matchAll(/^name = "(\w+)"\nnamespace_id = "(\d+)"\nsimple = (.+)$/gm)];
     expect(limits.map(([, name, , simple]) => `${name} ${simple}`)).toEqual([
       "APP_LIMIT { limit = 1000, period = 10 }",
       "SITE_LIMIT { limit = 3000, period = 10 }",
       "CLIENT_LIMIT { limit = 300, period = 60 }",
+      "TOKEN_CHANGES { limit = 300, period = 10 }",
+      "TOKEN_READS { limit = 600, period = 10 }",
       "APP_LIMIT { limit = 1000, period = 10 }",
       "SITE_LIMIT { limit = 3000, period = 10 }",
       "CLIENT_LIMIT { limit = 300, period = 60 }",
+      "TOKEN_CHANGES { limit = 300, period = 10 }",
+      "TOKEN_READS { limit = 600, period = 10 }",
     ]);
-    expect(new Set(limits.map(([, , namespace]) => namespace)).size).toBe(6);
+    expect(new Set(limits.map(([, , namespace]) => namespace)).size).toBe(10);
     expect([LIMIT_PERIOD, CLIENT_LIMIT_PERIOD]).toEqual([10, 60]);
   });
 

@@ -99,6 +99,8 @@ describe("wrangler.toml", () => {
       APP_LIMIT: LIMIT_PERIOD,
       SITE_LIMIT: LIMIT_PERIOD,
       CLIENT_LIMIT: CLIENT_LIMIT_PERIOD,
+      TOKEN_CHANGES: LIMIT_PERIOD,
+      TOKEN_READS: LIMIT_PERIOD,
     });
   });
 

@@ -1,0 +1,166 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { Counted } from "../../support/counted.ts";
+import { eventually } from "../../support/eventually.ts";
+import { FAULTS, Faults, faultyD1, faultyLimit } from "../../support/faulty-bindings.ts";
+import type { Replacements } from "../../support/isolate.ts";
+import { newToken } from "../../support/new-token.ts";
+import { ADMIN_TOKEN, World } from "../../support/world.ts";
+
+/** A site with a token, which lists its agents (GET) or adds one (POST). */
+async function limited(bindings: Replacements = {}) {
+  const log = vi.spyOn(console, "log").mockReturnValue();
+  const faults = new Faults();
+  const world = await World.create({ ...bindings, DB: faultyD1(env.DB, faults) });
+  const { token, id } = await newToken();
+  let last = 700_000;
+  const send = (method: string, by = token, isolate: Pick<World, "fetch"> = world) =>
+    isolate.fetch(
+      new Request(`http://worker/admin/sites/${world.siteId}/agents`, {
+        method,
+        headers: { authorization: `Bearer ${by}`, "content-type": "application/json" },
+        ...(method === "POST" && { body: JSON.stringify({ id: ++last, name: "Li Na" }) }),
+      }),
+    );
+  const status = async (...given: Parameters<typeof send>) => (await send(...given)).status;
+  const stored = () =>
+    env.DB.prepare("SELECT count(*) AS n FROM agents WHERE site_id = ? AND id > 700000")
+      .bind(world.siteId)
+      .first<number>("n");
+  const logged = () => JSON.parse(String(log.mock.lastCall?.[0])) as Record<string, unknown>;
+  return { world, faults, token, id, send, status, stored, logged };
+}
+
+/** A problem of the admin API with its `Retry-After`. */
+async function refusal(answer: Response) {
+  const { status, detail } = await answer.json<Record<string, unknown>>();
+  return { status, detail, type: answer.headers.get("content-type"), after: answer.headers.get("retry-after") };
+}
+
+const problem = (detail: string, after: string) => ({ status: 429, detail, type: "application/problem+json", after });
+
+describe("a token over its limit", () => {
+  it.each([
+    ["TOKEN_CHANGES", "token_changes", "POST", "GET", "changes too much."],
+    ["TOKEN_READS", "token_reads", "GET", "POST", "reads too much."],
+  ] as const)("of %s is refused and writes nothing; all else is served", async (name, reason, method, other, does) => {
+    const limit = new Counted(2);
+    const bindings: Replacements = name === "TOKEN_READS" ? { TOKEN_READS: limit } : { TOKEN_CHANGES: limit };
+    const { id, send, status, stored, logged } = await limited(bindings);
+    const detail = `The token ${id} ${does}`;
+    const done = method === "POST" ? 201 : 200;
+    expect([await status(method), await status(method)]).toEqual([done, done]);
+    const before = await stored();
+    expect(await refusal(await send(method))).toEqual(problem(detail, "10"));
+    expect(limit.keys).toEqual(Array(3).fill(`${reason} ${id}`));
+    expect(await stored()).toBe(before);
+    expect(logged()).toMatchObject({ status: 429, reason, detail });
+    expect(await status(other)).toBe(other === "POST" ? 201 : 200);
+    expect(await status(method, (await newToken()).token)).toBe(done);
+  });
+
+  it("is refused for 10 seconds without any work, and served after them", async () => {
+    const limit = new Counted(0);
+    const { world, faults, status } = await limited({ TOKEN_CHANGES: limit });
+    expect(await status("POST")).toBe(429);
+    faults.plan(() => undefined);
+    world.clock.now += 9;
+    expect(await status("POST")).toBe(429);
+    expect([faults.calls, limit.keys.length]).toEqual([[], 1]);
+    limit.most = 2;
+    world.clock.now += 1;
+    expect(await status("POST")).toBe(201);
+  });
+
+  it("is refused while the directory is silent too", async () => {
+    vi.spyOn(console, "error").mockReturnValue();
+    const { faults, status } = await limited({ TOKEN_READS: new Counted(1) });
+    expect(await status("GET")).toBe(200);
+    faults.plan(() => "before");
+    expect(await status("GET")).toBe(429);
+  });
+});
+
+it("the ADMIN_TOKEN and a token that does not exist count toward no limit of tokens", async () => {
+  const limit = new Counted(0);
+  const { status, stored } = await limited({ TOKEN_CHANGES: limit, TOKEN_READS: limit });
+  for (let n = 0; n < 5; n++) expect(await status("POST", ADMIN_TOKEN)).toBe(201);
+  expect(await status("GET", ADMIN_TOKEN)).toBe(200);
+  const { token, id } = await newToken();
+  await env.DB.prepare("DELETE FROM admin_tokens WHERE id = ?").bind(id).run();
+  expect([await status("GET", token), await status("POST", token)]).toEqual([401, 401]);
+  expect(limit.keys).toEqual([]);
+  expect(await stored()).toBe(5);
+});
+
+it.each(FAULTS)("a broken limiter limits no token: %s", async (fault) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+  try {
+    const faults = new Faults(() => fault);
+    const { status } = await limited({ TOKEN_READS: faultyLimit(new Counted(0), faults, "TOKEN_READS") });
+    const answer = status("GET");
+    await eventually(() => expect(faults.calls).toEqual(["TOKEN_READS.limit"]));
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await answer).toBe(200);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+describe("a token with four changes in flight in an isolate", () => {
+  /** Sends changes at once. The database does what arrives there only when the faults are over. */
+  async function inFlight(amount = 4) {
+    const site = await limited();
+    const { faults, send } = site;
+    faults.plan(({ name }) => (name === "DB.batch" ? "late" : undefined));
+    const begun = Array.from({ length: amount }, async () => (await send("POST")).status);
+    await eventually(() => expect(faults.calls.filter((call) => call === "DB.batch")).toHaveLength(4));
+    const ended = async () => {
+      await faults.end();
+      return (await Promise.all(begun)).toSorted();
+    };
+    return { ...site, ended };
+  }
+
+  it("gets 429 for the fifth at once, which asks nobody and writes nothing, and is served when one has ended", async () => {
+    const { id, faults, send, status, ended, stored, logged } = await inFlight();
+    const asked = faults.calls.length;
+    expect(await refusal(await send("POST"))).toEqual(problem(`The token ${id} has 4 changes under way.`, "1"));
+    expect(faults.calls).toHaveLength(asked);
+    expect(logged()).toMatchObject({ status: 429, reason: "token_in_flight" });
+    expect(await status("GET")).toBe(200);
+    expect(await ended()).toEqual([201, 201, 201, 201]);
+    expect(await stored()).toBe(4);
+    expect(await status("POST")).toBe(201);
+  });
+
+  it("has four done of forty that a new isolate gets at once", async () => {
+    const { ended, stored } = await inFlight(40);
+    expect(await ended()).toEqual([...Array(4).fill(201), ...Array(36).fill(429)]);
+    expect(await stored()).toBe(4);
+  });
+
+  it("holds up no other token, and nothing in another isolate", async () => {
+    const { world, faults, token, status, ended } = await inFlight();
+    const { token: another } = await newToken();
+    faults.plan(() => undefined);
+    expect(await status("POST", another)).toBe(201);
+    expect(await status("POST", token, world.anotherIsolate())).toBe(201);
+    await ended();
+  });
+
+  it("is served again after 8 seconds, when the platform has dropped them and nothing says that they ended", async () => {
+    const { world, faults, status, ended } = await inFlight();
+    faults.plan(() => undefined);
+    world.clock.now += 7;
+    expect(await status("POST")).toBe(429);
+    world.clock.now += 1;
+    expect(await status("POST")).toBe(201);
+    await ended();
+  });
+
+  it("does not count calls that were refused", async () => {
+    const { status } = await limited();
+    for (let n = 0; n < 5; n++) expect(await status("PUT")).toBe(405);
+  });
+});
