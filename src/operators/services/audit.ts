@@ -2,7 +2,14 @@ import * as z from "zod/mini";
 import { invalidInput } from "../../core/errors.ts";
 import { text } from "../../core/fields.ts";
 import { MAIN_HOME } from "../../core/homes.ts";
-import { type AuditEntry, type AuditFilter, selectAuditEntries, type Who, WORKER } from "../store/audit.ts";
+import {
+  type AuditEntry,
+  type AuditFilter,
+  type ReadTo,
+  selectAuditEntries,
+  type Who,
+  WORKER,
+} from "../store/audit.ts";
 import { type Site, selectSitesOf } from "../store/directory/sites.ts";
 import { AUDIT_ACTIONS } from "../store/operator-schema.ts";
 import { askHomes } from "./ask-homes.ts";
@@ -42,10 +49,15 @@ export type AuditLogEntry = Omit<AuditEntry, "details" | "whoKind" | "whoId" | "
 interface AuditPage extends Page<AuditLogEntry> {
   /** Homes whose entries are missing, because they do not answer or are not bound. The next page asks them again. */
   homesDown: string[];
+  /** What fits since then is listed, Unix seconds. Null on the last page: all of it. */
+  searchedTo: number | null;
 }
 
+/** How many rows a page of a filtered log reads at most, in all homes together. Reading on takes the next page. */
+const MOST_ROWS_READ = 10_000;
+
 /**
- * A page of the audit log, newest first, merged from all homes. With a site: of this site, from its home and the directory only. An
+ * A page of the audit log, newest first, merged from all homes. A filtered page may have few entries, or none, and yet a cursor. With a site: of this site, from its home and the directory only. An
  * operator of one site gets those of this site.
  *
  * @throws ServiceError `invalid_input` for a malformed cursor, and for a `since` after `until`; `not_found` for an unknown site, and
@@ -59,17 +71,26 @@ export async function listAuditLog(
   checkOrder(filter);
   const only = siteId === undefined ? undefined : (await findSite(ctx, { siteId })).home;
   const homes = [...ctx.config.homes].filter(([home]) => only === undefined || home === only || home === MAIN_HOME);
+  // A home reads its rows twice.
+  const mostRead = Math.max(1, Math.floor(MOST_ROWS_READ / 2 / homes.length));
   const list = (db: D1Database, home: string) =>
-    selectAuditEntries(db, { ...filter, siteId }, before.get(home) ?? Number.MAX_SAFE_INTEGER, limit + 1);
+    selectAuditEntries(db, { ...filter, siteId }, before.get(home) ?? Number.MAX_SAFE_INTEGER, limit + 1, mostRead);
   const { answers, down } = await askHomes(ctx, list, homes);
   const homesDown = only !== undefined && !ctx.config.homes.has(only) ? [...down, only] : down;
   const items: AuditLogEntry[] = [];
   for (const [home, row] of merged(answers)) {
-    if (items.length === limit) return { items, nextCursor: writeCursor(before), homesDown };
+    const isFull = items.length === limit;
+    if (!isFull) before.set(home, row.id);
+    if (isFull || !isEntry(row))
+      return {
+        items,
+        nextCursor: writeCursor(before),
+        homesDown,
+        searchedTo: isFull ? (items.at(-1)?.at ?? 0) : row.at,
+      };
     items.push(entryOf(row, home));
-    before.set(home, row.id);
   }
-  return { items, nextCursor: null, homesDown };
+  return { items, nextCursor: null, homesDown, searchedTo: null };
 }
 
 /** The sites that these entries are about, by their ids: in one read, and none while the directory is silent. */
@@ -90,6 +111,9 @@ export const MOST_IN_FILE = 10_000;
 /** How many of them are read at a time. */
 const READ_AT_ONCE = 1_000;
 
+/** How many pages of a log are read for a file: a filter that little fits would have a whole log read. */
+const MOST_PAGES = 20;
+
 /** The end of the work of a file, before the call's own: what was read is then handed out. */
 const SPARED_MS = 2_500;
 
@@ -97,13 +121,13 @@ const SPARED_MS = 2_500;
 interface AuditFile {
   items: AuditLogEntry[];
   sites: Map<number, Site>;
-  /** Whether there are older entries that fit. */
-  hasMore: boolean;
+  /** What fits since then is in the file, Unix seconds. Null for all of it. */
+  searchedTo: number | null;
   homesDown: string[];
 }
 
 /**
- * Up to {@link MOST_IN_FILE} entries that fit, for a file; fewer when the homes are slow.
+ * Up to {@link MOST_IN_FILE} entries that fit, for a file; fewer when the homes are slow, or when little fits.
  *
  * @throws ServiceError as {@link listAuditLog} does
  */
@@ -111,22 +135,36 @@ export async function readAuditFile(ctx: ServiceContext, filter: AuditFilter): P
   const items: AuditLogEntry[] = [];
   const down = new Set<string>();
   let cursor: string | null = null;
+  let searchedTo: number | null = null;
+  let pages = 0;
   do {
     const limit = Math.min(READ_AT_ONCE, MOST_IN_FILE - items.length);
     const page: AuditPage = await listAuditLog(ctx, { ...filter, limit, cursor: cursor ?? undefined });
     items.push(...page.items);
     for (const home of page.homesDown) down.add(home);
     cursor = page.nextCursor;
-  } while (cursor !== null && items.length < MOST_IN_FILE && ctx.runtime.elapsed() < ctx.answerBy - SPARED_MS);
-  return { items, sites: await sitesOfEntries(ctx, items), hasMore: cursor !== null, homesDown: [...down] };
+    searchedTo = page.searchedTo;
+    pages++;
+  } while (
+    cursor !== null &&
+    items.length < MOST_IN_FILE &&
+    pages < MOST_PAGES &&
+    ctx.runtime.elapsed() < ctx.answerBy - SPARED_MS
+  );
+  return { items, sites: await sitesOfEntries(ctx, items), searchedTo, homesDown: [...down] };
 }
 
 /**
  * The entries of all homes, newest first. Entries of one home stay in the order of their ids, even if their times are not: a cursor
- * is an id, and would skip an entry that is out of order. When two entries have the same second, the directory's is the older: a change begins there.
+ * is an id, and would skip an entry that is out of order. What a home was read to comes after its entries. When two entries have the same second, the directory's is the older: a change begins there.
  */
-function* merged(lists: ReadonlyMap<string, AuditEntry[]>): Generator<[home: string, AuditEntry]> {
-  const queues = [...lists].map(([home, rows]) => ({ home, rows: [...rows] }));
+type AuditPart = Awaited<ReturnType<typeof selectAuditEntries>>;
+
+function* merged(lists: ReadonlyMap<string, AuditPart>): Generator<[home: string, AuditEntry | ReadTo]> {
+  const queues = [...lists].map(([home, { entries, readTo }]) => ({
+    home,
+    rows: [...entries, ...(readTo ? [readTo] : [])],
+  }));
   for (;;) {
     const [next] = queues
       .filter(({ rows }) => rows.length > 0)
@@ -137,7 +175,9 @@ function* merged(lists: ReadonlyMap<string, AuditEntry[]>): Generator<[home: str
   }
 }
 
-const timeOf = ([first]: AuditEntry[]): number => first?.at ?? 0;
+const isEntry = (row: AuditEntry | ReadTo): row is AuditEntry => "action" in row;
+
+const timeOf = ([first]: (AuditEntry | ReadTo)[]): number => first?.at ?? 0;
 
 const entryOf = ({ details, whoKind, whoId, whoName, ...entry }: AuditEntry, home: string): AuditLogEntry => ({
   ...entry,

@@ -1,6 +1,7 @@
 import { and, type Column, desc, eq, gte, inArray, lt, lte, max, notExists, or, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { inOneBatch } from "../../core/store/batch.ts";
 import { auditLog } from "./operator-schema.ts";
 
 export type AuditEntry = typeof auditLog.$inferSelect;
@@ -137,31 +138,59 @@ export interface AuditFilter {
 /** What the log says of the Worker itself, whose rows name nobody. */
 export const WORKER = "worker";
 
-/** The entries of one database that fit, with an id below `before`, newest first. */
-export function selectAuditEntries(
+/** An entry that was read, and after which reading stopped. */
+export type ReadTo = Pick<AuditEntry, "id" | "at">;
+
+/** How far times may be out of the order of ids: a cron's rows have the time for which it was due. */
+const DISORDER_SECONDS = 86_400;
+
+/**
+ * The entries of one database that fit, with an id below `before`, newest first. A filter that little fits would have the whole log read:
+ * so at most the newest `mostRead` of the site, or of all, are looked at. They are counted off too, which reads them once more.
+ *
+ * @returns also the oldest entry that was looked at, when older ones may fit
+ */
+export async function selectAuditEntries(
   db: D1Database,
   { siteId, who, action, subject, since, until }: AuditFilter,
   before: number,
   limit: number,
-): Promise<AuditEntry[]> {
-  const isWorker = who === WORKER ? eq(auditLog.actor, WORKER) : undefined;
-  const isAmong = sql`EXISTS (SELECT 1 FROM json_each(${auditLog.details} -> 'ids') WHERE CAST(value AS TEXT) = ${subject})`;
-  const isAdded = and(eq(auditLog.action, "agent.added"), eq(auditLog.subject, ""), isAmong);
-  const fits = [
-    siteId === undefined ? undefined : eq(auditLog.siteId, siteId),
-    who === undefined ? undefined : or(eq(auditLog.whoId, who), eq(auditLog.whoName, who), isWorker),
-    action === undefined ? undefined : eq(auditLog.action, action),
-    subject === undefined ? undefined : or(eq(auditLog.subject, subject), isAdded),
-    since === undefined ? undefined : gte(auditLog.at, since),
-    until === undefined ? undefined : lte(auditLog.at, until),
-  ];
-  return drizzle(db)
+  mostRead: number,
+): Promise<{ entries: AuditEntry[]; readTo?: ReadTo | undefined }> {
+  const store = drizzle(db);
+  const isFiltered = [who, action, subject, since, until].some((each) => each !== undefined);
+  const older = and(siteId === undefined ? undefined : eq(auditLog.siteId, siteId), lt(auditLog.id, before));
+  const newest = store
     .select()
     .from(auditLog)
-    .where(and(...fits, lt(auditLog.id, before)))
+    .where(older)
     .orderBy(desc(auditLog.id))
-    .limit(limit)
-    .all();
+    .limit(isFiltered ? mostRead : limit)
+    .as("newest");
+  const isWorker = who === WORKER ? eq(newest.actor, WORKER) : undefined;
+  const isAmong = sql`EXISTS (SELECT 1 FROM json_each(${newest.details} -> 'ids') WHERE CAST(value AS TEXT) = ${subject})`;
+  const isAdded = and(eq(newest.action, "agent.added"), eq(newest.subject, ""), isAmong);
+  const fits = and(
+    who === undefined ? undefined : or(eq(newest.whoId, who), eq(newest.whoName, who), isWorker),
+    action === undefined ? undefined : eq(newest.action, action),
+    subject === undefined ? undefined : or(eq(newest.subject, subject), isAdded),
+    since === undefined ? undefined : gte(newest.at, since),
+    until === undefined ? undefined : lte(newest.at, until),
+  );
+  const { entries, last } = await inOneBatch(db, {
+    entries: store.select().from(newest).where(fits).orderBy(desc(newest.id)).limit(limit),
+    last: isFiltered
+      ? store
+          .select({ id: auditLog.id, at: auditLog.at })
+          .from(auditLog)
+          .where(older)
+          .orderBy(desc(auditLog.id))
+          .limit(1)
+          .offset(mostRead - 1)
+      : undefined,
+  });
+  const readTo = last?.[0];
+  return { entries, readTo: readTo && readTo.at < (since ?? 0) - DISORDER_SECONDS ? undefined : readTo };
 }
 
 /** When one of these changes of a site's thing was made the last time, in Unix seconds; null for never. Reads the site's entries. */

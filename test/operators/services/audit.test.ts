@@ -132,6 +132,77 @@ describe("the audit log of all homes", () => {
   });
 });
 
+describe("a filtered page of a long log", () => {
+  /** This many entries of a home, a second after the other up to NOW; every 4,000th, counted from the newest, is about `wanted`. */
+  const putMany = (home: string, amount: number, siteId: number | null = null) =>
+    databaseOf(home)
+      .prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+         INSERT INTO audit_log (site_id, at, actor, action, subject, details)
+         SELECT ?2, ?3 - ?1 + i, 'console', 'agent.renamed', iif((?1 - i) % 4000 = 3999, 'wanted', 's'), '{}' FROM n`,
+      )
+      .bind(amount, siteId, NOW)
+      .run();
+
+  /** The rows that D1 read for each page, and what the pages had. */
+  async function pagesOf(input: Partial<Parameters<typeof listAuditLog>[1]>) {
+    const pages: { ids: string[]; searchedTo: number | null; read: number }[] = [];
+    let cursor: string | null | undefined;
+    while (cursor !== null) {
+      let read = 0;
+      const counting = (db: D1Database) =>
+        replacing(db, {
+          batch: async (statements: D1PreparedStatement[]) => {
+            const results = await db.batch(statements);
+            for (const { meta } of results) read += meta.rows_read;
+            return results;
+          },
+        });
+      const ctx = contextAt(NOW, { DB: counting(env.DB), HOME_APAC: counting(env.HOME_APAC) });
+      const page = await listAuditLog(ctx, { limit: 5, cursor, ...input });
+      pages.push({ ids: idsOf(page.items), searchedTo: page.searchedTo, read });
+      cursor = page.nextCursor;
+    }
+    return pages;
+  }
+
+  it("reads 10,000 rows at most, in all homes together, and says how far it has looked and where it goes on", async () => {
+    await putMany("main", 12_000);
+    await putMany("apac", 4_500);
+    const pages = await pagesOf({ subject: "wanted" });
+    for (const { read } of pages) expect(read).toBeLessThanOrEqual(10_000);
+    expect(pages[0]).toMatchObject({ ids: [], searchedTo: NOW - 2_499 });
+    expect(pages.flatMap(({ ids }) => ids)).toEqual(["apac:501", "main:8001", "main:4001", "main:1"]);
+    const times = pages.map(({ searchedTo }) => searchedTo);
+    expect(times.pop()).toBeNull();
+    expect(times).toEqual(times.toSorted((a, b) => Number(b) - Number(a)));
+  });
+
+  it("reads 10,000 rows at most of a site, and no rows of others", async () => {
+    const { siteId } = await World.create();
+    await putMany("main", 5_500, siteId);
+    await putMany("main", 20_000);
+    const pages = await pagesOf({ siteId, who: "nobody" });
+    expect(pages.map(({ ids }) => ids)).toEqual([[], []]);
+    for (const { read } of pages) expect(read).toBeLessThanOrEqual(10_000);
+    expect((await pagesOf({ siteId, subject: "wanted" })).flatMap(({ ids }) => ids)).toHaveLength(1);
+  });
+
+  it("ends where all older entries are older than `since`", async () => {
+    await putMany("main", 6_000);
+    await env.DB.prepare("UPDATE audit_log SET at = at - 90000 WHERE id <= 5000").run();
+    expect(await pagesOf({ since: NOW - 500, subject: "wanted" })).toMatchObject([{ ids: [], searchedTo: null }]);
+  });
+
+  it("reads without a filter what it lists, and one row more", async () => {
+    await putMany("main", 6_000);
+    const page = await listAuditLog(contextAt(NOW), { limit: 5 });
+    expect(page).toMatchObject({ nextCursor: "main:5996", searchedTo: NOW - 4 });
+    const [{ read } = { read: 0 }] = await pagesOf({ cursor: "main:6" });
+    expect(read).toBeLessThanOrEqual(6);
+  });
+});
+
 describe("the audit log of a site", () => {
   it("is that of its home and of the directory, where sites and appids are begun", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create({}, "apac")];

@@ -17,7 +17,7 @@ export async function auditFile(c: PageContext, site?: Site): Promise<Response> 
   const asked = readFilter(c);
   // The page says what is wrong with the filter.
   if (Object.keys(asked.errors).length > 0) return auditPage(c, site);
-  const { items, sites, hasMore, homesDown } = await readAuditFile(ctx, { siteId: site?.id, ...asked.filter });
+  const { items, sites, searchedTo, homesDown } = await readAuditFile(ctx, { siteId: site?.id, ...asked.filter });
   const head = [
     t("When ({0})", view.timeZone),
     t("Who"),
@@ -40,17 +40,22 @@ export async function auditFile(c: PageContext, site?: Site): Promise<Response> 
     "details",
   ];
   const { atText, rowOf } = rowsOf(view, sites);
-  const last = items.at(-1);
+  const most = new Intl.NumberFormat(view.language).format(MOST_IN_FILE);
   const notes = [
-    ...(hasMore && last !== undefined
-      ? [
-          t(
-            "Not all: a file has {0} entries at most. Older ones: the same filter up to {1}.",
-            new Intl.NumberFormat(view.language).format(Math.min(items.length, MOST_IN_FILE)),
-            atText(last.at),
-          ),
-        ]
-      : []),
+    ...(searchedTo === null
+      ? []
+      : [
+          items.length === MOST_IN_FILE
+            ? t(
+                "Not all: a file has {0} entries at most. Older ones: the same filter up to {1}.",
+                most,
+                atText(searchedTo),
+              )
+            : t(
+                "Not all: the log was searched back to {0}. Older ones: the same filter up to then.",
+                atText(searchedTo),
+              ),
+        ]),
     ...(homesDown.length > 0 ? [t("Homes that do not answer: {0}", homesDown.join(", "))] : []),
   ];
   const name = `audit${site ? `-${site.id}` : ""}-${localTime(view.now, view.timeZone).slice(0, 10)}.csv`;

@@ -18,14 +18,20 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
   const asked = readFilter(c);
   const isWrong = Object.keys(asked.errors).length > 0;
   const wanted = { siteId: site?.id, ...asked.filter, cursor: c.req.query("cursor"), limit: SHOWN };
-  const log = isWrong ? { items: [], nextCursor: null, homesDown: [] } : await listAuditLog(ctx, wanted);
+  const log = isWrong
+    ? { items: [], nextCursor: null, homesDown: [], searchedTo: null }
+    : await listAuditLog(ctx, wanted);
   const sites = site ? new Map([[site.id, site]]) : await sitesOfEntries(ctx, log.items);
   const isFiltered = Object.values(asked.filter).some((value) => value !== undefined);
+  const isCutShort = log.searchedTo !== null && log.items.length < SHOWN;
+  const searched = isCutShort ? t("Searched back to {0}.", view.time(log.searchedTo ?? 0)) : undefined;
   const empty = isWrong
     ? t("Correct the filter above.")
-    : isFiltered
-      ? t("Nothing fits this filter.")
-      : t("Nothing has been changed yet.");
+    : isCutShort
+      ? t("Nothing was found so far.")
+      : isFiltered
+        ? t("Nothing fits this filter.")
+        : t("Nothing has been changed yet.");
   const body = (
     <>
       {log.homesDown.length > 0 && (
@@ -49,7 +55,14 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
         ofSite={site !== undefined}
         empty={<EmptyState title={empty} />}
       />
-      <More view={view} path={path} query={asked.fields} cursor={log.nextCursor} />
+      {searched && <p>{searched}</p>}
+      <More
+        view={view}
+        path={path}
+        query={asked.fields}
+        cursor={log.nextCursor}
+        next={searched && t("Search further back")}
+      />
     </>
   );
   const page = {

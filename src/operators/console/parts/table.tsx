@@ -68,11 +68,14 @@ export function More({
   path,
   query,
   cursor,
+  next = view.t("Next page"),
 }: {
   view: View;
   path: string;
   query?: Record<string, string | undefined>;
   cursor: string | null;
+  /** What the link to the next page says. */
+  next?: string | undefined;
 }) {
   const asked = new URLSearchParams(view.here.split("?")[1]);
   const here = asked.get("cursor");
@@ -98,7 +101,7 @@ export function More({
       )}
       {cursor !== null && (
         <a href={href(cursor, [...trail, here ?? ""])} rel="next">
-          {view.t("Next page")}
+          {next}
         </a>
       )}
     </nav>

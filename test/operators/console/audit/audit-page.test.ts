@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { AUDIT_ACTIONS } from "../../../../src/operators/store/operator-schema.ts";
 import { plain } from "../../../support/console-page.ts";
+import { databaseOf } from "../../../support/homes.ts";
 import { NOW } from "../../../support/world.ts";
 import { type Row, start } from "./audit-world.ts";
 
@@ -234,5 +235,20 @@ describe("the filter of the audit log", () => {
     const name = query.split("=")[0];
     expect(page.html).toContain(`id="${name}-error">${error}</p>`);
     if (label !== "What") expect(page.value(label)).toBe(new URLSearchParams(query).get(name ?? ""));
+  });
+});
+
+describe("a filter of a long log", () => {
+  it("says how far the log was searched, and leads on from there", async () => {
+    const { world, visitor, path } = await start({ subject: "wanted", at: NOW - 9_000 });
+    const seed = `INSERT INTO audit_log (site_id, at, actor, action, subject, details)
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT ?, ${NOW} - 5000 + i, 'console', 'agent.renamed', i, '{}' FROM n`;
+    await databaseOf("main").prepare(seed).bind(world.siteId).run();
+    const first = await visitor.open(`${path}?subject=wanted`);
+    expect(first.text).toContain("Nothing was found so far.");
+    expect(first.text).toContain("Searched back to 15 Jan 2027, 06:36.");
+    const second = await visitor.open(first.link("Search further back"));
+    expect(second.text).toContain("wanted");
+    expect(second.text).not.toContain("Search further back");
   });
 });
