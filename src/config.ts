@@ -12,6 +12,8 @@ export interface Config extends Core, SignInSettings {
   journal: Queue | undefined;
   /** The var JOURNAL_DAYS: how long refused calls are kept. */
   journalDays: number;
+  /** The var AUDIT_DAYS: how long rows of the audit log are kept, but for receipts. */
+  auditDays: number;
   /** What one token for programs may change, and read. */
   tokenChanges: RateLimit | undefined;
   tokenReads: RateLimit | undefined;
@@ -84,6 +86,7 @@ function parse(env: Bindings): Config {
     ...readCore(env),
     journal: env.JOURNAL,
     journalDays: wholeNumber("JOURNAL_DAYS", env.JOURNAL_DAYS ?? "30", 90, 1),
+    auditDays: wholeNumber("AUDIT_DAYS", env.AUDIT_DAYS ?? "730", 36_500, 90),
     tokenChanges: env.TOKEN_CHANGES,
     tokenReads: env.TOKEN_READS,
     webhookLoopback: webhookLoopback(env.WEBHOOK_LOOPBACK),

@@ -37,6 +37,7 @@ describe("settings", () => {
       ERROR_STATUS: "always-200",
       EVENT_RETENTION_DAYS: "7",
       JOURNAL_DAYS: "90",
+      AUDIT_DAYS: "90",
       WEBHOOK_LOOPBACK: "allow",
     });
     const config = readConfig(given, consoleTelemetry);
@@ -55,6 +56,7 @@ describe("settings", () => {
       events: given.EVENTS,
       journal: given.JOURNAL,
       journalDays: 90,
+      auditDays: 90,
       tokenChanges: given.TOKEN_CHANGES,
       tokenReads: given.TOKEN_READS,
       alwaysStatus200: true,
@@ -80,11 +82,13 @@ describe("settings", () => {
         REPLAY_LOOK_MS: undefined,
         ERROR_STATUS: undefined,
         EVENT_RETENTION_DAYS: undefined,
+        AUDIT_DAYS: undefined,
       }),
       consoleTelemetry,
     );
     expect(config.timestampToleranceSeconds).toBe(300);
     expect(config.eventRetentionDays).toBe(30);
+    expect(config.auditDays).toBe(730);
     expect(config.webhookLoopback).toBe(false);
     expect(config.replayCheckMs).toBe(1);
     expect(config.masterKeys).toHaveLength(1);
@@ -131,6 +135,8 @@ describe("settings", () => {
     ["MASTER_KEY_PREVIOUS", "A".repeat(43), "MASTER_KEY_PREVIOUS is a placeholder"],
     ["JOURNAL_DAYS", "0", "JOURNAL_DAYS must be a whole number from 1 up to 90"],
     ["JOURNAL_DAYS", "91", "JOURNAL_DAYS must be a whole number from 1 up to 90"],
+    ["AUDIT_DAYS", "89", "AUDIT_DAYS must be a whole number from 90 up to 36500"],
+    ["AUDIT_DAYS", "", "AUDIT_DAYS must be a whole number from 90 up to 36500"],
     ["EVENT_RETENTION_DAYS", "0", "EVENT_RETENTION_DAYS must be a whole number from 1 up to 3650"],
     ["EVENT_RETENTION_DAYS", "3651", "EVENT_RETENTION_DAYS must be a whole number from 1 up to 3650"],
     ["WEBHOOK_LOOPBACK", "yes", 'WEBHOOK_LOOPBACK must be "allow" or absent'],

@@ -27,6 +27,7 @@ export async function pruneAt(now: number, limits: Limits = {}, homes = HOMES, s
     closedHomes: new Set<string>(),
     eventRetentionDays: 3_650,
     journalDays: 30,
+    auditDays: 730,
     sessionEventTypes: SESSION_EVENT_TYPES,
     callRules: CALL_RULES,
     ...settings,
@@ -43,7 +44,7 @@ export async function pruneAll(now: number): Promise<void> {
 
 const runAt = (now: number) => {
   const limits = { chunkRows: 1_000, left: 900, sessionEventTypes: SESSION_EVENT_TYPES, callRules: CALL_RULES };
-  return { runtime: systemRuntime, now, keptUntil: 0, journalKeptUntil: 0, ...limits };
+  return { runtime: systemRuntime, now, keptUntil: 0, journalKeptUntil: 0, auditKeptUntil: 0, ...limits };
 };
 
 /** Runs the part of the cron alone that ends sites: a whole run asks four times as much. */

@@ -115,6 +115,14 @@ export const AUDIT_ACTIONS = [
   "root.read",
 ] as const;
 
+/** The actions whose rows are kept for ever. They are receipts: of what was erased, and of the ends of sites. */
+export const RECEIPTS = [
+  "customer.erasure_begun",
+  "customer.erased",
+  "site.deletion_begun",
+  "site.deleted",
+] as const satisfies readonly (typeof AUDIT_ACTIONS)[number][];
+
 /**
  * The changes by operators. Each row is written in the batch of its change, so it is in the database that was changed. Copies
  * between the directory and a home leave no rows: reconciling a restored home leaves one row for all of them.

@@ -88,9 +88,10 @@ export async function* pruneDeliveries(run: Run, db: D1Database): AsyncGenerator
       ),
     )
     .limit(run.chunkRows);
-  for (const some of [sql`${old}`, orphans(run.chunkRows)]) {
-    yield* inChunks(run, () => store.delete(deliveries).where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${some}`).run());
-  }
+  // SQLite finds the rows by their key only when what stands behind IN is one SELECT.
+  const both = sql`SELECT * FROM ${old} UNION ALL SELECT * FROM ${orphans(run.chunkRows)}`;
+  const some = sql`(SELECT * FROM (${both}) LIMIT ${run.chunkRows})`;
+  yield* inChunks(run, () => store.delete(deliveries).where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${some}`).run());
 }
 
 /** The site and the webhook of the first delivery that meets a condition, as JSON. */

@@ -8,6 +8,7 @@ import { RECEIPT_SECONDS } from "../kv-erasures.ts";
 import { adminTokens, consoleForms, consoleSessions, jobs } from "../operator-schema.ts";
 import { type CallRules, countNonces } from "../usage/count-calls.ts";
 import { notePassed } from "../usage/folds.ts";
+import { pruneAudit } from "./prune-audit.ts";
 import { pruneDeletedSites, pruneEndedSites } from "./prune-deleted-sites.ts";
 import { pruneDeliveries, pruneEvents } from "./prune-events.ts";
 import { pruneRefusals } from "./prune-refusals.ts";
@@ -64,6 +65,7 @@ const HOME_PRUNERS = {
   refusals: pruneRefusals,
   sessions: pruneSessions,
   deleted_sites: pruneDeletedSites,
+  audit_log: pruneAudit,
 };
 
 const DIRECTORY_PRUNERS = {
@@ -84,6 +86,7 @@ interface Settings {
   closedHomes: ReadonlySet<string>;
   eventRetentionDays: number;
   journalDays: number;
+  auditDays: number;
   /** All types of events that sessions have. */
   sessionEventTypes: readonly string[];
   callRules: CallRules;
@@ -110,21 +113,23 @@ interface Walk {
 const nameOf = ({ home, table }: Walk): string => `${home}.${table === "usage" ? "nonces" : table}`;
 
 /**
- * Deletes the rows that have expired at `now` (Unix seconds), the events and refused calls that were kept long enough, the sessions that
- * their sites keep no longer, and all data of sites that end, in every home that is not closed. Counts the calls before it deletes what
+ * Deletes the rows that have expired at `now` (Unix seconds), the events, refused calls and rows of the audit log that were kept long
+ * enough, the sessions that their sites keep no longer, and all data of sites that end, in every home that is not closed. Counts the calls before it deletes what
  * they leave, and tells the directory how each home is. The tables take turns, one chunk each, so
  * that no table uses up the whole run. A table or a home that fails stops no other. The directory stores which table comes next; while
  * `main` is closed or does not answer, each run starts at a random table.
  */
 export async function prune(
   runtime: Runtime,
-  { directory, homes, closedHomes, eventRetentionDays, journalDays, sessionEventTypes, callRules }: Settings,
+  { directory, homes, closedHomes, eventRetentionDays, journalDays, auditDays, sessionEventTypes, callRules }: Settings,
   now: number,
   { chunkRows, statements }: PruneLimits = LIMITS,
 ): Promise<Pruned> {
-  const keptUntil = now - eventRetentionDays * 86_400;
-  const journalKeptUntil = now - journalDays * 86_400;
-  const kept = { keptUntil, journalKeptUntil };
+  const kept = {
+    keptUntil: now - eventRetentionDays * 86_400,
+    journalKeptUntil: now - journalDays * 86_400,
+    auditKeptUntil: now - auditDays * 86_400,
+  };
   const run: Run = { runtime, now, ...kept, chunkRows, sessionEventTypes, callRules, left: statements };
   const pruned: Pruned = { removed: {}, faults: {} };
   const served = [...homes].filter(([home]) => !closedHomes.has(home));

@@ -23,6 +23,8 @@ export interface Run {
   keptUntil: number;
   /** Unix seconds. Refused calls of then or earlier were kept long enough. */
   journalKeptUntil: number;
+  /** Unix seconds. Rows of the audit log of then or earlier were kept long enough. */
+  auditKeptUntil: number;
   chunkRows: number;
   /** All types of events that sessions have. */
   sessionEventTypes: readonly string[];

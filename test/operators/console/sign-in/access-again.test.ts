@@ -49,6 +49,7 @@ describe("a form of a session by Access", () => {
         closedHomes: new Set<string>(),
         eventRetentionDays: 30,
         journalDays: 30,
+        auditDays: 730,
         sessionEventTypes: [],
         callRules: CALL_RULES,
       },

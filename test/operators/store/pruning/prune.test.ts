@@ -52,6 +52,7 @@ const NONE_APAC = {
   refusals: 0,
   sessions: 0,
   deleted_sites: 0,
+  audit_log: 0,
   usage: 0,
 };
 const NONE = {
@@ -70,6 +71,7 @@ const deployment = (main = env.DB, apac?: D1Database, ...closed: string[]) => ({
   closedHomes: new Set(closed),
   eventRetentionDays: 30,
   journalDays: 30,
+  auditDays: 730,
   sessionEventTypes: [],
   callRules: CALL_RULES,
 });
@@ -670,9 +672,9 @@ describe("the scheduled handler", () => {
     vi.spyOn(console, "log").mockImplementation(() => {});
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     await expect(runAt(NOW, downDb(env.DB))).rejects.toThrow(
-      "not pruned: main.nonces, main.usage, main.idempotency_keys, main.events, main.deliveries, main.refusals, main.sessions, main.deleted_sites, main.console_sessions, main.console_forms, main.admin_tokens, main.erasure_receipts, main.freed_appids, apac.usage",
+      "not pruned: main.nonces, main.usage, main.idempotency_keys, main.events, main.deliveries, main.refusals, main.sessions, main.deleted_sites, main.audit_log, main.console_sessions, main.console_forms, main.admin_tokens, main.erasure_receipts, main.freed_appids, apac.usage",
     );
-    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(13);
+    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(14);
   });
 
   it("keeps a request's session for ever, and its nonce until the nonce expires", async () => {

@@ -1,0 +1,35 @@
+import { and, between, notInArray, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { inOneBatch } from "../../../core/store/batch.ts";
+import { auditLog, jobs, RECEIPTS } from "../operator-schema.ts";
+import { counted, type Run } from "./pruner.ts";
+
+/** The job whose place is the id up to which all rows were looked at: what is left of them stays. */
+const JOB = "prune audit_log";
+
+/**
+ * Deletes the rows of the audit log that were kept long enough, but for {@link RECEIPTS}. Goes from the place of the last run to the first
+ * row that is not old enough, so no run reads again what stays. The newest row stays too: without it, its id would be given again.
+ */
+export async function* pruneAudit(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  const store = drizzle(db);
+  const { id, at, action } = auditLog;
+  // SQLite finds each of the ids by the key: the ids of a chunk bound what is read for `kept`.
+  const look = () =>
+    store.get<{ from: number | null; to: number | null }>(sql`SELECT found.id AS "from", min(found.newest - 1, coalesce(
+        (SELECT ${id} FROM ${auditLog} WHERE ${id} >= found.id AND ${id} < found.id + ${run.chunkRows} AND ${at} > ${run.auditKeptUntil}
+          ORDER BY ${id} LIMIT 1) - 1, found.id + ${run.chunkRows - 1})) AS "to"
+      FROM (SELECT (SELECT min(${id}) FROM ${auditLog} WHERE ${id} > coalesce(
+          (SELECT CAST(${jobs.place} AS INTEGER) FROM ${jobs} WHERE ${jobs.name} = ${JOB}), 0)) AS id,
+        (SELECT max(${id}) FROM ${auditLog}) AS newest) AS found`);
+  for (;;) {
+    const { from, to } = await counted(run, 1, look);
+    if (from === null || to === null || to < from) return;
+    const place = String(to);
+    const statements = {
+      removed: store.delete(auditLog).where(and(between(id, from, to), notInArray(action, [...RECEIPTS]))),
+      kept: store.insert(jobs).values({ name: JOB, place }).onConflictDoUpdate({ target: jobs.name, set: { place } }),
+    };
+    yield (await counted(run, 2, () => inOneBatch(db, statements))).removed.meta.changes;
+  }
+}
