@@ -18,11 +18,11 @@ export function admin(memory: OperatorMemory): Routes<AdminEnv> {
     await next();
   });
   routes.use(answerInTime);
-  routes.use(async function endChange(c, next) {
+  routes.use(async function endCall(c, next) {
     try {
       await next();
     } finally {
-      memory.changes.end(c.var.trace.requestId);
+      memory.calls.end(c.var.trace.requestId);
     }
   });
   mount(routes, ADMIN_CALLS, identifyProgram);

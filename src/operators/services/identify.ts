@@ -47,7 +47,7 @@ export async function identifyBearer(
   }
   const hash = await sha256(token);
   const id = tokenIdOf(hash);
-  beginCall(ctx, id, isRead);
+  await beginCall(ctx, id, isRead);
   const known = memory.identityOf(hash);
   // Over the limit no unknown token is looked up: otherwise one client could keep the directory busy.
   if (known === undefined && memory.limits.isExceeded(failureKey("operator", given.client))) {

@@ -3,7 +3,7 @@ import type { Runtime } from "../../core/runtime.ts";
 import { ExceededLimits } from "../../core/signed/rate-limit.ts";
 import type { Telemetry } from "../../core/telemetry/telemetry.ts";
 import { AccessKeys } from "../access/certs.ts";
-import { ChangesInFlight } from "./changes-in-flight.ts";
+import { CallsInFlight } from "./calls-in-flight.ts";
 import type { Identity } from "./identity.ts";
 
 /** How long an isolate remembers a token, for the time when the directory does not answer. */
@@ -13,7 +13,7 @@ const REMEMBERED_MS = 300_000;
 export class OperatorMemory {
   readonly limits: ExceededLimits;
   /** Of tokens for programs. */
-  readonly changes: ChangesInFlight;
+  readonly calls: CallsInFlight;
   readonly accessKeys: AccessKeys;
   /** The hour in which the root's reads from a network left their row in the audit log. */
   readonly rootReads = new Map<string, number>();
@@ -25,7 +25,7 @@ export class OperatorMemory {
   constructor(runtime: Runtime, telemetry: Telemetry) {
     this.#runtime = runtime;
     this.limits = new ExceededLimits(runtime);
-    this.changes = new ChangesInFlight(runtime);
+    this.calls = new CallsInFlight(runtime);
     this.accessKeys = new AccessKeys(runtime, telemetry);
   }
 

@@ -1,13 +1,18 @@
 import { ServiceError } from "../../core/errors.ts";
+import { sleep } from "../../core/runtime.ts";
 import { LIMIT_PERIOD } from "../../core/signed/rate-limit.ts";
-import { MOST_CHANGES_IN_FLIGHT } from "./changes-in-flight.ts";
 import type { ServiceContext } from "./service-context.ts";
 
-type Kind = "token_changes" | "token_reads";
+/** How many calls of one token an isolate has in flight at most. */
+const MOST_IN_FLIGHT = { token_changes: 4, token_reads: 16 } as const;
+
+type Kind = keyof typeof MOST_IN_FLIGHT;
 
 const kindOf = (isRead: boolean): Kind => (isRead ? "token_reads" : "token_changes");
 
 const keyOf = (kind: Kind, tokenId: string): string => `${kind} ${tokenId}`;
+
+const limitOf = ({ config }: ServiceContext, isRead: boolean) => (isRead ? config.tokenReads : config.tokenChanges);
 
 const refused = (reason: Kind | "token_in_flight", detail: string, retryAfter: number) =>
   new ServiceError("too_many_requests", { reason, detail, retryAfter });
@@ -16,21 +21,36 @@ const overLimit = (kind: Kind, tokenId: string) =>
   refused(kind, `The token ${tokenId} ${kind === "token_reads" ? "reads" : "changes"} too much.`, LIMIT_PERIOD);
 
 /**
- * Refuses a call of a token that this isolate knows to be over its limit, or that has too many changes in flight. Nothing was asked
- * before: not even whether there is such a token. A change that may go on must be ended in `memory.changes`.
+ * How long a refusal is held back that costs no work. A program that asks again at once would otherwise keep the isolate busy with refusals,
+ * and each of them is a request that the deployment pays for.
+ */
+const HELD_BACK_MS = 1_000;
+
+/**
+ * Refuses a call of a token that this isolate knows to be over its limit, or that has too many calls in flight. Nothing was asked
+ * before: not even whether there is such a token. A call that may go on must be ended in `memory.calls`. One that is refused counts
+ * toward the limit: a program that does not wait is over it soon.
  *
  * @throws ServiceError `too_many_requests`
  */
-export function beginCall({ memory, requestId }: ServiceContext, tokenId: string, isRead: boolean): void {
+export async function beginCall(ctx: ServiceContext, tokenId: string, isRead: boolean): Promise<void> {
+  const { runtime, memory, requestId, waitUntil } = ctx;
   const kind = kindOf(isRead);
-  if (memory.limits.isExceeded(keyOf(kind, tokenId))) throw overLimit(kind, tokenId);
-  if (isRead || memory.changes.begin(tokenId, requestId)) return;
-  throw refused("token_in_flight", `The token ${tokenId} has ${MOST_CHANGES_IN_FLIGHT} changes under way.`, 1);
+  const key = keyOf(kind, tokenId);
+  if (memory.limits.isExceeded(key)) {
+    await sleep(runtime, HELD_BACK_MS);
+    throw overLimit(kind, tokenId);
+  }
+  const most = MOST_IN_FLIGHT[kind];
+  if (memory.calls.begin(key, most, requestId)) return;
+  waitUntil(memory.limits.countLater(limitOf(ctx, isRead), key, LIMIT_PERIOD));
+  const what = isRead ? "reads" : "changes";
+  throw refused("token_in_flight", `The token ${tokenId} has ${most} ${what} under way.`, 1);
 }
 
 /** Counts a call of a token that exists. @throws ServiceError `too_many_requests` when the token is over its limit */
-export async function countCall({ memory, config }: ServiceContext, tokenId: string, isRead: boolean): Promise<void> {
+export async function countCall(ctx: ServiceContext, tokenId: string, isRead: boolean): Promise<void> {
   const kind = kindOf(isRead);
-  const limit = isRead ? config.tokenReads : config.tokenChanges;
-  if (!(await memory.limits.count(limit, keyOf(kind, tokenId), LIMIT_PERIOD))) throw overLimit(kind, tokenId);
+  if (!(await ctx.memory.limits.count(limitOf(ctx, isRead), keyOf(kind, tokenId), LIMIT_PERIOD)))
+    throw overLimit(kind, tokenId);
 }

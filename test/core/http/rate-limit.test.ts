@@ -425,12 +425,12 @@ describe("the limits of wrangler.toml", () => {
       "SITE_LIMIT { limit = 3000, period = 10 }",
       "CLIENT_LIMIT { limit = 300, period = 60 }",
       "TOKEN_CHANGES { limit = 300, period = 10 }",
-      "TOKEN_READS { limit = 600, period = 10 }",
+      "TOKEN_READS { limit = 300, period = 10 }",
       "APP_LIMIT { limit = 1000, period = 10 }",
       "SITE_LIMIT { limit = 3000, period = 10 }",
       "CLIENT_LIMIT { limit = 300, period = 60 }",
       "TOKEN_CHANGES { limit = 300, period = 10 }",
-      "TOKEN_READS { limit = 600, period = 10 }",
+      "TOKEN_READS { limit = 300, period = 10 }",
     ]);
     expect(new Set(limits.map(([, , namespace]) => namespace)).size).toBe(10);
     expect([LIMIT_PERIOD, CLIENT_LIMIT_PERIOD]).toEqual([10, 60]);

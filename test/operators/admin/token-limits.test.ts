@@ -59,13 +59,15 @@ describe("a token over its limit", () => {
     expect(await status(method, (await newToken()).token)).toBe(done);
   });
 
-  it("is refused for 10 seconds without any work, and served after them", async () => {
+  it("is refused for 10 seconds, after a second and without any work, and served after them", async () => {
     const limit = new Counted(0);
     const { world, faults, status } = await limited({ TOKEN_CHANGES: limit });
     expect(await status("POST")).toBe(429);
     faults.plan(() => undefined);
     world.clock.now += 9;
+    const begun = Date.now();
     expect(await status("POST")).toBe(429);
+    expect(Date.now() - begun).toBeGreaterThanOrEqual(990);
     expect([faults.calls, limit.keys.length]).toEqual([[], 1]);
     limit.most = 2;
     world.clock.now += 1;
@@ -109,8 +111,8 @@ it.each(FAULTS)("a broken limiter limits no token: %s", async (fault) => {
 
 describe("a token with four changes in flight in an isolate", () => {
   /** Sends changes at once. The database does what arrives there only when the faults are over. */
-  async function inFlight(amount = 4) {
-    const site = await limited();
+  async function inFlight(amount = 4, bindings: Replacements = {}) {
+    const site = await limited(bindings);
     const { faults, send } = site;
     faults.plan(({ name }) => (name === "DB.batch" ? "late" : undefined));
     const begun = Array.from({ length: amount }, async () => (await send("POST")).status);
@@ -140,6 +142,14 @@ describe("a token with four changes in flight in an isolate", () => {
     expect(await stored()).toBe(4);
   });
 
+  it("is over its limit of changes sooner, when it does not wait", async () => {
+    const limit = new Counted(20);
+    const { ended, status, id } = await inFlight(20, { TOKEN_CHANGES: limit });
+    await ended();
+    expect(limit.keys).toEqual(Array(20).fill(`token_changes ${id}`));
+    expect(await status("POST")).toBe(429);
+  });
+
   it("holds up no other token, and nothing in another isolate", async () => {
     const { world, faults, token, status, ended } = await inFlight();
     const { token: another } = await newToken();
@@ -157,6 +167,17 @@ describe("a token with four changes in flight in an isolate", () => {
     world.clock.now += 1;
     expect(await status("POST")).toBe(201);
     await ended();
+  });
+
+  it("may read 16 times at once too", async () => {
+    const { faults, send, status } = await limited();
+    faults.plan(({ name }) => (name === "DB.raw" ? "late" : undefined));
+    const begun = Array.from({ length: 16 }, () => status("GET"));
+    await eventually(() => expect(faults.calls.length).toBeGreaterThanOrEqual(16));
+    const seventeenth = await send("GET");
+    expect([seventeenth.status, seventeenth.headers.get("retry-after")]).toEqual([429, "1"]);
+    await faults.end();
+    expect(await Promise.all(begun)).toEqual(Array(16).fill(200));
   });
 
   it("does not count calls that were refused", async () => {
