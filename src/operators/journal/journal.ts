@@ -21,14 +21,14 @@ type Unplaced = Omit<Refusal, "siteId">;
 /** So many refused calls of an app, in each minute of the clock, have a row each: the first ones. */
 const OWN_ROWS = 20;
 
-/** Further calls share rows: an isolate gives an app one more in so many seconds. */
-const SHARED_ROW_SECONDS = {
-  verified: 1,
+/** Further calls share rows: an isolate gives an app one more in `every` ms. The first of them waits, for the calls that come together with it. */
+const SHARED_ROWS = {
+  verified: { wait: 1_000, every: 1_000 },
   /** Of calls whose signature did not verify. Appids are public, so anybody can send them. */
-  unverified: 60,
+  unverified: { wait: 3_000, every: 60_000 },
 } as const;
 
-type Kind = keyof typeof SHARED_ROW_SECONDS;
+type Kind = keyof typeof SHARED_ROWS;
 
 /** A home gets at most one message in this time. */
 const PAUSE_MS = 1_000;
@@ -117,8 +117,7 @@ export class Journal {
     // Calls that may have their row by now are not counted in a later one: their row tells about when they came.
     this.#giveRows(app, key);
     if (app.minute !== minute) Object.assign(app, { minute, ownLeft: OWN_ROWS });
-    // What comes together is counted together.
-    if (app.calls.size === 0) app.sharedAt = Math.max(app.sharedAt, this.#runtime.elapsed() + PAUSE_MS);
+    if (app.calls.size === 0) app.sharedAt = Math.max(app.sharedAt, this.#runtime.elapsed() + SHARED_ROWS[kind].wait);
     keepNewest(this.#apps, key, app);
     const which = waitIn(app.calls, { ...refusal, ...place });
     if (app.ownLeft > 0 && this.#giveRow(app, which)) app.ownLeft--;
@@ -132,7 +131,7 @@ export class Journal {
 
   /** A call that waits for a minute is left to a later request. */
   #isRowSoon(): boolean {
-    return this.#unsent.size > 0 || this.#nextRowAt <= this.#runtime.elapsed() + 2 * PAUSE_MS;
+    return this.#unsent.size > 0 || this.#nextRowAt <= this.#runtime.elapsed() + SHARED_ROWS.unverified.wait;
   }
 
   /**
@@ -189,7 +188,7 @@ export class Journal {
     for (const which of [...app.calls.keys()]) {
       if (now < app.sharedAt) return app.sharedAt;
       if (!this.#giveRow(app, which)) return now + PAUSE_MS;
-      app.sharedAt = now + SHARED_ROW_SECONDS[app.kind] * 1000;
+      app.sharedAt = now + SHARED_ROWS[app.kind].every;
     }
     if (now >= app.sharedAt && app.minute !== this.#minute()) this.#apps.delete(key);
     return Number.POSITIVE_INFINITY;

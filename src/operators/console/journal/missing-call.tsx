@@ -76,7 +76,7 @@ function LeftOut({ view, calls }: { view: View; calls: number }) {
     return (
       <p>
         {t(
-          "No refused call of that time is known to be left out so far. In a flood, that is known after a minute or later.",
+          "No refused call of that time is known to be left out so far. In a flood, that is known after seconds or minutes.",
         )}
       </p>
     );
