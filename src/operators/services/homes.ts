@@ -205,8 +205,8 @@ async function recall(
 ): Promise<RememberedFloors> {
   const { runtime, config, now } = ctx;
   const askKv = fromKv(ctx);
-  const until = runtime.elapsed() + READ_LIMIT_MS;
   const from = await readingStopped(db, id, now - NONCE_SECONDS);
+  const until = runtime.elapsed() + READ_LIMIT_MS;
   const { floors, rest } = await readFloors(config.credentials, home, askKv, () => runtime.elapsed() >= until, from);
   if (rest !== undefined) {
     await stopReading(db, id, { floors, rest, now });
