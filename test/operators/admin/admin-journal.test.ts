@@ -557,14 +557,18 @@ describe("a request id that is not found", () => {
 });
 
 describe("a flood of forgeries for a known appid", () => {
-  it("leaves 20 rows in an isolate, and an honest call is accepted after it", async () => {
+  it("leaves 21 rows in an isolate at most, those of the first 20 among them, and an honest call is accepted after it", async () => {
     const { world, items } = await journaled();
-    const ids: (string | null)[] = [];
-    for (let i = 0; i < 50; i++) {
+    const forge = async () => {
       const { headers } = await world.create({}, { "x-chat-signature": "0".repeat(64) });
-      ids.push(headers.get("x-request-id"));
-    }
-    expect((await items()).map(({ request_id }) => request_id).toSorted()).toEqual(ids.slice(0, 20).toSorted());
+      return headers.get("x-request-id");
+    };
+    const first = await Promise.all(Array.from({ length: 20 }, forge));
+    await Promise.all(Array.from({ length: 30 }, forge));
+    // One row more counts the others.
+    const ids = (await items("?limit=100")).map(({ request_id }) => request_id);
+    expect(ids).toEqual(expect.arrayContaining(first));
+    expect(ids.length).toBeLessThanOrEqual(21);
     expect((await world.create()).status).toBe(200);
   });
 });
