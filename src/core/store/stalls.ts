@@ -93,8 +93,9 @@ function isStalled(firsts: readonly number[], now: number): boolean {
 
 type Ask = <T>(call: () => Promise<T>) => Promise<T>;
 
-/** A lost connection is no answer of D1. */
-const isAnswer = (error: unknown): boolean => error instanceof Error && error.message.startsWith("D1_");
+/** A lost connection is no answer of D1, although its message may have D1's prefix. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof Error && /^D1_(?!ERROR: Network connection lost)/.test(error.message);
 
 class GuardedStatement {
   readonly sent: D1PreparedStatement;

@@ -113,9 +113,9 @@ describe("a database that gives two requests no answer for 6 s", () => {
     for (const ms of [6_002, 6_003]) expect(await at(ms)).toBe("sent");
   });
 
-  it("stays closed when the connection is lost: that is no answer", async () => {
+  it.each([ERRORS.connection, `D1_ERROR: ${ERRORS.connection}`])("counts as stalled still after %s", async (words) => {
     const { at, does } = await stalled();
-    does("fails", ERRORS.connection);
+    does("fails", words);
     expect(await at(6_000)).toBe("sent");
     expect(await at(6_001)).toBe("refused");
     expect(await at(9_000)).toBe("sent");
