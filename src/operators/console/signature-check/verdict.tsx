@@ -4,7 +4,6 @@ import type { SimilarApp, Stretch } from "../../services/check-pasted-request.ts
 import { codeOfReason } from "../../services/journal.ts";
 import type { PageContext } from "../env.ts";
 import { Badge } from "../parts/parts.tsx";
-import { showUnseen } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 import { type Diagnosis, type Line, refusalText } from "./check-lines.ts";
 
@@ -241,5 +240,11 @@ function Difference({ view: { t }, app }: { view: View; app: SimilarApp }) {
 }
 
 function Marked({ stretches }: { stretches: Stretch[] }) {
-  return <code>{stretches.map(({ text, differs }) => (differs ? <mark>{showUnseen(text)}</mark> : text))}</code>;
+  return <code>{stretches.map(({ text, differs }) => (differs ? <mark>{visible(text)}</mark> : text))}</code>;
 }
+
+/** A text with its invisible characters shown: a blank as ␣, any other by its code. Marks too: they are the difference. */
+const visible = (text: string): string =>
+  text.replace(/[^\x21-\x7e\p{L}\p{N}\p{P}\p{S}]/gu, (character) =>
+    character === " " ? "␣" : `[U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,
+  );
