@@ -43,13 +43,14 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
   };
   const journal = new Journal(runtime, telemetry);
   const callers = callersApp(isolate, journal);
-  let operators: Promise<Routes> | undefined;
+  let operators: Routes | undefined;
   return {
     async fetch(request: Request, env: Bindings, ctx: ExecutionContext): Promise<Response> {
       if (!OF_OPERATORS.test(getPath(request))) return callers.fetch(request, env, ctx);
-      // The promise, not its result: first requests that come together share one memory, and its limits.
-      operators ??= operatorsApp(isolate, journal);
-      return (await operators).fetch(request, env, ctx);
+      const made = operators ?? (await operatorsApp(isolate, journal));
+      // First requests that come together share one memory, and its limits.
+      operators ??= made;
+      return operators.fetch(request, env, ctx);
     },
   };
 }
