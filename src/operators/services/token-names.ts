@@ -1,7 +1,7 @@
 import { WORKER } from "../store/audit.ts";
 import { ROOT } from "./identity.ts";
 
-/** Letters of other alphabets, and digits, that look like the letters of {@link OWN_NAMES}. NFKC has made Latin ones of the others. */
+/** Letters of other alphabets, and digits, that look like the letters of {@link OWN_NAMES}. NFKD has made Latin ones of the others. */
 const LOOK_ALIKES: readonly [plain: string, others: string][] = [
   ["a", "аαаᴀɑ4"],
   ["d", "ԁᴅ"],
@@ -11,7 +11,7 @@ const LOOK_ALIKES: readonly [plain: string, others: string][] = [
   ["m", "мᴍ"],
   ["n", "пηոɴ"],
   ["o", "оοσօᴏ0"],
-  ["r", "гʀᴦ"],
+  ["r", "гʀᴦꓣ"],
   ["t", "тτᴛ7"],
   ["w", "ѡԝшωᴡ"],
 ];
@@ -28,7 +28,8 @@ const seenAs = (name: string): string =>
   ]
     .map((letter) => PLAIN.get(letter) ?? letter)
     .join("")
-    .replaceAll("vv", "w");
+    .replaceAll("vv", "w")
+    .replaceAll("rn", "m");
 
 /** What the audit log calls those who are no token and no person. */
 const OWN_NAMES = [ROOT.who.id, ROOT.who.name, WORKER];
