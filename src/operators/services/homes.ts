@@ -206,7 +206,8 @@ async function recall(
   const { runtime, config, now } = ctx;
   const askKv = fromKv(ctx);
   const from = await readingStopped(db, id, now - NONCE_SECONDS);
-  const until = runtime.elapsed() + READ_LIMIT_MS;
+  // The last call to KV, and D1's after it, must end in time.
+  const until = Math.min(runtime.elapsed() + READ_LIMIT_MS, ctx.answerBy - READ_LIMIT_MS);
   const { floors, rest } = await readFloors(config.credentials, home, askKv, () => runtime.elapsed() >= until, from);
   if (rest !== undefined) {
     await stopReading(db, id, { floors, rest, now });
