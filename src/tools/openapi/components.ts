@@ -170,7 +170,7 @@ const PROBLEMS = {
   429: {
     title: "Too many requests",
     description:
-      "Nothing was done. Too many failed tokens or look-ups from this address: more than 300 a minute. Or too much by this token for programs: more than 300 changes or 300 reads in 10 s, or more than 4 changes or 16 reads at a time; `detail` says which. The operator may have set other limits.",
+      "Nothing was done. Too many failed tokens or look-ups from this address: more than 300 a minute, unless the operator set another limit. Or too much by this token for programs: more than 300 changes or 300 reads in 10 s, unless the operator set other limits; or more than 4 changes or 16 reads at a time. `detail` says which.",
     detail: "Too many requests.",
     more: ["Retry-After"],
   },
