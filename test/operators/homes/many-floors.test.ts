@@ -118,17 +118,28 @@ it("goes on between two values on one page, which hold the floors of earlier rec
   expect(await floor()).toBe(OLDER + LIFT);
 });
 
-it("is done in the console by pressing again", async () => {
-  const { world, bindings, floor } = await start("apac");
+it("is done in the console by pressing again, and a receipt that was pasted once is used in the end", async () => {
+  const { world, bindings, floor } = await start("main");
+  await world.chatId({ sbs: "mei" });
+  const customers = async () =>
+    (await env.DB.prepare("SELECT external_id FROM customers WHERE site_id = ?").bind(world.siteId).all()).results;
+  const travelBack = await bookmark(env.DB);
+  const withoutKv = world.anotherIsolate({ CREDENTIALS: undefined });
+  const erased = await call(withoutKv, "POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs: "mei" });
+  const { receipts } = erased.body as { receipts: unknown[] };
+  await travelBack();
   const visitor = (await ConsoleVisitor.signedIn(world)).through(world.anotherIsolate(bindings));
-  let page = await visitor.press(await visitor.open("/console/homes/apac/restored"), "Go on…");
-  for (let i = 0; i < 2; i++) {
-    page = await visitor.press(page, "It was restored: skip now");
+  let page = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…");
+  const press = async (fill = {}) => visitor.press(page, "It was restored: skip now", fill);
+  const pasted = { "Receipts of erasures and deletions": JSON.stringify(receipts) };
+  for (const fill of [pasted, {}]) {
+    page = await press(fill);
     expect(page.notices).toEqual([expect.stringMatching(/^Not done yet: .* Press it again/)]);
+    expect(await customers()).toEqual([{ external_id: "mei" }]);
   }
-  page = await visitor.press(page, "It was restored: skip now");
-  expect(page.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
-  expect(await floor()).toBe(HIGHEST + 1_000_000);
+  page = await press();
+  expect(page.notices).toEqual(["The sites of the home main have skipped session numbers (chat_id)"]);
+  expect([await floor(), await customers()]).toEqual([HIGHEST + 1_000_000, []]);
 });
 
 it("counts a first_chat_id that is set while it goes on, before where it stopped", async () => {

@@ -41,8 +41,8 @@ export interface FormAction<Input> {
   ask?: ((input: Input) => Promise<Response>) | undefined;
   /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
   list: string;
-  /** Returns the path of the page after the form, or a page that is shown once. */
-  work: (input: Input) => Promise<string | ShownOnce>;
+  /** Returns the path of the page after the form, or a page: {@link once}. */
+  work: (input: Input) => Promise<string | Response | ShownOnce>;
 }
 
 /** Answers a form with fields. A form with errors, and a draft ({@link isDraft}), is shown again; any other is carried out once. */

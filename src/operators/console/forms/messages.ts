@@ -36,7 +36,7 @@ export type FormResult =
       | "events_off_before"
     )
   | ("saved" | "deleted" | "sent" | "event_gone" | "webhook_ending")
-  | ("overlap_ended" | "overlap_over" | "floors_unread")
+  | ("overlap_ended" | "overlap_over")
   | ("session_ended" | "session_ended_before" | "token_deleted" | "token_deleted_before" | "token_not_shown")
   | ("changed_meanwhile" | "not_known" | "rotated_before" | "revoked_before" | "draft");
 
@@ -132,9 +132,6 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     rotated_before: t("The secret was rotated since this form was shown. Nothing was changed now."),
     overlap_over: t("The overlap is over by now, so the secret in use goes on. Nothing was changed."),
     revoked_before: t("The app is revoked."),
-    floors_unread: t(
-      "Not done yet: KV holds more than can be read at once. Press it again, until it is done: each time it goes on where it stopped.",
-    ),
     not_released: t(
       "The appid was not released: somebody asked for it at this moment. Look whether it has an app now.",
     ),

@@ -27,8 +27,8 @@ export interface ShownOnce {
  * redirected to the result of the first. A form with edited fields counts as another form.
  *
  * @param list path of the page to redirect to when the result of the first submit is not known
- * @param work returns the path to redirect to; or a page, when nothing was changed: then the form may be sent again; or both, when what
- *   the page shows is stored nowhere
+ * @param work returns the path to redirect to; or a page, when the form may be sent again; or both, when what the page shows is stored
+ *   nowhere
  */
 export async function once(
   c: PageContext,

@@ -6,7 +6,7 @@ import { newReconciliationId, reconcileHome, reconcileSchema } from "../../servi
 import { homeUnknown } from "../../services/refusals.ts";
 import type { PageContext } from "../env.ts";
 import { entered, formAction } from "../forms/form-action.ts";
-import { doneLocation, errorTexts, type Filled, isRefused } from "../forms/messages.ts";
+import { errorTexts, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
@@ -43,8 +43,9 @@ export async function postRestored(c: PageContext): Promise<Response> {
   const { lift: skip = 0, settling_id: reconciliationId = newReconciliationId(c.var.ctx) } = checked.data ?? {};
   const receipts = pastedReceipts(view, form.receipts ?? "");
   const path = confirmPath(home, String(skip), reconciliationId);
+  const values = { lift, settling_id: reconciliationId, ...(form.receipts && { receipts: form.receipts }) };
   return formAction(c, form, {
-    values: { lift, settling_id: reconciliationId, ...(form.receipts && { receipts: form.receipts }) },
+    values,
     entered: "errors" in receipts && checked.success ? receipts : entered(view, checked),
     page: (again) => (checked.success ? confirmPage(c, home, skip, reconciliationId, again) : formPage(c, home, again)),
     // What was pasted stays in its field: the page is shown with it, and not led to.
@@ -58,7 +59,7 @@ export async function postRestored(c: PageContext): Promise<Response> {
         return reconciledLocation(c, home, done);
       } catch (error) {
         if (!isRefusedFor(error, "floors_unread")) throw error;
-        return doneLocation(c, path, "floors_unread");
+        return confirmPage(c, home, skip, reconciliationId, { values, errors: {} }, true);
       }
     },
   });
@@ -127,18 +128,29 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
   );
 }
 
+/** @param isUnread whether it was sent, and must be sent again because KV held more than was read */
 async function confirmPage(
   c: PageContext,
   home: string,
   lift: number,
   reconciliationId: string,
   again?: Filled,
+  isUnread = false,
 ): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const body = (
     <>
-      <Faults view={view} filled={again} labels={{ receipts: t("Receipts of erasures and deletions") }} />
+      {isUnread ? (
+        <NoticeBox
+          kind="bad"
+          title={t(
+            "Not done yet: KV holds more than can be read at once. Press it again, until it is done: each time it goes on where it stopped.",
+          )}
+        />
+      ) : (
+        <Faults view={view} filled={again} labels={{ receipts: t("Receipts of erasures and deletions") }} />
+      )}
       <Ask
         view={view}
         text={t(
