@@ -209,16 +209,27 @@ export async function findRefusal(ctx: ServiceContext, requestId: string): Promi
   const id = checkRequestId(requestId);
   const siteId = ctx.identity?.onlySite;
   const site = siteId === undefined ? undefined : await findSite(ctx, { siteId });
-  const homes = [...ctx.config.homes].filter(([home]) => site === undefined || home === site.home);
-  const { answers, down } = await askHomes(ctx, async (db) => (await selectRefusal(db, id)) ?? null, homes);
-  const found = [...answers.values()].find((refusal) => refusal !== null);
+  const { answers, down } = await askJournals(ctx, site, async (db) => (await selectRefusal(db, id)) ?? null);
+  const found = answers.find((refusal) => refusal !== null);
   if (found !== undefined && found !== null && (site === undefined || found.siteId === site.id)) return found;
-  // While the directory is silent, it is among the homes that are down.
-  const unbound = down.includes(MAIN_HOME) ? [] : await unboundHomes(ctx);
-  const homesDown = [...down, ...unbound.filter((home) => site === undefined || home === site.home)];
+  const homesDown = await withUnbound(ctx, site, down);
   if (homesDown.length === 0) throw callUnknown();
   const detail = `The homes that answer have no such refused call. These do not answer: ${homesDown.join(", ")}.`;
   throw new ServiceError("unavailable", { reason: "homes_down", detail, homesDown, retryAfter: 1 });
+}
+
+/** Asks the home of a site, or all homes. @returns the answers, and the homes that did not answer */
+async function askJournals<T>(ctx: ServiceContext, site: Site | undefined, read: (db: D1Database) => Promise<T>) {
+  const homes = [...ctx.config.homes].filter(([home]) => site === undefined || home === site.home);
+  const { answers, down } = await askHomes(ctx, read, homes);
+  return { answers: [...answers.values()], down };
+}
+
+/** The homes of these that did not answer, and those that sites name and that are not bound. */
+async function withUnbound(ctx: ServiceContext, site: Site | undefined, down: string[]): Promise<string[]> {
+  if (site !== undefined) return ctx.config.homes.has(site.home) ? down : [site.home];
+  // While the directory is silent, it is among the homes that are down.
+  return down.includes(MAIN_HOME) ? down : [...down, ...(await unboundHomes(ctx))];
 }
 
 /** What is known of a call that is not found: its id holds its time. */
@@ -231,14 +242,15 @@ export interface CallsAround {
   around: Refusal[];
   /** How many refused calls of that time were left out, as far as its rows say by now. */
   leftOut: number;
+  /** The homes that did not answer: their calls are missing in `around` and `leftOut`. */
+  homesDown: string[];
 }
 
 /** How many refused calls are told of on each side. */
 const MOST_AROUND = 10;
 
 /**
- * What is around a call that {@link findCall} or {@link findRefusal} does not find: on the site, or on all that the operator sees. Homes
- * that do not answer are left out.
+ * What is around a call that {@link findCall} or {@link findRefusal} does not find: on the site, or on all that the operator sees.
  *
  * @throws ServiceError `invalid_input` for a malformed id
  */
@@ -248,14 +260,13 @@ export async function callsAround(
 ): Promise<CallsAround> {
   const id = checkRequestId(requestId);
   const at = timeOfRequest(id);
-  const nothing = { at, around: [], leftOut: 0 };
+  const nothing = { at, around: [], leftOut: 0, homesDown: [] };
   if (at > ctx.now + CLOCKS_DIFFER) return { ...nothing, time: "ahead" };
   if (at < ctx.now - ctx.config.journalDays * 86_400) return { ...nothing, time: "too_old" };
   const siteId = site?.id ?? ctx.identity?.onlySite;
-  const only = siteId === undefined ? undefined : (site ?? (await findSite(ctx, { siteId }))).home;
-  const homes = [...ctx.config.homes].filter(([home]) => only === undefined || home === only);
+  const only = siteId === undefined ? undefined : (site ?? (await findSite(ctx, { siteId })));
   const read = (db: D1Database) => selectRefusalsAround(db, { requestId: id, siteId, limit: MOST_AROUND });
-  const found = [...(await askHomes(ctx, read, homes)).answers.values()];
+  const { answers: found, down } = await askJournals(ctx, only, read);
   const byId = (a: Refusal, b: Refusal) => (a.requestId < b.requestId ? 1 : -1);
   const after = found.flatMap((each) => each.after).toSorted(byId);
   const before = found.flatMap((each) => each.before).toSorted(byId);
@@ -264,6 +275,7 @@ export async function callsAround(
     time: "kept",
     around: [...after.slice(-MOST_AROUND), ...before.slice(0, MOST_AROUND)],
     leftOut: found.reduce((sum, each) => sum + each.leftOut, 0),
+    homesDown: await withUnbound(ctx, only, down),
   };
 }
 

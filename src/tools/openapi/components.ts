@@ -232,7 +232,10 @@ function problem(status: ProblemStatus) {
         });
   const homesDown = {
     type: "array",
-    description: "The homes that do not answer, when the others do not have what is looked for.",
+    description:
+      status === 404
+        ? "Of a request id: the homes that do not answer what was around it, if there are any."
+        : "The homes that do not answer, when the others do not have what is looked for.",
     items: { type: "string" },
     examples: [["apac"]],
   };
@@ -247,7 +250,7 @@ function problem(status: ProblemStatus) {
             ...(status === 400 && { errors: named }),
             ...([403, 409].includes(status) && { reason }),
           }),
-          ...(status === 404 && { properties: { ...fields, ...AROUND } }),
+          ...(status === 404 && { properties: { ...fields, ...AROUND, homes_down: homesDown } }),
           ...(status === 503 && { properties: { ...fields, homes_down: homesDown } }),
         },
         example: {

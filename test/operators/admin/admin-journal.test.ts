@@ -4,7 +4,7 @@ import { firstRequestIdAt, newRequestId } from "../../../src/core/request-id.ts"
 import { systemRuntime } from "../../../src/core/runtime.ts";
 import { countRefusals } from "../../../src/operators/store/home/refusals.ts";
 import { call, problem } from "../../support/admin-calls.ts";
-import { downDb } from "../../support/down-db.ts";
+import { downAround, downDb } from "../../support/down-db.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { JournalConsumer, journalOf, keepingJournal } from "../../support/journal.ts";
@@ -542,6 +542,16 @@ describe("a request id that is not found", () => {
     expect([mine, idsOf(mine)]).toEqual([expect.objectContaining({ at, left_out: leftOut }), near]);
     expect(idsOf(all)).toContain(requestId);
     expect((all as { left_out: number }).left_out).toBeGreaterThanOrEqual(leftOut + 1_000);
+  });
+
+  it.each(["site", "all"])("names in homes_down who did not answer what is around it: %s", async (of) => {
+    const { world } = await journaled("apac");
+    const isolate = world.anotherIsolate({ HOME_APAC: downAround(env.HOME_APAC) });
+    const path = of === "site" ? `/admin/sites/${world.siteId}` : "/admin";
+    const { status, body } = await call(isolate, "GET", `${path}/requests/${idAt(AT - 7_200)}`);
+    const detail = expect.stringMatching(/These homes do not answer, .*: apac\.$/);
+    const told = { detail, at: AT - 7_200, homes_down: ["apac"] };
+    expect([status, body]).toEqual([404, expect.objectContaining(told)]);
   });
 
   it.each([

@@ -17,7 +17,7 @@ const DETAILS: Record<CallsAround["time"], string> = {
   ahead: "No call here had this request id: it holds the time `at`, which is in the future.",
 };
 
-/** Finds a call by the request id of the path; the 404 of one that is not found tells what was around it. */
+/** Finds a call by the request id of the path; the 404 of one that is not found tells what was around it, and who did not say. */
 export async function findOrTell<Found>(
   c: AdminContext,
   site: Site | undefined,
@@ -28,8 +28,11 @@ export async function findOrTell<Found>(
     return await find(requestId);
   } catch (error) {
     if (!isRefusedFor(error, "call_unknown")) throw error;
-    const { around, ...known } = await callsAround(c.var.ctx, { requestId, site });
+    const { around, homesDown, ...known } = await callsAround(c.var.ctx, { requestId, site });
     const members = show(aroundSchema, { ...known, around: around.map(onTheWire) });
-    throw new ServiceError(error.code, { ...error.context, detail: DETAILS[known.time], members });
+    const told = { ...error.context, detail: DETAILS[known.time], members };
+    if (homesDown.length === 0) throw new ServiceError(error.code, told);
+    const detail = `${told.detail} These homes do not answer, and theirs are missing: ${homesDown.join(", ")}.`;
+    throw new ServiceError(error.code, { ...told, detail, homesDown });
   }
 }

@@ -35,7 +35,7 @@ export async function missingCallPage(c: PageContext, site: Site, requestId: str
 
 /**
  * What is known of a call that was not found: when it came, the refused calls around it, and how many were left out. Of the site, or of
- * all that the reader sees.
+ * all that the reader sees; without the homes that do not answer, which are named.
  *
  * @returns undefined for a text that is no request id
  */
@@ -45,7 +45,7 @@ export async function aroundCall({ var: { ctx, view } }: PageContext, requestId:
     if (!isRefusedFor(error, "fields_invalid")) throw error;
   });
   if (found === undefined) return undefined;
-  const { at, time, around, leftOut } = found;
+  const { at, time, around, leftOut, homesDown } = found;
   return (
     <section class="part">
       <h2>{t("What its id tells")}</h2>
@@ -57,13 +57,18 @@ export async function aroundCall({ var: { ctx, view } }: PageContext, requestId:
       {time === "too_old" && <p>{t("Refused calls are kept for {0} days, and no longer.", ctx.config.journalDays)}</p>}
       {time === "kept" && (
         <>
+          {homesDown.length > 0 && (
+            <p>{t("These homes do not answer, so their calls are missing here: {0}", homesDown.join(", "))}</p>
+          )}
           <LeftOut view={view} calls={leftOut} />
-          <RefusalTable
-            view={view}
-            refusals={around}
-            nameOf={(appid) => appid}
-            empty={t("No refused call within two minutes of it is in the journal.")}
-          />
+          {(around.length > 0 || homesDown.length === 0) && (
+            <RefusalTable
+              view={view}
+              refusals={around}
+              nameOf={(appid) => appid}
+              empty={t("No refused call within two minutes of it is in the journal.")}
+            />
+          )}
         </>
       )}
     </section>

@@ -1,7 +1,9 @@
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { firstRequestIdAt } from "../../../../src/core/request-id.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { downAround } from "../../../support/down-db.ts";
 import { databaseOf } from "../../../support/homes.ts";
 import { JournalConsumer, journalOf, keepingJournal } from "../../../support/journal.ts";
 import { newRefusal } from "../../../support/new-refusal.ts";
@@ -275,6 +277,24 @@ describe("the page of a call", () => {
         `${site}/requests/${after}`,
         `${site}/requests/${before}`,
       ]);
+    }
+  });
+
+  it("says that its home did not answer what is around it, and not that there is nothing", async () => {
+    const { world, visitor, site } = await start("apac");
+    const silent = visitor.through(world.anotherIsolate({ HOME_APAC: downAround(env.HOME_APAC) }));
+    for (const [language, without, none] of [
+      [
+        "en",
+        "These homes do not answer, so their calls are missing here: apac",
+        "No refused call within two minutes of it",
+      ],
+      ["zh", "以下数据库（home）无响应，此处缺少它们的调用：apac", "前后两分钟内，记录中没有"],
+    ] as const) {
+      const path = `${site}/requests/${firstRequestIdAt(NOW - 60)}?lang=${language}`;
+      const [page, whole] = [await silent.open(path), await visitor.open(path)];
+      expect([page.status, page.text.includes(without), page.text.includes(none)]).toEqual([404, true, false]);
+      expect([whole.text.includes(without), whole.text.includes(none)]).toEqual([false, true]);
     }
   });
 

@@ -6,6 +6,7 @@ import { start } from "../../../support/console-visitor.ts";
 import { downDb } from "../../../support/down-db.ts";
 import { JournalConsumer, keepingJournal } from "../../../support/journal.ts";
 import { newRefusal } from "../../../support/new-refusal.ts";
+import { newSite } from "../../../support/new-site.ts";
 import { NOW } from "../../../support/world.ts";
 import { searched } from "./search-world.ts";
 
@@ -75,10 +76,15 @@ describe("a request id in the search of any page", () => {
     expect((await searched(visitor, sbs)).links).toContain(`${site}/sessions/${chatId}`);
   });
 
-  it("names the homes that do not answer, when the others do not know it", async () => {
+  it("names the homes that do not answer, when the others do not know it, and does not say that nothing is around it", async () => {
     const { world, visitor } = await start("main");
-    const silent = visitor.through(world.anotherIsolate({ HOME_APAC: downDb(env.HOME_APAC) }));
-    const page = await searched(silent, newRequestId(systemRuntime));
-    expect([page.status, page.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
+    await newSite("apac");
+    for (const HOME_APAC of [downDb(env.HOME_APAC), undefined]) {
+      const silent = visitor.through(world.anotherIsolate({ HOME_APAC }));
+      const page = await searched(silent, firstRequestIdAt(NOW - 1_000_000));
+      expect([page.status, page.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
+      expect(page.text).toContain("These homes do not answer, so their calls are missing here: apac");
+      expect(page.text).not.toContain("No refused call within two minutes of it");
+    }
   });
 });
