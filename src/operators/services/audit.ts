@@ -70,7 +70,9 @@ export async function listAuditLog(
   const before = readCursor(cursor);
   checkOrder(filter);
   const only = siteId === undefined ? undefined : (await findSite(ctx, { siteId })).home;
-  const homes = [...ctx.config.homes].filter(([home]) => only === undefined || home === only || home === MAIN_HOME);
+  const homes = [...ctx.config.homes].filter(
+    ([home]) => (only === undefined || home === only || home === MAIN_HOME) && before.get(home) !== READ_OUT,
+  );
   // A home reads its rows twice.
   const mostRead = Math.max(1, Math.floor(MOST_ROWS_READ / 2 / homes.length));
   const list = (db: D1Database, home: string) =>
@@ -81,13 +83,17 @@ export async function listAuditLog(
   for (const [home, row] of merged(answers)) {
     const isFull = items.length === limit;
     if (!isFull) before.set(home, row.id);
-    if (isFull || !isEntry(row))
+    if (isFull || !isEntry(row)) {
+      for (const [name, { entries, readTo }] of answers)
+        if (!readTo && entries.every(({ id }) => id >= (before.get(name) ?? Number.MAX_SAFE_INTEGER)))
+          before.set(name, READ_OUT);
       return {
         items,
         nextCursor: writeCursor(before),
         homesDown,
         searchedTo: isFull ? (items.at(-1)?.at ?? 0) : row.at,
       };
+    }
     items.push(entryOf(row, home));
   }
   return { items, nextCursor: null, homesDown, searchedTo: null };
@@ -190,6 +196,9 @@ function whoOf({ actor, whoKind, whoId, whoName }: Pick<AuditEntry, "actor" | "w
   if (actor === WORKER) return { kind: WORKER, id: WORKER, name: WORKER } as const;
   return whoKind === null ? null : { kind: whoKind, id: whoId ?? "", name: whoName ?? "" };
 }
+
+/** The place in a home whose entries are all listed: the next pages do not ask it. */
+const READ_OUT = 0;
 
 /** For each home, the next page continues below this id: `main:120,apac:7`. */
 const writeCursor = (before: ReadonlyMap<string, number>): string =>
