@@ -5,6 +5,7 @@ import { MAIN_HOME } from "../../core/homes.ts";
 import {
   type AuditEntry,
   type AuditFilter,
+  MOST_SEARCHED,
   type ReadTo,
   selectAuditEntries,
   type Who,
@@ -73,10 +74,11 @@ export async function listAuditLog(
   const homes = [...ctx.config.homes].filter(
     ([home]) => (only === undefined || home === only || home === MAIN_HOME) && before.get(home) !== READ_OUT,
   );
+  const searches = filter.until === undefined ? 0 : homes.filter(([home]) => !before.has(home)).length;
   // A home reads its rows twice.
-  const mostRead = Math.max(1, Math.floor(MOST_ROWS_READ / 2 / homes.length));
+  const mostRead = Math.max(1, Math.floor((MOST_ROWS_READ - searches * MOST_SEARCHED) / 2 / homes.length));
   const list = (db: D1Database, home: string) =>
-    selectAuditEntries(db, { ...filter, siteId }, before.get(home) ?? Number.MAX_SAFE_INTEGER, limit + 1, mostRead);
+    selectAuditEntries(db, { ...filter, siteId }, before.get(home), limit + 1, mostRead);
   const { answers, down } = await askHomes(ctx, list, homes);
   const homesDown = only !== undefined && !ctx.config.homes.has(only) ? [...down, only] : down;
   const items: AuditLogEntry[] = [];
@@ -117,7 +119,10 @@ export const MOST_IN_FILE = 10_000;
 /** How many of them are read at a time. */
 const READ_AT_ONCE = 1_000;
 
-/** How many pages of a log are read for a file: a filter that little fits would have a whole log read. */
+/**
+ * How many pages of a log are read for a file: a filter that little fits would have a whole log read. Those before `until` is reached do
+ * not count, or a file up to the time that another says would end where that ended.
+ */
 const MOST_PAGES = 20;
 
 /** The end of the work of a file, before the call's own: what was read is then handed out. */
@@ -150,7 +155,7 @@ export async function readAuditFile(ctx: ServiceContext, filter: AuditFilter): P
     for (const home of page.homesDown) down.add(home);
     cursor = page.nextCursor;
     searchedTo = page.searchedTo;
-    pages++;
+    if (filter.until === undefined || (searchedTo ?? 0) < filter.until) pages++;
   } while (
     cursor !== null &&
     items.length < MOST_IN_FILE &&

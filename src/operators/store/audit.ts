@@ -2,6 +2,7 @@ import { and, type Column, desc, eq, gte, inArray, lt, lte, max, notExists, or, 
 import { drizzle } from "drizzle-orm/d1";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { inOneBatch } from "../../core/store/batch.ts";
+import { statement } from "../../core/store/statement.ts";
 import { auditLog } from "./operator-schema.ts";
 
 export type AuditEntry = typeof auditLog.$inferSelect;
@@ -144,22 +145,40 @@ export type ReadTo = Pick<AuditEntry, "id" | "at">;
 /** How far times may be out of the order of ids: a cron's rows have the time for which it was due. */
 const DISORDER_SECONDS = 86_400;
 
+/** How many rows the search for `until` reads at most, in a log with ids below 2^30: two for each halving. */
+export const MOST_SEARCHED = 64;
+
+/** The id above which no entry is of `until` or earlier. It halves the ids, and reads the next entry where the middle one was removed. */
+const lastUntil = statement<{ until: number }, { id: number }>(
+  ({ until }) => sql`WITH RECURSIVE search(low, size) AS (
+      SELECT 0, (SELECT max(id) FROM ${auditLog})
+      UNION ALL
+      SELECT low + (size + 1) / 2 * (SELECT at <= ${until} + ${sql.raw(String(DISORDER_SECONDS))} FROM ${auditLog}
+        WHERE id >= low + (size + 1) / 2 ORDER BY id LIMIT 1), size / 2
+      FROM search WHERE size > 0)
+    SELECT max(low) AS id FROM search`,
+);
+
 /**
  * The entries of one database that fit, with an id below `before`, newest first. A filter that little fits would have the whole log read:
  * so at most the newest `mostRead` of the site, or of all, are looked at. They are counted off too, which reads them once more.
  *
+ * @param before undefined for a home without a place yet: from the newest that may be of `until`, found with {@link MOST_SEARCHED} rows
  * @returns also the oldest entry that was looked at, when older ones may fit
  */
 export async function selectAuditEntries(
   db: D1Database,
   { siteId, who, action, subject, since, until }: AuditFilter,
-  before: number,
+  before: number | undefined,
   limit: number,
   mostRead: number,
 ): Promise<{ entries: AuditEntry[]; readTo?: ReadTo | undefined }> {
   const store = drizzle(db);
   const isFiltered = [who, action, subject, since, until].some((each) => each !== undefined);
-  const older = and(siteId === undefined ? undefined : eq(auditLog.siteId, siteId), lt(auditLog.id, before));
+  const isSearched = before === undefined && until !== undefined;
+  const last = isSearched ? (await inOneBatch(db, { found: lastUntil(db, { until }) })).found[0] : undefined;
+  const isOlder = last ? lte(auditLog.id, last.id) : lt(auditLog.id, before ?? Number.MAX_SAFE_INTEGER);
+  const older = and(siteId === undefined ? undefined : eq(auditLog.siteId, siteId), isOlder);
   const newest = store
     .select()
     .from(auditLog)
@@ -177,9 +196,9 @@ export async function selectAuditEntries(
     since === undefined ? undefined : gte(newest.at, since),
     until === undefined ? undefined : lte(newest.at, until),
   );
-  const { entries, last } = await inOneBatch(db, {
+  const { entries, oldest } = await inOneBatch(db, {
     entries: store.select().from(newest).where(fits).orderBy(desc(newest.id)).limit(limit),
-    last: isFiltered
+    oldest: isFiltered
       ? store
           .select({ id: auditLog.id, at: auditLog.at })
           .from(auditLog)
@@ -189,7 +208,7 @@ export async function selectAuditEntries(
           .offset(mostRead - 1)
       : undefined,
   });
-  const readTo = last?.[0];
+  const readTo = oldest?.[0];
   return { entries, readTo: readTo && readTo.at < (since ?? 0) - DISORDER_SECONDS ? undefined : readTo };
 }
 

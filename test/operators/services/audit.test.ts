@@ -169,9 +169,9 @@ describe("a filtered page of a long log", () => {
   it("reads 10,000 rows at most, in all homes together, and says how far it has looked and where it goes on", async () => {
     await putMany("main", 12_000);
     await putMany("apac", 4_500);
-    const pages = await pagesOf({ subject: "wanted" });
+    const pages = await pagesOf({ subject: "wanted", until: NOW });
     for (const { read } of pages) expect(read).toBeLessThanOrEqual(10_000);
-    expect(pages[0]).toMatchObject({ ids: [], searchedTo: NOW - 2_499 });
+    expect(pages[0]).toMatchObject({ ids: [], searchedTo: NOW - 2_467 });
     expect(pages.flatMap(({ ids }) => ids)).toEqual(["apac:501", "main:8001", "main:4001", "main:1"]);
     const times = pages.map(({ searchedTo }) => searchedTo);
     expect(times.pop()).toBeNull();
@@ -192,6 +192,21 @@ describe("a filtered page of a long log", () => {
     await putMany("main", 6_000);
     await env.DB.prepare("UPDATE audit_log SET at = at - 90000 WHERE id <= 5000").run();
     expect(await pagesOf({ since: NOW - 500, subject: "wanted" })).toMatchObject([{ ids: [], searchedTo: null }]);
+  });
+
+  it("begins near `until`, also where rows were removed, and misses no entry that is a day late", async () => {
+    await putMany("main", 20_000);
+    // Now 100 s apart: a day has 864.
+    await env.DB.prepare("UPDATE audit_log SET at = at - 99 * (20000 - id)").run();
+    const until = NOW - 1_999_900;
+    await env.DB.prepare("UPDATE audit_log SET at = ? WHERE id = 865").bind(until).run();
+    for (const removed of ["0", "id BETWEEN 3 AND 864", "id BETWEEN 866 AND 19999"]) {
+      await env.DB.exec(`DELETE FROM audit_log WHERE ${removed}`);
+      const [page, next] = await pagesOf({ until });
+      expect([page?.ids, next]).toEqual([["main:865", "main:1"], undefined]);
+      expect(page?.read).toBeLessThanOrEqual(1_800);
+    }
+    expect(await pagesOf({ until: until - 90_000 })).toMatchObject([{ ids: [], searchedTo: null }]);
   });
 
   it("asks no home again that it has read to the end, and leaves its rows to the others", async () => {

@@ -78,16 +78,18 @@ describe("the audit log as a file", () => {
     );
   });
 
-  it("has what 20 pages find, each of which reads 10,000 rows at most, and says from where to go on", async () => {
+  it("has what 20 pages find, each of which reads 10,000 rows at most, and the file up to the time that it says has the rest", async () => {
     const world = await start({ subject: "wanted" });
     const seed = `INSERT INTO audit_log (site_id, at, actor, action, subject, details)
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT ?, ${NOW}, 'console', 'agent.renamed', 's', '{}' FROM n`;
     await databaseOf("main").prepare(seed).bind(world.world.siteId).run();
-    const { lines } = await fileOf(world, "?subject=wanted");
-    expect(lines.slice(1)).toEqual([
+    const first = await fileOf(world, "?subject=wanted");
+    expect(first.lines.slice(1)).toEqual([
       "Not all: the log was searched back to 2027-01-15 08:00:00. Older ones: the same filter up to then.",
       "",
     ]);
+    const { lines } = await fileOf(world, "?subject=wanted&until=2027-01-15T08:00:00");
+    expect([lines.length, lines[1]?.split(",")[4]]).toEqual([3, "wanted"]);
   });
 
   it("says which homes it has nothing of, and why a wrong filter gives none", async () => {
