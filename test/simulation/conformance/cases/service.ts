@@ -91,7 +91,13 @@ const run = (sql: string) => (db: D1Database) => db.prepare(sql).run().then(seen
 
 /** A run of prune that knows the settings of one home and no more. */
 function pruned(db: D1Database) {
-  const settings = { eventRetentionDays: 30, journalDays: 30, auditDays: 730, sessionEventTypes: [], callRules: CALL_RULES };
+  const settings = {
+    eventRetentionDays: 30,
+    journalDays: 30,
+    auditDays: 730,
+    sessionEventTypes: [],
+    callRules: CALL_RULES,
+  };
   const homes = { directory: db, homes: new Map([["main", db]]), closedHomes: new Set<string>() };
   return prune(runtime, { ...homes, ...settings }, NOW + 90_000, { chunkRows: 4, statements: 100 });
 }
