@@ -97,16 +97,17 @@ export function databaseLink(air: Air, home: Home, weather: Weather): Carry {
     };
     await call?.gate?.(call, trip.to);
     return new Promise<T>((resolve, reject) => {
-      const deliver = (settle: () => void, delay = 0) => {
+      const deliver = (settle: () => void, delay = 0, isAnswer = true) => {
         scheduler.after(travel() + delay, () => {
           if (scheduler.now - since > SLOW_MS && slow === 0 && !isStalled) fault("slow");
           if (!isHeard(call, trip)) return;
-          if (call !== undefined) witness.isTold(call, home.name);
+          if (call !== undefined && isAnswer) witness.isTold(call, home.name);
           call?.knows.set(home.name, Math.max(turn, call.knows.get(home.name) ?? 0));
           settle();
         });
       };
-      const fail = (message: string) => deliver(() => reject(new Error(message)));
+      // A lost connection tells nothing of the home.
+      const fail = (message: string) => deliver(() => reject(new Error(message)), 0, message !== TRANSIENT);
       const disconnect = () => {
         fault("disconnected", { detail: ` ${disconnects} its work`, isTransient: true });
         fail(DISCONNECTED);
