@@ -23,8 +23,8 @@ interface Silence {
 
 /**
  * Keeps an isolate's requests away from a database that stalls. A stalled D1 answers nobody for a minute, and each further call waits in
- * the same queue. It counts as stalled when two requests have had no answer to a try, and nobody has had one for {@link SILENT_MS}. Then it gets
- * one try at a time, and each other call throws {@link DatabaseStalled} at once. Any answer ends this, also a late one.
+ * the same queue. It counts as stalled when nobody has had an answer for {@link SILENT_MS}, and more tries waited than one request has at
+ * a database. Then it gets one try at a time, and each other call throws {@link DatabaseStalled} at once. Any answer ends this, also a late one.
  */
 export class Stalls {
   readonly #runtime: Pick<Runtime, "elapsed">;

@@ -58,8 +58,8 @@ interface AuditPage extends Page<AuditLogEntry> {
 const MOST_ROWS_READ = 10_000;
 
 /**
- * A page of the audit log, newest first, merged from all homes. A filtered page may have few entries, or none, and yet a cursor. With a site: of this site, from its home and the directory only. An
- * operator of one site gets those of this site.
+ * A page of the audit log, newest first, merged from all homes. A filtered page may have few entries, or none, and yet a cursor.
+ * With a site: of this site, from its home and the directory only. An operator of one site gets those of this site.
  *
  * @throws ServiceError `invalid_input` for a malformed cursor, and for a `since` after `until`; `not_found` for an unknown site, and
  *   for another than the operator's
@@ -165,12 +165,13 @@ export async function readAuditFile(ctx: ServiceContext, filter: AuditFilter): P
   return { items, sites: await sitesOfEntries(ctx, items), searchedTo, homesDown: [...down] };
 }
 
-/**
- * The entries of all homes, newest first. Entries of one home stay in the order of their ids, even if their times are not: a cursor
- * is an id, and would skip an entry that is out of order. What a home was read to comes after its entries. When two entries have the same second, the directory's is the older: a change begins there.
- */
 type AuditPart = Awaited<ReturnType<typeof selectAuditEntries>>;
 
+/**
+ * The entries of all homes, newest first. Entries of one home stay in the order of their ids, even if their times are not: a cursor
+ * is an id, and would skip an entry that is out of order. What a home was read to comes after its entries. When two entries have the
+ * same second, the directory's is the older: a change begins there.
+ */
 function* merged(lists: ReadonlyMap<string, AuditPart>): Generator<[home: string, AuditEntry | ReadTo]> {
   const queues = [...lists].map(([home, { entries, readTo }]) => ({
     home,
