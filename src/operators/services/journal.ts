@@ -1,29 +1,13 @@
 import * as z from "zod/mini";
 import { APPID } from "../../core/credentials/resolve-credentials.ts";
-import { invalidInput, ServiceError, STATUS_OF } from "../../core/errors.ts";
-import { MAIN_HOME } from "../../core/homes.ts";
+import { invalidInput } from "../../core/errors.ts";
 import { OPERATIONS } from "../../core/operations/index.ts";
-import { REQUEST_ID, timeOfRequest } from "../../core/request-id.ts";
-import { NONCE_SECONDS } from "../../core/signed/kv-nonces.ts";
-import { codeOfReason, REFUSAL_REASONS } from "../../core/signed/refusal-reasons.ts";
-import { databaseFault } from "../../core/store/run-batch.ts";
+import { REQUEST_ID } from "../../core/request-id.ts";
+import { REFUSAL_REASONS } from "../../core/signed/refusal-reasons.ts";
 import type { Site } from "../store/directory/sites.ts";
-import {
-  countRefusals,
-  type Refusal,
-  type RefusalCount,
-  type StoredCall,
-  selectCall,
-  selectRefusal,
-  selectRefusals,
-  selectRefusalsAround,
-  selectSiteOfCall,
-} from "../store/home/refusals.ts";
-import { askHomes } from "./ask-homes.ts";
-import { unboundHomes } from "./health.ts";
+import { countRefusals, type Refusal, type RefusalCount, selectRefusals } from "../store/home/refusals.ts";
 import { CURSOR_RULE, checkOrder, type Page, type PageInput, pageQuerySchema, unixTimeSchema } from "./page.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
-import { findSite } from "./sites.ts";
 
 export { OPERATIONS } from "../../core/operations/index.ts";
 export { codeOfReason, REFUSAL_REASONS } from "../../core/signed/refusal-reasons.ts";
@@ -93,7 +77,7 @@ function rangeOf(ctx: ServiceContext, input: Pick<ListRefusals, "operation" | "s
 }
 
 /** A call's id has the time of its isolate, whose clock may be so many seconds ahead. */
-const CLOCKS_DIFFER = 60;
+export const CLOCKS_DIFFER = 60;
 
 function readCursor({ site, cursor }: Pick<ListRefusals, "site" | "cursor">): string | undefined {
   if (cursor === undefined) return undefined;
@@ -105,206 +89,3 @@ function readCursor({ site, cursor }: Pick<ListRefusals, "site" | "cursor">): st
 /** The name of an operation on the wire. */
 export const wireNameOf = (operation: string): string =>
   OPERATIONS.find(({ name }) => name === operation)?.wireName ?? operation;
-
-/** An accepted call. */
-export interface AcceptedCall {
-  /** `repeated`: an earlier call under the same Idempotency-Key was accepted, and its answer was given again. */
-  outcome: "ok" | "repeated";
-  sessionId: number;
-  at: number;
-  appid: string;
-  /** The operation's name. */
-  operation: string;
-}
-
-/**
- * A call by its id: either of the two. A refused call has a `sessionId` when it was done all the same: it was answered 503, and its
- * batch was committed.
- */
-export type FoundCall =
-  | { refusal: Refusal; sessionId: number | null; accepted?: undefined }
-  | { accepted: AcceptedCall; refusal?: undefined };
-
-/** @throws ServiceError `invalid_input` naming `request_id` */
-function checkRequestId(requestId: string): string {
-  const lower = requestId.trim().toLowerCase();
-  if (REQUEST_ID.test(lower)) return lower;
-  throw invalidInput([{ field: "request_id", message: "must be a request id, as x-request-id gives it" }]);
-}
-
-const callUnknown = () =>
-  new ServiceError("not_found", { reason: "call_unknown", detail: "No call with this request id is known here." });
-
-/**
- * A call of a site by its request id. Refused calls are found while the journal keeps them. Of accepted calls, those that opened a
- * session are found as long as the session is there; the others for 31 minutes, while their nonce is kept.
- *
- * @throws ServiceError `invalid_input` for a malformed id; `not_found`
- */
-export async function findCall(
-  ctx: ServiceContext,
-  { site, requestId }: { site: Site; requestId: string },
-): Promise<FoundCall> {
-  const id = checkRequestId(requestId);
-  const mayHaveNonce = ctx.now <= timeOfRequest(id) + NONCE_SECONDS + CLOCKS_DIFFER;
-  const found = foundIn(ctx, await selectCall(homeOf(ctx, site), site.id, id, mayHaveNonce), site.id, id);
-  if (found === undefined) throw callUnknown();
-  return found;
-}
-
-/** The operation that opens sessions: its calls leave no other trace than the session when their nonce is gone. */
-const OPENING = OPERATIONS.find(({ eventType }) => eventType === "session.created")?.name ?? "";
-
-function foundIn(
-  ctx: ServiceContext,
-  { refusal, session, nonce }: StoredCall,
-  siteId: number,
-  requestId: string,
-): FoundCall | undefined {
-  if (refusal !== undefined) return { refusal, sessionId: session?.id ?? nonce?.sessionId ?? null };
-  const at = timeOfRequest(requestId);
-  if (nonce !== undefined && nonce.sessionId !== null) {
-    const { appid, sessionId, operation } = nonce;
-    const outcome = nonce.outcome === "repeated" ? "repeated" : "ok";
-    return { accepted: { outcome, sessionId, at, appid, operation } };
-  }
-  if (session !== undefined) {
-    const { id: sessionId, appid } = session;
-    return { accepted: { outcome: "ok", sessionId, at, appid, operation: OPENING } };
-  }
-  return nonce && { refusal: refusalOf(ctx, nonce, siteId, requestId), sessionId: null };
-}
-
-/** A refusal by the database whose row is not in the journal: it is on its way, or was lost. Its nonce tells what it was refused for. */
-function refusalOf(
-  { config }: ServiceContext,
-  { appid, operation, outcome, secret }: NonNullable<StoredCall["nonce"]>,
-  siteId: number,
-  requestId: string,
-): Refusal {
-  const status = config.alwaysStatus200 ? 200 : STATUS_OF[codeOfReason(outcome)];
-  return {
-    siteId,
-    requestId,
-    at: timeOfRequest(requestId),
-    appid,
-    operation,
-    status,
-    reason: outcome,
-    detail: null,
-    violations: null,
-    secret,
-    client: null,
-    skipped: 0,
-  };
-}
-
-/**
- * The refused call with this id, whichever site it is of, among those that the operator sees. Asks every home that may have it.
- *
- * @throws ServiceError `invalid_input` for a malformed id; `not_found` when all homes answered; `unavailable` with `homesDown` when
- *   some did not, and the others do not have it
- */
-export async function findRefusal(ctx: ServiceContext, requestId: string): Promise<Refusal> {
-  const id = checkRequestId(requestId);
-  const siteId = ctx.identity?.onlySite;
-  const site = siteId === undefined ? undefined : await findSite(ctx, { siteId });
-  const { answers, down } = await askJournals(ctx, site, async (db) => (await selectRefusal(db, id)) ?? null);
-  const found = answers.find((refusal) => refusal !== null);
-  if (found !== undefined && found !== null && (site === undefined || found.siteId === site.id)) return found;
-  const homesDown = await withUnbound(ctx, site, down);
-  if (homesDown.length === 0) throw callUnknown();
-  const detail = `The homes that answer have no such refused call. These do not answer: ${homesDown.join(", ")}.`;
-  throw new ServiceError("unavailable", { reason: "homes_down", detail, homesDown, retryAfter: 1 });
-}
-
-/** Asks the home of a site, or all homes. @returns the answers, and the homes that did not answer */
-async function askJournals<T>(ctx: ServiceContext, site: Site | undefined, read: (db: D1Database) => Promise<T>) {
-  const homes = [...ctx.config.homes].filter(([home]) => site === undefined || home === site.home);
-  const { answers, down } = await askHomes(ctx, read, homes);
-  return { answers: [...answers.values()], down };
-}
-
-/** The homes of these that did not answer, and those that sites name and that are not bound. */
-async function withUnbound(ctx: ServiceContext, site: Site | undefined, down: string[]): Promise<string[]> {
-  if (site !== undefined) return ctx.config.homes.has(site.home) ? down : [site.home];
-  // While the directory is silent, it is among the homes that are down.
-  return down.includes(MAIN_HOME) ? down : [...down, ...(await unboundHomes(ctx))];
-}
-
-/** What is known of a call that is not found: its id holds its time. */
-export interface CallsAround {
-  /** When the call came, in Unix seconds. */
-  at: number;
-  /** Whether refused calls of that time are kept; `ahead`: the time has not come, so no call here had the id. */
-  time: "kept" | "too_old" | "ahead";
-  /** The refused calls around it, the newest first. */
-  around: Refusal[];
-  /** How many refused calls of that time were left out, as far as its rows say by now. */
-  leftOut: number;
-  /** The homes that did not answer: their calls are missing in `around` and `leftOut`. */
-  homesDown: string[];
-}
-
-/** How many refused calls are told of on each side. */
-const MOST_AROUND = 10;
-
-/**
- * What is around a call that {@link findCall} or {@link findRefusal} does not find: on the site, or on all that the operator sees.
- *
- * @throws ServiceError `invalid_input` for a malformed id
- */
-export async function callsAround(
-  ctx: ServiceContext,
-  { requestId, site }: { requestId: string; site?: Site | undefined },
-): Promise<CallsAround> {
-  const id = checkRequestId(requestId);
-  const at = timeOfRequest(id);
-  const nothing = { at, around: [], leftOut: 0, homesDown: [] };
-  if (at > ctx.now + CLOCKS_DIFFER) return { ...nothing, time: "ahead" };
-  if (at < ctx.now - ctx.config.journalDays * 86_400) return { ...nothing, time: "too_old" };
-  const siteId = site?.id ?? ctx.identity?.onlySite;
-  const only = siteId === undefined ? undefined : (site ?? (await findSite(ctx, { siteId })));
-  const read = (db: D1Database) => selectRefusalsAround(db, { requestId: id, siteId, limit: MOST_AROUND });
-  const { answers: found, down } = await askJournals(ctx, only, read);
-  const byId = (a: Refusal, b: Refusal) => (a.requestId < b.requestId ? 1 : -1);
-  const after = found.flatMap((each) => each.after).toSorted(byId);
-  const before = found.flatMap((each) => each.before).toSorted(byId);
-  return {
-    at,
-    time: "kept",
-    around: [...after.slice(-MOST_AROUND), ...before.slice(0, MOST_AROUND)],
-    leftOut: found.reduce((sum, each) => sum + each.leftOut, 0),
-    homesDown: await withUnbound(ctx, only, down),
-  };
-}
-
-/**
- * Where a call is found by its request id: first on `site`, if there is one, with all that {@link findCall} finds; then among the
- * refused calls and the opened sessions of all homes.
- *
- * @returns `siteId` of the call; undefined when no home that answers knows it
- * @throws ServiceError `invalid_input` for a malformed id
- */
-export async function locateCall(
-  ctx: ServiceContext,
-  { requestId, site }: { requestId: string; site?: Site | undefined },
-): Promise<{ requestId: string; siteId: number | undefined; homesDown: string[] }> {
-  const id = checkRequestId(requestId);
-  if (site !== undefined && (await isCallOf(ctx, site, id))) return { requestId: id, siteId: site.id, homesDown: [] };
-  const { answers, down } = await askHomes(ctx, async (db) => (await selectSiteOfCall(db, id)) ?? null);
-  const siteId = [...answers.values()].find((found) => found !== null);
-  return { requestId: id, siteId: siteId ?? undefined, homesDown: down };
-}
-
-/** Whether a site has a call. False while its home is silent. */
-export async function isCallOf(ctx: ServiceContext, site: Site, requestId: string): Promise<boolean> {
-  try {
-    await findCall(ctx, { site, requestId });
-    return true;
-  } catch (error) {
-    // A home that is silent is named by the question to all homes.
-    if (error instanceof ServiceError || databaseFault(error) !== undefined) return false;
-    throw error;
-  }
-}

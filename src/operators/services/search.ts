@@ -20,7 +20,7 @@ import {
   type WebhookHit,
 } from "../store/home/search.ts";
 import { askHomes } from "./ask-homes.ts";
-import { isCallOf, locateCall } from "./journal.ts";
+import { isCallOf, locateCall } from "./find-call.ts";
 import { readSearchText, type SearchText } from "./search-text.ts";
 import { type ServiceContext, sees, urlFor } from "./service-context.ts";
 import { findSite, hasEnded } from "./sites.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { isRefusedFor, ServiceError } from "../../../core/errors.ts";
 import { show } from "../../http/show.ts";
-import { type CallsAround, callsAround } from "../../services/journal.ts";
+import { type CallsAround, callsAround } from "../../services/find-call.ts";
 import type { Site } from "../../services/sites.ts";
 import type { AdminContext } from "../env.ts";
 import { onTheWire, refusalSchema } from "./refusal.ts";

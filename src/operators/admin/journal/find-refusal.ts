@@ -1,4 +1,4 @@
-import { findRefusal } from "../../services/journal.ts";
+import { findRefusal } from "../../services/find-call.ts";
 import { adminCall } from "../call.ts";
 import { type CallDocumentation, siteId } from "../words.ts";
 import { findOrTell, refusalOfSiteSchema } from "./around.ts";

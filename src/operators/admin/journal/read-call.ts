@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { show } from "../../http/show.ts";
-import { findCall } from "../../services/journal.ts";
+import { findCall } from "../../services/find-call.ts";
 import { adminCall } from "../call.ts";
 import { type CallDocumentation, time } from "../words.ts";
 import { findOrTell } from "./around.ts";

@@ -1,6 +1,7 @@
 import { isRefusedFor, WIRE_ERRORS } from "../../../core/errors.ts";
 import { findApp } from "../../services/apps.ts";
-import { type AcceptedCall, codeOfReason, findCall, type Refusal, wireNameOf } from "../../services/journal.ts";
+import { type AcceptedCall, findCall } from "../../services/find-call.ts";
+import { codeOfReason, type Refusal, wireNameOf } from "../../services/journal.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";

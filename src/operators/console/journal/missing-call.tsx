@@ -1,5 +1,5 @@
 import { isRefusedFor } from "../../../core/errors.ts";
-import { callsAround } from "../../services/journal.ts";
+import { callsAround } from "../../services/find-call.ts";
 import type { Site } from "../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../../core/errors.ts";
 import { asHeader, checkPastedRequest, OPERATIONS, type PastedRequest } from "../../services/check-pasted-request.ts";
-import { findRefusal } from "../../services/journal.ts";
+import { findRefusal } from "../../services/find-call.ts";
 import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
