@@ -19,7 +19,7 @@ process.env.TMPDIR = inMemory() ?? disk;
 const pure = [
   "test/{architecture,docs,docs-receiving,docs-zh,threat-model}.test.ts",
   "test/client/{sign,verify-event}.test.ts",
-  "test/core/{homes,http/one-timer}.test.ts",
+  "test/core/{homes,http/one-timer,credentials/look-up-turns}.test.ts",
   "test/core/operations/{auto-title,batch-text,lists}.test.ts",
   "test/core/signed/{check-freshness,fingerprint,nonce-memory}.test.ts",
   "test/events/{budget,url,schedule,health-of,post,failure-text}.test.ts",

@@ -85,14 +85,15 @@ export class ResolvingIsolate {
 
   /** Asks as a request does at first. */
   async resolve(appid: string): Promise<Found | undefined> {
-    const found = await this.lookUp({ trust: "cache", appid, inMemory: false });
+    const found = await this.lookUp({ trust: "cache", appid, inTurn: false });
     await this.settled();
     return found;
   }
 
   /** The app in the isolate's memory. */
-  remembered(appid: string): Promise<Found | undefined> {
-    return this.lookUp({ trust: "cache", appid, inMemory: true });
+  async remembered(appid: string): Promise<Found | undefined> {
+    const found = await this.lookUp({ trust: "cache", appid, inTurn: false });
+    return found?.source === "isolate" ? found : undefined;
   }
 
   /** Asks as a request does whose home does not answer. */

@@ -4,7 +4,7 @@ import type { Credentials } from "./open-secrets.ts";
 
 /**
  * A question for an app's credentials. `trust` says whose answer is good enough:
- * - `cache`: the answer of the isolate, else of KV, else of D1;
+ * - `cache`: the answer of the isolate, else of KV, else of D1; `inTurn` when D1 is asked in turn only: look-up-turns.ts;
  * - `home`: the answer of the app's home, else of the directory;
  * - `directory`: the answer of the directory, if it names another home.
  *
@@ -12,7 +12,7 @@ import type { Credentials } from "./open-secrets.ts";
  * all of an `address` (`client`), or to confirm what is known, once a second for a `signature`.
  */
 export type Question =
-  | { trust: "cache"; appid: string; inMemory: boolean }
+  | { trust: "cache"; appid: string; inTurn: boolean }
   | {
       trust: "home" | "directory";
       bound: "none" | "address" | "signature";

@@ -6,6 +6,7 @@ import { type AppRecord, findApp, findKnownApp } from "./find-app.ts";
 import { firstOfKvAndD1, within } from "./hedge.ts";
 import { IsolateCache } from "./isolate-cache.ts";
 import { readRecord, writeRecord } from "./kv-records.ts";
+import { LookUpTurns } from "./look-up-turns.ts";
 import { LookUpBounds } from "./lookup-bounds.ts";
 import { type Credentials, openCredentials, sameCredentials } from "./open-secrets.ts";
 import type { Found, Lifetime, Question } from "./question.ts";
@@ -28,6 +29,7 @@ export class CredentialResolver {
   readonly #telemetry: Telemetry;
   readonly #cache: IsolateCache;
   readonly #bounds: LookUpBounds;
+  readonly #turns: LookUpTurns;
   readonly #keyrings = new WeakMap<object, Keyring>();
 
   constructor(runtime: Runtime, telemetry: Telemetry) {
@@ -35,6 +37,7 @@ export class CredentialResolver {
     this.#telemetry = telemetry;
     this.#cache = new IsolateCache(runtime);
     this.#bounds = new LookUpBounds(runtime);
+    this.#turns = new LookUpTurns(runtime);
   }
 
   async keyring(bindings: CredentialBindings): Promise<Keyring> {
@@ -50,14 +53,13 @@ export class CredentialResolver {
    * when there is no such app, or no newer record than the cached one.
    *
    * @throws ServiceError `unavailable` when D1 is needed and does not answer, or the app's home is closed; `internal` when
-   *   MASTER_KEY does not open the record
+   *   MASTER_KEY does not open the record; `too_many_requests` when D1 is needed and the caller got no turn
    */
   async lookUp(bindings: CredentialBindings, lifetime: Lifetime, question: Question): Promise<Found | undefined> {
     if (question.trust === "cache") {
-      const { appid, inMemory } = question;
-      return inMemory
-        ? this.#cache.any(appid)
-        : (this.#cache.fresh(appid) ?? this.#askKvAndD1(bindings, appid, lifetime));
+      const { appid, inTurn } = question;
+      const known = inTurn ? this.#cache.any(appid) : this.#cache.fresh(appid);
+      return known ?? this.#askKvAndD1(bindings, appid, inTurn, lifetime);
     }
     const { trust, bound, cached, client, signature } = question;
     const { appid } = cached;
@@ -105,7 +107,12 @@ export class CredentialResolver {
     return cached !== undefined && isNews(cached.credentials) ? cached : undefined;
   }
 
-  async #askKvAndD1(bindings: CredentialBindings, appid: string, lifetime: Lifetime): Promise<Found | undefined> {
+  async #askKvAndD1(
+    bindings: CredentialBindings,
+    appid: string,
+    inTurn: boolean,
+    lifetime: Lifetime,
+  ): Promise<Found | undefined> {
     if (!APPID.test(appid)) return undefined;
     const held = this.#readKv(bindings, appid);
     // A record of KV must not replace a record that another request has read from D1 meanwhile.
@@ -113,6 +120,8 @@ export class CredentialResolver {
       this.#cache.fresh(appid) ?? { credentials: this.#cache.keep(found), source: "kv" };
     const fromKv = held.then((found) => found && keep(found));
     return firstOfKvAndD1(lifetime, fromKv, async () => {
+      const meanwhile = inTurn ? await this.#turns.wait(appid, () => this.#cache.any(appid)) : undefined;
+      if (meanwhile !== undefined) return meanwhile;
       const record = await findApp(lifetime.runtime, bindings, appid, { ...lifetime, closed: bindings.closedHomes });
       return this.#takeOrDrop(bindings, appid, record, held, lifetime);
     });

@@ -1,7 +1,15 @@
-/** The address by which a client's failures are counted. Of IPv6, the first 64 bits: a client usually owns all addresses that share them. */
+/** The address that Cloudflare gives to calls of all Workers of other zones. It sets `cf-worker` to the zone of the caller. */
+const WORKERS = "2a06:98c0:3600::103";
+
+/**
+ * The address by which a client's failures are counted. Of IPv6, the first 64 bits: a client usually owns all addresses that share them.
+ * A Worker counts by its zone too.
+ */
 export function clientAddress(request: Request): string {
   const address = request.headers.get("cf-connecting-ip") ?? "unknown";
-  return address.includes(":") ? groupsOf(address).slice(0, 4).join(":") : address;
+  if (!address.includes(":")) return address;
+  const network = groupsOf(address).slice(0, 4).join(":");
+  return address === WORKERS ? `${network} ${request.headers.get("cf-worker") ?? ""}` : network;
 }
 
 /**

@@ -25,4 +25,4 @@ export async function countFailure(tools: Tools, { client, signed }: Claimant, r
   return refused("token_invalid", reason, violation === undefined ? {} : { violations: [violation], tell: true });
 }
 
-export const tooManyFailures = () => refused("too_many_requests", "client_limit", { retryAfter: CLIENT_LIMIT_PERIOD });
+const tooManyFailures = () => refused("too_many_requests", "client_limit", { retryAfter: CLIENT_LIMIT_PERIOD });

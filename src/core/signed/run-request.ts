@@ -56,8 +56,8 @@ const USED_ITS_NONCE: Record<Decided["kind"], boolean> = {
  * Runs the steps of a signed request, in this order, until one refuses:
  *
  * 1. the body is a JSON object with an appid: else `body_…`;
- * 2. the app is looked up, and its home is not closed: `client_limit` for an address with many unknown appids, `home_closed`,
- *    `home_unbound`;
+ * 2. the app is looked up, and its home is not closed: `client_limit` when its address made up many appids and it
+ *    got no turn, `home_closed`, `home_unbound`;
  * 3. a secret in force has signed the bytes: `app_unknown`, `app_revoked`, `signature_missing`, `signature_malformed`,
  *    `signature_mismatch`; `client_limit` for an address with many failures;
  * 4. a request that is malformed is not one of very many of its app: `malformed_limit`;
@@ -72,7 +72,8 @@ const USED_ITS_NONCE: Record<Decided["kind"], boolean> = {
  *
  * What steps 4, 5 and 7 to 9 refuse is confirmed in D1 first, when a cache named the caller and D1 may be asked: verify-again.ts.
  *
- * @throws ServiceError `unavailable` when D1 does not answer, `internal` for a fault of the deployment
+ * @throws ServiceError `unavailable` when D1 does not answer, `too_many_requests` without a turn at D1, `internal` for a fault of the
+ *   deployment
  */
 export async function runRequest(tools: Tools, operation: Operation, request: SignedRequest): Promise<Result<Done>> {
   const { runtime, telemetry, config, limits, trace, waitUntil } = tools;

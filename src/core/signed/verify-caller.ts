@@ -3,7 +3,7 @@ import type { Found } from "../credentials/question.ts";
 import { ok, type Result, refused } from "../result.ts";
 import type { Trace } from "../telemetry/trace.ts";
 import { authenticate, type Caller, type Claimant } from "./authenticate.ts";
-import { countFailure, tooManyFailures } from "./count-failure.ts";
+import { countFailure } from "./count-failure.ts";
 import { failureKey } from "./rate-limit.ts";
 import type { Tools } from "./tools.ts";
 import { lookAgain } from "./verify-again.ts";
@@ -20,11 +20,10 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
   const { appid, signed, client, lifetime } = claimant;
   const since = runtime.elapsed();
   trace.claimedAppid = appid;
-  // The look-up of an unknown appid costs a read of KV and a read of D1. A client over its limit gets only what this isolate has in
-  // memory.
-  const inMemory = limits.isExceeded(failureKey("unknown", client));
-  let found = await credentials.lookUp(config, lifetime, { trust: "cache", appid, inMemory });
-  if (found === undefined && inMemory) return tooManyFailures();
+  // An unknown appid costs a read of D1 each time. All Workers of a zone, and all users of a proxy, call from one address: so the
+  // honest ones among them take turns with those who make up appids.
+  const inTurn = limits.isExceeded(failureKey("unknown", client));
+  let found = await credentials.lookUp(config, lifetime, { trust: "cache", appid, inTurn });
   const isClosed = (app: Found | undefined) => app !== undefined && config.closedHomes.has(app.credentials.home);
   if (found !== undefined && isClosed(found)) found = (await lookAgain(tools, claimant, found, "home_closed")) ?? found;
   if (found !== undefined) noteApp(trace, found.credentials);

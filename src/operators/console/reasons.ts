@@ -123,7 +123,9 @@ function reasonTexts({ t }: View) {
     },
     client_limit: {
       what: t("Too many calls from this address had a wrong signature or an unknown appid."),
-      cure: t("Mend appid and signature. After a minute the address is served again."),
+      cure: t(
+        "Mend appid and signature. A right call is served when it is sent again after the seconds of Retry-After.",
+      ),
     },
     site_closed: { what: t("The site was closed."), cure: t("Open it in its settings. Its callers may retry then.") },
     home_closed: {

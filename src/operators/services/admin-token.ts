@@ -58,7 +58,7 @@ export async function refuseToken(
   throw new ServiceError("unauthorized", { reason: "admin_token_unusable", detail });
 }
 
-export const tooManyFailures = (): ServiceError =>
+const tooManyFailures = (): ServiceError =>
   new ServiceError("too_many_requests", { reason: "client_limit", retryAfter: CLIENT_LIMIT_PERIOD });
 
 /** Compares digests: comparing the tokens would take a time that tells their content and length. */

@@ -9,7 +9,7 @@ import {
   type TokenRow,
   updateTokenUsed,
 } from "../store/directory/admin-tokens.ts";
-import { type GivenToken, isAdminToken, refuseToken, tooManyFailures } from "./admin-token.ts";
+import { type GivenToken, isAdminToken, refuseToken } from "./admin-token.ts";
 import { sha256 } from "./digests.ts";
 import { type Identity, ROOT } from "./identity.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -48,11 +48,15 @@ export async function identifyBearer(
   const hash = await sha256(token);
   const id = tokenIdOf(hash);
   await beginCall(ctx, id, isRead);
-  const known = memory.identityOf(hash);
-  // Over the limit no unknown token is looked up: otherwise one client could keep the directory busy.
+  let known = memory.identityOf(hash);
+  // Over the limit an unknown token waits for its turn: otherwise one client could keep the directory busy.
   if (known === undefined && memory.limits.isExceeded(failureKey("operator", given.client))) {
-    noteRefused(ctx, "client_limit");
-    throw tooManyFailures();
+    try {
+      known = await memory.turns.wait(id, () => memory.identityOf(hash));
+    } catch (error) {
+      noteRefused(ctx, "client_limit");
+      throw error;
+    }
   }
   let found: TokenFound | undefined;
   try {

@@ -1,3 +1,4 @@
+import { LookUpTurns } from "../../core/credentials/look-up-turns.ts";
 import { remember } from "../../core/credentials/remember.ts";
 import type { Runtime } from "../../core/runtime.ts";
 import { ExceededLimits } from "../../core/signed/rate-limit.ts";
@@ -12,6 +13,7 @@ const REMEMBERED_MS = 300_000;
 /** What an isolate keeps of operators from call to call. */
 export class OperatorMemory {
   readonly limits: ExceededLimits;
+  readonly turns: LookUpTurns;
   /** Of tokens for programs. */
   readonly calls: CallsInFlight;
   readonly accessKeys: AccessKeys;
@@ -25,6 +27,7 @@ export class OperatorMemory {
   constructor(runtime: Runtime, telemetry: Telemetry) {
     this.#runtime = runtime;
     this.limits = new ExceededLimits(runtime);
+    this.turns = new LookUpTurns(runtime);
     this.calls = new CallsInFlight(runtime);
     this.accessKeys = new AccessKeys(runtime, telemetry);
   }

@@ -42,7 +42,7 @@ const until = async (condition: () => boolean) => {
 };
 
 const cold = (isolate: ResolvingIsolate, appid: string, more?: number) =>
-  isolate.lookUp({ trust: "cache", appid, inMemory: false }, more);
+  isolate.lookUp({ trust: "cache", appid, inTurn: false }, more);
 
 describe("a cold look-up", () => {
   it.each(["main", "apac"])("asks no D1 when KV answers within 15 ms: home %s", async (home) => {

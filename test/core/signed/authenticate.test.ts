@@ -27,7 +27,7 @@ function find(appid: string) {
   return new CredentialResolver(runtime, consoleTelemetry).lookUp(bindings, lifetime, {
     trust: "cache",
     appid,
-    inMemory: false,
+    inTurn: false,
   });
 }
 

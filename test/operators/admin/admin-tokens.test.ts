@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import { crc32 } from "node:zlib";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { systemRuntime } from "../../../src/core/runtime.ts";
+import { newTokenText } from "../../../src/operators/access/token-text.ts";
 import { call, problem, read } from "../../support/admin-calls.ts";
 import { downDb } from "../../support/down-db.ts";
 import type { Replacements } from "../../support/isolate.ts";
@@ -386,9 +388,10 @@ describe("somebody who tries tokens", () => {
   };
   const from = { "cf-connecting-ip": "192.0.2.7" };
 
-  it("is refused without a look at the directory once over the limit, and an honest caller of that address is served", async () => {
+  it("waits for a turn at the directory once over the limit, and an honest caller of that address is served, cold or warm", async () => {
     const world = await World.create(limited());
     const { token } = await made(world);
+    const { token: cold } = await made(world);
     expect((await use(world, token, undefined, from)).status).toBe(200);
     const { id, token: forged } = await newToken();
     await env.DB.prepare("DELETE FROM admin_tokens WHERE id = ?").bind(id).run();
@@ -396,10 +399,19 @@ describe("somebody who tries tokens", () => {
     for (let time = 0; time < 3; time++) statuses.push((await use(world, forged, undefined, from)).status);
     expect(statuses).toEqual([401, 401, 429]);
     const reads = vi.spyOn(env.DB, "prepare");
-    expect((await use(world, forged, undefined, from)).status).toBe(429);
-    expect(reads).not.toHaveBeenCalled();
+    const since = Date.now();
+    const others = await Promise.all(
+      Array.from({ length: 20 }, async () => use(world, newTokenText(systemRuntime), undefined, from)),
+    );
+    const seconds = Math.ceil((Date.now() - since) / 1000);
+    expect(reads.mock.calls.length).toBeLessThanOrEqual(5 * seconds);
     reads.mockRestore();
+    expect(new Set(others.map(({ status }) => status))).toEqual(new Set([429]));
+    expect(others.filter(({ headers }) => headers.get("retry-after") === "1").length).toBeGreaterThanOrEqual(
+      20 - 5 * seconds,
+    );
     expect((await use(world, token, undefined, from)).status).toBe(200);
+    expect((await use(world, cold, undefined, from)).status).toBe(200);
     expect((await use(world, forged, undefined, { "cf-connecting-ip": "192.0.2.8" })).status).toBe(429);
   });
 });

@@ -101,7 +101,7 @@ describe("rows that change nothing", () => {
     expect(counts.reduce((sum, n) => sum + n, 0)).toBe(6);
   });
 
-  it("count made-up tokens that are refused without a look-up", async () => {
+  it("count made-up tokens that are refused while their address is over the limit", async () => {
     const world = await World.create({
       CLIENT_LIMIT: { limit: async () => ({ success: false }) } as unknown as RateLimit,
     });

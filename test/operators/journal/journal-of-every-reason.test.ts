@@ -264,7 +264,11 @@ describe("a refused call whose app nobody could look up", () => {
     const { world, journal } = await journaled("apac");
     const isolate = world.anotherIsolate({ CLIENT_LIMIT: new Counted(1) });
     for (let i = 0; i < 2; i++) await isolate.create({ appid: `nobodys-${i}` });
+    await env.CREDENTIALS.delete(`app:${world.appid}`);
+    // Nobody is drawn.
+    const chance = vi.spyOn(Math, "random").mockReturnValue(1);
     expect((await isolate.create()).status).toBe(429);
+    chance.mockRestore();
     isolate.clock.now += 61;
     expect((await isolate.create()).status).toBe(200);
     expect(await journal()).toMatchObject([{ reason: "client_limit", skipped: 0 }]);

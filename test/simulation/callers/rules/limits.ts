@@ -81,19 +81,22 @@ export class ClientLimit {
     this.#failures.set(call, isUnknown);
   }
 
-  /** Whether failures at its address explain that a call is refused with 429. */
-  explains(call: Call, { mayBeUnsigned, isKnown }: { mayBeUnsigned: boolean; isKnown: boolean }): boolean {
-    if (!areLimitsBound(call)) return false;
+  /** Whether failures at its address explain that a call that does not verify is refused with 429. */
+  explains(call: Call): boolean {
     const now = call.answeredAt as number;
-    const { limit } = LIMITS.CLIENT_LIMIT;
     // A limit that does not answer was asked long before the call's answer, perhaps in the window before.
     const asked = call.limiterFailed ? (call.arrivedAt as number) : now;
     const from = Math.floor((asked - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
-    if (mayBeUnsigned && this.#count(call, from, now, false) > limit) return true;
-    if (isKnown) return false;
+    return areLimitsBound(call) && this.#count(call, from, now, false) > LIMITS.CLIENT_LIMIT.limit;
+  }
+
+  /** Whether unknown appids from its address explain that a call waits for a turn at D1, and may get none. */
+  explainsTurn(call: Call): boolean {
+    if (!areLimitsBound(call)) return false;
+    const now = call.answeredAt as number;
     const first = Math.floor(((call.arrivedAt as number) - CLIENT_REFUSED_MS - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
     for (let start = first; start <= now; start += PERIOD_MS) {
-      if (this.#count(call, start - LIMITER_MS, start + PERIOD_MS, true) > limit) return true;
+      if (this.#count(call, start - LIMITER_MS, start + PERIOD_MS, true) > LIMITS.CLIENT_LIMIT.limit) return true;
     }
     return false;
   }

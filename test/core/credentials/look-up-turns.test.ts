@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { LookUpTurns } from "../../../src/core/credentials/look-up-turns.ts";
+import { ServiceError } from "../../../src/core/errors.ts";
+import { NOW, runtimeAt } from "../../support/test-runtime.ts";
+
+const NOTHING = () => undefined;
+
+/** Turns whose draws take the name at these places of the list, from 0 to 1, and then the first name. */
+function turnsDrawing(...places: number[]) {
+  const drawn: string[] = [];
+  const turns = new LookUpTurns({ ...runtimeAt(() => NOW * 1000), random: () => places.shift() ?? 0 });
+  const wait = (name: string, cached: () => string | undefined = NOTHING) =>
+    turns.wait(name, cached).then(
+      (found) => {
+        drawn.push(name);
+        return found;
+      },
+      (error: unknown) => (error instanceof ServiceError ? error.context : Promise.reject(error)),
+    );
+  return { wait, drawn };
+}
+
+const REFUSED = { reason: "client_limit", retryAfter: 1 };
+
+describe("the turns of look-ups in an isolate", () => {
+  beforeEach(() => void vi.useFakeTimers({ now: NOW * 1000 }));
+  afterEach(() => void vi.useRealTimers());
+
+  it("are five a second, drawn from all names that wait; the others are refused after a second", async () => {
+    const { wait, drawn } = turnsDrawing(0, 0.999, 0.5, 0, 0.999);
+    const waiting = Array.from({ length: 20 }, (_, n) => wait(`made-up-${n}`));
+    await vi.advanceTimersByTimeAsync(400);
+    expect(drawn).toEqual(["made-up-0", "made-up-19"]);
+    await vi.advanceTimersByTimeAsync(600);
+    expect(new Set(drawn).size).toBe(5);
+    const answers = await Promise.all(waiting);
+    expect(answers.filter((answer) => answer === undefined)).toHaveLength(5);
+    expect(answers.filter((answer) => answer !== undefined)).toEqual(Array(15).fill(REFUSED));
+  });
+
+  it("count a name once, however many requests wait for it", async () => {
+    const { wait, drawn } = turnsDrawing(0.5);
+    const flood = Array.from({ length: 99 }, () => wait("made-up"));
+    const honest = wait("honest");
+    await vi.advanceTimersByTimeAsync(200);
+    expect(drawn).toEqual(["honest"]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await honest).toBeUndefined();
+    expect((await Promise.all(flood)).filter((answer) => answer === undefined)).toHaveLength(4);
+  });
+
+  it("are left to others by a request whose name is found meanwhile", async () => {
+    const { wait, drawn } = turnsDrawing(0, 0);
+    let record: string | undefined;
+    const found = wait("known", () => record);
+    record = "a record";
+    const other = wait("other");
+    await vi.advanceTimersByTimeAsync(400);
+    expect([await found, await other, drawn]).toEqual(["a record", undefined, ["known", "other"]]);
+  });
+
+  it("go on after a request that was drawn and is gone", async () => {
+    const { wait, drawn } = turnsDrawing();
+    let record: string | undefined;
+    const [gone, waits] = [wait("gone", () => record), wait("waits")];
+    record = "a record";
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([await gone, await waits]).toEqual(["a record", undefined]);
+    expect(drawn).toEqual(["gone", "waits"]);
+  });
+});
