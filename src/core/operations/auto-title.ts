@@ -1,5 +1,8 @@
-/** The largest length of an automatic title in graphemes, the ellipsis included. */
+import { isVisible } from "../fields.ts";
+
+/** The largest length of an automatic title, the ellipsis included: a grapheme may have any number of code points. */
 const MOST_GRAPHEMES = 40;
+export const MOST_CODE_POINTS = 120;
 
 /**
  * What is certainly the first sentence of a trimmed text by UAX #29: what first ends a sentence stands at the end of the text, or
@@ -14,16 +17,20 @@ const PLAIN = /^[\x20-\x7e]*$/;
 
 /**
  * The automatic title of a session: the first sentence of its first message, on one line. A cut is always between graphemes, never
- * inside an emoji or a combining sequence. Empty when the message is blank.
+ * inside an emoji or a combining sequence. Empty when nobody would see anything of it.
  */
 export function autoTitle(content: string): string {
   const line = firstSentence(content.trim()).replace(/\s+/g, " ").trim();
+  if (!isVisible(line)) return "";
   if (line.length <= MOST_GRAPHEMES) return line;
   let kept = "";
-  let count = 0;
+  let [graphemes, codePoints] = [0, 0];
   for (const grapheme of graphemesOf(line)) {
-    if (++count === MOST_GRAPHEMES) return line === kept + grapheme ? line : `${kept.trimEnd()}…`;
-    kept += grapheme;
+    graphemes += 1;
+    codePoints += [...grapheme].length;
+    if (graphemes < MOST_GRAPHEMES && codePoints < MOST_CODE_POINTS) kept += grapheme;
+    else if (graphemes <= MOST_GRAPHEMES && codePoints <= MOST_CODE_POINTS && line === kept + grapheme) return line;
+    else return isVisible(kept) ? `${kept.trimEnd()}…` : "";
   }
   return kept;
 }

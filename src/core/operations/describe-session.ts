@@ -8,6 +8,7 @@ import {
   type SessionField,
   sessions,
 } from "../store/schema.ts";
+import { MOST_CODE_POINTS } from "./auto-title.ts";
 import type { JsonSchema } from "./operation.ts";
 
 /**
@@ -50,7 +51,8 @@ export const SESSION_PROPERTIES = {
   },
   auto_title: {
     type: ["string", "null"],
-    description: "Summed up from the first message.",
+    description: `Summed up from the first message: at most ${MOST_CODE_POINTS} characters, and empty when nobody would see any of them.`,
+    maxLength: MOST_CODE_POINTS,
     examples: ["Initial message"],
   },
   metadata: {

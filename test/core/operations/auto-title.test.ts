@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isVisible } from "../../../src/core/fields.ts";
 import { autoTitle } from "../../../src/core/operations/auto-title.ts";
 
 const FAMILY = "👨‍👩‍👧‍👦";
@@ -29,10 +30,8 @@ describe("autoTitle", () => {
     ["letters", "a"],
     ["ideographs", "漢"],
     ["emoji", "👍🏽"],
-    ["families", FAMILY],
     ["flags", FLAG],
     ["letters with an accent", "e\u0301"],
-    ["letters with fifty accents", `e${"\u0301".repeat(50)}`],
   ])("keeps 40 %s whole and cuts 41 after the 39th", (_, character) => {
     expect(autoTitle(character.repeat(40))).toBe(character.repeat(40));
     expect(autoTitle(character.repeat(41))).toBe(`${character.repeat(39)}…`);
@@ -42,9 +41,36 @@ describe("autoTitle", () => {
     expect(autoTitle(`${"a".repeat(38)} ${"b".repeat(20)}`)).toBe(`${"a".repeat(38)}…`);
   });
 
-  it("keeps a single character whole, even one as long as a message may be", () => {
-    const tall = `e${"\u{1d165}".repeat(1_999)}`;
-    expect(autoTitle(tall)).toBe(tall);
+  it.each([
+    // A family has 7 code points, and the ellipsis one.
+    ["families", FAMILY, 17],
+    ["letters with fifty accents", `e${"\u0301".repeat(50)}`, 2],
+    ["a letter as long as a message may be", `e${"\u{1d165}".repeat(1_999)}`, 0],
+    ["letters of 121 code points", `e${"\u0301".repeat(120)}`, 0],
+  ])("has at most 120 code points, and no part of a character that does not fit: %s", (_, character, kept) => {
+    const title = autoTitle(character.repeat(40));
+    expect(title).toBe(kept === 0 ? "" : `${character.repeat(kept)}…`);
+    expect([...title].length).toBeLessThanOrEqual(120);
+  });
+
+  it("is a whole message of 120 code points", () => {
+    const longest = `e${"\u0301".repeat(119)}`;
+    expect(autoTitle(longest)).toBe(longest);
+    expect(autoTitle(`${FAMILY.repeat(17)}a`)).toBe(`${FAMILY.repeat(17)}a`);
+    expect(autoTitle(`${FAMILY.repeat(17)}ab`)).toBe(`${FAMILY.repeat(17)}…`);
+  });
+
+  it.each([
+    ["a zero-width space", "\u200b"],
+    ["joiners and marks of direction", "\u200d\u200e\u061c\u2066"],
+    ["Hangul fillers", "\u3164\uffa0\u115f\u1160"],
+    ["empty braille", "\u2800"],
+    ["soft hyphens and a byte order mark inside", "\u00ad\ufeff\u00ad"],
+    ["variation selectors and tags", "\ufe0f\u{e0041}\u{e0100}"],
+    ["annotation signs and controls", "\ufff9\0\u0007"],
+    ["many, and what is seen after the cut", `${"\u200b\u2800".repeat(60)}seen`],
+  ])("is empty when nobody sees anything of it: %s", (_, content) => {
+    expect(autoTitle(content)).toBe("");
   });
 
   it("cuts as Intl.Segmenter does, also where it does not call it", () => {
@@ -53,8 +79,11 @@ describe("autoTitle", () => {
     const bySegmenter = (content: string) => {
       const sentence = sentences.segment(content.trimStart()).containing(0)?.segment ?? "";
       const line = sentence.replace(/\s+/g, " ").trim();
+      if (!isVisible(line)) return "";
       const all = Array.from(graphemes.segment(line), ({ segment }) => segment);
-      return all.length <= 40 ? line : `${all.slice(0, 39).join("").trimEnd()}…`;
+      if (all.length <= 40 && [...line].length <= 120) return line;
+      const fitting = all.slice(0, 39).filter((_, i) => [...all.slice(0, i + 1).join("")].length <= 119);
+      return isVisible(fitting.join("")) ? `${fitting.join("").trimEnd()}…` : "";
     };
     const part = fc.constantFrom(
       "a",
@@ -67,6 +96,8 @@ describe("autoTitle", () => {
       FAMILY,
       "\u0301",
       "\u00ad",
+      "\u200b",
+      `e${"\u0301".repeat(60)}`,
       ".",
       "!",
       "?",
