@@ -22,6 +22,21 @@ const orRequired = (message: string) => ({
 /** The error of a field whose rule is broken, or that is absent. */
 export const rule = (name: RuleName, ...values: (string | number)[]) => orRequired(broken(name, ...values));
 
+/** A value in the code's terms, or what it breaks. */
+export type Reading<T> = { value: T } | { broken: Broken };
+
+/** A schema whose values `read` reads. For rules that zod would go on checking after the first fault. */
+export const readBy = <T>(read: (value: unknown) => Reading<T>) =>
+  z.pipe(
+    z.unknown(),
+    z.transform((value, { issues }): T => {
+      const found: Reading<T> = value === undefined ? { broken: { rule: "required" } } : read(value);
+      if ("value" in found) return found.value;
+      issues.push({ code: "custom", message: asMessage(found.broken), input: value });
+      return z.NEVER;
+    }),
+  );
+
 /**
  * A schema for text of `min` to `max` Unicode code points. Nothing is trimmed. A lone surrogate is refused, because the database
  * would store another character. `params` gives openapi.json the rule as JSON Schema keywords.
@@ -38,6 +53,9 @@ export const isText = (value: unknown, min: number, max: number): value is strin
 
 /** What breaks the rule of {@link positiveId}. */
 export const NOT_POSITIVE: Broken = { rule: "integer_within", values: [1, Number.MAX_SAFE_INTEGER] };
+
+/** Whether a value is what {@link positiveId} takes. */
+export const isPositiveId = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1;
 
 /** A positive integer up to 2^53 − 1, which JSON and SQLite hold exactly. */
 export const positiveId = z.int(orRequired(asMessage(NOT_POSITIVE))).check(z.minimum(1, asMessage(NOT_POSITIVE)));

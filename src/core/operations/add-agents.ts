@@ -1,43 +1,12 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { asMessage, type Broken, broken, NOT_POSITIVE, positiveId } from "../fields.ts";
-import type { RuleName } from "../rules.ts";
 import { insertAccepted, wasAcceptedBefore } from "../store/claim.ts";
 import { agents, participants, sessions } from "../store/schema.ts";
 import type { Placeholders } from "../store/statement.ts";
+import { AGENT_IDS_WORDS, listedAgentIds } from "./agent-ids.ts";
 import { defineOperation } from "./define-operation.ts";
 import type { Documentation } from "./operation.ts";
 import { chatIdField, onSession, SESSION_NOT_FOUND, session, sessionNotFound } from "./session-rules.ts";
-
-const MOST_AGENTS = 100;
-const NO_IDS: Broken = { rule: "listed_ids", values: [1, MOST_AGENTS] };
-
-/** Positive integers between commas. Blanks around them are allowed: "10427, 10428". */
-const LISTED_ID = /^[ \t]*[1-9][0-9]*[ \t]*$/;
-const LISTED_IDS = /^[ \t]*[1-9][0-9]*[ \t]*(,[ \t]*[1-9][0-9]*[ \t]*)*$/;
-
-/** The fault of the first wrong item, with its position; the whole rule when no single item is wrong. */
-function idsFault(ids: unknown): Broken {
-  if (Array.isArray(ids)) {
-    const wrong = ids.findIndex((id) => !positiveId.safeParse(id).success);
-    return { ...NOT_POSITIVE, item: wrong + 1 };
-  }
-  if (typeof ids !== "string" || ids === "") return NO_IDS;
-  const items = ids.split(",");
-  const wrong = items.findIndex((item) => !LISTED_ID.test(item));
-  return { rule: ruleOfItem(String(items[wrong]), wrong > 0 && wrong === items.length - 1), item: wrong + 1 };
-}
-
-function ruleOfItem(item: string, isAfterTrailingComma: boolean): RuleName {
-  if (/[，、﹐､]/.test(item)) return "full_width_comma";
-  if (/[^ \t]/.test(item)) return "listed_id";
-  return isAfterTrailingComma ? "empty_at_end" : "empty";
-}
-
-const listedIds = z.pipe(
-  z.string().check(z.regex(LISTED_IDS)),
-  z.transform((list) => list.split(",").map(Number)),
-);
 
 /** `agents` is a JSON array of distinct ids. */
 type Values = Placeholders<{ siteId: number; chatId: number; agents: string }>;
@@ -69,24 +38,12 @@ export default defineOperation({
 
   fields: z.object({
     chat_id: chatIdField,
-    kefu_ids: z
-      .pipe(
-        z.union([listedIds, z.array(positiveId)], {
-          error: ({ input }) => (input === undefined ? broken("required") : asMessage(idsFault(input))),
-        }),
-        z.array(positiveId, asMessage(NO_IDS)),
-      )
-      .check(
-        z.refine((ids) => ids.length > 0 && new Set(ids).size <= MOST_AGENTS, {
-          error: asMessage(NO_IDS),
-          params: { minItems: 1, maxItems: MOST_AGENTS },
-        }),
-      ),
+    kefu_ids: listedAgentIds,
   }),
 
   read: (fields) => ({
     sessionId: fields.chat_id,
-    agentIds: [...new Set(fields.kefu_ids)].sort((a, b) => a - b),
+    agentIds: fields.kefu_ids,
   }),
 
   bind: (input) => ({ chatId: input.sessionId, agents: JSON.stringify(input.agentIds) }),
@@ -183,12 +140,7 @@ export const documentation: Documentation = {
       // Narrower than the check: for ids of up to 15 digits a pattern can state the whole rule.
       anyOf: [
         { type: "string", pattern: "^[ \\t]*[1-9][0-9]{0,14}[ \\t]*(,[ \\t]*[1-9][0-9]{0,14}[ \\t]*){0,99}$" },
-        {
-          type: "array",
-          items: { type: "integer", minimum: 1, maximum: 9007199254740991 },
-          minItems: 1,
-          maxItems: 100,
-        },
+        AGENT_IDS_WORDS,
       ],
       examples: ["10427,10428", [10427, 10428]],
     },

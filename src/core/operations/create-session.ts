@@ -4,13 +4,13 @@ import { broken, customerId, positiveId, rule, text } from "../fields.ts";
 import { insertAccepted, nextSessionId } from "../store/claim.ts";
 import { agents, customers, messages, nonces, participants, sessions } from "../store/schema.ts";
 import { type Placeholders, takeExcluded } from "../store/statement.ts";
+import { AGENT_IDS_WORDS, agentIds } from "./agent-ids.ts";
 import { autoTitle } from "./auto-title.ts";
 import { defineOperation } from "./define-operation.ts";
 import { SESSION_DATA, SESSION_PROPERTIES } from "./describe-session.ts";
 import { METADATA_WORDS, metadataField, metadataProbes, sortedByName } from "./metadata.ts";
 import type { Documentation } from "./operation.ts";
 
-const MOST_AGENTS = 100;
 const IP_RULE = rule("ip_address");
 /** The values of `sender_type`. Contract section 4.1. */
 const SENDERS = { 1: "customer", 2: "responsible_agent", 3: "system" } as const;
@@ -44,12 +44,7 @@ export default defineOperation({
       sbs_mc: text(1, 30),
       content: text(1, 2000),
       title: z.optional(text(1, 120)),
-      kefu_id: z.array(positiveId, rule("agent_ids", 1, MOST_AGENTS)).check(
-        z.refine((ids) => ids.length > 0 && new Set(ids).size <= MOST_AGENTS, {
-          error: broken("agent_ids", 1, MOST_AGENTS),
-          params: { minItems: 1, maxItems: MOST_AGENTS },
-        }),
-      ),
+      kefu_id: agentIds,
       fzr_uid: positiveId,
       sender_type: z._default(z.literal([1, 2, 3], broken("sender")), 2),
       metadata: z.optional(metadataField),
@@ -66,7 +61,7 @@ export default defineOperation({
     customer: { externalId: fields.sbs, name: fields.sbs_mc, ip: fields.ip },
     content: fields.content,
     ...(fields.title !== undefined && { title: fields.title }),
-    agentIds: [...new Set(fields.kefu_id)].sort((a, b) => a - b),
+    agentIds: fields.kefu_id,
     responsibleAgentId: fields.fzr_uid,
     sender: SENDERS[fields.sender_type],
     ...(fields.metadata !== undefined && { metadata: sortedByName(fields.metadata) }),
@@ -208,6 +203,7 @@ export const documentation: Documentation = {
     kefu_id: {
       description:
         "Agents of this site in normal status: 1 to 100, one named twice counts once. Those other than `fzr_uid` become participants.",
+      ...AGENT_IDS_WORDS,
       examples: [[10411, 10427]],
     },
     fzr_uid: { description: "The responsible agent. Must be one of `kefu_id`, else 400.", examples: [10411] },

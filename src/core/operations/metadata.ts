@@ -1,5 +1,4 @@
-import * as z from "zod/mini";
-import { asMessage, type Broken, isText } from "../fields.ts";
+import { type Broken, isText, readBy } from "../fields.ts";
 import type { JsonSchema } from "./operation.ts";
 
 /** Pairs of name and value that a caller gives to a session. An extension of the contract: docs/contract.md, "metadata". */
@@ -8,13 +7,11 @@ const NAME = /^[A-Za-z0-9_.-]{1,40}$/;
 const OF_NAMES = [1, 40, "A-Za-z0-9_.-"];
 const NO_PAIRS: Broken = { rule: "pairs", values: [20, 500, ...OF_NAMES] };
 
-const isMetadata = (value: unknown): value is Record<string, string> => violationOf(value) === undefined;
-
 /** The fault of metadata, without a quote from it; undefined when there is none. */
 function violationOf(value: unknown): Broken | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return NO_PAIRS;
+  if (Object.keys(value).length > 20) return { rule: "most_keys", values: [20] };
   const pairs = Object.entries(value);
-  if (pairs.length > 20) return { rule: "most_keys", values: [20] };
   const wrong = pairs.findIndex(([name, each]) => !NAME.test(name) || !isText(each, 0, 500));
   const [name] = pairs[wrong] ?? [];
   if (name === undefined) return undefined;
@@ -25,11 +22,9 @@ function violationOf(value: unknown): Broken | undefined {
     : { rule: "name_of_key", key, values: OF_NAMES };
 }
 
-export const metadataField = z.custom<Record<string, string>>(isMetadata, {
-  error({ input }) {
-    const violation = violationOf(input);
-    return violation && asMessage(violation);
-  },
+export const metadataField = readBy<Record<string, string>>((value) => {
+  const broken = violationOf(value);
+  return broken === undefined ? { value: value as Record<string, string> } : { broken };
 });
 
 /** Sorted, so that the order of the pairs does not change the fingerprint. */

@@ -1,6 +1,6 @@
 import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../config.ts";
 import type { Lifetime } from "../credentials/question.ts";
-import type { Operation } from "../operations/operation.ts";
+import type { Asked, Operation } from "../operations/operation.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import type { LeftOutAgent } from "../rules.ts";
 import { unixSeconds } from "../runtime.ts";
@@ -86,9 +86,10 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
   const claimant: Claimant = { appid, client, signed: { signature, body, now }, lifetime: lifetimeOf(tools, answerBy) };
   // Malformed requests have a limit of their own: they use up no ranstr, so one captured request could be sent again and again.
-  // Over that limit a malformed request costs no read of KV.
+  // Over that limit a malformed request costs no read of KV: its fields are read here, and not again.
   const malformedKey = `malformed ${appid}`;
-  const tooManyMalformed = limits.isExceeded(malformedKey) && isMalformed(tools, operation, request, fields.value, now);
+  const readEarly = limits.isExceeded(malformedKey) ? operation.read(fields.value) : undefined;
+  const tooManyMalformed = readEarly !== undefined && isMalformed(tools, readEarly, request, fields.value, now);
   const early = !tooManyMalformed && !limits.isExceeded(failureKey("signed", client));
   const kvCheck = startReplayCheck(tools, fields.value, early);
 
@@ -117,7 +118,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const siteKey = `site ${caller.siteId}`;
   const exceeded = limits.isExceeded(appid) ? "app_limit" : limits.isExceeded(siteKey) ? "site_limit" : undefined;
   if (exceeded !== undefined) return refuse(refused("too_many_requests", exceeded, { retryAfter: LIMIT_PERIOD }));
-  const asked = operation.read(fields.value);
+  const asked = readEarly ?? operation.read(fields.value);
   if (!asked.ok) return refuse(asked);
   const key = readIdempotencyKey(request.idempotencyKey);
   if (!key.ok) return refuse(key);
@@ -169,16 +170,14 @@ const lifetimeOf = ({ runtime, waitUntil, trace }: Tools, answerBy: number): Lif
 /** Whether a field or the Idempotency-Key breaks a rule: such a request is refused before the batch, whenever it is sent. */
 const isMalformed = (
   { config }: Tools,
-  operation: Operation,
+  asked: Result<Asked>,
   { idempotencyKey }: SignedRequest,
   fields: Fields,
   now: number,
 ): boolean =>
-  [
-    checkFreshness(fields, now, config.timestampToleranceSeconds),
-    operation.read(fields),
-    readIdempotencyKey(idempotencyKey),
-  ].some((read) => !read.ok && read.code === "invalid_parameters");
+  [checkFreshness(fields, now, config.timestampToleranceSeconds), asked, readIdempotencyKey(idempotencyKey)].some(
+    (read) => !read.ok && read.code === "invalid_parameters",
+  );
 
 /** The violations may be told, because the signature was valid. */
 const told = (why: Refused): Refused => ({ ...why, tell: true });

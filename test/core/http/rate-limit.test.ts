@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { clientAddress } from "../../../src/core/http/client-address.ts";
+import createSession from "../../../src/core/operations/create-session.ts";
 import { systemRuntime } from "../../../src/core/runtime.ts";
 import { CLIENT_LIMIT_PERIOD, ExceededLimits, LIMIT_PERIOD } from "../../../src/core/signed/rate-limit.ts";
 import { Counted } from "../../support/counted.ts";
@@ -68,6 +69,15 @@ describe("the limit of an app", () => {
     await world.create({ content: "", appid: UNKNOWN_APPID });
     expect(app.keys).toEqual([]);
     expect(client.keys).toEqual([`signed unknown`, `signed unknown`, `unknown unknown`]);
+  });
+
+  it("has the fields of a call read once, also over the limit of calls that a rule refuses", async () => {
+    const { world } = await limitedWorld({ app: 1 });
+    const read = vi.spyOn(createSession, "read");
+    for (const status of [400, 400, 429]) expect((await world.create({ content: "" })).status).toBe(status);
+    expect((await world.create()).status).toBe(200);
+    expect(read).toHaveBeenCalledTimes(4);
+    read.mockRestore();
   });
 
   it("refuses with 429 and Retry-After once it is exceeded, and uses up neither ranstr nor key: the same bytes are accepted later", async () => {

@@ -1,0 +1,64 @@
+import { type Broken, isPositiveId, NOT_POSITIVE, type Reading, readBy } from "../fields.ts";
+import type { RuleName } from "../rules.ts";
+
+/** The agents of a request: 1 to 100, one named twice counts once. A body has room for 31,000 ids, right or wrong. */
+const MOST_AGENTS = 100;
+
+const within = (rule: RuleName) => ({ broken: { rule, values: [1, MOST_AGENTS] } });
+
+/** Blanks around an id are allowed: "10427, 10428". */
+const LISTED_ID = /^[ \t]*[1-9][0-9]*[ \t]*$/;
+
+/** The distinct ids of a list, sorted. Reads no further than to the first wrong item, or to the 101st agent. */
+function distinct(items: Iterable<number | Broken>, whole: { broken: Broken }): Reading<number[]> {
+  const ids = new Set<number>();
+  let item = 0;
+  for (const each of items) {
+    item += 1;
+    if (typeof each === "object") return { broken: { ...each, item } };
+    if (ids.add(each).size > MOST_AGENTS) return whole;
+  }
+  return ids.size === 0 ? whole : { value: [...ids].sort((a, b) => a - b) };
+}
+
+function* idsOfArray(list: readonly unknown[]): Iterable<number | Broken> {
+  for (const each of list) yield isPositiveId(each) ? each : NOT_POSITIVE;
+}
+
+/** Reads item by item: `split` would make all of them. */
+function* idsOfText(text: string): Iterable<number | Broken> {
+  let start = 0;
+  for (let end = 0; end < text.length; start = end + 1) {
+    const comma = text.indexOf(",", start);
+    end = comma < 0 ? text.length : comma;
+    const item = text.slice(start, end);
+    const id = Number(item);
+    if (!LISTED_ID.test(item)) yield { rule: ruleOfItem(item, start > 0 && comma < 0) };
+    else yield isPositiveId(id) ? id : NOT_POSITIVE;
+  }
+}
+
+function ruleOfItem(item: string, isAfterTrailingComma: boolean): RuleName {
+  if (/[，、﹐､]/.test(item)) return "full_width_comma";
+  if (/[^ \t]/.test(item)) return "listed_id";
+  return isAfterTrailingComma ? "empty_at_end" : "empty";
+}
+
+/** An array of agents' ids. */
+export const agentIds = readBy((list) =>
+  Array.isArray(list) ? distinct(idsOfArray(list), within("agent_ids")) : within("agent_ids"),
+);
+
+/** Agents' ids as an array, or as a string with commas between them. */
+export const listedAgentIds = readBy((list) => {
+  if (typeof list === "string") return distinct(idsOfText(list), within("listed_ids"));
+  return Array.isArray(list) ? distinct(idsOfArray(list), within("listed_ids")) : within("listed_ids");
+});
+
+/** The words of an array of agents' ids. Only the documentation uses them. */
+export const AGENT_IDS_WORDS = {
+  type: "array",
+  items: { type: "integer", minimum: 1, maximum: 9007199254740991 },
+  minItems: 1,
+  maxItems: 100,
+};
