@@ -51,8 +51,8 @@ export interface CallResult {
 /** A requested agent who did not join. */
 export interface IgnoredAgent {
   agentId: number;
-  /** `unknown`, `disabled` or `already on the session`. */
-  reason: string;
+  /** The service's words. The second type stands for those of a newer service. */
+  reason: "unknown" | "disabled" | "already on the session" | (string & {});
 }
 
 /** The longest first backoff in milliseconds. The limit doubles with each try. */
@@ -241,10 +241,12 @@ function backoffBefore(tries: number, retryAfter: number | undefined): number {
   return (retryAfter ?? 0) * 1000 + longest * (0.5 + Math.random() / 2);
 }
 
-/** Reads `777 unknown, 10411 already on the session`. */
+/** Reads both forms: `777 unknown, 10430 disabled`, and the one for many agents, `unknown: 777 778, disabled: 10430`. */
 function ignoredAgentsOf({ headers }: WireAnswer): IgnoredAgent[] {
-  const named = (headers.get("x-ignored-agents") ?? "").matchAll(/(?:^|, )(\d+) ([^,]+)/g);
-  return Array.from(named, ([, id, reason = ""]) => ({ agentId: Number(id), reason }));
+  return (headers.get("x-ignored-agents") ?? "").split(", ").flatMap((part) => {
+    const [, reason = "", ids] = /^(.+): ([\d ]+)$/.exec(part.replace(/^(\d+) (.+)$/, "$2: $1")) ?? [];
+    return ids === undefined ? [] : ids.split(" ").map((each) => ({ agentId: Number(each), reason }));
+  });
 }
 
 function resultOf({ headers, requestId }: WireAnswer): CallResult {

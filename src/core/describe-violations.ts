@@ -17,12 +17,14 @@ export const detailOf = ({
 }): string | undefined => (violations === undefined ? detail : describeViolations(violations));
 
 function describeViolation({ rule, field, item, key, values = [], asString, mayBeLeftOut, agents }: Violation): string {
-  const said = agents === undefined ? values.map(listed) : [describeLeftOut(agents)];
+  const { detail } = RULES[rule];
+  const said =
+    agents === undefined ? values.map(listed) : [describeLeftOut(agents, LONGEST - `${field}: ${detail}`.length)];
   return [
     field === undefined ? "" : `${field}: `,
     item === undefined ? "" : `item ${item} `,
     key === undefined ? "" : key === "one" ? "one key " : `key ${key} `,
-    RULES[rule].detail.replace(/\{(\d)\}/g, (_, index) => String(said[Number(index)])),
+    detail.replace(/\{(\d)\}/g, (_, index) => String(said[Number(index)])),
     asString === true ? ", not a string" : "",
     mayBeLeftOut === true ? ", or left out" : "",
   ].join("");
@@ -31,28 +33,22 @@ function describeViolation({ rule, field, item, key, values = [], asString, mayB
 const listed = (value: NonNullable<Violation["values"]>[number]) =>
   typeof value === "object" ? value.join(" and ") : value;
 
-/** The length of a header that every proxy accepts, in characters. A hundred usual ids stay far below it. */
+/** The length of a header that every proxy accepts, in characters. */
 const LONGEST = 3_000;
 
-/** The agents that a text names, in its order, and how many more there are. */
-export function namedOf(leftOut: readonly LeftOutAgent[]): { named: LeftOutAgent[]; more: number } {
-  const ordered = leftOut.toSorted((a, b) => LEFT_OUT_BECAUSE.indexOf(a.why) - LEFT_OUT_BECAUSE.indexOf(b.why));
-  let length = 0;
-  const isFull = ({ id, why }: LeftOutAgent) => {
-    length += `${length === 0 ? "" : ", "}${id} ${why}`.length;
-    return length > LONGEST;
-  };
-  const full = ordered.findIndex(isFull);
-  const named = full < 0 ? ordered : ordered.slice(0, full);
-  return { named, more: ordered.length - named.length };
-}
-
-/** The text of `x-ignored-agents`: `777 unknown, 10430 disabled, 10411 already on the session`. */
-export function describeLeftOut(leftOut: readonly LeftOutAgent[]): string {
+/**
+ * The text of `x-ignored-agents`: `777 unknown, 10430 disabled, 10411 already on the session`. When that would be longer than `room`, each
+ * reason stands once, before its ids: `unknown: 777, disabled: 10430 10431`. So a hundred ids of 16 digits take 1,744 characters at most.
+ */
+export function describeLeftOut(leftOut: readonly LeftOutAgent[], room = LONGEST): string {
   // The agents changed between the tries: the first try was refused and its answer lost, and the second try found nobody to leave
   // out.
   if (leftOut.length === 0) return "the agents have changed meanwhile";
-  const { named, more } = namedOf(leftOut);
-  const text = named.map(({ id, why }) => `${id} ${why}`).join(", ");
-  return more === 0 ? text : `${text}, and ${more} more`;
+  const groups = LEFT_OUT_BECAUSE.map((why) => ({
+    why,
+    ids: leftOut.filter((each) => each.why === why).map(({ id }) => id),
+  }));
+  const text = groups.flatMap(({ why, ids }) => ids.map((id) => `${id} ${why}`)).join(", ");
+  if (text.length <= room) return text;
+  return groups.flatMap(({ why, ids }) => (ids.length === 0 ? [] : `${why}: ${ids.join(" ")}`)).join(", ");
 }

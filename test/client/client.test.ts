@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AgentSessionClient, AgentSessionError } from "../../src/client/client.ts";
 import { WIRE_ERRORS } from "../../src/core/errors.ts";
 import { OPERATIONS } from "../../src/core/operations/index.ts";
+import { seedAgents } from "../support/seed-agents.ts";
 import { newSession, ownService, refusal, sharedService } from "./service.ts";
 
 const service = sharedService();
@@ -118,17 +119,24 @@ describe("addAgents", () => {
     expect((await world.stored()).participants).toMatchObject([{ agent_id: 2 }, { agent_id: 3 }]);
   });
 
-  it("names who was left out and why", async () => {
-    const { client } = await service();
+  it("names who was left out and why, also where the service groups them", async () => {
+    const { world, client } = await ownService();
     const { chatId } = await client.createSession(newSession({ agentIds: [1] }));
-    const unknown = Array.from({ length: 60 }, (_, i) => 1_000 + i);
-    const { ignored } = await client.addAgents({ chatId, agentIds: [1, 3, 4, ...unknown] });
-    expect([ignored[0], ...ignored.slice(-2)]).toEqual([
+    expect((await client.addAgents({ chatId, agentIds: [1, 3, 4, 1_000] })).ignored).toEqual([
       { agentId: 1_000, reason: "unknown" },
       { agentId: 4, reason: "disabled" },
       { agentId: 1, reason: "already on the session" },
     ]);
-    expect(ignored).toHaveLength(62);
+    const long = Array.from({ length: 97 }, (_, i) => Number.MAX_SAFE_INTEGER - 97 + i);
+    await seedAgents(world, long);
+    await client.addAgents({ chatId, agentIds: long });
+    const { data, response } = await client.addAgents({ chatId, agentIds: [2, 4, 1_000, ...long] }).withResponse();
+    expect(response.headers.get("x-ignored-agents")).toMatch(/^unknown: 1000, disabled: 4, already on the session: /);
+    expect(data.ignored).toEqual([
+      { agentId: 1_000, reason: "unknown" },
+      { agentId: 4, reason: "disabled" },
+      ...long.map((agentId) => ({ agentId, reason: "already on the session" })),
+    ]);
   });
 });
 

@@ -16,12 +16,31 @@ describe("the agents left out", () => {
     expect(describeLeftOut([])).toBe("the agents have changed meanwhile");
   });
 
-  it("are counted where the text would be longer than 3,000 characters, and those who are named are named whole", () => {
-    const many = Array.from({ length: 300 }, (_, i) => ({ id: 10_000 + i, why: "unknown" as const }));
-    const text = describeLeftOut(many);
-    expect(text).toMatch(/^10000 unknown, .* unknown, and 100 more$/);
-    expect(text.replace(", and 100 more", "").length).toBeLessThanOrEqual(3_000);
-    expect(describeLeftOut(many.slice(0, 200))).not.toContain("more");
+  it("stand behind their reason where each with its own would be longer than a header of 3,000 characters", () => {
+    const agents = (count: number, first: number, why: "unknown" | "disabled" | "already on the session") =>
+      Array.from({ length: count }, (_, i) => ({ id: first + i, why }));
+    const fits = agents(100, 10_000, "already on the session");
+    const except = (id: number) => [...fits.slice(1), { id, why: "already on the session" as const }];
+    expect(describeLeftOut(except(1_000_000))).toMatch(/^(\d{5,7} already on the session(, |$)){100}/);
+    expect(describeLeftOut(except(1_000_000))).toHaveLength(3_000);
+    expect(describeLeftOut(except(10_000_000))).toMatch(/^already on the session:( \d{5}){99} 10000000$/);
+    const most = Number.MAX_SAFE_INTEGER;
+    const longest = [
+      ...agents(33, most - 33, "already on the session"),
+      ...agents(33, most - 66, "disabled"),
+      ...agents(34, most - 100, "unknown"),
+    ];
+    expect(describeLeftOut(longest)).toMatch(
+      /^unknown:( \d{16}){34}, disabled:( \d{16}){33}, already on the session:( \d{16}){33}$/,
+    );
+    expect(describeLeftOut(longest)).toHaveLength(1_744);
+    const [detail, whole] = ["kefu_ids: nobody to add: ", fits.slice(0, 99)];
+    expect(describeViolations([{ field: "kefu_ids", rule: "agent_to_add", agents: whole }])).toBe(
+      `${detail}${describeLeftOut(whole)}`,
+    );
+    expect(describeViolations([{ field: "kefu_ids", rule: "agent_to_add", agents: fits }])).toMatch(
+      /^kefu_ids: nobody to add: already on the session:( \d{5}){100}$/,
+    );
   });
 });
 

@@ -1,4 +1,3 @@
-import { namedOf } from "../../core/describe-violations.ts";
 import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, type Violation, wordsOf } from "../../core/rules.ts";
 import type { View } from "./view.ts";
 
@@ -36,12 +35,11 @@ export function violationText(reader: Reader, violation: Violation): string {
   return key === undefined ? t("{0} {1}", field, said) : t("{0}, key {1}, {2}", field, key, said);
 }
 
-/** Why agents are left out, in the reader's language: each reason once, with the agents that `x-ignored-agents` names. */
+/** Why agents are left out, in the reader's language: each reason once, with its agents. */
 export function leftOutText({ t }: Reader, leftOut: readonly LeftOutAgent[]): string {
   if (leftOut.length === 0) return t("The agents have changed meanwhile.");
-  const { named, more } = namedOf(leftOut);
   const idsOf = (why: LeftOutAgent["why"]) =>
-    named
+    leftOut
       .filter((agent) => agent.why === why)
       .map(({ id }) => id)
       .join(t(", "));
@@ -50,7 +48,6 @@ export function leftOutText({ t }: Reader, leftOut: readonly LeftOutAgent[]): st
     unknown && t("Unknown on this site: {0}.", unknown),
     disabled && t("Disabled: {0}.", disabled),
     there && t("On the session already: {0}.", there),
-    more > 0 && t("And {0} more agents.", more),
   ]);
 }
 

@@ -40,8 +40,14 @@ export const headers = {
   },
   "x-ignored-agents": {
     description:
-      "Whom add_kf left out, each with why: `unknown` (the site has no such agent), `disabled` or `already on the session`. In 3,000 characters at the most, then `and N more`. Absent when all joined, and in an answer that is given again for an Idempotency-Key.",
-    schema: { type: "string", examples: ["777 unknown, 10430 disabled, 10411 already on the session"] },
+      "Whom add_kf left out, each with why: `unknown` (the site has no such agent), `disabled` or `already on the session`. When that would take more than 3,000 characters, each reason stands once, before its ids: `unknown: 777 778, disabled: 10430`. It is never cut. Absent when all joined, and in an answer that is given again for an Idempotency-Key.",
+    schema: {
+      type: "string",
+      examples: [
+        "777 unknown, 10430 disabled, 10411 already on the session",
+        "unknown: 777 778, disabled: 10430, already on the session: 10411 10412",
+      ],
+    },
   },
   "idempotency-replayed": {
     description: "`true` when this is the first answer to the Idempotency-Key, given again; absent otherwise.",
