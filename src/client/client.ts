@@ -15,19 +15,22 @@ import {
   usableSignal,
   usableUrl,
 } from "./options.ts";
-import type { Fetch, Signal } from "./platform.ts";
+import type { Fetch, FetchedAnswer, SignalShape } from "./platform.ts";
 import { errorOfRefusal, readAnswer, unlike, type WireAnswer } from "./read-answer.ts";
+import { retryAfterOf } from "./retry-after.ts";
 import { machineClock, ServiceClock } from "./service-clock.ts";
 import { prepareAt } from "./sign.ts";
-import { backOff, TryTimedOut, withinLimit } from "./within-limit.ts";
+import { backOff, TryTimedOut, throwIfAborted, withinLimit } from "./within-limit.ts";
 
-export { AgentSessionError, type AgentSessionErrorCode } from "./agent-session-error.ts";
+export { AgentSessionError, type AgentSessionErrorCode, type AgentSessionErrorContext } from "./agent-session-error.ts";
 export type { ApiPromise, WithResponse } from "./api-promise.ts";
-export type { NewSession } from "./arguments.ts";
+export type { AddedAgents, NewSession } from "./arguments.ts";
 export type {
+  EventOf,
   Ping,
   SessionAgentsAdded,
   SessionCreated,
+  SessionErased,
   UnknownEvent,
   WebhookDisabled,
   WebhookEvent,
@@ -46,6 +49,15 @@ export interface CallResult {
   replayed: boolean;
   /** `x-request-id`, to quote to the operator. */
   requestId: string | undefined;
+}
+
+export interface CreateSessionResult extends CallResult {
+  chatId: number;
+}
+
+export interface AddAgentsResult extends CallResult {
+  /** All who did not join; empty in an answer that is `replayed`. */
+  ignored: IgnoredAgent[];
 }
 
 /** A requested agent who did not join. */
@@ -69,7 +81,7 @@ interface Attempt {
   /** This client's names for the fields, for the texts of errors. */
   names: OwnNames;
   key: string | undefined;
-  signal: Signal | undefined;
+  signal: SignalShape | undefined;
   limits: Limits;
 }
 
@@ -95,14 +107,11 @@ export class AgentSessionClient {
    * @throws AgentSessionError when the last try failed; TypeError, before anything is sent, for a wrong option and for input that JSON
    *   cannot carry exactly
    */
-  createSession(session: NewSession, options: CallOptions = {}): ApiPromise<CallResult & { chatId: number }> {
+  createSession(session: NewSession, options: CallOptions = {}): ApiPromise<CreateSessionResult> {
     return apiPromise(this.#createSession(session, options));
   }
 
-  async #createSession(
-    session: NewSession,
-    options: CallOptions,
-  ): Promise<WithResponse<CallResult & { chatId: number }>> {
+  async #createSession(session: NewSession, options: CallOptions): Promise<WithResponse<CreateSessionResult>> {
     const response = await this.#call("create_gd", createFields(session), options);
     const { chat_id } = (response.envelope.data ?? {}) as { chat_id?: unknown };
     if (typeof chat_id !== "number" || !Number.isSafeInteger(chat_id)) {
@@ -119,14 +128,11 @@ export class AgentSessionClient {
    *
    * @throws as {@link createSession}
    */
-  addAgents(request: AddedAgents, options: CallOptions = {}): ApiPromise<CallResult & { ignored: IgnoredAgent[] }> {
+  addAgents(request: AddedAgents, options: CallOptions = {}): ApiPromise<AddAgentsResult> {
     return apiPromise(this.#addAgents(request, options));
   }
 
-  async #addAgents(
-    request: AddedAgents,
-    options: CallOptions,
-  ): Promise<WithResponse<CallResult & { ignored: IgnoredAgent[] }>> {
+  async #addAgents(request: AddedAgents, options: CallOptions): Promise<WithResponse<AddAgentsResult>> {
     const response = await this.#call("add_kf", addFields(request), options);
     return { data: { ignored: ignoredAgentsOf(response), ...resultOf(response) }, response };
   }
@@ -176,13 +182,11 @@ export class AgentSessionClient {
       // A refused timestamp did nothing, so one retry with the service's time needs no key. When that time is refused too, it was wrong.
       const corrects = answer !== undefined && offset !== learned && this.#clock.take(answer);
       if (answer !== undefined && !corrects) this.#clock.doubt(answer, offset);
-      if (tries >= limits.maxTries) throw failure;
-      if (corrects) {
-        learned = this.#clock.offset;
-        continue;
-      }
-      if (!mayRetry(failure, key !== undefined)) throw failure;
-      await backOff(backoffBefore(tries, failure.retryAfter), signal);
+      const { retryAfter = 0 } = failure;
+      if (tries >= limits.maxTries || retryAfter > LONGEST_RETRY_AFTER) throw failure;
+      if (corrects) learned = this.#clock.offset;
+      else if (!mayRetry(failure, key !== undefined)) throw failure;
+      if (!corrects || retryAfter > 0) await backOff(backoffBefore(tries, retryAfter), signal);
     }
   }
 
@@ -192,7 +196,7 @@ export class AgentSessionClient {
       throw new TypeError(`operation: must be one of ${OPERATION_NAMES.join(", ")}`);
     }
     const { body, signature } = await prepareAt(machineClock() + clockOffset, this.#app, fields, names);
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const headers = {
       accept: "application/json",
       "content-type": "application/json",
@@ -203,18 +207,22 @@ export class AgentSessionClient {
     const fetch = this.#fetch;
     const url = this.#urlOf(operation);
     const called = this.#called(operation);
+    let answer: FetchedAnswer | undefined;
     try {
       return await withinLimit(limits.timeoutMs, signal, async (limit) => {
         // Redirects are not followed: the POST could become a GET, or the signed body could go to another server.
-        const answer = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: limit });
+        answer = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: limit });
         return readAnswer(answer, called);
       });
     } catch (error) {
-      if (signal?.aborted === true) throw signal.reason;
+      throwIfAborted(signal);
       if (error instanceof AgentSessionError) throw error;
       const isLate = error instanceof TryTimedOut;
       const why = isLate ? ` in ${limits.timeoutMs} ms` : `: ${describe(error)}`;
-      throw new AgentSessionError(isLate ? "timeout" : "network", `no answer from ${called}${why}`, { cause: error });
+      const message = `no answer from ${called}${why}`;
+      // Its headers may have come, and with them a Retry-After.
+      const retryAfter = answer && retryAfterOf(answer.headers);
+      throw new AgentSessionError(isLate ? "timeout" : "network", message, { cause: error, retryAfter });
     }
   }
 
@@ -230,15 +238,14 @@ export class AgentSessionClient {
 
 /** After a 429 nothing was done. After any other failure the call may have been done, and only a key makes a retry safe. */
 function mayRetry(failure: AgentSessionError, keyed: boolean): boolean {
-  if ((failure.retryAfter ?? 0) > LONGEST_RETRY_AFTER) return false;
   if (failure.code === "too_many_requests") return true;
   return keyed && (failure.code === "unavailable" || failure.code === "network" || failure.code === "timeout");
 }
 
 /** Milliseconds, never less than the service asks for. Half is random: callers that failed together must not retry together. */
-function backoffBefore(tries: number, retryAfter: number | undefined): number {
+function backoffBefore(tries: number, retryAfter: number): number {
   const longest = Math.min(FIRST_BACKOFF_MS * 2 ** (tries - 1), LONGEST_BACKOFF_MS);
-  return (retryAfter ?? 0) * 1000 + longest * (0.5 + Math.random() / 2);
+  return retryAfter * 1000 + longest * (0.5 + Math.random() / 2);
 }
 
 /** Reads both forms: `777 unknown, 10430 disabled`, and the one for many agents, `unknown: 777 778, disabled: 10430`. */

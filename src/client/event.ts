@@ -1,6 +1,7 @@
 /** The events that a service posts to a webhook. `data` has the names of the wire. Newer services may send further fields. */
 
-interface EventOf<Type extends string, Data> {
+/** What all events have in common. */
+export interface EventOf<Type extends string, Data> {
   /** `webhook-id`, the same at every attempt. A receiver that has seen it before drops the event. */
   readonly id: string;
   readonly type: Type;

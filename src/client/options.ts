@@ -1,4 +1,4 @@
-import type { Fetch, Signal } from "./platform.ts";
+import type { Fetch, SignalShape } from "./platform.ts";
 
 export interface ClientOptions {
   /** The address of the service, "https://sessions.example.com". It may have a path. */
@@ -22,7 +22,7 @@ export interface SendOptions {
    */
   idempotencyKey?: string | false | undefined;
   /** Aborts the call at once, also between two tries. The call rejects with the signal's reason. */
-  signal?: Signal | undefined;
+  signal?: SignalShape | undefined;
   /** Milliseconds for one try of this call. Default: the client's `timeoutMs`. */
   timeoutMs?: number | undefined;
 }
@@ -62,7 +62,7 @@ export function usableKey(key: string | false): string | undefined {
 }
 
 /** @throws TypeError */
-export function usableSignal(signal: Signal | undefined): Signal | undefined {
+export function usableSignal(signal: SignalShape | undefined): SignalShape | undefined {
   if (signal === undefined || signal === null) return undefined;
   // The shape is checked, not the class: a polyfill, or a signal of another realm, is no instance of this AbortSignal.
   if (typeof signal.aborted === "boolean" && typeof signal.addEventListener === "function") return signal;

@@ -10,10 +10,10 @@ export type Signal = typeof globalThis extends { fetch: (input: never, init?: in
     : SignalShape
   : SignalShape;
 
+/** An `AbortSignal`, also one of a polyfill or of an older platform. */
 export interface SignalShape {
   readonly aborted: boolean;
-  readonly reason: unknown;
-  throwIfAborted(): void;
+  readonly reason?: unknown;
   addEventListener(type: "abort", listener: () => void, options?: { once?: boolean }): void;
   removeEventListener(type: "abort", listener: () => void): void;
 }

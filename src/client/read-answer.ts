@@ -1,6 +1,7 @@
 import { AgentSessionError, type AgentSessionErrorCode } from "./agent-session-error.ts";
 import { inOwnNames, type OwnNames } from "./field-names.ts";
 import type { AnswerBody, AnswerHeaders, FetchedAnswer } from "./platform.ts";
+import { datesOf, retryAfterOf } from "./retry-after.ts";
 
 /** An answer of the service, a success or a refusal. */
 export interface WireAnswer {
@@ -79,7 +80,9 @@ export function clockOf({ headers, envelope }: WireAnswer): number | undefined {
   const detail = headers.get("x-error-detail") ?? "";
   if (BY_MESSAGE.get(envelope.msg)?.code !== "token_invalid" || !detail.startsWith("timestamp: ")) return undefined;
   const said = /\bof (\d{1,12}), Unix seconds/.exec(detail)?.[1];
-  return said === undefined ? dateOf(headers.get("date")) : Number(said);
+  if (said !== undefined) return Number(said);
+  const [date] = datesOf(headers.get("date"));
+  return date === undefined ? undefined : Math.floor(date / 1000);
 }
 
 /** Whether a wrong clock may be the cause of a refusal: it is for the timestamp, or for the token, but not for a used ranstr. */
@@ -135,21 +138,4 @@ async function readText(body: AnswerBody | null): Promise<string | undefined> {
     }
     text += decoder.decode(value, { stream: true });
   }
-}
-
-/** `Retry-After` in seconds. A date there is compared with the answer's own `Date`, or without it with this machine's clock. */
-function retryAfterOf(headers: AnswerHeaders): number | undefined {
-  const value = headers.get("retry-after");
-  if (value === null) return undefined;
-  if (/^\d{1,9}$/.test(value)) return Number(value);
-  const until = dateOf(value);
-  if (until === undefined) return undefined;
-  return Math.max(0, until - (dateOf(headers.get("date")) ?? Math.floor(Date.now() / 1000)));
-}
-
-/** An HTTP date, in any of its three forms, as Unix seconds. The asctime form names no zone; it is GMT like the others. */
-function dateOf(value: string | null): number | undefined {
-  if (value === null || !/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value)) return undefined;
-  const milliseconds = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`);
-  return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }

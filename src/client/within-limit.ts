@@ -1,4 +1,4 @@
-import type { Signal } from "./platform.ts";
+import type { Signal, SignalShape } from "./platform.ts";
 
 /** A try had no answer within its timeout. */
 export class TryTimedOut extends Error {
@@ -13,7 +13,7 @@ export class TryTimedOut extends Error {
  */
 export function withinLimit<T>(
   milliseconds: number,
-  caller: Signal | undefined,
+  caller: SignalShape | undefined,
   work: (signal: Signal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
@@ -34,10 +34,10 @@ export function withinLimit<T>(
 }
 
 /** @throws the reason of `caller`, as soon as it aborts */
-export function backOff(milliseconds: number, caller: Signal | undefined): Promise<void> {
+export function backOff(milliseconds: number, caller: SignalShape | undefined): Promise<void> {
   return new Promise<void>((resolve, reject) => {
     // An earlier abort sends no event here: the caller may have aborted between the last try and this line.
-    if (caller?.aborted === true) return reject(caller.reason);
+    if (caller?.aborted === true) return reject(reasonOf(caller));
     const release = listen(caller, (reason) => {
       clearTimeout(timer);
       reject(reason);
@@ -49,9 +49,18 @@ export function backOff(milliseconds: number, caller: Signal | undefined): Promi
   });
 }
 
+/** @throws the reason of an aborted signal, as its own `throwIfAborted()` does: older platforms and polyfills lack that */
+export function throwIfAborted(signal: SignalShape | undefined): void {
+  if (signal?.aborted === true) throw reasonOf(signal);
+}
+
+const reasonOf = ({ reason }: SignalShape): unknown =>
+  reason === undefined ? Object.assign(new Error("The call was aborted."), { name: "AbortError" }) : reason;
+
 /** @returns the function that stops listening. Without it, a signal that is used for many calls would keep them all in memory. */
-function listen(signal: Signal | undefined, aborted: (reason: unknown) => void): () => void {
-  const onAbort = () => aborted(signal?.reason);
-  signal?.addEventListener("abort", onAbort, { once: true });
-  return () => signal?.removeEventListener("abort", onAbort);
+function listen(signal: SignalShape | undefined, aborted: (reason: unknown) => void): () => void {
+  if (signal === undefined) return () => {};
+  const onAbort = () => aborted(reasonOf(signal));
+  signal.addEventListener("abort", onAbort, { once: true });
+  return () => signal.removeEventListener("abort", onAbort);
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { AgentSessionClient } from "../../src/client/client.ts";
+import { AgentSessionClient, type AgentSessionError } from "../../src/client/client.ts";
 import { newSession, ownService, refusal, sharedService } from "./service.ts";
 
 const service = sharedService();
@@ -256,7 +256,62 @@ describe("the backoff", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it.each(["Sun, 06 Nov 1994 08:49:37 GMT", "soon", "-5", "1.5", "", "Sunday", "2099-01-01"])(
+  const [AT_30, AT_37] = ["Sun, 06 Nov 1994 08:49:30 GMT", "Sun, 06 Nov 1994 08:49:37 GMT"];
+
+  it.each([
+    ["twice", "7, 7", 7],
+    ["twice, the longer one first", "9, 7", 9],
+    ["twice, the longer one last, without a blank", "7,9", 9],
+    ["with a fraction", "30.0", 30],
+    ["with a fraction that counts", "1.5", 2],
+    ["with a sign", "+30", 30],
+    ["as a power", "3e1", 30],
+    ["with leading zeros", "0000000000030", 30],
+    ["with its unit", "30s", 30],
+    ["in quotation marks, with parameters", '"30"; x=1', 30],
+    ["beside what is empty, garbage or past", ", soon, -5, 7", 7],
+    ["a date, twice", `${AT_37}, ${AT_37}`, 7],
+    ["a date beside seconds", `5, ${AT_37},6`, 7],
+    ["a date in small letters", AT_37.toLowerCase(), 7],
+    ["a date of another zone", "Sun, 06 Nov 1994 16:49:37 +0800", 7],
+    ["a date of ISO 8601", "1994-11-06T08:49:37Z", 7],
+    ["seconds, while Date came twice", "7", 7, `${AT_30}, ${AT_30}`],
+    ["a date, while Date came twice", AT_37, 8, `${AT_30}, Sun, 06 Nov 1994 08:49:29 GMT`],
+  ])("waits as long as a Retry-After asks that is written oddly: %s", async (_, value, seconds, date = AT_30) => {
+    const { client } = await service([html(503, { date, "retry-after": value })]);
+    await client.createSession(newSession());
+    expect(backoffs.asked[0]).toBeGreaterThan(seconds * 1000);
+    expect(backoffs.asked[0]).toBeLessThanOrEqual(seconds * 1000 + 250);
+  });
+
+  it.each(["30, 61", "60.1", "1e3", "9999999999", "9".repeat(400), "2099-01-01", `${AT_37}, Sun Nov  6 08:50:31 1994`])(
+    "ends the call when an oddly written Retry-After asks for more than a minute: %s",
+    async (value) => {
+      const { client, sent } = await service([html(503, { date: AT_30, "retry-after": value })]);
+      const error = await client.createSession(newSession()).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: "unavailable" });
+      expect((error as AgentSessionError).retryAfter).toBeGreaterThan(60);
+      expect(sent).toHaveLength(1);
+    },
+  );
+
+  it("is not shorter when the body behind the Retry-After breaks or never ends, or when the clock is corrected", async () => {
+    const broken = (fails: boolean) => () =>
+      new Response(new ReadableStream({ start: (c) => (fails ? c.error(new Error("cut off")) : undefined) }), {
+        status: 503,
+        headers: { "retry-after": "7" },
+      });
+    const stale = () =>
+      refusal(401, "token验证失败!", {
+        "x-error-detail": `timestamp: must be within 300 s of ${Math.floor(Date.now() / 1000)}, Unix seconds`,
+        "retry-after": "7",
+      });
+    const { client } = await service([broken(true), broken(false), stale], { timeoutMs: 1_000 });
+    await client.createSession(newSession());
+    expect(backoffs.asked.map((each) => Math.floor(each / 1000))).toEqual([7, 7, 7]);
+  });
+
+  it.each(["Sun, 06 Nov 1994 08:49:37 GMT", "soon", "-5", "0", "", "Sunday"])(
     "ignores a Retry-After that is past or cannot be read: %s",
     async (value) => {
       const { client } = await service([html(503, { "retry-after": value })]);

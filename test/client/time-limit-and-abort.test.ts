@@ -141,6 +141,30 @@ describe("an AbortSignal", () => {
     expect(sent).toHaveLength(0);
   });
 
+  it.each([true, false])(
+    "may lack throwIfAborted and reason, as on older platforms and in polyfills: aborted before %s",
+    async (before) => {
+      const signal = Object.assign(new EventTarget(), { aborted: before });
+      const { client, sent } = await service(["never"]);
+      const outcome = expect(client.createSession(newSession(), { signal })).rejects.toMatchObject({
+        name: "AbortError",
+      });
+      await expect.poll(() => sent.length).toBe(before ? 0 : 1);
+      Object.assign(signal, { aborted: true }).dispatchEvent(new Event("abort"));
+      await outcome;
+      expect(sent).toHaveLength(before ? 0 : 1);
+    },
+  );
+
+  it("that is no more than an event target is ended in a backoff too, and a call that ends in time ignores it", async () => {
+    const signal = Object.assign(new EventTarget(), { aborted: false });
+    const { client, sent } = await service([undefined, busy(60)]);
+    await client.createSession(newSession(), { signal });
+    setTimeout(() => Object.assign(signal, { aborted: true }).dispatchEvent(new Event("abort")), 30);
+    await expect(client.createSession(newSession(), { signal })).rejects.toMatchObject({ name: "AbortError" });
+    expect(sent).toHaveLength(2);
+  });
+
   it("is passed on to fetch", async () => {
     const controller = new AbortController();
     let seen: AbortSignal | null | undefined;

@@ -199,6 +199,7 @@ describe("the installed package", () => {
       "options",
       "platform",
       "read-answer",
+      "retry-after",
       "service-clock",
       "sign",
       "verify-event",
@@ -237,6 +238,25 @@ describe("the installed package", () => {
     }
   });
 
+  it("exports each type that a signature of it names", () => {
+    const installed = join(folder, "elsewhere/node_modules/@agent-session/client");
+    const read = (name: string) => readFileSync(join(installed, name), "utf8").replace(/\/\*.*?\*\//gs, "");
+    const types = readdirSync(installed).filter((name) => name.endsWith(".d.ts"));
+    const declared = new Map<string, string>();
+    for (const text of types.flatMap((name) => read(name).split(/^(?=\w)/m))) {
+      const [, name] = /^(?:export )?(?:declare )?(?:class|interface|type|function) (\w+)/.exec(text) ?? [];
+      if (name !== undefined) declared.set(name, text);
+    }
+    const entry = read("client.d.ts");
+    const lists = [...entry.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].map(([, list = ""]) => list);
+    const own = [...entry.matchAll(/^export (?:declare )?(?:class|interface) \w+/gm)].map(([text]) => text);
+    const exported = new Set([...lists, ...own].flatMap((text) => text.match(/\b[A-Za-z]+(?=,|\s*$)/g) ?? []));
+    expect([...exported].filter((name) => !declared.has(name))).toEqual([]);
+    const named = [...exported].flatMap((name) => declared.get(name)?.match(/\w+/g) ?? []);
+    expect(named.filter((name) => declared.has(name) && !exported.has(name))).toEqual([]);
+    expect([...exported]).toEqual(expect.arrayContaining(["AddedAgents", "SessionErased", "AddAgentsResult"]));
+  });
+
   it("has types for both ways of resolving a package", () => {
     compile("Bundler", ["--noEmit", "use.ts"]);
     compile("NodeNext", ["--noEmit", "use.ts"]);
@@ -249,6 +269,8 @@ describe("the installed package", () => {
       use,
       'export const client = new AgentSessionClient({ baseUrl: "https://a.example", appid: "a", secret: "s", fetch });',
       "export const added = client.addAgents({ chatId: 1, agentIds: [2] }, { signal });",
+      "const old = { aborted: false, addEventListener() {}, removeEventListener() {} };",
+      'export const sent = client.send("add_kf", {}, { signal: old });',
       'export const header = async () => (await client.send("add_kf", {})).headers.get("x-request-id");',
       'export const event = verifyEvent(headers, new Uint8Array(), "whsec_");',
       "export type Unused = [EventHeaders, Fetch, SignalShape];",

@@ -1,0 +1,42 @@
+import type { AnswerHeaders } from "./platform.ts";
+
+/** A comma between two values, and not the one in `Wed, 21 Oct 2026 07:28:00 GMT`. */
+const BETWEEN_VALUES = /(?<!\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*),/i;
+
+/**
+ * How many whole seconds an answer asks to wait by `Retry-After`. Each proxy on the way may have added one, and fetch joins them: the longest
+ * wait counts. A date is compared with the answer's own `Date`, or without it with this machine's clock.
+ *
+ * @returns undefined when there is no header, or no number and no date in it
+ */
+export function retryAfterOf(headers: AnswerHeaders): number | undefined {
+  const since = Math.min(...datesOf(headers.get("date")));
+  const now = Number.isFinite(since) ? since : Date.now();
+  const waits = valuesOf(headers.get("retry-after")).flatMap((value) => secondsFrom(value, now));
+  return waits.length === 0 ? undefined : Math.max(0, Math.ceil(Math.max(...waits)));
+}
+
+/** HTTP dates, in any of their three forms, as Unix milliseconds. The asctime form names no zone; it is GMT like the others. */
+export const datesOf = (header: string | null): number[] => valuesOf(header).flatMap(dateOf);
+
+const valuesOf = (header: string | null): string[] =>
+  (header ?? "")
+    .split(BETWEEN_VALUES)
+    .map((value) => value.trim())
+    .filter((value) => value !== "");
+
+/** The standard has whole seconds or a date. Any other number counts as seconds: `30.0`, `+30`, `1e3`, `30s`, and one of ten digits. */
+function secondsFrom(value: string, now: number): number[] {
+  const number = Number(value);
+  if (!Number.isNaN(number)) return [number];
+  const [date] = dateOf(value);
+  return date === undefined ? (value.match(/\d+(?:\.\d+)?/g) ?? []).map(Number) : [(date - now) / 1000];
+}
+
+function dateOf(value: string): number[] {
+  // Date.parse() makes a date of almost any text with a digit, so a date must have a time of day, or the form of ISO 8601.
+  if (!/\d:\d\d|^\d{4}-\d\d-\d\d/.test(value)) return [];
+  const hasZone = /(?:[a-z]|[+-]\d\d:?\d\d)$/i.test(value) || !value.includes(":");
+  const milliseconds = Date.parse(hasZone ? value : `${value} GMT`);
+  return Number.isNaN(milliseconds) ? [] : [milliseconds];
+}
