@@ -1,10 +1,21 @@
 /** The largest body of any call, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
-const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i;
+const JSON_MEDIA_TYPE = "application/json";
 
-/** Whether a Content-Type is that of JSON, with or without parameters. */
-export const isJsonMediaType = (contentType: string): boolean => JSON_MEDIA_TYPE.test(contentType);
+/** A quoted value of a parameter, to its end or to that of the text: so the pattern never looks at a character twice. */
+const QUOTED = /"(?:[^"\\]|\\.?)*("|$)/gs;
+
+/** The media types that a Content-Type names, each once, in lower case and without parameters. A header sent twice is one value with a comma. */
+export function mediaTypesOf(contentType: string): string[] {
+  const unquoted = contentType.replace(QUOTED, (quoted, end: string) => (end === "" ? quoted : ""));
+  const types = unquoted.split(",").map((part) => part.replace(/;.*/s, "").trim().toLowerCase());
+  return [...new Set(types)];
+}
+
+/** Whether a Content-Type is that of JSON and no other, with or without parameters. */
+export const isJsonMediaType = (contentType: string): boolean =>
+  mediaTypesOf(contentType).every((type) => type === JSON_MEDIA_TYPE);
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

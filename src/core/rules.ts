@@ -94,7 +94,10 @@ const TABLE = {
     detail: "must be 64 hex digits, without other characters",
     words: "must be 64 hex digits, and it has other characters.",
   },
-  json_type: { detail: "must be application/json", words: "must be application/json." },
+  json_type: {
+    detail: "must be application/json, and is {0}",
+    words: "must be application/json, alone or with parameters. It is {0}.",
+  },
   absent: { detail: "must be absent", words: "must not be sent." },
   bytes_at_most: { detail: "must be at most {0} bytes", words: "is too long: at most {0} bytes." },
   within_seconds: { detail: "must arrive within {0} s", words: "did not arrive within {0} s." },

@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.ts";
-import { isJsonMediaType, MAX_BODY_BYTES } from "../parse-json.ts";
+import { isJsonMediaType, MAX_BODY_BYTES, mediaTypesOf } from "../parse-json.ts";
 import type { Violation } from "../rules.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
 
@@ -24,10 +24,11 @@ export async function readBody(runtime: Runtime, request: Request): Promise<Arra
 
 /** @throws ServiceError `media_type_unsupported` */
 export function requireJson({ headers }: Request): void {
-  if (!isJsonMediaType(headers.get("content-type") ?? "")) {
+  const type = headers.get("content-type") ?? "";
+  if (!isJsonMediaType(type)) {
     throw new ServiceError("media_type_unsupported", {
       reason: "content_type_not_json",
-      violations: [{ field: "Content-Type", rule: "json_type" }],
+      violations: [{ field: "Content-Type", rule: "json_type", values: [type === "" ? "missing" : seenIn(type)] }],
       tell: true,
     });
   }
@@ -39,6 +40,12 @@ export function requireJson({ headers }: Request): void {
     });
   }
 }
+
+/** What a wrong Content-Type names, for a header: what is no media type of usual length is not quoted. */
+const seenIn = (contentType: string): string[] =>
+  mediaTypesOf(contentType)
+    .slice(0, 3)
+    .map((type) => (type === "" ? "nothing" : /^[\w.+-]{1,40}\/[\w.+-]{1,80}$/.test(type) ? type : "no media type"));
 
 /**
  * Reads a body of any media type.

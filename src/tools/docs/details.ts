@@ -56,7 +56,7 @@ export const VIOLATION_EXAMPLES: { about: string; violations: Violation[] }[] = 
       signed("0".repeat(40)),
       signed(`${"A".repeat(43)}=`),
       signed("?"),
-      { field: "Content-Type", rule: "json_type" },
+      { field: "Content-Type", rule: "json_type", values: [["application/x-www-form-urlencoded"]] },
       { field: "Content-Encoding", rule: "absent" },
       { field: "body", rule: "bytes_at_most", values: [MAX_BODY_BYTES] },
       { field: "body", rule: "within_seconds", values: [ARRIVAL_LIMIT_MS / 1000] },

@@ -170,7 +170,7 @@ const PROBLEMS = {
   415: {
     title: "Unsupported media type",
     description: "The body is not `application/json`, or has a Content-Encoding.",
-    detail: "Content-Type: must be application/json",
+    detail: "Content-Type: must be application/json, and is text/plain",
     more: [],
   },
   429: {

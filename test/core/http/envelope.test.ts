@@ -10,7 +10,7 @@ const CREATE = "/openapi/chat/create_gd";
 const ADD = "/openapi/chat/add_kf";
 const OTHER_KEY = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=";
 
-const MEDIA_TYPE = { detail: "Content-Type: must be application/json" };
+const typed = (seen: string) => ({ detail: `Content-Type: must be application/json, and is ${seen}` });
 const ENCODING = { detail: "Content-Encoding: must be absent" };
 const NOT_JSON = { detail: "body: must be JSON" };
 const CALLS = { detail: `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}` };
@@ -39,16 +39,23 @@ const FAILURES: [
       { allow: "POST" },
     ]),
   ),
-  ["no content type", CREATE, { method: "POST", body: new Uint8Array(2) }, 415, "参数错误", MEDIA_TYPE],
-  ["text", ADD, post("{}", { "content-type": "text/plain" }), 415, "参数错误", MEDIA_TYPE],
-  ["a form", CREATE, post("a=1", { "content-type": "application/x-www-form-urlencoded" }), 415, "参数错误", MEDIA_TYPE],
+  ["no content type", CREATE, { method: "POST", body: new Uint8Array(2) }, 415, "参数错误", typed("missing")],
+  ["text", ADD, post("{}", { "content-type": "text/plain" }), 415, "参数错误", typed("text/plain")],
+  [
+    "a form",
+    CREATE,
+    post("a=1", { "content-type": "application/x-www-form-urlencoded" }),
+    415,
+    "参数错误",
+    typed("application/x-www-form-urlencoded"),
+  ],
   [
     "JSON of another kind",
     CREATE,
     post("{}", { "content-type": "application/json-patch+json" }),
     415,
     "参数错误",
-    MEDIA_TYPE,
+    typed("application/json-patch+json"),
   ],
   [
     "two content types",
@@ -56,7 +63,7 @@ const FAILURES: [
     post("{}", { "content-type": "application/json, text/plain" }),
     415,
     "参数错误",
-    MEDIA_TYPE,
+    typed("application/json and text/plain"),
   ],
   ["a coded body", CREATE, post("{}", { "content-encoding": "gzip" }), 415, "参数错误", ENCODING],
   ["an identity coding", ADD, post("{}", { "content-encoding": "identity" }), 415, "参数错误", ENCODING],

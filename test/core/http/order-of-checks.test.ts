@@ -10,7 +10,7 @@ const CASES: [string, (world: World, body: Body) => Promise<[body: string, heade
   [
     "media type before size",
     async () => [LARGE, { "content-type": "text/plain" }],
-    { status: 415, detail: "Content-Type: must be application/json" },
+    { status: 415, detail: "Content-Type: must be application/json, and is text/plain" },
   ],
   [
     "coding before size",

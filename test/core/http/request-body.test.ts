@@ -87,9 +87,39 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     "APPLICATION/JSON",
     "application/json;charset=utf-8",
     "Application/Json ; charset=gbk; x=y",
+    "application/json, application/json",
+    "application/json; charset=utf-8, application/json",
+    "application/json,APPLICATION/JSON;charset=utf-8\t,\tapplication/json",
+    'application/json; x="a,b\\", text/plain"; y=z',
   ])("is accepted as %s", async (type) => {
     const bytes = join(JSON.stringify(await acceptable(world)));
     await expectAccepted(world, route, () => sendBytes(world, operation, bytes, { "content-type": type }));
+  });
+
+  it.each([
+    ["", "missing"],
+    ["text/plain", "text/plain"],
+    ["application/json, text/plain", "application/json and text/plain"],
+    ["application/json;charset=utf-8,text/plain", "application/json and text/plain"],
+    ['application/json; x="a", TEXT/Plain;y="b"', "application/json and text/plain"],
+    ['application/json; x=", text/plain', "application/json and text/plain"],
+    ["text/plain, text/plain", "text/plain"],
+    ["a/a, b/b, c/c, d/d", "a/a and b/b and c/c"],
+    ["application/json,", "application/json and nothing"],
+    ["application/jsonp", "application/jsonp"],
+    ["application/json x", "no media type"],
+    ['"application/json"', "nothing"],
+    ["<b>/x</b>", "no media type"],
+    [`text/${"x".repeat(100)}`, "no media type"],
+  ])("is 415 as %j, and says what was seen: %s", async (type, seen) => {
+    const bytes = join(JSON.stringify(await acceptable(world)));
+    const { status, headers } = await expectUnwritten(world, () =>
+      sendBytes(world, operation, bytes, { "content-type": type }),
+    );
+    expect([status, headers.get("x-error-detail")]).toEqual([
+      415,
+      `Content-Type: must be application/json, and is ${seen}`,
+    ]);
   });
 
   it.each<[string, (body: string) => Uint8Array<ArrayBuffer>]>([

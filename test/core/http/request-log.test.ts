@@ -141,7 +141,11 @@ describe("the request log", () => {
     [
       "a wrong media type",
       (world) => world.create({}, { "content-type": "text/plain" }),
-      { status: 415, reason: "content_type_not_json", detail: "Content-Type: must be application/json" },
+      {
+        status: 415,
+        reason: "content_type_not_json",
+        detail: "Content-Type: must be application/json, and is text/plain",
+      },
     ],
   ])("says why: %s", async (_, send, expected) => {
     const world = await quietWorld();

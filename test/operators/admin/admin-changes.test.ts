@@ -118,11 +118,19 @@ describe("the body of an admin call", () => {
     expect(await send(shared, body, json)).toEqual(bad("", "the body must be a JSON object in UTF-8"));
   });
 
-  const JSON_WANTED = "Content-Type: must be application/json";
+  const JSON_WANTED = "Content-Type: must be application/json, and is";
   it.each<[string, string, Record<string, string>]>([
-    ["text", JSON_WANTED, { "content-type": "text/plain" }],
-    ["a form", JSON_WANTED, { "content-type": "application/x-www-form-urlencoded" }],
-    ["JSON of another kind", JSON_WANTED, { "content-type": "application/merge-patch+json" }],
+    ["text", `${JSON_WANTED} text/plain`, { "content-type": "text/plain" }],
+    [
+      "a form",
+      `${JSON_WANTED} application/x-www-form-urlencoded`,
+      { "content-type": "application/x-www-form-urlencoded" },
+    ],
+    [
+      "JSON of another kind",
+      `${JSON_WANTED} application/merge-patch+json`,
+      { "content-type": "application/merge-patch+json" },
+    ],
     ["compressed", "Content-Encoding: must be absent", { ...json, "content-encoding": "gzip" }],
   ])("is 415 when it is %s, and names the right media type: %s", async (_, detail, headers) => {
     const { status, body } = await send(shared, '{"name":"x"}', headers);
