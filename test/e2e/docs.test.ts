@@ -31,9 +31,9 @@ describe("building", () => {
     readdirSync(join(assets, "docs"), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
-      .concat(join(assets, "openapi.json"))
+      .concat(join(assets, "openapi.json"), join(assets, "client.tgz"))
       .sort()
-      .map((path) => [path, readFileSync(path, "utf8")]);
+      .map((path) => [path, readFileSync(path, "latin1")]);
 
   test("the same sources give the same files", () => {
     const first = contents();
@@ -77,6 +77,17 @@ describe("serving", () => {
       "application/json",
       "*",
     ]);
+  });
+
+  test("client.tgz is a package for npm, which asks for it again by its ETag", async () => {
+    const { status, headers } = await get("/client.tgz");
+    expect([status, headers.get("content-type"), headers.get("cache-control")]).toEqual([
+      200,
+      "application/gzip",
+      "public, max-age=0, must-revalidate",
+    ]);
+    const again = { headers: { "if-none-match": String(headers.get("etag")) } };
+    expect((await fetch(new URL("/client.tgz", worker.url), again)).status).toBe(304);
   });
 
   test.each(["/docs/check/", "/docs/check", "/docs/check/check.js", "/docs/zh/check/"])(

@@ -5,8 +5,8 @@ import { compileFunction } from "node:vm";
 import { build } from "esbuild";
 
 /**
- * Writes the files of `GET /openapi.json`, `GET /docs/` and `GET /console/assets/` into src/assets. They come from the schemas that
- * validate requests, from docs/, src/tools/docs and the console's styles, and from its script. The same sources give the same bytes. A file
+ * Writes the files of `GET /openapi.json`, `GET /client.tgz`, `GET /docs/` and `GET /console/assets/` into src/assets. They come from the
+ * schemas that validate requests, from src/client, docs/, src/tools/docs and the console's styles, and from its script. The same sources give the same bytes. A file
  * that is up to date is not written.
  */
 
@@ -33,7 +33,7 @@ for (const folder of ["docs", "console/assets"]) {
 }
 
 /** Node cannot run JSX, and is slow to load hundreds of modules. So esbuild makes one text of them, and node runs that. */
-async function madeFiles(): Promise<Record<string, string>> {
+async function madeFiles(): Promise<Record<string, string | Buffer>> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, "asset-files.ts")],
     bundle: true,
@@ -52,9 +52,9 @@ async function madeFiles(): Promise<Record<string, string>> {
 }
 
 /** Writes a new file and renames it: a server that reads at the same time must not get half a file. */
-function write(path: string, content: string): void {
+function write(path: string, content: string | Buffer): void {
   try {
-    if (readFileSync(path, "utf8") === content) return;
+    if (readFileSync(path).equals(Buffer.from(content))) return;
   } catch {
     mkdirSync(dirname(path), { recursive: true });
   }

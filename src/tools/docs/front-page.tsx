@@ -52,6 +52,13 @@ export function frontPage(texts: Texts, readme: string): Page {
         </a>
         {t(".")}
       </p>
+      <p>
+        {t("For TypeScript and JavaScript, this service has a client, which signs and retries for you:")}
+        {t(" ")}
+        <a href={link("client")}>@agent-session/client</a>
+        {t(".")}
+      </p>
+      {raw(codeBlock("npm i https://sessions.example.com/client.tgz", "sh"))}
       <h2 id="doors">{t("What do you want to do?")}</h2>
       <ul class="doors">
         {doors.map(([path, title, about]) => (
