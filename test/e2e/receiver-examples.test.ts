@@ -1,38 +1,35 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
+import { type Program, RECEIVER_DUTIES, RECEIVERS } from "../../src/tools/docs/programs.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../../src/client/examples");
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const OTHER = `whsec_${Buffer.alloc(32, 8).toString("base64")}`;
 
-interface Language {
-  name: string;
-  needs: string[][];
-  run: (port: number) => string[];
-  /** The program is no server, so this test is the web server around it. */
-  cgi?: true;
-}
+/** How to ask whether the tools of a language are there. */
+const TOOLS: Record<string, [string, string]> = {
+  Node: ["node", "--version"],
+  Python: ["python3", "--version"],
+  PHP: ["php", "--version"],
+  Go: ["go", "version"],
+  Java: ["javac", "-version"],
+};
 
-const LANGUAGES: Language[] = [
-  { name: "shell", needs: [["openssl", "version"]], run: () => ["sh", "receive-event.sh"], cgi: true },
-  { name: "Node", needs: [["node", "--version"]], run: () => ["node", "receive-event.mjs"] },
-  { name: "Python", needs: [["python3", "--version"]], run: () => ["python3", "receive-event.py"] },
-  {
-    name: "PHP",
-    needs: [["php", "--version"]],
-    run: (port) => ["php", "-S", `127.0.0.1:${port}`, "receive-event.php"],
-  },
-  { name: "Go", needs: [["go", "version"]], run: () => ["go", "run", "receive-event.go"] },
-  { name: "Java", needs: [["javac", "-version"]], run: () => ["java", "ReceiveEvent.java"] },
-];
+const isThere = ({ language }: Program) => {
+  const [tool, flag] = TOOLS[language] ?? ["false", ""];
+  return spawnSync(tool, [flag]).status === 0;
+};
+const LANGUAGES = RECEIVERS.filter(isThere);
+const MISSING = RECEIVERS.filter((each) => !LANGUAGES.includes(each));
 
 /** In milliseconds. The first run of Go also compiles its library. */
 const TIME = 120_000;
@@ -58,128 +55,84 @@ const headersOf = (seq: number, change: Record<string, string> = {}, at = now())
 });
 
 let worker: BuiltWorker;
+let receivers: Receiver[] = [];
 
 beforeAll(async () => {
+  const listening = LANGUAGES.map(async (program) => start(program, await freePort(), SECRET));
   worker = await startBuiltWorker({ vars: { WEBHOOK_LOOPBACK: "allow" } });
+  receivers = await Promise.all(listening);
 }, TIME);
 
-afterAll(() => worker?.close());
+afterAll(async () => {
+  for (const receiver of receivers) receiver.close();
+  await worker?.close();
+});
 
-describe.each(LANGUAGES.map((language) => [language.name, language] as const))("the %s receiver", (_, language) => {
-  const missing = language.needs
-    .map(([tool = "", flag = ""]) => (spawnSync(tool, [flag]).status === 0 ? "" : tool))
-    .join(" ")
-    .trim();
+if (MISSING.length > 0) {
+  const names = MISSING.map(({ language }) => language).join(", ");
+  // .ci/run installs all languages.
+  if (process.env.CI === undefined) it.skip(`is not run, because its tools are not installed: ${names}`, () => {});
+  else it("has the tools of all languages", () => expect.unreachable(names));
+}
 
-  if (missing !== "") {
-    // .ci/run installs all languages.
-    if (process.env.CI !== undefined) {
-      it("runs", () => expect.unreachable(`${missing} is not installed`));
-    } else {
-      it.skip(`is not run: ${missing} is not installed`, () => {});
+/** A rule that holds for the receiver of each language. They are tried at the same time. */
+const every = (trial: (receiver: Receiver) => Promise<void>) => async () => {
+  const tried = receivers.map(async (receiver) => {
+    try {
+      await trial(receiver);
+    } catch (error) {
+      if (error instanceof Error) error.message = `${receiver.program.language}: ${error.message}`;
+      throw error;
     }
-    return;
-  }
-
-  let receiver: Awaited<ReturnType<typeof start>>;
-
-  beforeAll(async () => {
-    receiver = await start(language, await freePort(), SECRET);
-  }, TIME);
-
-  afterAll(() => receiver?.close());
-
-  const send = async (seq: number, headers: Record<string, string>, body = bodyOf(seq)) => {
-    const answer = await fetch(receiver.url, { method: "POST", headers, body });
-    return { status: answer.status, text: await answer.text() };
-  };
-
-  it("answers 2xx to an event and prints which event it is", async () => {
-    expect(await send(1, headersOf(1))).toEqual({ status: 204, text: "" });
-    await receiver.says(`${idOf(1)} session.created 1\n`);
   });
+  await Promise.all(tried);
+};
 
-  it("handles an event once that arrives twice, and answers 2xx to both", async () => {
-    expect((await send(2, headersOf(2))).status).toBe(204);
-    expect((await send(2, headersOf(2, {}, now() - 1))).status).toBe(204);
-    expect((await send(3, headersOf(3))).status).toBe(204);
-    await receiver.says(`${idOf(3)} session.created 3\n`);
-    expect(receiver.said().split(`${idOf(2)} session.created 2\n`)).toHaveLength(2);
-  });
+async function send({ url }: Receiver, seq: number, headers: Record<string, string>, body: BodyInit = bodyOf(seq)) {
+  const answer = await fetch(url, { method: "POST", headers, body });
+  return { status: answer.status, text: await answer.text() };
+}
 
-  it("stores each event under its id, byte by byte, before it answers", async () => {
-    expect((await send(20, headersOf(20))).status).toBe(204);
-    expect(readFileSync(join(receiver.folder, `${idOf(20)}.json`), "utf8")).toBe(bodyOf(20));
-    expect((await send(21, headersOf(21, { "webhook-signature": signature(OTHER, 21) }))).status).toBe(400);
-    expect(readdirSync(receiver.folder).filter((name) => name.includes(idOf(21)))).toEqual([]);
-  });
+const DESCRIBED: Record<keyof typeof RECEIVER_DUTIES, () => void> = {
+  verifies,
+  stores,
+  bounds_bytes,
+  bounds_time,
+  bounds_places,
+  stays_plain,
+  ends,
+};
 
-  it("stores an event once that arrives eight times at the same time", async () => {
-    const answers = await Promise.all(Array.from({ length: 8 }, () => send(22, headersOf(22))));
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 204));
-    expect((await send(23, headersOf(23))).status).toBe(204);
-    await receiver.says(`${idOf(23)} session.created 23\n`);
-    expect(receiver.said().split(`${idOf(22)} session.created 22\n`)).toHaveLength(2);
-    expect(readdirSync(receiver.folder).filter((name) => name.includes(idOf(22)))).toEqual([`${idOf(22)}.json`]);
-  });
+describe.each(Object.entries(RECEIVER_DUTIES))("%s: each receiver %s", (duty) =>
+  DESCRIBED[duty as keyof typeof DESCRIBED](),
+);
 
-  it("answers 503 and says why while it cannot store, and stores the same event when it can again", async () => {
-    const { folder } = receiver;
-    const away = `${folder}-away`;
-    const faults: Record<string, () => void> = {
-      missing: () => {},
-      "no folder": () => symlinkSync("/dev/null", folder),
-      // The permissions of a folder do not bind root.
-      "read-only": () => {
-        if (process.getuid?.() === 0) return symlinkSync("/sys", folder);
-        mkdirSync(folder);
-        chmodSync(folder, 0o555);
-      },
-    };
-    expect((await send(30, headersOf(30))).status).toBe(204);
-    await receiver.says(`${idOf(30)} session.created 30\n`);
-    for (const [i, breakFolder] of Object.values(faults).entries()) {
-      const seq = 31 + i;
-      renameSync(folder, away);
-      breakFolder();
-      try {
-        const before = receiver.said().length;
-        const answer = await send(seq, headersOf(seq));
-        expect([answer.status, answer.text.trim()]).toEqual([503, "not stored"]);
-        await until(async () => /not stored: \S/.test(receiver.said().slice(before)));
-        // One that it has is not taken for a duplicate either, because it cannot know.
-        expect((await send(30, headersOf(30))).status).toBe(503);
-      } finally {
-        rmSync(folder, { recursive: true, force: true });
-        renameSync(away, folder);
-      }
-      expect(receiver.said()).not.toContain(`${idOf(seq)} session.created`);
-      for (let attempt = 0; attempt < 2; attempt++) expect((await send(seq, headersOf(seq))).status).toBe(204);
-      await receiver.says(`${idOf(seq)} session.created ${seq}\n`);
-      expect(readFileSync(join(folder, `${idOf(seq)}.json`), "utf8")).toBe(bodyOf(seq));
-      expect(receiver.said().split(`${idOf(seq)} session.created`)).toHaveLength(2);
-    }
-    expect((await send(30, headersOf(30))).status).toBe(204);
-    expect(receiver.said().split(`${idOf(30)} session.created`)).toHaveLength(2);
-  });
+function verifies() {
+  it(
+    "accepts two signatures when its secret made one of them",
+    every(async (receiver) => {
+      const [right, wrong] = [signature(SECRET, 4), signature(OTHER, 4)];
+      const at = String(now());
+      expect(
+        (await send(receiver, 4, headersOf(4, { "webhook-signature": `${wrong} ${right}`, "webhook-timestamp": at })))
+          .status,
+      ).toBe(204);
+      expect(
+        (await send(receiver, 4, headersOf(4, { "webhook-signature": `${right} ${wrong}`, "webhook-timestamp": at })))
+          .status,
+      ).toBe(204);
+    }),
+  );
 
-  it("accepts two signatures when its secret made one of them", async () => {
-    const [right, wrong] = [signature(SECRET, 4), signature(OTHER, 4)];
-    const at = String(now());
-    expect(
-      (await send(4, headersOf(4, { "webhook-signature": `${wrong} ${right}`, "webhook-timestamp": at }))).status,
-    ).toBe(204);
-    expect(
-      (await send(4, headersOf(4, { "webhook-signature": `${right} ${wrong}`, "webhook-timestamp": at }))).status,
-    ).toBe(204);
-  });
+  it(
+    "accepts an event that was sent 290 s before or after",
+    every(async (receiver) => {
+      expect((await send(receiver, 5, headersOf(5, {}, now() - 290))).status).toBe(204);
+      expect((await send(receiver, 6, headersOf(6, {}, now() + 290))).status).toBe(204);
+    }),
+  );
 
-  it("accepts an event that was sent 290 s before or after", async () => {
-    expect((await send(5, headersOf(5, {}, now() - 290))).status).toBe(204);
-    expect((await send(6, headersOf(6, {}, now() + 290))).status).toBe(204);
-  });
-
-  it.each<[string, Record<string, string>, string?]>([
+  const REFUSED: [string, Record<string, string>, string][] = [
     ["another secret", { "webhook-signature": signature(OTHER, 7) }, "wrong signature"],
     ["two other secrets", { "webhook-signature": `${signature(OTHER, 7)} v1,AAAA` }, "wrong signature"],
     ["another version", { "webhook-signature": signature(SECRET, 7).replace("v1", "v2") }, "wrong signature"],
@@ -189,130 +142,468 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))("
     ["an empty timestamp", { "webhook-timestamp": "" }, "a header is missing"],
     ["an empty signature", { "webhook-signature": "" }, "a header is missing"],
     ["a timestamp that is no number", { "webhook-timestamp": "soon" }, "too old, or from the future"],
-  ])("refuses %s with 400 and says why", async (_, change, why) => {
-    const answer = await send(7, headersOf(7, change));
-    expect([answer.status, answer.text.trim()]).toEqual([400, why]);
-    await receiver.says(`refused: ${why}`);
-    expect(receiver.said()).not.toContain(`${idOf(7)} `);
-  });
+  ];
+  for (const [what, change, why] of REFUSED) {
+    it(
+      `refuses ${what} with 400 and says why`,
+      every(async (receiver) => {
+        const answer = await send(receiver, 7, headersOf(7, change));
+        expect([answer.status, answer.text.trim()]).toEqual([400, why]);
+        await receiver.says(`refused: ${why}`);
+        expect(receiver.said()).not.toContain(`${idOf(7)} `);
+      }),
+    );
+  }
 
-  it("refuses a request that is not a webhook's", async () => {
-    const answer = await send(7, { "content-type": "application/json" });
-    expect([answer.status, answer.text.trim()]).toEqual([400, "a header is missing"]);
-  });
+  it(
+    "refuses a request that is not a webhook's",
+    every(async (receiver) => {
+      const answer = await send(receiver, 7, { "content-type": "application/json" });
+      expect([answer.status, answer.text.trim()]).toEqual([400, "a header is missing"]);
+    }),
+  );
 
-  it("refuses a body in which one byte was changed", async () => {
-    for (const body of [bodyOf(9).replace("900220", "900221"), `${bodyOf(9)}\n`]) {
-      expect((await send(9, headersOf(9), body)).status).toBe(400);
-    }
-    expect(receiver.said()).not.toContain(`${idOf(9)} `);
-  });
+  it(
+    "refuses a body in which one byte was changed",
+    every(async (receiver) => {
+      for (const body of [bodyOf(9).replace("900220", "900221"), `${bodyOf(9)}\n`]) {
+        expect((await send(receiver, 9, headersOf(9), body)).status).toBe(400);
+      }
+      expect(receiver.said()).not.toContain(`${idOf(9)} `);
+    }),
+  );
 
-  it("refuses an event from more than 300 s ago or from the future", async () => {
-    for (const away of [-400, 400]) {
-      const answer = await send(10, headersOf(10, {}, now() + away));
-      expect([answer.status, answer.text.trim()]).toEqual([400, "too old, or from the future"]);
-    }
-    expect(receiver.said()).not.toContain(`${idOf(10)} `);
-  });
+  it(
+    "refuses an event from more than 300 s ago or from the future",
+    every(async (receiver) => {
+      for (const away of [-400, 400]) {
+        const answer = await send(receiver, 10, headersOf(10, {}, now() + away));
+        expect([answer.status, answer.text.trim()]).toEqual([400, "too old, or from the future"]);
+      }
+      expect(receiver.said()).not.toContain(`${idOf(10)} `);
+    }),
+  );
 
-  it("accepts what the service posts, also while its secret is rotated", async () => {
-    const { siteId, ...app } = await worker.provision([10411]);
-    const port = await freePort();
-    const webhooks = `/admin/sites/${siteId}/webhooks`;
-    const { id, secret } = await worker.admin<{ id: string; secret: string }>("POST", webhooks, {
-      url: `http://127.0.0.1:${port}/`,
-    });
-    const own = await start(language, port, secret);
-    try {
-      const client = new AgentSessionClient({ baseUrl: worker.url, ...app });
-      const open = () =>
-        client.createSession({
-          customer: { id: "c", name: "王伟", ip: "203.0.113.7" },
-          content: '我的订单在哪里？ 🙂 \\ "data":{"seq":99} \u2028\u0000</script>',
-          agentIds: [10411],
-          responsibleAgentId: 10411,
-        });
-      await open();
-      await own.says(" session.created 1\n");
-      await worker.admin("POST", `${webhooks}/${id}/rotate`);
-      await open();
-      await own.says(" session.created 2\n");
-      expect(own.said()).not.toContain("refused");
-    } finally {
-      own.close();
-    }
-  });
+  it(
+    "accepts what the service posts, also while its secret is rotated",
+    every(async (receiver) => {
+      const { siteId, ...app } = await worker.provision([10411]);
+      const port = await freePort();
+      const webhooks = `/admin/sites/${siteId}/webhooks`;
+      const { id, secret } = await worker.admin<{ id: string; secret: string }>("POST", webhooks, {
+        url: `http://127.0.0.1:${port}/`,
+      });
+      const own = await start(receiver.program, port, secret);
+      try {
+        const client = new AgentSessionClient({ baseUrl: worker.url, ...app });
+        const open = () =>
+          client.createSession({
+            customer: { id: "c", name: "王伟", ip: "203.0.113.7" },
+            content: '我的订单在哪里？ 🙂 \\ "data":{"seq":99} \u2028\u0000</script>',
+            agentIds: [10411],
+            responsibleAgentId: 10411,
+          });
+        await open();
+        await own.says(" session.created 1\n");
+        await worker.admin("POST", `${webhooks}/${id}/rotate`);
+        await open();
+        await own.says(" session.created 2\n");
+        expect(own.said()).not.toContain("refused");
+      } finally {
+        own.close();
+      }
+    }),
+  );
+}
 
-  it("goes on after a sender hung up in the middle of a body", async () => {
-    await new Promise<void>((resolve) => {
-      const socket = connect(Number(new URL(receiver.url).port), "127.0.0.1", () => {
-        socket.write("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{", () => {
-          socket.destroy();
-          resolve();
+function stores() {
+  it(
+    "answers 2xx to an event and prints which event it is",
+    every(async (receiver) => {
+      expect(await send(receiver, 1, headersOf(1))).toEqual({ status: 204, text: "" });
+      await receiver.says(`${idOf(1)} session.created 1\n`);
+    }),
+  );
+
+  it(
+    "handles an event once that arrives twice, and answers 2xx to both",
+    every(async (receiver) => {
+      expect((await send(receiver, 2, headersOf(2))).status).toBe(204);
+      expect((await send(receiver, 2, headersOf(2, {}, now() - 1))).status).toBe(204);
+      expect((await send(receiver, 3, headersOf(3))).status).toBe(204);
+      await receiver.says(`${idOf(3)} session.created 3\n`);
+      expect(receiver.said().split(`${idOf(2)} session.created 2\n`)).toHaveLength(2);
+    }),
+  );
+
+  it(
+    "stores each event under its id, byte by byte, before it answers",
+    every(async (receiver) => {
+      expect((await send(receiver, 20, headersOf(20))).status).toBe(204);
+      expect(readFileSync(join(receiver.folder, `${idOf(20)}.json`), "utf8")).toBe(bodyOf(20));
+      expect((await send(receiver, 21, headersOf(21, { "webhook-signature": signature(OTHER, 21) }))).status).toBe(400);
+      expect(readdirSync(receiver.folder).filter((name) => name.includes(idOf(21)))).toEqual([]);
+    }),
+  );
+
+  it(
+    "stores an event once that arrives eight times at the same time",
+    every(async (receiver) => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => send(receiver, 22, headersOf(22))));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 204));
+      expect((await send(receiver, 23, headersOf(23))).status).toBe(204);
+      await receiver.says(`${idOf(23)} session.created 23\n`);
+      expect(receiver.said().split(`${idOf(22)} session.created 22\n`)).toHaveLength(2);
+      expect(readdirSync(receiver.folder).filter((name) => name.includes(idOf(22)))).toEqual([`${idOf(22)}.json`]);
+    }),
+  );
+
+  it(
+    "answers 503 and says why while it cannot store, and stores the same event when it can again",
+    every(async (receiver) => {
+      const { folder } = receiver;
+      const away = `${folder}-away`;
+      const faults: Record<string, () => void> = {
+        missing: () => {},
+        "no folder": () => symlinkSync("/dev/null", folder),
+        // The permissions of a folder do not bind root.
+        "read-only": () => {
+          if (process.getuid?.() === 0) return symlinkSync("/sys", folder);
+          mkdirSync(folder);
+          chmodSync(folder, 0o555);
+        },
+      };
+      expect((await send(receiver, 30, headersOf(30))).status).toBe(204);
+      await receiver.says(`${idOf(30)} session.created 30\n`);
+      for (const [i, breakFolder] of Object.values(faults).entries()) {
+        const seq = 31 + i;
+        renameSync(folder, away);
+        breakFolder();
+        try {
+          const before = receiver.said().length;
+          const answer = await send(receiver, seq, headersOf(seq));
+          expect([answer.status, answer.text.trim()]).toEqual([503, "not stored"]);
+          await until(async () => /not stored: \S/.test(receiver.said().slice(before)));
+          // One that it has is not taken for a duplicate either, because it cannot know.
+          expect((await send(receiver, 30, headersOf(30))).status).toBe(503);
+        } finally {
+          rmSync(folder, { recursive: true, force: true });
+          renameSync(away, folder);
+        }
+        expect(receiver.said()).not.toContain(`${idOf(seq)} session.created`);
+        for (let attempt = 0; attempt < 2; attempt++)
+          expect((await send(receiver, seq, headersOf(seq))).status).toBe(204);
+        await receiver.says(`${idOf(seq)} session.created ${seq}\n`);
+        expect(readFileSync(join(folder, `${idOf(seq)}.json`), "utf8")).toBe(bodyOf(seq));
+        expect(receiver.said().split(`${idOf(seq)} session.created`)).toHaveLength(2);
+      }
+      expect((await send(receiver, 30, headersOf(30))).status).toBe(204);
+      expect(receiver.said().split(`${idOf(30)} session.created`)).toHaveLength(2);
+    }),
+  );
+}
+
+function bounds_bytes() {
+  it(
+    "takes an event of 200 KiB, also when it comes in pieces",
+    every(async (receiver) => {
+      const large = bodyOf(40).replace("王伟", "王".repeat(200 * 341));
+      const headers = headersOf(40, { "webhook-signature": signature(SECRET, 40, now(), large) });
+      const head = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${Buffer.byteLength(large)}\r\n${linesOf(headers)}\r\n`;
+      const caller = call(receiver);
+      for (const piece of [head, large.slice(0, 9), large.slice(9, 60_000), large.slice(60_000)])
+        await caller.write(piece);
+      await caller.closed;
+      expect(caller.answer()).toMatch(/^HTTP\/1\.[01] 204/);
+      expect(readFileSync(join(receiver.folder, `${idOf(40)}.json`), "utf8")).toBe(large);
+    }),
+  );
+
+  const ENDLESS: Record<string, [string, string]> = {
+    "a body of 200 MB": [
+      `POST / HTTP/1.1\r\nhost: a\r\n${linesOf(headersOf(41))}content-length: 200000000\r\n\r\n`,
+      "a",
+    ],
+    "a body in chunks": [
+      `POST / HTTP/1.1\r\nhost: a\r\n${linesOf(headersOf(41))}transfer-encoding: chunked\r\n\r\n`,
+      `fff8\r\n${"a".repeat(0xfff8)}\r\n`,
+    ],
+    "a request line": ["POST /", "a"],
+    "a header": ["POST / HTTP/1.1\r\nhost: a\r\nwebhook-id: ", "a"],
+    headers: ["POST / HTTP/1.1\r\nhost: a\r\n", "a: b\r\n"],
+  };
+  for (const [what, [head, piece]] of Object.entries(ENDLESS)) {
+    it(
+      `stops reading ${what} without end`,
+      every(async (receiver) => {
+        const before = readdirSync(receiver.folder);
+        const caller = call(receiver);
+        const block = piece.repeat(Math.ceil(65_536 / piece.length));
+        let taken = 0;
+        await caller.write(head);
+        for (; taken < 200e6 && caller.isOpen(); taken += block.length) await caller.write(block);
+        caller.end();
+        // What the buffers of the two ends' sockets take is in it.
+        expect(taken).toBeLessThan(32e6);
+        expect(caller.answer()).toMatch(/^(HTTP\/1\.[01] 4\d\d|$)/);
+        expect(readdirSync(receiver.folder)).toEqual(before);
+      }),
+    );
+  }
+}
+
+/** Requests that are never whole. What stands last comes again each second. */
+const HALF: Record<string, [string, string?]> = {
+  nothing: [""],
+  "half a request line": ["PO"],
+  "half its headers": ["POST / HTTP/1.1\r\nhost: a\r\nwebhook-"],
+  "half its body": ["POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5000\r\n\r\n{"],
+  "a byte of its first line each second": ["POST /", "a"],
+  "a byte of its headers each second": ["POST / HTTP/1.1\r\nhost: a\r\nwebhook-id: ", "a"],
+  "a byte of its body each second": ["POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5000\r\n\r\n{", "a"],
+};
+
+function bounds_time() {
+  it(
+    "hangs up on each request that never ends",
+    every(async (receiver) => {
+      const callers = await Promise.all(Object.values(HALF).map((half) => hang(receiver, half)));
+      const open = () => Object.keys(HALF).filter((_, i) => callers[i]?.isOpen());
+      try {
+        await expect.poll(open, { timeout: 60_000 }).toEqual([]);
+      } finally {
+        for (const caller of callers) caller.end();
+      }
+      expect(receiver.said()).not.toMatch(TRACE);
+    }),
+  );
+}
+
+function bounds_places() {
+  // With 500 a receiver may hang up on the oldest. It is at once when it does not wait for all of them to be hung up on.
+  for (const [count, stay] of [
+    [50, 50],
+    [500, 100],
+  ] as const) {
+    it(
+      `answers an event at once while ${count} half-sent requests hang`,
+      every(async (receiver) => {
+        const halves = Object.values(HALF);
+        const hanging = await Promise.all(
+          Array.from({ length: count }, (_, i) => hang(receiver, halves[i % halves.length] ?? [""])),
+        );
+        try {
+          for (let seq = 1000 + count; seq < 1020 + count; seq++)
+            expect((await send(receiver, seq, headersOf(seq))).status).toBe(204);
+          expect(hanging.filter((caller) => caller.isOpen()).length).toBeGreaterThanOrEqual(stay);
+        } finally {
+          for (const caller of hanging) caller.end();
+        }
+      }),
+    );
+  }
+}
+
+function stays_plain() {
+  it(
+    "goes on after a sender hung up in the middle of a body",
+    every(async (receiver) => {
+      await new Promise<void>((resolve) => {
+        const socket = connect(Number(new URL(receiver.url).port), "127.0.0.1", () => {
+          socket.write("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{", () => {
+            socket.destroy();
+            resolve();
+          });
         });
       });
-    });
-    expect((await send(11, headersOf(11))).status).toBe(204);
-    await receiver.says(`${idOf(11)} session.created 11\n`);
+      expect((await send(receiver, 11, headersOf(11))).status).toBe(204);
+      await receiver.says(`${idOf(11)} session.created 11\n`);
+    }),
+  );
+
+  const WRONG: Record<string, string | Buffer> = {
+    "no HTTP": "hello\r\n\r\n",
+    "a TLS hello": Buffer.from("16030100c6010000c20303", "hex"),
+    "a zero byte": "POST /\0 HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n",
+    "an unknown version": "POST / HTTP/9.9\r\nhost: a\r\ncontent-length: 0\r\n\r\n",
+    "a huge header": `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\nwebhook-id: ${"a".repeat(500_000)}\r\n\r\n{}`,
+    "3,000 headers": `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n${"a: b\r\n".repeat(3000)}\r\n{}`,
+    "a header that is not UTF-8": Buffer.from(
+      `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n${linesOf(headersOf(60, { "webhook-signature": "v1,\xff\xfe" }))}\r\n{}`,
+      "latin1",
+    ),
+    "a header twice": `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\nwebhook-id: a\r\n${linesOf(headersOf(60))}\r\n{}`,
+    "a header without a colon": `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\nwebhook\r\n\r\n{}`,
+    "a method of its own": "BREW / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n",
+    "another path": "POST /../../etc/passwd?a=%zz HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n",
+    ...Object.fromEntries(
+      ["GET", "PUT", "DELETE", "OPTIONS", "PATCH"].map((method) => [
+        `the method ${method}`,
+        `${method} / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n${linesOf(headersOf(60))}\r\n{}`,
+      ]),
+    ),
+    ...Object.fromEntries(
+      ["-1", "1e3", "0x10", "a", "999999999", "99999999999999999999999"].map((length) => [
+        `a length of ${length}`,
+        `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n${linesOf(headersOf(60))}\r\n{}`,
+      ]),
+    ),
+  };
+  for (const [what, bytes] of Object.entries(WRONG)) {
+    it(
+      `answers ${what} plainly`,
+      every(async (receiver) => {
+        const caller = call(receiver);
+        await caller.write(bytes);
+        await caller.finish();
+        expect(caller.answer()).not.toMatch(/^HTTP\S+ [123]/);
+        expect(caller.answer().length).toBeLessThan(1000);
+        expect(caller.answer() + receiver.said()).not.toMatch(TRACE);
+        expect(readdirSync(receiver.folder).join()).not.toContain(idOf(60));
+        expect((await send(receiver, 61, headersOf(61))).status).toBe(204);
+      }),
+    );
+  }
+
+  const NO_EVENTS = [
+    "",
+    "{",
+    "null",
+    "[]",
+    "5",
+    '"a"',
+    '{"type":5}',
+    '{"type":{},"data":[]}',
+    '{"type":"a","data":null}',
+    "[".repeat(100_000),
+  ];
+  it(
+    "takes what is signed and is no event, says so, and goes on",
+    every(async (receiver) => {
+      for (const [i, text] of [...NO_EVENTS, Buffer.from("7b2274797065223a22ff227d", "hex")].entries()) {
+        const seq = 70 + i;
+        const at = now();
+        const digest = createHmac("sha256", Buffer.alloc(32, 7))
+          .update(`${idOf(seq)}.${at}.`)
+          .update(text)
+          .digest("base64");
+        expect(
+          (await send(receiver, seq, headersOf(seq, { "webhook-signature": `v1,${digest}` }, at), text)).status,
+        ).toBe(204);
+        await receiver.says(`${idOf(seq)} is no event`);
+      }
+      expect((await send(receiver, 90, headersOf(90))).status).toBe(204);
+      expect(receiver.said()).not.toMatch(TRACE);
+    }),
+  );
+}
+
+function ends() {
+  it(
+    "ends on SIGTERM, also while a request hangs",
+    every(async (receiver) => {
+      const port = await freePort();
+      const own = await start(receiver.program, port, SECRET);
+      const caller = await hang(own, ["POST /"]);
+      try {
+        own.stop("SIGTERM");
+        await until(async () => !(await listens(port)));
+        await until(async () => !caller.isOpen());
+        expect(own.said()).not.toMatch(TRACE);
+      } finally {
+        own.close();
+      }
+    }),
+  );
+}
+
+/** What a trace of the stack looks like in these languages. */
+const TRACE = /Traceback|^\s+at |goroutine \d|#0 |\w\.(?:java|go|py|php|mjs):\d|\.(?:py|php)"?,? (?:on )?line \d/m;
+
+const linesOf = (headers: Record<string, string>) =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
+
+/** A connection to a receiver, on which a caller may write what it likes. */
+function call({ url }: { url: string }) {
+  let answer = "";
+  const socket: Socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.setEncoding("latin1").on("data", (text: string) => {
+    answer += text;
   });
-});
+  // A receiver may hang up at any moment.
+  socket.on("error", () => {});
+  const closed = new Promise<void>((resolve) => {
+    socket.on("close", () => resolve());
+  });
+  return {
+    closed,
+    answer: () => answer,
+    isOpen: () => !socket.destroyed,
+    /** Waits until the system has taken the bytes. */
+    write: (bytes: string | Buffer) =>
+      Promise.race([closed, new Promise<void>((resolve) => socket.write(bytes, () => resolve()))]),
+    /** Says that no more will come, and waits for the answer. */
+    finish: () => {
+      socket.end();
+      return closed;
+    },
+    end: () => socket.destroy(),
+  };
+}
+
+/** A caller whose request is never whole. */
+async function hang(receiver: { url: string }, [start, again]: [string, string?]) {
+  const caller = call(receiver);
+  await caller.write(start);
+  if (again !== undefined) {
+    const timer = setInterval(() => {
+      if (caller.isOpen()) void caller.write(again);
+      else clearInterval(timer);
+    }, 1000);
+  }
+  return caller;
+}
+
+type Receiver = Awaited<ReturnType<typeof start>>;
 
 /** Starts a receiver in a plain locale, with a folder of its own, and waits until it listens. */
-async function start({ run, cgi }: Language, port: number, secret: string) {
+async function start(program: Program, port: number, secret: string) {
   const folder = mkdtempSync(join(tmpdir(), "receiver-"));
   const { PATH, HOME, TMPDIR } = process.env;
-  const settings = { PATH, HOME, TMPDIR, LC_ALL: "C", SECRET: secret, PORT: String(port), SEEN: folder };
+  const [command = "", ...args] = program.run.split(" ");
+  // A process group of its own, because `go run` starts the program as its child.
+  const child = spawn(command, args, {
+    cwd: EXAMPLES,
+    env: {
+      PATH,
+      HOME,
+      TMPDIR,
+      LC_ALL: "C",
+      SECRET: secret,
+      PORT: String(port),
+      SEEN: folder,
+    } as unknown as NodeJS.ProcessEnv,
+    detached: true,
+  });
   let said = "";
-  const launch = (more: Record<string, string> = {}) => {
-    const [command = "", ...args] = run(port);
-    // A process group of its own, because `go run` starts the program as its child.
-    const child = spawn(command, args, {
-      cwd: EXAMPLES,
-      env: { ...settings, ...more } as unknown as NodeJS.ProcessEnv,
-      detached: true,
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
       said += text;
     });
-    return child;
-  };
-  let stop: () => void;
-  if (cgi) {
-    const server = createServer((request, response) => {
-      const asked = Object.entries(request.headers).map(([name, value]) => [
-        `HTTP_${name.toUpperCase().replaceAll("-", "_")}`,
-        String(value),
-      ]);
-      const child = launch({ ...Object.fromEntries(asked), CONTENT_LENGTH: request.headers["content-length"] ?? "0" });
-      request.pipe(child.stdin).on("error", () => {});
-      request.on("error", () => child.stdin.destroy());
-      let answer = "";
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        answer += text;
-      });
-      // The answer ends when the program closes its output; its work may go on.
-      child.stdout.on("end", () => {
-        const [head = "", text] = answer.split("\r\n\r\n");
-        response.writeHead(Number(head.match(/^Status: (\d+)/)?.[1] ?? 500)).end(text);
-      });
-    }).listen(port, "127.0.0.1");
-    stop = () => server.close();
-  } else {
-    const child: ChildProcess = launch();
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-    });
-    stop = () => process.kill(-(child.pid ?? 0), "SIGKILL");
   }
+  const stop = (signal: NodeJS.Signals) => process.kill(-(child.pid ?? 0), signal);
   await until(() => listens(port), TIME - 5_000);
   return {
+    program,
     folder,
     url: `http://127.0.0.1:${port}/`,
     said: () => said,
     says: (text: string) => until(async () => said.includes(text)),
+    stop,
     close: () => {
-      stop();
+      if (child.exitCode === null && child.signalCode === null) stop("SIGKILL");
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -7,6 +7,7 @@
 // - The key is the decoded base64 after whsec_, not the text.
 // - equals and Arrays.equals compare in a time that tells how much is right; MessageDigest.isEqual does not.
 // - System.currentTimeMillis() is milliseconds; webhook-timestamp is seconds.
+// - com.sun.net.httpserver gives a request a thread and no deadline: bound the threads, and set sun.net.httpserver.maxReqTime.
 // - A controller of Spring answers when it returns: hand the work to another thread, and return at once.
 
 import com.sun.net.httpserver.Headers;
@@ -35,6 +36,11 @@ public class ReceiveEvent {
     // Java brings no JSON reader; the service writes type first, and seq first in data. With Jackson this is one readTree.
     static final Pattern EVENT = Pattern.compile("^\\{\"type\":\"([^\"]*)\".*?\"data\":\\{\"seq\":(\\d+)", Pattern.DOTALL);
 
+    // Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
+    static final int MOST_BYTES = 256 * 1024;
+    static final int MOST_SECONDS = 10;
+    static final int MOST_CONNECTIONS = 1_000;
+
     static byte[] key;
     static Path folder;
 
@@ -46,16 +52,29 @@ public class ReceiveEvent {
         // Without SEEN a new folder, so that a restart forgets what it has seen.
         folder = seen == null ? Files.createTempDirectory("events-") : Path.of(seen);
         int port = Integer.parseInt(Optional.ofNullable(System.getenv("PORT")).orElse("8080"));
-        HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);
-        server.setExecutor(Executors.newFixedThreadPool(8));
+        // The server reads these when it is made. A half-sent request keeps a thread until its time is over.
+        System.setProperty("sun.net.httpserver.maxReqTime", String.valueOf(MOST_SECONDS));
+        System.setProperty("jdk.httpserver.maxConnections", String.valueOf(MOST_CONNECTIONS));
+        HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), MOST_CONNECTIONS);
+        server.setExecutor(Executors.newFixedThreadPool(MOST_CONNECTIONS));
         server.createContext("/", ReceiveEvent::receive);
         server.start();
     }
 
     static void receive(HttpExchange exchange) throws IOException {
         try (exchange) {
-            byte[] body = exchange.getRequestBody().readNBytes(1_000_001);
-            String why = body.length > 1_000_000 ? "too large" : fault(exchange.getRequestHeaders(), body);
+            // One request for each connection.
+            exchange.getResponseHeaders().set("connection", "close");
+            if (!exchange.getRequestMethod().equals("POST")) {
+                answer(exchange, 405, "POST only");
+                return;
+            }
+            byte[] body = exchange.getRequestBody().readNBytes(MOST_BYTES + 1);
+            if (body.length > MOST_BYTES) {
+                answer(exchange, 413, "too large");
+                return;
+            }
+            String why = fault(exchange.getRequestHeaders(), body);
             if (why != null) {
                 System.err.println("refused: " + why);
                 answer(exchange, 400, why);
@@ -74,9 +93,14 @@ public class ReceiveEvent {
             // and an unknown type get a 2xx too.
             exchange.sendResponseHeaders(204, -1);
             exchange.close();
-            Matcher event = EVENT.matcher(new String(body, UTF_8));
-            if (isNew && event.find()) System.out.println(id + " " + event.group(1) + " " + event.group(2));
+            if (isNew) work(id, body);
         }
+    }
+
+    static void work(String id, byte[] body) {
+        Matcher event = EVENT.matcher(new String(body, UTF_8));
+        if (event.find()) System.out.println(id + " " + event.group(1) + " " + event.group(2));
+        else System.err.println(id + " is no event");
     }
 
     static void answer(HttpExchange exchange, int status, String why) throws IOException {

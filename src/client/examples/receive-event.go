@@ -7,6 +7,8 @@
 //   - The key is the decoded base64 after whsec_, not the text.
 //   - == and bytes.Equal compare in a time that tells how much is right; hmac.Equal does not.
 //   - Numbers in an interface{} are float64: decode into a struct.
+//   - A server of net/http waits for ever unless ReadTimeout is set, and counts no connections.
+//   - go run does not hand SIGTERM on to the program: run what go build makes.
 //   - The answer waits in a buffer until the handler returns: work in a goroutine, and return at once.
 package main
 
@@ -20,13 +22,23 @@ import (
 	"io"
 	"io/fs"
 	"log"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+)
+
+// Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
+const (
+	mostBytes       = 256 << 10
+	mostHeaderBytes = 16 << 10
+	mostTime        = 10 * time.Second
+	mostConnections = 200
 )
 
 var idOfTheService = regexp.MustCompile(`^[\w-]{1,100}$`)
@@ -51,8 +63,21 @@ func main() {
 	}
 
 	receive := func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1_000_000))
+		if r.Method != http.MethodPost {
+			w.Header().Set("allow", "POST")
+			http.Error(w, "POST only", http.StatusMethodNotAllowed)
+			return
+		}
+		if r.ContentLength > mostBytes {
+			http.Error(w, "too large", http.StatusRequestEntityTooLarge)
+			return
+		}
+		body, err := io.ReadAll(io.LimitReader(r.Body, mostBytes+1))
 		if err != nil {
+			http.Error(w, "the body did not come", http.StatusRequestTimeout)
+			return
+		}
+		if len(body) > mostBytes {
 			http.Error(w, "too large", http.StatusRequestEntityTooLarge)
 			return
 		}
@@ -76,11 +101,42 @@ func main() {
 		}
 	}
 	server := http.Server{
-		Addr:        "127.0.0.1:" + port,
-		Handler:     http.HandlerFunc(receive),
-		ReadTimeout: 10 * time.Second,
+		Addr:           "127.0.0.1:" + port,
+		Handler:        http.HandlerFunc(receive),
+		ReadTimeout:    mostTime,
+		WriteTimeout:   2 * mostTime,
+		MaxHeaderBytes: mostHeaderBytes,
+		ConnState:      (&connections{}).changed,
 	}
+	// One request for each connection.
+	server.SetKeepAlivesEnabled(false)
 	log.Fatal(server.ListenAndServe())
+}
+
+// connections are the open ones, the oldest first. It goes for the newest, so that half-sent requests keep nobody out.
+type connections struct {
+	lock sync.Mutex
+	open []net.Conn
+}
+
+func (c *connections) changed(connection net.Conn, state http.ConnState) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if state == http.StateNew {
+		c.open = append(c.open, connection)
+	}
+	if len(c.open) > mostConnections {
+		c.open[0].Close()
+		c.open = c.open[1:]
+	}
+	if state == http.StateClosed {
+		for i := range c.open {
+			if c.open[i] == connection {
+				c.open = append(c.open[:i], c.open[i+1:]...)
+				break
+			}
+		}
+	}
 }
 
 func work(id string, body []byte) {
@@ -90,8 +146,8 @@ func work(id string, body []byte) {
 			Seq int64 `json:"seq"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(body, &event); err != nil {
-		log.Print(err)
+	if err := json.Unmarshal(body, &event); err != nil || event.Data.Seq == 0 {
+		log.Print(id, " is no event")
 		return
 	}
 	fmt.Println(id, event.Type, event.Data.Seq)

@@ -7,6 +7,7 @@
 // - The key is the decoded base64 after whsec_, not the text.
 // - Strings compare in a time that tells how much is right: timingSafeEqual does not, and throws for unequal lengths.
 // - Date.now() is milliseconds; webhook-timestamp is seconds.
+// - A server of Node gives a request five minutes, and counts no connections: set both.
 // - Work that is awaited before response.end() counts against the 15 s of the answer: end your answer before you work.
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import { mkdtempSync } from "node:fs";
@@ -19,6 +20,11 @@ import { join } from "node:path";
 const { SECRET = "", PORT = "8080", SEEN = mkdtempSync(join(tmpdir(), "events-")) } = process.env;
 if (!/^whsec_[\w+/]{32,}=*$/.test(SECRET)) throw new Error("SECRET must be whsec_ and base64");
 const key = Buffer.from(SECRET.slice("whsec_".length), "base64");
+
+// Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
+const MOST_BYTES = 256 * 1024;
+const MOST_MS = 10_000;
+const MOST_CONNECTIONS = 200;
 
 /** Why this request must not be believed; undefined for one of the service's. */
 function fault(headers, body) {
@@ -58,11 +64,15 @@ async function store(id, body) {
 }
 
 async function receive(request, response) {
+  // One request for each connection.
+  response.setHeader("connection", "close");
+  if (request.method !== "POST") return response.writeHead(405, { allow: "POST" }).end("POST only");
+  if (Number(request.headers["content-length"]) > MOST_BYTES) return response.writeHead(413).end("too large");
   const chunks = [];
   let length = 0;
   for await (const chunk of request) {
     length += chunk.length;
-    if (length > 1_000_000) return response.writeHead(413).end();
+    if (length > MOST_BYTES) return response.writeHead(413).end("too large");
     chunks.push(chunk);
   }
   const body = Buffer.concat(chunks);
@@ -82,13 +92,32 @@ async function receive(request, response) {
   // Finish your answer before you start the work: without one in 15 s, the event is sent again. A duplicate and an unknown type get a
   // 2xx too.
   response.writeHead(204).end();
-  if (!isNew) return;
-  const { type, data } = JSON.parse(body);
-  console.log(id, type, data.seq);
+  if (isNew) work(id, body);
 }
 
-const server = createServer((request, response) => {
+function work(id, body) {
+  try {
+    const { type, data } = JSON.parse(body);
+    if (!Number.isInteger(data.seq)) throw new Error("it has no seq");
+    console.log(id, type, data.seq);
+  } catch (error) {
+    console.error(`${id} is no event: ${error.message}`);
+  }
+}
+
+const limits = { headersTimeout: MOST_MS, requestTimeout: MOST_MS, connectionsCheckingInterval: 1_000 };
+const server = createServer(limits, (request, response) => {
   // Whoever hangs up in the middle of a body must not end the receiver.
   receive(request, response).catch(() => response.destroy());
+});
+
+/** The open connections, the oldest first. It goes for the newest, so that half-sent requests keep nobody out. */
+const open = new Set();
+server.on("connection", (socket) => {
+  open.add(socket.on("close", () => open.delete(socket)));
+  if (open.size <= MOST_CONNECTIONS) return;
+  const [oldest] = open;
+  open.delete(oldest);
+  oldest.destroy();
 });
 server.listen(Number(PORT), "127.0.0.1");

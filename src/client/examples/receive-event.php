@@ -1,54 +1,169 @@
 <?php
-// Receives events, stores each in a folder, logs its "id type seq", once. Needs PHP 7.4 or later and no extension beyond hash and json.
+// Receives events, stores each in a folder, prints its "id type seq", once. Needs PHP 7.4 or later and no extension beyond hash and json.
 // Put TLS in front.
-//   SECRET=whsec_… SEEN=/var/lib/events php -S 127.0.0.1:8080 receive-event.php
+//   SECRET=whsec_… PORT=8080 SEEN=/var/lib/events php receive-event.php
 //
 // Pitfalls of PHP:
-// - The raw body is php://input. $_POST is empty for JSON, and json_encode(json_decode(…)) gives other bytes than were signed.
+// - php -S reads a body of any size into memory, and waits for ever: it is for development. So this program is a small server of its own.
+// - Under FPM or Apache you need fault() and store() alone. The raw body is php://input there: $_POST is empty for JSON. The web server
+//   bounds the rest: Apache does, with LimitRequestBody 262144 and RequestReadTimeout header=10 body=10; nginx has no deadline for a body.
+// - json_encode(json_decode(…)) gives other bytes than were signed: verify the bytes, and parse afterwards.
 // - hash_hmac gives hex unless its last argument is true: base64 is made of the raw bytes.
 // - The key is the decoded base64 after whsec_, not the text.
 // - == compares in a time that tells how much is right, and takes "1e3" for "1000"; hash_equals does neither.
-// - A process ends with its request, so what has arrived is remembered outside it.
-// - Finish your answer before you start the work: without one in 15 s, the event is sent again. But a 2xx that is flushed before the
-//   work makes the service hang up soon, and PHP aborts a script that writes to a connection that is gone: call
-//   ignore_user_abort(true) first. Under FPM fastcgi_finish_request() ends the answer.
-// - A script that dies answers 200 where display_errors is on, and the event would be lost. So the status is 503 until it is known.
+// - Finish your answer before you start the work: without one in 15 s, the event is sent again. Under FPM fastcgi_finish_request() ends
+//   it. A 2xx that is only flushed makes the service hang up soon, and PHP aborts a script that writes to a connection that is gone: call
+//   ignore_user_abort(true) first.
+// - Under a web server a script that dies answers 200 where display_errors is on, and the event would be lost: begin it with
+//   http_response_code(503).
 
-http_response_code(503);
+// Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
+const MOST_BYTES = 256 * 1024;
+const MOST_HEADER_BYTES = 16 * 1024;
+const MOST_SECONDS = 10;
+const MOST_CONNECTIONS = 200;
+
+// Each warning that is not silenced by @ becomes an exception.
+set_error_handler(static function (int $level, string $message): bool {
+    if ((error_reporting() & $level) === 0) {
+        return false;
+    }
+    throw new ErrorException($message);
+});
 
 $secret = (string) getenv('SECRET');
 $key = strpos($secret, 'whsec_') === 0 ? base64_decode(substr($secret, 6), true) : false;
 if ($key === false || $key === '') {
-    http_response_code(500);
-    error_log('SECRET must be whsec_ and base64');
-    exit;
+    fwrite(STDERR, "SECRET must be whsec_ and base64\n");
+    exit(1);
+}
+// Without SEEN a new folder, so that a restart forgets what it has seen.
+$folder = getenv('SEEN') ?: sys_get_temp_dir() . '/events-' . bin2hex(random_bytes(8));
+umask(0077);
+is_dir($folder) || mkdir($folder);
+
+$backlog = stream_context_create(['socket' => ['backlog' => MOST_CONNECTIONS]]);
+$address = 'tcp://127.0.0.1:' . (getenv('PORT') ?: '8080');
+$server = stream_socket_server($address, $code, $why, STREAM_SERVER_BIND | STREAM_SERVER_LISTEN, $backlog);
+
+// Open connections, the oldest first. It goes for the newest, so that half-sent requests keep nobody out.
+$sockets = $began = $received = [];
+for ($next = 0;; $next++) {
+    $readable = $sockets + ['new' => $server];
+    $none = null;
+    stream_select($readable, $none, $none, 1);
+    foreach ($readable as $i => $socket) {
+        if ($i === 'new') {
+            $accepted = @stream_socket_accept($server, 0);
+            if ($accepted !== false) {
+                stream_set_blocking($accepted, false);
+                [$sockets[$next], $began[$next], $received[$next]] = [$accepted, hrtime(true), ''];
+            }
+            continue;
+        }
+        $received[$i] .= @fread($socket, 65536);
+        $request = requestOf($received[$i]);
+        if ($request === null && !feof($socket)) {
+            continue;
+        }
+        unset($sockets[$i], $began[$i], $received[$i]);
+        $request === null ? fclose($socket) : receive($socket, $request, $key, $folder);
+    }
+    foreach (array_keys($sockets) as $i) {
+        if (count($sockets) <= MOST_CONNECTIONS && hrtime(true) - $began[$i] < MOST_SECONDS * 1e9) {
+            break;
+        }
+        fclose($sockets[$i]);
+        unset($sockets[$i], $began[$i], $received[$i]);
+    }
 }
 
-$body = file_get_contents('php://input', false, null, 0, 1000001);
-$why = strlen($body) > 1000000 ? 'too large' : fault($key, $body);
-if ($why !== null) {
-    error_log("refused: $why");
-    http_response_code(400);
-    echo $why;
-    exit;
+/**
+ * A request whose bytes have all come: its headers and its body, or the status that refuses it. Null when more must come.
+ *
+ * @return array{array<string, string>, string}|int|null
+ */
+function requestOf(string $bytes)
+{
+    $end = strpos($bytes, "\r\n\r\n");
+    if ($end === false) {
+        return strlen($bytes) > MOST_HEADER_BYTES ? 431 : null;
+    }
+    $lines = explode("\r\n", substr($bytes, 0, $end));
+    if (!preg_match('~^([A-Z]+) \S+ HTTP/1\.[01]$~D', array_shift($lines), $found)) {
+        return 400;
+    }
+    if ($found[1] !== 'POST') {
+        return 405;
+    }
+    $headers = [];
+    foreach ($lines as $line) {
+        [$name, $value] = explode(':', $line, 2) + [1 => ''];
+        $headers[strtolower($name)] = trim($value);
+    }
+    $length = $headers['content-length'] ?? '';
+    if (!preg_match('/^\d{1,15}$/D', $length)) {
+        return 411;
+    }
+    if ((int) $length > MOST_BYTES) {
+        return 413;
+    }
+    $body = (string) substr($bytes, $end + 4, (int) $length);
+    return strlen($body) === (int) $length ? [$headers, $body] : null;
 }
 
-$id = $_SERVER['HTTP_WEBHOOK_ID'];
-try {
-    $isNew = store($id, $body);
-} catch (RuntimeException $error) {
-    error_log('not stored: ' . $error->getMessage());
-    echo 'not stored';
-    exit;
+/**
+ * Answers, hangs up, and then works.
+ *
+ * @param resource $socket
+ * @param array{array<string, string>, string}|int $request
+ */
+function receive($socket, $request, string $key, string $folder): void
+{
+    if (is_int($request)) {
+        answer($socket, $request, 'not taken');
+        return;
+    }
+    [$headers, $body] = $request;
+    $why = fault($key, $headers, $body);
+    if ($why !== null) {
+        fwrite(STDERR, "refused: $why\n");
+        answer($socket, 400, $why);
+        return;
+    }
+    $id = $headers['webhook-id'];
+    try {
+        $isNew = store($folder, $id, $body);
+    } catch (RuntimeException $error) {
+        fwrite(STDERR, "not stored: {$error->getMessage()}\n");
+        answer($socket, 503, 'not stored');
+        return;
+    }
+    // A duplicate and an unknown type get a 2xx too.
+    answer($socket, 204, '');
+    if ($isNew) {
+        work($id, $body);
+    }
 }
 
-// A duplicate and an unknown type get a 2xx too.
-ignore_user_abort(true);
-http_response_code(204);
-function_exists('fastcgi_finish_request') ? fastcgi_finish_request() : flush();
-if ($isNew) {
-    $event = json_decode($body, false, 512, JSON_THROW_ON_ERROR | JSON_BIGINT_AS_STRING);
-    error_log("$id $event->type {$event->data->seq}");
+/** @param resource $socket */
+function answer($socket, int $status, string $text): void
+{
+    $length = $status === 204 ? '' : 'content-length: ' . strlen($text) . "\r\n";
+    @fwrite($socket, "HTTP/1.1 $status Answer\r\n{$length}connection: close\r\n\r\n$text");
+    @stream_socket_shutdown($socket, STREAM_SHUT_WR);
+    fclose($socket);
+}
+
+/** One process answers all, so longer work belongs in a queue that another process reads. */
+function work(string $id, string $body): void
+{
+    try {
+        $event = json_decode($body, false, 512, JSON_THROW_ON_ERROR | JSON_BIGINT_AS_STRING);
+        echo "$id $event->type {$event->data->seq}\n";
+    } catch (Throwable $error) {
+        fwrite(STDERR, "$id is no event: {$error->getMessage()}\n");
+    }
 }
 
 /**
@@ -57,11 +172,9 @@ if ($isNew) {
  *
  * @return bool whether the event is new
  */
-function store(string $id, string $body): bool
+function store(string $folder, string $id, string $body): bool
 {
-    $folder = getenv('SEEN') ?: sys_get_temp_dir();
     $written = "$folder/$id." . bin2hex(random_bytes(8));
-    umask(0077);
     // PHP remembers for two minutes where a path leads.
     clearstatcache(true);
     try {
@@ -78,12 +191,16 @@ function store(string $id, string $body): bool
     }
 }
 
-/** Why this request must not be believed; null for one of the service's. */
-function fault(string $key, string $body): ?string
+/**
+ * Why this request must not be believed; null for one of the service's.
+ *
+ * @param array<string, string> $headers
+ */
+function fault(string $key, array $headers, string $body): ?string
 {
-    $id = $_SERVER['HTTP_WEBHOOK_ID'] ?? '';
-    $timestamp = $_SERVER['HTTP_WEBHOOK_TIMESTAMP'] ?? '';
-    $signatures = $_SERVER['HTTP_WEBHOOK_SIGNATURE'] ?? '';
+    $id = $headers['webhook-id'] ?? '';
+    $timestamp = $headers['webhook-timestamp'] ?? '';
+    $signatures = $headers['webhook-signature'] ?? '';
     if ($id === '' || $timestamp === '' || $signatures === '') {
         return 'a header is missing';
     }

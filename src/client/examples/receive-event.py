@@ -8,15 +8,18 @@ Pitfalls of Python:
 - The key is the decoded base64 after whsec_, not the text.
 - == compares in a time that tells how much is right; hmac.compare_digest does not, and wants ASCII text or bytes.
 - print() of a process without a terminal waits in a buffer: flush it.
+- A timeout of a socket begins anew with each byte: close the connection when the time of the whole request is over.
 - A framework sends its answer when the view returns: hand the work to a thread or a queue, and return at once.
 """
 import base64
+import contextlib
 import hashlib
 import hmac
 import http.server
 import json
 import os
 import re
+import socket
 import sys
 import tempfile
 import time
@@ -25,6 +28,11 @@ secret = os.environ["SECRET"]
 if not secret.startswith("whsec_"):
     sys.exit("SECRET must be whsec_ and base64")
 key = base64.b64decode(secret[len("whsec_") :], validate=True)
+
+# Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
+MOST_BYTES = 256 * 1024
+MOST_SECONDS = 10
+MOST_CONNECTIONS = 200
 
 # Without SEEN a new folder, so that a restart forgets what it has seen.
 folder = os.environ.get("SEEN") or tempfile.mkdtemp()
@@ -61,14 +69,27 @@ def store(id, body):
     return True
 
 
+def work(id, body):
+    try:
+        event = json.loads(body)
+        print(id, event["type"], event["data"]["seq"], flush=True)
+    except Exception as error:
+        print(id, "is no event:", repr(error), file=sys.stderr, flush=True)
+
+
 class Receiver(http.server.BaseHTTPRequestHandler):
-    timeout = 10
+    error_content_type = "text/plain"
+    error_message_format = "%(message)s"
 
     def do_POST(self):
         length = self.headers.get("content-length", "")
-        if not re.fullmatch("[0-9]{1,7}", length) or int(length) > 1_000_000:
-            return self.answer(413)
+        if not re.fullmatch("[0-9]{1,15}", length):
+            return self.answer(411, "send a content-length")
+        if int(length) > MOST_BYTES:
+            return self.answer(413, "too large")
         body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            return None
         why = fault(self.headers, body)
         if why is not None:
             print("refused:", why, file=sys.stderr, flush=True)
@@ -83,8 +104,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         # type get a 2xx too. This answer has ended when it is flushed, because a 204 has no body.
         self.answer(204)
         if is_new:
-            event = json.loads(body)
-            print(id, event["type"], event["data"]["seq"], flush=True)
+            work(id, body)
 
     def answer(self, status, text=""):
         self.send_response(status)
@@ -98,4 +118,31 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         pass
 
 
-http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "8080"))), Receiver).serve_forever()
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = MOST_CONNECTIONS
+    # When each open connection began, the oldest first. It goes for the newest, so that half-sent requests keep nobody out.
+    began = {}
+
+    def get_request(self):
+        connection, address = super().get_request()
+        self.began[connection] = time.monotonic()
+        return connection, address
+
+    def service_actions(self):
+        """Runs after each new connection, and twice a second."""
+        for connection, began in self.began.copy().items():
+            if len(self.began) <= MOST_CONNECTIONS and time.monotonic() - began < MOST_SECONDS:
+                break
+            self.began.pop(connection, None)
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def shutdown_request(self, connection):
+        self.began.pop(connection, None)
+        super().shutdown_request(connection)
+
+    def handle_error(self, *_):
+        print("not answered:", repr(sys.exc_info()[1]), file=sys.stderr, flush=True)
+
+
+Server(("127.0.0.1", int(os.environ.get("PORT", "8080"))), Receiver).serve_forever()

@@ -58,10 +58,9 @@ function Panel(props: {
   const { t } = texts;
   const { file, language, needs, run } = program;
   const commands = `curl -O https://sessions.example.com/docs/examples/${file}\n${SETTINGS[kind]}${run}`;
-  const byServer = run === "sh receive-event.sh" ? `    # ${t("started by your web server, as CGI")}` : "";
   return (
     <section aria-label={`${language}, ${t(kind === "caller" ? "opens a session" : "receives events")}`}>
-      {raw(codeBlock(commands + byServer, "sh"))}
+      {raw(codeBlock(commands, "sh"))}
       <p>{t("Needs {0}.", /\d/.test(needs) ? t("{0} or later", needs) : needs.replaceAll(", ", t(", ")))}</p>
       <details>
         <summary>{children}</summary>

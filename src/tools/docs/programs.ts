@@ -17,15 +17,27 @@ export const CALLERS: readonly Program[] = [
   { file: "CreateSession.java", language: "Java", needs: "Java 17", run: "java CreateSession.java" },
 ];
 
-/** Programs that receive events, in the same order. */
+/** Programs that receive events, in the same order. None is in shell: docs/receiving.md says why. */
 export const RECEIVERS: readonly Program[] = [
-  { file: "receive-event.sh", language: "Shell", needs: "openssl, CGI", run: "sh receive-event.sh" },
   { file: "receive-event.mjs", language: "Node", needs: "Node 18", run: "node receive-event.mjs" },
   { file: "receive-event.py", language: "Python", needs: "Python 3.7", run: "python3 receive-event.py" },
-  { file: "receive-event.php", language: "PHP", needs: "PHP 7.4", run: "php -S 127.0.0.1:8080 receive-event.php" },
+  { file: "receive-event.php", language: "PHP", needs: "PHP 7.4", run: "php receive-event.php" },
   { file: "receive-event.go", language: "Go", needs: "Go 1.16", run: "go run receive-event.go" },
   { file: "ReceiveEvent.java", language: "Java", needs: "Java 17", run: "java ReceiveEvent.java" },
 ];
+
+/** What each program that receives events must do. test/e2e/receiver-examples.test.ts tries each of these on each of them. */
+export const RECEIVER_DUTIES = {
+  verifies:
+    "verifies the bytes as they came, in constant time, by each signature in the header, and refuses a timestamp more than 300 s off",
+  stores:
+    "stores an event under its id before it answers 2xx, takes a duplicate once, and answers 503 while it cannot store",
+  bounds_bytes: "reads no more than 256 KiB of a body before it has verified it",
+  bounds_time: "hangs up when a request is not whole after 10 s, also when a byte comes each second",
+  bounds_places: "answers an event at once while 500 half-sent requests hang",
+  stays_plain: "answers a wrong request without a stack trace, and goes on",
+  ends: "ends on SIGTERM",
+} as const;
 
 export const PROGRAMS = [...CALLERS, ...RECEIVERS];
 

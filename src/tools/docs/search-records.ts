@@ -34,7 +34,7 @@ const OTHER_WORDS: Record<string, string> = {
   retrying: "idempotent idempotency timeout backoff 幂等 超时 退避 去重",
   receiving: "webhook callback notification 回调 通知 推送",
   "receiving#verify": "signature webhook secret 验签 签名",
-  "receiving#in-six-languages": "java python php go golang node javascript shell sdk example sample 示例 代码",
+  "receiving#in-five-languages": "java python php go golang node javascript sdk example sample 示例 代码",
 };
 
 /** The places of a page: its beginning, each section under a heading with an id, and those that it names itself. */

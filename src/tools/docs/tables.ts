@@ -4,7 +4,7 @@ import { FAILURES } from "../openapi/failures.ts";
 import { adminTable } from "./admin-table.ts";
 import { meaningOf, VIOLATION_EXAMPLES } from "./details.ts";
 import { markdownTable } from "./markdown-table.ts";
-import { CALLERS, codeOf, type Program, RECEIVERS } from "./programs.ts";
+import { CALLERS, codeOf, type Program, RECEIVER_DUTIES, RECEIVERS } from "./programs.ts";
 import { callsOf, type OpenApi } from "./reference/openapi.ts";
 import { type Field, fieldsOf, rulesBeside, typeText } from "./schema.ts";
 import type { Texts } from "./texts.ts";
@@ -55,6 +55,10 @@ function madeBy(name: string, input: TableInput): string {
       return `${programsTable(CALLERS, input)}\n${["create-session.sh", "create-session.py"].map((file) => codeBlock(file, input)).join("\n")}`;
     case "receivers":
       return programsTable(RECEIVERS, input);
+    case "duties":
+      return Object.values(RECEIVER_DUTIES)
+        .map((duty) => `- ${input.texts.t(duty)}\n`)
+        .join("");
     default: {
       const number = input.numbers[name];
       if (number === undefined) throw new Error(`there is no table or number ${name}`);
