@@ -6,8 +6,8 @@ const AT_ONCE = 6;
 /** The most homes of an invocation: each home needs a place. */
 export const MOST_HOMES = AT_ONCE;
 
-/** The part of a home's places that its failing webhooks share: two of six. */
-const FAILING_PART = 1 / 3;
+/** The part of a home's places that its suspect webhooks share: two of six. */
+const SUSPECT_PART = 1 / 3;
 
 /** The part of a home's places that one site may have while another site waits. */
 const SITE_PART = 1 / 2;
@@ -37,8 +37,13 @@ export interface Claimant {
   siteId: number;
   /** How many attempts are in flight here. */
   inFlight: number;
-  /** Undefined while nothing was read of it. */
-  isFailing: boolean | undefined;
+  /**
+   * Whether it may hold its places for long, so that it shares some with all others that may: its newest ended delivery failed, or took over
+   * 10 s, or none was answered yet. Undefined while nothing was read of it.
+   */
+  isSuspect: boolean | undefined;
+  /** Whether it is suspect only because no delivery was answered yet. It goes before the others that are: most receivers are sound. */
+  isNew: boolean;
   /** Whether a ping is due. */
   hasPing: boolean;
 }
@@ -46,8 +51,8 @@ export interface Claimant {
 /** The places that a webhook got. */
 export interface Share {
   wanted: number;
-  /** The most of them that deliveries other than pings may use when the webhook fails. */
-  whenFailing: number;
+  /** The most of them that deliveries other than pings may use when the webhook is suspect. */
+  whenSuspect: number;
 }
 
 /**
@@ -85,7 +90,7 @@ export class Budget {
   }
 
   /**
-   * Shares the free places between webhooks: those with a ping first, then in the given order. Takes nothing.
+   * Shares the free places between webhooks: those with a ping first, then those that are new, then in the given order. Takes nothing.
    *
    * @param all the webhooks that still need places
    * @returns the share of each of them that gets a place
@@ -93,33 +98,46 @@ export class Budget {
   share<Each extends Claimant>(all: readonly Each[]): Map<Each, Share> {
     const shares = new Map<Each, Share>();
     if (this.isUsedUp) return shares;
-    const failing = all.filter(({ isFailing }) => isFailing);
-    const forFailing = part(this.#places, FAILING_PART);
-    const keptForFailing = Math.min(forFailing, failing.length);
-    const ofFailing = part(forFailing, 1 / failing.length);
-    const ofHealthy = part(this.#places - keptForFailing, 1 / (all.length - failing.length));
-    const ofOthers = part(forFailing, 1 / (all.length - failing.length));
+    const suspects = all.filter(({ isSuspect }) => isSuspect);
+    const others = all.length - suspects.length;
+    const forSuspects = part(this.#places, SUSPECT_PART);
+    const keptForSuspects = Math.min(forSuspects, suspects.length);
+    const ofSuspect = part(forSuspects, 1 / suspects.length);
+    const ofOther = part(this.#places - keptForSuspects, 1 / others);
+    const ofOtherWhenSuspect = part(forSuspects, 1 / others);
     let free = Math.min(this.#free, Math.floor((this.#calls - CALLS_OF_A_TURN) / CALLS_OF_AN_ATTEMPT));
-    let freeForFailing = forFailing - inFlightOf(failing);
-    // The others may begin to fail, or fail without being known to. Those that are known to fail may take all these places.
-    let freeForOthers = failing.length > 0 ? 0 : forFailing;
-    for (const each of all.toSorted((a, b) => Number(b.hasPing) - Number(a.hasPing))) {
-      const fair = each.isFailing ? Math.min(ofFailing - each.inFlight, freeForFailing) : ofHealthy - each.inFlight;
-      // Failing webhooks without a place for them wait for each other.
-      const waiting = all.filter(({ isFailing, inFlight }) => inFlight === 0 && !(isFailing && freeForFailing <= 0));
+    let freeForSuspects = forSuspects - inFlightOf(suspects);
+    // Pings of suspects may take more, but not the last place of a home that has several.
+    let freeForPings = this.#places - Math.min(1, this.#places - 1, others) - inFlightOf(suspects);
+    // The others may begin to fail, or be suspect without being known to. Those that are known may take all these places.
+    let freeForOthers = suspects.length > 0 ? 0 : forSuspects;
+    for (const each of all.toSorted((a, b) => this.#rank(a) - this.#rank(b))) {
+      const fair = each.isSuspect ? Math.min(ofSuspect - each.inFlight, freeForSuspects) : ofOther - each.inFlight;
+      // Suspects without a place for them wait for each other.
+      const waiting = all.filter(({ isSuspect, inFlight }) => inFlight === 0 && !(isSuspect && freeForSuspects <= 0));
       const othersWait = waiting.some(({ siteId }) => siteId !== each.siteId);
       const fitting = Math.min(free, othersWait ? this.#freeForSite(each.siteId, all, shares) : this.#places);
-      const wanted = Math.min(Math.max(fair, each.hasPing ? 1 : 0), fitting);
+      const most = each.isSuspect ? Math.min(fitting, freeForPings) : fitting;
+      const wanted = Math.min(Math.max(fair, each.hasPing ? 1 : 0), most);
       if (wanted <= 0) continue;
-      const whenFailing = each.isFailing
-        ? Math.min(wanted, Math.max(0, freeForFailing))
-        : Math.min(wanted, ofOthers, Math.max(0, freeForOthers));
-      shares.set(each, { wanted, whenFailing });
+      const whenSuspect = each.isSuspect
+        ? Math.min(wanted, Math.max(0, freeForSuspects))
+        : Math.min(wanted, ofOtherWhenSuspect, Math.max(0, freeForOthers));
+      shares.set(each, { wanted, whenSuspect });
       free -= wanted;
-      if (each.isFailing) freeForFailing -= Math.min(wanted, Math.max(0, fair));
-      else freeForOthers -= whenFailing;
+      if (each.isSuspect) {
+        freeForSuspects -= Math.min(wanted, Math.max(0, fair));
+        freeForPings -= wanted;
+      } else freeForOthers -= whenSuspect;
     }
     return shares;
+  }
+
+  /** The place in the line: a suspect would hold a home's only place while the others wait. */
+  #rank({ hasPing, isSuspect, isNew }: Claimant): number {
+    if (hasPing) return 0;
+    if (isSuspect && this.#places === 1) return 3;
+    return isNew ? 1 : 2;
   }
 
   /** How many more places a site may have while another site waits. */

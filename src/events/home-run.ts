@@ -2,11 +2,12 @@ import type { Config } from "../config.ts";
 import type { Keyring } from "../core/credentials/sealed-secret.ts";
 import { type Runtime, unixSeconds, withinTime } from "../core/runtime.ts";
 import { inOneBatch } from "../core/store/batch.ts";
-import { PING, WEBHOOK_DISABLED } from "../core/store/event-schema.ts";
+import { WEBHOOK_DISABLED } from "../core/store/event-schema.ts";
 import { rootOf, withRetries } from "../core/store/run-batch.ts";
 import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import { attempt, type Ended } from "./attempt.ts";
 import type { Budget, Share } from "./budget.ts";
+import { tells, tookLong } from "./health-of.ts";
 import { type DelayedNotice, notifyQueue } from "./notify-queue.ts";
 import { tryToOpenKeys } from "./open-keys.ts";
 import { type Attempt, type DueRow, LEASE_SECONDS, type LeasedRow, selectDue } from "./store/deliveries.ts";
@@ -152,7 +153,7 @@ export class HomeRun {
     const isStopped = this.fault !== undefined || this.#budget.isUsedUp;
     const shares = isStopped ? new Map<Target, Share>() : this.#budget.share([...this.#targets]);
     const asked = [...this.#targets]
-      .map((target) => ({ target, share: shares.get(target) ?? { wanted: 0, whenFailing: 0 } }))
+      .map((target) => ({ target, share: shares.get(target) ?? { wanted: 0, whenSuspect: 0 } }))
       // The other webhooks wait for a place, or have attempts in flight.
       .filter(({ target, share }) => share.wanted > 0 || isUnknown(target) || (isStopped && target.inFlight === 0));
     if (ended.length === 0 && asked.length === 0) return;
@@ -190,7 +191,7 @@ export class HomeRun {
       learn(target, own[0]);
       const begun = this.#start(target, own);
       this.#budget.giveBack(share.wanted - begun);
-      const allowed = target.isFailing ? share.whenFailing : share.wanted;
+      const allowed = target.isSuspect ? share.whenSuspect : share.wanted;
       const isDue = nextDue !== null && nextDue <= now;
       const waits = isDue && allowed === 0 && !isStopped;
       // An attempt that ended during this batch is not recorded, and `nextDue` does not know its next attempt: a later turn decides.
@@ -260,7 +261,7 @@ export class HomeRun {
     target.unrecorded += 1;
     target.retries ||= ended.result.againAt !== null;
     // The row says so only after this result is recorded, and places are shared before that.
-    target.isFailing ||= ended.posted && held.type !== PING && ended.result.status !== "delivered";
+    if (tells(ended)) target.isSuspect = ended.result.status !== "delivered" || tookLong(ended);
     this.#inFlight -= 1;
     this.#budget.end();
     this.#ended.push({ ...ended, target });

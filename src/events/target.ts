@@ -33,7 +33,8 @@ export const newTarget = (home: string, siteId: number, id: string): Target => (
   id,
   inFlight: 0,
   unrecorded: 0,
-  isFailing: undefined,
+  isSuspect: undefined,
+  isNew: false,
   hasPing: false,
   retries: false,
   retryAt: null,
@@ -54,12 +55,13 @@ export const isOf =
     row.siteId === siteId && row.webhookId === id;
 
 /** Whether nothing was read of a webhook. */
-export const isUnknown = ({ isFailing }: Target): boolean => isFailing === undefined;
+export const isUnknown = ({ isSuspect }: Target): boolean => isSuspect === undefined;
 
 /** Takes over what a row says of a webhook. */
-export function learn(target: Target, row: Pick<AskedRow, "failingSince" | "nextDue"> | undefined): void {
-  // A row that was read before a result is recorded does not know of that failure.
-  target.isFailing = row?.failingSince != null || (target.unrecorded > 0 && target.isFailing === true);
+export function learn(target: Target, row: Pick<AskedRow, "isSuspect" | "isNew" | "nextDue"> | undefined): void {
+  // A row that was read before a result is recorded does not know of it.
+  if (target.unrecorded === 0) target.isSuspect = row?.isSuspect === 1;
+  target.isNew = row?.isNew === 1;
   target.hasPing = row?.nextDue === FIRST_IN_LINE;
 }
 

@@ -4,45 +4,42 @@ import { Budget, type Claimant } from "../../src/events/budget.ts";
 const claimant = (siteId: number, change: Partial<Claimant> = {}): Claimant => ({
   siteId,
   inFlight: 0,
-  isFailing: false,
+  isSuspect: false,
+  isNew: false,
   hasPing: false,
   ...change,
 });
-const healthy = (siteId: number) => claimant(siteId);
-const failing = (siteId: number) => claimant(siteId, { isFailing: true });
-const unknown = (siteId: number) => claimant(siteId, { isFailing: undefined });
+const sound = (siteId: number) => claimant(siteId);
+const suspect = (siteId: number) => claimant(siteId, { isSuspect: true });
+const unknown = (siteId: number) => claimant(siteId, { isSuspect: undefined });
 
-/** `wanted/whenFailing` of each webhook; `-` for one that gets no place. */
-function shares(...all: Claimant[]): string[] {
-  const shared = new Budget({ elapsed: () => 0 }, 1).share(all);
+/** `wanted/whenSuspect` of each webhook; `-` for one that gets no place. */
+const shares = (...all: Claimant[]): string[] => sharesAmong(1, all);
+
+function sharesAmong(homes: number, all: Claimant[]): string[] {
+  const shared = new Budget({ elapsed: () => 0 }, homes).share(all);
   return all.map((each) => {
     const share = shared.get(each);
-    return share === undefined ? "-" : `${share.wanted}/${share.whenFailing}`;
+    return share === undefined ? "-" : `${share.wanted}/${share.whenSuspect}`;
   });
 }
 
 describe("the six places of a home", () => {
-  it("are shared evenly between healthy webhooks, in their order", () => {
-    expect(shares(healthy(1), healthy(2)).map((share) => share[0])).toEqual(["3", "3"]);
-    expect(shares(...[1, 2, 3, 4, 5, 6, 7].map(healthy)).map((share) => share[0])).toEqual([..."111111-"]);
+  it("are shared evenly between sound webhooks, in their order", () => {
+    expect(shares(sound(1), sound(2)).map((share) => share[0])).toEqual(["3", "3"]);
+    expect(shares(...[1, 2, 3, 4, 5, 6, 7].map(sound)).map((share) => share[0])).toEqual([..."111111-"]);
   });
 
-  it("are kept for failing webhooks while healthy ones want all, one for one, two for more", () => {
-    expect(shares(healthy(1), healthy(2), failing(3))).toEqual(["2/0", "2/0", "2/2"]);
-    expect(shares(healthy(1), healthy(2), failing(3), failing(4), failing(5))).toEqual([
-      "2/0",
-      "2/0",
-      "1/1",
-      "1/1",
-      "-",
-    ]);
+  it("are kept for suspect webhooks while sound ones want all, one for one, two for more", () => {
+    expect(shares(sound(1), sound(2), suspect(3))).toEqual(["2/0", "2/0", "2/2"]);
+    expect(shares(sound(1), sound(2), suspect(3), suspect(4), suspect(5))).toEqual(["2/0", "2/0", "1/1", "1/1", "-"]);
   });
 
-  it("are two at most for webhooks that may fail, whatever is known of them", () => {
+  it("are two at most for webhooks that may be suspect, whatever is known of them", () => {
     expect(shares(...[1, 2, 3].map(unknown))).toEqual(["2/1", "2/1", "2/0"]);
     expect(shares(unknown(1))).toEqual(["6/2"]);
-    expect(shares(claimant(1, { isFailing: true, inFlight: 2 }), healthy(2))).toEqual(["-", "5/0"]);
-    const kinds = [healthy, failing, unknown];
+    expect(shares(claimant(1, { isSuspect: true, inFlight: 2 }), sound(2))).toEqual(["-", "5/0"]);
+    const kinds = [sound, suspect, unknown];
     const fours = kinds.flatMap((a) => kinds.flatMap((b) => kinds.flatMap((c) => kinds.map((d) => [a, b, c, d]))));
     const most = fours.map((four) =>
       shares(...four.map((kind, at) => kind(at))).reduce((sum, share) => sum + Number(share.split("/")[1] ?? 0), 0),
@@ -51,13 +48,28 @@ describe("the six places of a home", () => {
   });
 
   it("are three at most for one site while another waits", () => {
-    expect(shares(healthy(1), healthy(1), healthy(1), healthy(1), healthy(2)).map((share) => share[0])).toEqual([
-      ..."111-1",
-    ]);
+    expect(shares(sound(1), sound(1), sound(1), sound(1), sound(2)).map((share) => share[0])).toEqual([..."111-1"]);
   });
 
-  it("go to a ping first, also of a failing webhook whose places are taken", () => {
-    const pinged = claimant(9, { isFailing: true, inFlight: 2, hasPing: true });
-    expect(shares(...[1, 2, 3, 4, 5, 6].map(healthy), pinged).map((share) => share[0])).toEqual([..."11111-1"]);
+  it("go to a ping first, also of a suspect webhook whose places are taken", () => {
+    const pinged = claimant(9, { isSuspect: true, inFlight: 2, hasPing: true });
+    expect(shares(...[1, 2, 3, 4, 5, 6].map(sound), pinged).map((share) => share[0])).toEqual([..."11111-1"]);
   });
+
+  it("go to pings of suspect webhooks but for one, where another webhook has something due", () => {
+    const pinged = [1, 2, 3, 4, 5, 6, 7].map((site) => claimant(site, { isSuspect: true, hasPing: true }));
+    expect(shares(...pinged, sound(8)).map((share) => share[0])).toEqual([..."11111--1"]);
+    expect(shares(...pinged).map((share) => share[0])).toEqual([..."111111-"]);
+  });
+
+  it("go to a new webhook before the others that are suspect", () => {
+    const added = claimant(9, { isSuspect: true, isNew: true });
+    expect(shares(...[1, 2, 3].map(suspect), added)).toEqual(["1/1", "-", "-", "1/1"]);
+  });
+});
+
+it("the only place of a home goes to its sound webhooks first", () => {
+  const added = claimant(9, { isSuspect: true, isNew: true });
+  expect(sharesAmong(6, [suspect(1), added, sound(2)])).toEqual(["-", "-", "1/0"]);
+  expect(sharesAmong(6, [suspect(1), added])).toEqual(["1/1", "-"]);
 });

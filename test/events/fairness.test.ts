@@ -55,7 +55,11 @@ const areDelivered = (webhooks: TestWebhook[]) =>
     }
   });
 
-async function webhooksOf(count: number, due: number, columns: Record<string, number> = {}): Promise<TestWebhook[]> {
+async function webhooksOf(
+  count: number,
+  due: number,
+  columns: Record<string, number | null> = {},
+): Promise<TestWebhook[]> {
   const world = await World.create();
   const webhooks = await Promise.all(Array.from({ length: count }, () => newWebhook(world, columns)));
   await Promise.all(webhooks.map((webhook) => fillDeliveries(webhook, due)));
@@ -155,6 +159,41 @@ describe("the places of an invocation", () => {
     );
     const told = new Set(worker.notices.map(({ webhook }) => webhook));
     expect(waiting.filter(({ id, due }) => due && !told.has(id))).toEqual([]);
+  });
+
+  it.each([
+    ["have not answered yet", { slow: null }],
+    ["answered their newest delivery after 14 s", { slow: 1 }],
+  ])(
+    "leave a sound webhook's events without delay to ten webhooks of each of six sites that %s",
+    async (_, columns) => {
+      const hanging = (await Promise.all([1, 2, 3, 4, 5, 6].map(() => webhooksOf(10, 3, columns)))).flat();
+      const sound = await webhooksOf(1, 12);
+      const worker = new DeliveringWorker();
+      const receivers = new Receivers(worker, (url) => hanging.some((each) => each.url === url));
+      const delivering = worker.deliver(...hanging, ...sound);
+      await areDelivered(sound);
+      expect(receivers.inFlight(...hanging)).toBe(2);
+      worker.elapsedMore = 9_000;
+      await finish(delivering, receivers, 200);
+    },
+  );
+
+  it("are two for a webhook until it has answered within 10 s, and again after an answer that took longer", async () => {
+    const [webhook] = (await webhooksOf(1, 40, { slow: null })) as [TestWebhook];
+    const worker = new DeliveringWorker();
+    const receivers = new Receivers(worker, () => true);
+    for (let times = 0; times < 2; times++) {
+      const delivering = worker.deliver(webhook);
+      await eventually(() => expect(receivers.inFlight(webhook)).toBe(2));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(receivers.inFlight(webhook)).toBe(2);
+      receivers.end(200);
+      await eventually(() => expect(receivers.inFlight(webhook)).toBe(6));
+      worker.elapsedMore += 10_100;
+      await finish(delivering, receivers, 200);
+    }
+    expect((await deliveriesOf(webhook)).filter(({ status }) => status === "delivered")).toHaveLength(16);
   });
 
   it("go to the failing webhooks that the first batch left out, as soon as others are free", async () => {

@@ -6,14 +6,15 @@ const NOW = 1_800_000_000;
 
 const ended = (
   status: Ended["result"]["status"],
-  change: { url?: string; webhookId?: string; gone?: boolean; posted?: boolean } = {},
+  change: { url?: string; webhookId?: string; gone?: boolean; posted?: boolean; durationMs?: number } = {},
 ) => {
   const {
     gone = false,
     posted = status !== "skipped",
+    durationMs = null,
     ...held
   } = { url: "https://a.example.com/", webhookId: "wh_1", ...change };
-  return { held: { siteId: 1, failingSince: 7, ...held }, result: { status }, posted, gone } as Ended;
+  return { held: { siteId: 1, failingSince: 7, ...held }, result: { status, durationMs }, posted, gone } as Ended;
 };
 
 const judged = (...all: Ended[]) =>
@@ -33,6 +34,15 @@ it("a webhook is not failing when one attempt succeeded, in any order", () => {
 
 it("a webhook is gone when one attempt was answered 410, even beside a success", () => {
   expect(judged(ended("failed", { gone: true }), ended("delivered"))).toEqual([["wh_1", "a", null, true]]);
+});
+
+it("a webhook is slow when the last attempt to end took over 10 s", () => {
+  const slow = (...took: number[]) =>
+    healthOf(
+      took.map((durationMs) => ended("delivered", { durationMs })),
+      NOW,
+    ).map(({ health }) => health.slow);
+  expect([slow(10_000), slow(10_001), slow(14_000, 50), slow(50, 14_000)]).toEqual([[0], [1], [0], [1]]);
 });
 
 it("attempts that were not posted say nothing about a webhook", () => {

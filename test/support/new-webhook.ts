@@ -29,6 +29,7 @@ export async function newWebhook(
     url: `https://hooks.example.com/${id}`,
     events: JSON.stringify(EVENT_TYPES),
     status: "enabled",
+    slow: 0,
     created_at: NOW,
     ...(await sealedIn("current", { siteId, id }, secret)),
     ...row,

@@ -81,6 +81,8 @@ export const webhooks = sqliteTable(
     lastSeq: integer("last_seq"),
     /** When it got its URL or was enabled, if that was after it was added: what came before says nothing of its health. */
     healthSince: integer("health_since"),
+    /** Whether its newest ended delivery took long; null until one was answered with a success since then. Pings do not count. */
+    slow: integer({ mode: "boolean" }),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.id] })],
 );

@@ -24,6 +24,12 @@ export const MOST_IN_FLIGHT_FAILING = 3;
 
 const number = (value: number) => sql.raw(String(value));
 
+/** Whether a webhook has succeeded with nothing yet, and not failed either. */
+const IS_NEW = sql`(${webhooks.failingSince} IS NULL AND ${webhooks.slow} IS NULL)`;
+
+/** Whether a webhook fails, is slow, or has succeeded with nothing yet: such ones share places, as budget.ts says. */
+const IS_SUSPECT = sql`(${webhooks.failingSince} IS NOT NULL OR ${webhooks.slow} IS NOT 0)`;
+
 type Delivery = typeof deliveries.$inferSelect;
 
 /** The result of an attempt, as columns of its delivery's row. */
@@ -92,8 +98,8 @@ type Lease = {
   lease: string;
   /** How many attempts may begin. */
   wanted: number;
-  /** How many of them may begin for deliveries other than pings when the webhook fails. */
-  whenFailing: number;
+  /** How many of them may begin for deliveries other than pings when the webhook is suspect. */
+  whenSuspect: number;
 };
 
 const due = alias(deliveries, "due");
@@ -112,7 +118,7 @@ const NEWEST = sql.raw("100");
  */
 export const leaseDue: Statement<Lease> = statement(
   (v) => sql`WITH health AS MATERIALIZED (
-      SELECT ${webhooks.failingSince} IS NOT NULL AS failing FROM ${webhooks}
+      SELECT ${webhooks.failingSince} IS NOT NULL AS failing, ${IS_SUSPECT} AS suspect FROM ${webhooks}
       WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND ${webhooks.status} = 'enabled'),
     in_flight AS MATERIALIZED (
       SELECT count(*) AS attempts, count(CASE WHEN ${leased.lease} = ${v.lease} THEN 1 END) AS own,
@@ -141,7 +147,7 @@ export const leaseDue: Statement<Lease> = statement(
       GROUP BY seq ORDER BY min(rank), at, seq
       LIMIT coalesce((
         SELECT max(0,
-          min(CASE WHEN failing THEN ${v.whenFailing} ELSE ${v.wanted} END - own,
+          min(CASE WHEN suspect THEN ${v.whenSuspect} ELSE ${v.wanted} END - own,
             CASE WHEN failing THEN ${number(MOST_IN_FLIGHT_FAILING)} - (new = 0 AND NOT EXISTS (SELECT 1 FROM never_tried))
               ELSE ${number(MOST_IN_FLIGHT)} END - attempts),
           min(${v.wanted} - own, (SELECT count(*) FROM longest WHERE at = ${number(FIRST_IN_LINE)})))
@@ -154,6 +160,8 @@ type Webhook = typeof webhooks.$inferSelect;
 export type AskedRow = Pick<Webhook, "siteId" | "url" | "version" | "secret" | "failingSince"> &
   Pick<Webhook, "previousVersion" | "previousSecret" | "previousExpiresAt"> & {
     webhookId: string;
+    isSuspect: number;
+    isNew: number;
     /** When the next attempt without a lease is due. Null when there is none, or the webhook is disabled. */
     nextDue: number | null;
   };
@@ -184,12 +192,14 @@ const askedWebhooks = (asked: SQL) => sql`json_each(${asked}) AS asked
 
 /** Reads which webhooks have something due, before they share places. */
 export const selectDue: Statement<{ asked: string; now: number }> = statement(
-  (v) => sql`SELECT ${webhooks.siteId} AS siteId, ${webhooks.id} AS webhookId, ${webhooks.failingSince} AS failingSince,
+  (
+    v,
+  ) => sql`SELECT ${webhooks.siteId} AS siteId, ${webhooks.id} AS webhookId, ${IS_SUSPECT} AS isSuspect, ${IS_NEW} AS isNew,
     ${nextDue(v.now)} AS nextDue FROM ${askedWebhooks(v.asked)}`,
 );
 
 /** A row of {@link selectDue}. */
-export type DueRow = Pick<AskedRow, "siteId" | "webhookId" | "failingSince" | "nextDue">;
+export type DueRow = Pick<AskedRow, "siteId" | "webhookId" | "isSuspect" | "isNew" | "nextDue">;
 
 /**
  * Reads webhooks, and the attempts of a lease, as {@link LeasedRow}s. INDEXED BY is needed: otherwise SQLite scans all deliveries
@@ -202,7 +212,7 @@ export const selectLeased: Statement<{ asked: string; lease: string; until: numb
     ) => sql`SELECT ${webhooks.siteId} AS siteId, ${webhooks.id} AS webhookId, ${webhooks.url} AS url, ${webhooks.version} AS version,
       ${webhooks.secret} AS secret, ${webhooks.previousVersion} AS previousVersion, ${webhooks.previousSecret} AS previousSecret,
       ${webhooks.previousExpiresAt} AS previousExpiresAt, ${webhooks.failingSince} AS failingSince,
-      ${nextDue(v.now)} AS nextDue,
+      ${IS_SUSPECT} AS isSuspect, ${IS_NEW} AS isNew, ${nextDue(v.now)} AS nextDue,
       ${held.seq} AS seq, ${held.lease} AS lease, ${held.attempts} AS attempts, ${events.id} AS eventId, ${events.type} AS type, ${events.createdAt} AS at,
       ${events.data} AS data
     FROM ${askedWebhooks(v.asked)}

@@ -21,6 +21,8 @@ export type Health = {
   url: string;
   /** When the attempts failed, in Unix seconds; null when one of them succeeded. */
   failedAt: number | null;
+  /** 1 when the last of them to end took long; counts when one of them succeeded. */
+  slow: number;
   /** The status and the cause of the last failure, or of the 410, and the `seq` of its event. The cause is null after a success. */
   lastStatus: number | null;
   lastCause: FailureCause | null;
@@ -36,10 +38,10 @@ type Key = Pick<Health, "siteId" | "webhookId" | "url">;
 const thisWebhook = (v: { [Name in keyof Key]: unknown }) =>
   sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND ${webhooks.url} = ${v.url}`;
 
-const noteSuccess: Statement<Key> = statement(
+const noteSuccess: Statement<Key & Pick<Health, "slow">> = statement(
   (v) => sql`UPDATE ${webhooks} SET failing_since = NULL, last_status = NULL, last_cause = NULL, last_failed_at = NULL,
-      last_seq = NULL, failing_told_at = NULL
-    WHERE ${thisWebhook(v)} AND ${webhooks.failingSince} IS NOT NULL`,
+      last_seq = NULL, failing_told_at = NULL, slow = ${v.slow}
+    WHERE ${thisWebhook(v)} AND (${webhooks.failingSince} IS NOT NULL OR ${webhooks.slow} IS NOT ${v.slow})`,
 );
 
 type Failure = Pick<Health, "lastStatus" | "lastCause" | "lastSeq"> & { now: number };
@@ -106,14 +108,14 @@ export interface Disabled {
  */
 export function judge(
   db: D1Database,
-  { siteId, webhookId, url, failedAt, lastStatus, lastCause, lastSeq, gone, usedUp }: Health,
+  { siteId, webhookId, url, failedAt, slow, lastStatus, lastCause, lastSeq, gone, usedUp }: Health,
   known: number | null,
   now: number,
   eventId: string,
 ) {
   const key = { siteId, webhookId, url };
   const failure = { lastStatus, lastCause, lastSeq, now };
-  const noted = failedAt === null ? noteSuccess(db, key) : noteFailure(db, { ...key, ...failure });
+  const noted = failedAt === null ? noteSuccess(db, { ...key, slow }) : noteFailure(db, { ...key, ...failure });
   const failingBefore = now - FAILING_SECONDS;
   const failsLong = failedAt !== null && known !== null && known <= failingBefore;
   if (!gone && !failsLong) return { noted };

@@ -21,7 +21,7 @@ async function lease(
   const values = { now, until: now + LEASE_SECONDS, lease: name };
   const asked = JSON.stringify([{ siteId, id }]);
   const results = await env.DB.batch<LeasedRow>([
-    leaseDue(env.DB, { ...values, siteId, webhookId: id, wanted, whenFailing: wanted }),
+    leaseDue(env.DB, { ...values, siteId, webhookId: id, wanted, whenSuspect: wanted }),
     selectLeased(env.DB, { ...values, asked }),
   ]);
   const rows = results[1]?.results ?? [];

@@ -90,14 +90,14 @@ describe("a webhook with another URL", () => {
     const { world, webhook, patch } = await start();
     const failing = { failing_since: 5, last_status: 500, last_cause: "status", last_failed_at: 6 };
     const stored = "last_cause = 'status', last_failed_at = 6, last_seq = 1";
-    await setWebhook(webhook, `failing_since = 5, last_status = 500, ${stored}, failing_told_at = 6`);
+    await setWebhook(webhook, `failing_since = 5, last_status = 500, ${stored}, failing_told_at = 6, slow = 0`);
     const others = { events: ["session.created"], url: webhook.url, status: "enabled" };
     expect((await patch(others)).body).toMatchObject(failing);
-    expect((await eventStore(world)).webhooks).toMatchObject([{ failing_told_at: 6 }]);
+    expect((await eventStore(world)).webhooks).toMatchObject([{ failing_told_at: 6, slow: 0 }]);
     const well = { failing_since: null, last_status: null, last_cause: null, last_failed_at: null };
     expect((await patch({ url: MOVED })).body).toMatchObject(well);
     expect((await eventStore(world)).webhooks).toMatchObject([
-      { failing_told_at: null, last_seq: null, health_since: NOW },
+      { failing_told_at: null, last_seq: null, health_since: NOW, slow: null },
     ]);
   });
 

@@ -96,6 +96,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
         last_failed_at: null,
         last_seq: null,
         health_since: null,
+        slow: null,
       },
     ]);
     expect(audit).toEqual([
@@ -369,7 +370,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     await putDeliveries(world, id, 1, "failed");
     await env.DB.prepare(
       `UPDATE webhooks SET status = 'disabled', disabled_reason = 'failing', disabled_at = 6, failing_since = 5, last_status = 500,
-       last_cause = 'status', last_failed_at = 6, last_seq = 1, failing_told_at = 5 WHERE id = ?`,
+       last_cause = 'status', last_failed_at = 6, last_seq = 1, failing_told_at = 5, slow = 0 WHERE id = ?`,
     )
       .bind(id)
       .run();
@@ -380,7 +381,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     const { body } = await call(world, "PATCH", at(world, `/${id}`), { status: "enabled" });
     expect(body).toEqual(shown({ id, failed: 1 }));
     expect((await eventStore(world)).webhooks).toMatchObject([
-      { failing_told_at: null, last_seq: null, health_since: NOW },
+      { failing_told_at: null, last_seq: null, health_since: NOW, slow: null },
     ]);
     const { deliveries, audit } = await eventStore(world);
     expect(deliveries).toMatchObject([{ status: "failed" }]);

@@ -34,8 +34,15 @@ export const DELIVERY_DEFECTS: Defect[] = [
     "failing-take-all-places",
     "Failing webhooks take all places of a run.",
     "src/events/budget.ts",
-    "const FAILING_PART = 1 / 3;",
-    "const FAILING_PART = 1;",
+    "const SUSPECT_PART = 1 / 3;",
+    "const SUSPECT_PART = 1;",
+  ),
+  one(
+    "slow-take-all-places",
+    "Webhooks that took over 10 s for their newest delivery take all places of a run.",
+    "src/events/store/deliveries.ts",
+    "OR ${webhooks.slow} IS NOT 0)",
+    "OR ${webhooks.slow} IS NULL)",
   ),
   one(
     "no-sweep",

@@ -30,6 +30,13 @@ function Said({ view, webhook, recent }: { view: View; webhook: Webhook; recent:
     return (
       <div class="why">
         <p>{wellText(view, webhook, recent)}</p>
+        {webhook.slow === true && webhook.status === "enabled" && (
+          <p class="hint">
+            {t(
+              "Its newest delivery took over 10 s. Until one is quicker, its events may come later: it shares places with those that fail.",
+            )}
+          </p>
+        )}
         {failure !== null && webhook.status === "enabled" && (
           <p class="hint">
             {t("Last failure")}: {resultWords(view, failure)?.words} · <Ago view={view} at={failure.at} />

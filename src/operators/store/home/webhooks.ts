@@ -94,6 +94,7 @@ export async function insertWebhook(
               lastFailedAt: sql`NULL`.as("last_failed_at"),
               lastSeq: sql`NULL`.as("last_seq"),
               healthSince: sql`NULL`.as("health_since"),
+              slow: sql`NULL`.as("slow"),
             })
             .from(homeSites)
             .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`, not(wasAdded), notExists(endOf(db, webhook)))),
@@ -200,6 +201,7 @@ export async function updateWebhook(
             lastSeq: null,
             failingToldAt: null,
             healthSince: author.now,
+            slow: null,
           }),
         })
         .where(unchanged),

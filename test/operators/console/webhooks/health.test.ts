@@ -97,6 +97,14 @@ describe("the health of a webhook", () => {
     expect(rows.find(([host]) => host?.startsWith("moved"))?.slice(1, 4)).toEqual(["Enabled", "–", "– none tried"]);
   });
 
+  it("says that the newest delivery took long, while it does not fail", async () => {
+    const said = "Its newest delivery took over 10 s.";
+    const none = async () => {};
+    expect((await open(none, { slow: 1 })).page.text).toContain(said);
+    expect((await open(none, { slow: 0 })).page.text).not.toContain(said);
+    expect((await open(none, { slow: 1, failing_since: NOW - 9 })).page.text).not.toContain(said);
+  });
+
   it("counts what was tried since, also of older events", async () => {
     const { page } = await open(
       async (webhook) => {

@@ -37,7 +37,7 @@ export class Internet {
     const trip = setOut(this.#air, call, "fetch");
     try {
       init.signal?.throwIfAborted();
-      const post = new Post(`post#${++this.#posts}`, new URL(input).href, init, call);
+      const post = new Post(`post#${++this.#posts}`, new URL(input).href, init, call, this.#air.scheduler.now);
       this.#inFlight.add(post);
       this.#air.witness.posts(post);
       return await this.#send(post, init.signal);

@@ -17,6 +17,7 @@ export class Post {
   readonly body: string;
   /** The call that posts. */
   readonly call: Call;
+  readonly sentAt: number;
   /** The receiver's mood for it: "well", "error", "hangs", … */
   mood: string | undefined;
   /** When the Worker got status and headers. Before that it cannot know of a success. */
@@ -25,7 +26,7 @@ export class Post {
   status: number | undefined;
   missed: (typeof MISSES)[number] | undefined;
 
-  constructor(name: string, url: string, init: PostInit, call: Call) {
+  constructor(name: string, url: string, init: PostInit, call: Call, sentAt: number) {
     this.name = name;
     this.url = url;
     this.method = init.method ?? "GET";
@@ -33,6 +34,7 @@ export class Post {
     if (init.body != null && typeof init.body !== "string") throw notSimulated("a body that is not text");
     this.body = init.body ?? "";
     this.call = call;
+    this.sentAt = sentAt;
   }
 
   get isOpen(): boolean {

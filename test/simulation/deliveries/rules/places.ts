@@ -3,9 +3,9 @@ import type { Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { type Attempt, isPing, isSuccess } from "./attempt.ts";
 import { keyOf, type OutboxModel } from "./outbox-model.ts";
-import { messagesOf, PLACES } from "./turns.ts";
+import { isSuspect, messagesOf, PLACES } from "./turns.ts";
 
-/** How sites and failing webhooks share the places of one run: docs/architecture.md, "The way of an event". */
+/** How sites and suspect webhooks share the places of one run: docs/architecture.md, "The way of an event". */
 
 /** From the key of an attempt to that of its webhook. */
 const webhookOf = (key: string): string => key.split("/").slice(0, 2).join("/");
@@ -17,7 +17,7 @@ interface Turn {
   earlier: readonly Attempt[];
   /** Those that begin now. */
   begun: readonly Attempt[];
-  /** What has been due since the run began, of the webhooks that may begin it and do not fail. */
+  /** What has been due since the run began, of the webhooks that may begin it and are sound. */
   due: ReadonlyMap<string, readonly Row[]>;
 }
 
@@ -31,18 +31,21 @@ function placesOf(call: Call): number {
 export function wrongPlaces(outbox: OutboxModel, home: string, call: Call, turn: Turn): Broken {
   // When an answer of D1 is lost, the run posts seconds later what it has leased, and does not know what happened since.
   if (turn.begun.length === 0 || call.faults.length > 0) return undefined;
-  return wrongFailing(outbox, call, turn) ?? wrongHalf(outbox, home, call, turn);
+  return wrongSuspects(outbox, call, turn) ?? wrongHalf(outbox, home, call, turn);
 }
 
-function wrongFailing(outbox: OutboxModel, call: Call, { earlier, begun }: Turn): Broken {
+function wrongSuspects(outbox: OutboxModel, call: Call, { earlier, begun }: Turn): Broken {
   const held = [...earlier.filter(({ post, endedMs }) => post !== undefined && endedMs === undefined), ...begun];
-  // One that was leased while its webhook failed counts no more when another attempt has succeeded since.
-  const failed = ({ key, webhooks }: Attempt) =>
-    webhooks[0]?.failing_since !== null && outbox.webhooks.get(webhookOf(key))?.failing_since !== null;
-  const theirs = held.filter((each) => failed(each) && !isPing(each));
+  // One that was leased while its webhook was suspect counts no more when another attempt has succeeded since.
+  const isTheirs = ({ key, webhooks: [then] }: Attempt) =>
+    isSuspect(then) && isSuspect(outbox.webhooks.get(webhookOf(key)));
+  const theirs = held.filter((each) => isTheirs(each) && !isPing(each));
   const most = Math.max(1, Math.floor(placesOf(call) / 3));
   if (!theirs.some((each) => begun.includes(each)) || theirs.length <= most) return undefined;
-  return ["failing webhooks share two of a run's six places", `${theirs.length} of ${placesOf(call)} are theirs`];
+  return [
+    "webhooks that fail, are slow or have not answered share two of a run's six places",
+    `${theirs.length} of ${placesOf(call)} are theirs`,
+  ];
 }
 
 function wrongHalf(outbox: OutboxModel, home: string, call: Call, { earlier, begun, due }: Turn): Broken {

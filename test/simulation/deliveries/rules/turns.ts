@@ -41,10 +41,13 @@ export function wrongOrder(outbox: OutboxModel, leases: readonly Change[]): Brok
   return undefined;
 }
 
-/** What a healthy webhook has due, when an attempt of it may begin now. */
+/** Whether a webhook fails, took over 10 s for its newest delivery, or has succeeded with none yet. */
+export const isSuspect = (webhook: Row | undefined): boolean => webhook?.failing_since !== null || webhook.slow !== 0;
+
+/** What a sound webhook has due, when an attempt of it may begin now. */
 export function dueNow(outbox: OutboxModel, { site, webhook: id }: Message, now: number): Row[] {
   const webhook = outbox.webhooks.get(`${site}/${id}`);
-  if (webhook?.status !== "enabled" || webhook.failing_since !== null) return [];
+  if (webhook?.status !== "enabled" || isSuspect(webhook)) return [];
   const all = outbox.deliveriesOf(webhook).filter(({ status }) => status === "pending");
   const pings = all.filter((each) => isInFlight(each, now) && isOfPing(outbox, each));
   // Whether a ping in flight takes a place of the other deliveries is left open.
@@ -52,7 +55,7 @@ export function dueNow(outbox: OutboxModel, { site, webhook: id }: Message, now:
   return all.filter(({ next_attempt_at }) => Number(next_attempt_at) <= now);
 }
 
-/** What was due of healthy webhooks when each run of the consumer began, and may have waited since. */
+/** What was due of sound webhooks when each run of the consumer began, and may have waited since. */
 export class Waiting {
   /** By run, home and webhook. */
   readonly #due = new Map<Call, Map<string, readonly Row[]>>();

@@ -10,6 +10,7 @@ import { MOST_ATTEMPTS } from "./schedule.ts";
 /** What the Worker itself records about a webhook: docs/operating.md, "Webhooks". */
 
 const FAILING_SECONDS = 5 * 86_400;
+const SLOW_MS = 10_000;
 /** A delivery that nobody holds and that has been due for so long: the receiver hangs, so no delivery uses up its attempts. */
 const STUCK_SECONDS = 86_400;
 
@@ -31,12 +32,12 @@ export function wrongHealth(call: Call, outbox: OutboxModel, change: Change, att
   const { after } = change;
   if (after === null || change.before === null) return ["the Worker makes and removes no webhook by itself", ""];
   const { status = "", disabled_reason = null, disabled_at = null } = after;
-  const { failing_since = null, failing_told_at = null } = after;
+  const { failing_since = null, failing_told_at = null, slow = null } = after;
   const said = Object.fromEntries(Object.keys(NO_FAILURE).map((column) => [column, after[column] ?? null]));
   // A new revision ends PATCHes that an operator sent before the Worker disabled the webhook: they must not enable it
   // again.
   const revision = Number(before.revision) + Number(status !== before.status);
-  const health = { failing_since, ...said, failing_told_at };
+  const health = { failing_since, ...said, failing_told_at, slow };
   const wrong = misses(after, { ...before, ...health, status, disabled_reason, disabled_at, revision });
   if (wrong !== undefined) return ["the Worker changes only the health of a webhook", wrong];
   const telling = attempts.filter(tellsOf(before));
@@ -50,10 +51,19 @@ export function wrongHealth(call: Call, outbox: OutboxModel, change: Change, att
     if (broken === true) return ["a webhook fails no more after a success", "there was none"];
     if (typeof broken === "object") return broken;
   }
+  if (slow !== before.slow && !(telling.some(isSuccess) && telling.some((each) => mayBe(Number(slow), each)))) {
+    return ["a webhook is slow when its newest ended delivery took over 10 s", `${slow}, it was ${before.slow}`];
+  }
   const isOfOne = telling.length > 0 || misses(said, before) === undefined;
   if (!isOfOne) return ["only attempts at a webhook's URL of now tell of its health", JSON.stringify(said)];
   return status === before.status ? undefined : wrongDisabling(call, outbox, after, failed);
 }
+
+/** Whether an ended attempt makes its webhook slow (1) or not (0). The Worker rounds to milliseconds. */
+const mayBe = (slow: number, { post, endedMs }: Attempt): boolean => {
+  const took = Number(endedMs) - Number(post?.sentAt);
+  return slow === 1 ? took > SLOW_MS - 1 : took < SLOW_MS + 1;
+};
 
 function wrongSince(call: Call, before: Row, since: number, failed: readonly Attempt[]): Broken {
   const rule = "failing_since is the first failure since the last success";
@@ -116,7 +126,8 @@ export function missedHealth(
     return ["a 410 disables the webhook", `${now.id} is enabled`];
   }
   if (telling.some(isSuccess)) {
-    return now.failing_since === null ? undefined : ["a webhook fails no more after a success", `${now.failing_since}`];
+    if (now.failing_since !== null) return ["a webhook fails no more after a success", `${now.failing_since}`];
+    return now.slow === null ? ["a success says whether its webhook is slow", `${now.id} says nothing`] : undefined;
   }
   if (now.status !== "enabled") return undefined;
   // After a lost answer, a second try records the results once more, with results since then: one of them may be a

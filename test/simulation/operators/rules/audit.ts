@@ -9,7 +9,8 @@ import type { Operation, Written } from "./intents.ts";
 const WHOLE: Operation["intent"]["kind"][] = ["reseal", "restored", "eraseCustomer"];
 
 /** Columns whose change needs no row: they follow from other changes, or are copies and reservations. */
-const SILENT = /^(revision|claim|kept_at|done_at|previous_\w+|secret|disabled_\w+|failing_\w+|last_\w+|health_since)$/;
+const SILENT =
+  /^(revision|claim|kept_at|done_at|previous_\w+|secret|disabled_\w+|failing_\w+|last_\w+|health_since|slow)$/;
 
 /** Whether a change must be told of. */
 function isTold({ table, before, after }: Written): boolean {
