@@ -18,7 +18,7 @@ import {
   renewDeliveries,
 } from "../store/home/redeliveries.ts";
 import { renewDelivery } from "../store/home/redelivery.ts";
-import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./page.ts";
+import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema, unixSecondsSchema } from "./page.ts";
 import { eventUnknown, webhookDisabled, webhookUnknown } from "./refusals.ts";
 import { authorOf, homeOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
 import { isWebhookEnabled, requireEnabled, type WebhookOf } from "./webhooks.ts";
@@ -115,17 +115,14 @@ export async function redeliver(ctx: ServiceContext, input: WebhookOf & { seq: n
   return { eventId: event.id, seq };
 }
 
-const TIME_RULE = "must be a Unix time in seconds";
 const SEQ_RULE = AFTER_RULE;
 const STATUS_RULE = `must be a list of different ones of ${REDELIVERED_STATUSES.join(", ")}`;
 const EACH_STATUS_RULE = `must be ${REDELIVERED_STATUSES.join(" or ")}`;
 
-const unixTime = z.int(TIME_RULE).check(z.minimum(0, TIME_RULE));
-
 /** Body of POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver. */
 export const redeliveringSchema = z.strictObject({
-  since: z.optional(unixTime),
-  until: z.optional(unixTime),
+  since: z.optional(unixSecondsSchema),
+  until: z.optional(unixSecondsSchema),
   after_seq: z.optional(z.int(SEQ_RULE).check(z.minimum(0, SEQ_RULE))),
   status: z.optional(
     z.array(z.enum(REDELIVERED_STATUSES, EACH_STATUS_RULE), STATUS_RULE).check(

@@ -19,6 +19,12 @@ export const pageQuerySchema = z.strictObject({
 
 const TIME_RULE = "must be a Unix time in seconds";
 
+/** The end of the year 9999. A page could not show a later time, and a time in milliseconds is one. */
+const LATEST_TIME = 253_402_300_799;
+
+/** A time in a body, in Unix seconds. */
+export const unixSecondsSchema = z.int(TIME_RULE).check(z.minimum(0, TIME_RULE), z.maximum(LATEST_TIME, TIME_RULE));
+
 /** A time in the query of a list. */
 export const unixTimeSchema = z.pipe(z.string().check(z.regex(/^\d{1,11}$/, TIME_RULE)), z.transform(Number));
 

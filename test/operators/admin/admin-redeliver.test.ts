@@ -375,6 +375,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     [{ since: -1 }, "since", TIME_RULE],
     [{ since: "2026-01-01" }, "since", TIME_RULE],
     [{ until: 1.5 }, "until", TIME_RULE],
+    [{ until: 253_402_300_800 }, "until", TIME_RULE],
     [{ after_seq: -1 }, "after_seq", SEQ_RULE],
     [{ after_seq: "1" }, "after_seq", SEQ_RULE],
     [{ dry_run: 1 }, "dry_run", "must be true or false"],
@@ -394,8 +395,11 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
   it("takes the largest values that it documents", async () => {
     const { webhook, redeliver } = await start();
     await put(webhook, 1, "failed");
-    const most = Number.MAX_SAFE_INTEGER;
-    expect((await redeliver({ after_seq: most })).body).toMatchObject({ matched: 0, next_after_seq: null });
+    expect((await redeliver({ after_seq: Number.MAX_SAFE_INTEGER })).body).toMatchObject({
+      matched: 0,
+      next_after_seq: null,
+    });
+    const most = 253_402_300_799;
     expect((await redeliver({ since: most, until: most })).body).toMatchObject({ matched: 0, until: most });
     expect((await redeliver({ since: 0, until: most })).body).toMatchObject({ matched: 1, until: most });
   });

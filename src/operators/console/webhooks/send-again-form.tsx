@@ -1,5 +1,7 @@
 import { REDELIVERED_STATUSES, type RedeliveredStatus } from "../../services/events.ts";
+import { unixSecondsSchema } from "../../services/page.ts";
 import type { Webhook } from "../../services/webhooks.ts";
+import { wholeNumber } from "../forms/read-form.ts";
 import { Field } from "../parts/form.tsx";
 import { statusText } from "../sessions/session-table.tsx";
 import { localTime, type View } from "../view.ts";
@@ -62,7 +64,8 @@ export function SendAgainForm(props: {
     delivered: t("the receiver gets them a second time, under the same webhook-id"),
   };
   // A time of a button or of a form that was not carried out is in Unix seconds.
-  const shown = (text = "") => (/^\d+$/.test(text) ? localTime(Number(text), view.timeZone) : text);
+  const shown = (text = "") =>
+    unixSecondsSchema.safeParse(wholeNumber(text)).success ? localTime(Number(text), view.timeZone) : text;
   const own = (text = "") => (time === "own" ? shown(text) : "");
   return (
     <section class="card">

@@ -263,9 +263,13 @@ describe("sending events again", () => {
         [{}, "statuses"],
         [{ failed: "on", since: "5", until: "4" }, "since"],
         [{ failed: "on", since: "soon" }, "since"],
+        [{ failed: "on", since: String(NOW * 1000) }, "since"],
+        [{ failed: "on", until: "99999999999999999999" }, "until"],
       ] as const) {
         const refused = await visitor.post(form, { form: token, ...fields });
         expect([refused.status, (await refused.text()).includes(`id="${error}-error"`)]).toEqual([400, true]);
+        // The same in an address.
+        expect((await visitor.get(`${form}?${new URLSearchParams({ ...fields, time: "own" })}`)).status).toBe(400);
       }
     });
   });
