@@ -1,4 +1,4 @@
-import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, type Violation } from "./rules.ts";
+import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, SENT_AS, type Violation } from "./rules.ts";
 
 /**
  * Violations in one line, in the English of `x-error-detail`: `fzr_uid: is required; kefu_id: item 2 must be an integer`. The values that
@@ -16,7 +16,7 @@ export const detailOf = ({
   detail?: string;
 }): string | undefined => (violations === undefined ? detail : describeViolations(violations));
 
-function describeViolation({ rule, field, item, key, values = [], asString, mayBeLeftOut, agents }: Violation): string {
+function describeViolation({ rule, field, item, key, values = [], sentAs, mayBeLeftOut, agents }: Violation): string {
   const { detail } = RULES[rule];
   const said =
     agents === undefined ? values.map(listed) : [describeLeftOut(agents, LONGEST - `${field}: ${detail}`.length)];
@@ -25,7 +25,7 @@ function describeViolation({ rule, field, item, key, values = [], asString, mayB
     item === undefined ? "" : `item ${item} `,
     key === undefined ? "" : key === "one" ? "one key " : `key ${key} `,
     detail.replace(/\{(\d)\}/g, (_, index) => String(said[Number(index)])),
-    asString === true ? ", not a string" : "",
+    sentAs === undefined ? "" : `, ${SENT_AS[sentAs].detail}`,
     mayBeLeftOut === true ? ", or left out" : "",
   ].join("");
 }

@@ -44,7 +44,10 @@ export const readBy = <T>(read: (value: unknown) => Reading<T>) =>
 export function text(min: number, max: number, message = broken("text_within", min, max)) {
   const fits = (value: string) => isText(value, min, max);
   const params = { minLength: min, maxLength: max };
-  return z.string(orRequired(message)).check(z.refine(fits, { error: message, params }));
+  return z.string(orRequired(message)).check(
+    z.refine((value) => value.isWellFormed(), { error: broken("well_formed") }),
+    z.refine(fits, { error: message, params }),
+  );
 }
 
 /** Whether a value is well-formed text of `min` to `max` Unicode code points. */

@@ -24,7 +24,10 @@ const WRITTEN_INTEGER = /^-?(0|[1-9][0-9]*)$/;
 
 export type JsonFault = "not_utf8" | "byte_order_mark" | "not_json" | "not_an_object";
 
-type ParsedJson = { ok: true; object: Record<string, unknown> } | { ok: false; reason: JsonFault };
+type ParsedJson =
+  | { ok: true; object: Record<string, unknown> }
+  /** `value`: what is no object. */
+  | { ok: false; reason: JsonFault; value?: unknown };
 
 /**
  * Parses a body that must be one JSON object in strict UTF-8 without BOM. Any error of JSON.parse becomes `not_json`, also its
@@ -47,7 +50,7 @@ export function parseJsonObject(bytes: ArrayBuffer, digitsOf?: string): ParsedJs
     return { ok: false, reason: "not_json" };
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    return { ok: false, reason: "not_an_object" };
+    return { ok: false, reason: "not_an_object", value };
   const object = value as Record<string, unknown>;
   // The second pass is slow. Most identifiers are strings and need none.
   if (digitsOf !== undefined && typeof object[digitsOf] === "number") {

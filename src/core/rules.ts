@@ -4,47 +4,86 @@ interface Rule {
   detail: string;
   /** The English of the console, after the field, where it is another. */
   words?: string;
-  /** A violation says when a string was sent: the usual mistake with an integer or a list. */
-  namesStrings?: true;
+  /** The JSON types that its value may have. A violation says when another was sent. */
+  takes?: readonly SentAs[];
 }
+
+const SENT_AS_TABLE = {
+  string: { detail: "not a string", words: "It was sent as a string." },
+  number: { detail: "not a number", words: "It was sent as a number." },
+  boolean: { detail: "not true or false", words: "It was sent as true or false." },
+  null: { detail: "not null", words: "It was sent as null." },
+  array: { detail: "not an array", words: "It was sent as an array." },
+  object: { detail: "not an object", words: "It was sent as an object." },
+  json_text: {
+    detail: "not a string of JSON: it was serialised twice",
+    words: "It was sent as a string of JSON: it was serialised twice.",
+  },
+  too_large: { detail: "not beyond 9007199254740991", words: "It is beyond 9007199254740991." },
+  milliseconds: { detail: "not milliseconds", words: "It was sent in milliseconds." },
+  microseconds: { detail: "not microseconds", words: "It was sent in microseconds." },
+  ticks: { detail: "not ticks of 100 ns", words: "It was sent in ticks of 100 ns." },
+  nanoseconds: { detail: "not nanoseconds", words: "It was sent in nanoseconds." },
+  date_in_digits: { detail: "not a date in digits", words: "It was sent as a date in digits." },
+} as const;
+
+export type SentAs = keyof typeof SENT_AS_TABLE;
+
+/** How a value can have been sent: the end of the English of `x-error-detail`, and a sentence of the console. The journal stores the names. */
+export const SENT_AS: Readonly<Record<SentAs, { detail: string; words: string }>> = SENT_AS_TABLE;
 
 const TABLE = {
   // Fields.
   required: { detail: "is required", words: "is missing." },
-  integer: { detail: "must be an integer", words: "must be a whole number.", namesStrings: true },
+  integer: { detail: "must be an integer", words: "must be a whole number.", takes: ["number"] },
   integer_within: {
     detail: "must be an integer from {0} to {1}",
     words: "must be a whole number from {0} to {1}.",
-    namesStrings: true,
+    takes: ["number"],
   },
   text_within: {
     detail: "must be a string of {0} to {1} characters",
     words: "must be a string of {0} to {1} characters.",
+    takes: ["string"],
+  },
+  well_formed: {
+    detail: "is not well-formed Unicode: half of a surrogate pair stands alone",
+    words: "is not well-formed Unicode: half of a surrogate pair stands alone.",
   },
   text_or_digits: {
     detail: "must be a string of {0} to {1} characters, or an integer of {0} to {1} digits",
     words: "must be a string of {0} to {1} characters, or a whole number of {0} to {1} digits.",
+    takes: ["string", "number"],
   },
   one_of: { detail: "must be one of {0}", words: "must be one of {0}." },
-  ip_address: { detail: "must be an IPv4 or IPv6 address", words: "must be an IPv4 or IPv6 address." },
-  sender: { detail: "must be the integer 1, 2 or 3", words: "must be the number 1, 2 or 3." },
+  ip_address: {
+    detail: "must be one IPv4 or IPv6 address, without port, brackets or blanks",
+    words: "must be one IPv4 or IPv6 address, without port, brackets or blanks.",
+    takes: ["string"],
+  },
+  sender: { detail: "must be the integer 1, 2 or 3", words: "must be the number 1, 2 or 3.", takes: ["number"] },
   agent_ids: {
     detail: "must be an array of {0} to {1} agent ids (one named twice counts once)",
     words: "must be an array of {0} to {1} agent ids.",
-    namesStrings: true,
+    takes: ["array"],
   },
   listed_ids: {
     detail:
       "must be {0} to {1} agent ids (one named twice counts once), as positive integers between commas or as an array",
     words: "must be {0} to {1} agent ids, separated by commas or as an array.",
+    takes: ["string", "array"],
   },
   listed_id: {
-    detail: "must be a positive integer in digits, without leading zeros",
-    words: "must be a whole number above 0 in digits, without leading zeros.",
+    detail: "must be a positive integer in digits, without leading zeros, quotes or brackets",
+    words: "must be a whole number above 0 in digits, without leading zeros, quotes or brackets.",
   },
   full_width_comma: {
     detail: 'has a full-width comma: write ","',
     words: "has a full-width comma: write “,”.",
+  },
+  comma_between: {
+    detail: 'must be one id: write "," between ids',
+    words: "must be one id: write “,” between ids.",
   },
   empty: { detail: "is empty", words: "is empty." },
   empty_at_end: {
@@ -54,11 +93,13 @@ const TABLE = {
   pairs: {
     detail:
       "must be an object of up to {0} strings of up to {1} characters, under names of {2} to {3} characters of {4}",
+    takes: ["object"],
   },
   most_keys: { detail: "must have at most {0} keys", words: "must have at most {0} keys." },
   value_of_key: {
     detail: "must have a string of up to {0} characters",
     words: "must have a string of up to {0} characters.",
+    takes: ["string"],
   },
   name_of_key: { detail: "must be a name of {0} to {1} characters of {2}" },
 
@@ -66,16 +107,15 @@ const TABLE = {
   unix_seconds: {
     detail: "must be an integer, Unix seconds",
     words: "must be a whole number: Unix seconds.",
-    namesStrings: true,
+    takes: ["number"],
   },
   near_now: {
     detail: "must be within {0} s of {1}, Unix seconds",
-    words:
-      "may be at most {0} s before or after the service's clock, which stood at {1}. 13 digits are milliseconds: send seconds.",
+    words: "may be at most {0} s before or after the service's clock, which stood at {1}. Send Unix seconds.",
   },
   used_once: { detail: "was already used", words: "was used before. Each try needs a new one." },
   visible_ascii: {
-    detail: "must be {0} to {1} visible ASCII characters",
+    detail: "must be {0} to {1} visible ASCII characters, without spaces",
     words: "must be {0} to {1} visible ASCII characters, without spaces.",
   },
   key_of_one_request: {
@@ -111,6 +151,7 @@ const TABLE = {
   json_object: {
     detail: "must be a JSON object",
     words: "is JSON, but not an object: it must begin with “{” and end with “}”.",
+    takes: ["object"],
   },
 
   // Agents and sessions. A violation of the first two has agents, and its words stand before them.
@@ -164,7 +205,9 @@ export interface Violation {
   key?: number | "one";
   /** The values of the rule's words. A list is said with "and". */
   values?: readonly (string | number | readonly string[])[];
-  /** A string was sent. */
+  /** How the value was sent, when that is the slip. */
+  sentAs?: SentAs;
+  /** In rows of the journal from before `sentAs`: a string was sent. */
   asString?: true;
   /** The field may be left out, and was sent empty. */
   mayBeLeftOut?: true;

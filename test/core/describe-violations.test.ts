@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { describeLeftOut, describeViolations } from "../../src/core/describe-violations.ts";
-import { RULES } from "../../src/core/rules.ts";
+import { RULES, SENT_AS } from "../../src/core/rules.ts";
 
 describe("the agents left out", () => {
   it("are listed with those first that a caller can correct", () => {
@@ -49,7 +49,7 @@ describe("violations in one line", () => {
     expect(
       describeViolations([
         { field: "fzr_uid", rule: "required" },
-        { field: "kefu_id", item: 2, rule: "integer_within", values: [1, 9], asString: true },
+        { field: "kefu_id", item: 2, rule: "integer_within", values: [1, 9], sentAs: "string" },
         { field: "metadata", key: 3, rule: "value_of_key", values: [500] },
         { field: "metadata", key: "one", rule: "value_of_key", values: [500] },
         { field: "title", rule: "text_within", values: [1, 120], mayBeLeftOut: true },
@@ -70,6 +70,7 @@ describe("violations in one line", () => {
   });
 
   it("are parted by what no rule has in its words, and are ASCII, because a header has them", () => {
-    for (const { detail } of Object.values(RULES)) expect(detail).toMatch(/^(?!.*; )[\x20-\x7e]+$/);
+    for (const { detail } of [RULES, SENT_AS].flatMap((table) => Object.values(table)))
+      expect(detail).toMatch(/^(?!.*; )[\x20-\x7e]+$/);
   });
 });

@@ -1,4 +1,5 @@
 import { type Broken, isText, readBy } from "../fields.ts";
+import { sentAs } from "../sent-as.ts";
 import type { JsonSchema } from "./operation.ts";
 
 /** Pairs of name and value that a caller gives to a session. An extension of the contract: docs/contract.md, "metadata". */
@@ -13,13 +14,13 @@ function violationOf(value: unknown): Broken | undefined {
   if (Object.keys(value).length > 20) return { rule: "most_keys", values: [20] };
   const pairs = Object.entries(value);
   const wrong = pairs.findIndex(([name, each]) => !NAME.test(name) || !isText(each, 0, 500));
-  const [name] = pairs[wrong] ?? [];
+  const [name, sent] = pairs[wrong] ?? [];
   if (name === undefined) return undefined;
   // JSON.parse puts names that are whole numbers first, so a position would mislead the caller.
   const key = pairs.some(([each]) => /^\d+$/.test(each)) ? "one" : wrong + 1;
-  return NAME.test(name)
-    ? { rule: "value_of_key", key, values: [500] }
-    : { rule: "name_of_key", key, values: OF_NAMES };
+  if (!NAME.test(name)) return { rule: "name_of_key", key, values: OF_NAMES };
+  if (typeof sent === "string" && !sent.isWellFormed()) return { rule: "well_formed", key };
+  return { rule: "value_of_key", key, values: [500], ...sentAs("value_of_key", sent) };
 }
 
 export const metadataField = readBy<Record<string, string>>((value) => {

@@ -1,6 +1,7 @@
 import type * as z from "zod/mini";
 import { brokenRules } from "../fields.ts";
-import { RULES, type Violation } from "../rules.ts";
+import type { Violation } from "../rules.ts";
+import { sentAs } from "../sent-as.ts";
 
 /** The violations of a signed call's fields, the first of each field. Items of a list count from 1. */
 export function violationsOfFields(
@@ -14,13 +15,14 @@ export function violationsOfFields(
     const item = index === undefined ? broken.item : Number(index) + 1;
     const list: unknown[] = Array.isArray(value) ? value : [];
     const sent = item === undefined ? value : list[item - 1];
-    const isEmpty = value === null || value === "";
+    const isEmpty = (value === null || value === "") && item === undefined;
+    const mayBeLeftOut = isEmpty && shape[field]?.safeParse(undefined).success === true;
     return {
       field,
+      ...(!mayBeLeftOut && broken.key === undefined && sentAs(broken.rule, sent)),
       ...broken,
       ...(item !== undefined && { item }),
-      ...(RULES[broken.rule].namesStrings && typeof sent === "string" && { asString: true }),
-      ...(isEmpty && item === undefined && shape[field]?.safeParse(undefined).success && { mayBeLeftOut: true }),
+      ...(mayBeLeftOut && { mayBeLeftOut }),
     };
   });
 }

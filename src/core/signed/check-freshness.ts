@@ -3,6 +3,7 @@ import { rule, text } from "../fields.ts";
 import { violationsOfFields } from "../operations/violations-of-fields.ts";
 import { ok, type Result, refused } from "../result.ts";
 import type { Violation } from "../rules.ts";
+import { sentAs } from "../sent-as.ts";
 
 /**
  * The fields that make a request fresh and good for one use. Contract section 4; for the length of ranstr see docs/decisions.md,
@@ -33,7 +34,9 @@ export function checkFreshness(
     });
   }
   const { timestamp } = read.data;
-  const violations: Violation[] = [{ field: "timestamp", rule: "near_now", values: [toleranceSeconds, now] }];
+  const violations: Violation[] = [
+    { field: "timestamp", rule: "near_now", values: [toleranceSeconds, now], ...sentAs("near_now", timestamp) },
+  ];
   if (timestamp < now - toleranceSeconds) return refused("token_invalid", "timestamp_stale", { violations });
   if (timestamp > now + toleranceSeconds) return refused("token_invalid", "timestamp_ahead", { violations });
   return ok(read.data);

@@ -1,16 +1,16 @@
 import { type JsonFault, parseJsonObject } from "../parse-json.ts";
 import { ok, type Result, refused } from "../result.ts";
 import type { Violation } from "../rules.ts";
+import { sentAs } from "../sent-as.ts";
 
 /** The fields of a body. `appid` is checked; the others are not. */
 export type Fields = Record<string, unknown> & { appid: string };
 
-const FAULTS: Record<JsonFault | "appid_missing", Violation> = {
+const FAULTS: Record<JsonFault, Violation> = {
   not_utf8: { field: "body", rule: "utf8" },
   byte_order_mark: { field: "body", rule: "no_byte_order_mark" },
   not_json: { field: "body", rule: "json" },
   not_an_object: { field: "body", rule: "json_object" },
-  appid_missing: { field: "appid", rule: "text_within", values: [1, 64] },
 };
 
 /**
@@ -21,13 +21,34 @@ const FAULTS: Record<JsonFault | "appid_missing", Violation> = {
  */
 export function readFields(body: ArrayBuffer, digitsOf: string | undefined): Result<Fields> {
   const parsed = parseJsonObject(body, digitsOf);
-  if (!parsed.ok) return unreadable(parsed.reason);
-  const { object } = parsed;
-  return isAppid(object.appid) ? ok(object as Fields) : unreadable("appid_missing");
+  if (!parsed.ok) {
+    if (body.byteLength === 0) return unreadable(parsed.reason, { field: "body", rule: "required" });
+    const { value } = parsed;
+    const how = isJson(value) ? ({ sentAs: "json_text" } as const) : sentAs("json_object", value);
+    return unreadable(parsed.reason, { ...FAULTS[parsed.reason], ...(value !== undefined && how) });
+  }
+  const { appid } = parsed.object;
+  if (isAppid(appid)) return ok(parsed.object as Fields);
+  const broken = appid === undefined ? REQUIRED : { ...APPID_RULE, ...sentAs("text_within", appid) };
+  return unreadable("appid_missing", { field: "appid", ...broken });
 }
 
-const unreadable = (fault: keyof typeof FAULTS) =>
-  refused("invalid_parameters", `body_${fault}`, { violations: [FAULTS[fault]], tell: true });
+const APPID_RULE = { rule: "text_within", values: [1, 64] } as const;
+const REQUIRED = { rule: "required" } as const;
+
+const unreadable = (fault: JsonFault | "appid_missing", violation: Violation) =>
+  refused("invalid_parameters", `body_${fault}`, { violations: [violation], tell: true });
+
+/** Whether a value is a text that is JSON itself. */
+function isJson(value: unknown): boolean {
+  if (typeof value !== "string") return false;
+  try {
+    JSON.parse(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** The contract sets no form for an appid. The limit of 64 characters keeps cache keys and log lines short. */
 const isAppid = (value: unknown): value is string =>

@@ -1,4 +1,4 @@
-import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, type Violation, wordsOf } from "../../core/rules.ts";
+import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, SENT_AS, type Violation, wordsOf } from "../../core/rules.ts";
 import type { View } from "./view.ts";
 
 export type Reader = Pick<View, "t">;
@@ -11,8 +11,8 @@ export const violationTexts = (reader: Reader, violations: readonly Violation[])
   violations.map((violation) => violationText(reader, violation));
 
 /** Whether this release has words for a violation that another one may have stored. */
-export function isKnown({ rule, values = [], agents }: Violation): boolean {
-  if (!Object.hasOwn(RULES, rule)) return false;
+export function isKnown({ rule, values = [], sentAs, agents }: Violation): boolean {
+  if (!Object.hasOwn(RULES, rule) || (sentAs !== undefined && !Object.hasOwn(SENT_AS, sentAs))) return false;
   if (agents !== undefined) return agents.every(({ why }) => LEFT_OUT_BECAUSE.includes(why));
   return [...RULES[rule].detail.matchAll(/\{(\d)\}/g)].every(([, place]) => values[Number(place)] !== undefined);
 }
@@ -20,13 +20,23 @@ export function isKnown({ rule, values = [], agents }: Violation): boolean {
 /** What one violation says, in the reader's language. */
 export function violationText(reader: Reader, violation: Violation): string {
   const { t } = reader;
-  const { rule, field, item, key, values = [], asString, mayBeLeftOut, agents } = violation;
+  const {
+    rule,
+    field,
+    item,
+    key,
+    values = [],
+    asString,
+    sentAs = asString && "string",
+    mayBeLeftOut,
+    agents,
+  } = violation;
   const words = wordsOf(rule);
   if (agents !== undefined) return t("{0}: {1}", field, together(t, [words && t(words), leftOutText(reader, agents)]));
   const listed = values.map((value) => (typeof value === "object" ? value.join(t(", ")) : value));
   const said = together(t, [
     t(words, ...listed),
-    asString && t("It was sent as a string."),
+    sentAs && t(SENT_AS[sentAs].words),
     mayBeLeftOut && t("Leave it out when there is none."),
   ]);
   if (field === undefined) return said;

@@ -1,3 +1,4 @@
+import { unitOf } from "../../core/sent-as.ts";
 import type { Finding, Words } from "./words.ts";
 
 const WORDS = {
@@ -38,20 +39,17 @@ export function checkTimestamp(timestamp: number, now: number, tolerance: number
   });
   const ahead = timestamp - now;
   if (Math.abs(ahead) <= tolerance) return say("fresh");
-  // No clock shows such values: as seconds they are after the year 5000, or before 2001.
-  if (isDate(timestamp)) return say("timestamp_date", now);
-  if (timestamp > 1e14) return say("timestamp_microseconds", Math.floor(timestamp / 1e6));
-  if (timestamp > 1e11) return say("timestamp_milliseconds", Math.floor(timestamp / 1e3));
+  const unit = unitOf(timestamp);
+  if (unit === "date_in_digits") return say("timestamp_date", now);
+  if (unit === "microseconds") return say("timestamp_microseconds", Math.floor(timestamp / 1e6));
+  if (unit === "milliseconds") return say("timestamp_milliseconds", Math.floor(timestamp / 1e3));
+  // No clock shows such a value: as seconds it is before 2001.
   if (timestamp < 1e9) return say("timestamp_too_small", now);
   const hours = zoneOffset(Math.abs(ahead));
   const span = spanWords(hours ?? Math.abs(ahead));
   if (ahead > 0) return say(hours === undefined ? "timestamp_ahead" : "timestamp_local_time", span, tolerance);
   return say(hours === undefined ? "timestamp_old" : "timestamp_old_local_time", span, tolerance);
 }
-
-/** 20270115080000, as programs write a date without signs. */
-const isDate = (timestamp: number) =>
-  /^20\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d[0-5]\d$/.test(String(timestamp));
 
 /**
  * A distance that is the offset of a time zone, in seconds: up to 14 hours, give or take some minutes, because the request is as old

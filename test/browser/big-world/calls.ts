@@ -19,7 +19,7 @@ const FREQUENT = ["signature_mismatch", "signature_mismatch", "fields_invalid", 
 const DETAILS: Record<string, string[]> = {
   fields_invalid: [
     "sbs: must be a string of 1 to 64 characters",
-    "ip: must be an IPv4 or IPv6 address; fzr_uid: must be one of kefu_id",
+    "ip: must be one IPv4 or IPv6 address, without port, brackets or blanks; fzr_uid: must be one of kefu_id",
     "kefu_id: must be an array of 1 to 100 agent ids (one named twice counts once)",
     "content: must be a string of 1 to 2000 characters",
   ],

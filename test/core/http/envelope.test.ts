@@ -14,6 +14,7 @@ const typed = (seen: string) => ({ detail: `Content-Type: must be application/js
 const ENCODING = { detail: "Content-Encoding: must be absent" };
 const NOT_JSON = { detail: "body: must be JSON" };
 const CALLS = { detail: `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}` };
+const NO_BODY = { detail: "body: is required" };
 const NO_APPID = { detail: "appid: must be a string of 1 to 64 characters" };
 
 /** Every failure that needs no signature, with the answer that a caller gets. */
@@ -67,16 +68,28 @@ const FAILURES: [
   ],
   ["a coded body", CREATE, post("{}", { "content-encoding": "gzip" }), 415, "参数错误", ENCODING],
   ["an identity coding", ADD, post("{}", { "content-encoding": "identity" }), 415, "参数错误", ENCODING],
-  ["no body", CREATE, { method: "POST", headers: { "content-type": "application/json" } }, 400, "参数错误", NOT_JSON],
-  ["an empty body", ADD, post(""), 400, "参数错误", NOT_JSON],
+  ["no body", CREATE, { method: "POST", headers: { "content-type": "application/json" } }, 400, "参数错误", NO_BODY],
+  ["an empty body", ADD, post(""), 400, "参数错误", NO_BODY],
   ["a body that is not JSON", CREATE, post("appid=1"), 400, "参数错误", NOT_JSON],
-  ["a body that is no object", ADD, post("[]"), 400, "参数错误", { detail: "body: must be a JSON object" }],
+  ...[
+    ["an array", "[]", "an array"],
+    ["a string", '"{"', "a string"],
+    ["null", "null", "null"],
+    ["a JSON text", JSON.stringify('{"appid":"a"}'), "a string of JSON: it was serialised twice"],
+  ].map(([name, body, not]): (typeof FAILURES)[number] => [
+    `a body that is ${name}`,
+    ADD,
+    post(String(body)),
+    400,
+    "参数错误",
+    { detail: `body: must be a JSON object, not ${not}` },
+  ]),
   ["a byte order mark", ADD, post("\ufeff{}"), 400, "参数错误", { detail: "body: must have no byte order mark" }],
   ["bytes that are no UTF-8", CREATE, post(Uint8Array.of(0xff)), 400, "参数错误", { detail: "body: must be UTF-8" }],
-  ["no appid", ADD, post("{}"), 400, "参数错误", NO_APPID],
+  ["no appid", ADD, post('{"Appid":"a"}'), 400, "参数错误", { detail: "appid: is required" }],
   ["an empty appid", ADD, post('{"appid":""}'), 400, "参数错误", NO_APPID],
   ["an appid of 65 characters", CREATE, post(`{"appid":"${"a".repeat(65)}"}`), 400, "参数错误", NO_APPID],
-  ["a numeric appid", CREATE, post('{"appid":1}'), 400, "参数错误", NO_APPID],
+  ["a numeric appid", CREATE, post('{"appid":1}'), 400, "参数错误", { detail: `${NO_APPID.detail}, not a number` }],
   [
     "an appid of 64 characters",
     CREATE,

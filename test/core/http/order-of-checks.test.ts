@@ -22,7 +22,7 @@ const CASES: [string, (world: World, body: Body) => Promise<[body: string, heade
   [
     "a string appid before signature",
     async (_, body) => [text(body, { appid: 7 }), FORGED],
-    { status: 400, detail: "appid: must be a string of 1 to 64 characters" },
+    { status: 400, detail: "appid: must be a string of 1 to 64 characters, not a number" },
   ],
   ["signature before types", async (_, body) => [text(body, { timestamp: "now" }), FORGED], { status: 401 }],
   ["signature before freshness", async (_, body) => [text(body, { timestamp: 1 }), FORGED], { status: 401 }],
@@ -36,7 +36,7 @@ const CASES: [string, (world: World, body: Body) => Promise<[body: string, heade
   [
     "the type of ranstr before freshness",
     (world, body) => signed(world, { ...body, timestamp: NOW - 301, ranstr: 1 }),
-    { status: 400, detail: "ranstr: must be a string of 1 to 128 characters" },
+    { status: 400, detail: "ranstr: must be a string of 1 to 128 characters, not a number" },
   ],
   [
     "freshness before fields",

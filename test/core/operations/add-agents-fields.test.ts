@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { notA } from "../../support/not-a.ts";
 import { seedAgents } from "../../support/seed-agents.ts";
 import { type Body, World } from "../../support/world.ts";
 import { refusedBodies } from "./refused-bodies.ts";
@@ -7,7 +8,8 @@ const from = (first: number, count: number) => Array.from({ length: count }, (_,
 const IDS_RULE =
   "must be 1 to 100 agent ids (one named twice counts once), as positive integers between commas or as an array";
 const AGENT_ID = "must be an integer from 1 to 9007199254740991";
-const IN_DIGITS = "must be a positive integer in digits, without leading zeros";
+const COMMA = 'must be one id: write "," between ids';
+const IN_DIGITS = "must be a positive integer in digits, without leading zeros, quotes or brackets";
 
 let world: World;
 beforeAll(async () => {
@@ -43,7 +45,7 @@ describe("kefu_ids of add_kf", () => {
     ["a leading comma", ",3", "item 1 is empty"],
     ["two commas in a row", "3,,101", "item 2 is empty"],
     ["a blank between commas", "3, ,101", "item 2 is empty"],
-    ["a blank inside an id", "1 01", `item 1 ${IN_DIGITS}`],
+    ["a blank between ids", "3 101", `item 1 ${COMMA}`],
     ["a leading zero", "03", `item 1 ${IN_DIGITS}`],
     ["zero", "0", `item 1 ${IN_DIGITS}`],
     ["a zero among others", "3,0", `item 2 ${IN_DIGITS}`],
@@ -52,7 +54,9 @@ describe("kefu_ids of add_kf", () => {
     ["a fraction", "3.0", `item 1 ${IN_DIGITS}`],
     ["an exponent", "1e2", `item 1 ${IN_DIGITS}`],
     ["hex", "0x3", `item 1 ${IN_DIGITS}`],
-    ["semicolons", "3;101", `item 1 ${IN_DIGITS}`],
+    ["semicolons", "3;101", `item 1 ${COMMA}`],
+    ["full-width semicolons, in the second item", "3,4； 101", `item 2 ${COMMA}`],
+    ["line breaks between ids", "3\n101", `item 1 ${COMMA}`],
     ["a full-width comma", "3，101", 'item 1 has a full-width comma: write ","'],
     ["full-width digits", "３", `item 1 ${IN_DIGITS}`],
     ["a line break", "3\n,101", `item 1 ${IN_DIGITS}`],
@@ -65,18 +69,18 @@ describe("kefu_ids of add_kf", () => {
     ["101 ids in a string", from(101, 101).join(","), IDS_RULE],
     ["101 ids in an array", from(101, 101), IDS_RULE],
     ["an empty array", [], IDS_RULE],
-    ["a number", 3, IDS_RULE],
-    ["null", null, IDS_RULE],
-    ["a boolean", true, IDS_RULE],
-    ["an object", { 0: 3, length: 1 }, IDS_RULE],
+    ["a number", 3, `${IDS_RULE}, not a number`],
+    ["null", null, `${IDS_RULE}, not null`],
+    ["a boolean", true, `${IDS_RULE}, not true or false`],
+    ["an object", { 0: 3, length: 1 }, `${IDS_RULE}, not an object`],
     ["strings in an array", ["3", "101"], `item 1 ${AGENT_ID}, not a string`],
     ["a string among numbers", [3, "101"], `item 2 ${AGENT_ID}, not a string`],
     ["a fraction in an array", [3, 101.5], `item 2 ${AGENT_ID}`],
     ["zero in an array", [0], `item 1 ${AGENT_ID}`],
     ["a negative id in an array", [3, -1], `item 2 ${AGENT_ID}`],
     ["an id past 2^53 in an array", [2 ** 53], `item 1 ${AGENT_ID}`],
-    ["null in an array", [3, null], `item 2 ${AGENT_ID}`],
-    ["an array in an array", [[3]], `item 1 ${AGENT_ID}`],
+    ["null in an array", [3, null], `item 2 ${AGENT_ID}, not null`],
+    ["an array in an array", [[3]], `item 1 ${AGENT_ID}, not an array`],
     ["a full-width comma in the third item", "3,101,102，103", 'item 3 has a full-width comma: write ","'],
     ["an ideographic comma", "3、101", 'item 1 has a full-width comma: write ","'],
     ["a trailing comma and blanks", "3,101, ", "item 3 is empty: end the list without a comma"],
@@ -104,7 +108,8 @@ describe("chat_id of add_kf", () => {
     ["past 2^53", () => 2 ** 53],
     ["past -2^53", () => -(2 ** 53)],
   ])("is 参数错误 when %s, and nothing is stored", async (_, write) => {
-    const slip = typeof write(1) === "string" ? ", not a string" : "";
+    const value = write(1);
+    const slip = Math.abs(Number(value)) >= 2 ** 53 ? ", not beyond 9007199254740991" : notA(value, "a number");
     expect(await send((chatId) => ({ chat_id: write(chatId) }))).toBe(`chat_id: must be an integer${slip}`);
   });
 

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
+import { notA } from "../../support/not-a.ts";
 import { seedAgents } from "../../support/seed-agents.ts";
 import { INVALID_PARAMETERS, rowsAdded } from "../../support/signed-routes.ts";
 import { type Body, World } from "../../support/world.ts";
@@ -85,9 +86,10 @@ describe("agents of create_gd", () => {
 
   it.each<[string, Body, string]>([
     ["no array", { kefu_id: "1,2" }, `kefu_id: ${AGENTS_RULE}, not a string`],
-    ["a number", { kefu_id: 1 }, `kefu_id: ${AGENTS_RULE}`],
-    ["an object", { kefu_id: { 0: 1, length: 1 } }, `kefu_id: ${AGENTS_RULE}`],
-    ["null", { kefu_id: null }, `kefu_id: ${AGENTS_RULE}`],
+    ["a number", { kefu_id: 1 }, `kefu_id: ${AGENTS_RULE}, not a number`],
+    ["an object", { kefu_id: { 0: 1, length: 1 } }, `kefu_id: ${AGENTS_RULE}, not an object`],
+    ["null", { kefu_id: null }, `kefu_id: ${AGENTS_RULE}, not null`],
+    ["true", { kefu_id: true }, `kefu_id: ${AGENTS_RULE}, not true or false`],
     ["missing", { kefu_id: undefined }, "kefu_id: is required"],
     ["101 agents", { kefu_id: from(1, 101) }, `kefu_id: ${AGENTS_RULE}`],
     ["strings", { kefu_id: [1, "2"] }, `kefu_id: item 2 ${AGENT_ID}, not a string`],
@@ -95,13 +97,13 @@ describe("agents of create_gd", () => {
     ["zero", { kefu_id: [0, 1] }, `kefu_id: item 1 ${AGENT_ID}`],
     ["negative", { kefu_id: [1, -1] }, `kefu_id: item 2 ${AGENT_ID}`],
     ["past 2^53", { kefu_id: [1, 2 ** 53] }, `kefu_id: item 2 ${AGENT_ID}`],
-    ["null inside", { kefu_id: [1, null] }, `kefu_id: item 2 ${AGENT_ID}`],
-    ["nested", { kefu_id: [1, [2]] }, `kefu_id: item 2 ${AGENT_ID}`],
+    ["null inside", { kefu_id: [1, null] }, `kefu_id: item 2 ${AGENT_ID}, not null`],
+    ["nested", { kefu_id: [1, [2]] }, `kefu_id: item 2 ${AGENT_ID}, not an array`],
     ["without the responsible one", { kefu_id: [2, 3], fzr_uid: 1 }, "fzr_uid: must be one of kefu_id"],
     ["with a responsible one in a string", { fzr_uid: "1" }, `fzr_uid: ${AGENT_ID}, not a string`],
     ["with a responsible one of zero", { kefu_id: [1], fzr_uid: 0 }, `fzr_uid: ${AGENT_ID}`],
     ["with a responsible one that is a fraction", { fzr_uid: 1.5 }, `fzr_uid: ${AGENT_ID}`],
-    ["with a responsible one of null", { fzr_uid: null }, `fzr_uid: ${AGENT_ID}`],
+    ["with a responsible one of null", { fzr_uid: null }, `fzr_uid: ${AGENT_ID}, not null`],
     ["with no responsible one", { fzr_uid: undefined }, "fzr_uid: is required"],
   ])("are 参数错误 when %s, and nothing is stored", async (_, change, detail) =>
     expect(await refusal((of) => of.createBody(change))).toBe(detail),
@@ -117,7 +119,7 @@ describe("sender_type of create_gd", () => {
 
   it.each([0, 4, -1, 1.5, "1", "2", "", null, true, [2], {}])("may not be %j", async (sender_type) =>
     expect(await refusal((of) => of.createBody({ sender_type }))).toBe(
-      `sender_type: must be the integer 1, 2 or 3${sender_type === "" || sender_type === null ? ", or left out" : ""}`,
+      `sender_type: must be the integer 1, 2 or 3${sender_type === "" || sender_type === null ? ", or left out" : notA(sender_type, "a number")}`,
     ),
   );
 });

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { notA } from "../../support/not-a.ts";
 import { World } from "../../support/world.ts";
 import { refusedBodies } from "./refused-bodies.ts";
 
@@ -96,12 +97,16 @@ describe.each(TEXTS)("$field of create_gd", ({ field, max, optional }) => {
   });
 
   it.each(WRONG)("is 参数错误 when %s", async (_, value) => {
-    const leftOut = optional && (value === null || value === "") ? ", or left out" : "";
-    expect(await detailOf(value)).toBe(`${field}: ${rule}${leftOut}`);
+    if (typeof value === "string" && value !== "") {
+      const broken = "is not well-formed Unicode: half of a surrogate pair stands alone";
+      return expect(await detailOf(value)).toBe(`${field}: ${broken}`);
+    }
+    const isLeftOut = optional && (value === null || value === "");
+    expect(await detailOf(value)).toBe(`${field}: ${rule}${isLeftOut ? ", or left out" : notA(value, "a string")}`);
   });
 
   if (field !== "sbs") {
-    it("is 参数错误 when a number", async () => expect(await detailOf(1001)).toBe(`${field}: ${rule}`));
+    it("is 参数错误 when a number", async () => expect(await detailOf(1001)).toBe(`${field}: ${rule}, not a number`));
   }
   if (!optional) {
     it("is 参数错误 when missing", async () => expect(await detailOf(undefined)).toBe(`${field}: is required`));

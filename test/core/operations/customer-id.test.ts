@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { notA } from "../../support/not-a.ts";
 import { World } from "../../support/world.ts";
 import { refusedBodies } from "./refused-bodies.ts";
 
@@ -61,7 +62,7 @@ describe("sbs of create_gd", () => {
     "[1001]",
   ])("written as %s is 参数错误", async (sbs) => {
     expect(await send((of) => written(of, sbs))).toBe(
-      "sbs: must be a string of 1 to 64 characters, or an integer of 1 to 64 digits",
+      `sbs: must be a string of 1 to 64 characters, or an integer of 1 to 64 digits${notA(JSON.parse(sbs), "a string", "a number")}`,
     );
   });
 

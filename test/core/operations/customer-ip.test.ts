@@ -1,6 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { notA } from "../../support/not-a.ts";
 import { World } from "../../support/world.ts";
 import { refusedBodies } from "./refused-bodies.ts";
+
+const IP_RULE = "ip: must be one IPv4 or IPv6 address, without port, brackets or blanks";
 
 describe("ip of create_gd", () => {
   let world: World;
@@ -66,15 +69,18 @@ describe("ip of create_gd", () => {
     "::ffff:1.2.3",
     "1.2.3.4::",
     "unknown",
+    "192.0.2.1:80",
+    "[2001:db8::1]",
+    "192.0.2.1, 198.51.100.7",
   ])("may not be %j", async (ip) => expectRefused(ip));
 
   it.each([[null], [2130706433], [["127.0.0.1"]], [{}], [true]])("may not be of another type: %j", async (ip) =>
-    expectRefused(ip),
+    expectRefused(ip, `${IP_RULE}${notA(ip)}`),
   );
 
   it("may not be missing", async () => expectRefused(undefined, "ip: is required"));
 
-  async function expectRefused(ip: unknown, detail = "ip: must be an IPv4 or IPv6 address"): Promise<void> {
+  async function expectRefused(ip: unknown, detail = IP_RULE): Promise<void> {
     expect(await send((of) => of.createBody({ ip }))).toBe(detail);
   }
 });

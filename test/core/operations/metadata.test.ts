@@ -48,18 +48,23 @@ describe("metadata of create_gd, an extension of this service", () => {
 
   it.each<[string, unknown, string]>([
     ["null", null, `${RULE}, or left out`],
-    ["a string", "a", RULE],
-    ["an array", [{ a: "b" }], RULE],
+    ["a string", "a", `${RULE}, not a string`],
+    ["an array", [{ a: "b" }], `${RULE}, not an array`],
+    ["a number in place of it", 1, `${RULE}, not a number`],
     ["21 pairs", pairs(21), "must have at most 20 keys"],
     ["an empty name", { "": "v" }, `key 1 ${NAME}`],
     ["a name of 41 characters", { ["x".repeat(41)]: "v" }, `key 1 ${NAME}`],
     ["a name with a blank, the second", { a: "v", "a b": "v", "c d": "v" }, `key 2 ${NAME}`],
     ["a Chinese name", { 订单: "v" }, `key 1 ${NAME}`],
-    ["a number", { a: 1 }, `key 1 ${VALUE}`],
-    ["a nested object, the third", { a: "v", b: "v", c: { d: "e" } }, `key 3 ${VALUE}`],
+    ["a number", { a: 1 }, `key 1 ${VALUE}, not a number`],
+    ["a nested object, the third", { a: "v", b: "v", c: { d: "e" } }, `key 3 ${VALUE}, not an object`],
     ["a value of 501 characters", { a: "x".repeat(501) }, `key 1 ${VALUE}`],
-    ["a lone surrogate", { a: "\ud800" }, `key 1 ${VALUE}`],
-    ["a number where names are numbers, whose order JSON.parse does not keep", { a: "v", 7: 1 }, `one key ${VALUE}`],
+    ["a lone surrogate", { a: "\ud800" }, "key 1 is not well-formed Unicode: half of a surrogate pair stands alone"],
+    [
+      "a number where names are numbers, whose order JSON.parse does not keep",
+      { a: "v", 7: 1 },
+      `one key ${VALUE}, not a number`,
+    ],
   ])("is 参数错误 and writes nothing: %s", async (_, metadata, rule) => {
     expect(await send((of) => of.createBody({ metadata }))).toBe(`metadata: ${rule}`);
   });

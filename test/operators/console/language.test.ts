@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
 import { OPERATIONS } from "../../../src/core/operations/index.ts";
-import { RULES as RULES_OF_CALLS, type RuleName, wordsOf } from "../../../src/core/rules.ts";
+import { RULES as RULES_OF_CALLS, type RuleName, SENT_AS, wordsOf } from "../../../src/core/rules.ts";
 import { languageOf, localTime, secondsOf, startsOf } from "../../../src/operators/console/view.ts";
 import { ALL_TEXTS } from "../../../src/operators/diagnosis/all-texts.ts";
 import { DELIVERY_STATUSES, FAILURE_WORDS, REDELIVERED_STATUSES } from "../../../src/operators/services/events.ts";
@@ -68,6 +68,7 @@ const texts = new Set([
   ...STATUSES,
   ...REFUSALS,
   ...(Object.keys(RULES_OF_CALLS) as RuleName[]).map(wordsOf).filter((words) => words !== ""),
+  ...Object.values(SENT_AS).map(({ words }) => words),
   ...ALL_TEXTS,
   ...SOURCES.flatMap((source) =>
     [...source.matchAll(/\bt\(\s*("(?:[^"\\]|\\.)*")/g)].map(([, text = ""]) => JSON.parse(text)),

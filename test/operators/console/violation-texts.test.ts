@@ -3,7 +3,7 @@ import chinese from "../../../src/assets/console/zh.json";
 import { describeViolations } from "../../../src/core/describe-violations.ts";
 import { DOCUMENTED, OPERATIONS } from "../../../src/core/operations/index.ts";
 import type { Refused } from "../../../src/core/result.ts";
-import { type LeftOutAgent, RULES, type RuleName, type Violation, wordsOf } from "../../../src/core/rules.ts";
+import { type LeftOutAgent, RULES, type RuleName, SENT_AS, type Violation, wordsOf } from "../../../src/core/rules.ts";
 import { checkFreshness } from "../../../src/core/signed/check-freshness.ts";
 import { readIdempotencyKey } from "../../../src/core/signed/idempotency-key.ts";
 import { readFields } from "../../../src/core/signed/read-fields.ts";
@@ -37,7 +37,10 @@ const HAN = /\p{Script=Han}/u;
 /** What of the violations has no Chinese, or is told otherwise by a row of the journal from before rows had violations. */
 const unknownOf = (violations: readonly Violation[]) => {
   const old = { detail: describeViolations(violations), violations: null };
-  for (const view of [ENGLISH, CHINESE]) expect(refusalTexts(view, old)).toEqual(violationTexts(view, violations));
+  // Those rows tell of no other type that a value was sent as.
+  if (violations.every(({ sentAs = "string" }) => sentAs === "string")) {
+    for (const view of [ENGLISH, CHINESE]) expect(refusalTexts(view, old)).toEqual(violationTexts(view, violations));
+  }
   return violationTexts(CHINESE, violations).filter((text) => !HAN.test(text));
 };
 
@@ -78,7 +81,10 @@ const violationsOf = (result: { ok: true } | Refused) => (result.ok ? [] : [resu
 describe("a violation in the reader's language", () => {
   it("has Chinese for every rule", () => {
     const texts: Readonly<Record<string, string>> = chinese;
-    const words = (Object.keys(RULES) as RuleName[]).map(wordsOf);
+    const words = [
+      ...(Object.keys(RULES) as RuleName[]).map(wordsOf),
+      ...Object.values(SENT_AS).map((how) => how.words),
+    ];
     const lacking = words.filter((each) => each !== "" && !HAN.test(texts[each] ?? ""));
     expect(lacking).toEqual([]);
   });
@@ -119,7 +125,7 @@ describe("a violation in the reader's language", () => {
   it("names the field, the item and how it was sent, one text for each fault", () => {
     const violations: Violation[] = [
       { field: "sbs", rule: "required" },
-      { field: "kefu_id", item: 2, rule: "integer_within", values: [1, 9007199254740991], asString: true },
+      { field: "kefu_id", item: 2, rule: "integer_within", values: [1, 9007199254740991], sentAs: "string" },
       { field: "title", rule: "text_within", values: [1, 120], mayBeLeftOut: true },
     ];
     expect(violationTexts(CHINESE, violations)).toEqual([
@@ -127,9 +133,11 @@ describe("a violation in the reader's language", () => {
       "kefu_id 第 2 项：须为 1 到 9007199254740991 的整数。发送的是字符串。",
       "title：须为 1 到 120 个字符的字符串。不填时请省略该字段。",
     ]);
-    expect(violationTexts(ENGLISH, violations)[1]).toBe(
-      "kefu_id, item 2, must be a whole number from 1 to 9007199254740991. It was sent as a string.",
-    );
+    const second = "kefu_id, item 2, must be a whole number from 1 to 9007199254740991. It was sent as a string.";
+    expect(violationTexts(ENGLISH, violations)[1]).toBe(second);
+    // Rows of the journal from before `sentAs`.
+    const { sentAs: _, ...before } = { ...violations[1], rule: "integer_within" as const, asString: true as const };
+    expect(violationTexts(ENGLISH, [before])).toEqual([second]);
   });
 
   it("says why agents are left out, each kind once", () => {
@@ -186,6 +194,7 @@ describe("a row of the journal in the reader's language", () => {
         violations: [{ field: "kefu_id", rule: "agents_fit", agents: [{ id: 7, why: "busy" }] }],
       },
       { detail: "timestamp: must be near", violations: [{ field: "timestamp", rule: "near_now", values: [300] }] },
+      { detail: "sbs: is required, not green", violations: [{ field: "sbs", rule: "required", sentAs: "green" }] },
     ] as unknown as Parameters<typeof refusalTexts>[1][];
     for (const row of later) expect(refusalTexts(ENGLISH, row)).toEqual([`“${row.detail}”`]);
     expect(refusalTexts(CHINESE, { detail: "It stands alone.", violations: null })).toEqual(["“It stands alone.”"]);

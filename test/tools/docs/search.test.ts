@@ -44,7 +44,7 @@ it.each([
   ["en", "create_gd", "/docs/reference/create_gd/"],
   ["en", "wrong signature", "/docs/errors/#token_invalid"],
   ["en", "newline", "/docs/errors/#token_invalid"],
-  ["en", "milliseconds", "/docs/errors/#timestamp-must-be-within-300-s-of-1795319350-unix-seconds"],
+  ["en", "milliseconds", "/docs/errors/#timestamp-must-be-within-300-s-of-1795319350-unix-seconds-not-milliseconds"],
   ["en", "idempotent", "/docs/integrating/#retry"],
   ["en", "signatrue", "/docs/integrating/#check-a-signature"],
   ["en", "java", "/docs/integrating/#programs-in-six-languages"],

@@ -257,8 +257,8 @@ describe("the signature check", () => {
       [
         { sbs: undefined, ip: "x" },
         "Fields of create_gd",
-        "sbs: is required; ip: must be an IPv4 or IPv6 address",
-        "sbs is missing. ip must be an IPv4 or IPv6 address.",
+        "sbs: is required; ip: must be one IPv4 or IPv6 address, without port, brackets or blanks",
+        "sbs is missing. ip must be one IPv4 or IPv6 address, without port, brackets or blanks.",
       ],
       [
         { kefu_id: [1, 4, 99] },

@@ -1,0 +1,40 @@
+import { RULES, type RuleName, type SentAs, type Violation } from "./rules.ts";
+
+/** The JSON type of a value. */
+export function jsonTypeOf(value: unknown): SentAs {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : (typeof value as "string" | "number" | "boolean" | "object");
+}
+
+/** 20270115080000, as programs write a date without signs: to the minute, the second or the millisecond. */
+const DATE = /^20\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d(?:\d{3})?)?$/;
+
+/** What a timestamp is in place of Unix seconds; undefined for what may be seconds: no clock shows more than the year 5000. */
+export function unitOf(timestamp: number): SentAs | undefined {
+  if (DATE.test(String(timestamp))) return "date_in_digits";
+  if (timestamp > 1e20) return undefined;
+  if (timestamp > 1e18) return "nanoseconds";
+  // Of .NET and of Windows.
+  if (timestamp > 1e17) return "ticks";
+  if (timestamp > 1e14) return "microseconds";
+  return timestamp > 1e11 ? "milliseconds" : undefined;
+}
+
+const OF_TIMESTAMPS: readonly RuleName[] = ["unix_seconds", "near_now"];
+
+/** How a value was sent that breaks a rule, when that is the caller's slip. */
+export function sentAs(rule: RuleName, value: unknown): Pick<Violation, "sentAs"> {
+  const { takes } = RULES[rule];
+  if (value === undefined) return {};
+  const type = jsonTypeOf(value);
+  if (takes !== undefined && !takes.includes(type)) return { sentAs: type };
+  const slip =
+    typeof value !== "number"
+      ? undefined
+      : OF_TIMESTAMPS.includes(rule)
+        ? unitOf(value)
+        : rule === "integer" && Number.isInteger(value)
+          ? "too_large"
+          : undefined;
+  return slip === undefined ? {} : { sentAs: slip };
+}

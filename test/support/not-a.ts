@@ -1,0 +1,12 @@
+const TYPES: Record<string, string> = {
+  string: "a string",
+  number: "a number",
+  boolean: "true or false",
+  object: "an object",
+};
+
+/** The end of a detail about a value whose type the rule does not take, such as ", not an object"; "" for one that it takes. */
+export function notA(value: unknown, ...takes: string[]): string {
+  const type = value === null ? "null" : Array.isArray(value) ? "an array" : String(TYPES[typeof value]);
+  return takes.includes(type) ? "" : `, not ${type}`;
+}
