@@ -5,7 +5,7 @@ const LOOK_EVERY_MS = 500;
 
 /**
  * Ends this process by SIGTERM once the npm that runs it has ended. npm passes on SIGTERM and SIGINT only: without this function, the
- * process would outlive an npm that was killed or lost its terminal. They arrive here because npm's script begins with `exec`.
+ * process would outlive an npm that was killed or lost its terminal. They arrive here because npm's script ends in `exec`.
  *
  * Does nothing for a process that npm does not run: `nohup node src/tools/cli/start.ts &` outlives the shell, as its user expects.
  */
