@@ -246,7 +246,7 @@ export class HomeRun {
       first === undefined ? Promise.resolve(undefined) : tryToOpenKeys(this.#tools, this.#home, this.#keyring, first);
     for (const held of attempts) {
       target.inFlight += 1;
-      target.retries ||= held.attempts > 1;
+      target.retries ||= held.wasTried === 1;
       this.#inFlight += 1;
       void this.#attempt(target, held, keys);
     }

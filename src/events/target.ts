@@ -4,7 +4,10 @@ import type { AskedRow } from "./store/deliveries.ts";
 import { FIRST_IN_LINE } from "./store/deliveries.ts";
 
 /** The longest delay of a message that the queue accepts. */
-const LONGEST_DELAY_SECONDS = 43_200;
+export const LONGEST_DELAY_SECONDS = 43_200;
+
+/** What an operator sends again is due over so many seconds. Its attempts tell the queue of none that come after them. */
+const SENT_AGAIN_SECONDS = 10;
 
 /** How far the clocks of two isolates may differ. A message that comes too early for its retry is sent once more. */
 const CLOCK_SECONDS = 2;
@@ -93,7 +96,8 @@ export function noticesOfLeaving(
     return [...rest, ...noticeOnce(target, target.retryAt, now)];
   }
   if (nextDue === target.notifiedOf || !(target.retries || wait <= CLOCK_SECONDS)) return [];
-  return [noticeOf(target, Math.min(wait, LONGEST_DELAY_SECONDS))];
+  const own = wait <= SENT_AGAIN_SECONDS && target.retryAt !== nextDue ? noticeOnce(target, target.retryAt, now) : [];
+  return [noticeOf(target, Math.min(wait, LONGEST_DELAY_SECONDS)), ...own];
 }
 
 /**

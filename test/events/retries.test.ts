@@ -190,6 +190,21 @@ describe("the next attempt of a delivery", () => {
     ]);
   });
 
+  it("is notified of by the attempt of one that was sent again while it was in flight", async () => {
+    const { webhook, worker } = await failing(200);
+    await setDeliveries(webhook, "attempts = 0, last_error = 'HTTP 500'");
+    await fillMore(webhook, NOW + 300);
+    await worker.deliver(webhook);
+    expect(worker.notices).toMatchObject([{ delay: 300 }]);
+  });
+
+  it("is notified of also when others that were sent again are due within seconds before it", async () => {
+    const { webhook, worker } = await failing(503);
+    await fillMore(webhook, NOW + 3);
+    await worker.deliver(webhook);
+    expect(worker.notices).toMatchObject([{ delay: 3 }, { delay: 5 }]);
+  });
+
   it("begins when it is due, also while another attempt of the webhook hangs", async () => {
     const { webhook, worker, end } = await besideOneThatHangs();
     const hanging = worker.deliver(webhook);

@@ -167,10 +167,10 @@ export type AskedRow = Pick<Webhook, "siteId" | "url" | "version" | "secret" | "
   };
 
 /**
- * An attempt that the lease has begun. `eventId` is null when the event was pruned; `data` is null when the event was pruned or
+ * An attempt that the lease has begun. `wasTried` is 1 when another of the delivery failed before, also when it was sent again meanwhile. `eventId` is null when the event was pruned; `data` is null when the event was pruned or
  * erased.
  */
-export type Attempt = AskedRow & { seq: number; lease: string; attempts: number } & (
+export type Attempt = AskedRow & { seq: number; lease: string; attempts: number; wasTried: number } & (
     | { eventId: null; type: null; at: null; data: null }
     | { eventId: string; type: string; at: number; data: string | null }
   );
@@ -213,7 +213,8 @@ export const selectLeased: Statement<{ asked: string; lease: string; until: numb
       ${webhooks.secret} AS secret, ${webhooks.previousVersion} AS previousVersion, ${webhooks.previousSecret} AS previousSecret,
       ${webhooks.previousExpiresAt} AS previousExpiresAt, ${webhooks.failingSince} AS failingSince,
       ${IS_SUSPECT} AS isSuspect, ${IS_NEW} AS isNew, ${nextDue(v.now)} AS nextDue,
-      ${held.seq} AS seq, ${held.lease} AS lease, ${held.attempts} AS attempts, ${events.id} AS eventId, ${events.type} AS type, ${events.createdAt} AS at,
+      ${held.seq} AS seq, ${held.lease} AS lease, ${held.attempts} AS attempts,
+      ${held.attempts} > 1 OR ${held.lastError} IS NOT NULL AS wasTried, ${events.id} AS eventId, ${events.type} AS type, ${events.createdAt} AS at,
       ${events.data} AS data
     FROM ${askedWebhooks(v.asked)}
     LEFT JOIN ${deliveries} AS ${held} INDEXED BY deliveries_due ON ${held.siteId} = ${webhooks.siteId} AND ${held.webhookId} = ${webhooks.id}

@@ -111,7 +111,7 @@ export async function redeliver(ctx: ServiceContext, input: WebhookOf & { seq: n
   if (event === undefined) throw eventUnknown();
   if (!event.isEnabled) throw webhookDisabled();
   if (event.isErased) throw new ServiceError("conflict", { reason: "event_erased", detail: "The event was erased." });
-  notifyQueueOf(ctx, site, id);
+  notifyQueueOf(ctx, site, id, 0, event.nextRetry);
   return { eventId: event.id, seq };
 }
 
@@ -176,8 +176,8 @@ export async function redeliverEvents(ctx: ServiceContext, input: Redelivering):
   const [db, key, author] = [homeOf(ctx, site), { siteId: site.id, id }, authorOf(ctx)];
   const done = await renewDeliveries(ctx.runtime, db, key, wanted, author, dryRun, ctx.answerBy);
   if (done === undefined) throw webhookUnknown();
-  const { isEnabled, matched, queued, nextAfterSeq } = done;
+  const { isEnabled, matched, queued, nextAfterSeq, nextRetry } = done;
   if (!isEnabled && queued === 0) throw webhookDisabled();
-  if (queued > 0) notifyQueueOf(ctx, site, id, Math.floor((queued - 1) / DUE_PER_SECOND));
+  if (queued > 0) notifyQueueOf(ctx, site, id, Math.floor((queued - 1) / DUE_PER_SECOND), nextRetry);
   return { matched, queued, until, nextAfterSeq };
 }

@@ -8,6 +8,7 @@ import { MAIN_HOME } from "../../core/homes.ts";
 import type { Runtime } from "../../core/runtime.ts";
 import type { Telemetry } from "../../core/telemetry/telemetry.ts";
 import { notifyQueue } from "../../events/notify-queue.ts";
+import { LONGEST_DELAY_SECONDS } from "../../events/target.ts";
 import { isAtLeast, type Role } from "../access/role.ts";
 import type { Actor, Author } from "../store/audit.ts";
 import type { Site } from "../store/directory/sites.ts";
@@ -103,14 +104,17 @@ export function publishApp({ credentials, config, waitUntil }: ServiceContext, a
 
 /**
  * Notifies the queue of a webhook's due events, after the answer: now, and in each of the next `seconds` seconds, when events are
- * due in them too.
+ * due in them too; and at the next retry, in Unix seconds.
  */
 export function notifyQueueOf(
   ctx: ServiceContext,
   { home, id: site }: Pick<Site, "home" | "id">,
   webhook: string,
   seconds = 0,
+  nextRetry?: number,
 ): void {
-  const notices = Array.from({ length: seconds + 1 }, (_, delaySeconds) => ({ home, site, webhook, delaySeconds }));
+  const delays = Array.from({ length: seconds + 1 }, (_, second) => second);
+  if (nextRetry !== undefined) delays.push(Math.min(nextRetry - ctx.now, LONGEST_DELAY_SECONDS));
+  const notices = delays.map((delaySeconds) => ({ home, site, webhook, delaySeconds }));
   ctx.waitUntil(notifyQueue(ctx, notices));
 }

@@ -113,6 +113,25 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect(sent).toEqual([{ home, site: world.siteId, webhook: webhook.id }]);
   });
 
+  it("notifies the queue of the next attempt that waits too, which nobody else may: of one event and of many", async () => {
+    const { world, webhook, redeliver, delays } = await start();
+    await fillDeliveries(webhook, 4);
+    await setDeliveries(webhook, `attempts = seq - 1, next_attempt_at = ${NOW} + seq * 100`);
+    await call(world, "POST", path(webhook).replace("redeliver", "deliveries/2/redeliver"));
+    // What was never tried waits for no attempt after a failure.
+    expect(delays).toEqual([0, 300]);
+    delays.length = 0;
+    await redeliver({ after_seq: 2, until: NOW, status: ["pending"] });
+    expect(delays).toEqual([0]);
+    await setDeliveries(
+      webhook,
+      `attempts = 1, status = iif(seq = 1, 'failed', 'pending'), next_attempt_at = iif(seq = 1, NULL, ${NOW + 90_000})`,
+    );
+    delays.length = 0;
+    await redeliver({ status: ["failed"] });
+    expect(delays).toEqual([0, 43_200]);
+  });
+
   it("goes through 6,000 events in steps of 5,000, each due over 10 seconds in the order of seq", async () => {
     const { world, webhook, redeliverAll, delays } = await start();
     await fillDeliveries(webhook, 6_000);

@@ -16,7 +16,7 @@ import type { WebhookKey } from "../../../events/store/pending-deliveries.ts";
 import { type Author, auditOf, CHANGED } from "../audit.ts";
 import { auditLog } from "../operator-schema.ts";
 import { SKEW_SECONDS } from "./events-of-sessions.ts";
-import { DUE, type Key, startAgain, webhookOf } from "./redelivery.ts";
+import { DUE, type Key, selectNextRetry, startAgain, webhookOf } from "./redelivery.ts";
 
 /** Sending events again: a delivery that starts again has eight attempts before it, and no result. */
 
@@ -181,6 +181,8 @@ export interface Redelivered {
   queued: number;
   /** Where the next step begins; null when there is none. */
   nextAfterSeq: number | null;
+  /** When the next retry is due; undefined when none is, and in a dry run. */
+  nextRetry: number | undefined;
 }
 
 /**
@@ -217,12 +219,14 @@ export async function renewDeliveries(
       audited: isDry ? undefined : auditOf(db, author, audited, matchedBy(source, { ...step, call }), undefined),
       sent: isDry ? undefined : send(db, { ...step, now: author.now }),
       found: outcome(db, { ...step, call }),
+      retries: isDry ? undefined : selectNextRetry(db, { siteId, webhookId, now: author.now }),
     });
   const {
     found: [found],
+    retries: [next] = [],
   } = await withRetries(runtime, batch, answerBy);
   if (found === undefined) return undefined;
   const told = JSON.parse(found.told ?? "{}") as { matched?: number; queued?: number; next_after_seq?: number | null };
   const { queued = 0, matched = queued, next_after_seq: nextAfterSeq = null } = told;
-  return { isEnabled: found.status === "enabled", matched, queued, nextAfterSeq };
+  return { isEnabled: found.status === "enabled", matched, queued, nextAfterSeq, nextRetry: next?.at };
 }

@@ -61,10 +61,21 @@ const selectRenewed: Statement<Key & { seq: number }, { id: string; isErased: nu
 );
 
 /**
+ * When the next attempt after a failure is due. The queue may have a notice of none but the first, and its run tells of the next: whoever
+ * sends the first again must do so instead.
+ */
+export const selectNextRetry: Statement<Key & { now: number }, { at: number }> = statement(
+  (v) => sql`SELECT ${deliveries.nextAttemptAt} AS at FROM ${deliveries}
+    WHERE ${deliveries.siteId} = ${v.siteId} AND ${deliveries.webhookId} = ${v.webhookId} AND ${deliveries.status} = 'pending'
+      AND ${deliveries.nextAttemptAt} > ${v.now} AND ${deliveries.lease} IS NULL AND ${deliveries.attempts} > 0
+    ORDER BY ${deliveries.nextAttemptAt} LIMIT 1`,
+);
+
+/**
  * Makes the delivery of an event to an enabled webhook due now, with attempts from zero, or inserts it. An attempt in flight goes on
  * and counts as sent again.
  *
- * @returns the event's id and two flags: nothing is set when the event is erased or the webhook is not enabled. Undefined when the
+ * @returns the event's id, when the next retry is due, and two flags: nothing is set when the event is erased or the webhook is not enabled. Undefined when the
  *   site has no such event
  */
 export async function renewDelivery(
@@ -73,7 +84,7 @@ export async function renewDelivery(
   { siteId, id: webhookId }: WebhookKey,
   seq: number,
   author: Author,
-): Promise<{ id: string; isErased: boolean; isEnabled: boolean } | undefined> {
+): Promise<{ id: string; nextRetry: number | undefined; isErased: boolean; isEnabled: boolean } | undefined> {
   const which = { siteId, webhookId, seq };
   const { requestId } = author;
   const row = {
@@ -90,9 +101,13 @@ export async function renewDelivery(
       renewed: renew(db, { ...which, now: author.now }),
       audited: auditOf(db, author, row, ONE_ROW, and(CHANGED, isFirst)),
       events: selectRenewed(db, which),
+      retries: selectNextRetry(db, { siteId, webhookId, now: author.now }),
     });
   const {
     events: [event],
+    retries: [next],
   } = await withRetries(runtime, batch);
-  return event && { id: event.id, isErased: event.isErased === 1, isEnabled: event.isEnabled === 1 };
+  return (
+    event && { id: event.id, nextRetry: next?.at, isErased: event.isErased === 1, isEnabled: event.isEnabled === 1 }
+  );
 }

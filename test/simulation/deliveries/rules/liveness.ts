@@ -104,19 +104,14 @@ export class Liveness {
   fails({ name, outbox }: HomeModel, call: Call, delivery: Row, now: number): void {
     const dueAt = Number(delivery.next_attempt_at);
     if (dueAt - clockOf(call) > LONGEST_MESSAGE_SECONDS) return;
-    const { site_id, webhook_id } = delivery;
-    const its = outbox.deliveriesOf({ site_id: site_id ?? 0, id: webhook_id ?? "" });
-    const isSure =
-      now > this.#calmSince && !its.some((row) => isSentAgain(row) && Number(row.next_attempt_at) <= dueAt);
-    const told = { dueAt, isSure, ahead: dueOf(outbox, delivery, dueAt) };
+    const told = { dueAt, isSure: now > this.#calmSince, ahead: dueOf(outbox, delivery, dueAt) };
     this.#told.set(`${name}/${keyOf("deliveries", delivery)}`, told);
   }
 
   /** A delivery has changed. @param now Unix seconds */
   changes(home: string, { before, after }: Change, now: number): void {
-    const isGone = before?.status === "pending" && (after === null || after.status === "skipped");
     // The message that was for it finds nothing due, and then nobody notifies the queue of later attempts.
-    if (isGone || (before !== null && after !== null && !isSentAgain(before) && isSentAgain(after))) {
+    if (before?.status === "pending" && (after === null || after.status === "skipped")) {
       for (const told of this.#toldOf(`${home}/${before.site_id}/${before.webhook_id}`)) told.isSure = false;
     }
     if (after?.next_attempt_at !== FIRST_IN_LINE || before?.next_attempt_at === FIRST_IN_LINE) return;
@@ -168,13 +163,6 @@ export class Liveness {
     return undefined;
   }
 }
-
-/**
- * Whether a delivery was tried, and was sent again since. Its run takes it for a first attempt, and does not notify the queue of the
- * webhook's next one: the sweep finds that.
- */
-const isSentAgain = ({ status, attempts, last_attempt_at }: Row): boolean =>
-  status === "pending" && attempts === 0 && last_attempt_at !== null;
 
 const dueOf = (outbox: OutboxModel, { site_id, webhook_id }: Row, now: number): number =>
   outbox
