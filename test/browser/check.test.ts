@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { DESKTOP, PHONE } from "../support/open-browser.ts";
@@ -93,6 +93,22 @@ describe.each([
     },
   );
 });
+
+it.for([
+  ["en", "/docs/check/", "bytes; their SHA-256 is"],
+  ["zh", "/docs/zh/check/", "个字节，SHA-256 为"],
+] as const)(
+  "shows what to compare when it names no cause, in %s, within the width of a phone",
+  async ([language, path, text], { openDocs }) => {
+    const { page } = await openDocs(path, { viewport: PHONE });
+    const body = bodyOf();
+    const said = await check(page, language, { body, signature: sign("another body") });
+    const digest = createHash("sha256").update(body).digest("hex");
+    expect(said).toContain(` ${Buffer.byteLength(body)} ${text} ${digest}`);
+    expect(said).toContain("sha256sum body.json");
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+  },
+);
 
 it("accepts a right request, and takes the exact bytes of a file", async ({ openDocs }) => {
   const { page, asked } = await openDocs("/docs/check/");

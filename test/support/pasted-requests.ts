@@ -141,7 +141,7 @@ const SIGNED_OTHERWISE: [
   ["System.Text.Json", "dotnet_escaped", (fields, text) => [dotnet(fields), text]],
   [
     "System.Text.Json, indented on Windows",
-    "indented_with_crlf",
+    "indented+crlf",
     (fields, text) => [JSON.stringify(fields, null, 2).replaceAll("\n", "\r\n"), text],
   ],
   ["escapes with capital digits", "unicode_escaped_upper", (_, text) => [escaped(/[^\0-\x7f]/g, true)(text), text]],

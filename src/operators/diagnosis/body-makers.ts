@@ -18,16 +18,64 @@ export interface PastedBody {
 
 export type Made = string | Bytes | undefined;
 
+type Pair = [name: string, value: string];
+
 export interface Given extends PastedBody {
   /** The values of the top-level fields as text: strings without quotes, all else as JSON. */
-  pairs: [string, string][];
+  pairs: Pair[];
   field: (name: string) => string;
 }
 
-export const joined = (pairs: [string, string][], encodeEach = (text: string) => text) =>
-  pairs.map(([name, value]) => `${name}=${encodeEach(value)}`).join("&");
-export const sortedPairs = ({ pairs }: Given) => pairs.toSorted(([a], [b]) => (a < b ? -1 : 1));
-export const formEncoded = (text: string) => encodeURIComponent(text).replaceAll("%20", "+");
+export const wellFormed = (text: string) => text.toWellFormed();
+
+const same = (text: string) => text;
+const sorted = (pairs: Pair[]) => pairs.toSorted(([a], [b]) => (a < b ? -1 : 1));
+export const joined = (pairs: Pair[], encodeEach: (text: string) => string = same) =>
+  pairs.map(([name, value]) => `${encodeEach(name)}=${encodeEach(value)}`).join("&");
+export const sortedPairs = ({ pairs }: Given) => sorted(pairs);
+const percentEncoded = (text: string) => encodeURIComponent(wellFormed(text));
+export const formEncoded = (text: string) => percentEncoded(text).replaceAll("%20", "+");
+/** As RFC 3986 and most languages have it, but not JavaScript. */
+const strict = (encoded: string) =>
+  encoded.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+
+const ENCODINGS: ((text: string) => string)[] = [
+  same,
+  percentEncoded,
+  formEncoded,
+  (text) => strict(percentEncoded(text)),
+  (text) => strict(formEncoded(text)),
+];
+
+/** How a list stands in a query string. */
+const LISTS: ((name: string, items: string[]) => Pair[])[] = [
+  (name, items) => [[name, `[${items.join(",")}]`]],
+  (name, items) => items.map((item) => [name, item]),
+  (name, items) => items.map((item) => [`${name}[]`, item]),
+  (name, items) => items.map((item, n) => [`${name}[${n}]`, item]),
+  (name, items) => [[name, items.join(",")]],
+];
+
+/**
+ * The query strings that other APIs sign, made of the fields: with and without empty values, in each encoding. None for a body that is
+ * no JSON.
+ *
+ * @param lists each way to write them, or as JSON alone
+ */
+export function queriesOf({ tree }: Given, order: "sorted" | "as sent", lists?: "as JSON"): string[] {
+  if (tree === undefined) return [];
+  const { members } = tree;
+  const queries = LISTS.slice(0, lists && 1).flatMap((listOf) => {
+    const pairs = members.flatMap(({ key, value }) =>
+      value.kind === "array" ? listOf(key.value, value.items.map(plainOf)) : [[key.value, plainOf(value)] as Pair],
+    );
+    const ordered = order === "sorted" ? sorted(pairs) : pairs;
+    return [ordered, ordered.filter(([, value]) => value !== "")].flatMap((some) =>
+      ENCODINGS.map((encodeEach) => joined(some, encodeEach)),
+    );
+  });
+  return [...new Set(queries)];
+}
 
 const NON_ASCII = /[^\0-\x7f]/u;
 export const onlyNonAscii =
@@ -45,19 +93,14 @@ export function withoutBlanks({ text, tree }: Given): Made {
   return tree !== undefined && bare === writeTree(tree, COMPACT, ({ raw }) => raw) ? undefined : bare;
 }
 
+/** A string without its quotes, all else as JSON. */
+const plainOf = (value: Tree) => (value.kind === "string" ? value.value : writeTree(value, COMPACT, ({ raw }) => raw));
+
 /** What the rows are made from. */
 export function givenOf(body: PastedBody): Given {
-  const pairs: [string, string][] = (body.tree?.members ?? []).map(({ key, value }) => {
-    return [key.value, value.kind === "string" ? value.value : writeTree(value, COMPACT, ({ raw }) => raw)];
-  });
+  const pairs = (body.tree?.members ?? []).map(({ key, value }): Pair => [key.value, plainOf(value)]);
   return { ...body, pairs, field: (name) => pairs.findLast(([each]) => each === name)?.[1] ?? "" };
 }
-
-export function onlyJsonWithSecret(make: (body: Given, secret: string) => Made) {
-  return (body: Given, secret: string) => (body.tree === undefined ? undefined : make(body, secret));
-}
-
-export const wellFormed = (text: string) => text.toWellFormed();
 
 export const htmlEscaped = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -7,8 +7,8 @@ import {
   leavesChanged,
   type Made,
   onlyJson,
-  onlyJsonWithSecret,
   onlyNonAscii,
+  queriesOf,
   quoted,
   sortedPairs,
   unquoted,
@@ -22,7 +22,7 @@ import { asLatin1, encode, encodeGbk, latin1, toBase64 } from "./encodings.ts";
 interface Row<Also extends string[] = []> {
   name: string;
   words: string;
-  makes: ((body: Given, ...also: Also) => Made)[];
+  makes: ((body: Given, ...also: Also) => Made | string[])[];
 }
 
 /** Each row: what was signed in place of the body, and what its sender is told. */
@@ -204,15 +204,17 @@ export const BODY_ROWS: readonly Row[] = [
     words:
       "The signature is over sorted pairs like a=1&b=2. This API signs the JSON body itself, exactly as it is sent.",
     makes: [
-      onlyJson((_, body) => joined(sortedPairs(body))),
-      onlyJson((_, body) => joined(sortedPairs(body), encodeURIComponent)),
-      onlyJson((_, body) => joined(sortedPairs(body).filter(([, value]) => value !== ""))),
+      (body) => queriesOf(body, "sorted"),
+      (body) => queriesOf(body, "sorted", "as JSON").map((query) => `${body.path}?${query}`),
     ],
   },
   {
     name: "pairs",
     words: "The signature is over pairs like a=1&b=2. This API signs the JSON body itself, exactly as it is sent.",
-    makes: [onlyJson((_, { pairs }) => joined(pairs))],
+    makes: [
+      (body) => queriesOf(body, "as sent"),
+      (body) => queriesOf(body, "as sent", "as JSON").map((query) => `${body.path}?${query}`),
+    ],
   },
   {
     name: "sorted_values",
@@ -237,6 +239,7 @@ export const BODY_ROWS: readonly Row[] = [
     makes: [
       onlyJson((_, { field }) => field("appid") + field("timestamp") + field("ranstr")),
       onlyJson((_, { field }) => `appid=${field("appid")}&ranstr=${field("ranstr")}&timestamp=${field("timestamp")}`),
+      onlyJson((_, { field }) => `appid=${field("appid")}&timestamp=${field("timestamp")}&ranstr=${field("ranstr")}`),
     ],
   },
   {
@@ -275,6 +278,9 @@ export const BODY_ROWS: readonly Row[] = [
   },
 ];
 
+const withSecret = (queries: string[], secret: string) =>
+  queries.flatMap((query) => [`${query}&key=${secret}`, `${query}&secret=${secret}`, query + secret]);
+
 /** What is signed together with the secret. */
 export const BODY_AND_SECRET_ROWS: readonly Row<[secret: string]>[] = [
   {
@@ -286,11 +292,13 @@ export const BODY_AND_SECRET_ROWS: readonly Row<[secret: string]>[] = [
   {
     name: "sorted_pairs_with_key",
     words:
-      "The signature is over sorted pairs with &key= and the secret at their end, as some payment APIs want it. This API signs the JSON body itself, exactly as it is sent.",
-    makes: [
-      onlyJsonWithSecret(
-        (body, secret) => `${joined(sortedPairs(body).filter(([, value]) => value !== ""))}&key=${secret}`,
-      ),
-    ],
+      "The signature is over sorted pairs with the secret at their end, as in &key=, as some payment APIs want it. This API signs the JSON body itself, exactly as it is sent.",
+    makes: [(body, secret) => withSecret(queriesOf(body, "sorted", "as JSON"), secret)],
+  },
+  {
+    name: "pairs_with_key",
+    words:
+      "The signature is over pairs like a=1&b=2 with the secret at their end, as in &key=. This API signs the JSON body itself, exactly as it is sent.",
+    makes: [(body, secret) => withSecret(queriesOf(body, "as sent", "as JSON"), secret)],
   },
 ];

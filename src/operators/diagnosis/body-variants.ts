@@ -80,7 +80,7 @@ export const CRLF = "CRLF (\\r\\n)";
 export const CR = "CR (\\r)";
 
 /** The pasted text itself: twice when it has several lines and a form did not keep their ends. */
-export function asPasted({ text, bytes, lineEndsKept }: PastedBody): BodyVariant[] {
+export function asPasted({ text, bytes, lineEndsKept }: PastedBody): [BodyVariant, ...BodyVariant[]] {
   if (bytes !== undefined) return [{ text, bytes }];
   if (lineEndsKept || !text.includes("\n")) return [{ text }];
   return [
@@ -97,7 +97,7 @@ export function* otherBodies(body: PastedBody): Generator<BodyVariant> {
   if (body.text.length > MOST_CHARACTERS) return;
   const given = givenOf(body);
   for (const { makes, ...finding } of BODY_ROWS) {
-    for (const make of makes) yield* variantOf(body, make(given), finding);
+    for (const made of makes.flatMap((make) => make(given))) yield* variantOf(body, made, finding);
   }
   yield* fieldsAdded(body);
 }
@@ -107,15 +107,15 @@ export function* bodiesWithSecret(body: PastedBody, secret: string): Generator<B
   if (body.bytes !== undefined || body.text.length > MOST_CHARACTERS) return;
   const given = givenOf(body);
   for (const { makes, ...finding } of BODY_AND_SECRET_ROWS) {
-    for (const make of makes) yield* variantOf(body, make(given, secret), finding);
+    for (const made of makes.flatMap((make) => make(given, secret))) yield* variantOf(body, made, finding);
   }
 }
 
 /** @param documented the names of the fields, in the order of the documentation */
 export function* rewrittenBodies({ text, tree }: PastedBody, documented: readonly string[]): Generator<BodyVariant> {
   if (tree === undefined || isTooMuchToRewrite(text)) return;
-  for (const { text: other, rewritten } of rewritings(withoutLineEnd(withLf(text)), tree, documented)) {
-    const finding = { name: rewritten.join("+"), ...rewrittenWords(rewritten) };
+  for (const { text: other, rewritten, layout } of rewritings(withoutLineEnd(withLf(text)), tree, documented)) {
+    const finding = { name: rewritten.join("+"), ...rewrittenWords(rewritten, layout) };
     yield { text: other, rewritten, finding };
     yield { text: `${other}\n`, rewritten, end: "newline_added", finding };
   }

@@ -13,7 +13,7 @@ import {
 } from "./body-variants.ts";
 import { type Bytes, encode, toHex } from "./encodings.ts";
 import { keyVariants } from "./key-variants.ts";
-import { findOther, importHmac } from "./other-computations.ts";
+import { findOther, hashHex, importHmac } from "./other-computations.ts";
 import { type ReadSignature, readSignature } from "./read-signature.ts";
 import type { Finding } from "./words.ts";
 
@@ -76,6 +76,10 @@ const WORDS = {
     "A form cannot keep line ends, so each kind was tried: the signature fits {0}. If the body is sent with {1}, the server refuses it.",
   no_match:
     "No secret of this app makes this signature of this body, nor of any usual rewriting of it. The secret is another one, or the body was changed after it was signed. Sign the very bytes you send, with the secret shown when the app was issued or last rotated.",
+  received:
+    "The body checked here has {0} bytes; their SHA-256 is {1}. Compare both with a file of what you signed, and with a file of what you sent: wc -c < body.json and sha256sum body.json (Windows: certutil -hashfile body.json SHA256). Where they differ, the body was changed.",
+  received_lf:
+    "The body checked here has {0} bytes; their SHA-256 is {1}. A form cannot keep line ends, so this is with LF (\\n). Compare both with a file of what you signed, and with a file of what you sent: wc -c < body.json and sha256sum body.json (Windows: certutil -hashfile body.json SHA256). Where they differ, the body was changed.",
   not_rewritten: "Rewritings were not tried: the body is over 64 KiB or nested over 32 levels deep.",
 } as const;
 
@@ -115,9 +119,18 @@ export async function diagnoseSignature(
   const notRewritten = isTooMuchToRewrite(pasted.body);
   // The last finding says that the number of digits is wrong. What was computed instead says more.
   const form = instead && signature.digits ? signature.findings.slice(0, -1) : signature.findings;
-  const findings = [...form, ...(instead ? [instead] : signature.bytes ? [finding("no_match")] : [])];
+  const findings = [
+    ...form,
+    ...(instead ? [instead] : signature.bytes ? [finding("no_match"), await receivedOf(pasted)] : []),
+  ];
   if (notRewritten) findings.push(finding("not_rewritten"));
   return { ...diagnosis, findings, ...(instead && { instead: instead.name }), ...(notRewritten && { notRewritten }) };
+}
+
+/** What to compare when nothing is named. */
+async function receivedOf(pasted: PastedSignature): Promise<Finding> {
+  const [{ text, bytes = encode(text), lineEnds }] = asPasted(pastedBody(pasted.body, pasted));
+  return finding(lineEnds ? "received_lf" : "received", bytes.length, await hashHex("SHA-256", bytes));
 }
 
 const isAsSent = ({ body, key, slot }: SignatureMatch) =>

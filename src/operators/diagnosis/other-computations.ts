@@ -15,7 +15,7 @@ export const importHmac = (key: Bytes, hash: Hash = "SHA-256"): Promise<CryptoKe
 export const macHex = async (key: CryptoKey, message: Bytes): Promise<string> =>
   toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, message)));
 
-const hashHex = async (hash: Hash, message: Bytes): Promise<string> =>
+export const hashHex = async (hash: Hash, message: Bytes): Promise<string> =>
   toHex(new Uint8Array(await crypto.subtle.digest(hash, message)));
 
 interface Given {

@@ -9,10 +9,15 @@ const REWRITING_WORDS = {
   keys_as_javascript: "keys as JavaScript orders them: whole numbers first, none twice",
   compact: "no spaces",
   spaced: "a space after each comma and colon",
-  indented: "indented",
+  comma_spaced: "a space after each comma",
+  colon_spaced: "a space after each colon",
+  colon_surrounded: "a space before and after each colon",
+  colon_bare: "no space after a colon",
+  indented: "indented by spaces: {0}",
   indented_by_tabs: "indented by tabs",
-  indented_with_crlf: "indented, with CRLF line ends",
   indented_by_jackson: "indented as Jackson does it",
+  lists_inline: "lists on one line",
+  crlf: "line ends CRLF",
   unescaped: "characters as they are, without \\ escapes",
   unicode_escaped: "other than ASCII written as \\uXXXX",
   unicode_escaped_upper: "other than ASCII written as \\uXXXX with capital digits",
@@ -29,27 +34,57 @@ export const REWRITTEN =
 
 export const REWRITING_TEXTS: readonly string[] = [REWRITTEN, ...Object.values(REWRITING_WORDS)];
 
-export const rewrittenWords = (rewritten: readonly Rewriting[]): Words => ({
+/** @param layout of the rewritten text */
+export const rewrittenWords = (rewritten: readonly Rewriting[], { indent = "" }: Layout): Words => ({
   words: REWRITTEN,
-  values: [{ list: rewritten.map((each) => ({ words: REWRITING_WORDS[each] })) }],
+  values: [{ list: rewritten.map((each) => ({ words: REWRITING_WORDS[each], values: [indent.length] })) }],
 });
 
-/** A rare one is combined with at most one other change. */
+/** One change. With it a text has at most `most` changes: the rarer it is, the fewer, because each combination costs HMACs. */
 interface Way<How> {
   how: How;
   names: readonly Rewriting[];
-  rare?: true;
+  most: 1 | 2 | 3;
 }
 
-const LAYOUTS: Way<Layout>[] = [
-  { names: ["compact"], how: { comma: ",", colon: ":" } },
-  { names: ["spaced"], how: { comma: ", ", colon: ": " } },
-  { names: ["indented"], how: { comma: ",", colon: ": ", indent: "  " } },
-  { names: ["indented"], how: { comma: ",", colon: ": ", indent: "    " } },
-  { names: ["indented_by_tabs"], how: { comma: ",", colon: ": ", indent: "\t" }, rare: true },
-  { names: ["indented_with_crlf"], how: { comma: ",", colon: ": ", indent: "  ", lineEnd: "\r\n" }, rare: true },
-  { names: ["indented_by_jackson"], how: { comma: ",", colon: " : ", indent: "  ", inlineLists: true }, rare: true },
-];
+const COLONS: Record<string, Rewriting> = { ":": "colon_bare", ": ": "colon_spaced", " : ": "colon_surrounded" };
+const ONE_LINE: Record<string, Rewriting> = { ",|:": "compact", ", |: ": "spaced" };
+const INDENTS = ["\t", ...Array.from({ length: 8 }, (_, n) => " ".repeat(n + 1))];
+
+/** Each blank that a serialiser may write or leave out, combined with each other. */
+function* layouts(): Generator<Layout> {
+  for (const colon of Object.keys(COLONS)) {
+    for (const comma of [",", ", "]) {
+      yield { comma, colon };
+      for (const indent of INDENTS) {
+        for (const lineEnd of ["\n", "\r\n"]) {
+          yield { comma, colon, indent, lineEnd };
+          if (colon === " : ") yield { comma, colon, indent, lineEnd, inlineLists: true };
+        }
+      }
+    }
+  }
+}
+
+function wayOf(how: Layout): Way<Layout> {
+  const { comma, colon, indent, lineEnd, inlineLists } = how;
+  const isByJackson = inlineLists && comma === "," && indent === "  ";
+  const names: (Rewriting | undefined | false)[] = [
+    comma === ", " && "comma_spaced",
+    colon !== (indent ? ": " : ":") && COLONS[colon],
+    inlineLists && "lists_inline",
+  ];
+  const line = indent === undefined ? ONE_LINE[`${comma}|${colon}`] : undefined;
+  if (line || isByJackson) names.splice(0, 3, line ?? "indented_by_jackson");
+  else if (indent) names.unshift(indent === "\t" ? "indented_by_tabs" : "indented");
+  if (lineEnd === "\r\n") names.push("crlf");
+  const isUsual = line || (/^(?: {2}| {4})$/.test(indent ?? "") && comma + colon + lineEnd === ",: \n");
+  const most = isUsual ? 3 : colon === ": " || isByJackson || !indent ? 2 : 1;
+  return { how, names: names.filter((name) => name !== undefined && name !== false), most };
+}
+
+/** The usual ones come first. */
+const LAYOUTS = [...layouts()].map(wayOf).sort((a, b) => b.most - a.most);
 
 const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 const escapedUpper = (unit: string) => `\\u${escaped(unit).slice(2).toUpperCase()}`;
@@ -62,19 +97,19 @@ const dotnet = (text: string) =>
 
 /** Each takes the text of JSON.stringify. */
 const ESCAPES: Way<(json: string) => string>[] = [
-  { names: ["unescaped"], how: (json) => json },
-  { names: ["unicode_escaped"], how: unicode },
-  { names: ["slashes_escaped"], how: slashes },
-  { names: ["unicode_escaped", "slashes_escaped"], how: (json) => slashes(unicode(json)) },
-  { names: ["html_escaped"], how: (json) => json.replace(/[<>&\u2028\u2029]/g, escaped) },
-  { names: ["gson_escaped"], how: (json) => json.replace(/[<>&='\u2028\u2029]/g, escaped), rare: true },
-  { names: ["unicode_escaped_upper"], how: (json) => json.replace(/[\u007f-\uffff]/g, escapedUpper), rare: true },
-  { names: ["dotnet_escaped"], how: dotnet, rare: true },
+  { names: ["unescaped"], how: (json) => json, most: 3 },
+  { names: ["unicode_escaped"], how: unicode, most: 3 },
+  { names: ["slashes_escaped"], how: slashes, most: 3 },
+  { names: ["unicode_escaped", "slashes_escaped"], how: (json) => slashes(unicode(json)), most: 3 },
+  { names: ["html_escaped"], how: (json) => json.replace(/[<>&\u2028\u2029]/g, escaped), most: 3 },
+  { names: ["gson_escaped"], how: (json) => json.replace(/[<>&='\u2028\u2029]/g, escaped), most: 2 },
+  { names: ["unicode_escaped_upper"], how: (json) => json.replace(/[\u007f-\uffff]/g, escapedUpper), most: 2 },
+  { names: ["dotnet_escaped"], how: dotnet, most: 2 },
 ];
 
 const MOST_CHARACTERS = 64 * 1024;
-/** A longer text is not combined from three changes: that would take too long. */
-const MANY_CHARACTERS = 8 * 1024;
+/** A longer text has one change less, but for a single one: more would take too long. */
+const MANY_CHARACTERS = 4 * 1024;
 
 /** The layout that a text has, when it is a known one. */
 export const layoutOf = (text: string, tree: Tree): Layout | undefined =>
@@ -89,32 +124,32 @@ export function* rewritings(
   text: string,
   tree: Tree,
   documented: readonly string[],
-): Generator<{ text: string; rewritten: Rewriting[] }> {
+): Generator<{ text: string; rewritten: Rewriting[]; layout: Layout }> {
   const same = (a: Tree, b: Tree) => rawOf(a) === rawOf(b);
-  const most = text.length > MANY_CHARACTERS ? 2 : 3;
+  const fewer = text.length > MANY_CHARACTERS ? 1 : 0;
   const rounded = withNumbers(tree);
-  const numbers: Way<Tree>[] = [{ how: tree, names: [] }];
-  if (!same(rounded, tree)) numbers.push({ how: rounded, names: ["numbers_rounded"] });
-  const orders: Way<(each: Tree) => Tree>[] = [{ how: (each) => each, names: [] }];
+  const numbers: Way<Tree>[] = [{ how: tree, names: [], most: 3 }];
+  if (!same(rounded, tree)) numbers.push({ how: rounded, names: ["numbers_rounded"], most: 3 });
+  const orders: Way<(each: Tree) => Tree>[] = [{ how: (each) => each, names: [], most: 3 }];
   for (const { how, ...order } of ordersBy(documented)) {
     if (!same(how(tree), tree)) orders.push({ how, ...order });
   }
-  const layouts = LAYOUTS.map(({ how, ...way }) => {
-    return { how, ...(writeTree(tree, how, ({ raw }) => raw) === text ? { names: [] } : way) };
-  });
+  const own = layoutOf(text, tree);
+  const written = LAYOUTS.map((way) => (way.how === own ? { ...way, names: [] } : way));
   const escapes = escapesOf(tree);
   for (const number of numbers) {
     for (const order of orders) {
       const ordered = order.how(number.how);
-      for (const layout of layouts) {
+      for (const layout of written) {
         const some = [number, order, layout];
-        if (isTooMuch(some, most)) continue;
+        if (isTooMuch(some, fewer)) continue;
         const json = writeTree(ordered, layout.how, ({ value }) => JSON.stringify(value));
         if (json.length > 2 * MOST_CHARACTERS) continue;
         for (const way of escapes) {
           const ways = [...some, way];
           const rewritten = ways.flatMap(({ names }) => names);
-          if (rewritten.length > 0 && !isTooMuch(ways, most)) yield { text: way.how(json), rewritten };
+          if (rewritten.length > 0 && !isTooMuch(ways, fewer))
+            yield { text: way.how(json), rewritten, layout: layout.how };
         }
       }
     }
@@ -122,9 +157,9 @@ export function* rewritings(
 }
 
 /** PHP's two escapes count as one change. */
-function isTooMuch(ways: Way<unknown>[], most: number): boolean {
+function isTooMuch(ways: Way<unknown>[], fewer: number): boolean {
   const changes = ways.filter(({ names }) => names.length > 0);
-  return changes.length > (changes.some(({ rare }) => rare) ? 2 : most);
+  return changes.length > Math.max(1, Math.min(...changes.map(({ most }) => most)) - fewer);
 }
 
 /** The ways that differ for these strings. One that gives the strings as they are has no name. */
@@ -135,7 +170,7 @@ function escapesOf(tree: Tree): Way<(json: string) => string>[] {
   const ways = new Map<string, Way<(json: string) => string>>();
   for (const way of ESCAPES) {
     const inside = way.how(json);
-    if (!ways.has(inside)) ways.set(inside, inside === raw ? { how: way.how, names: [] } : way);
+    if (!ways.has(inside)) ways.set(inside, inside === raw ? { ...way, names: [] } : way);
   }
   return [...ways.values()];
 }
@@ -156,9 +191,9 @@ function ordersBy(documented: readonly string[]): Way<(tree: Tree) => Tree>[] {
     return inOrder(tree, (a, b) => compare(a.key.value, b.key.value));
   };
   return [
-    { names: ["keys_as_javascript"], how: order(asJavaScript), rare: true },
-    { names: ["keys_sorted"], how: order((a, b) => (a < b ? -1 : 1)) },
-    { names: ["keys_documented"], how: order((a, b) => rank(a) - rank(b)) },
+    { names: ["keys_as_javascript"], how: order(asJavaScript), most: 2 },
+    { names: ["keys_sorted"], how: order((a, b) => (a < b ? -1 : 1)), most: 3 },
+    { names: ["keys_documented"], how: order((a, b) => rank(a) - rank(b)), most: 3 },
   ];
 }
 

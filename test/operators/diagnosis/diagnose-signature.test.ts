@@ -79,8 +79,8 @@ describe("a signature that the server accepts", () => {
 describe("a signature that the server refuses", () => {
   it("has no match when it was made with an unknown secret, or a value was changed after signing", async () => {
     const unknown = await diagnose(BODY, await hmac("somebody else's", BODY));
-    expect([unknown.valid, unknown.match, names(unknown)]).toEqual([false, undefined, ["no_match"]]);
-    expect(names(await found(BODY.replace("客户", "顾客"), BODY))).toEqual(["no_match"]);
+    expect([unknown.valid, unknown.match, names(unknown)]).toEqual([false, undefined, ["no_match", "received"]]);
+    expect(names(await found(BODY.replace("客户", "顾客"), BODY))).toEqual(["no_match", "received"]);
   });
 
   it("names the other app of the site whose secret made it, and is never valid then", async () => {
@@ -91,7 +91,7 @@ describe("a signature that the server refuses", () => {
     const nameless = await diagnose(BODY, await hmac(OLD, BODY), [CURRENT, { ...other, appid: undefined }]);
     expect(names(nameless)).toEqual(["other_app"]);
     const altered = await diagnose(BODY, await hmac(`${OLD}\n`, BODY), [CURRENT, other]);
-    expect(names(altered)).toEqual(["no_match"]);
+    expect(names(altered)).toEqual(["no_match", "received"]);
   });
 
   it.each(["", "not json", "[1]", '"text"', '{"appid":'])(
@@ -106,7 +106,10 @@ describe("a signature that the server refuses", () => {
     const bytes = Uint8Array.of(0x7b, 0xff);
     const sent = { bytes, lineEndsKept: true };
     expect(names(await diagnose("{\ufffd", await hmac(SECRET, bytes), [CURRENT], sent))).toEqual(["valid"]);
-    expect(names(await diagnose("{\ufffd", await hmac(SECRET, "{\ufffd"), [CURRENT], sent))).toEqual(["no_match"]);
+    expect(names(await diagnose("{\ufffd", await hmac(SECRET, "{\ufffd"), [CURRENT], sent))).toEqual([
+      "no_match",
+      "received",
+    ]);
   });
 
   it("has no match in GBK for a character that GBK has not", async () => {
@@ -199,9 +202,36 @@ describe("the same JSON, serialised anew", () => {
     ],
     ["a key that stands twice, once", '{"a":2,"b":1}', '{"a":1,"b":1,"a":2}', "keys_as_javascript"],
     ["numbers as JavaScript writes them", '{"sbs":1}', '{"sbs":1.0}', "numbers_rounded"],
-    ["an indented form", JSON.stringify(FIELDS, null, 2), BODY, "indented"],
+    ...[1, 2, 3, 4, 5, 6, 7, 8].flatMap((n): [string, string, string, string][] => {
+      const indented = JSON.stringify(FIELDS, null, n);
+      return [
+        [`${n} spaces`, indented, BODY, "indented"],
+        [`${n} spaces and CRLF`, indented.replaceAll("\n", "\r\n"), BODY, "indented+crlf"],
+        [
+          `${n} spaces and a space at each line's end`,
+          indented.replaceAll(",\n", ", \n"),
+          BODY,
+          "indented+comma_spaced",
+        ],
+        [`${n} spaces and \\u escapes`, asUnicode(indented, NON_ASCII), BODY, "indented+unicode_escaped"],
+      ];
+    }),
+    ["a space after each comma", BODY.replaceAll(",", ", "), BODY, "comma_spaced"],
+    ["a space after each colon", BODY.replaceAll('":', '": '), BODY, "colon_spaced"],
+    ["a space after each colon, left out", BODY, BODY.replaceAll('":', '": '), "compact"],
+    ["a space on each side of a colon", BODY.replaceAll('":', '" : '), BODY, "colon_surrounded"],
+    ["an indented form without spaces", '{\n "a":1,\n "b":2\n}', '{"a":1,"b":2}', "indented+colon_bare"],
+    ["Perl", '{\n   "a" : [\n      1,\n      2\n   ]\n}', '{"a":[1,2]}', "indented+colon_surrounded"],
+    ["JsonCpp", '{\n\t"a" : [ 1, 2 ]\n}', '{"a":[1,2]}', "indented_by_tabs+colon_surrounded+lists_inline"],
+    ["Jackson on Windows", '{\r\n  "a" : 1,\r\n  "b" : [ 1, 2 ]\r\n}', '{"a":1,"b":[1,2]}', "indented_by_jackson+crlf"],
+    [
+      "PHP's JSON_PRETTY_PRINT",
+      asUnicode(JSON.stringify(FIELDS, null, 4), NON_ASCII).replaceAll("/", "\\/"),
+      BODY,
+      "indented+unicode_escaped+slashes_escaped",
+    ],
     ["tabs", JSON.stringify(FIELDS, null, "\t"), BODY, "indented_by_tabs"],
-    ["CRLF of Windows", JSON.stringify(FIELDS, null, 2).replaceAll("\n", "\r\n"), BODY, "indented_with_crlf"],
+    ["CRLF of Windows", JSON.stringify(FIELDS, null, 2).replaceAll("\n", "\r\n"), BODY, "indented+crlf"],
     [
       "Jackson",
       '{\n  "a" : 1,\n  "b" : [ 1, 2 ],\n  "c" : { },\n  "d" : [ ]\n}',
@@ -224,7 +254,7 @@ describe("the same JSON, serialised anew", () => {
   it("is told in one sentence with all of its changes", async () => {
     const diagnosis = await found(JSON.stringify(JSON.parse(sorted), null, 2), BODY);
     expect(texts(diagnosis)[0]).toMatch(
-      /^The signature is over another text of the same JSON: keys sorted, indented\. /,
+      /^The signature is over another text of the same JSON: keys sorted, indented by spaces: 2\. /,
     );
   });
 });
@@ -269,7 +299,27 @@ describe("another text than the body", () => {
     ["sorted_pairs", encodedPairs(same, sortedFields)],
     ["sorted_pairs", encodedPairs(encodeURIComponent, sortedFields)],
     ["pairs", encodedPairs(same, FIELDS)],
-    ["sorted_pairs_with_key", `${encodedPairs(same, sortedFields)}&key=${SECRET}`],
+    ...[same, encodeURIComponent, (text: string) => encodeURIComponent(text).replaceAll("%20", "+")].flatMap(
+      (encode): [string, string][] =>
+        ([sortedFields, FIELDS] as const).flatMap((fields): [string, string][] => {
+          const query = encodedPairs(encode, fields);
+          const name = fields === FIELDS ? "pairs" : "sorted_pairs";
+          return [
+            [name, `${path}?${query}`],
+            [`${name}_with_key`, `${query}&key=${SECRET}`],
+            [`${name}_with_key`, `${query}&secret=${SECRET}`],
+            [`${name}_with_key`, `${query}${SECRET}`],
+          ];
+        }),
+    ),
+    ...["kefu_id=2&kefu_id=1", "kefu_id[]=2&kefu_id[]=1", "kefu_id[0]=2&kefu_id[1]=1", "kefu_id=2,1"].map(
+      (list): [string, string] => ["pairs", encodedPairs(same, FIELDS).replace("kefu_id=[2,1]", list)],
+    ),
+    [
+      "pairs",
+      encodedPairs(encodeURIComponent, FIELDS).replace("kefu_id=%5B2%2C1%5D", "kefu_id%5B0%5D=2&kefu_id%5B1%5D=1"),
+    ],
+    ["some_fields", `appid=app&timestamp=${NOW}&ranstr=r/1`],
     ["sorted_values", `appa < b & c[2,1]r/1客户${NOW}`],
     ["some_fields", `app${NOW}r/1`],
     ["path_first", `${path}${BODY}`],
@@ -297,6 +347,8 @@ describe("another text than the body", () => {
     ["bom_removed", BODY, `\ufeff${BODY}`],
     ["trimmed", BODY, `  ${BODY}\n`],
     ["lower_case", '{"a":"b"}', '{"A":"B"}'],
+    ["sorted_pairs", "a=x&b=%28%21%2A%29", '{"b":"(!*)","c":"","a":"x"}'],
+    ["pairs", "b=%28+%29&a=x", '{"b":"( )","a":"x"}'],
     ["java_text", "{a=1, b=x}", '{"a":1,"b":"x"}'],
     ["numbers_unquoted", '{"a":1}', '{"a":"1"}'],
     ["nfc", '{"a":"\u00e9"}', '{"a":"e\u0301"}'],
@@ -340,7 +392,7 @@ describe("another key than the secret", () => {
   });
 
   it("is not tried together with another body", async () => {
-    expect(names(await diagnose(BODY, await hmac(`${SECRET}\n`, sorted)))).toEqual(["no_match"]);
+    expect(names(await diagnose(BODY, await hmac(`${SECRET}\n`, sorted)))).toEqual(["no_match", "received"]);
   });
 
   it("is told after the secret that it was made from", async () => {
@@ -439,7 +491,33 @@ describe("a signature in another form", () => {
   });
 
   it("is base64 also when that begins like a number", async () => {
-    expect(names(await diagnose(BODY, `0x${"Q".repeat(41)}`))).toEqual(["base64", "no_match"]);
+    expect(names(await diagnose(BODY, `0x${"Q".repeat(41)}`))).toEqual(["base64", "no_match", "received"]);
+  });
+});
+
+describe("a signature that nothing explains", () => {
+  const digest = async (bytes: Uint8Array<ArrayBuffer>) =>
+    new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+
+  it("is told with the length and the SHA-256 of the bytes, to compare", async () => {
+    const bytes = Uint8Array.from(new TextEncoder().encode(BODY));
+    const diagnosis = await diagnose(BODY, "a".repeat(64));
+    expect(texts(diagnosis)[1]).toContain(`has ${bytes.length} bytes; their SHA-256 is ${await digest(bytes)}.`);
+    expect(texts(diagnosis)[1]).toContain("sha256sum body.json");
+  });
+
+  it("is told with those of bytes that are no UTF-8", async () => {
+    const bytes = Uint8Array.of(0x7b, 0xff);
+    const diagnosis = await diagnose("{\ufffd", "a".repeat(64), [CURRENT], { bytes });
+    expect(texts(diagnosis)[1]).toContain(`has 2 bytes; their SHA-256 is ${await digest(bytes)}.`);
+  });
+
+  it("is told with those of LF where a form did not keep the line ends, and says so", async () => {
+    const diagnosis = await diagnose("{\r\n}", "a".repeat(64));
+    const sha = await digest(Uint8Array.from(new TextEncoder().encode("{\n}")));
+    expect(texts(diagnosis)[1]).toContain(`has 3 bytes; their SHA-256 is ${sha}. A form cannot keep line ends`);
+    const kept = await diagnose("{\r\n}", "a".repeat(64), [CURRENT], { lineEndsKept: true });
+    expect(texts(kept)[1]).toContain("has 4 bytes;");
   });
 });
 
@@ -453,6 +531,10 @@ describe("the cost of a diagnosis", () => {
     ["many numbers", nested(31, Array(8_000).fill("1").join(","))],
     ["one long text", JSON.stringify({ b: "客/<".repeat(3_000), a: 1e30 })],
     ["many pairs", JSON.stringify(pairs)],
+    [
+      "one that differs in every way",
+      `{"z":1.0,"7":12345678901234567890,"3":[1,2],"e":"","appid":"a", "a":"客/<+'(x)"}`,
+    ],
     [
       "10 KiB that differ in every way",
       `{"z":1.0,"7":12345678901234567890,"3":1,"appid":"a", "a":"${"客/<".repeat(3_000)}"}`,
@@ -471,9 +553,9 @@ describe("the cost of a diagnosis", () => {
     expect((await diagnose(body, "a".repeat(64), [CURRENT, ended, ...others])).match).toBeUndefined();
     const macs = verify.mock.calls.length + sign.mock.calls.length;
     const bytes = verify.mock.calls.reduce((sum, [, , , message]) => sum + (message as Uint8Array).length, 0);
-    expect(macs).toBeLessThan(1_500);
-    // Some 128 MiB for a body of 64 KiB.
-    expect(bytes).toBeLessThan(2_048 * (new TextEncoder().encode(body).length + 100));
+    expect(macs).toBeLessThan(3_500);
+    // Some 128 MiB for a body of 64 KiB. A short one costs little, however often it is tried.
+    expect(bytes).toBeLessThan(Math.max(1_048_576, 2_048 * (new TextEncoder().encode(body).length + 100)));
   });
 
   it("is that of the line ends alone beyond 32 levels or 64 KiB, and the diagnosis says so", async () => {
@@ -481,7 +563,7 @@ describe("the cost of a diagnosis", () => {
     for (const body of [nested(2_000), nested(1, `"${"x".repeat(65_536)}"`)]) {
       verify.mockClear();
       const diagnosis = await diagnose(body, "a".repeat(64));
-      expect([diagnosis.notRewritten, names(diagnosis)]).toEqual([true, ["no_match", "not_rewritten"]]);
+      expect([diagnosis.notRewritten, names(diagnosis)]).toEqual([true, ["no_match", "received", "not_rewritten"]]);
       expect(verify.mock.calls.length).toBeLessThan(150);
     }
     expect(await diagnose(BODY, "a".repeat(64))).not.toHaveProperty("notRewritten");

@@ -1,4 +1,4 @@
-import { createHmac, randomUUID } from "node:crypto";
+import { createHash, createHmac, randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,6 +55,13 @@ describe("npm run call -- check", () => {
     expect([exitCode, lines[0]]).toEqual([1, "The server refuses this request: 401 token验证失败!"]);
     expect(lines[1]).toMatch(/^Cause: Signature: What was sent ends with a line end, CRLF/);
     expect(lines[2]).toMatch(/^Also: Fields: kefu_id: must be an array/);
+  });
+
+  it("tells the length and the SHA-256 of the body when it names no cause, to compare", async () => {
+    const body = bodyOf();
+    const { stdout } = await check(...creating(body, sign("another body")));
+    const digest = createHash("sha256").update(body).digest("hex");
+    expect(stdout).toContain(`has ${Buffer.byteLength(body)} bytes; their SHA-256 is ${digest}.`);
   });
 
   it("takes the body from standard input, and the headers", async () => {

@@ -111,6 +111,9 @@ describe("the signature check", () => {
       TOKEN,
       expect.stringContaining("No secret of this app"),
     ]);
+    expect(wrong.lines.Signature?.text).toContain(
+      `has ${new TextEncoder().encode(body).length} bytes; their SHA-256 is`,
+    );
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
     const inside = await checkSigned(world, visitor);
     expect(inside.answer).toBe(ACCEPTS);
