@@ -38,11 +38,11 @@ export const DELIVERY_DEFECTS: Defect[] = [
     "const SUSPECT_PART = 1;",
   ),
   one(
-    "slow-take-all-places",
-    "Webhooks that took over 10 s for their newest delivery take all places of a run.",
+    "new-take-all-places",
+    "Webhooks that have delivered nothing yet take all places of a run.",
     "src/events/store/deliveries.ts",
     "OR ${webhooks.slow} IS NOT 0)",
-    "OR ${webhooks.slow} IS NULL)",
+    "OR ${webhooks.slow} IS 1)",
   ),
   one(
     "no-sweep",
