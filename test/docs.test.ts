@@ -352,11 +352,6 @@ describe("what may be retried", () => {
     );
     expect(does).toEqual(said);
   });
-
-  it("is what the program of the page on integrating does", () => {
-    const [, statuses = ""] = INTEGRATING.match(/refusal\.code not in \(([\d, ]+)\)/) ?? [];
-    expect(statuses.split(", ")).toEqual(["429", "502", "503", "504"]);
-  });
 });
 
 describe("how long events are tried", () => {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
-import { type Program, RECEIVER_DUTIES, RECEIVERS } from "../../src/tools/docs/programs.ts";
+import { type Program, RECEIVER_RULES, RECEIVERS } from "../../src/tools/docs/programs.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../../src/client/examples");
@@ -93,7 +93,7 @@ async function send({ url }: Receiver, seq: number, headers: Record<string, stri
   return { status: answer.status, text: await answer.text() };
 }
 
-const DESCRIBED: Record<keyof typeof RECEIVER_DUTIES, () => void> = {
+const DESCRIBED: Record<keyof typeof RECEIVER_RULES, () => void> = {
   verifies,
   stores,
   bounds_bytes,
@@ -103,8 +103,8 @@ const DESCRIBED: Record<keyof typeof RECEIVER_DUTIES, () => void> = {
   ends,
 };
 
-describe.each(Object.entries(RECEIVER_DUTIES))("%s: each receiver %s", (duty) =>
-  DESCRIBED[duty as keyof typeof DESCRIBED](),
+describe.each(Object.entries(RECEIVER_RULES))("%s: each receiver %s", (rule) =>
+  DESCRIBED[rule as keyof typeof DESCRIBED](),
 );
 
 function verifies() {

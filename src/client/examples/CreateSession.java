@@ -1,4 +1,5 @@
 // Opens a session and prints its chat_id. Needs Java 17 or later and no library.
+// An argument is the Idempotency-Key, for example an order's number.
 //   BASE_URL=https://... APPID=... SECRET=... AGENT_ID=10411,10427 java CreateSession.java
 //
 // Pitfalls of Java:
@@ -10,18 +11,27 @@
 // - Key order does not matter. A body read from a file or a text block may end in a newline: it is signed too, or stripped first.
 // - HexFormat gives lower-case hex of 64 digits; new BigInteger(1, mac).toString(16) drops leading zeros.
 // - System.currentTimeMillis() is milliseconds; the timestamp is seconds.
+// - HttpRequest.timeout() ends with the headers: a body that stalls is waited for without end.
 
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintStream;
 import java.net.URI;
 import java.net.http.HttpClient;
+import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.HexFormat;
+import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.crypto.Mac;
@@ -30,13 +40,66 @@ import javax.crypto.spec.SecretKeySpec;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 public class CreateSession {
-    public static void main(String[] args) throws Exception {
-        String agents = System.getenv("AGENT_ID");
+    // Java brings no JSON reader; with Jackson this is one readTree. A blank stands for any blanks, also for none.
+    static final Pattern ACCEPTED = form(" \\{ 'code' : 1 , 'msg' : '[^']*' , 'data' : \\{ 'chat_id' : (\\d{1,16}) (,[^{}]*)?\\} \\} ");
+    static final Pattern REFUSED = form(" \\{ 'code' : -1 , 'msg' : '([^']*)' , 'data' : [^{}]*\\} ");
+    static final Pattern CLOCK = Pattern.compile("timestamp: .* of (\\d{10}), Unix seconds.*");
 
+    // Follows no redirect.
+    static final HttpClient CLIENT = HttpClient.newHttpClient();
+
+    record Answer(int status, HttpHeaders headers, String body) {}
+
+    public static void main(String[] args) throws Exception {
+        String key = args.length > 0 ? args[0] : UUID.randomUUID().toString();
+        Long offset = null; // of this machine's clock, once the service has refused it
+        for (int tries = 1; ; tries++) {
+            Answer answer = new Answer(0, HttpHeaders.of(Map.of(), (name, value) -> true), "");
+            String error = null;
+            try {
+                answer = post(key, now() + (offset == null ? 0 : offset));
+            } catch (IOException failure) {
+                error = failure.getMessage() == null ? failure.getClass().getSimpleName() : failure.getMessage();
+            }
+            int status = answer.status();
+            Matcher accepted = ACCEPTED.matcher(answer.body());
+            if (status == 200 && accepted.matches()) {
+                System.out.println(accepted.group(1));
+                System.exit(0);
+            }
+            Matcher refused = REFUSED.matcher(answer.body());
+            boolean isRefusal = refused.matches();
+            String detail = answer.headers().firstValue("x-error-detail").orElse("");
+            String retryAfter = String.join(", ", answer.headers().allValues("Retry-After"));
+            String location = answer.headers().firstValue("Location").map(to -> ", a redirect to " + to + ", which is not followed").orElse("");
+            String id = answer.headers().firstValue("x-request-id").map(text -> ", x-request-id " + text).orElse("");
+            String what = (error != null ? "no answer: " + error
+                : isRefusal ? "refused: " + refused.group(1) + (detail.isEmpty() ? "" : " (" + detail + ")")
+                : "not an answer of this service: HTTP " + status + location) + "; Idempotency-Key " + key + id;
+
+            Matcher clock = CLOCK.matcher(detail);
+            if (isRefusal && offset == null && tries < 3 && clock.matches()) {
+                offset = Long.parseLong(clock.group(1)) - now();
+                continue;
+            }
+            // Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
+            boolean again = error != null || status == 408 || status == 429 || status == 200 && isRefusal && !retryAfter.isEmpty()
+                || status >= 500 && !(status == 500 && isRefusal);
+            if (!again) end(what);
+            if (tries == 3) end("gave up after 3 tries: " + what);
+            double pause = retryAfter.isEmpty() ? 0 : secondsOf(retryAfter);
+            if (pause > 60) end("gave up, because Retry-After is " + retryAfter + ": " + what);
+            Thread.sleep((long) (pause * 1000) + ThreadLocalRandom.current().nextInt(1000, 3000));
+        }
+    }
+
+    /** One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it. */
+    static Answer post(String key, long timestamp) throws Exception {
+        String agents = System.getenv("AGENT_ID");
         // Java brings no JSON writer; with Jackson this is one writeValueAsBytes of a map.
         byte[] body = ("{"
             + "\"appid\":" + quote(System.getenv("APPID"))
-            + ",\"timestamp\":" + Instant.now().getEpochSecond()
+            + ",\"timestamp\":" + timestamp
             + ",\"ranstr\":" + quote(UUID.randomUUID().toString())
             + ",\"sbs\":" + quote("customer_001")
             + ",\"ip\":" + quote("203.0.113.7")
@@ -47,25 +110,54 @@ public class CreateSession {
             + "}").getBytes(UTF_8);
         Mac mac = Mac.getInstance("HmacSHA256");
         mac.init(new SecretKeySpec(System.getenv("SECRET").getBytes(UTF_8), "HmacSHA256"));
-        String signature = HexFormat.of().formatHex(mac.doFinal(body));
 
         HttpRequest request = HttpRequest.newBuilder(URI.create(System.getenv("BASE_URL") + "/openapi/chat/create_gd"))
-            .timeout(Duration.ofSeconds(10))
             .header("Content-Type", "application/json")
-            .header("x-chat-signature", signature)
+            .header("Idempotency-Key", key)
+            .header("x-chat-signature", HexFormat.of().formatHex(mac.doFinal(body)))
             .POST(HttpRequest.BodyPublishers.ofByteArray(body))
             .build();
-        HttpResponse<String> answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString(UTF_8));
-
-        Matcher accepted = Pattern.compile("^\\{\"code\":1,.*\"chat_id\":(\\d+)").matcher(answer.body());
-        if (accepted.find()) {
-            System.out.println(accepted.group(1));
-            return;
+        // In a thread, because HttpRequest.timeout() ends with the headers.
+        FutureTask<Answer> exchange = new FutureTask<>(() -> {
+            HttpResponse<InputStream> answer = CLIENT.send(request, HttpResponse.BodyHandlers.ofInputStream());
+            try (InputStream text = answer.body()) {
+                return new Answer(answer.statusCode(), answer.headers(), new String(text.readNBytes(65536), UTF_8));
+            }
+        });
+        Thread thread = new Thread(exchange);
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            return exchange.get(10, TimeUnit.SECONDS);
+        } catch (TimeoutException late) {
+            throw new IOException("nothing whole in 10 s");
+        } catch (ExecutionException failed) {
+            throw new IOException(failed.getCause().toString());
+        } finally {
+            exchange.cancel(true);
         }
-        Matcher message = Pattern.compile("\"msg\":\"([^\"]*)\"").matcher(answer.body());
-        String detail = answer.headers().firstValue("x-error-detail").map(text -> " (" + text + ")").orElse("");
-        new PrintStream(new FileOutputStream(FileDescriptor.err), true, UTF_8)
-            .println("refused: " + (message.find() ? message.group(1) : answer.body()) + detail);
+    }
+
+    static Pattern form(String text) {
+        return Pattern.compile(text.replace(" ", "\\s*").replace('\'', '"'));
+    }
+
+    static long now() {
+        return Instant.now().getEpochSecond();
+    }
+
+    /** Retry-After in seconds. Of several the longest counts; one that is no number counts as too long. */
+    static double secondsOf(String retryAfter) {
+        double longest = 0;
+        for (String text : retryAfter.split(",")) {
+            boolean isNumber = text.strip().matches("\\d+(\\.\\d*)?");
+            longest = Math.max(longest, isNumber ? Double.parseDouble(text.strip()) : Double.POSITIVE_INFINITY);
+        }
+        return longest;
+    }
+
+    static void end(String line) {
+        new PrintStream(new FileOutputStream(FileDescriptor.err), true, UTF_8).println(line.replaceAll("\\p{Cntrl}+", " "));
         System.exit(1);
     }
 

@@ -1,4 +1,5 @@
 // Opens a session and prints its chat_id. Needs Go 1.16 or later and no module.
+// An argument is the Idempotency-Key, for example an order's number.
 //
 //	BASE_URL=https://… APPID=… SECRET=… AGENT_ID=10411,10427 go run create-session.go
 //
@@ -9,6 +10,8 @@
 //     sorted, and its large numbers went through float64.
 //   - Key order does not matter; a struct keeps the order of its fields.
 //   - An optional field needs omitempty: "title":"" is refused. time.Now().Unix() is the seconds that are wanted.
+//   - net/http sends a request with an Idempotency-Key again by itself, the same bytes, when a connection that it kept is closed. Their
+//     ranstr may be used up: set request.Close.
 package main
 
 import (
@@ -19,9 +22,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log"
+	"math"
+	"math/big"
 	"net/http"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -40,23 +47,25 @@ type newSession struct {
 	FzrUID    int64   `json:"fzr_uid"`
 }
 
-func main() {
-	log.SetFlags(0)
+// {"code":1 or -1,"msg":"…","data":…}. What is not from this service has code 0 here.
+type envelope struct {
+	Code int             `json:"code"`
+	Msg  *string         `json:"msg"`
+	Data json.RawMessage `json:"data"` // an object on success, "" on failure
+}
 
-	var agents []int64
-	for _, text := range strings.Split(os.Getenv("AGENT_ID"), ",") {
-		agent, err := strconv.ParseInt(text, 10, 64)
-		check(err)
-		agents = append(agents, agent)
-	}
-	random := make([]byte, 16)
-	_, err := rand.Read(random)
-	check(err)
+// At most 10 s until the body's end. No redirect is followed.
+var client = http.Client{
+	Timeout:       10 * time.Second,
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
 
+// One try, signed anew. At most 64 KiB of the answer are read.
+func post(agents []int64, key string, timestamp int64) (*http.Response, envelope, error) {
 	body, err := json.Marshal(newSession{
 		Appid:     os.Getenv("APPID"),
-		Timestamp: time.Now().Unix(),
-		Ranstr:    hex.EncodeToString(random),
+		Timestamp: timestamp,
+		Ranstr:    randomHex(),
 		Sbs:       "customer_001",
 		IP:        "203.0.113.7",
 		SbsMc:     "王伟",
@@ -70,32 +79,128 @@ func main() {
 
 	request, err := http.NewRequest("POST", os.Getenv("BASE_URL")+"/openapi/chat/create_gd", bytes.NewReader(body))
 	check(err)
+	request.Close = true
 	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", key)
 	request.Header.Set("x-chat-signature", hex.EncodeToString(mac.Sum(nil)))
-	client := http.Client{Timeout: 10 * time.Second}
 	answer, err := client.Do(request)
-	check(err)
+	if err != nil {
+		return nil, envelope{}, err
+	}
 	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 65536))
+	if err != nil {
+		return nil, envelope{}, err
+	}
+	var read envelope
+	if json.Unmarshal(text, &read) != nil || read.Msg == nil || (read.Code != 1 && read.Code != -1) {
+		return answer, envelope{}, nil
+	}
+	return answer, read, nil
+}
 
-	// data is an object on success and "" on failure, so it is decoded only once code says which.
-	var envelope struct {
-		Code int             `json:"code"`
-		Msg  string          `json:"msg"`
-		Data json.RawMessage `json:"data"`
-	}
-	check(json.NewDecoder(answer.Body).Decode(&envelope))
-	if envelope.Code != 1 {
-		detail := answer.Header.Get("x-error-detail")
-		if detail != "" {
-			detail = " (" + detail + ")"
+// Retry-After in seconds. Of several the longest counts; one that is no number counts as too long.
+func secondsOf(retryAfter string) float64 {
+	longest := 0.0
+	for _, text := range strings.Split(retryAfter, ",") {
+		seconds := math.Inf(1)
+		if number.MatchString(strings.TrimSpace(text)) {
+			seconds, _ = strconv.ParseFloat(strings.TrimSpace(text), 64)
 		}
-		log.Fatalf("refused: %s%s", envelope.Msg, detail)
+		longest = math.Max(longest, seconds)
 	}
-	var data struct {
-		ChatID int64 `json:"chat_id"`
+	return longest
+}
+
+var (
+	number  = regexp.MustCompile(`^\d+(\.\d*)?$`)
+	refused = regexp.MustCompile(`^timestamp: .* of (\d{10}), Unix seconds`)
+	control = regexp.MustCompile(`\pC+`)
+)
+
+func main() {
+	log.SetFlags(0)
+
+	var agents []int64
+	for _, text := range strings.Split(os.Getenv("AGENT_ID"), ",") {
+		agent, err := strconv.ParseInt(text, 10, 64)
+		check(err)
+		agents = append(agents, agent)
 	}
-	check(json.Unmarshal(envelope.Data, &data))
-	fmt.Println(data.ChatID)
+	key := randomHex()
+	if len(os.Args) > 1 {
+		key = os.Args[1]
+	}
+
+	var offset int64 // of this machine's clock, once the service has refused it
+	corrected := false
+	for tries := 1; ; tries++ {
+		answer, envelope, err := post(agents, key, time.Now().Unix()+offset)
+		status, header := 0, http.Header{}
+		if err == nil {
+			status, header = answer.StatusCode, answer.Header
+		}
+		var data struct {
+			ChatID *int64 `json:"chat_id"`
+		}
+		if status == 200 && envelope.Code == 1 && json.Unmarshal(envelope.Data, &data) == nil && data.ChatID != nil {
+			fmt.Println(*data.ChatID)
+			return
+		}
+		detail, retryAfter := header.Get("x-error-detail"), strings.Join(header.Values("Retry-After"), ", ")
+		what := fmt.Sprintf("not an answer of this service: HTTP %d", status)
+		if err != nil {
+			what = fmt.Sprintf("no answer: %v", err)
+		} else if envelope.Code == -1 {
+			what = "refused: " + *envelope.Msg
+			if detail != "" {
+				what += " (" + detail + ")"
+			}
+		} else if header.Get("Location") != "" {
+			what += ", a redirect to " + header.Get("Location") + ", which is not followed"
+		}
+		end := func(why string) {
+			line := why + what + "; Idempotency-Key " + key
+			if id := header.Get("x-request-id"); id != "" {
+				line += ", x-request-id " + id
+			}
+			log.Fatal(control.ReplaceAllString(line, " "))
+		}
+
+		told := refused.FindStringSubmatch(detail)
+		if envelope.Code == -1 && told != nil && !corrected && tries < 3 {
+			now, err := strconv.ParseInt(told[1], 10, 64)
+			check(err)
+			offset, corrected = now-time.Now().Unix(), true
+			continue
+		}
+		// Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
+		again := err != nil || status == 408 || status == 429 || (status == 200 && envelope.Code == -1 && retryAfter != "") ||
+			(status >= 500 && !(status == 500 && envelope.Code == -1))
+		if !again {
+			end("")
+		}
+		if tries == 3 {
+			end("gave up after 3 tries: ")
+		}
+		pause := 0.0
+		if retryAfter != "" {
+			pause = secondsOf(retryAfter)
+		}
+		if pause > 60 {
+			end("gave up, because Retry-After is " + retryAfter + ": ")
+		}
+		jitter, err := rand.Int(rand.Reader, big.NewInt(2000))
+		check(err)
+		time.Sleep(time.Duration(pause*1000+1000)*time.Millisecond + time.Duration(jitter.Int64())*time.Millisecond)
+	}
+}
+
+func randomHex() string {
+	random := make([]byte, 16)
+	_, err := rand.Read(random)
+	check(err)
+	return hex.EncodeToString(random)
 }
 
 func check(err error) {

@@ -1,4 +1,5 @@
 // Opens a session and prints its chat_id. Needs Node 18 or later and nothing else.
+// An argument is the Idempotency-Key, for example an order's number.
 //   BASE_URL=https://… APPID=… SECRET=… AGENT_ID=10411,10427 node create-session.mjs
 //
 // Pitfalls of JavaScript:
@@ -8,36 +9,98 @@
 // - Numbers beyond 2^53 lose digits in silence: keep large customer ids as strings.
 // - Chinese text stays as it is and goes out as UTF-8; createHmac reads a string as UTF-8 too.
 // - Key order does not matter, and no newline is added, unless the body is read from a file that ends in one.
-import { createHmac, randomUUID } from "node:crypto";
+// - fetch waits without end unless it gets a signal, and it follows redirects: a 307 would send the signed data elsewhere.
+import { createHmac, randomInt, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const { BASE_URL, APPID, SECRET, AGENT_ID } = process.env;
 const agents = AGENT_ID.split(",").map(Number);
+const key = process.argv[2] ?? randomUUID();
+const now = () => Math.floor(Date.now() / 1000);
 
-const body = JSON.stringify({
-  appid: APPID,
-  timestamp: Math.floor(Date.now() / 1000),
-  ranstr: randomUUID(),
-  sbs: "customer_001",
-  ip: "203.0.113.7",
-  sbs_mc: "王伟",
-  content: "我的订单在哪里？",
-  kefu_id: agents,
-  fzr_uid: agents[0],
-});
-const signature = createHmac("sha256", SECRET).update(body).digest("hex");
+/** One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it. */
+async function post(timestamp) {
+  const body = JSON.stringify({
+    appid: APPID,
+    timestamp,
+    ranstr: randomUUID(),
+    sbs: "customer_001",
+    ip: "203.0.113.7",
+    sbs_mc: "王伟",
+    content: "我的订单在哪里？",
+    kefu_id: agents,
+    fzr_uid: agents[0],
+  });
+  const signature = createHmac("sha256", SECRET).update(body).digest("hex");
+  const answer = await fetch(`${BASE_URL}/openapi/chat/create_gd`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "idempotency-key": key, "x-chat-signature": signature },
+    body,
+    redirect: "manual",
+    signal: AbortSignal.timeout(10_000),
+  });
+  const pieces = [];
+  let length = 0;
+  for await (const piece of answer.body ?? []) {
+    pieces.push(piece);
+    length += piece.length;
+    if (length > 65_536) break;
+  }
+  return { status: answer.status, headers: answer.headers, envelope: envelopeOf(Buffer.concat(pieces)) };
+}
 
-const answer = await fetch(`${BASE_URL}/openapi/chat/create_gd`, {
-  method: "POST",
-  headers: { "content-type": "application/json", "x-chat-signature": signature },
-  body,
-  signal: AbortSignal.timeout(10_000),
-});
-const { code, msg, data } = await answer.json();
+/** {"code":1 or -1,"msg":"…","data":…}. Anything else is not from this service, and gives {}. */
+function envelopeOf(bytes) {
+  try {
+    const { code, msg, data } = JSON.parse(bytes);
+    return (code === 1 || code === -1) && typeof msg === "string" ? { code, msg, data } : {};
+  } catch {
+    return {};
+  }
+}
 
-if (code === 1) {
-  console.log(data.chat_id);
-} else {
-  const detail = answer.headers.get("x-error-detail");
-  console.error(`refused: ${msg}${detail === null ? "" : ` (${detail})`}`);
-  process.exitCode = 1;
+/** Retry-After in seconds. Of several the longest counts; one that is no number counts as too long. */
+function secondsOf(retryAfter) {
+  const each = (retryAfter || "0").split(",").map((text) => text.trim());
+  return Math.max(...each.map((text) => (/^\d+(\.\d*)?$/.test(text) ? Number(text) : Infinity)));
+}
+
+function end(what, headers) {
+  const id = headers?.get("x-request-id");
+  const line = `${what}; Idempotency-Key ${key}${id ? `, x-request-id ${id}` : ""}`;
+  console.error(line.replace(/\p{Cc}+/gu, " "));
+  process.exit(1);
+}
+
+let offset; // of this machine's clock, once the service has refused it
+for (let tries = 1; ; tries++) {
+  const { status, headers, envelope = {}, error } = await post(now() + (offset ?? 0)).catch((error) => ({ error }));
+  const { code, msg, data } = envelope;
+  if (status === 200 && code === 1 && Number.isSafeInteger(data?.chat_id)) {
+    console.log(data.chat_id);
+    process.exit();
+  }
+  const detail = headers?.get("x-error-detail") ?? "";
+  const retryAfter = headers?.get("retry-after");
+  let what = `not an answer of this service: HTTP ${status}`;
+  if (error) what = `no answer: ${error.cause?.message || error.message}`;
+  else if (code === -1) what = `refused: ${msg}${detail && ` (${detail})`}`;
+  else if (headers.has("location")) what += `, a redirect to ${headers.get("location")}, which is not followed`;
+
+  const [, time] = /^timestamp: .* of (\d{10}), Unix seconds/.exec(detail) ?? [];
+  if (code === -1 && time && offset === undefined && tries < 3) {
+    offset = time - now();
+    continue;
+  }
+  // Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
+  const again =
+    error ||
+    status === 408 ||
+    status === 429 ||
+    (status === 200 && code === -1 && retryAfter) ||
+    (status >= 500 && !(status === 500 && code === -1));
+  if (!again) end(what, headers);
+  if (tries === 3) end(`gave up after 3 tries: ${what}`, headers);
+  if (secondsOf(retryAfter) > 60) end(`gave up, because Retry-After is ${retryAfter}: ${what}`, headers);
+  await sleep(secondsOf(retryAfter) * 1000 + randomInt(1000, 3000));
 }

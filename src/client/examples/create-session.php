@@ -1,5 +1,6 @@
 <?php
-// Opens a session and prints its chat_id. Needs PHP 7.4 or later and no extension beyond hash and json.
+// Opens a session and prints its chat_id. Needs PHP 7.4 or later and no extension beyond hash, json and, for https, openssl.
+// An argument is the Idempotency-Key, for example an order's number.
 //   BASE_URL=https://… APPID=… SECRET=… AGENT_ID=10411,10427 php create-session.php
 //
 // Pitfalls of PHP:
@@ -10,45 +11,164 @@
 //   array_filter or array_unique) is encoded as an object: put array_values around it.
 // - hash_hmac gives hex; with true as its last argument it gives raw bytes, which are refused.
 // - Key order does not matter. A body read from a file may end in a newline: sign it with the newline or send it without.
+// - The timeout of fopen starts anew with each piece that arrives, and fopen takes a cut body for a whole one. CURLOPT_TIMEOUT limits
+//   the whole call.
 
 $agents = array_map('intval', explode(',', getenv('AGENT_ID')));
+$key = $argv[1] ?? bin2hex(random_bytes(16));
 
-$body = json_encode([
-    'appid' => getenv('APPID'),
-    'timestamp' => time(),
-    'ranstr' => bin2hex(random_bytes(16)),
-    'sbs' => 'customer_001',
-    'ip' => '203.0.113.7',
-    'sbs_mc' => '王伟',
-    'content' => '我的订单在哪里？',
-    'kefu_id' => $agents,
-    'fzr_uid' => $agents[0],
-], JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES | JSON_THROW_ON_ERROR);
-$signature = hash_hmac('sha256', $body, getenv('SECRET'));
+/** One try, signed anew: at most 10 s until the body's end, and at most 64 KiB. Gives status, headers and envelope. */
+function post(int $timestamp): array
+{
+    global $agents, $key;
+    $body = json_encode([
+        'appid' => getenv('APPID'),
+        'timestamp' => $timestamp,
+        'ranstr' => bin2hex(random_bytes(16)),
+        'sbs' => 'customer_001',
+        'ip' => '203.0.113.7',
+        'sbs_mc' => '王伟',
+        'content' => '我的订单在哪里？',
+        'kefu_id' => $agents,
+        'fzr_uid' => $agents[0],
+    ], JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES | JSON_THROW_ON_ERROR);
+    $url = parse_url(getenv('BASE_URL') . '/openapi/chat/create_gd');
+    $tls = $url['scheme'] === 'https';
+    $request = implode("\r\n", [
+        "POST {$url['path']} HTTP/1.1",
+        "Host: {$url['host']}" . (isset($url['port']) ? ":{$url['port']}" : ''),
+        'Connection: close',
+        'Content-Type: application/json',
+        'Content-Length: ' . strlen($body),
+        "Idempotency-Key: $key",
+        'x-chat-signature: ' . hash_hmac('sha256', $body, getenv('SECRET')),
+        '',
+        $body,
+    ]);
 
-$context = stream_context_create(['http' => [
-    'method' => 'POST',
-    'header' => ['Content-Type: application/json', "x-chat-signature: $signature"],
-    'content' => $body,
-    'timeout' => 10,
-    'ignore_errors' => true, // a refusal is an answer too
-]]);
-$stream = @fopen(getenv('BASE_URL') . '/openapi/chat/create_gd', 'r', false, $context);
-if ($stream === false) {
-    fwrite(STDERR, error_get_last()['message'] . "\n");
+    // By hand, because the timeout of PHP's http wrapper starts anew with each byte, and the wrapper takes a cut body for a whole one.
+    $end = microtime(true) + 10;
+    $address = ($tls ? 'tls' : 'tcp') . "://{$url['host']}:" . ($url['port'] ?? ($tls ? 443 : 80));
+    $socket = @stream_socket_client($address, $errno, $error, 10);
+    if ($socket === false) {
+        throw new RuntimeException($error ?: 'no connection');
+    }
+    @fwrite($socket, $request);
+    stream_set_blocking($socket, false);
+    for ($text = ''; strlen($text) < 65536; $text .= $piece) {
+        [$answer, $whole] = answer_of($text);
+        if ($whole || feof($socket)) {
+            break;
+        }
+        [$read, $write, $except] = [[$socket], null, null];
+        $left = (int) max(0, ($end - microtime(true)) * 1e6);
+        if ($left === 0 || stream_select($read, $write, $except, 0, $left) === 0) {
+            throw new RuntimeException('nothing whole in 10 s');
+        }
+        $piece = (string) @fread($socket, 8192);
+    }
+    if ($answer === null || ($whole === false && feof($socket))) {
+        throw new RuntimeException('the connection broke');
+    }
+    return $answer;
+}
+
+/** The answer as far as it came, and whether it is whole: null when only the end of the connection tells. */
+function answer_of(string $text): array
+{
+    $text = preg_replace('/\A(HTTP\/\S+ 1\d\d.*?\r\n\r\n)+/s', '', $text); // 100 Continue
+    [$head, $body] = explode("\r\n\r\n", $text, 2) + [1 => ''];
+    if ($head === $text || !preg_match('/\AHTTP\/\S+ (\d{3})/', $head, $status)) {
+        return [null, false];
+    }
+    $headers = [];
+    foreach (array_slice(explode("\r\n", $head), 1) as $line) {
+        [$name, $value] = explode(':', $line, 2) + [1 => ''];
+        $name = strtolower($name);
+        $headers[$name] = (isset($headers[$name]) ? "$headers[$name], " : '') . trim($value);
+    }
+    $whole = null;
+    if (isset($headers['transfer-encoding'])) {
+        [$chunks, $body, $size, $at] = [$body, '', 1, 0];
+        while ($size > 0 && preg_match('/\G([0-9a-f]{1,7})[^\n]*\n/i', $chunks, $line, 0, $at)) {
+            $size = hexdec($line[1]);
+            $body .= substr($chunks, $at + strlen($line[0]), $size);
+            $at += strlen($line[0]) + $size + 2;
+        }
+        $whole = $size === 0;
+    } elseif (isset($headers['content-length'])) {
+        $whole = strlen($body) >= (int) $headers['content-length'];
+        $body = substr($body, 0, (int) $headers['content-length']);
+    }
+    return [[(int) $status[1], $headers, envelope_of($body)], $whole];
+}
+
+/** {"code":1 or -1,"msg":"…","data":…}. Anything else is not from this service, and gives []. */
+function envelope_of(string $body): array
+{
+    $envelope = json_decode($body, true);
+    $known = is_array($envelope) && in_array($envelope['code'] ?? 0, [1, -1], true) && is_string($envelope['msg'] ?? null);
+    return $known ? $envelope : [];
+}
+
+/** Retry-After in seconds. Of several the longest counts; one that is no number counts as too long. */
+function seconds_of(string $retry_after): float
+{
+    return max(array_map(function ($text) {
+        return preg_match('/^\d+(\.\d*)?$/', trim($text)) ? (float) $text : INF;
+    }, explode(',', $retry_after)));
+}
+
+function finish(string $what, array $headers): void
+{
+    global $key;
+    $id = $headers['x-request-id'] ?? '';
+    $line = "$what; Idempotency-Key $key" . ($id === '' ? '' : ", x-request-id $id");
+    fwrite(STDERR, preg_replace('/[\x00-\x1f\x7f]+/', ' ', $line) . "\n");
     exit(1);
 }
-$envelope = json_decode(stream_get_contents($stream), false, 512, JSON_THROW_ON_ERROR);
 
-if ($envelope->code === 1) {
-    echo $envelope->data->chat_id, "\n";
-} else {
-    $detail = '';
-    foreach (stream_get_meta_data($stream)['wrapper_data'] as $header) {
-        if (stripos($header, 'x-error-detail: ') === 0) {
-            $detail = ' (' . substr($header, 16) . ')';
-        }
+$offset = null; // of this machine's clock, once the service has refused it
+for ($tries = 1; ; $tries++) {
+    [$status, $headers, $envelope, $error] = [0, [], [], null];
+    try {
+        [$status, $headers, $envelope] = post(time() + $offset);
+    } catch (RuntimeException $failure) {
+        $error = $failure->getMessage();
     }
-    fwrite(STDERR, "refused: $envelope->msg$detail\n");
-    exit(1);
+    $code = $envelope['code'] ?? 0;
+    $chat_id = $envelope['data']['chat_id'] ?? null;
+    if ($status === 200 && $code === 1 && is_int($chat_id)) {
+        echo $chat_id, "\n";
+        break;
+    }
+    $detail = $headers['x-error-detail'] ?? '';
+    $retry_after = $headers['retry-after'] ?? '';
+    $what = "not an answer of this service: HTTP $status";
+    if ($error !== null) {
+        $what = "no answer: $error";
+    } elseif ($code === -1) {
+        $what = "refused: $envelope[msg]" . ($detail === '' ? '' : " ($detail)");
+    } elseif (isset($headers['location'])) {
+        $what .= ", a redirect to $headers[location], which is not followed";
+    }
+
+    if ($code === -1 && $offset === null && $tries < 3 && preg_match('/^timestamp: .* of (\d{10}), Unix seconds/', $detail, $told)) {
+        $offset = (int) $told[1] - time();
+        continue;
+    }
+    // Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
+    $again = $error !== null || $status === 408 || $status === 429 || ($status === 200 && $code === -1 && $retry_after !== '')
+        || ($status >= 500 && !($status === 500 && $code === -1));
+    if (!$again) {
+        finish($what, $headers);
+    }
+    if ($tries === 3) {
+        finish("gave up after 3 tries: $what", $headers);
+    }
+    $pause = $retry_after === '' ? 0 : seconds_of($retry_after);
+    if ($pause > 60) {
+        finish("gave up, because Retry-After is $retry_after: $what", $headers);
+    }
+    sleep((int) ceil($pause) + random_int(1, 3));
 }

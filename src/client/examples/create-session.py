@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Opens a session and prints its chat_id. Needs Python 3.7 or later and nothing else.
+An argument is the Idempotency-Key, for example an order's number.
 
   BASE_URL=https://... APPID=... SECRET=... AGENT_ID=10411,10427 python3 create-session.py
 
@@ -11,23 +12,31 @@ Pitfalls of Python:
 - time.time() is a float; the timestamp is an integer.
 - Key order does not matter, but sort_keys in only one of two dumps does. A body read from a file may end in a newline:
   sign it with the newline or send it without.
+- The timeout of urlopen and requests starts anew with each piece that arrives: an answer that trickles is waited for without end.
 """
 import hashlib
 import hmac
+import http.client
 import json
 import os
+import random
+import re
 import secrets
+import socket
 import sys
+import threading
 import time
-import urllib.error
-import urllib.request
+import urllib.parse
 
 agents = [int(agent) for agent in os.environ["AGENT_ID"].split(",")]
+key = sys.argv[1] if len(sys.argv) > 1 else secrets.token_hex(16)
 
-body = json.dumps(
-    {
+
+def post(timestamp):
+    """One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it."""
+    fields = {
         "appid": os.environ["APPID"],
-        "timestamp": int(time.time()),
+        "timestamp": timestamp,
         "ranstr": secrets.token_hex(16),
         "sbs": "customer_001",
         "ip": "203.0.113.7",
@@ -35,26 +44,102 @@ body = json.dumps(
         "content": "我的订单在哪里？",
         "kefu_id": agents,
         "fzr_uid": agents[0],
-    },
-    ensure_ascii=False,
-).encode("utf-8")
-signature = hmac.new(os.environ["SECRET"].encode("utf-8"), body, hashlib.sha256).hexdigest()
+    }
+    body = json.dumps(fields, ensure_ascii=False).encode("utf-8")
+    headers = {
+        "Content-Type": "application/json",
+        "Idempotency-Key": key,
+        "x-chat-signature": hmac.new(os.environ["SECRET"].encode("utf-8"), body, hashlib.sha256).hexdigest(),
+    }
+    url = urllib.parse.urlsplit(os.environ["BASE_URL"] + "/openapi/chat/create_gd")
+    kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+    connection = kind(url.netloc, timeout=10)
+    done = {}
 
-request = urllib.request.Request(
-    os.environ["BASE_URL"] + "/openapi/chat/create_gd",
-    data=body,
-    headers={"Content-Type": "application/json", "x-chat-signature": signature},
-)
-try:
-    answer = urllib.request.urlopen(request, timeout=10)
-except urllib.error.HTTPError as refusal:  # a refusal is an answer too
-    answer = refusal
-envelope = json.loads(answer.read())
+    def exchange():
+        try:
+            connection.connect()
+            done["socket"] = connection.sock
+            connection.request("POST", url.path, body, headers)  # follows no redirect
+            answer = connection.getresponse()
+            text = answer.read(65536)
+            # What is still to come; None when only the end of the connection tells.
+            cut = answer.length or (answer.length is None and not answer.chunked and not text)
+            if cut and len(text) < 65536:
+                raise ConnectionError("the connection broke")
+            done["answer"] = answer.status, answer.headers, envelope_of(text)
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            done["error"] = error
 
-if envelope["code"] == 1:
-    print(envelope["data"]["chat_id"])
-else:
-    detail = answer.headers.get("x-error-detail")
-    text = "refused: " + envelope["msg"] + (f" ({detail})" if detail else "") + "\n"
-    sys.stderr.buffer.write(text.encode("utf-8"))
+    # In a thread, because the timeout of a socket starts anew with each byte that arrives.
+    thread = threading.Thread(target=exchange, daemon=True)
+    thread.start()
+    thread.join(10)
+    if thread.is_alive():
+        if "socket" in done:
+            done["socket"].shutdown(socket.SHUT_RDWR)
+        raise TimeoutError("nothing whole in 10 s")
+    connection.close()
+    if "error" in done:
+        raise done["error"]
+    return done["answer"]
+
+
+def envelope_of(text):
+    """{"code":1 or -1,"msg":"…","data":…}. Anything else is not from this service, and gives {}."""
+    try:
+        envelope = json.loads(text.decode("utf-8"))
+        known = type(envelope["code"]) is int and envelope["code"] in (1, -1) and isinstance(envelope["msg"], str)
+        return envelope if known else {}
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return {}
+
+
+def seconds_of(retry_after):
+    """Retry-After in seconds. Of several the longest counts; one that is no number counts as too long."""
+    each = [text.strip() for text in (retry_after or "0").split(",")]
+    return max(float(text) if re.fullmatch(r"\d+(\.\d*)?", text, re.ASCII) else float("inf") for text in each)
+
+
+def end(what, headers):
+    request_id = headers.get("x-request-id")
+    line = f"{what}; Idempotency-Key {key}" + (f", x-request-id {request_id}" if request_id else "")
+    sys.stderr.buffer.write(re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", line).encode("utf-8", "replace") + b"\n")
     sys.exit(1)
+
+
+offset = None  # of this machine's clock, once the service has refused it
+for tries in (1, 2, 3):
+    status, headers, envelope, error = None, {}, {}, None
+    try:
+        status, headers, envelope = post(int(time.time()) + (offset or 0))
+    except (OSError, ValueError, http.client.HTTPException) as failure:
+        error = failure
+    code, data = envelope.get("code"), envelope.get("data")
+    if status == 200 and code == 1 and isinstance(data, dict) and type(data.get("chat_id")) is int:
+        print(data["chat_id"])
+        break
+    detail = headers.get("x-error-detail", "")
+    retry_after = ", ".join(headers.get_all("Retry-After", [])) if headers else ""
+    what = f"not an answer of this service: HTTP {status}"
+    if error:
+        what = f"no answer: {error}"
+    elif code == -1:
+        what = "refused: " + envelope["msg"] + (f" ({detail})" if detail else "")
+    elif "location" in headers:
+        what += f", a redirect to {headers['location']}, which is not followed"
+
+    refused_time = re.match(r"timestamp: .* of (\d{10}), Unix seconds", detail)
+    if code == -1 and refused_time and offset is None and tries < 3:
+        offset = int(refused_time.group(1)) - int(time.time())
+        continue
+    # Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
+    again = error or status in (408, 429) or (status == 200 and code == -1 and retry_after)
+    again = again or (status >= 500 and not (status == 500 and code == -1))
+    if not again:
+        end(what, headers)
+    if tries == 3:
+        end(f"gave up after 3 tries: {what}", headers)
+    if seconds_of(retry_after) > 60:
+        end(f"gave up, because Retry-After is {retry_after}: {what}", headers)
+    time.sleep(seconds_of(retry_after) + random.uniform(1, 3))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Opens a session and prints its chat_id. Needs openssl and curl.
+# Opens a session and prints its chat_id. Needs openssl and curl. An argument is the Idempotency-Key, for example an order's number.
 #   BASE_URL=https://… APPID=… SECRET=… AGENT_ID=10411,10427 sh create-session.sh
 #
 # Pitfalls of the shell:
@@ -10,24 +10,93 @@
 # - Chinese text is signed and sent as the UTF-8 bytes it is; \u escapes are as good, as long as both are the same bytes.
 # - Key order does not matter; piping the body through a formatter after signing it does.
 # - `date +%s` is the seconds that are wanted. Arguments are visible to other users of the machine in `ps`, the secret too.
+# - `curl -m` limits the whole call; --connect-timeout and --retry do not. -L would send the signed data elsewhere.
 set -eu
 
-body=$(cat <<JSON
-{"appid":"$APPID","timestamp":$(date +%s),"ranstr":"$(openssl rand -hex 16)","sbs":"customer_001","ip":"203.0.113.7","sbs_mc":"王伟","content":"我的订单在哪里？","kefu_id":[$AGENT_ID],"fzr_uid":${AGENT_ID%%,*}}
+key=${1:-$(openssl rand -hex 16)}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it. Without -L, curl follows no redirect.
+post() { # TIMESTAMP
+  body=$(cat <<JSON
+{"appid":"$APPID","timestamp":$1,"ranstr":"$(openssl rand -hex 16)","sbs":"customer_001","ip":"203.0.113.7","sbs_mc":"王伟","content":"我的订单在哪里？","kefu_id":[$AGENT_ID],"fzr_uid":${AGENT_ID%%,*}}
 JSON
 )
-signature=$(printf %s "$body" | openssl dgst -sha256 -hmac "$SECRET" | sed 's/.* //')
+  signature=$(printf %s "$body" | openssl dgst -sha256 -hmac "$SECRET" | sed 's/.* //')
+  : > "$dir/headers"
+  printf %s "$body" | curl -sS -m 10 -D "$dir/headers" "$BASE_URL/openapi/chat/create_gd" \
+    -H 'Content-Type: application/json' -H "Idempotency-Key: $key" -H "x-chat-signature: $signature" \
+    --data-binary @- 2> "$dir/error" | head -c 65536 > "$dir/answer"
+  # curl calls it an error when head has read enough, and none when the headers end too soon.
+  [ "$(wc -c < "$dir/answer")" -lt 65536 ] || : > "$dir/error"
+  [ -s "$dir/error" ] || [ -z "$(tail -n 1 "$dir/headers" | tr -d '\r\n')" ] || echo 'the connection broke' > "$dir/error"
+}
 
-headers=$(mktemp)
-trap 'rm -f "$headers"' EXIT
-answer=$(printf %s "$body" | curl -sS -m 10 -D "$headers" "$BASE_URL/openapi/chat/create_gd" \
-  -H 'Content-Type: application/json' -H "x-chat-signature: $signature" --data-binary @-)
+# What \(…\) takes of an answer that is as a whole like this. A blank stands for any blanks, also for none.
+answer() { # FORM
+  tr -d '\000\r\n' < "$dir/answer" | sed -n "s/^$(printf %s "$1" | sed 's/ /[[:blank:]]*/g')\$/\1/p"
+}
 
-chat_id=$(printf %s "$answer" | sed -n 's/^{"code":1,.*"chat_id":\([0-9]*\).*/\1/p')
-if [ -z "$chat_id" ]; then
-  message=$(printf %s "$answer" | sed -n 's/.*"msg":"\([^"]*\)".*/\1/p')
-  detail=$(tr -d '\r' < "$headers" | sed -n 's/^[Xx]-[Ee]rror-[Dd]etail: //p')
-  echo "refused: ${message:-$answer}${detail:+ ($detail)}" >&2
+# The values of a header, with commas between them.
+header() { # NAME
+  tr -d '\r' < "$dir/headers" | grep -i "^$1:" | sed 's/^[^:]*: *//' | paste -sd , -
+}
+
+end() { # WHAT
+  id=$(header x-request-id)
+  printf %s "$1; Idempotency-Key $key${id:+, x-request-id $id}" | tr '\001-\037\177' ' ' >&2
+  echo >&2
   exit 1
-fi
-echo "$chat_id"
+}
+
+offset= # of this machine's clock, once the service has refused it
+try=1
+while :; do
+  post "$(($(date +%s) + ${offset:-0}))"
+  status=$(sed -n 's/^HTTP[^ ]* \([0-9]*\).*/\1/p' "$dir/headers" | tail -n 1)
+  chat_id=$(answer ' { "code" : 1 , "msg" : "[^"]*" , "data" : { "chat_id" : \([0-9]\{1,16\}\) \(,[^{}]*\)*} } ')
+  if [ "$status" = 200 ] && [ -n "$chat_id" ] && [ ! -s "$dir/error" ]; then
+    echo "$chat_id"
+    exit
+  fi
+  refused=$(answer ' { "code" : -1 , "msg" : "\([^"]*\)" , "data" : [^{}]*} ')
+  detail=$(header x-error-detail)
+  retry_after=$(header retry-after)
+  location=$(header location)
+  if [ -s "$dir/error" ]; then
+    what="no answer: $(head -n 1 "$dir/error")"
+  elif [ -n "$refused" ]; then
+    what="refused: $refused${detail:+ ($detail)}"
+  else
+    what="not an answer of this service: HTTP $status${location:+, a redirect to $location, which is not followed}"
+  fi
+
+  time=$(printf %s "$detail" | sed -n 's/^timestamp: .* of \([0-9]\{10\}\), Unix seconds.*/\1/p')
+  if [ -n "$refused" ] && [ -n "$time" ] && [ -z "$offset" ] && [ "$try" -lt 3 ]; then
+    offset=$((time - $(date +%s)))
+    try=$((try + 1))
+    continue
+  fi
+  # Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
+  again=
+  case $status in 408 | 429 | 5??) again=yes ;; esac
+  if [ -s "$dir/error" ]; then
+    again=yes
+  elif [ -n "$refused" ]; then
+    case $status in 500) again= ;; 200) again=$retry_after ;; esac
+  fi
+  [ -n "$again" ] || end "$what"
+  [ "$try" -lt 3 ] || end "gave up after 3 tries: $what"
+  # In whole seconds. Of several the longest counts; one that is no number counts as too long.
+  pause=0
+  for each in $(printf %s "$retry_after" | tr , ' '); do
+    case $each in *[!0-9.]* | .* | *.*.*) each=61 ;; esac
+    case ${each%%.*} in ???*) each=61 ;; esac
+    [ "${each%%.*}" -le "$pause" ] || pause=${each%%.*}
+  done
+  [ "$pause" -le 60 ] || end "gave up, because Retry-After is $retry_after: $what"
+  sleep "$pause"
+  sleep "$((0x$(openssl rand -hex 1) % 3 + 1))"
+  try=$((try + 1))
+done

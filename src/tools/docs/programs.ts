@@ -17,6 +17,23 @@ export const CALLERS: readonly Program[] = [
   { file: "CreateSession.java", language: "Java", needs: "Java 17", run: "java CreateSession.java" },
 ];
 
+/** What each of them does. test/e2e/caller-examples.test.ts tries each rule on each program; the page on integrating lists them. */
+export const CALLER_RULES = {
+  whole: "A try takes at most 10 s, from the connection to the last byte of the answer, and reads at most 64 KiB.",
+  tries:
+    "It makes at most three tries. Each is signed anew, and all have the same `Idempotency-Key`: its first argument, or a random one.",
+  again:
+    "It tries again after no answer in time, a broken connection, a cut answer, 408, 429, and each 5xx but a 500 of the service itself. Where refusals have status 200, it tries again after those with `Retry-After`.",
+  pause:
+    "Before it tries again it waits 1 to 3 s, and as many seconds more as `Retry-After` says. It ends when that is over 60 s, or is no number of seconds.",
+  clock:
+    "When the service refuses its timestamp, it tries once more at once, with the time that `x-error-detail` gives.",
+  redirect: "It follows no redirect.",
+  success: "A success is status 200 with `code` 1 and a `chat_id`. Then it prints the `chat_id`, and exits with 0.",
+  failure:
+    "Anything else ends it with exit code 1 and one plain line on stderr, which has the key and `x-request-id`. No line has the secret.",
+} as const;
+
 /** Programs that receive events, in the same order. None is in shell: docs/receiving.md says why. */
 export const RECEIVERS: readonly Program[] = [
   { file: "receive-event.mjs", language: "Node", needs: "Node 18", run: "node receive-event.mjs" },
@@ -27,7 +44,7 @@ export const RECEIVERS: readonly Program[] = [
 ];
 
 /** What each program that receives events must do. test/e2e/receiver-examples.test.ts tries each of these on each of them. */
-export const RECEIVER_DUTIES = {
+export const RECEIVER_RULES = {
   verifies:
     "verifies the bytes as they came, in constant time, by each signature in the header, and refuses a timestamp more than 300 s off",
   stores:

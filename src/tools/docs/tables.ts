@@ -4,7 +4,7 @@ import { FAILURES } from "../openapi/failures.ts";
 import { adminTable } from "./admin-table.ts";
 import { meaningOf, VIOLATION_EXAMPLES } from "./details.ts";
 import { markdownTable } from "./markdown-table.ts";
-import { CALLERS, codeOf, type Program, RECEIVER_DUTIES, RECEIVERS } from "./programs.ts";
+import { CALLER_RULES, CALLERS, codeOf, type Program, RECEIVER_RULES, RECEIVERS } from "./programs.ts";
 import { callsOf, type OpenApi } from "./reference/openapi.ts";
 import { type Field, fieldsOf, rulesBeside, typeText } from "./schema.ts";
 import type { Texts } from "./texts.ts";
@@ -53,12 +53,12 @@ function madeBy(name: string, input: TableInput): string {
       return adminTable(input.openapi);
     case "callers":
       return `${programsTable(CALLERS, input)}\n${["create-session.sh", "create-session.py"].map((file) => codeBlock(file, input)).join("\n")}`;
+    case "caller-rules":
+      return rulesList(CALLER_RULES, input);
     case "receivers":
       return programsTable(RECEIVERS, input);
-    case "duties":
-      return Object.values(RECEIVER_DUTIES)
-        .map((duty) => `- ${input.texts.t(duty)}\n`)
-        .join("");
+    case "receiver-rules":
+      return rulesList(RECEIVER_RULES, input);
     default: {
       const number = input.numbers[name];
       if (number === undefined) throw new Error(`there is no table or number ${name}`);
@@ -117,6 +117,11 @@ function detailsTable({ texts }: TableInput): string {
   );
   return markdownTable(["`x-error-detail`", t("meaning")], rows);
 }
+
+const rulesList = (rules: Record<string, string>, { texts: { t } }: TableInput) =>
+  Object.values(rules)
+    .map((rule) => `- ${t(rule)}\n`)
+    .join("");
 
 function programsTable(programs: readonly Program[], { texts, up }: TableInput): string {
   const { t } = texts;

@@ -1,0 +1,391 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type CALLER_RULES, CALLERS, codeOf, type Program } from "../../src/tools/docs/programs.ts";
+import {
+  type Answer,
+  deafPort,
+  endless,
+  HostileServer,
+  http,
+  stall,
+  type Try,
+  trickle,
+} from "../support/hostile-server.ts";
+import { hmacOf } from "../support/listener.ts";
+import { EXAMPLES, missingTools, type Ran, runExample } from "../support/run-example.ts";
+
+/** Each rule of CALLER_RULES, tried on each program of CALLERS against a server that answers as no server should. */
+
+const DOCS = join(import.meta.dirname, "../../docs");
+const SECRET = "the-secret-of-this-test";
+
+const folder = mkdtempSync(join(tmpdir(), "callers-"));
+
+/** How a program is run here. Where its language has a compiler it is built once, because it runs some fifty times. */
+function commandOf({ file, run }: Program): string[] {
+  const java = file.replace(".java", "");
+  const [build, command] =
+    {
+      ".go": [["go", "build", "-o", join(folder, "program"), file], [join(folder, "program")]],
+      ".java": [
+        ["javac", "-d", folder, file],
+        ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", folder, java],
+      ],
+    }[extname(file)] ?? [];
+  if (build === undefined || command === undefined) return run.split(" ");
+  const { status, stderr } = spawnSync(build[0] ?? "", build.slice(1), { cwd: EXAMPLES, encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+  return command;
+}
+
+const SUCCESS = '{"code":1,"msg":"ok","data":{"chat_id":7}}';
+const refusal = (msg: string) => JSON.stringify({ code: -1, msg, data: "" });
+const GATEWAY = "<html>\n<h1>Bad gateway</h1>\n</html>\n";
+const HEAD = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
+
+const ok = http(200, SUCCESS);
+const unavailable = (...headers: string[]) => http(503, refusal("服务暂时不可用"), headers);
+const gateway = (status: number) => http(status, GATEWAY, ["Content-Type: text/html"]);
+const ahead = () => Math.floor(Date.now() / 1000) + 3600;
+const late =
+  (status: number): Answer =>
+  (socket) =>
+    http(status, refusal("token验证失败!"), [
+      `x-error-detail: timestamp: must be within 300 s of ${ahead()}, Unix seconds`,
+    ])(socket);
+
+interface Case {
+  title: string;
+  /** The answers to the tries; the last is the answer to all that follow. */
+  answers: Answer[];
+  /** How many tries come. */
+  tries: number;
+  /** What the line on stderr has; without it the program prints the chat_id. */
+  says?: RegExp;
+  /** The shortest times between a try and the next one, in seconds; 1 when not given. */
+  pauses?: number[];
+  /** By how many seconds the timestamp of each try is ahead; 0 when not given. */
+  ahead?: number[];
+  args?: string[];
+  /** Where the program calls; by default the hostile server. */
+  url?: (port: number) => string;
+}
+
+/** Two answers after which a program tries again, and a success. */
+const again = (title: string, first: Answer, second: Answer, pauses?: number[]): Case => ({
+  title,
+  answers: [first, second, ok],
+  tries: 3,
+  ...(pauses && { pauses }),
+});
+const onceMore = (title: string, answer: Answer): Case => ({ title, answers: [answer, ok], tries: 2 });
+const ends = (title: string, answer: Answer, says: RegExp): Case => ({ title, answers: [answer], tries: 1, says });
+
+let deaf: Awaited<ReturnType<typeof deafPort>> | undefined;
+
+const NO_ANSWER = /^gave up after 3 tries: no answer: /;
+const NOT_OURS = /^not an answer of this service: HTTP 200; /;
+const REDIRECT =
+  /^not an answer of this service: HTTP 30\d, a redirect to http:\S+\/elsewhere, which is not followed; /;
+
+const CASES: Record<keyof typeof CALLER_RULES, Case[]> = {
+  whole: [
+    {
+      title: "a connection that is never made",
+      answers: [],
+      tries: 0,
+      says: NO_ANSWER,
+      url: () => `http://127.0.0.1:${deaf?.port}`,
+    },
+    {
+      title: "a TLS handshake that is never answered",
+      answers: [],
+      tries: 0,
+      says: NO_ANSWER,
+      url: (port) => `https://127.0.0.1:${port}`,
+    },
+    onceMore("headers that never come", stall("")),
+    onceMore("headers that come byte by byte", trickle("HTTP/1.1 200 OK\r\nx-slow: ", "x")),
+    onceMore(
+      "a body that stalls after half",
+      stall(`${HEAD}Content-Length: ${SUCCESS.length}\r\n\r\n${SUCCESS.slice(0, 20)}`),
+    ),
+    onceMore("a body that comes byte by byte", trickle(`${HEAD}Content-Length: 5000\r\n\r\n{`, " ")),
+    onceMore("chunks that come byte by byte", trickle(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, "1\r\n \r\n")),
+    ends("a body without an end", endless(`${HEAD}Connection: close\r\n\r\n`, Buffer.alloc(65_536, " ")), NOT_OURS),
+  ],
+  tries: [
+    { title: "a port where nobody listens", answers: [], tries: 0, says: NO_ANSWER, url: () => "http://127.0.0.1:2" },
+    {
+      title: "503 again and again, under a key of its own",
+      answers: [unavailable()],
+      tries: 3,
+      args: ["order-20418"],
+      says: /^gave up after 3 tries: refused: 服务暂时不可用; Idempotency-Key order-20418\n$/,
+    },
+  ],
+  again: [
+    again(
+      "a connection that is closed, or reset",
+      (socket) => socket.end(),
+      (socket) => socket.resetAndDestroy(),
+    ),
+    again("408 and 429 of a gateway", gateway(408), gateway(429)),
+    again("500 and 502 of a gateway", gateway(500), gateway(502)),
+    again(
+      "500 of a gateway in JSON, and in JSON with a code",
+      http(500, '{"error":"x"}'),
+      http(500, '{"code":500,"msg":"x","data":null}', ["x-request-id: g"]),
+    ),
+    again("503 and 504 of a gateway", gateway(503), gateway(504)),
+    again("520 and an empty 530", gateway(520), http(530, "")),
+    again(
+      "429 and 503 of the service",
+      http(429, refusal("请求过于频繁"), ["Retry-After: 0"]),
+      unavailable("Retry-After: 0"),
+    ),
+    again(
+      "429 and 503 of the service where refusals have status 200",
+      http(200, refusal("请求过于频繁"), ["Retry-After: 0"]),
+      http(200, refusal("服务暂时不可用"), ["retry-after: 0"]),
+    ),
+    again(
+      "a body that is cut, by its length and by its chunks",
+      http(200, SUCCESS.slice(0, 20), [`Content-Length: ${SUCCESS.length}`]),
+      http(200, `14\r\n${SUCCESS.slice(0, 20)}\r\n`, ["Transfer-Encoding: chunked"]),
+    ),
+    again(
+      "a success that lacks one byte, and headers that are cut",
+      http(200, SUCCESS, [`Content-Length: ${SUCCESS.length + 1}`]),
+      (socket) => socket.end("HTTP/1.1 200 OK\r\nConten"),
+    ),
+  ],
+  pause: [
+    again("seconds, and decimals", unavailable("Retry-After: 2"), unavailable("Retry-After: 02.50"), [2, 2.5]),
+    again(
+      "two headers, and two values in one",
+      unavailable("Retry-After: 3", "Retry-After: 1"),
+      unavailable("Retry-After: 1, 3"),
+      [3, 3],
+    ),
+    ends("more than 60 s", unavailable("Retry-After: 61"), /^gave up, because Retry-After is 61: refused: /),
+    ends(
+      "ten digits of a gateway",
+      http(429, GATEWAY, ["Retry-After: 9999999999"]),
+      /^gave up, because Retry-After is 9999999999: /,
+    ),
+    ends(
+      "a short one and a hundred digits",
+      unavailable("Retry-After: 1", `Retry-After: ${"9".repeat(100)}`),
+      /^gave up, because Retry-After is 1, ?9{100}: /,
+    ),
+    ends(
+      "a date",
+      unavailable("Retry-After: Mon, 30 Nov 2099 10:00:00 GMT"),
+      /^gave up, because Retry-After is Mon, 30 Nov 2099 10:00:00 GMT: /,
+    ),
+  ],
+  clock: [
+    {
+      title: "a refused timestamp, and then a gateway",
+      answers: [late(401), gateway(502), ok],
+      tries: 3,
+      pauses: [0, 1],
+      ahead: [0, 3600, 3600],
+    },
+    {
+      title: "a refused timestamp where refusals have status 200",
+      answers: [late(200), ok],
+      tries: 2,
+      pauses: [0],
+      ahead: [0, 3600],
+    },
+    {
+      title: "the time of the service refused too",
+      answers: [late(401)],
+      tries: 2,
+      pauses: [0],
+      ahead: [0, 3600],
+      says: /^refused: token验证失败! \(timestamp: must be within /,
+    },
+    ends(
+      "a time of too many digits",
+      http(401, refusal("token验证失败!"), [
+        `x-error-detail: timestamp: must be within 300 s of ${"9".repeat(40)}, Unix seconds`,
+      ]),
+      /^refused: token验证失败! \(timestamp: /,
+    ),
+  ],
+  redirect: [301, 302, 303, 307, 308].map((status) =>
+    ends(
+      `${status}`,
+      (socket) => http(status, "", [`Location: http://127.0.0.1:${socket.localPort}/elsewhere`])(socket),
+      REDIRECT,
+    ),
+  ),
+  success: [
+    {
+      title: "other spaces and new fields, in chunks",
+      answers: [
+        http(200, '2c\r\n{"code": 1, "msg": "ok", "data": {"chat_id":\r\n14\r\n 7, "later": "on"} }\r\n0\r\n\r\n', [
+          "Transfer-Encoding: chunked",
+        ]),
+      ],
+      tries: 1,
+    },
+    {
+      title: "a connection that stays open",
+      answers: [stall(`${HEAD}Content-Length: ${SUCCESS.length}\r\n\r\n${SUCCESS}`)],
+      tries: 1,
+    },
+    ends("status 201", http(201, SUCCESS), /^not an answer of this service: HTTP 201; /),
+    ...[
+      '{"code":true,"msg":"ok","data":{"chat_id":7}}',
+      '{"code":1,"msg":"ok","data":""}',
+      '{"code":1,"msg":"ok","data":{"chat_id":"7"}}',
+    ].map((body) => ends(body, http(200, body), NOT_OURS)),
+  ],
+  failure: [
+    ends(
+      "a refusal",
+      http(400, refusal("参数错误"), ["x-error-detail: ip: is required", "X-Request-Id: r-1"]),
+      /^refused: 参数错误 \(ip: is required\); Idempotency-Key [!-~]+, x-request-id r-1\n$/,
+    ),
+    ends("a refusal with status 200", http(200, refusal("参数错误")), /^refused: 参数错误; Idempotency-Key [!-~]+\n$/),
+    ends(
+      "500 of the service",
+      http(500, refusal("系统错误"), ["x-request-id: r-2"]),
+      /^refused: 系统错误; Idempotency-Key [!-~]+, x-request-id r-2\n$/,
+    ),
+    ends("a message with control characters", http(400, '{"code":-1,"msg":"a\u007fb","data":""}'), /^refused: a b; /),
+    ends("a page with status 403", gateway(403), /^not an answer of this service: HTTP 403; /),
+    ...Object.entries({
+      "a page": GATEWAY,
+      "no text": "",
+      "an array": "[1]",
+      null: "null",
+      "JSON that is no envelope": '{"chat_id":7}',
+      "JSON that is cut": SUCCESS.slice(0, -1),
+      "two answers in one": SUCCESS + SUCCESS,
+      "JSON that is nested without end": "[".repeat(60_000),
+      bytes: Buffer.from([0, 255, 254, 0, 128, 10, 27, 91, 50, 74]),
+    }).map(([what, body]) => ends(`${what} with status 200`, http(200, body), NOT_OURS)),
+    ends("a success that is longer than its length", http(200, SUCCESS, ["Content-Length: 20"]), NOT_OURS),
+    {
+      title: "what is not HTTP",
+      answers: [(socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n")],
+      tries: 3,
+      says: NO_ANSWER,
+    },
+  ],
+};
+
+interface Outcome extends Ran {
+  tries: Try[];
+}
+
+/** So many programs start at a time: starting is what takes the processor, and a try that waits for it would come late. */
+let places = 5;
+const queue: (() => void)[] = [];
+
+async function place(): Promise<() => void> {
+  if (places === 0) await new Promise<void>((resolve) => queue.push(resolve));
+  else places--;
+  let held = true;
+  return () => {
+    if (!held) return;
+    held = false;
+    const next = queue.shift();
+    if (next) next();
+    else places++;
+  };
+}
+
+async function outcomeOf({ answers, tries, args = [], url }: Case, command: string[]): Promise<Outcome> {
+  const leave = await place();
+  if (tries === 0) setTimeout(leave, 3_000);
+  const server = await HostileServer.start(answers, leave);
+  const address = url ?? ((port: number) => `http://127.0.0.1:${port}`);
+  const settings = { BASE_URL: address(server.port), APPID: "a", SECRET, AGENT_ID: "10411,10427" };
+  const ran = await runExample([...command, ...args], settings).finally(leave);
+  await server.close();
+  return { ...ran, tries: server.tries };
+}
+
+describe("the programs that open a session", () => {
+  it("are all that the folder has, and all that the pages show", () => {
+    const files = CALLERS.map(({ file }) => file).sort();
+    expect(readdirSync(EXAMPLES).filter((file) => /^create/i.test(file))).toEqual(files);
+    const codes = files.map((file) => codeOf(readFileSync(join(EXAMPLES, file), "utf8")));
+    const pages = readdirSync(DOCS, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".md"));
+    const shown = pages.flatMap((path) =>
+      [...readFileSync(join(DOCS, path), "utf8").matchAll(/^```(?:sh|js|python|php|go|java)\n(.*?)^```$/gms)]
+        .map(([, code = ""]) => code)
+        .filter((code) => /x-chat-signature/i.test(code)),
+    );
+    // Two in English, and the same two in Chinese.
+    expect(shown).toHaveLength(4);
+    expect(shown.filter((code) => !codes.includes(code))).toEqual([]);
+  });
+});
+
+/** What each program did, by its file; a program whose tools are missing is not here. */
+const outcomes = new Map<string, Map<Case, Promise<Outcome>>>();
+
+beforeAll(async () => {
+  deaf = await deafPort();
+  const programs = CALLERS.filter(({ file }) => missingTools(file) === "");
+  const commands = programs.map((program) => ({ file: program.file, command: commandOf(program) }));
+  for (const { file } of programs) outcomes.set(file, new Map());
+  // All programs at once, case by case: those that wait longest are first in the table.
+  for (const each of Object.values(CASES).flat()) {
+    for (const { file, command } of commands) outcomes.get(file)?.set(each, outcomeOf(each, command));
+  }
+});
+
+afterAll(async () => {
+  await Promise.all([...outcomes.values()].flatMap((each) => [...each.values()]));
+  deaf?.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe.each(CALLERS)("$file", ({ file }) => {
+  const missing = missingTools(file);
+  if (missing !== "") {
+    // .ci/run installs all languages.
+    if (process.env.CI !== undefined) it("runs", () => expect.unreachable(`${missing} is not installed`));
+    else it.skip(`is not run: ${missing} is not installed`, () => {});
+    return;
+  }
+
+  describe.each(Object.entries(CASES))("keeps the rule: %s", (_, cases) => {
+    it.each(cases)("$title", async (each) => {
+      const { status, stdout, stderr, tries } = (await outcomes.get(file)?.get(each)) ?? expect.unreachable();
+      if (each.says === undefined) expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "7\n", stderr: "" });
+      else {
+        expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: "", stderr: expect.stringMatching(each.says) });
+        expect(stderr).toMatch(/^[^\p{Cc}]+; Idempotency-Key [^\p{Cc}]+\n$/u);
+      }
+      expect(stdout + stderr).not.toContain(SECRET);
+      expect(tries).toHaveLength(each.tries);
+      const keys = new Set(tries.map(({ headers }) => headers["idempotency-key"]));
+      expect(keys.size).toBe(Math.min(1, tries.length));
+      for (const key of keys) expect(key).toMatch(each.args ? /^order-20418$/ : /^[!-~]{32,255}$/);
+      const signed = tries.map(
+        ({ body }) => JSON.parse(body.toString("utf8")) as { timestamp: number; ranstr: string },
+      );
+      expect(new Set(signed.map(({ ranstr }) => ranstr)).size).toBe(tries.length);
+      for (const [i, { at, answeredAt, closedAt = Number.POSITIVE_INFINITY, headers, body }] of tries.entries()) {
+        expect(headers["x-chat-signature"]).toBe(hmacOf(SECRET, body));
+        const off = (signed[i]?.timestamp ?? 0) - at / 1000 - (each.ahead?.[i] ?? 0);
+        expect(Math.abs(off)).toBeLessThan(60);
+        expect(closedAt - at).toBeLessThan(30_000);
+        const next = tries[i + 1];
+        if (next) expect(next.at - answeredAt).toBeGreaterThanOrEqual((each.pauses?.[i] ?? 1) * 1000);
+      }
+    });
+  });
+});

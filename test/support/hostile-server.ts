@@ -1,0 +1,130 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+/** Answers one request byte by byte, as it likes. */
+export type Answer = (socket: Socket) => void;
+
+/** One try of a caller. Times are Unix milliseconds. */
+export interface Try {
+  /** When the connection came. */
+  at: number;
+  answeredAt: number;
+  closedAt?: number;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** A server that reads each request, and then answers the first with the first of `answers`, and so on; the last answers all others. */
+export class HostileServer {
+  readonly tries: Try[] = [];
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(answers: readonly Answer[], called: () => void) {
+    this.#server = createServer((socket) => {
+      const at = Date.now();
+      const started: Try = { at, answeredAt: at, headers: {}, body: Buffer.alloc(0) };
+      this.#sockets.add(socket);
+      called();
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        started.closedAt = Date.now();
+        this.#sockets.delete(socket);
+      });
+      let text = Buffer.alloc(0);
+      const read = (piece: Buffer) => {
+        text = Buffer.concat([text, piece]);
+        const end = text.indexOf("\r\n\r\n");
+        if (end === -1) return;
+        const lines = text.subarray(0, end).toString("latin1").split("\r\n").slice(1);
+        const headers = Object.fromEntries(
+          lines.map((line) => [line.replace(/:.*/, "").toLowerCase(), line.replace(/^[^:]*: */, "")]),
+        );
+        const body = text.subarray(end + 4);
+        if (body.length < Number(headers["content-length"])) return;
+        socket.off("data", read);
+        const answer = answers[Math.min(this.tries.length, answers.length - 1)];
+        this.tries.push(Object.assign(started, { answeredAt: Date.now(), headers, body }));
+        answer?.(socket);
+      };
+      socket.on("data", read);
+    });
+  }
+
+  /** @param called is told of each connection */
+  static async start(answers: readonly Answer[], called: () => void): Promise<HostileServer> {
+    const server = new HostileServer(answers, called);
+    server.#server.listen(0, "127.0.0.1");
+    await once(server.#server, "listening");
+    return server;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+}
+
+/** A port where a connection is never made: the process behind it is stopped, and those who wait have taken all places. */
+export async function deafPort(): Promise<{ port: number; close: () => void }> {
+  const listen =
+    'require("net").createServer().listen({host:"127.0.0.1",port:0,backlog:1},function(){console.log(this.address().port)})';
+  const child = spawn(process.execPath, ["-e", listen], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  child.kill("SIGSTOP");
+  const port = Number(line.toString());
+  const waiting = Array.from({ length: 4 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+  return {
+    port,
+    close: () => {
+      for (const socket of waiting) socket.destroy();
+      child.kill("SIGKILL");
+    },
+  };
+}
+
+/** An answer that is HTTP. `body` is sent as it is. */
+export const http =
+  (status: number, body: string | Buffer, headers: readonly string[] = []): Answer =>
+  (socket) => {
+    const bytes = Buffer.from(body);
+    const head = [`HTTP/1.1 ${status} Said`, "Connection: close", ...headers];
+    if (!headers.some((line) => /^(content-length|transfer-encoding):/i.test(line)))
+      head.push(`Content-Length: ${bytes.length}`);
+    socket.end(Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), bytes]));
+  };
+
+/** Sends the first part at once, and then byte by byte, one in half a second, without end. */
+export const trickle =
+  (first: string, rest: string): Answer =>
+  (socket) => {
+    socket.write(first);
+    let sent = 0;
+    const timer = setInterval(() => socket.write(rest[sent++ % rest.length] ?? ""), 500);
+    socket.on("close", () => clearInterval(timer));
+  };
+
+/** Sends this, and then nothing more, without closing. */
+export const stall =
+  (first: string): Answer =>
+  (socket) => {
+    socket.write(first);
+  };
+
+/** Sends this, and then the same piece as fast as it is taken. */
+export const endless =
+  (first: string, piece: Buffer): Answer =>
+  (socket) => {
+    socket.write(first);
+    const more = () => {
+      while (!socket.destroyed && socket.write(piece));
+    };
+    socket.on("drain", more);
+    more();
+  };
