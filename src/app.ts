@@ -68,6 +68,8 @@ function callersApp(isolate: Isolate, journal: Journal, seen?: (trace: Trace) =>
   addCalls(app);
   app.get("/healthz", health());
   refuseOtherMethods(app);
+  // After the line above: any other method than GET and HEAD is 404 here, not 405. A redirect in a file would take all methods.
+  app.get("/", (c) => c.redirect("/docs/", 302));
   app.get("/docs/*", docsNotFound());
   return app;
 }

@@ -56,6 +56,19 @@ describe("serving", () => {
     expect([short.status, short.headers.get("location")]).toEqual([307, "/docs/"]);
   });
 
+  test.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])(
+    "%s / is no such call, and a file has no such method",
+    async (method) => {
+      const sent = (path: string) => fetch(new URL(path, worker.url), { method, redirect: "manual" });
+      const root = await sent("/");
+      expect([root.status, await root.json()]).toEqual([404, { code: -1, msg: "接口不存在", data: "" }]);
+      for (const path of ["/docs/", "/docs", "/docs/check/check.js", "/openapi.json", "/console/icon.svg"]) {
+        const { status, headers } = await sent(path);
+        expect([path, status, headers.get("allow")]).toEqual([path, 405, "GET, HEAD"]);
+      }
+    },
+  );
+
   test("names no limit that an operator can set without saying that it can be set", async () => {
     // Without programs: the limits in a receiver are the receiver's own.
     const page = (await (await get("/docs/errors/")).text()).replaceAll(/<pre.*?<\/pre>|<code>.*?<\/code>/gs, "");

@@ -27,7 +27,14 @@ const FAILURES: [
   more?: { allow?: string; detail?: string },
 ][] = [
   ["an unknown path", "/nowhere", { method: "POST" }, 404, "接口不存在", CALLS],
-  ["the root", "/", {}, 404, "接口不存在", CALLS],
+  ...["POST", "PUT", "DELETE", "OPTIONS"].map((method): (typeof FAILURES)[number] => [
+    `${method} on the root`,
+    "/",
+    { method },
+    404,
+    "接口不存在",
+    CALLS,
+  ]),
   ["a longer path", `${CREATE}/x`, { method: "POST" }, 404, "接口不存在", CALLS],
   ["a path in upper case", CREATE.toUpperCase(), { method: "POST" }, 404, "接口不存在", CALLS],
   ...OPERATIONS.flatMap(({ wireName, path }) =>

@@ -43,7 +43,9 @@ export const documentation = (): CallDocumentation => {
     query: {
       ...pageQuery(ID_CURSOR),
       status: { description: "Only sessions of this status." },
-      sbs: { description: "Only sessions of this customer." },
+      sbs: {
+        description: "Only sessions of this customer. In a query a plus is written `%2B`: `?sbs=%2B4915112345678`.",
+      },
     },
     response: page("SessionPage"),
     parts: [
@@ -60,7 +62,7 @@ export const documentation = (): CallDocumentation => {
         },
       },
     ],
-    row: "200, a list, newest first; `?status=` and `?sbs=` narrow it down",
+    row: "200, a list, newest first; `?status=` and `?sbs=` narrow it down. Write a plus in the `sbs` as `%2B`: `?sbs=%2B4915112345678`",
     answered: "A page of sessions, newest first.",
   };
 };
