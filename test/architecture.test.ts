@@ -11,6 +11,7 @@ const LEAVES = [
   "core/result.ts",
   "core/rules.ts",
   "core/runtime.ts",
+  "core/sent-as.ts",
   "core/telemetry",
 ];
 
@@ -105,6 +106,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "core/result.ts": ["core/errors.ts", "core/rules.ts"],
   "core/rules.ts": [],
   "core/runtime.ts": [],
+  "core/sent-as.ts": ["core/rules.ts"],
 
   // Deliveries. They count their attempts, and leave a row in the audit log when they disable a webhook.
   events: [
@@ -198,6 +200,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "operators/store": ["operators/access/role.ts", "events/store", "core/store", ...LEAVES, "drizzle-orm"],
   "operators/diagnosis": [
     ...PURE_STEPS,
+    "core/sent-as.ts",
     "core/describe-violations.ts",
     "core/errors.ts",
     "core/parse-json.ts",
