@@ -217,7 +217,10 @@ describe("a refusal", () => {
   it.each([
     ["customer.id: must be a string of 1 to 64", { customer: { id: "", name: "王伟", ip: "::1" } }],
     ["customer.name: must be a string of 1 to 30", { customer: { id: "1", name: "x".repeat(31), ip: "::1" } }],
-    ["customer.ip: must be one IPv4 or IPv6 address, without port, brackets or blanks", { customer: { id: "1", name: "王伟", ip: "localhost" } }],
+    [
+      "customer.ip: must be one IPv4 or IPv6 address, without port, brackets or blanks",
+      { customer: { id: "1", name: "王伟", ip: "localhost" } },
+    ],
     ["content: must be a string of 1 to 2000 characters", { content: "" }],
     ["title: must be a string of 1 to 120 characters", { title: "" }],
     ["agentIds: must be an array", { agentIds: [] }],
