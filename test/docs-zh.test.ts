@@ -145,7 +145,14 @@ it("opens the README with the four lines of the English one", () => {
 });
 
 it("leaves the tables of the contract to the guide, where they are made from the code", () => {
-  expect(madeParts(guide)).toEqual(["callers", "fields create_gd", "fields add_kf", "refusals", "details", "caller-rules"]);
+  expect(madeParts(guide)).toEqual([
+    "callers",
+    "fields create_gd",
+    "fields add_kf",
+    "refusals",
+    "details",
+    "caller-rules",
+  ]);
   const messages = Object.values(WIRE_ERRORS).map(({ message }) => `\`${message}\``);
   for (const [path, page] of pages) {
     const rows = writtenByHand(page)
