@@ -72,8 +72,8 @@ const USED_ITS_NONCE: Record<Decided["kind"], boolean> = {
  *
  * What steps 4, 5 and 7 to 9 refuse is confirmed in D1 first, when a cache named the caller and D1 may be asked: verify-again.ts.
  *
- * @throws ServiceError `unavailable` when D1 does not answer, `too_many_requests` without a turn at D1, `internal` for a fault of the
- *   deployment
+ * @throws ServiceError `unavailable` when D1 does not answer, one for `client_limit` without a turn at D1, and `internal` for a fault
+ *   of the deployment
  */
 export async function runRequest(tools: Tools, operation: Operation, request: SignedRequest): Promise<Result<Done>> {
   const { runtime, telemetry, config, limits, trace, waitUntil } = tools;

@@ -253,7 +253,7 @@ describe("rotating a secret", () => {
     }
   });
 
-  it.each([[""], ["x".repeat(101)], [1], [null], [true], [["v"]], ["lone \ud800"]])(
+  it.each([[""], ["x".repeat(101)], [1], [null], [true], [["v"]]])(
     "refuses %j as the expected version",
     (expected_version) => {
       expect(problemsOf(rotationSchema, { expected_version })).toEqual([
