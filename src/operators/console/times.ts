@@ -1,3 +1,6 @@
+/** The last second, after or before the epoch, that a date can have (ECMA-262, time values). */
+const LAST_DATE = 8.64e12;
+
 /** The formats of a page's times. A list has hundreds of times, and making a format takes longer than using it: each is made once. */
 export function timesOf(locale: string, timeZone: string, now: number) {
   const format = (options: Intl.DateTimeFormatOptions) =>
@@ -12,7 +15,8 @@ export function timesOf(locale: string, timeZone: string, now: number) {
   const old = format({ ...short, year: "numeric" });
   const relative = once(() => new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" }));
   return {
-    time: (at: number) => whole().format(at * 1000),
+    // Old rows of the audit log may hold any time that a caller gave.
+    time: (at: number) => (Math.abs(at) > LAST_DATE ? String(at) : whole().format(at * 1000)),
     exactTime: (at: number) => exact().format(at * 1000),
     day: (at: number) => day().format(at * 1000),
     hour(at: number): string {

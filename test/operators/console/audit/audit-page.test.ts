@@ -41,6 +41,7 @@ const DETAILS: [action: Row["action"], details: object, english: string | undefi
   ],
   ["webhook.disabled", { reason: "gone" }, "reason: the receiver answered 410", "原因：接收方应答 410"],
   ["webhook.redelivered", { seq: 7 }, "event 7", "事件 7"],
+  ["webhook.redelivered", { since: 99999999999999 }, "from 99999999999999", "自 99999999999999"],
   [
     "webhook.redelivered",
     {
