@@ -147,7 +147,10 @@ const TABLE = {
     detail: "must have no byte order mark",
     words: "begins with a byte order mark: send UTF-8 without BOM.",
   },
-  json: { detail: "must be JSON", words: "is not JSON." },
+  json: {
+    detail: "must be JSON as a library writes it: double quotes, no comma at the end, no line break in a string",
+    words: "is not JSON as a library writes it: double quotes, no comma at the end, no line break in a string.",
+  },
   json_object: {
     detail: "must be a JSON object",
     words: "is JSON, but not an object: it must begin with “{” and end with “}”.",

@@ -12,7 +12,9 @@ const OTHER_KEY = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=";
 
 const typed = (seen: string) => ({ detail: `Content-Type: must be application/json, and is ${seen}` });
 const ENCODING = { detail: "Content-Encoding: must be absent" };
-const NOT_JSON = { detail: "body: must be JSON" };
+const NOT_JSON = {
+  detail: "body: must be JSON as a library writes it: double quotes, no comma at the end, no line break in a string",
+};
 const CALLS = { detail: `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}` };
 const NO_BODY = { detail: "body: is required" };
 const NO_APPID = { detail: "appid: must be a string of 1 to 64 characters" };

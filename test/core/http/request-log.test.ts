@@ -136,7 +136,12 @@ describe("the request log", () => {
     [
       "a body that is no JSON",
       (world) => world.send("create_gd", "{"),
-      { status: 400, reason: "body_not_json", detail: "body: must be JSON" },
+      {
+        status: 400,
+        reason: "body_not_json",
+        detail:
+          "body: must be JSON as a library writes it: double quotes, no comma at the end, no line break in a string",
+      },
     ],
     [
       "a wrong media type",

@@ -89,7 +89,9 @@ describe("sbs of create_gd", () => {
   });
 
   it.each(["007", "+1", ".5", "1.", "0x10", "NaN", "Infinity"])("written as %s is no JSON", async (sbs) => {
-    expect(await send((of) => written(of, sbs))).toBe("body: must be JSON");
+    expect(await send((of) => written(of, sbs))).toBe(
+      "body: must be JSON as a library writes it: double quotes, no comma at the end, no line break in a string",
+    );
   });
 
   it("as a number and as the same digits in a string is one customer, and every other spelling is another", async () => {
