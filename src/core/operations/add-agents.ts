@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { insertAccepted, wasAcceptedBefore } from "../store/claim.ts";
 import { agents, participants, sessions } from "../store/schema.ts";
 import type { Placeholders } from "../store/statement.ts";
-import { AGENT_IDS_WORDS, listedAgentIds } from "./agent-ids.ts";
+import { listedAgentIds } from "./agent-ids.ts";
 import { defineOperation } from "./define-operation.ts";
 import type { Documentation } from "./operation.ts";
 import { chatIdField, onSession, SESSION_NOT_FOUND, session, sessionNotFound } from "./session-rules.ts";
@@ -140,7 +140,12 @@ export const documentation: Documentation = {
       // Narrower than the check: for ids of up to 15 digits a pattern can state the whole rule.
       anyOf: [
         { type: "string", pattern: "^[ \\t]*[1-9][0-9]{0,14}[ \\t]*(,[ \\t]*[1-9][0-9]{0,14}[ \\t]*){0,99}$" },
-        AGENT_IDS_WORDS,
+        {
+          type: "array",
+          items: { type: "integer", minimum: 1, maximum: 9007199254740991 },
+          minItems: 1,
+          maxItems: 100,
+        },
       ],
       examples: ["10427,10428", [10427, 10428]],
     },

@@ -55,11 +55,3 @@ export const listedAgentIds = readBy((list) => {
   if (typeof list === "string") return distinct(idsOfText(list), within("listed_ids"));
   return Array.isArray(list) ? distinct(idsOfArray(list), within("listed_ids")) : within("listed_ids");
 });
-
-/** The words of an array of agents' ids. Only the documentation uses them. */
-export const AGENT_IDS_WORDS = {
-  type: "array",
-  items: { type: "integer", minimum: 1, maximum: 9007199254740991 },
-  minItems: 1,
-  maxItems: 100,
-};

@@ -4,7 +4,7 @@ import { broken, customerId, positiveId, rule, text } from "../fields.ts";
 import { insertAccepted, nextSessionId } from "../store/claim.ts";
 import { agents, customers, messages, nonces, participants, sessions } from "../store/schema.ts";
 import { type Placeholders, takeExcluded } from "../store/statement.ts";
-import { AGENT_IDS_WORDS, agentIds } from "./agent-ids.ts";
+import { agentIds } from "./agent-ids.ts";
 import { autoTitle } from "./auto-title.ts";
 import { defineOperation } from "./define-operation.ts";
 import { SESSION_DATA, SESSION_PROPERTIES } from "./describe-session.ts";
@@ -203,7 +203,10 @@ export const documentation: Documentation = {
     kefu_id: {
       description:
         "Agents of this site in normal status: 1 to 100, one named twice counts once. Those other than `fzr_uid` become participants.",
-      ...AGENT_IDS_WORDS,
+      type: "array",
+      items: { type: "integer", minimum: 1, maximum: 9007199254740991 },
+      minItems: 1,
+      maxItems: 100,
       examples: [[10411, 10427]],
     },
     fzr_uid: { description: "The responsible agent. Must be one of `kefu_id`, else 400.", examples: [10411] },

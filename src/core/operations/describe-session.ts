@@ -51,7 +51,7 @@ export const SESSION_PROPERTIES = {
   },
   auto_title: {
     type: ["string", "null"],
-    description: `Summed up from the first message: at most ${MOST_CODE_POINTS} characters, and empty when nobody would see any of them.`,
+    description: "Summed up from the first message. Empty when nobody would see any of it.",
     maxLength: MOST_CODE_POINTS,
     examples: ["Initial message"],
   },
