@@ -27,11 +27,11 @@ export async function firstOfKvAndD1(
   // the gate then checks.
   const orKv = (found: Found | undefined) => found ?? within(runtime, KV_LATE_MS, kvHit, undefined);
   const first = Promise.any([kvHit, fromD1.then(orKv)]).catch(() => fromD1);
-  // A closed home refuses all requests, so KV's record would not help.
-  const closed = new Promise<never>((_, refuse) => {
-    fromD1.catch((error: unknown) => isRefusedFor(error, "home_closed") && refuse(error));
+  // A closed home refuses all requests, so KV's record would not help. A call that got no turn at D1 has waited for KV too.
+  const ended = new Promise<never>((_, refuse) => {
+    fromD1.catch((error: unknown) => isRefusedFor(error, "home_closed", "client_limit") && refuse(error));
   });
-  return within(runtime, answerBy - runtime.elapsed(), Promise.race([first, closed]), fromD1);
+  return within(runtime, answerBy - runtime.elapsed(), Promise.race([first, ended]), fromD1);
 }
 
 /** The answer if it comes within `milliseconds`, else `late`. */

@@ -1,3 +1,4 @@
+import { TURN_RETRY_SECONDS } from "../credentials/look-up-turns.ts";
 import { type Refused, refused } from "../result.ts";
 import type { Claimant } from "./authenticate.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey } from "./rate-limit.ts";
@@ -18,11 +19,12 @@ export async function countFailure(tools: Tools, { client, signed }: Claimant, r
   delete trace.secretVersion;
   const count = (failure: "signed" | "unknown") =>
     limits.count(config.clientLimit, failureKey(failure, client), CLIENT_LIMIT_PERIOD);
+  const takesTurns = limits.isExceeded(failureKey("unknown", client));
   const [within] = await Promise.all([count("signed"), reason === "app_unknown" && count("unknown")]);
-  if (!within) return tooManyFailures();
+  // The answer to an appid that got no turn, also here: another one would tell whether an appid exists.
+  if (takesTurns) return refused("too_many_requests", "client_limit", { retryAfter: TURN_RETRY_SECONDS });
+  if (!within) return refused("too_many_requests", "client_limit", { retryAfter: CLIENT_LIMIT_PERIOD });
   // The violation depends only on the header, so it is the same for every appid, known or not.
   const violation = violationOfShape(signed.signature);
   return refused("token_invalid", reason, violation === undefined ? {} : { violations: [violation], tell: true });
 }
-
-const tooManyFailures = () => refused("too_many_requests", "client_limit", { retryAfter: CLIENT_LIMIT_PERIOD });

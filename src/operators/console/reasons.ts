@@ -124,7 +124,7 @@ function reasonTexts({ t }: View) {
     client_limit: {
       what: t("Too many calls from this address had a wrong signature or an unknown appid."),
       cure: t(
-        "Mend appid and signature. A right call is served when it is sent again after the seconds of Retry-After.",
+        "Mend appid and signature. A right call may be sent again after the seconds of Retry-After, and goes first then.",
       ),
     },
     site_closed: { what: t("The site was closed."), cure: t("Open it in its settings. Its callers may retry then.") },

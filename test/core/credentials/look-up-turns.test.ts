@@ -55,17 +55,23 @@ describe("the turns of look-ups in an isolate", () => {
     const found = wait("known", () => record);
     record = "a record";
     const other = wait("other");
-    await vi.advanceTimersByTimeAsync(400);
+    await vi.advanceTimersByTimeAsync(200);
     expect([await found, await other, drawn]).toEqual(["a record", undefined, ["known", "other"]]);
   });
 
-  it("go on after a request that was drawn and is gone", async () => {
+  it("are first for a name that comes back after it was refused, and it is drawn once for that", async () => {
     const { wait, drawn } = turnsDrawing();
-    let record: string | undefined;
-    const [gone, waits] = [wait("gone", () => record), wait("waits")];
-    record = "a record";
+    const flood = () => Array.from({ length: 20 }, (_, n) => wait(`made-up-${drawn.length}-${n}`));
+    const first = [...flood(), wait("honest")];
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect((await Promise.all(first)).at(-1)).toEqual(REFUSED);
+    const again = [...flood(), wait("honest")];
+    await vi.advanceTimersByTimeAsync(200);
+    expect(drawn.at(-1)).toBe("honest");
     await vi.advanceTimersByTimeAsync(1_000);
-    expect([await gone, await waits]).toEqual(["a record", undefined]);
-    expect(drawn).toEqual(["gone", "waits"]);
+    expect((await Promise.all(again)).at(-1)).toBeUndefined();
+    const late = [...flood(), wait("honest")];
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect((await Promise.all(late)).at(-1)).toEqual(REFUSED);
   });
 });

@@ -15,7 +15,7 @@ const NEGATIVE_CACHE_MS = 5_000;
 /** How often an isolate asks D1 whether a caller that it refuses is still valid. */
 const CONFIRM_EVERY_MS = 1_000;
 const CONFIRMS_PER_SECOND = 10;
-/** What a call is told whose appid was not drawn: docs/operating.md, "Limits". */
+/** What a call is told whose appid was not drawn, and one that fails at the same address: docs/operating.md, "Limits". */
 const TURN_RETRY_SECONDS = 1;
 /** Refusals that an isolate decides before the batch, so D1 has not confirmed the app for them. */
 const TOLD_BEFORE_THE_BATCH = ["stale", "site_closed"] as const;
@@ -146,10 +146,11 @@ export class Excuses {
     if (period === LIMITS.APP_LIMIT.period) {
       return appLimits.explains(call, appid, this.#model.siteOf(appid));
     }
-    if (period === TURN_RETRY_SECONDS) return !costs.isWarm(call, appid) && clientLimit.explainsTurn(call);
-    if (period !== LIMITS.CLIENT_LIMIT.period) return false;
     const isUnsigned = [...possible.values()].some(({ kind }) => kind === "unsigned");
     const mayBeUnsigned = isUnsigned || this.#isHidden(watched) || this.#failedBefore(watched);
+    if (period === TURN_RETRY_SECONDS)
+      return (mayBeUnsigned || !costs.isWarm(call, appid)) && clientLimit.explainsTurn(call);
+    if (period !== LIMITS.CLIENT_LIMIT.period) return false;
     return mayBeUnsigned && clientLimit.explains(call);
   }
 
