@@ -93,6 +93,8 @@ const TABLE = {
   pairs: {
     detail:
       "must be an object of up to {0} strings of up to {1} characters, under names of {2} to {3} characters of {4}",
+    words:
+      "must be an object of up to {0} strings of up to {1} characters, under names of {2} to {3} of the characters {4} and no others.",
     takes: ["object"],
   },
   most_keys: { detail: "must have at most {0} keys", words: "must have at most {0} keys." },
@@ -101,7 +103,10 @@ const TABLE = {
     words: "must have a string of up to {0} characters.",
     takes: ["string"],
   },
-  name_of_key: { detail: "must be a name of {0} to {1} characters of {2}" },
+  name_of_key: {
+    detail: "must be a name of {0} to {1} characters of {2}",
+    words: "must be a name of {0} to {1} of the characters {2} and no others.",
+  },
 
   // timestamp, ranstr and Idempotency-Key.
   unix_seconds: {
