@@ -3,19 +3,19 @@ export const MAX_BODY_BYTES = 64 * 1024;
 
 const JSON_MEDIA_TYPE = "application/json";
 
-/** A quoted value of a parameter, to its end or to that of the text: so the pattern never looks at a character twice. */
-const QUOTED = /"(?:[^"\\]|\\.?)*("|$)/gs;
+/** Parameters. An open quote goes to the end of the text: so the pattern never looks at a character twice. */
+const PARAMETERS = /;(?:[^",]|"(?:[^"\\]|\\.?)*("|$))*/gs;
 
-/** The media types that a Content-Type names, each once, in lower case and without parameters. A header sent twice is one value with a comma. */
-export function mediaTypesOf(contentType: string): string[] {
-  const unquoted = contentType.replace(QUOTED, (quoted, end: string) => (end === "" ? quoted : ""));
-  const types = unquoted.split(",").map((part) => part.replace(/;.*/s, "").trim().toLowerCase());
-  return [...new Set(types)];
+/**
+ * Whether a Content-Type is that of JSON and no other, with or without parameters. A header sent twice is one value with a comma. Empty
+ * elements of that list do not count (RFC 9110, 5.6.1).
+ */
+export function isJsonMediaType(contentType: string): boolean {
+  const bare = contentType.replace(PARAMETERS, (whole, end?: string) => (end === "" ? whole : ""));
+  const types = bare.split(",").map((type) => type.trim().toLowerCase());
+  const named = types.filter((type) => type !== "");
+  return named.length > 0 && named.every((type) => type === JSON_MEDIA_TYPE);
 }
-
-/** Whether a Content-Type is that of JSON and no other, with or without parameters. */
-export const isJsonMediaType = (contentType: string): boolean =>
-  mediaTypesOf(contentType).every((type) => type === JSON_MEDIA_TYPE);
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

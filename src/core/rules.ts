@@ -143,6 +143,14 @@ const TABLE = {
     detail: "must be application/json, and is {0}",
     words: "must be application/json, alone or with parameters. It is {0}.",
   },
+  json_type_missing: {
+    detail: "must be application/json, and is missing",
+    words: "is missing. It must be application/json.",
+  },
+  json_type_unreadable: {
+    detail: "must be application/json, and is not readable: longer than 80 characters, or not visible ASCII",
+    words: "must be application/json. It is not readable: longer than 80 characters, or not visible ASCII.",
+  },
   absent: { detail: "must be absent", words: "must not be sent." },
   bytes_at_most: { detail: "must be at most {0} bytes", words: "is too long: at most {0} bytes." },
   within_seconds: { detail: "must arrive within {0} s", words: "did not arrive within {0} s." },
@@ -202,7 +210,7 @@ export interface LeftOutAgent {
   why: (typeof LEFT_OUT_BECAUSE)[number];
 }
 
-/** Which field broke which rule. Holds no value that the caller sent, except ids of agents. */
+/** Which field broke which rule. Holds no value that the caller sent, except ids of agents and a Content-Type. */
 export interface Violation {
   rule: RuleName;
   /** The field or header, or `body`. Absent when the rule is a sentence. */

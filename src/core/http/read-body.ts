@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.ts";
-import { isJsonMediaType, MAX_BODY_BYTES, mediaTypesOf } from "../parse-json.ts";
+import { isJsonMediaType, MAX_BODY_BYTES } from "../parse-json.ts";
 import type { Violation } from "../rules.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
 
@@ -28,7 +28,7 @@ export function requireJson({ headers }: Request): void {
   if (!isJsonMediaType(type)) {
     throw new ServiceError("media_type_unsupported", {
       reason: "content_type_not_json",
-      violations: [{ field: "Content-Type", rule: "json_type", values: [type === "" ? "missing" : seenIn(type)] }],
+      violations: [{ field: "Content-Type", ...notJson(type) }],
       tell: true,
     });
   }
@@ -41,11 +41,12 @@ export function requireJson({ headers }: Request): void {
   }
 }
 
-/** What a wrong Content-Type names, for a header: what is no media type of usual length is not quoted. */
-const seenIn = (contentType: string): string[] =>
-  mediaTypesOf(contentType)
-    .slice(0, 3)
-    .map((type) => (type === "" ? "nothing" : /^[\w.+-]{1,40}\/[\w.+-]{1,80}$/.test(type) ? type : "no media type"));
+/** What a wrong Content-Type breaks. It is quoted where a header can hold it and a person can read it. */
+function notJson(contentType: string): Violation {
+  if (contentType === "") return { rule: "json_type_missing" };
+  if (!/^[\x20-\x7e]{1,80}$/.test(contentType)) return { rule: "json_type_unreadable" };
+  return { rule: "json_type", values: [contentType] };
+}
 
 /**
  * Reads a body of any media type.

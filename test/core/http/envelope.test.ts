@@ -73,7 +73,7 @@ const FAILURES: [
     post("{}", { "content-type": "application/json, text/plain" }),
     415,
     "参数错误",
-    typed("application/json and text/plain"),
+    typed("application/json, text/plain"),
   ],
   ["a coded body", CREATE, post("{}", { "content-encoding": "gzip" }), 415, "参数错误", ENCODING],
   ["an identity coding", ADD, post("{}", { "content-encoding": "identity" }), 415, "参数错误", ENCODING],

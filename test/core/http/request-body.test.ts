@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { expectAccepted, expectUnwritten, INVALID_PARAMETERS, SIGNED_ROUTES } from "../../support/signed-routes.ts";
 import { type Body, hmac, World } from "../../support/world.ts";
 
+const UNREADABLE = "not readable: longer than 80 characters, or not visible ASCII";
 const LIMIT = 64 * 1024;
 const encoder = new TextEncoder();
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
@@ -91,6 +92,8 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     "application/json; charset=utf-8, application/json",
     "application/json,APPLICATION/JSON;charset=utf-8\t,\tapplication/json",
     'application/json; x="a,b\\", text/plain"; y=z',
+    "application/json,",
+    ", ,application/json; charset=utf-8, ",
   ])("is accepted as %s", async (type) => {
     const bytes = join(JSON.stringify(await acceptable(world)));
     await expectAccepted(world, route, () => sendBytes(world, operation, bytes, { "content-type": type }));
@@ -99,18 +102,21 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
   it.each([
     ["", "missing"],
     ["text/plain", "text/plain"],
-    ["application/json, text/plain", "application/json and text/plain"],
-    ["application/json;charset=utf-8,text/plain", "application/json and text/plain"],
-    ['application/json; x="a", TEXT/Plain;y="b"', "application/json and text/plain"],
-    ['application/json; x=", text/plain', "application/json and text/plain"],
-    ["text/plain, text/plain", "text/plain"],
-    ["a/a, b/b, c/c, d/d", "a/a and b/b and c/c"],
-    ["application/json,", "application/json and nothing"],
+    ["application/json, text/plain", "application/json, text/plain"],
+    ["application/json;charset=utf-8,text/plain", "application/json;charset=utf-8,text/plain"],
+    ['application/json; x="a", TEXT/Plain;y="b"', 'application/json; x="a", TEXT/Plain;y="b"'],
+    ['application/json; x=", text/plain', 'application/json; x=", text/plain'],
+    [",", ","],
     ["application/jsonp", "application/jsonp"],
-    ["application/json x", "no media type"],
-    ['"application/json"', "nothing"],
-    ["<b>/x</b>", "no media type"],
-    [`text/${"x".repeat(100)}`, "no media type"],
+    ["application/json charset=utf-8", "application/json charset=utf-8"],
+    ["json", "json"],
+    ["*/*", "*/*"],
+    ['"application/json"', '"application/json"'],
+    ['application/json, "x"', 'application/json, "x"'],
+    ["x".repeat(80), "x".repeat(80)],
+    ["x".repeat(81), UNREADABLE],
+    ["application/json\u00e9", UNREADABLE],
+    ["application/json\tx", UNREADABLE],
   ])("is 415 as %j, and says what was seen: %s", async (type, seen) => {
     const bytes = join(JSON.stringify(await acceptable(world)));
     const { status, headers } = await expectUnwritten(world, () =>
