@@ -25,6 +25,10 @@ const SENT_AS_TABLE = {
   ticks: { detail: "not ticks of 100 ns", words: "It was sent in ticks of 100 ns." },
   nanoseconds: { detail: "not nanoseconds", words: "It was sent in nanoseconds." },
   date_in_digits: { detail: "not a date in digits", words: "It was sent as a date in digits." },
+  fraction_or_exponent: {
+    detail: "not with a fraction or an exponent",
+    words: "It was sent with a fraction or an exponent.",
+  },
 } as const;
 
 export type SentAs = keyof typeof SENT_AS_TABLE;
@@ -74,8 +78,10 @@ const TABLE = {
     takes: ["string", "array"],
   },
   listed_id: {
-    detail: "must be a positive integer in digits, without leading zeros, quotes or brackets",
-    words: "must be a whole number above 0 in digits, without leading zeros, quotes or brackets.",
+    detail:
+      "must be a positive integer in digits 0 to 9, without leading zeros, quotes, brackets or blanks other than ASCII spaces",
+    words:
+      "must be a whole number above 0 in digits 0 to 9, without leading zeros, quotes, brackets or blanks other than ASCII spaces.",
   },
   full_width_comma: {
     detail: 'has a full-width comma: write ","',

@@ -6,8 +6,8 @@ export function jsonTypeOf(value: unknown): SentAs {
   return Array.isArray(value) ? "array" : (typeof value as "string" | "number" | "boolean" | "object");
 }
 
-/** 20270115080000, as programs write a date without signs: to the minute, the second or the millisecond. */
-const DATE = /^20\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d(?:\d{3})?)?$/;
+/** 20270115080000, as programs write a date without signs: to the day, the minute, the second or the millisecond. */
+const DATE = /^20\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])(?:(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d(?:\d{3})?)?)?$/;
 
 /** What a timestamp is in place of Unix seconds; undefined for what may be seconds: no clock shows more than the year 5000. */
 export function unitOf(timestamp: number): SentAs | undefined {
@@ -20,21 +20,19 @@ export function unitOf(timestamp: number): SentAs | undefined {
   return timestamp > 1e11 ? "milliseconds" : undefined;
 }
 
-const OF_TIMESTAMPS: readonly RuleName[] = ["unix_seconds", "near_now"];
-
 /** How a value was sent that breaks a rule, when that is the caller's slip. */
 export function sentAs(rule: RuleName, value: unknown): Pick<Violation, "sentAs"> {
-  const { takes } = RULES[rule];
-  if (value === undefined) return {};
-  const type = jsonTypeOf(value);
-  if (takes !== undefined && !takes.includes(type)) return { sentAs: type };
-  const slip =
-    typeof value !== "number"
-      ? undefined
-      : OF_TIMESTAMPS.includes(rule)
-        ? unitOf(value)
-        : rule === "integer" && Number.isInteger(value)
-          ? "too_large"
-          : undefined;
+  const slip = value === undefined ? undefined : slipOf(rule, value);
   return slip === undefined ? {} : { sentAs: slip };
+}
+
+function slipOf(rule: RuleName, value: unknown): SentAs | undefined {
+  const { takes } = RULES[rule];
+  const type = jsonTypeOf(value);
+  if (takes !== undefined && !takes.includes(type)) return type;
+  if (typeof value !== "number") return undefined;
+  if (rule === "unix_seconds" || rule === "near_now") return unitOf(value);
+  // The reader of JSON makes a string of an integer before.
+  if (rule === "text_or_digits") return "fraction_or_exponent";
+  return rule === "integer" && Number.isInteger(value) ? "too_large" : undefined;
 }

@@ -40,7 +40,7 @@ function* idsOfText(text: string): Iterable<number | Broken> {
 
 function ruleOfItem(item: string, isAfterTrailingComma: boolean): RuleName {
   if (/[，、﹐､]/.test(item)) return "full_width_comma";
-  if (/\d[\s;；|/]+\d/.test(item)) return "comma_between";
+  if (/\d[^\w.０-９]+\d/.test(item)) return "comma_between";
   if (/[^ \t]/.test(item)) return "listed_id";
   return isAfterTrailingComma ? "empty_at_end" : "empty";
 }

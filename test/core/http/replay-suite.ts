@@ -60,6 +60,7 @@ export function replaySuite(route: SignedRoute): void {
         401,
         `within 300 s of ${NOW}, Unix seconds, not a date in digits`,
       ],
+      ["digits of a day", 20261130, 401, `within 300 s of ${NOW}, Unix seconds, not a date in digits`],
       ["a date", "2026-11-30T10:55:00Z", 400, "an integer, Unix seconds, not a string"],
     ])("is told by its unit: %s", async (_, timestamp, status, rule) => {
       const body = await route.acceptable(world);

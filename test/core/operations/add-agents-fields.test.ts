@@ -9,7 +9,8 @@ const IDS_RULE =
   "must be 1 to 100 agent ids (one named twice counts once), as positive integers between commas or as an array";
 const AGENT_ID = "must be an integer from 1 to 9007199254740991";
 const COMMA = 'must be one id: write "," between ids';
-const IN_DIGITS = "must be a positive integer in digits, without leading zeros, quotes or brackets";
+const IN_DIGITS =
+  "must be a positive integer in digits 0 to 9, without leading zeros, quotes, brackets or blanks other than ASCII spaces";
 
 let world: World;
 beforeAll(async () => {
@@ -57,8 +58,14 @@ describe("kefu_ids of add_kf", () => {
     ["semicolons", "3;101", `item 1 ${COMMA}`],
     ["full-width semicolons, in the second item", "3,4； 101", `item 2 ${COMMA}`],
     ["line breaks between ids", "3\n101", `item 1 ${COMMA}`],
+    ["a plus between ids", "3+101", `item 1 ${COMMA}`],
+    ["an ampersand between ids", "3&101", `item 1 ${COMMA}`],
+    ["an ideographic blank between ids", "3\u3000101", `item 1 ${COMMA}`],
+    ["a word between ids", "3和101", `item 1 ${COMMA}`],
     ["a full-width comma", "3，101", 'item 1 has a full-width comma: write ","'],
     ["full-width digits", "３", `item 1 ${IN_DIGITS}`],
+    ["a full-width digit among others", "3１0", `item 1 ${IN_DIGITS}`],
+    ["an ideographic blank", "3,\u3000101", `item 2 ${IN_DIGITS}`],
     ["a line break", "3\n,101", `item 1 ${IN_DIGITS}`],
     ["a line break at the end", "3\n", `item 1 ${IN_DIGITS}`],
     ["a no-break space", "3,\u00a0101", `item 2 ${IN_DIGITS}`],

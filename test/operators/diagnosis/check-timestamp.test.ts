@@ -53,7 +53,7 @@ describe("what is said of a timestamp", () => {
     [NOW * 1e6, "timestamp_microseconds", `Send Unix seconds: ${NOW}.`],
     [20270115080000, "timestamp_date", `Send Unix seconds: ${NOW}.`],
     [20271315080000, "timestamp_milliseconds", "Send Unix seconds: 20271315080."],
-    [20270115, "timestamp_too_small", `Send Unix seconds: ${NOW}.`],
+    [20270115, "timestamp_date", `Send Unix seconds: ${NOW}.`],
     [-5, "timestamp_too_small", `Send Unix seconds: ${NOW}.`],
   ])("names another unit: %s", (timestamp, name, text) => {
     expect(at(timestamp)).toEqual([name, expect.stringContaining(text)]);
