@@ -40,7 +40,7 @@ export class AgentSessionError extends Error {
   readonly detail: string | undefined;
   /** `x-request-id`, to quote to the operator. */
   readonly requestId: string | undefined;
-  /** How many seconds the service asks to wait. */
+  /** How many seconds the service asks to wait. `Infinity` when its text cannot be read, as `1m`: do not give that to a timer. */
   readonly retryAfter: number | undefined;
 
   constructor(code: AgentSessionErrorCode, message: string, context: AgentSessionErrorContext = {}) {

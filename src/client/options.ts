@@ -65,8 +65,10 @@ export function usableKey(key: string | false): string | undefined {
 export function usableSignal(signal: SignalShape | undefined): SignalShape | undefined {
   if (signal === undefined || signal === null) return undefined;
   // The shape is checked, not the class: a polyfill, or a signal of another realm, is no instance of this AbortSignal.
-  if (typeof signal.aborted === "boolean" && typeof signal.addEventListener === "function") return signal;
-  throw new TypeError("signal: must be an AbortSignal");
+  const { aborted, addEventListener, removeEventListener } = signal;
+  const listens = typeof addEventListener === "function" && typeof removeEventListener === "function";
+  if (typeof aborted === "boolean" && listens) return signal;
+  throw new TypeError("signal: must be an AbortSignal, with addEventListener and removeEventListener");
 }
 
 /** @throws TypeError */

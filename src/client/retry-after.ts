@@ -7,7 +7,7 @@ const BETWEEN_VALUES = /(?<!\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*),/i;
  * How many whole seconds an answer asks to wait by `Retry-After`. Each proxy on the way may have added one, and fetch joins them: the longest
  * wait counts. A date is compared with the answer's own `Date`, or without it with this machine's clock.
  *
- * @returns undefined when there is no header, or no number and no date in it
+ * @returns undefined when there is no header, or no digit in it; Infinity when it cannot be read
  */
 export function retryAfterOf(headers: AnswerHeaders): number | undefined {
   const since = Math.min(...datesOf(headers.get("date")));
@@ -25,17 +25,21 @@ const valuesOf = (header: string | null): string[] =>
     .map((value) => value.trim())
     .filter((value) => value !== "");
 
-/** The standard has whole seconds or a date. Any other number counts as seconds: `30.0`, `+30`, `1e3`, `30s`, and one of ten digits. */
+/**
+ * The standard has whole seconds or a date. Any other number counts as seconds: `30.0`, `+30`, `1e3`, `30 sec`, `"30"`. What else has a digit
+ * (`1m`, `00:02:00`) may mean any time, so it counts as too long to wait for.
+ */
 function secondsFrom(value: string, now: number): number[] {
-  const number = Number(value);
+  if (!/\d/.test(value)) return [];
+  const number = Number(value.replace(/^["']?([^"']*?)(?:s(?:ec(?:ond)?s?)?)?["']?$/i, "$1"));
   if (!Number.isNaN(number)) return [number];
   const [date] = dateOf(value);
-  return date === undefined ? (value.match(/\d+(?:\.\d+)?/g) ?? []).map(Number) : [(date - now) / 1000];
+  return [date === undefined ? Infinity : (date - now) / 1000];
 }
 
 function dateOf(value: string): number[] {
-  // Date.parse() makes a date of almost any text with a digit, so a date must have a time of day, or the form of ISO 8601.
-  if (!/\d:\d\d|^\d{4}-\d\d-\d\d/.test(value)) return [];
+  // Date.parse() makes a date of almost any text with a digit, so a date must have a month's name and a time of day, or the form of ISO 8601.
+  if (!/[a-z]{3}.*\d:\d\d|^\d{4}-\d\d-\d\d/i.test(value)) return [];
   const hasZone = /(?:[a-z]|[+-]\d\d:?\d\d)$/i.test(value) || !value.includes(":");
   const milliseconds = Date.parse(hasZone ? value : `${value} GMT`);
   return Number.isNaN(milliseconds) ? [] : [milliseconds];

@@ -268,7 +268,8 @@ describe("the backoff", () => {
     ["as a power", "3e1", 30],
     ["with leading zeros", "0000000000030", 30],
     ["with its unit", "30s", 30],
-    ["in quotation marks, with parameters", '"30"; x=1', 30],
+    ["with its unit, in quotation marks", '"30 sec"', 30],
+    ["with its unit in full", "30 seconds", 30],
     ["beside what is empty, garbage or past", ", soon, -5, 7", 7],
     ["a date, twice", `${AT_37}, ${AT_37}`, 7],
     ["a date beside seconds", `5, ${AT_37},6`, 7],
@@ -291,6 +292,15 @@ describe("the backoff", () => {
       const error = await client.createSession(newSession()).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ code: "unavailable" });
       expect((error as AgentSessionError).retryAfter).toBeGreaterThan(60);
+      expect(sent).toHaveLength(1);
+    },
+  );
+
+  it.each(["1m", "1 minute", "1h", "00:02:00", "2 12:00:00", "PT1M", '"30"; x=1', "7, 1m"])(
+    "ends the call when a Retry-After has a digit and cannot be read: %s",
+    async (value) => {
+      const { client, sent } = await service([html(503, { "retry-after": value })]);
+      await expect(client.createSession(newSession())).rejects.toMatchObject({ retryAfter: Infinity });
       expect(sent).toHaveLength(1);
     },
   );

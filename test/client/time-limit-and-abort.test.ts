@@ -133,9 +133,10 @@ describe("an AbortSignal", () => {
 
   it.each(operations)("must be a real one: %s refuses any other object before anything is sent", async (_, call) => {
     const { client, sent } = await service();
-    for (const signal of [{}, "signal", 5, new AbortController()]) {
+    const deaf = { aborted: false, addEventListener: () => {} };
+    for (const signal of [{}, "signal", 5, new AbortController(), deaf]) {
       await expect(call(client, signal as AbortSignal)).rejects.toThrow(
-        new TypeError("signal: must be an AbortSignal"),
+        new TypeError("signal: must be an AbortSignal, with addEventListener and removeEventListener"),
       );
     }
     expect(sent).toHaveLength(0);
