@@ -1,6 +1,17 @@
-import { spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -10,25 +21,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
 import { type Program, RECEIVER_RULES, RECEIVERS } from "../../src/tools/docs/programs.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
+import { EXAMPLES, missingTools, runExample } from "../support/run-example.ts";
 
-const EXAMPLES = join(import.meta.dirname, "../../src/client/examples");
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const OTHER = `whsec_${Buffer.alloc(32, 8).toString("base64")}`;
 
-/** How to ask whether the tools of a language are there. */
-const TOOLS: Record<string, [string, string]> = {
-  Node: ["node", "--version"],
-  Python: ["python3", "--version"],
-  PHP: ["php", "--version"],
-  Go: ["go", "version"],
-  Java: ["javac", "-version"],
-};
-
-const isThere = ({ language }: Program) => {
-  const [tool, flag] = TOOLS[language] ?? ["false", ""];
-  return spawnSync(tool, [flag]).status === 0;
-};
-const LANGUAGES = RECEIVERS.filter(isThere);
+const LANGUAGES = RECEIVERS.filter(({ file }) => missingTools(file) === "");
 const MISSING = RECEIVERS.filter((each) => !LANGUAGES.includes(each));
 
 /** In milliseconds. The first run of Go also compiles its library. */
@@ -56,8 +54,15 @@ const headersOf = (seq: number, change: Record<string, string> = {}, at = now())
 
 let worker: BuiltWorker;
 let receivers: Receiver[] = [];
+/** A copy of the programs, and what is built from them. */
+let built: string;
 
 beforeAll(async () => {
+  built = mkdtempSync(join(tmpdir(), "receivers-"));
+  for (const { file, build } of LANGUAGES) {
+    copyFileSync(join(EXAMPLES, file), join(built, file));
+    if (build !== undefined) execFileSync("sh", ["-c", build], { cwd: built });
+  }
   const listening = LANGUAGES.map(async (program) => start(program, await freePort(), SECRET));
   worker = await startBuiltWorker({ vars: { WEBHOOK_LOOPBACK: "allow" } });
   receivers = await Promise.all(listening);
@@ -66,6 +71,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const receiver of receivers) receiver.close();
   await worker?.close();
+  rmSync(built, { recursive: true });
 });
 
 if (MISSING.length > 0) {
@@ -94,6 +100,7 @@ async function send({ url }: Receiver, seq: number, headers: Record<string, stri
 }
 
 const DESCRIBED: Record<keyof typeof RECEIVER_RULES, () => void> = {
+  starts,
   verifies,
   stores,
   bounds_bytes,
@@ -106,6 +113,53 @@ const DESCRIBED: Record<keyof typeof RECEIVER_RULES, () => void> = {
 describe.each(Object.entries(RECEIVER_RULES))("%s: each receiver %s", (rule) =>
   DESCRIBED[rule as keyof typeof DESCRIBED](),
 );
+
+function starts() {
+  const REFUSED: Record<string, string | undefined> = {
+    missing: undefined,
+    empty: "",
+    "only whsec_": "whsec_",
+    "of 23 bytes": `whsec_${Buffer.alloc(23, 7).toString("base64")}`,
+    "without whsec_": SECRET.replace("whsec_", ""),
+    "not base64": SECRET.replace("Bw", "!!"),
+    "base64 of URLs": SECRET.replaceAll("B", "_"),
+  };
+  for (const [what, secret] of Object.entries(REFUSED)) {
+    it(
+      `refuses a secret that is ${what}`,
+      every(async ({ program }) => {
+        const settings = { PORT: String(await freePort()), ...(secret === undefined ? {} : { SECRET: secret }) };
+        expect(await runExample(commandOf(program), settings)).toEqual({
+          status: 1,
+          stdout: "",
+          stderr: "SECRET must be whsec_ and base64 of at least 24 bytes\n",
+        });
+      }),
+    );
+  }
+
+  it(
+    "takes a secret of 24 bytes, and keeps events in a new folder when SEEN is empty",
+    every(async ({ program }) => {
+      const secret = `whsec_${Buffer.alloc(24, 9).toString("base64")}`;
+      const port = await freePort();
+      const own = await start(program, port, secret, "");
+      const kept = () =>
+        readdirSync(tmpdir()).filter(
+          (name) => name.startsWith("events-") && existsSync(join(tmpdir(), name, `${idOf(port)}.json`)),
+        );
+      try {
+        expect((await send(own, port, headersOf(port, { "webhook-signature": signature(secret, port) }))).status).toBe(
+          204,
+        );
+        expect(kept()).toHaveLength(1);
+      } finally {
+        own.close();
+        for (const name of kept()) rmSync(join(tmpdir(), name), { recursive: true });
+      }
+    }),
+  );
+}
 
 function verifies() {
   it(
@@ -511,9 +565,10 @@ function ends() {
       const own = await start(receiver.program, port, SECRET);
       const caller = await hang(own, ["POST /"]);
       try {
-        own.stop("SIGTERM");
+        own.child.kill("SIGTERM");
         await until(async () => !(await listens(port)));
         await until(async () => !caller.isOpen());
+        await until(async () => own.hasEnded());
         expect(own.said()).not.toMatch(TRACE);
       } finally {
         own.close();
@@ -571,16 +626,21 @@ async function hang(receiver: { url: string }, [start, again]: [string, string?]
   return caller;
 }
 
+/** The command of a program, in the folder of what is built. The shell leaves its process to the program. */
+const commandOf = ({ run }: Program) => ["sh", "-c", `cd '${built}' && exec ${run}`];
+
 type Receiver = Awaited<ReturnType<typeof start>>;
 
 /** Starts a receiver in a plain locale, with a folder of its own, and waits until it listens. */
-async function start(program: Program, port: number, secret: string) {
-  const folder = mkdtempSync(join(tmpdir(), "receiver-"));
+async function start(
+  program: Program,
+  port: number,
+  secret: string,
+  folder = mkdtempSync(join(tmpdir(), "receiver-")),
+) {
   const { PATH, HOME, TMPDIR } = process.env;
-  const [command = "", ...args] = program.run.split(" ");
-  // A process group of its own, because `go run` starts the program as its child.
+  const [command = "", ...args] = commandOf(program);
   const child = spawn(command, args, {
-    cwd: EXAMPLES,
     env: {
       PATH,
       HOME,
@@ -590,7 +650,6 @@ async function start(program: Program, port: number, secret: string) {
       PORT: String(port),
       SEEN: folder,
     } as unknown as NodeJS.ProcessEnv,
-    detached: true,
   });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -598,7 +657,7 @@ async function start(program: Program, port: number, secret: string) {
       said += text;
     });
   }
-  const stop = (signal: NodeJS.Signals) => process.kill(-(child.pid ?? 0), signal);
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   await until(() => listens(port), TIME - 5_000);
   return {
     program,
@@ -606,10 +665,11 @@ async function start(program: Program, port: number, secret: string) {
     url: `http://127.0.0.1:${port}/`,
     said: () => said,
     says: (text: string) => until(async () => said.includes(text)),
-    stop,
+    child,
+    hasEnded,
     close: () => {
-      if (child.exitCode === null && child.signalCode === null) stop("SIGKILL");
-      rmSync(folder, { recursive: true, force: true });
+      child.kill("SIGKILL");
+      if (folder !== "") rmSync(folder, { recursive: true, force: true });
     },
   };
 }

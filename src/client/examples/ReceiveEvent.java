@@ -36,6 +36,8 @@ public class ReceiveEvent {
     // Java brings no JSON reader; the service writes type first, and seq first in data. With Jackson this is one readTree.
     static final Pattern EVENT = Pattern.compile("^\\{\"type\":\"([^\"]*)\".*?\"data\":\\{\"seq\":(\\d+)", Pattern.DOTALL);
 
+    static final Pattern SECRET = Pattern.compile("whsec_(?:[A-Za-z0-9+/]{4}){8,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?");
+
     // Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
     static final int MOST_BYTES = 256 * 1024;
     static final int MOST_SECONDS = 10;
@@ -46,11 +48,14 @@ public class ReceiveEvent {
 
     public static void main(String[] args) throws IOException {
         String secret = Optional.ofNullable(System.getenv("SECRET")).orElse("");
-        if (!secret.startsWith("whsec_")) throw new IllegalArgumentException("SECRET must be whsec_ and base64");
+        if (!SECRET.matcher(secret).matches()) {
+            System.err.println("SECRET must be whsec_ and base64 of at least 24 bytes");
+            System.exit(1);
+        }
         key = Base64.getDecoder().decode(secret.substring("whsec_".length()));
         String seen = System.getenv("SEEN");
         // Without SEEN a new folder, so that a restart forgets what it has seen.
-        folder = seen == null ? Files.createTempDirectory("events-") : Path.of(seen);
+        folder = seen == null || seen.isEmpty() ? Files.createTempDirectory("events-") : Path.of(seen);
         int port = Integer.parseInt(Optional.ofNullable(System.getenv("PORT")).orElse("8080"));
         // The server reads these when it is made. A half-sent request keeps a thread until its time is over.
         System.setProperty("sun.net.httpserver.maxReqTime", String.valueOf(MOST_SECONDS));

@@ -1,6 +1,6 @@
 // Receives events, stores each in a folder, prints its "id type seq", once. Needs Go 1.16 or later and no module. Put TLS in front.
 //
-//	SECRET=whsec_… PORT=8080 SEEN=/var/lib/events go run receive-event.go
+//	go build -o receive-event receive-event.go && SECRET=whsec_… PORT=8080 SEEN=/var/lib/events ./receive-event
 //
 // Pitfalls of Go:
 //   - The raw body can be read once: read it, verify it, and decode those bytes. Marshalling it again sorts the keys of maps.
@@ -47,8 +47,8 @@ func main() {
 	log.SetFlags(0)
 	secret := os.Getenv("SECRET")
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-	if err != nil || len(key) == 0 || !strings.HasPrefix(secret, "whsec_") {
-		log.Fatal("SECRET must be whsec_ and base64")
+	if err != nil || len(key) < 24 || !strings.HasPrefix(secret, "whsec_") {
+		log.Fatal("SECRET must be whsec_ and base64 of at least 24 bytes")
 	}
 	port := os.Getenv("PORT")
 	if port == "" {

@@ -16,10 +16,14 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-// Without SEEN a new folder, so that a restart forgets what it has seen.
-const { SECRET = "", PORT = "8080", SEEN = mkdtempSync(join(tmpdir(), "events-")) } = process.env;
-if (!/^whsec_[\w+/]{32,}=*$/.test(SECRET)) throw new Error("SECRET must be whsec_ and base64");
+const { SECRET = "", PORT = "8080", SEEN } = process.env;
 const key = Buffer.from(SECRET.slice("whsec_".length), "base64");
+if (key.length < 24 || SECRET !== `whsec_${key.toString("base64")}`) {
+  console.error("SECRET must be whsec_ and base64 of at least 24 bytes");
+  process.exit(1);
+}
+// Without SEEN a new folder, so that a restart forgets what it has seen.
+const folder = SEEN || mkdtempSync(join(tmpdir(), "events-"));
 
 // Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
 const MOST_BYTES = 256 * 1024;
@@ -50,10 +54,10 @@ function fault(headers, body) {
  * @returns whether the event is new
  */
 async function store(id, body) {
-  const written = join(SEEN, `${id}.${randomUUID()}`);
+  const written = join(folder, `${id}.${randomUUID()}`);
   try {
     await writeFile(written, body, { mode: 0o600 });
-    await link(written, join(SEEN, `${id}.json`));
+    await link(written, join(folder, `${id}.json`));
     return true;
   } catch (error) {
     if (error.code === "EEXIST") return false;

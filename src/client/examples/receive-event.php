@@ -33,14 +33,17 @@ set_error_handler(static function (int $level, string $message): bool {
 
 $secret = (string) getenv('SECRET');
 $key = strpos($secret, 'whsec_') === 0 ? base64_decode(substr($secret, 6), true) : false;
-if ($key === false || $key === '') {
-    fwrite(STDERR, "SECRET must be whsec_ and base64\n");
+if (strlen((string) $key) < 24) {
+    fwrite(STDERR, "SECRET must be whsec_ and base64 of at least 24 bytes\n");
     exit(1);
 }
 // Without SEEN a new folder, so that a restart forgets what it has seen.
-$folder = getenv('SEEN') ?: sys_get_temp_dir() . '/events-' . bin2hex(random_bytes(8));
 umask(0077);
-is_dir($folder) || mkdir($folder);
+$folder = (string) getenv('SEEN');
+if ($folder === '') {
+    $folder = sys_get_temp_dir() . '/events-' . bin2hex(random_bytes(8));
+    mkdir($folder);
+}
 
 $backlog = stream_context_create(['socket' => ['backlog' => MOST_CONNECTIONS]]);
 $address = 'tcp://127.0.0.1:' . (getenv('PORT') ?: '8080');

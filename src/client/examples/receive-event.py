@@ -24,10 +24,13 @@ import sys
 import tempfile
 import time
 
-secret = os.environ["SECRET"]
-if not secret.startswith("whsec_"):
-    sys.exit("SECRET must be whsec_ and base64")
-key = base64.b64decode(secret[len("whsec_") :], validate=True)
+secret = os.environ.get("SECRET", "")
+try:
+    key = base64.b64decode(secret[len("whsec_") :], validate=True)
+except ValueError:
+    key = b""
+if not secret.startswith("whsec_") or len(key) < 24:
+    sys.exit("SECRET must be whsec_ and base64 of at least 24 bytes")
 
 # Before a request is verified, it may be anybody's. An event is made of one call, which has 64 KiB at most.
 MOST_BYTES = 256 * 1024
@@ -35,7 +38,7 @@ MOST_SECONDS = 10
 MOST_CONNECTIONS = 200
 
 # Without SEEN a new folder, so that a restart forgets what it has seen.
-folder = os.environ.get("SEEN") or tempfile.mkdtemp()
+folder = os.environ.get("SEEN") or tempfile.mkdtemp(prefix="events-")
 
 
 def fault(headers, body):

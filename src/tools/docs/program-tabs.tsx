@@ -56,8 +56,9 @@ function Panel(props: {
 }) {
   const { texts, kind, program, source, children } = props;
   const { t } = texts;
-  const { file, language, needs, run } = program;
-  const commands = `curl -O https://sessions.example.com/docs/examples/${file}\n${SETTINGS[kind]}${run}`;
+  const { file, language, needs, build, run } = program;
+  const made = build === undefined ? "" : `${build}\n`;
+  const commands = `curl -O https://sessions.example.com/docs/examples/${file}\n${made}${SETTINGS[kind]}${run}`;
   return (
     <section aria-label={`${language}, ${t(kind === "caller" ? "opens a session" : "receives events")}`}>
       {raw(codeBlock(commands, "sh"))}
