@@ -3,10 +3,10 @@ import type { Runtime } from "../core/runtime.ts";
 /** Workers lets six calls of an invocation be in flight, and queues the others. */
 const AT_ONCE = 6;
 
-/** The most homes of an invocation: each home needs a place. */
-export const MOST_HOMES = AT_ONCE;
+/** The most homes of an invocation: each home needs a place for its suspect webhooks and one for the others, so that none waits for ever. */
+export const MOST_HOMES = AT_ONCE / 2;
 
-/** The part of a home's places that its suspect webhooks share: two of six. */
+/** The part of a home's places that its suspect webhooks share: two of six, one of three or two. */
 const SUSPECT_PART = 1 / 3;
 
 /** The part of a home's places that one site may have while another site waits. */
@@ -91,6 +91,8 @@ export class Budget {
 
   /**
    * Shares the free places between webhooks: those with a ping first, then those that are new, then in the given order. Takes nothing.
+   * So each gets a turn, in this invocation or a later one: those that were served go to the end of the order, and nothing is in flight when an
+   * invocation begins.
    *
    * @param all the webhooks that still need places
    * @returns the share of each of them that gets a place
@@ -107,17 +109,17 @@ export class Budget {
     const ofOtherWhenSuspect = part(forSuspects, 1 / others);
     let free = Math.min(this.#free, Math.floor((this.#calls - CALLS_OF_A_TURN) / CALLS_OF_AN_ATTEMPT));
     let freeForSuspects = forSuspects - inFlightOf(suspects);
-    // Pings of suspects may take more, but not the last place of a home that has several.
-    let freeForPings = this.#places - Math.min(1, this.#places - 1, others) - inFlightOf(suspects);
+    // With pings, suspects may have more than their part, but not the last place while others need one.
+    let freeForSuspectsAndPings = this.#places - Math.min(1, others) - inFlightOf(suspects);
     // The others may begin to fail, or be suspect without being known to. Those that are known may take all these places.
     let freeForOthers = suspects.length > 0 ? 0 : forSuspects;
-    for (const each of all.toSorted((a, b) => this.#rank(a) - this.#rank(b))) {
+    for (const each of all.toSorted((a, b) => rankOf(a) - rankOf(b))) {
       const fair = each.isSuspect ? Math.min(ofSuspect - each.inFlight, freeForSuspects) : ofOther - each.inFlight;
       // Suspects without a place for them wait for each other.
       const waiting = all.filter(({ isSuspect, inFlight }) => inFlight === 0 && !(isSuspect && freeForSuspects <= 0));
       const othersWait = waiting.some(({ siteId }) => siteId !== each.siteId);
       const fitting = Math.min(free, othersWait ? this.#freeForSite(each.siteId, all, shares) : this.#places);
-      const most = each.isSuspect ? Math.min(fitting, freeForPings) : fitting;
+      const most = each.isSuspect ? Math.min(fitting, freeForSuspectsAndPings) : fitting;
       const wanted = Math.min(Math.max(fair, each.hasPing ? 1 : 0), most);
       if (wanted <= 0) continue;
       const whenSuspect = each.isSuspect
@@ -127,17 +129,10 @@ export class Budget {
       free -= wanted;
       if (each.isSuspect) {
         freeForSuspects -= Math.min(wanted, Math.max(0, fair));
-        freeForPings -= wanted;
+        freeForSuspectsAndPings -= wanted;
       } else freeForOthers -= whenSuspect;
     }
     return shares;
-  }
-
-  /** The place in the line: a suspect would hold a home's only place while the others wait. */
-  #rank({ hasPing, isSuspect, isNew }: Claimant): number {
-    if (hasPing) return 0;
-    if (isSuspect && this.#places === 1) return 3;
-    return isNew ? 1 : 2;
   }
 
   /** How many more places a site may have while another site waits. */
@@ -176,6 +171,9 @@ export class Budget {
     this.#calls += CALLS_OF_AN_ATTEMPT - 1;
   }
 }
+
+/** The place in the line. */
+const rankOf = ({ hasPing, isNew }: Claimant): number => (hasPing ? 0 : isNew ? 1 : 2);
 
 /** A part of some places: one place at least. */
 const part = (places: number, ratio: number): number => Math.max(1, Math.floor(places * ratio));

@@ -261,7 +261,10 @@ export class HomeRun {
     target.unrecorded += 1;
     target.retries ||= ended.result.againAt !== null;
     // The row says so only after this result is recorded, and places are shared before that.
-    if (tells(ended)) target.isSuspect = ended.result.status !== "delivered" || tookLong(ended);
+    if (tells(ended)) {
+      target.isSuspect = ended.result.status !== "delivered" || tookLong(ended);
+      target.isNew = false;
+    }
     this.#inFlight -= 1;
     this.#budget.end();
     this.#ended.push({ ...ended, target });

@@ -63,8 +63,10 @@ export const isUnknown = ({ isSuspect }: Target): boolean => isSuspect === undef
 /** Takes over what a row says of a webhook. */
 export function learn(target: Target, row: Pick<AskedRow, "isSuspect" | "isNew" | "nextDue"> | undefined): void {
   // A row that was read before a result is recorded does not know of it.
-  if (target.unrecorded === 0) target.isSuspect = row?.isSuspect === 1;
-  target.isNew = row?.isNew === 1;
+  if (target.unrecorded === 0) {
+    target.isSuspect = row?.isSuspect === 1;
+    target.isNew = row?.isNew === 1;
+  }
   target.hasPing = row?.nextDue === FIRST_IN_LINE;
 }
 

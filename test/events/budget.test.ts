@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Budget, type Claimant } from "../../src/events/budget.ts";
+import { Budget, type Claimant, MOST_HOMES } from "../../src/events/budget.ts";
 
 const claimant = (siteId: number, change: Partial<Claimant> = {}): Claimant => ({
   siteId,
@@ -11,13 +11,12 @@ const claimant = (siteId: number, change: Partial<Claimant> = {}): Claimant => (
 });
 const sound = (siteId: number) => claimant(siteId);
 const suspect = (siteId: number) => claimant(siteId, { isSuspect: true });
+const added = (siteId: number) => claimant(siteId, { isSuspect: true, isNew: true });
 const unknown = (siteId: number) => claimant(siteId, { isSuspect: undefined });
 
 /** `wanted/whenSuspect` of each webhook; `-` for one that gets no place. */
-const shares = (...all: Claimant[]): string[] => sharesAmong(1, all);
-
-function sharesAmong(homes: number, all: Claimant[]): string[] {
-  const shared = new Budget({ elapsed: () => 0 }, homes).share(all);
+function shares(...all: Claimant[]): string[] {
+  const shared = new Budget({ elapsed: () => 0 }, 1).share(all);
   return all.map((each) => {
     const share = shared.get(each);
     return share === undefined ? "-" : `${share.wanted}/${share.whenSuspect}`;
@@ -63,13 +62,39 @@ describe("the six places of a home", () => {
   });
 
   it("go to a new webhook before the others that are suspect", () => {
-    const added = claimant(9, { isSuspect: true, isNew: true });
-    expect(shares(...[1, 2, 3].map(suspect), added)).toEqual(["1/1", "-", "-", "1/1"]);
+    expect(shares(...[1, 2, 3].map(suspect), added(9))).toEqual(["1/1", "-", "-", "1/1"]);
   });
 });
 
-it("the only place of a home goes to its sound webhooks first", () => {
-  const added = claimant(9, { isSuspect: true, isNew: true });
-  expect(sharesAmong(6, [suspect(1), added, sound(2)])).toEqual(["-", "-", "1/0"]);
-  expect(sharesAmong(6, [suspect(1), added])).toEqual(["1/1", "-"]);
+describe("the places of a home that shares an invocation", () => {
+  const sharesAmong = (homes: number, all: Claimant[]) => [
+    ...new Budget({ elapsed: () => 0 }, homes).share(all).keys(),
+  ];
+
+  it("are for a suspect webhook and a sound one at once, also with the most homes", () => {
+    for (const other of [suspect, added]) {
+      const both = [other(1), sound(2)];
+      expect(sharesAmong(MOST_HOMES, both)).toEqual(both);
+    }
+  });
+
+  it("come to each webhook in turn, when those that were served go to the end", () => {
+    const kinds = [sound, suspect, added];
+    const fours = kinds.flatMap((a) => kinds.flatMap((b) => kinds.flatMap((c) => kinds.map((d) => [a, b, c, d]))));
+    for (const homes of Array.from({ length: MOST_HOMES }, (_, i) => i + 1)) {
+      for (const four of fours) {
+        let line = four.map((kind, at) => kind(at % 2));
+        const unserved = new Set(line);
+        for (let turns = 0; turns < 2 * four.length; turns++) {
+          const served = sharesAmong(homes, line);
+          for (const each of served) {
+            each.isNew = false;
+            unserved.delete(each);
+          }
+          line = [...line.filter((each) => !served.includes(each)), ...served];
+        }
+        expect([...unserved]).toEqual([]);
+      }
+    }
+  });
 });

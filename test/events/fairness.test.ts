@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { learn, newTarget } from "../../src/events/target.ts";
 import {
   DeliveringWorker,
   deliveriesOf,
@@ -178,6 +179,40 @@ describe("the places of an invocation", () => {
       await finish(delivering, receivers, 200);
     },
   );
+
+  it("go to the other failing webhooks before one that was new until an attempt failed here", async () => {
+    const [failing, added] = [await webhooksOf(7, 1, FAILING), await webhooksOf(1, 3, { slow: null })];
+    const worker = new DeliveringWorker();
+    const receivers = new Receivers(worker, (url) => failing.some((each) => each.url === url));
+    const hanging = worker.receiver;
+    worker.receiver = (posted) =>
+      posted.url === added[0]?.url ? new Response(null, { status: 503 }) : hanging(posted);
+    const delivering = worker.deliver(...failing, ...added);
+    await eventually(() => expect(receivers.inFlight(...failing)).toBe(2));
+    expect(worker.posted.filter(({ url }) => url === added[0]?.url)).toHaveLength(1);
+    worker.elapsedMore = 9_000;
+    await finish(delivering, receivers, 503);
+  });
+
+  it("are shared by what an attempt here told of a webhook, not by a row that was read before its result was recorded", () => {
+    const target = { ...newTarget("main", 1, "wh_1"), isSuspect: false, isNew: false, unrecorded: 1 };
+    learn(target, { isSuspect: 1, isNew: 1, nextDue: NOW });
+    expect(target).toMatchObject({ isSuspect: false, isNew: false });
+  });
+
+  it("may all be held by webhooks that were quick until now: another invocation serves a sound one after 8 s", async () => {
+    const hanging = (await Promise.all([1, 2, 3, 4, 5, 6].map(() => webhooksOf(10, 3)))).flat();
+    const sound = await webhooksOf(1, 12);
+    const worker = new DeliveringWorker();
+    const receivers = new Receivers(worker, (url) => hanging.some((each) => each.url === url));
+    const delivering = worker.deliver(...hanging, ...sound);
+    await eventually(() => expect(receivers.inFlight(...hanging)).toBe(6));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect((await deliveriesOf(sound[0] as TestWebhook)).filter(({ status }) => status === "delivered")).toEqual([]);
+    worker.elapsedMore = 9_000;
+    await finish(delivering, receivers, 503);
+    expect(worker.notices).toContainEqual(expect.objectContaining({ webhook: sound[0]?.id, delay: 0 }));
+  });
 
   it("are two for a webhook until it has answered within 10 s, and again after an answer that took longer", async () => {
     const [webhook] = (await webhooksOf(1, 40, { slow: null })) as [TestWebhook];
