@@ -19,8 +19,11 @@ export const pageQuerySchema = z.strictObject({
 
 const TIME_RULE = "must be a Unix time in seconds";
 
-/** The end of the year 9999. A page could not show a later time, and a time in milliseconds is one. */
-const LATEST_TIME = 253_402_300_799;
+/**
+ * The end of 30 December 9999 in UTC, so that the year has four digits in every time zone: a form takes no other. A time in milliseconds is
+ * later.
+ */
+const LATEST_TIME = 253_402_214_399;
 
 /** A time in a body, in Unix seconds. */
 export const unixSecondsSchema = z.int(TIME_RULE).check(z.minimum(0, TIME_RULE), z.maximum(LATEST_TIME, TIME_RULE));

@@ -394,7 +394,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     [{ since: -1 }, "since", TIME_RULE],
     [{ since: "2026-01-01" }, "since", TIME_RULE],
     [{ until: 1.5 }, "until", TIME_RULE],
-    [{ until: 253_402_300_800 }, "until", TIME_RULE],
+    [{ until: 253_402_214_400 }, "until", TIME_RULE],
     [{ after_seq: -1 }, "after_seq", SEQ_RULE],
     [{ after_seq: "1" }, "after_seq", SEQ_RULE],
     [{ dry_run: 1 }, "dry_run", "must be true or false"],
@@ -418,7 +418,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
       matched: 0,
       next_after_seq: null,
     });
-    const most = 253_402_300_799;
+    const most = 253_402_214_399;
     expect((await redeliver({ since: most, until: most })).body).toMatchObject({ matched: 0, until: most });
     expect((await redeliver({ since: 0, until: most })).body).toMatchObject({ matched: 1, until: most });
   });

@@ -230,6 +230,8 @@ describe("a time that a reader enters", () => {
     ["Asia/Shanghai", "2027-01-15T08:30:07", "2027-01-15T00:30:07Z", "2027-01-15T00:30:07Z"],
     ["Asia/Kathmandu", "2027-01-15T00:00", "2027-01-14T18:15:00Z", "2027-01-14T18:15:59Z"],
     ["America/New_York", "2027-07-01T12:00", "2027-07-01T16:00:00Z", "2027-07-01T16:00:59Z"],
+    // The latest time that a call takes, where a day begins first.
+    ["Pacific/Kiritimati", "9999-12-31T13:59:59", "9999-12-30T23:59:59Z", "9999-12-30T23:59:59Z"],
     // The clocks go forward from 01:00 UTC on.
     ["Europe/Berlin", "2027-03-28T01:59", "2027-03-28T00:59:00Z", "2027-03-28T00:59:59Z"],
     ["Europe/Berlin", "2027-03-28T03:00", "2027-03-28T01:00:00Z", "2027-03-28T01:00:59Z"],
