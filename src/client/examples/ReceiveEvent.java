@@ -71,7 +71,9 @@ public class ReceiveEvent {
             // One request for each connection.
             exchange.getResponseHeaders().set("connection", "close");
             if (!exchange.getRequestMethod().equals("POST")) {
-                answer(exchange, 405, "POST only");
+                exchange.getResponseHeaders().set("allow", "POST");
+                // The answer to HEAD has no body.
+                exchange.sendResponseHeaders(405, -1);
                 return;
             }
             byte[] body = exchange.getRequestBody().readNBytes(MOST_BYTES + 1);

@@ -68,7 +68,6 @@ async function store(id, body) {
 }
 
 async function receive(request, response) {
-  // One request for each connection.
   response.setHeader("connection", "close");
   if (request.method !== "POST") return response.writeHead(405, { allow: "POST" }).end("POST only");
   if (Number(request.headers["content-length"]) > MOST_BYTES) return response.writeHead(413).end("too large");
@@ -114,6 +113,9 @@ const server = createServer(limits, (request, response) => {
   // Whoever hangs up in the middle of a body must not end the receiver.
   receive(request, response).catch(() => response.destroy());
 });
+
+// One request for each connection: it takes no second one that came together with the first.
+server.maxRequestsPerSocket = 1;
 
 /** The open connections, the oldest first. It goes for the newest, so that half-sent requests keep nobody out. */
 const open = new Set();
