@@ -1,6 +1,6 @@
 import type { Bytes } from "./encodings.ts";
-import { type Layout, type Tree, writeTree } from "./json-tree.ts";
-import { layoutOf } from "./rewritings.ts";
+import { type Layout, type ObjectTree, type Tree, writeTree } from "./json-tree.ts";
+import { rawOf } from "./rewritings.ts";
 
 /** Makes what callers sign in place of the body: body-rows.ts says what each is for. */
 
@@ -12,7 +12,11 @@ export interface PastedBody {
   /** Whether the line ends are those that were sent. A form does not keep them. */
   lineEndsKept: boolean;
   /** Undefined for a text that is no JSON object. */
-  tree: Extract<Tree, { kind: "object" }> | undefined;
+  tree: ObjectTree | undefined;
+  /** The text without the line ends at its end, each other one as LF. */
+  lines: string;
+  /** The layout of `lines`; undefined for an unknown one. */
+  layout: Layout | undefined;
   path: string;
 }
 
@@ -47,34 +51,41 @@ const ENCODINGS: ((text: string) => string)[] = [
   (text) => strict(formEncoded(text)),
 ];
 
-/** How a list stands in a query string. */
+/** How a list stands in a query string, but for JSON. */
 const LISTS: ((name: string, items: string[]) => Pair[])[] = [
-  (name, items) => [[name, `[${items.join(",")}]`]],
   (name, items) => items.map((item) => [name, item]),
   (name, items) => items.map((item) => [`${name}[]`, item]),
   (name, items) => items.map((item, n) => [`${name}[${n}]`, item]),
   (name, items) => [[name, items.join(",")]],
 ];
 
+/** A body has some ten fields, and a list of some ids. Each pair of each query string costs CPU. */
+const MOST_PAIRS = 200;
+
 /**
  * The query strings that other APIs sign, made of the fields: with and without empty values, in each encoding. None for a body that is
- * no JSON.
+ * no JSON, and none of more than 200 pairs.
  *
  * @param lists each way to write them, or as JSON alone
  */
-export function queriesOf({ tree }: Given, order: "sorted" | "as sent", lists?: "as JSON"): string[] {
-  if (tree === undefined) return [];
-  const { members } = tree;
-  const queries = LISTS.slice(0, lists && 1).flatMap((listOf) => {
-    const pairs = members.flatMap(({ key, value }) =>
-      value.kind === "array" ? listOf(key.value, value.items.map(plainOf)) : [[key.value, plainOf(value)] as Pair],
-    );
+export function queriesOf({ tree, pairs: all }: Given, order: "sorted" | "as sent", lists?: "as JSON"): string[] {
+  if (tree === undefined || all.length > MOST_PAIRS) return [];
+  const itemsOf = tree.members.map(({ value }) => (value.kind === "array" ? value.items : undefined));
+  const isShort = itemsOf.flatMap((items) => items ?? []).length <= MOST_PAIRS;
+  const forms = LISTS.slice(0, lists || !isShort ? 0 : undefined).map((listOf) =>
+    all.flatMap((pair, n) => {
+      const items = itemsOf[n];
+      return items ? listOf(pair[0], items.map(plainOf)) : [pair];
+    }),
+  );
+  const queries = new Map<string, Pair[]>();
+  for (const pairs of [all, ...forms]) {
     const ordered = order === "sorted" ? sorted(pairs) : pairs;
-    return [ordered, ordered.filter(([, value]) => value !== "")].flatMap((some) =>
-      ENCODINGS.map((encodeEach) => joined(some, encodeEach)),
-    );
-  });
-  return [...new Set(queries)];
+    for (const some of [ordered, ordered.filter(([, value]) => value !== "")]) queries.set(joined(some), some);
+  }
+  return [...queries.values()].flatMap((pairs) => [
+    ...new Set(ENCODINGS.map((encodeEach) => joined(pairs, encodeEach))),
+  ]);
 }
 
 const NON_ASCII = /[^\0-\x7f]/u;
@@ -85,16 +96,14 @@ export const onlyNonAscii =
 export const onlyJson = (make: (tree: Tree, body: Given) => Made) => (body: Given) =>
   body.tree && make(body.tree, body);
 
-export const COMPACT: Layout = { comma: ",", colon: ":" };
-
 /** Undefined where no value has a blank: then it is what a library writes, and is found among the rewritings. */
 export function withoutBlanks({ text, tree }: Given): Made {
   const bare = text.replace(/\s+/g, "");
-  return tree !== undefined && bare === writeTree(tree, COMPACT, ({ raw }) => raw) ? undefined : bare;
+  return tree !== undefined && bare === rawOf(tree) ? undefined : bare;
 }
 
 /** A string without its quotes, all else as JSON. */
-const plainOf = (value: Tree) => (value.kind === "string" ? value.value : writeTree(value, COMPACT, ({ raw }) => raw));
+const plainOf = (value: Tree) => (value.kind === "string" ? value.value : rawOf(value));
 
 /** What the rows are made from. */
 export function givenOf(body: PastedBody): Given {
@@ -122,10 +131,9 @@ function mapped(tree: Tree, change: (leaf: Tree) => Tree): Tree {
 
 /** The JSON with some of its values changed, in its own layout; undefined when that changes nothing. */
 export function leavesChanged(change: (leaf: Tree) => Tree) {
-  return (tree: Tree, { text }: Given) => {
-    const layout = layoutOf(text, tree) ?? COMPACT;
-    const other = writeTree(mapped(tree, change), layout, ({ raw }) => raw);
-    return other === writeTree(tree, layout, ({ raw }) => raw) ? undefined : other;
+  return (tree: Tree, { layout }: Given) => {
+    const other = rawOf(mapped(tree, change), layout);
+    return other === rawOf(tree, layout) ? undefined : other;
   };
 }
 

@@ -1,8 +1,8 @@
-import { COMPACT, givenOf, type Made, type PastedBody } from "./body-makers.ts";
+import { givenOf, type Made, type PastedBody } from "./body-makers.ts";
 import { BODY_AND_SECRET_ROWS, BODY_ROWS } from "./body-rows.ts";
 import type { Bytes } from "./encodings.ts";
-import { readTree, writeTree } from "./json-tree.ts";
-import { layoutOf, REWRITING_TEXTS, type Rewriting, rewritings, rewrittenWords } from "./rewritings.ts";
+import { readTree } from "./json-tree.ts";
+import { layoutOf, REWRITING_TEXTS, type Rewriting, rawOf, rewritings, rewrittenWords } from "./rewritings.ts";
 import type { Finding } from "./words.ts";
 
 export type { PastedBody } from "./body-makers.ts";
@@ -40,7 +40,9 @@ export function pastedBody(
   const text = lineEndsKept ? pasted : withLf(pasted);
   const read = text.length > MOST_CHARACTERS ? undefined : readTree(text);
   const tree = read?.ok === true && read.tree.kind === "object" ? read.tree : undefined;
-  return { text, bytes, lineEndsKept, tree, path: operation?.path ?? "" };
+  const lines = withoutLineEnd(withLf(text));
+  const layout = tree && layoutOf(lines, tree);
+  return { text, bytes, lineEndsKept, tree, lines, layout, path: operation?.path ?? "" };
 }
 
 /** Whether a body is too long or too deep to try other ways to write it. */
@@ -112,9 +114,12 @@ export function* bodiesWithSecret(body: PastedBody, secret: string): Generator<B
 }
 
 /** @param documented the names of the fields, in the order of the documentation */
-export function* rewrittenBodies({ text, tree }: PastedBody, documented: readonly string[]): Generator<BodyVariant> {
-  if (tree === undefined || isTooMuchToRewrite(text)) return;
-  for (const { text: other, rewritten, layout } of rewritings(withoutLineEnd(withLf(text)), tree, documented)) {
+export function* rewrittenBodies(
+  { lines, tree, layout: own }: PastedBody,
+  documented: readonly string[],
+): Generator<BodyVariant> {
+  if (tree === undefined) return;
+  for (const { text: other, rewritten, layout } of rewritings(tree, own, lines.length, documented)) {
     const finding = { name: rewritten.join("+"), ...rewrittenWords(rewritten, layout) };
     yield { text: other, rewritten, finding };
     yield { text: `${other}\n`, rewritten, end: "newline_added", finding };
@@ -149,10 +154,8 @@ function* otherLineEnds(body: PastedBody): Generator<BodyVariant> {
 
 /** The body as it was before one field, or some of the last fields, were added. Its layout must be a known one. */
 function* fieldsAdded(body: PastedBody): Generator<BodyVariant> {
-  const { tree } = body;
+  const { tree, layout } = body;
   if (tree === undefined) return;
-  const text = withoutLineEnd(withLf(body.text));
-  const layout = layoutOf(text, tree) ?? COMPACT;
   const { members } = tree;
   const names = members.map(({ key }) => key.value);
   const sets = [
@@ -165,7 +168,7 @@ function* fieldsAdded(body: PastedBody): Generator<BodyVariant> {
     const added = names.filter((name) => set.includes(name));
     if (added.length === 0) continue;
     const left = members.filter(({ key }) => !added.includes(key.value));
-    const other = writeTree({ kind: "object", members: left }, layout, ({ raw }) => raw);
+    const other = rawOf({ kind: "object", members: left }, layout);
     const name = added.join() === "appid" ? "appid_added" : "fields_added";
     yield* variantOf(body, other, { name, words: FIELDS_ADDED, values: [added.join(", ").slice(0, MOST_NAMED)] });
   }

@@ -108,7 +108,8 @@ export async function diagnoseSignature(
 ): Promise<SignatureDiagnosis> {
   const signature = readSignature(pasted.signature);
   const own = secrets.filter(({ slot }) => slot !== "other_app");
-  const match = signature.bytes && (await findMatch(pasted, signature.bytes, secrets, documented));
+  const body = pastedBody(pasted.body, pasted);
+  const match = signature.bytes && (await findMatch(body, pasted.appid, signature.bytes, secrets, documented));
   const exact = signature.faults.length === 0 && match !== undefined && isAsSent(match);
   const valid = exact && match.expiresAt > now;
   const diagnosis = { signature, match, exact, valid };
@@ -121,15 +122,15 @@ export async function diagnoseSignature(
   const form = instead && signature.digits ? signature.findings.slice(0, -1) : signature.findings;
   const findings = [
     ...form,
-    ...(instead ? [instead] : signature.bytes ? [finding("no_match"), await receivedOf(pasted)] : []),
+    ...(instead ? [instead] : signature.bytes ? [finding("no_match"), await receivedOf(body)] : []),
   ];
   if (notRewritten) findings.push(finding("not_rewritten"));
   return { ...diagnosis, findings, ...(instead && { instead: instead.name }), ...(notRewritten && { notRewritten }) };
 }
 
 /** What to compare when nothing is named. */
-async function receivedOf(pasted: PastedSignature): Promise<Finding> {
-  const [{ text, bytes = encode(text), lineEnds }] = asPasted(pastedBody(pasted.body, pasted));
+async function receivedOf(body: PastedBody): Promise<Finding> {
+  const [{ text, bytes = encode(text), lineEnds }] = asPasted(body);
   return finding(lineEnds ? "received_lf" : "received", bytes.length, await hashHex("SHA-256", bytes));
 }
 
@@ -137,12 +138,12 @@ const isAsSent = ({ body, key, slot }: SignatureMatch) =>
   body.finding === undefined && key === undefined && slot !== "other_app";
 
 async function findMatch(
-  pasted: PastedSignature,
+  body: PastedBody,
+  appid: string | undefined,
   signature: Bytes,
   secrets: readonly TriedSecret[],
   documented: readonly string[],
 ): Promise<SignatureMatch | undefined> {
-  const body = pastedBody(pasted.body, pasted);
   const keys: (TriedSecret & { hmac: CryptoKey })[] = [];
   for (const each of secrets) keys.push({ ...each, hmac: await importHmac(encode(each.secret)) });
   const own = keys.filter(({ slot }) => slot !== "other_app");
@@ -157,10 +158,11 @@ async function findMatch(
     return undefined;
   };
   const sent = asPasted(body);
+  const sentAppid = appid ?? appidOf(body);
   const found = (await first(sent, keys)) ?? (await first(otherBodies(body), own));
   if (found !== undefined) return found;
   for (const { secret, slot, appid, expiresAt } of own) {
-    for (const { bytes, finding: key } of keyVariants(secret, pasted.appid ?? appidOf(body))) {
+    for (const { bytes, finding: key } of keyVariants(secret, sentAppid)) {
       const hmac = await importHmac(bytes);
       for (const variant of sent) {
         if (await fits(hmac, variant)) return { body: variant, slot, appid, expiresAt, key };

@@ -5,6 +5,8 @@ export type Tree =
   | { kind: "string"; raw: string; value: string }
   | { kind: "plain"; raw: string };
 
+export type ObjectTree = Extract<Tree, { kind: "object" }>;
+
 export interface Member {
   key: { kind: "string"; raw: string; value: string };
   value: Tree;

@@ -1,4 +1,4 @@
-import { type Layout, type Member, stringsOf, type Tree, writeTree } from "./json-tree.ts";
+import { type Layout, type Member, type ObjectTree, stringsOf, type Tree, writeTree } from "./json-tree.ts";
 import type { Words } from "./words.ts";
 
 /** The ways to write a JSON text anew, and what the reader is told of each. */
@@ -47,6 +47,7 @@ interface Way<How> {
   most: 1 | 2 | 3;
 }
 
+export const COMPACT: Layout = { comma: ",", colon: ":" };
 const COLONS: Record<string, Rewriting> = { ":": "colon_bare", ": ": "colon_spaced", " : ": "colon_surrounded" };
 const ONE_LINE: Record<string, Rewriting> = { ",|:": "compact", ", |: ": "spaced" };
 const INDENTS = ["\t", ...Array.from({ length: 8 }, (_, n) => " ".repeat(n + 1))];
@@ -111,22 +112,34 @@ const MOST_CHARACTERS = 64 * 1024;
 /** A longer text has one change less, but for a single one: more would take too long. */
 const MANY_CHARACTERS = 4 * 1024;
 
-/** The layout that a text has, when it is a known one. */
-export const layoutOf = (text: string, tree: Tree): Layout | undefined =>
-  LAYOUTS.find(({ how }) => writeTree(tree, how, ({ raw }) => raw) === text)?.how;
+/** Characters that are written for one body, the usual ways first. More would take seconds of CPU for a body of 64 KiB. */
+const MOST_WRITTEN = 64 * MOST_CHARACTERS;
+
+/** The layout that a text has, when it is a known one. Only those are written that have the text's blanks around its first key. */
+export function layoutOf(text: string, tree: ObjectTree): Layout | undefined {
+  const start = text.slice(1, text.indexOf('"'));
+  const rest = text.slice(1 + start.length + (tree.members[0]?.key.raw.length ?? 0));
+  const colon = /^\s*:\s*/.exec(rest)?.[0];
+  const isBegun = ({ how }: Way<Layout>) => how.colon === colon && startOf(how) === start;
+  return LAYOUTS.filter(isBegun).find(({ how }) => rawOf(tree, how) === text)?.how;
+}
+
+const startOf = ({ indent, lineEnd = "" }: Layout) => (indent === undefined ? "" : lineEnd + indent);
 
 /**
- * The usual ways to write a JSON object, except the way of `text`.
+ * The usual ways to write a JSON object, except its own.
  *
+ * @param own        its layout, when it is a known one
  * @param documented the names of the fields, in the order of the documentation
  */
 export function* rewritings(
-  text: string,
-  tree: Tree,
+  tree: ObjectTree,
+  own: Layout | undefined,
+  length: number,
   documented: readonly string[],
 ): Generator<{ text: string; rewritten: Rewriting[]; layout: Layout }> {
   const same = (a: Tree, b: Tree) => rawOf(a) === rawOf(b);
-  const fewer = text.length > MANY_CHARACTERS ? 1 : 0;
+  const fewer = length > MANY_CHARACTERS ? 1 : 0;
   const rounded = withNumbers(tree);
   const numbers: Way<Tree>[] = [{ how: tree, names: [], most: 3 }];
   if (!same(rounded, tree)) numbers.push({ how: rounded, names: ["numbers_rounded"], most: 3 });
@@ -134,23 +147,26 @@ export function* rewritings(
   for (const { how, ...order } of ordersBy(documented)) {
     if (!same(how(tree), tree)) orders.push({ how, ...order });
   }
-  const own = layoutOf(text, tree);
   const written = LAYOUTS.map((way) => (way.how === own ? { ...way, names: [] } : way));
   const escapes = escapesOf(tree);
-  for (const number of numbers) {
-    for (const order of orders) {
-      const ordered = order.how(number.how);
-      for (const layout of written) {
-        const some = [number, order, layout];
-        if (isTooMuch(some, fewer)) continue;
-        const json = writeTree(ordered, layout.how, ({ value }) => JSON.stringify(value));
-        if (json.length > 2 * MOST_CHARACTERS) continue;
-        for (const way of escapes) {
-          const ways = [...some, way];
-          const rewritten = ways.flatMap(({ names }) => names);
-          if (rewritten.length > 0 && !isTooMuch(ways, fewer))
-            yield { text: way.how(json), rewritten, layout: layout.how };
-        }
+  const trees = numbers.flatMap((number) =>
+    orders.map((order) => ({ ordered: order.how(number.how), changes: [number, order] })),
+  );
+  let left = MOST_WRITTEN;
+  for (const layout of written) {
+    for (const { ordered, changes } of trees) {
+      const some = [...changes, layout];
+      if (left < 0 || isTooMuch(some, fewer)) continue;
+      const json = writeTree(ordered, layout.how, ({ value }) => JSON.stringify(value));
+      left -= json.length;
+      if (json.length > 2 * MOST_CHARACTERS) continue;
+      for (const way of escapes) {
+        const ways = [...some, way];
+        const rewritten = ways.flatMap(({ names }) => names);
+        if (rewritten.length === 0 || isTooMuch(ways, fewer)) continue;
+        const text = way.how(json);
+        left -= text.length;
+        yield { text, rewritten, layout: layout.how };
       }
     }
   }
@@ -175,7 +191,8 @@ function escapesOf(tree: Tree): Way<(json: string) => string>[] {
   return [...ways.values()];
 }
 
-const rawOf = (tree: Tree) => writeTree(tree, { comma: ",", colon: ":" }, ({ raw }) => raw);
+/** With its strings as they were written. */
+export const rawOf = (tree: Tree, layout = COMPACT) => writeTree(tree, layout, ({ raw }) => raw);
 
 function withNumbers(tree: Tree): Tree {
   if (tree.kind === "array") return { kind: "array", items: tree.items.map(withNumbers) };

@@ -6,9 +6,12 @@ import {
   type TriedSecret,
 } from "../../../src/operators/diagnosis/diagnose-signature.ts";
 import { encodeGbk } from "../../../src/operators/diagnosis/encodings.ts";
+import { writeTree } from "../../../src/operators/diagnosis/json-tree.ts";
 import { english, say } from "../../../src/operators/diagnosis/words.ts";
 import { hmac } from "../../support/hmac.ts";
 import { NOW } from "../../support/test-runtime.ts";
+
+vi.mock("../../../src/operators/diagnosis/json-tree.ts", { spy: true });
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const OLD = "an older Secret";
@@ -539,6 +542,8 @@ describe("the cost of a diagnosis", () => {
       "10 KiB that differ in every way",
       `{"z":1.0,"7":12345678901234567890,"3":1,"appid":"a", "a":"${"客/<".repeat(3_000)}"}`,
     ],
+    ["64 KiB in an unknown layout", JSON.stringify({ z: 1, appid: "a", b: Array(31_000).fill(1) }).replace(",", ",  ")],
+    ["64 KiB of empty lists", JSON.stringify({ z: 1, appid: "a", b: Array(20_000).fill([]) }).replace(",", ",  ")],
     ["16 KiB of line ends", "\n".repeat(16_000)],
     ["16 KiB that is no JSON", "{".repeat(16_000)],
   ];
@@ -549,12 +554,15 @@ describe("the cost of a diagnosis", () => {
   it.each(bodies)("is bounded for %s", async (_, body) => {
     const verify = verifying();
     const sign = vi.spyOn(crypto.subtle, "sign").mockResolvedValue(new ArrayBuffer(32));
+    vi.mocked(writeTree).mockClear();
     const others = Array.from({ length: 50 }, (_, n) => ({ ...CURRENT, slot: "other_app" as const, secret: `${n}` }));
     expect((await diagnose(body, "a".repeat(64), [CURRENT, ended, ...others])).match).toBeUndefined();
     const macs = verify.mock.calls.length + sign.mock.calls.length;
     const bytes = verify.mock.calls.reduce((sum, [, , , message]) => sum + (message as Uint8Array).length, 0);
     expect(macs).toBeLessThan(3_500);
     // Some 128 MiB for a body of 64 KiB. A short one costs little, however often it is tried.
+    const written = vi.mocked(writeTree).mock.results.reduce((sum, { value }) => sum + value.length, 0);
+    expect(written).toBeLessThan(6 * 1024 * 1024);
     expect(bytes).toBeLessThan(Math.max(1_048_576, 2_048 * (new TextEncoder().encode(body).length + 100)));
   });
 
