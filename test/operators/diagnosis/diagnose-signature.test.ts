@@ -507,6 +507,7 @@ describe("a signature that nothing explains", () => {
     const diagnosis = await diagnose(BODY, "a".repeat(64));
     expect(texts(diagnosis)[1]).toContain(`has ${bytes.length} bytes; their SHA-256 is ${await digest(bytes)}.`);
     expect(texts(diagnosis)[1]).toContain("sha256sum body.json");
+    expect(texts(diagnosis)[1]).toMatch(/If all are the same, the secret is another one: .*\.$/);
   });
 
   it("is told with those of bytes that are no UTF-8", async () => {
