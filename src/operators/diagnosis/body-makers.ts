@@ -42,6 +42,7 @@ export const formEncoded = (text: string) => percentEncoded(text).replaceAll("%2
 /** As RFC 3986 and most languages have it, but not JavaScript. */
 const strict = (encoded: string) =>
   encoded.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+const lowerEscapes = (encoded: string) => encoded.replace(/%../g, (each) => each.toLowerCase());
 
 const ENCODINGS: ((text: string) => string)[] = [
   same,
@@ -49,14 +50,18 @@ const ENCODINGS: ((text: string) => string)[] = [
   formEncoded,
   (text) => strict(percentEncoded(text)),
   (text) => strict(formEncoded(text)),
+  (text) => lowerEscapes(percentEncoded(text)),
+  // HttpUtility.UrlEncode of .NET.
+  (text) => lowerEscapes(formEncoded(text).replaceAll("'", "%27")),
 ];
 
-/** How a list stands in a query string, but for JSON. */
+/** How a list stands in a query string, but for JSON. Some leave it out. */
 const LISTS: ((name: string, items: string[]) => Pair[])[] = [
   (name, items) => items.map((item) => [name, item]),
   (name, items) => items.map((item) => [`${name}[]`, item]),
   (name, items) => items.map((item, n) => [`${name}[${n}]`, item]),
   (name, items) => [[name, items.join(",")]],
+  () => [],
 ];
 
 /** A body has some ten fields, and a list of some ids. Each pair of each query string costs CPU. */

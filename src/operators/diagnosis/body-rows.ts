@@ -72,8 +72,8 @@ export const BODY_ROWS: readonly Row[] = [
   },
   {
     name: "blank_after",
-    words: "The signature is over the body with a blank after it. Sign exactly what you send.",
-    makes: [({ text }) => `${text} `],
+    words: "The signature is over the body with a blank or a tab after it. Sign exactly what you send.",
+    makes: [({ text }) => `${text} `, ({ text }) => `${text}\t`],
   },
   {
     name: "nul_after",
@@ -205,7 +205,7 @@ export const BODY_ROWS: readonly Row[] = [
       "The signature is over sorted pairs like a=1&b=2. This API signs the JSON body itself, exactly as it is sent.",
     makes: [
       (body) => queriesOf(body, "sorted"),
-      (body) => queriesOf(body, "sorted", "as JSON").map((query) => `${body.path}?${query}`),
+      (body) => queriesOf(body, "sorted", "as JSON").flatMap((query) => [`${body.path}?${query}`, `?${query}`]),
     ],
   },
   {
@@ -213,7 +213,7 @@ export const BODY_ROWS: readonly Row[] = [
     words: "The signature is over pairs like a=1&b=2. This API signs the JSON body itself, exactly as it is sent.",
     makes: [
       (body) => queriesOf(body, "as sent"),
-      (body) => queriesOf(body, "as sent", "as JSON").map((query) => `${body.path}?${query}`),
+      (body) => queriesOf(body, "as sent", "as JSON").flatMap((query) => [`${body.path}?${query}`, `?${query}`]),
     ],
   },
   {
@@ -279,7 +279,12 @@ export const BODY_ROWS: readonly Row[] = [
 ];
 
 const withSecret = (queries: string[], secret: string) =>
-  queries.flatMap((query) => [`${query}&key=${secret}`, `${query}&secret=${secret}`, query + secret]);
+  queries.flatMap((query) => [
+    ...["key", "secret", "app_secret"].map((name) => `${query}&${name}=${secret}`),
+    query + secret,
+    secret + query,
+    secret + query + secret,
+  ]);
 
 /** What is signed together with the secret. */
 export const BODY_AND_SECRET_ROWS: readonly Row<[secret: string]>[] = [
@@ -292,13 +297,13 @@ export const BODY_AND_SECRET_ROWS: readonly Row<[secret: string]>[] = [
   {
     name: "sorted_pairs_with_key",
     words:
-      "The signature is over sorted pairs with the secret at their end, as in &key=, as some payment APIs want it. This API signs the JSON body itself, exactly as it is sent.",
+      "The signature is over sorted pairs and the secret, as in &key=, as some payment APIs want it. This API signs the JSON body itself, exactly as it is sent.",
     makes: [(body, secret) => withSecret(queriesOf(body, "sorted", "as JSON"), secret)],
   },
   {
     name: "pairs_with_key",
     words:
-      "The signature is over pairs like a=1&b=2 with the secret at their end, as in &key=. This API signs the JSON body itself, exactly as it is sent.",
+      "The signature is over pairs like a=1&b=2 and the secret, as in &key=. This API signs the JSON body itself, exactly as it is sent.",
     makes: [(body, secret) => withSecret(queriesOf(body, "as sent", "as JSON"), secret)],
   },
 ];

@@ -81,6 +81,8 @@ export const LF = "LF (\\n)";
 export const CRLF = "CRLF (\\r\\n)";
 export const CR = "CR (\\r)";
 
+const SIGNED_ENDS = { lf_signed: "\n", crlf_signed: "\r\n", two_lf_signed: "\n\n", cr_signed: "\r" };
+
 /** The pasted text itself: twice when it has several lines and a form did not keep their ends. */
 export function asPasted({ text, bytes, lineEndsKept }: PastedBody): [BodyVariant, ...BodyVariant[]] {
   if (bytes !== undefined) return [{ text, bytes }];
@@ -122,7 +124,7 @@ export function* rewrittenBodies(
   for (const { text: other, rewritten, layout } of rewritings(tree, own, lines.length, documented)) {
     const finding = { name: rewritten.join("+"), ...rewrittenWords(rewritten, layout) };
     yield { text: other, rewritten, finding };
-    yield { text: `${other}\n`, rewritten, end: "newline_added", finding };
+    yield { text: other + (layout.lineEnd ?? "\n"), rewritten, end: "newline_added", finding };
   }
 }
 
@@ -135,9 +137,8 @@ function* otherLineEnds(body: PastedBody): Generator<BodyVariant> {
       const words = lineEndsKept ? { words: END_REMOVED, values: [endName(sent)] } : { words: END_REMOVED_IF_SENT };
       yield { ...variant, text, end: "newline_removed", finding: { name: "newline_not_signed", ...words } };
     }
-    for (const signed of ["\n", "\r\n"]) {
+    for (const [name, signed] of Object.entries(SIGNED_ENDS)) {
       if (signed === sent) continue;
-      const name = signed === "\n" ? "lf_signed" : "crlf_signed";
       const finding: Finding =
         sent === ""
           ? { name, words: END_ADDED, values: [endName(signed)] }
@@ -190,4 +191,4 @@ function withoutLineEnd(text: string): string {
 }
 
 const endName = (end: string) =>
-  end === "\n" ? LF : end === "\r\n" ? CRLF : JSON.stringify(end).slice(1, -1).slice(0, 20);
+  ({ "\n": LF, "\r\n": CRLF, "\r": CR })[end] ?? JSON.stringify(end).slice(1, -1).slice(0, 20);

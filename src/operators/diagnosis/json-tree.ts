@@ -178,6 +178,8 @@ export interface Layout {
   colon: string;
   indent?: string;
   lineEnd?: string;
+  /** What stands inside the braces of one line. */
+  padding?: string;
   /** Lists of one line with a blank on each side, as Jackson writes them. */
   inlineLists?: true;
 }
@@ -192,11 +194,14 @@ export function writeTree(
   layout: Layout,
   stringOf: (token: Extract<Tree, { kind: "string" }>) => string,
 ): string {
-  const { comma, colon, indent, lineEnd = "\n", inlineLists } = layout;
+  const { comma, colon, indent, lineEnd = "\n", padding = "", inlineLists } = layout;
   const block = (parts: string[], [open, close]: [string, string], level: number, inline = false): string => {
     if (inline) return parts.length === 0 ? `${open} ${close}` : `${open} ${parts.join(", ")} ${close}`;
     if (parts.length === 0) return open + close;
-    if (indent === undefined) return open + parts.join(comma) + close;
+    if (indent === undefined) {
+      const inside = open === "{" ? padding : "";
+      return open + inside + parts.join(comma) + inside + close;
+    }
     const inner = lineEnd + indent.repeat(level + 1);
     return open + inner + parts.join(comma + inner) + lineEnd + indent.repeat(level) + close;
   };

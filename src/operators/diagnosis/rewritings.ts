@@ -10,12 +10,15 @@ const REWRITING_WORDS = {
   compact: "no spaces",
   spaced: "a space after each comma and colon",
   comma_spaced: "a space after each comma",
+  comma_surrounded: "a space before and after each comma",
   colon_spaced: "a space after each colon",
   colon_surrounded: "a space before and after each colon",
   colon_bare: "no space after a colon",
   indented: "indented by spaces: {0}",
   indented_by_tabs: "indented by tabs",
   indented_by_jackson: "indented as Jackson does it",
+  lines_only: "each field on a line of its own, without an indent",
+  braces_spaced: "a space inside the braces",
   lists_inline: "lists on one line",
   crlf: "line ends CRLF",
   unescaped: "characters as they are, without \\ escapes",
@@ -49,14 +52,18 @@ interface Way<How> {
 
 export const COMPACT: Layout = { comma: ",", colon: ":" };
 const COLONS: Record<string, Rewriting> = { ":": "colon_bare", ": ": "colon_spaced", " : ": "colon_surrounded" };
-const ONE_LINE: Record<string, Rewriting> = { ",|:": "compact", ", |: ": "spaced" };
-const INDENTS = ["\t", ...Array.from({ length: 8 }, (_, n) => " ".repeat(n + 1))];
+const INDENTED: Record<string, Rewriting> = { "\t": "indented_by_tabs", "": "lines_only" };
+const ONE_LINE: Record<string, Rewriting> = { ",|:|": "compact", ", |: |": "spaced", ", |: | ": "spaced" };
+const COMMAS: Record<string, Rewriting> = { ", ": "comma_spaced", " , ": "comma_surrounded" };
+const INDENTS = ["\t", "", ...Array.from({ length: 8 }, (_, n) => " ".repeat(n + 1))];
 
 /** Each blank that a serialiser may write or leave out, combined with each other. */
 function* layouts(): Generator<Layout> {
   for (const colon of Object.keys(COLONS)) {
-    for (const comma of [",", ", "]) {
+    for (const comma of [",", ", ", " , "]) {
       yield { comma, colon };
+      yield { comma, colon, padding: " " };
+      if (comma === " , ") continue;
       for (const indent of INDENTS) {
         for (const lineEnd of ["\n", "\r\n"]) {
           yield { comma, colon, indent, lineEnd };
@@ -68,19 +75,21 @@ function* layouts(): Generator<Layout> {
 }
 
 function wayOf(how: Layout): Way<Layout> {
-  const { comma, colon, indent, lineEnd, inlineLists } = how;
+  const { comma, colon, indent, lineEnd, padding, inlineLists } = how;
   const isByJackson = inlineLists && comma === "," && indent === "  ";
   const names: (Rewriting | undefined | false)[] = [
-    comma === ", " && "comma_spaced",
-    colon !== (indent ? ": " : ":") && COLONS[colon],
+    COMMAS[comma],
+    colon !== (indent === undefined ? ":" : ": ") && COLONS[colon],
     inlineLists && "lists_inline",
   ];
-  const line = indent === undefined ? ONE_LINE[`${comma}|${colon}`] : undefined;
+  const line = indent === undefined ? ONE_LINE[`${comma}|${colon}|${padding ?? ""}`] : undefined;
   if (line || isByJackson) names.splice(0, 3, line ?? "indented_by_jackson");
-  else if (indent) names.unshift(indent === "\t" ? "indented_by_tabs" : "indented");
+  else if (indent !== undefined) names.unshift(INDENTED[indent] ?? "indented");
+  if (padding) names.push("braces_spaced");
   if (lineEnd === "\r\n") names.push("crlf");
-  const isUsual = line || (/^(?: {2}| {4})$/.test(indent ?? "") && comma + colon + lineEnd === ",: \n");
-  const most = isUsual ? 3 : colon === ": " || isByJackson || !indent ? 2 : 1;
+  const isUsual = (line && !padding) || (/^(?: {2}| {4})$/.test(indent ?? "") && comma + colon + lineEnd === ",: \n");
+  const isRare = padding !== undefined || comma === " , " || indent === "" || (comma === ", " && indent !== undefined);
+  const most = isUsual ? 3 : !isRare && (colon === ": " || isByJackson || indent === undefined) ? 2 : 1;
   return { how, names: names.filter((name) => name !== undefined && name !== false), most };
 }
 
@@ -124,7 +133,7 @@ export function layoutOf(text: string, tree: ObjectTree): Layout | undefined {
   return LAYOUTS.filter(isBegun).find(({ how }) => rawOf(tree, how) === text)?.how;
 }
 
-const startOf = ({ indent, lineEnd = "" }: Layout) => (indent === undefined ? "" : lineEnd + indent);
+const startOf = ({ indent, lineEnd = "", padding = "" }: Layout) => (indent === undefined ? padding : lineEnd + indent);
 
 /**
  * The usual ways to write a JSON object, except its own.

@@ -124,6 +124,8 @@ describe("a signature that the server refuses", () => {
     const cases: [signed: string, sent: string, name: string, text: RegExp][] = [
       [`${BODY}\n`, BODY, "lf_signed", /^What was signed ends with a line end, LF \(\\n\), that was not sent/],
       [`${BODY}\r\n`, BODY, "crlf_signed", /^What was signed ends with a line end, CRLF/],
+      [`${BODY}\n\n`, BODY, "two_lf_signed", /^What was signed ends with a line end, \\n\\n, that was not sent/],
+      [`${BODY}\r`, BODY, "cr_signed", /^What was signed ends with a line end, CR \(\\r\), that was not sent/],
       [BODY, `${BODY}\n`, "newline_not_signed", /^What was sent ends with a line end, LF/],
       [BODY, `${BODY}\r\n`, "newline_not_signed", /^What was sent ends with a line end, CRLF/],
       [`${BODY}\n`, `${BODY}\r\n`, "lf_signed_instead", /ends with LF \(\\n\), what was sent ends with CRLF/],
@@ -223,6 +225,10 @@ describe("the same JSON, serialised anew", () => {
     ["a space after each colon", BODY.replaceAll('":', '": '), BODY, "colon_spaced"],
     ["a space after each colon, left out", BODY, BODY.replaceAll('":', '": '), "compact"],
     ["a space on each side of a colon", BODY.replaceAll('":', '" : '), BODY, "colon_surrounded"],
+    ["a space on each side of a comma", BODY.replaceAll(",", " , "), BODY, "comma_surrounded"],
+    ["a space inside braces", '{ "a":{ "b":[1] } }', '{"a":{"b":[1]}}', "braces_spaced"],
+    ["spaces inside braces and elsewhere", '{ "a": 1, "b": 2 }', '{"a":1,"b":2}', "spaced+braces_spaced"],
+    ["lines without an indent", '{\n"a": [\n1\n]\n}', '{"a":[1]}', "lines_only"],
     ["an indented form without spaces", '{\n "a":1,\n "b":2\n}', '{"a":1,"b":2}', "indented+colon_bare"],
     ["Perl", '{\n   "a" : [\n      1,\n      2\n   ]\n}', '{"a":[1,2]}', "indented+colon_surrounded"],
     ["JsonCpp", '{\n\t"a" : [ 1, 2 ]\n}', '{"a":[1,2]}', "indented_by_tabs+colon_surrounded+lists_inline"],
@@ -252,6 +258,8 @@ describe("the same JSON, serialised anew", () => {
     for (const signed of [sorted, asUnicode(BODY, NON_ASCII), JSON.stringify(FIELDS, null, "\t")]) {
       expect(names(await found(`${signed}\n`, BODY))).toEqual(names(await found(signed, BODY)));
     }
+    const crlf = `${JSON.stringify(FIELDS, null, 4)}\n`.replaceAll("\n", "\r\n");
+    expect(names(await found(crlf, BODY))).toEqual(["indented+crlf"]);
   });
 
   it("is told in one sentence with all of its changes", async () => {
@@ -279,6 +287,7 @@ describe("another text than the body", () => {
     ["bom", `\ufeff${BODY}`],
     ["blank_before", ` ${BODY}`],
     ["blank_after", `${BODY} `],
+    ["blank_after", `${BODY}\t`],
     ["nul_after", `${BODY}\0`],
     ["blanks_removed", BODY.replaceAll(" ", "")],
     ["quoted", JSON.stringify(BODY)],
@@ -309,9 +318,13 @@ describe("another text than the body", () => {
           const name = fields === FIELDS ? "pairs" : "sorted_pairs";
           return [
             [name, `${path}?${query}`],
+            [name, `?${query}`],
             [`${name}_with_key`, `${query}&key=${SECRET}`],
             [`${name}_with_key`, `${query}&secret=${SECRET}`],
             [`${name}_with_key`, `${query}${SECRET}`],
+            [`${name}_with_key`, `${query}&app_secret=${SECRET}`],
+            [`${name}_with_key`, `${SECRET}${query}`],
+            [`${name}_with_key`, `${SECRET}${query}${SECRET}`],
           ];
         }),
     ),
@@ -322,6 +335,7 @@ describe("another text than the body", () => {
       "pairs",
       encodedPairs(encodeURIComponent, FIELDS).replace("kefu_id=%5B2%2C1%5D", "kefu_id%5B0%5D=2&kefu_id%5B1%5D=1"),
     ],
+    ["pairs", encodedPairs(same, { ...FIELDS, kefu_id: "" }).replace("&kefu_id=", "")],
     ["some_fields", `appid=app&timestamp=${NOW}&ranstr=r/1`],
     ["sorted_values", `appa < b & c[2,1]r/1客户${NOW}`],
     ["some_fields", `app${NOW}r/1`],
@@ -352,6 +366,8 @@ describe("another text than the body", () => {
     ["lower_case", '{"a":"b"}', '{"A":"B"}'],
     ["sorted_pairs", "a=x&b=%28%21%2A%29", '{"b":"(!*)","c":"","a":"x"}'],
     ["pairs", "b=%28+%29&a=x", '{"b":"( )","a":"x"}'],
+    ["pairs", "b=(%20%e7%8e%8b)&a=x", '{"b":"( 王)","a":"x"}'],
+    ["pairs", "b=(+%27%e7%8e%8b)&a=x", '{"b":"( \'王)","a":"x"}'],
     ["java_text", "{a=1, b=x}", '{"a":1,"b":"x"}'],
     ["numbers_unquoted", '{"a":1}', '{"a":"1"}'],
     ["nfc", '{"a":"\u00e9"}', '{"a":"e\u0301"}'],
