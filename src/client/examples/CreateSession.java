@@ -12,10 +12,11 @@
 // - HexFormat gives lower-case hex of 64 digits; new BigInteger(1, mac).toString(16) drops leading zeros.
 // - System.currentTimeMillis() is milliseconds; the timestamp is seconds.
 // - HttpRequest.timeout() ends with the headers: a body that stalls is waited for without end.
+// - Without a JSON reader, answers are known only with code, msg and data in the service's own order, no quote in msg, and nothing
+//   nested in data.
 
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
-import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
 import java.net.URI;
@@ -32,6 +33,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.crypto.Mac;
@@ -48,19 +50,26 @@ public class CreateSession {
     // Follows no redirect.
     static final HttpClient CLIENT = HttpClient.newHttpClient();
 
-    record Answer(int status, HttpHeaders headers, String body) {}
+    /** Beside an error is what came before it. */
+    record Answer(int status, HttpHeaders headers, String body, String error) {}
 
     public static void main(String[] args) throws Exception {
         String key = args.length > 0 ? args[0] : UUID.randomUUID().toString();
+        String[][] settings = {
+            {"BASE_URL", System.getenv("BASE_URL"), "https?://[\\[\\]0-9A-Za-z.:-]+(/[0-9A-Za-z._~-]+)*"},
+            {"APPID", System.getenv("APPID"), "[0-9A-Za-z_-]+"},
+            {"SECRET", System.getenv("SECRET"), "[!-~]+"},
+            {"AGENT_ID", System.getenv("AGENT_ID"), "[1-9][0-9]{0,14}(,[1-9][0-9]{0,14})*"},
+            {"Idempotency-Key", key, "[!-~]{1,255}"},
+        };
+        for (String[] each : settings) {
+            boolean isRight = each[1] != null && each[1].matches(each[2]);
+            if (!isRight) end(each[0] + " is missing or wrong: it must match " + each[2]);
+        }
         Long offset = null; // of this machine's clock, once the service has refused it
         for (int tries = 1; ; tries++) {
-            Answer answer = new Answer(0, HttpHeaders.of(Map.of(), (name, value) -> true), "");
-            String error = null;
-            try {
-                answer = post(key, now() + (offset == null ? 0 : offset));
-            } catch (IOException failure) {
-                error = failure.getMessage() == null ? failure.getClass().getSimpleName() : failure.getMessage();
-            }
+            Answer answer = post(key, now() + (offset == null ? 0 : offset));
+            String error = answer.error();
             int status = answer.status();
             Matcher accepted = ACCEPTED.matcher(answer.body());
             if (status == 200 && accepted.matches()) {
@@ -111,31 +120,36 @@ public class CreateSession {
         Mac mac = Mac.getInstance("HmacSHA256");
         mac.init(new SecretKeySpec(System.getenv("SECRET").getBytes(UTF_8), "HmacSHA256"));
 
-        HttpRequest request = HttpRequest.newBuilder(URI.create(System.getenv("BASE_URL") + "/openapi/chat/create_gd"))
-            .header("Content-Type", "application/json")
-            .header("Idempotency-Key", key)
-            .header("x-chat-signature", HexFormat.of().formatHex(mac.doFinal(body)))
-            .POST(HttpRequest.BodyPublishers.ofByteArray(body))
-            .build();
         // In a thread, because HttpRequest.timeout() ends with the headers.
-        FutureTask<Answer> exchange = new FutureTask<>(() -> {
+        AtomicReference<Answer> head = new AtomicReference<>(new Answer(0, HttpHeaders.of(Map.of(), (name, value) -> true), "", null));
+        FutureTask<String> exchange = new FutureTask<>(() -> {
+            HttpRequest request = HttpRequest.newBuilder(URI.create(System.getenv("BASE_URL") + "/openapi/chat/create_gd"))
+                .header("Content-Type", "application/json")
+                .header("Idempotency-Key", key)
+                .header("x-chat-signature", HexFormat.of().formatHex(mac.doFinal(body)))
+                .POST(HttpRequest.BodyPublishers.ofByteArray(body))
+                .build();
             HttpResponse<InputStream> answer = CLIENT.send(request, HttpResponse.BodyHandlers.ofInputStream());
-            try (InputStream text = answer.body()) {
-                return new Answer(answer.statusCode(), answer.headers(), new String(text.readNBytes(65536), UTF_8));
+            head.set(new Answer(answer.statusCode(), answer.headers(), "", null));
+            try (InputStream bytes = answer.body()) {
+                return new String(bytes.readNBytes(65536), UTF_8);
             }
         });
         Thread thread = new Thread(exchange);
         thread.setDaemon(true);
         thread.start();
+        String text = "";
+        String error = null;
         try {
-            return exchange.get(10, TimeUnit.SECONDS);
+            text = exchange.get(10, TimeUnit.SECONDS);
         } catch (TimeoutException late) {
-            throw new IOException("nothing whole in 10 s");
+            error = "nothing whole in 10 s";
         } catch (ExecutionException failed) {
-            throw new IOException(failed.getCause().toString());
+            error = failed.getCause().toString();
         } finally {
             exchange.cancel(true);
         }
+        return new Answer(head.get().status(), head.get().headers(), text, error);
     }
 
     static Pattern form(String text) {
@@ -149,7 +163,7 @@ public class CreateSession {
     /** Retry-After in seconds. Of several the longest counts; one that is no number counts as too long. */
     static double secondsOf(String retryAfter) {
         double longest = 0;
-        for (String text : retryAfter.split(",")) {
+        for (String text : retryAfter.split(",", -1)) {
             boolean isNumber = text.strip().matches("\\d+(\\.\\d*)?");
             longest = Math.max(longest, isNumber ? Double.parseDouble(text.strip()) : Double.POSITIVE_INFINITY);
         }

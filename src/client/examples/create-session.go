@@ -60,8 +60,8 @@ var client = http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// One try, signed anew. At most 64 KiB of the answer are read.
-func post(agents []int64, key string, timestamp int64) (*http.Response, envelope, error) {
+// One try, signed anew. At most 64 KiB of the answer are read. Beside an error is what came before it.
+func post(agents []int64, key string, timestamp int64) (int, http.Header, envelope, error) {
 	body, err := json.Marshal(newSession{
 		Appid:     os.Getenv("APPID"),
 		Timestamp: timestamp,
@@ -85,18 +85,18 @@ func post(agents []int64, key string, timestamp int64) (*http.Response, envelope
 	request.Header.Set("x-chat-signature", hex.EncodeToString(mac.Sum(nil)))
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, envelope{}, err
+		return 0, http.Header{}, envelope{}, err
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, 65536))
 	if err != nil {
-		return nil, envelope{}, err
+		return answer.StatusCode, answer.Header, envelope{}, err
 	}
 	var read envelope
 	if json.Unmarshal(text, &read) != nil || read.Msg == nil || (read.Code != 1 && read.Code != -1) {
-		return answer, envelope{}, nil
+		return answer.StatusCode, answer.Header, envelope{}, nil
 	}
-	return answer, read, nil
+	return answer.StatusCode, answer.Header, read, nil
 }
 
 // Retry-After in seconds. Of several the longest counts; one that is no number counts as too long.
@@ -121,25 +121,32 @@ var (
 func main() {
 	log.SetFlags(0)
 
+	key := randomHex()
+	if len(os.Args) > 1 {
+		key = os.Args[1]
+	}
+	for _, each := range [][3]string{
+		{"BASE_URL", os.Getenv("BASE_URL"), `https?://[\[\]0-9A-Za-z.:-]+(/[0-9A-Za-z._~-]+)*`},
+		{"APPID", os.Getenv("APPID"), `[0-9A-Za-z_-]+`},
+		{"SECRET", os.Getenv("SECRET"), `[!-~]+`},
+		{"AGENT_ID", os.Getenv("AGENT_ID"), `[1-9][0-9]{0,14}(,[1-9][0-9]{0,14})*`},
+		{"Idempotency-Key", key, `[!-~]{1,255}`},
+	} {
+		if !regexp.MustCompile(`^(` + each[2] + `)$`).MatchString(each[1]) {
+			log.Fatal(each[0] + " is missing or wrong: it must match " + each[2])
+		}
+	}
 	var agents []int64
 	for _, text := range strings.Split(os.Getenv("AGENT_ID"), ",") {
 		agent, err := strconv.ParseInt(text, 10, 64)
 		check(err)
 		agents = append(agents, agent)
 	}
-	key := randomHex()
-	if len(os.Args) > 1 {
-		key = os.Args[1]
-	}
 
 	var offset int64 // of this machine's clock, once the service has refused it
 	corrected := false
 	for tries := 1; ; tries++ {
-		answer, envelope, err := post(agents, key, time.Now().Unix()+offset)
-		status, header := 0, http.Header{}
-		if err == nil {
-			status, header = answer.StatusCode, answer.Header
-		}
+		status, header, envelope, err := post(agents, key, time.Now().Unix()+offset)
 		var data struct {
 			ChatID *int64 `json:"chat_id"`
 		}

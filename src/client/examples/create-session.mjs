@@ -9,16 +9,31 @@
 // - Numbers beyond 2^53 lose digits in silence: keep large customer ids as strings.
 // - Chinese text stays as it is and goes out as UTF-8; createHmac reads a string as UTF-8 too.
 // - Key order does not matter, and no newline is added, unless the body is read from a file that ends in one.
-// - fetch waits without end unless it gets a signal, and it follows redirects: a 307 would send the signed data elsewhere.
+// - fetch waits without end unless it gets a signal, follows redirects (a 307 would send the signed data elsewhere), and breaks at a 1xx
+//   that comes before the answer.
+// - The look-up of a name cannot be ended: process.exit waits until it is over.
 import { createHmac, randomInt, randomUUID } from "node:crypto";
+import http from "node:http";
+import https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const { BASE_URL, APPID, SECRET, AGENT_ID } = process.env;
-const agents = AGENT_ID.split(",").map(Number);
 const key = process.argv[2] ?? randomUUID();
+for (const [name, value, form] of [
+  ["BASE_URL", BASE_URL, /^https?:\/\/[[\]0-9A-Za-z.:-]+(\/[0-9A-Za-z._~-]+)*$/],
+  ["APPID", APPID, /^[0-9A-Za-z_-]+$/],
+  ["SECRET", SECRET, /^[!-~]+$/],
+  ["AGENT_ID", AGENT_ID, /^[1-9]\d{0,14}(,[1-9]\d{0,14})*$/],
+  ["Idempotency-Key", key, /^[!-~]{1,255}$/],
+]) {
+  if (form.test(value ?? "")) continue;
+  console.error(`${name} is missing or wrong: it must match ${form.source}`);
+  process.exit(1);
+}
+const agents = AGENT_ID.split(",").map(Number);
 const now = () => Math.floor(Date.now() / 1000);
 
-/** One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it. */
+/** One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it. Beside an error is what came before it. */
 async function post(timestamp) {
   const body = JSON.stringify({
     appid: APPID,
@@ -32,21 +47,43 @@ async function post(timestamp) {
     fzr_uid: agents[0],
   });
   const signature = createHmac("sha256", SECRET).update(body).digest("hex");
-  const answer = await fetch(`${BASE_URL}/openapi/chat/create_gd`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "idempotency-key": key, "x-chat-signature": signature },
-    body,
-    redirect: "manual",
-    signal: AbortSignal.timeout(10_000),
+  const { request } = BASE_URL.startsWith("https:") ? https : http;
+  const got = { headers: new Headers(), envelope: {} };
+  await new Promise((resolve, reject) => {
+    const call = request(`${BASE_URL}/openapi/chat/create_gd`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "idempotency-key": key, "x-chat-signature": signature },
+      agent: false, // a connection of its own
+    });
+    const timer = setTimeout(() => call.destroy(new Error("nothing whole in 10 s")), 10_000);
+    call.on("error", reject);
+    call.on("close", () => {
+      clearTimeout(timer);
+      reject(new Error("the connection broke"));
+    });
+    call.on("response", (answer) => {
+      got.status = answer.statusCode;
+      const { rawHeaders } = answer;
+      for (let i = 0; i < rawHeaders.length; i += 2) got.headers.append(rawHeaders[i], rawHeaders[i + 1]);
+      let text = Buffer.alloc(0);
+      const end = () => {
+        got.envelope = envelopeOf(text);
+        resolve();
+      };
+      answer.on("data", (piece) => {
+        text = Buffer.concat([text, piece]).subarray(0, 65_536);
+        if (text.length < 65_536) return;
+        end();
+        call.destroy();
+      });
+      answer.on("end", end);
+      answer.on("error", reject);
+    });
+    call.end(body);
+  }).catch((error) => {
+    got.error = error;
   });
-  const pieces = [];
-  let length = 0;
-  for await (const piece of answer.body ?? []) {
-    pieces.push(piece);
-    length += piece.length;
-    if (length > 65_536) break;
-  }
-  return { status: answer.status, headers: answer.headers, envelope: envelopeOf(Buffer.concat(pieces)) };
+  return got;
 }
 
 /** {"code":1 or -1,"msg":"…","data":…}. Anything else is not from this service, and gives {}. */
@@ -66,7 +103,7 @@ function secondsOf(retryAfter) {
 }
 
 function end(what, headers) {
-  const id = headers?.get("x-request-id");
+  const id = headers.get("x-request-id");
   const line = `${what}; Idempotency-Key ${key}${id ? `, x-request-id ${id}` : ""}`;
   console.error(line.replace(/\p{Cc}+/gu, " "));
   process.exit(1);
@@ -74,16 +111,16 @@ function end(what, headers) {
 
 let offset; // of this machine's clock, once the service has refused it
 for (let tries = 1; ; tries++) {
-  const { status, headers, envelope = {}, error } = await post(now() + (offset ?? 0)).catch((error) => ({ error }));
+  const { status, headers, envelope, error } = await post(now() + (offset ?? 0));
   const { code, msg, data } = envelope;
   if (status === 200 && code === 1 && Number.isSafeInteger(data?.chat_id)) {
     console.log(data.chat_id);
     process.exit();
   }
-  const detail = headers?.get("x-error-detail") ?? "";
-  const retryAfter = headers?.get("retry-after");
+  const detail = headers.get("x-error-detail") ?? "";
+  const retryAfter = headers.get("retry-after");
   let what = `not an answer of this service: HTTP ${status}`;
-  if (error) what = `no answer: ${error.cause?.message || error.message}`;
+  if (error) what = `no answer: ${error.message || error.code}`;
   else if (code === -1) what = `refused: ${msg}${detail && ` (${detail})`}`;
   else if (headers.has("location")) what += `, a redirect to ${headers.get("location")}, which is not followed`;
 

@@ -13,12 +13,28 @@
 // - Key order does not matter. A body read from a file may end in a newline: sign it with the newline or send it without.
 // - The timeout of fopen starts anew with each piece that arrives, and fopen takes a cut body for a whole one. CURLOPT_TIMEOUT limits
 //   the whole call.
+// - No timeout of stream_socket_client limits the look-up of a name; that of the system does.
 
-$agents = array_map('intval', explode(',', getenv('AGENT_ID')));
 $key = $argv[1] ?? bin2hex(random_bytes(16));
+foreach ([
+    ['BASE_URL', getenv('BASE_URL'), 'https?://[][0-9A-Za-z.:-]+(/[0-9A-Za-z._~-]+)*'],
+    ['APPID', getenv('APPID'), '[0-9A-Za-z_-]+'],
+    ['SECRET', getenv('SECRET'), '[!-~]+'],
+    ['AGENT_ID', getenv('AGENT_ID'), '[1-9][0-9]{0,14}(,[1-9][0-9]{0,14})*'],
+    ['Idempotency-Key', $key, '[!-~]{1,255}'],
+] as [$name, $value, $form]) {
+    if (!preg_match("#^($form)\$#D", (string) $value)) {
+        fwrite(STDERR, "$name is missing or wrong: it must match $form\n");
+        exit(1);
+    }
+}
+$agents = array_map('intval', explode(',', getenv('AGENT_ID')));
 
-/** One try, signed anew: at most 10 s until the body's end, and at most 64 KiB. Gives status, headers and envelope. */
-function post(int $timestamp): array
+/**
+ * One try, signed anew: at most 10 s until the body's end, and at most 64 KiB. $answer is status, headers and envelope, as far as
+ * they came.
+ */
+function post(int $timestamp, ?array &$answer): void
 {
     global $agents, $key;
     $body = json_encode([
@@ -33,6 +49,9 @@ function post(int $timestamp): array
         'fzr_uid' => $agents[0],
     ], JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES | JSON_THROW_ON_ERROR);
     $url = parse_url(getenv('BASE_URL') . '/openapi/chat/create_gd');
+    if ($url === false) {
+        throw new RuntimeException('BASE_URL is no address');
+    }
     $tls = $url['scheme'] === 'https';
     $request = implode("\r\n", [
         "POST {$url['path']} HTTP/1.1",
@@ -48,29 +67,41 @@ function post(int $timestamp): array
 
     // By hand, because the timeout of PHP's http wrapper starts anew with each byte, and the wrapper takes a cut body for a whole one.
     $end = microtime(true) + 10;
-    $address = ($tls ? 'tls' : 'tcp') . "://{$url['host']}:" . ($url['port'] ?? ($tls ? 443 : 80));
-    $socket = @stream_socket_client($address, $errno, $error, 10);
+    $address = "tcp://{$url['host']}:" . ($url['port'] ?? ($tls ? 443 : 80));
+    $context = stream_context_create(['ssl' => ['peer_name' => trim($url['host'], '[]')]]);
+    $socket = @stream_socket_client($address, $errno, $error, 10, STREAM_CLIENT_CONNECT, $context);
     if ($socket === false) {
         throw new RuntimeException($error ?: 'no connection');
     }
-    @fwrite($socket, $request);
     stream_set_blocking($socket, false);
+    while ($tls && ($secure = @stream_socket_enable_crypto($socket, true, STREAM_CRYPTO_METHOD_TLS_CLIENT)) !== true) {
+        if ($secure === false) {
+            throw new RuntimeException(error_get_last()['message'] ?? 'no TLS');
+        }
+        await($socket, $end);
+    }
+    @fwrite($socket, $request);
     for ($text = ''; strlen($text) < 65536; $text .= $piece) {
         [$answer, $whole] = answer_of($text);
         if ($whole || feof($socket)) {
             break;
         }
-        [$read, $write, $except] = [[$socket], null, null];
-        $left = (int) max(0, ($end - microtime(true)) * 1e6);
-        if ($left === 0 || stream_select($read, $write, $except, 0, $left) === 0) {
-            throw new RuntimeException('nothing whole in 10 s');
-        }
-        $piece = (string) @fread($socket, 8192);
+        await($socket, $end);
+        $piece = (string) @fread($socket, min(8192, 65536 - strlen($text)));
     }
     if ($answer === null || ($whole === false && feof($socket))) {
         throw new RuntimeException('the connection broke');
     }
-    return $answer;
+}
+
+/** Waits for something to read, until $end. */
+function await($socket, float $end): void
+{
+    [$read, $write, $except] = [[$socket], null, null];
+    $left = (int) max(0, ($end - microtime(true)) * 1e6);
+    if ($left === 0 || stream_select($read, $write, $except, 0, $left) === 0) {
+        throw new RuntimeException('nothing whole in 10 s');
+    }
 }
 
 /** The answer as far as it came, and whether it is whole: null when only the end of the connection tells. */
@@ -88,9 +119,11 @@ function answer_of(string $text): array
         $headers[$name] = (isset($headers[$name]) ? "$headers[$name], " : '') . trim($value);
     }
     $whole = null;
-    if (isset($headers['transfer-encoding'])) {
+    if (in_array($status[1], ['204', '304'])) {
+        $whole = true;
+    } elseif (isset($headers['transfer-encoding'])) {
         [$chunks, $body, $size, $at] = [$body, '', 1, 0];
-        while ($size > 0 && preg_match('/\G([0-9a-f]{1,7})[^\n]*\n/i', $chunks, $line, 0, $at)) {
+        while ($size > 0 && preg_match('/\G0*([0-9a-f]{1,7})\b[^\n]*\n/i', $chunks, $line, 0, $at)) {
             $size = hexdec($line[1]);
             $body .= substr($chunks, $at + strlen($line[0]), $size);
             $at += strlen($line[0]) + $size + 2;
@@ -130,12 +163,14 @@ function finish(string $what, array $headers): void
 
 $offset = null; // of this machine's clock, once the service has refused it
 for ($tries = 1; ; $tries++) {
-    [$status, $headers, $envelope, $error] = [0, [], [], null];
+    [$answer, $error] = [null, null];
     try {
-        [$status, $headers, $envelope] = post(time() + $offset);
+        post(time() + $offset, $answer);
     } catch (RuntimeException $failure) {
         $error = $failure->getMessage();
     }
+    [$status, $headers, $envelope] = $answer ?? [0, [], []];
+    $envelope = $error === null ? $envelope : [];
     $code = $envelope['code'] ?? 0;
     $chat_id = $envelope['data']['chat_id'] ?? null;
     if ($status === 200 && $code === 1 && is_int($chat_id)) {

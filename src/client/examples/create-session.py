@@ -28,12 +28,21 @@ import threading
 import time
 import urllib.parse
 
-agents = [int(agent) for agent in os.environ["AGENT_ID"].split(",")]
 key = sys.argv[1] if len(sys.argv) > 1 else secrets.token_hex(16)
+for name, value, form in (
+    ("BASE_URL", os.environ.get("BASE_URL", ""), r"https?://[\[\]0-9A-Za-z.:-]+(/[0-9A-Za-z._~-]+)*"),
+    ("APPID", os.environ.get("APPID", ""), "[0-9A-Za-z_-]+"),
+    ("SECRET", os.environ.get("SECRET", ""), "[!-~]+"),
+    ("AGENT_ID", os.environ.get("AGENT_ID", ""), "[1-9][0-9]{0,14}(,[1-9][0-9]{0,14})*"),
+    ("Idempotency-Key", key, "[!-~]{1,255}"),
+):
+    if not re.fullmatch(form, value):
+        sys.exit(f"{name} is missing or wrong: it must match {form}")
+agents = [int(agent) for agent in os.environ["AGENT_ID"].split(",")]
 
 
 def post(timestamp):
-    """One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it."""
+    """One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it. Beside an error is what came before it."""
     fields = {
         "appid": os.environ["APPID"],
         "timestamp": timestamp,
@@ -51,23 +60,28 @@ def post(timestamp):
         "Idempotency-Key": key,
         "x-chat-signature": hmac.new(os.environ["SECRET"].encode("utf-8"), body, hashlib.sha256).hexdigest(),
     }
-    url = urllib.parse.urlsplit(os.environ["BASE_URL"] + "/openapi/chat/create_gd")
-    kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
-    connection = kind(url.netloc, timeout=10)
-    done = {}
+    done = {"head": (None, {}), "envelope": {}, "error": None}
 
     def exchange():
         try:
+            url = urllib.parse.urlsplit(os.environ["BASE_URL"] + "/openapi/chat/create_gd")
+            kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+            connection = kind(url.netloc, timeout=10)
             connection.connect()
             done["socket"] = connection.sock
             connection.request("POST", url.path, body, headers)  # follows no redirect
             answer = connection.getresponse()
+            while 100 <= answer.status < 200 and answer.status != 101:
+                answer.headers = None
+                answer.begin()  # reads the next one
+            done["head"] = answer.status, answer.headers
             text = answer.read(65536)
             # What is still to come; None when only the end of the connection tells.
             cut = answer.length or (answer.length is None and not answer.chunked and not text)
             if cut and len(text) < 65536:
                 raise ConnectionError("the connection broke")
-            done["answer"] = answer.status, answer.headers, envelope_of(text)
+            connection.close()
+            done["envelope"] = envelope_of(text)
         except (OSError, ValueError, http.client.HTTPException) as error:
             done["error"] = error
 
@@ -77,12 +91,12 @@ def post(timestamp):
     thread.join(10)
     if thread.is_alive():
         if "socket" in done:
-            done["socket"].shutdown(socket.SHUT_RDWR)
-        raise TimeoutError("nothing whole in 10 s")
-    connection.close()
-    if "error" in done:
-        raise done["error"]
-    return done["answer"]
+            try:
+                done["socket"].shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # closed meanwhile
+        return (*done["head"], {}, "nothing whole in 10 s")
+    return (*done["head"], done["envelope"], done["error"])
 
 
 def envelope_of(text):
@@ -110,11 +124,7 @@ def end(what, headers):
 
 offset = None  # of this machine's clock, once the service has refused it
 for tries in (1, 2, 3):
-    status, headers, envelope, error = None, {}, {}, None
-    try:
-        status, headers, envelope = post(int(time.time()) + (offset or 0))
-    except (OSError, ValueError, http.client.HTTPException) as failure:
-        error = failure
+    status, headers, envelope, error = post(int(time.time()) + (offset or 0))
     code, data = envelope.get("code"), envelope.get("data")
     if status == 200 and code == 1 and isinstance(data, dict) and type(data.get("chat_id")) is int:
         print(data["chat_id"])

@@ -10,10 +10,25 @@
 # - Chinese text is signed and sent as the UTF-8 bytes it is; \u escapes are as good, as long as both are the same bytes.
 # - Key order does not matter; piping the body through a formatter after signing it does.
 # - `date +%s` is the seconds that are wanted. Arguments are visible to other users of the machine in `ps`, the secret too.
-# - `curl -m` limits the whole call; --connect-timeout and --retry do not. -L would send the signed data elsewhere.
+# - `curl -m` limits the whole call; --connect-timeout and --retry do not. -L would send the signed data elsewhere, also from a
+#   ~/.curlrc: -q reads none, if it is the first argument.
+# - Without jq, answers are known only with code, msg and data in the service's own order, no quote in msg, and nothing nested in data.
 set -eu
+export LC_ALL=C
 
-key=${1:-$(openssl rand -hex 16)}
+key=${1-$(openssl rand -hex 16)}
+
+check() { # NAME VALUE FORM
+  printf %s "$2" | tr '\n' ' ' | grep -Eqx "$3" && return
+  echo "$1 is missing or wrong: it must match $3" >&2
+  exit 1
+}
+check BASE_URL "${BASE_URL-}" 'https?://[]0-9A-Za-z.:[-]+(/[0-9A-Za-z._~-]+)*'
+check APPID "${APPID-}" '[0-9A-Za-z_-]+'
+check SECRET "${SECRET-}" '[!-~]+'
+check AGENT_ID "${AGENT_ID-}" '[1-9][0-9]{0,14}(,[1-9][0-9]{0,14})*'
+check Idempotency-Key "$key" '[!-~]{1,255}'
+
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -24,13 +39,16 @@ post() { # TIMESTAMP
 JSON
 )
   signature=$(printf %s "$body" | openssl dgst -sha256 -hmac "$SECRET" | sed 's/.* //')
-  : > "$dir/headers"
-  printf %s "$body" | curl -sS -m 10 -D "$dir/headers" "$BASE_URL/openapi/chat/create_gd" \
+  : > "$dir/heads"
+  printf %s "$body" | curl -q -sS -m 10 -D "$dir/heads" "$BASE_URL/openapi/chat/create_gd" \
     -H 'Content-Type: application/json' -H "Idempotency-Key: $key" -H "x-chat-signature: $signature" \
     --data-binary @- 2> "$dir/error" | head -c 65536 > "$dir/answer"
+  # The last head: interim answers come before it, and a trailer after it.
+  tr -d '\r' < "$dir/heads" | awk '/^HTTP/ { text = ""; inside = 1 } inside { text = text $0 "\n" } /^$/ { inside = 0 }
+    END { printf "%s", text }' > "$dir/headers"
   # curl calls it an error when head has read enough, and none when the headers end too soon.
   [ "$(wc -c < "$dir/answer")" -lt 65536 ] || : > "$dir/error"
-  [ -s "$dir/error" ] || [ -z "$(tail -n 1 "$dir/headers" | tr -d '\r\n')" ] || echo 'the connection broke' > "$dir/error"
+  [ -s "$dir/error" ] || [ -z "$(tail -n 1 "$dir/headers")" ] || echo 'the connection broke' > "$dir/error"
 }
 
 # What \(…\) takes of an answer that is as a whole like this. A blank stands for any blanks, also for none.
@@ -40,7 +58,7 @@ answer() { # FORM
 
 # The values of a header, with commas between them.
 header() { # NAME
-  tr -d '\r' < "$dir/headers" | grep -i "^$1:" | sed 's/^[^:]*: *//' | paste -sd , -
+  grep -i "^$1:" "$dir/headers" | sed 's/^[^:]*: *//' | paste -sd , -
 }
 
 end() { # WHAT
@@ -54,7 +72,7 @@ offset= # of this machine's clock, once the service has refused it
 try=1
 while :; do
   post "$(($(date +%s) + ${offset:-0}))"
-  status=$(sed -n 's/^HTTP[^ ]* \([0-9]*\).*/\1/p' "$dir/headers" | tail -n 1)
+  status=$(sed -n 's/^HTTP[^ ]* \([0-9]*\).*/\1/p' "$dir/headers")
   chat_id=$(answer ' { "code" : 1 , "msg" : "[^"]*" , "data" : { "chat_id" : \([0-9]\{1,16\}\) \(,[^{}]*\)*} } ')
   if [ "$status" = 200 ] && [ -n "$chat_id" ] && [ ! -s "$dir/error" ]; then
     echo "$chat_id"
@@ -80,7 +98,7 @@ while :; do
   fi
   # Where every refusal is 200, Retry-After says that another try may help. A 500 of the service itself needs its operator.
   again=
-  case $status in 408 | 429 | 5??) again=yes ;; esac
+  case $status in 408 | 429 | [5-9]??) again=yes ;; esac
   if [ -s "$dir/error" ]; then
     again=yes
   elif [ -n "$refused" ]; then
@@ -88,13 +106,10 @@ while :; do
   fi
   [ -n "$again" ] || end "$what"
   [ "$try" -lt 3 ] || end "gave up after 3 tries: $what"
-  # In whole seconds. Of several the longest counts; one that is no number counts as too long.
-  pause=0
-  for each in $(printf %s "$retry_after" | tr , ' '); do
-    case $each in *[!0-9.]* | .* | *.*.*) each=61 ;; esac
-    case ${each%%.*} in ???*) each=61 ;; esac
-    [ "${each%%.*}" -le "$pause" ] || pause=${each%%.*}
-  done
+  # In whole seconds, rounded up. Of several the longest counts; one that is no number counts as too long.
+  pause=$(printf '%s\n' "${retry_after:-0}" | tr , '\n' | awk '{ gsub(/^[ \t]+|[ \t]+$/, "") }
+    { seconds = /^[0-9]+(\.[0-9]*)?$/ && $0 + 0 <= 60 ? $0 + 0 : 61 } seconds > longest { longest = seconds }
+    END { print int(longest) + (longest > int(longest)) }')
   [ "$pause" -le 60 ] || end "gave up, because Retry-After is $retry_after: $what"
   sleep "$pause"
   sleep "$((0x$(openssl rand -hex 1) % 3 + 1))"

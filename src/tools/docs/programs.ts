@@ -21,19 +21,21 @@ export const CALLERS: readonly Program[] = [
 
 /** What each of them does. test/e2e/caller-examples.test.ts tries each rule on each program; the page on integrating lists them. */
 export const CALLER_RULES = {
-  whole: "A try takes at most 10 s, from the connection to the last byte of the answer, and reads at most 64 KiB.",
+  whole:
+    "A try takes at most 10 s, from the connection to the last byte of the answer, and reads at most 64 KiB. In Node and PHP the look-up of the name can take longer.",
   tries:
     "It makes at most three tries. Each is signed anew, and all have the same `Idempotency-Key`: its first argument, or a random one.",
   again:
-    "It tries again after no answer in time, a broken connection, a cut answer, 408, 429, and each 5xx but a 500 of the service itself. Where refusals have status 200, it tries again after those with `Retry-After`.",
+    "It tries again after no answer in time, a broken connection, a cut answer, 408, 429, and each status from 500 on but a 500 of the service itself. Where refusals have status 200, it tries again after those with `Retry-After`.",
   pause:
-    "Before it tries again it waits 1 to 3 s, and as many seconds more as `Retry-After` says. It ends when that is over 60 s, or is no number of seconds.",
+    "Before it tries again it waits 1 to 3 s, and as many seconds more as `Retry-After` says. It ends when that is over 60 s, or is no number of seconds: a date is none.",
   clock:
     "When the service refuses its timestamp, it tries once more at once, with the time that `x-error-detail` gives.",
   redirect: "It follows no redirect.",
-  success: "A success is status 200 with `code` 1 and a `chat_id`. Then it prints the `chat_id`, and exits with 0.",
+  success:
+    "A success is status 200 with `code` 1 and a `chat_id`. Then it prints the `chat_id`, and exits with 0. The shell and Java have no JSON reader: they know only answers in the service's own order of keys, without a quote in `msg` and with nothing nested in `data`.",
   failure:
-    "Anything else ends it with exit code 1 and one plain line on stderr, which has the key and `x-request-id`. No line has the secret.",
+    "Anything else ends it with exit code 1 and one plain line on stderr, which has the key and `x-request-id`. No line has the secret. When a setting or the key is missing or wrong, the line says which one, and nothing is sent. `BASE_URL` has no slash at its end.",
 } as const;
 
 /** Programs that receive events, in the same order. None is in shell: docs/receiving.md says why. */
