@@ -58,7 +58,7 @@ public class CreateSession {
         String[][] settings = {
             {"BASE_URL", System.getenv("BASE_URL"), "https?://[\\[\\]0-9A-Za-z.:-]+(/[0-9A-Za-z._~-]+)*"},
             {"APPID", System.getenv("APPID"), "[0-9A-Za-z_-]+"},
-            {"SECRET", System.getenv("SECRET"), "[!-~]+"},
+            {"SECRET", System.getenv("SECRET"), "[ -~]+"},
             {"AGENT_ID", System.getenv("AGENT_ID"), "[1-9][0-9]{0,14}(,[1-9][0-9]{0,14})*"},
             {"Idempotency-Key", key, "[!-~]{1,255}"},
         };

@@ -128,7 +128,7 @@ func main() {
 	for _, each := range [][3]string{
 		{"BASE_URL", os.Getenv("BASE_URL"), `https?://[\[\]0-9A-Za-z.:-]+(/[0-9A-Za-z._~-]+)*`},
 		{"APPID", os.Getenv("APPID"), `[0-9A-Za-z_-]+`},
-		{"SECRET", os.Getenv("SECRET"), `[!-~]+`},
+		{"SECRET", os.Getenv("SECRET"), `[ -~]+`},
 		{"AGENT_ID", os.Getenv("AGENT_ID"), `[1-9][0-9]{0,14}(,[1-9][0-9]{0,14})*`},
 		{"Idempotency-Key", key, `[!-~]{1,255}`},
 	} {

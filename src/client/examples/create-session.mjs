@@ -22,7 +22,7 @@ const key = process.argv[2] ?? randomUUID();
 for (const [name, value, form] of [
   ["BASE_URL", BASE_URL, /^https?:\/\/[[\]0-9A-Za-z.:-]+(\/[0-9A-Za-z._~-]+)*$/],
   ["APPID", APPID, /^[0-9A-Za-z_-]+$/],
-  ["SECRET", SECRET, /^[!-~]+$/],
+  ["SECRET", SECRET, /^[ -~]+$/],
   ["AGENT_ID", AGENT_ID, /^[1-9]\d{0,14}(,[1-9]\d{0,14})*$/],
   ["Idempotency-Key", key, /^[!-~]{1,255}$/],
 ]) {

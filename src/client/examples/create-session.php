@@ -19,7 +19,7 @@ $key = $argv[1] ?? bin2hex(random_bytes(16));
 foreach ([
     ['BASE_URL', getenv('BASE_URL'), 'https?://[][0-9A-Za-z.:-]+(/[0-9A-Za-z._~-]+)*'],
     ['APPID', getenv('APPID'), '[0-9A-Za-z_-]+'],
-    ['SECRET', getenv('SECRET'), '[!-~]+'],
+    ['SECRET', getenv('SECRET'), '[ -~]+'],
     ['AGENT_ID', getenv('AGENT_ID'), '[1-9][0-9]{0,14}(,[1-9][0-9]{0,14})*'],
     ['Idempotency-Key', $key, '[!-~]{1,255}'],
 ] as [$name, $value, $form]) {

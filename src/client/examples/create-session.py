@@ -32,7 +32,7 @@ key = sys.argv[1] if len(sys.argv) > 1 else secrets.token_hex(16)
 for name, value, form in (
     ("BASE_URL", os.environ.get("BASE_URL", ""), r"https?://[\[\]0-9A-Za-z.:-]+(/[0-9A-Za-z._~-]+)*"),
     ("APPID", os.environ.get("APPID", ""), "[0-9A-Za-z_-]+"),
-    ("SECRET", os.environ.get("SECRET", ""), "[!-~]+"),
+    ("SECRET", os.environ.get("SECRET", ""), "[ -~]+"),
     ("AGENT_ID", os.environ.get("AGENT_ID", ""), "[1-9][0-9]{0,14}(,[1-9][0-9]{0,14})*"),
     ("Idempotency-Key", key, "[!-~]{1,255}"),
 ):

@@ -19,13 +19,13 @@ export LC_ALL=C
 key=${1-$(openssl rand -hex 16)}
 
 check() { # NAME VALUE FORM
-  printf %s "$2" | tr '\n' ' ' | grep -Eqx "$3" && return
+  printf %s "$2" | tr '\n' '\001' | grep -Eqx "$3" && return
   echo "$1 is missing or wrong: it must match $3" >&2
   exit 1
 }
 check BASE_URL "${BASE_URL-}" 'https?://[]0-9A-Za-z.:[-]+(/[0-9A-Za-z._~-]+)*'
 check APPID "${APPID-}" '[0-9A-Za-z_-]+'
-check SECRET "${SECRET-}" '[!-~]+'
+check SECRET "${SECRET-}" '[ -~]+'
 check AGENT_ID "${AGENT_ID-}" '[1-9][0-9]{0,14}(,[1-9][0-9]{0,14})*'
 check Idempotency-Key "$key" '[!-~]{1,255}'
 
