@@ -17,6 +17,9 @@ export function isJsonMediaType(contentType: string): boolean {
   return named.length > 0 && named.every((type) => type === JSON_MEDIA_TYPE);
 }
 
+/** A Content-Type without its parameters: they may hold anything. */
+export const withoutParameters = (contentType: string): string => contentType.replace(PARAMETERS, "").trim();
+
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** An integer in plain digits: not `1.0`, not `1e3`. */

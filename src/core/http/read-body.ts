@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.ts";
-import { isJsonMediaType, MAX_BODY_BYTES } from "../parse-json.ts";
+import { isJsonMediaType, MAX_BODY_BYTES, withoutParameters } from "../parse-json.ts";
 import type { Violation } from "../rules.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
 
@@ -41,11 +41,13 @@ export function requireJson({ headers }: Request): void {
   }
 }
 
-/** What a wrong Content-Type breaks. It is quoted where a header can hold it and a person can read it. */
+/** What a wrong Content-Type breaks. Its media types are quoted where a header can hold them and a person can read them. */
 function notJson(contentType: string): Violation {
   if (contentType === "") return { rule: "json_type_missing" };
-  if (!/^[\x20-\x7e]{1,80}$/.test(contentType)) return { rule: "json_type_unreadable" };
-  return { rule: "json_type", values: [contentType] };
+  const types = withoutParameters(contentType);
+  // With a quote that never ends, the types alone may be right.
+  const isTold = /^[\x20-\x7e]{1,80}$/.test(types) && !isJsonMediaType(types);
+  return isTold ? { rule: "json_type", values: [types] } : { rule: "json_type_unreadable" };
 }
 
 /**
