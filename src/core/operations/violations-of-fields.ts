@@ -10,9 +10,9 @@ export function violationsOfFields(
   given: Record<string, unknown>,
 ): Violation[] {
   return brokenRules(error).map(({ path, broken }) => {
-    const [field, index] = path as [string, string | undefined];
+    const [field] = path as [string];
     const value = given[field];
-    const item = index === undefined ? broken.item : Number(index) + 1;
+    const { item } = broken;
     const list: unknown[] = Array.isArray(value) ? value : [];
     const sent = item === undefined ? value : list[item - 1];
     const isEmpty = (value === null || value === "") && item === undefined;
@@ -21,7 +21,6 @@ export function violationsOfFields(
       field,
       ...(!mayBeLeftOut && broken.key === undefined && sentAs(broken.rule, sent)),
       ...broken,
-      ...(item !== undefined && { item }),
       ...(mayBeLeftOut && { mayBeLeftOut }),
     };
   });

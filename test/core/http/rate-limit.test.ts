@@ -384,6 +384,21 @@ describe("the limit of a client address", () => {
     },
   );
 
+  it("lets the calls of a cold app share one turn", async () => {
+    const faults = new Faults();
+    const world = (await World.create()).anotherIsolate({
+      CLIENT_LIMIT: new Counted(3),
+      CREDENTIALS: undefined,
+      DB: faultyD1(env.DB, faults),
+    });
+    const here = address(ATTACKED);
+    for (let i = 0; i < 4; i++) await madeUp(world, here);
+    faults.calls.length = 0;
+    const calls = await Promise.all(Array.from({ length: 4 }, () => world.create({}, here)));
+    expect(calls.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(faults.calls.filter((call) => call !== "DB.batch")).toHaveLength(1);
+  });
+
   it("lets a flood of forged signatures for a cached app cost one read of the database in 5 s, also all at once", async () => {
     const { world, trips } = await limitedWorld({ client: 3 });
     await world.chatId();
