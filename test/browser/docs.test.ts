@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { WIRE_ERRORS } from "../../src/core/errors.ts";
+import { CALLERS, RECEIVERS } from "../../src/tools/docs/programs.ts";
 import { DESKTOP, PHONE } from "../support/open-browser.ts";
 import { run } from "../support/run-cli.ts";
 import { violations } from "../support/violations.ts";
@@ -216,14 +217,15 @@ it("leads from the addresses that the guide had to where the text stands now", a
 
 describe("without a script", () => {
   it("the programs show the chosen language", async ({ openDocs }) => {
-    for (const [path, kind] of [
-      ["/docs/integrating/", "opens a session"],
-      ["/docs/receiving/", "receives events"],
+    for (const [path, kind, programs] of [
+      ["/docs/integrating/", "opens a session", CALLERS],
+      ["/docs/receiving/", "receives events", RECEIVERS],
     ] as const) {
       const { page } = await openDocs(path, { javaScriptEnabled: false });
       const shown = () => page.locator(".panels section:visible").getAttribute("aria-label");
-      expect(await shown()).toBe(`Shell, ${kind}`);
-      for (const language of ["Java", "Go", "PHP", "Python", "Node"]) {
+      const [first, ...others] = programs.map(({ language }) => language);
+      expect(await shown()).toBe(`${first}, ${kind}`);
+      for (const language of others) {
         await page.locator(".labels").getByText(language, { exact: true }).click();
         expect(await shown()).toBe(`${language}, ${kind}`);
       }
