@@ -5,8 +5,9 @@ import { REQUEST_ID } from "../../core/request-id.ts";
 import type { AdminCall } from "../../operators/admin/call.ts";
 import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../operators/admin/calls.ts";
 import type { CallDocumentation, Described, JsonSchema } from "../../operators/admin/words.ts";
-import { header, problems } from "./components.ts";
+import { header } from "./components.ts";
 import { jsonSchemaOf, responseSchemaOf } from "./json-schema.ts";
+import { problems } from "./problems.ts";
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
 

@@ -1,6 +1,7 @@
 import { adminPaths, adminSchemas } from "./admin-paths.ts";
-import { exactly, failures, header, headers, responses, securitySchemes, string } from "./components.ts";
+import { exactly, failureResponses, failures, header, headers, securitySchemes, string } from "./components.ts";
 import { eventSchemas, eventWebhooks } from "./event-webhooks.ts";
+import { problemResponses } from "./problems.ts";
 import { signedPaths, signedSchemas } from "./signed-operations.ts";
 
 const HOME_STATES = ["ok", "closed", "down"];
@@ -137,7 +138,7 @@ export function openApiDocument(version: string) {
         ...eventSchemas,
       },
       headers,
-      responses,
+      responses: { ...failureResponses, ...problemResponses },
     },
   };
 }
