@@ -1,8 +1,8 @@
 import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, SENT_AS, type Violation } from "./rules.ts";
 
 /**
- * Violations in one line, in the English of `x-error-detail`: `fzr_uid: is required; kefu_id: item 2 must be an integer`. Of the values
- * that were sent, only a wrong Content-Type is quoted.
+ * Violations in one line, in the English of `x-error-detail`: `fzr_uid: is required; kefu_id: item 2 must be an integer`. Of what was
+ * sent, only the media types of a wrong Content-Type are quoted.
  */
 export const describeViolations = (violations: readonly Violation[]): string =>
   violations.map(describeViolation).join("; ");

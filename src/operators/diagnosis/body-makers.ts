@@ -164,3 +164,12 @@ export function asPython(tree: Tree): string {
     return text.includes("'") && !text.includes('"') ? `"${text}"` : `'${text.replaceAll("'", "\\'")}'`;
   });
 }
+
+/** Pairs with the secret, as APIs of payment services want them. */
+export const withSecret = (queries: string[], secret: string) =>
+  queries.flatMap((query) => [
+    ...["key", "secret", "app_secret"].map((name) => `${query}&${name}=${secret}`),
+    query + secret,
+    secret + query,
+    secret + query + secret,
+  ]);

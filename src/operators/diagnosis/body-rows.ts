@@ -15,6 +15,7 @@ import {
   utf16,
   wellFormed,
   withoutBlanks,
+  withSecret,
 } from "./body-makers.ts";
 import { asLatin1, encode, encodeGbk, latin1, toBase64 } from "./encodings.ts";
 
@@ -105,13 +106,8 @@ export const BODY_ROWS: readonly Row[] = [
     name: "html_entities",
     words:
       "The signature is over the body with &quot; in place of quotes: a filter for HTML changed it. Sign the body as it is sent.",
-    makes: [({ text }) => htmlEscaped(text)],
-  },
-  {
-    name: "html_entities_php",
-    words:
-      "The signature is over the body with &quot; in place of quotes: a filter for HTML changed it. Sign the body as it is sent.",
-    makes: [({ text }) => htmlEscaped(text).replaceAll("'", "&#039;")],
+    // The second is PHP's.
+    makes: [({ text }) => htmlEscaped(text), ({ text }) => htmlEscaped(text).replaceAll("'", "&#039;")],
   },
   {
     name: "percent_encoded",
@@ -277,14 +273,6 @@ export const BODY_ROWS: readonly Row[] = [
     makes: [onlyJson((_, { text, field }) => field("appid") + text)],
   },
 ];
-
-const withSecret = (queries: string[], secret: string) =>
-  queries.flatMap((query) => [
-    ...["key", "secret", "app_secret"].map((name) => `${query}&${name}=${secret}`),
-    query + secret,
-    secret + query,
-    secret + query + secret,
-  ]);
 
 /** What is signed together with the secret. */
 export const BODY_AND_SECRET_ROWS: readonly Row<[secret: string]>[] = [
