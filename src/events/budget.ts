@@ -42,7 +42,7 @@ export interface Claimant {
    * 10 s, or none was answered yet. Undefined while nothing was read of it.
    */
   isSuspect: boolean | undefined;
-  /** Whether it is suspect only because no delivery was answered yet. It goes before the others that are: most receivers are sound. */
+  /** Whether it is suspect only because no delivery was answered yet. */
   isNew: boolean;
   /** Whether a ping is due. */
   hasPing: boolean;
@@ -90,9 +90,9 @@ export class Budget {
   }
 
   /**
-   * Shares the free places between webhooks: those with a ping first, then those that are new, then in the given order. Takes nothing.
-   * So each gets a turn, in this invocation or a later one: those that were served go to the end of the order, and nothing is in flight when an
-   * invocation begins.
+   * Shares the free places between webhooks: those with a ping first, then one that is new, because most receivers are sound, then in the
+   * given order. Takes nothing. So each gets a turn, in this invocation or a later one: those that were served go to the end of the order,
+   * and nothing is in flight when an invocation begins.
    *
    * @param all the webhooks that still need places
    * @returns the share of each of them that gets a place
@@ -113,6 +113,10 @@ export class Budget {
     let freeForSuspectsAndPings = this.#places - Math.min(1, others) - inFlightOf(suspects);
     // The others may begin to fail, or be suspect without being known to. Those that are known may take all these places.
     let freeForOthers = suspects.length > 0 ? 0 : forSuspects;
+    const added = all.filter(({ isNew }) => isNew);
+    // Only one, and where suspects have two places: the others would wait for ever beside some that are added again and again.
+    const first = forSuspects > 1 && inFlightOf(added) === 0 ? added[0] : undefined;
+    const rankOf = (each: Each) => (each.hasPing ? 0 : each === first ? 1 : 2);
     for (const each of all.toSorted((a, b) => rankOf(a) - rankOf(b))) {
       const fair = each.isSuspect ? Math.min(ofSuspect - each.inFlight, freeForSuspects) : ofOther - each.inFlight;
       // Suspects without a place for them wait for each other.
@@ -171,9 +175,6 @@ export class Budget {
     this.#calls += CALLS_OF_AN_ATTEMPT - 1;
   }
 }
-
-/** The place in the line. */
-const rankOf = ({ hasPing, isNew }: Claimant): number => (hasPing ? 0 : isNew ? 1 : 2);
 
 /** A part of some places: one place at least. */
 const part = (places: number, ratio: number): number => Math.max(1, Math.floor(places * ratio));

@@ -78,7 +78,10 @@ describe("the places of a home that shares an invocation", () => {
     }
   });
 
-  it("come to each webhook in turn, when those that were served go to the end", () => {
+  it.each([
+    ["", false],
+    [", also beside some that are added anew each time", true],
+  ])("come to each webhook in turn, when those that were served go to the end%s", (_, staysNew) => {
     const kinds = [sound, suspect, added];
     const fours = kinds.flatMap((a) => kinds.flatMap((b) => kinds.flatMap((c) => kinds.map((d) => [a, b, c, d]))));
     for (const homes of Array.from({ length: MOST_HOMES }, (_, i) => i + 1)) {
@@ -88,7 +91,7 @@ describe("the places of a home that shares an invocation", () => {
         for (let turns = 0; turns < 2 * four.length; turns++) {
           const served = sharesAmong(homes, line);
           for (const each of served) {
-            each.isNew = false;
+            each.isNew &&= staysNew;
             unserved.delete(each);
           }
           line = [...line.filter((each) => !served.includes(each)), ...served];
