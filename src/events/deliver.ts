@@ -28,11 +28,14 @@ export async function deliver(
     const db = config.closedHomes.has(home) ? undefined : config.homes.get(home);
     return db === undefined ? [] : [{ home, db, webhooks: [...webhooks.values()] }];
   });
-  const served = open.splice(0, MOST_HOMES);
+  // Drawn: otherwise some busy homes, whose messages come first in each batch, would keep back all others.
+  const first = Math.floor(runtime.random() * open.length);
+  const line = [...open.slice(first), ...open.slice(0, first)];
+  const served = line.splice(0, MOST_HOMES);
   // The homes beyond the limit are delivered by another invocation.
   const notified = notifyQueue(
     tools,
-    open.flatMap(({ webhooks }) => webhooks),
+    line.flatMap(({ webhooks }) => webhooks),
   );
   let keyring: Promise<Keyring> | undefined;
   const opened = () => (keyring ??= importKeyring(config.masterKeys));

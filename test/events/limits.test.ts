@@ -192,21 +192,26 @@ describe("an invocation", () => {
     expect(worker.notices.map(({ webhook }) => webhook).sort()).toEqual(webhooks.map(({ id }) => id).sort());
   });
 
-  it("serves three homes, and gives the others back to the queue", async () => {
-    const webhook = await newWebhook(await World.create({}, "apac"));
-    await fillDeliveries(webhook, 1);
-    const names = ["a", "b", "c", "d", "e"];
-    const homes = Object.fromEntries(names.map((name) => [`HOME_${name.toUpperCase()}`, env.HOME_APAC]));
-    const worker = new DeliveringWorker(homes);
-    await worker.deliver(...names.map((home) => ({ ...webhook, home })));
-    expect(Object.keys(worker.kept.jobs[0]?.homes as object)).toEqual(names.slice(0, 3));
-    const again = { site: webhook.siteId, webhook: webhook.id, delay: 0 };
-    expect(worker.notices).toEqual([
-      { home: "d", ...again },
-      { home: "e", ...again },
-    ]);
-    expect(await statusesOf(webhook)).toEqual(["1 delivered"]);
-  });
+  it.each([
+    [0, "abc", "de"],
+    [0.5, "cde", "ab"],
+    [0.99, "eab", "cd"],
+  ])(
+    "serves three homes, and gives the others back to the queue: chance %d draws %s of abcde",
+    async (chance, served, left) => {
+      const webhook = await newWebhook(await World.create({}, "apac"));
+      await fillDeliveries(webhook, 1);
+      const names = [..."abcde"];
+      const homes = Object.fromEntries(names.map((name) => [`HOME_${name.toUpperCase()}`, env.HOME_APAC]));
+      const worker = new DeliveringWorker(homes);
+      worker.chance = chance;
+      await worker.deliver(...names.map((home) => ({ ...webhook, home })));
+      expect(Object.keys(worker.kept.jobs[0]?.homes as object)).toEqual([...served]);
+      const again = { site: webhook.siteId, webhook: webhook.id, delay: 0 };
+      expect(worker.notices).toEqual([...left].map((home) => ({ home, ...again })));
+      expect(await statusesOf(webhook)).toEqual(["1 delivered"]);
+    },
+  );
 
   it("asks a failing database once for each attempt that ends, and no more", async () => {
     const webhook = await newWebhook(await World.create({}, "apac"));
