@@ -130,6 +130,14 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     delays.length = 0;
     await redeliver({ status: ["failed"] });
     expect(delays).toEqual([0, 43_200]);
+    // One that was sent again while its attempt was in flight, and failed, has no attempts.
+    await setDeliveries(
+      webhook,
+      `status = 'pending', attempts = 0, next_attempt_at = ${NOW} + seq * 100, last_error = iif(seq < 3, NULL, 'HTTP 500')`,
+    );
+    delays.length = 0;
+    await redeliver({ until: NOW, after_seq: 3, status: ["pending"] });
+    expect(delays).toEqual([0, 300]);
   });
 
   it("goes through 6,000 events in steps of 5,000, each due over 10 seconds in the order of seq", async () => {

@@ -67,7 +67,7 @@ const selectRenewed: Statement<Key & { seq: number }, { id: string; isErased: nu
 export const selectNextRetry: Statement<Key & { now: number }, { at: number }> = statement(
   (v) => sql`SELECT ${deliveries.nextAttemptAt} AS at FROM ${deliveries}
     WHERE ${deliveries.siteId} = ${v.siteId} AND ${deliveries.webhookId} = ${v.webhookId} AND ${deliveries.status} = 'pending'
-      AND ${deliveries.nextAttemptAt} > ${v.now} AND ${deliveries.lease} IS NULL AND ${deliveries.attempts} > 0
+      AND ${deliveries.nextAttemptAt} > ${v.now} AND ${deliveries.lease} IS NULL AND (${deliveries.attempts} > 0 OR ${deliveries.lastError} IS NOT NULL)
     ORDER BY ${deliveries.nextAttemptAt} LIMIT 1`,
 );
 
