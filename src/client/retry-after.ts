@@ -1,7 +1,7 @@
 import type { AnswerHeaders } from "./platform.ts";
 
-/** A comma between two values, and not the one in `Wed, 21 Oct 2026 07:28:00 GMT`. */
-const BETWEEN_VALUES = /(?<!\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*),/i;
+/** A comma between two values, and not the one in `Wed, 21 Oct 2026 07:28:00 GMT` or in `1,000`, as Java's MessageFormat writes a number. */
+const BETWEEN_VALUES = /(?<!\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*),(?!\d{3}\b)/i;
 
 /**
  * How many whole seconds an answer asks to wait by `Retry-After`. Each proxy on the way may have added one, and fetch joins them: the longest
@@ -27,7 +27,7 @@ const valuesOf = (header: string | null): string[] =>
 
 /**
  * The standard has whole seconds or a date. Any other number counts as seconds: `30.0`, `+30`, `1e3`, `30 sec`, `"30"`. What else has a digit
- * (`1m`, `00:02:00`) may mean any time, so it counts as too long to wait for.
+ * (`1m`, `00:02:00`, `1,000`) may mean any time, so it counts as too long to wait for.
  */
 function secondsFrom(value: string, now: number): number[] {
   if (!/\d/.test(value)) return [];
@@ -40,7 +40,8 @@ function secondsFrom(value: string, now: number): number[] {
 function dateOf(value: string): number[] {
   // Date.parse() makes a date of almost any text with a digit, so a date must have a month's name and a time of day, or the form of ISO 8601.
   if (!/[a-z]{3}.*\d:\d\d|^\d{4}-\d\d-\d\d/i.test(value)) return [];
-  const hasZone = /(?:[a-z]|[+-]\d\d:?\d\d)$/i.test(value) || !value.includes(":");
+  // JavaScript prints the zone's name behind it, in brackets.
+  const hasZone = /(?:[a-z]|[+-]\d\d:?\d\d)(?: \(.*\))?$/i.test(value) || !value.includes(":");
   const milliseconds = Date.parse(hasZone ? value : `${value} GMT`);
   return Number.isNaN(milliseconds) ? [] : [milliseconds];
 }

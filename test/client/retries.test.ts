@@ -276,6 +276,7 @@ describe("the backoff", () => {
     ["a date in small letters", AT_37.toLowerCase(), 7],
     ["a date of another zone", "Sun, 06 Nov 1994 16:49:37 +0800", 7],
     ["a date of ISO 8601", "1994-11-06T08:49:37Z", 7],
+    ["a date as JavaScript prints it", "Sun Nov 06 1994 00:49:37 GMT-0800 (Pacific Standard Time)", 7],
     ["seconds, while Date came twice", "7", 7, `${AT_30}, ${AT_30}`],
     ["a date, while Date came twice", AT_37, 8, `${AT_30}, Sun, 06 Nov 1994 08:49:29 GMT`],
   ])("waits as long as a Retry-After asks that is written oddly: %s", async (_, value, seconds, date = AT_30) => {
@@ -296,7 +297,7 @@ describe("the backoff", () => {
     },
   );
 
-  it.each(["1m", "1 minute", "1h", "00:02:00", "2 12:00:00", "PT1M", '"30"; x=1', "7, 1m"])(
+  it.each(["1m", "1 minute", "1h", "00:02:00", "2 12:00:00", "PT1M", '"30"; x=1', "7, 1m", "1,000"])(
     "ends the call when a Retry-After has a digit and cannot be read: %s",
     async (value) => {
       const { client, sent } = await service([html(503, { "retry-after": value })]);
