@@ -4,21 +4,22 @@ export const MAX_BODY_BYTES = 64 * 1024;
 const JSON_MEDIA_TYPE = "application/json";
 
 /** Parameters. An open quote goes to the end of the text: so the pattern never looks at a character twice. */
-const PARAMETERS = /;(?:[^",]|"(?:[^"\\]|\\.?)*("|$))*/gs;
+const PARAMETERS = /;(?:[^",]|"(?:[^"\\]|\\.?)*(?:"|$))*/gs;
+
+/** A Content-Type without its parameters: they may hold anything. */
+export const withoutParameters = (contentType: string): string => contentType.replace(PARAMETERS, "").trim();
 
 /**
  * Whether a Content-Type is that of JSON and no other, with or without parameters. A header sent twice is one value with a comma. Empty
  * elements of that list do not count (RFC 9110, 5.6.1).
  */
 export function isJsonMediaType(contentType: string): boolean {
-  const bare = contentType.replace(PARAMETERS, (whole, end?: string) => (end === "" ? whole : ""));
-  const types = bare.split(",").map((type) => type.trim().toLowerCase());
+  const types = withoutParameters(contentType)
+    .split(",")
+    .map((type) => type.trim().toLowerCase());
   const named = types.filter((type) => type !== "");
   return named.length > 0 && named.every((type) => type === JSON_MEDIA_TYPE);
 }
-
-/** A Content-Type without its parameters: they may hold anything. */
-export const withoutParameters = (contentType: string): string => contentType.replace(PARAMETERS, "").trim();
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

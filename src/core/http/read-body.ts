@@ -43,10 +43,9 @@ export function requireJson({ headers }: Request): void {
 
 /** What a wrong Content-Type breaks. Its media types are quoted where a header can hold them and a person can read them. */
 function notJson(contentType: string): Violation {
-  if (contentType === "") return { rule: "json_type_missing" };
   const types = withoutParameters(contentType);
-  // With a quote that never ends, the types alone may be right.
-  const isTold = /^[\x20-\x7e]{1,80}$/.test(types) && !isJsonMediaType(types);
+  if (types === "") return { rule: "json_type_missing" };
+  const isTold = /^[\x20-\x7e]{1,80}$/.test(types);
   return isTold ? { rule: "json_type", values: [types] } : { rule: "json_type_unreadable" };
 }
 
