@@ -19,6 +19,12 @@ const SENT_AS_TABLE = {
     detail: "not a string of JSON: it was serialised twice",
     words: "It was sent as a string of JSON: it was serialised twice.",
   },
+  compressed: { detail: "not compressed", words: "It is compressed." },
+  utf16: { detail: "not UTF-16", words: "It is UTF-16." },
+  left_open: {
+    detail: "not with a bracket left open, as when Content-Length counts characters in place of bytes",
+    words: "A bracket is left open, as when Content-Length counts characters in place of bytes.",
+  },
   too_large: { detail: "not beyond 9007199254740991", words: "It is beyond 9007199254740991." },
   milliseconds: { detail: "not milliseconds", words: "It was sent in milliseconds." },
   microseconds: { detail: "not microseconds", words: "It was sent in microseconds." },

@@ -1,7 +1,7 @@
 import { type JsonFault, parseJsonObject } from "../parse-json.ts";
 import { ok, type Result, refused } from "../result.ts";
 import type { Violation } from "../rules.ts";
-import { sentAs } from "../sent-as.ts";
+import { bodySentAs, sentAs } from "../sent-as.ts";
 
 /** The fields of a body. `appid` is checked; the others are not. */
 export type Fields = Record<string, unknown> & { appid: string };
@@ -25,7 +25,7 @@ export function readFields(body: ArrayBuffer, digitsOf: string | undefined): Res
     if (body.byteLength === 0) return unreadable(parsed.reason, { field: "body", rule: "required" });
     const { value } = parsed;
     const how = isJson(value) ? ({ sentAs: "json_text" } as const) : sentAs("json_object", value);
-    return unreadable(parsed.reason, { ...FAULTS[parsed.reason], ...(value !== undefined && how) });
+    return unreadable(parsed.reason, { ...FAULTS[parsed.reason], ...(value === undefined ? bodySentAs(body) : how) });
   }
   const { appid } = parsed.object;
   if (isAppid(appid)) return ok(parsed.object as Fields);

@@ -15,6 +15,8 @@ const ENCODING = { detail: "Content-Encoding: must be absent" };
 const NOT_JSON = {
   detail: "body: must be JSON as a library writes it: double quotes, no comma at the end, no line break in a string",
 };
+const UTF8 = "body: must be UTF-8";
+const OPEN = "with a bracket left open, as when Content-Length counts characters in place of bytes";
 const CALLS = { detail: `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}` };
 const NO_BODY = { detail: "body: is required" };
 const NO_APPID = { detail: "appid: must be a string of 1 to 64 characters" };
@@ -94,7 +96,33 @@ const FAILURES: [
     { detail: `body: must be a JSON object, not ${not}` },
   ]),
   ["a byte order mark", ADD, post("\ufeff{}"), 400, "参数错误", { detail: "body: must have no byte order mark" }],
-  ["bytes that are no UTF-8", CREATE, post(Uint8Array.of(0xff)), 400, "参数错误", { detail: "body: must be UTF-8" }],
+  ["bytes that are no UTF-8", CREATE, post(Uint8Array.of(0xff)), 400, "参数错误", { detail: UTF8 }],
+  ...[
+    ["gzip", Uint8Array.of(0x1f, 0x8b, 8), UTF8, "compressed"],
+    ["UTF-16 with its mark", Uint8Array.of(0xff, 0xfe, 0x7b, 0), UTF8, "UTF-16"],
+    ["big-endian UTF-16 with its mark", Uint8Array.of(0xfe, 0xff, 0, 0x7b), UTF8, "UTF-16"],
+    ["UTF-16", Uint8Array.of(0x7b, 0, 0x7d, 0), NOT_JSON.detail, "UTF-16"],
+    ["big-endian UTF-16", Uint8Array.of(0, 0x7b, 0, 0x7d), NOT_JSON.detail, "UTF-16"],
+    ["cut off in a text", '{"content":"a}', NOT_JSON.detail, OPEN],
+    ["cut off after an escape", '{"content":"a\\', NOT_JSON.detail, OPEN],
+    ["cut off between its brackets", '{"metadata":{"a":"é"}', NOT_JSON.detail, OPEN],
+    ["cut off in a character", new TextEncoder().encode('{"content":"订').slice(0, -1), UTF8, OPEN],
+  ].map(([name, body, rule, not]): (typeof FAILURES)[number] => [
+    `a body that is ${name}`,
+    CREATE,
+    post(body as BodyInit),
+    400,
+    "参数错误",
+    { detail: `${rule}, not ${not}` },
+  ]),
+  ...['{"content":"{[","x":1};', '{"content":"{\\"["}\0', '{"a":1}{"b":2}'].map((body): (typeof FAILURES)[number] => [
+    `a whole object and more: ${JSON.stringify(body)}`,
+    ADD,
+    post(body),
+    400,
+    "参数错误",
+    NOT_JSON,
+  ]),
   ["no appid", ADD, post('{"Appid":"a"}'), 400, "参数错误", { detail: "appid: is required" }],
   ["an empty appid", ADD, post('{"appid":""}'), 400, "参数错误", NO_APPID],
   ["an appid of 65 characters", CREATE, post(`{"appid":"${"a".repeat(65)}"}`), 400, "参数错误", NO_APPID],
