@@ -4,13 +4,12 @@ import type { RuleName } from "../rules.ts";
 /** The agents of a request: 1 to 100, one named twice counts once. A body has room for 31,000 ids, right or wrong. */
 const MOST_AGENTS = 100;
 
-const within = (rule: RuleName) => ({ broken: { rule, values: [1, MOST_AGENTS] } });
-
 /** Blanks around an id are allowed: "10427, 10428". */
 const LISTED_ID = /^[ \t]*[1-9][0-9]*[ \t]*$/;
 
 /** The distinct ids of a list, sorted. Reads no further than to the first wrong item, or to the 101st agent. */
-function distinct(items: Iterable<number | Broken>, whole: { broken: Broken }): Reading<number[]> {
+function distinct(items: Iterable<number | Broken>, rule: RuleName): Reading<number[]> {
+  const whole = { broken: { rule, values: [1, MOST_AGENTS] } };
   const ids = new Set<number>();
   let item = 0;
   for (const each of items) {
@@ -21,7 +20,8 @@ function distinct(items: Iterable<number | Broken>, whole: { broken: Broken }): 
   return ids.size === 0 ? whole : { value: [...ids].sort((a, b) => a - b) };
 }
 
-function* idsOfArray(list: readonly unknown[]): Iterable<number | Broken> {
+function* idsOfArray(list: unknown): Iterable<number | Broken> {
+  if (!Array.isArray(list)) return;
   for (const each of list) yield isPositiveId(each) ? each : NOT_POSITIVE;
 }
 
@@ -46,12 +46,9 @@ function ruleOfItem(item: string, isAfterTrailingComma: boolean): RuleName {
 }
 
 /** An array of agents' ids. */
-export const agentIds = readBy((list) =>
-  Array.isArray(list) ? distinct(idsOfArray(list), within("agent_ids")) : within("agent_ids"),
-);
+export const agentIds = readBy((list) => distinct(idsOfArray(list), "agent_ids"));
 
 /** Agents' ids as an array, or as a string with commas between them. */
-export const listedAgentIds = readBy((list) => {
-  if (typeof list === "string") return distinct(idsOfText(list), within("listed_ids"));
-  return Array.isArray(list) ? distinct(idsOfArray(list), within("listed_ids")) : within("listed_ids");
-});
+export const listedAgentIds = readBy((list) =>
+  distinct(typeof list === "string" ? idsOfText(list) : idsOfArray(list), "listed_ids"),
+);
