@@ -36,7 +36,7 @@ export class LookUpTurns {
   async wait<T>(name: string, cached: () => T | undefined): Promise<T | undefined> {
     for (let turn = 0; turn < MOST_TURNS; turn++) {
       this.#waiting.set(name, cached);
-      await sleep(this.#runtime, TURN_MS - (this.#now() % TURN_MS));
+      await sleep(this.#runtime, TURN_MS - (this.#runtime.elapsed() % TURN_MS));
       const found = cached();
       if (found !== undefined) return found;
       this.#draw();
@@ -51,16 +51,12 @@ export class LookUpTurns {
 
   /** Draws once when a turn has ended: the first request that wakes does it for all. */
   #draw(): void {
-    const turn = Math.floor(this.#now() / TURN_MS);
+    const turn = Math.floor(this.#runtime.elapsed() / TURN_MS);
     if (turn === this.#drawn.turn) return;
     const waiting = [...this.#waiting].filter(([, cached]) => cached() === undefined).map(([name]) => name);
     const returned = waiting.filter((name) => this.#refused.has(name));
     const names = returned.length > 0 ? returned : waiting;
     this.#drawn = { turn, name: names[Math.floor(this.#runtime.random() * names.length)] };
     this.#waiting.clear();
-  }
-
-  #now(): number {
-    return this.#runtime.elapsed();
   }
 }
