@@ -2,6 +2,8 @@ import { decodeStrictly } from "./encodings.ts";
 import { faultOf, type TreeFault } from "./json-tree.ts";
 import type { Finding } from "./words.ts";
 
+const UTF16 = "The body is UTF-16, as PowerShell writes files. Send it in UTF-8.";
+
 /** Why bytes are not UTF-8. */
 const BYTES_ROWS: readonly { name: string; words: string; is: (bytes: Uint8Array) => boolean }[] = [
   {
@@ -11,8 +13,8 @@ const BYTES_ROWS: readonly { name: string; words: string; is: (bytes: Uint8Array
   },
   {
     name: "utf16",
-    words: "The body is UTF-16, as PowerShell writes files. Send it in UTF-8.",
-    is: ([a, b]) => (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff),
+    words: UTF16,
+    is: ([a, b]) => a === 0 || b === 0 || (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff),
   },
   {
     name: "gbk",
@@ -29,6 +31,8 @@ const BYTES_ROWS: readonly { name: string; words: string; is: (bytes: Uint8Array
 /** Why a text is no JSON, when its form as a whole tells it. */
 const TEXT_ROWS: readonly { name: string; words: string; is: (text: string) => boolean }[] = [
   { name: "empty", words: "The body is empty.", is: (text) => text.trim() === "" },
+  // ASCII in UTF-16 is UTF-8 with zeros.
+  { name: "utf16", words: UTF16, is: (text) => /^.?\0/.test(text) },
   {
     name: "url_encoded",
     words: "The body is URL-encoded, as a form sends it. Send JSON.",

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { utf16 } from "../../../src/operators/diagnosis/body-makers.ts";
 import { checkAsCaller } from "../../../src/operators/diagnosis/check-as-caller.ts";
 import { checkForm, checkIdempotencyKey } from "../../../src/operators/diagnosis/check-form.ts";
 import { readTree, writeTree } from "../../../src/operators/diagnosis/json-tree.ts";
@@ -46,7 +47,12 @@ describe("the form of a request", () => {
     );
   });
 
-  it("knows UTF-16 of either byte order, and bytes that are in no encoding", () => {
+  it("knows UTF-16 of either byte order, with and without its mark, and bytes that are in no encoding", () => {
+    for (const text of ["{}", '{"content":"订单在哪里"}']) {
+      const little = utf16(text);
+      expect(refusals(little)).toEqual(["400 utf16"]);
+      expect(refusals(Uint8Array.from(little, (_, i) => little[i ^ 1] ?? 0))).toEqual(["400 utf16"]);
+    }
     expect(refusals(Uint8Array.of(0xff, 0xfe, 0x7b, 0))).toEqual(["400 utf16"]);
     expect(refusals(Uint8Array.of(0xfe, 0xff, 0, 0x7b))).toEqual(["400 utf16"]);
     expect(refusals(Uint8Array.of(0x7b, 0xff, 0xff))).toEqual(["400 not_utf8"]);
