@@ -67,7 +67,7 @@ function callersApp(isolate: Isolate, journal: Journal, seen?: (trace: Trace) =>
   app.use(journalRefusals(journal));
   addCalls(app);
   app.get("/healthz", health());
-  refuseOtherMethods(app);
+  refuseOtherMethods(app, true);
   // After the line above: any other method than GET and HEAD is 404 here, not 405. A redirect in a file would take all methods.
   app.get("/", (c) => c.redirect("/docs/", 302));
   app.get("/docs/*", docsNotFound());

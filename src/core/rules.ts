@@ -140,7 +140,11 @@ const TABLE = {
     words: "was used before for a call that meant something else.",
   },
 
-  // Headers and body.
+  // Method, headers and body.
+  method: {
+    detail: "must be {0} (a redirect, as from http to https, may have changed it)",
+    words: "must be {0}. A redirect, as from http to https, may have changed it.",
+  },
   signature_prefix: {
     detail: "must be 64 hex digits, without a prefix such as {0}",
     words: "must be 64 hex digits, without “{0}” before them.",

@@ -3,16 +3,21 @@ import { ServiceError } from "../errors.ts";
 import type { Violation } from "../rules.ts";
 import type { Routes } from "./new-hono.ts";
 
-/** Answers a wrong method on a known path with 405 and `Allow`; hono would answer 404. Call it after all routes are added. */
-export function refuseOtherMethods<E extends Env>(routes: Routes<E>): void {
+/**
+ * Answers a wrong method on a known path with 405 and `Allow`; hono would answer 404. Call it after all routes are added.
+ *
+ * @param tell whether the answer has the rule too
+ */
+export function refuseOtherMethods<E extends Env>(routes: Routes<E>, tell?: true): void {
   const served = Map.groupBy(
     routes.routes.filter(({ method }) => method !== "ALL"),
     ({ path }) => path,
   );
   for (const [path, handlers] of served) {
     const allow = [...new Set(handlers.map(({ method }) => method))].join(", ");
+    const told = tell && { violations: [{ field: "method", rule: "method", values: [allow] } as const], tell };
     routes.all(path, () => {
-      throw new ServiceError("method_not_allowed", { reason: "method_not_allowed", allow });
+      throw new ServiceError("method_not_allowed", { reason: "method_not_allowed", allow, ...told });
     });
   }
 }

@@ -51,6 +51,7 @@ export const VIOLATION_EXAMPLES: { about: string; violations: Violation[] }[] = 
     about: "Path, headers and body",
     violations: [
       UNKNOWN_PATH,
+      { field: "method", rule: "method", values: ["POST"] },
       signed(),
       signed(`sha256=${"0".repeat(64)}`),
       signed("0".repeat(40)),

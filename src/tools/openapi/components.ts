@@ -83,7 +83,7 @@ const MORE_HEADERS: Partial<Record<SignedErrorCode, (keyof typeof headers)[]>> =
   body_too_large: ["x-error-detail"],
   media_type_unsupported: ["x-error-detail"],
   idempotency_key_reused: ["x-error-detail"],
-  method_not_allowed: ["Allow"],
+  method_not_allowed: ["x-error-detail", "Allow"],
   too_many_requests: ["Retry-After"],
   unavailable: ["x-error-detail", "Retry-After"],
 };

@@ -15,6 +15,7 @@ const ENCODING = { detail: "Content-Encoding: must be absent" };
 const NOT_JSON = {
   detail: "body: must be JSON as a library writes it: double quotes, no comma at the end, no line break in a string",
 };
+const METHOD = "method: must be POST (a redirect, as from http to https, may have changed it)";
 const UTF8 = "body: must be UTF-8";
 const OPEN = "with a bracket left open, as when Content-Length counts characters in place of bytes";
 const CALLS = { detail: `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}` };
@@ -48,7 +49,7 @@ const FAILURES: [
       { method },
       405,
       "请求方法错误",
-      { allow: "POST" },
+      { allow: "POST", detail: METHOD },
     ]),
   ),
   ["no content type", CREATE, { method: "POST", body: new Uint8Array(2) }, 415, "参数错误", typed("missing")],
