@@ -25,6 +25,10 @@ const SENT_AS_TABLE = {
     detail: "not with a bracket left open, as when Content-Length counts characters in place of bytes",
     words: "A bracket is left open, as when Content-Length counts characters in place of bytes.",
   },
+  joined: {
+    detail: 'not with ", ", as of a header sent twice',
+    words: "It has a comma and a blank, as of a header sent twice.",
+  },
   too_large: { detail: "not beyond 9007199254740991", words: "It is beyond 9007199254740991." },
   milliseconds: { detail: "not milliseconds", words: "It was sent in milliseconds." },
   microseconds: { detail: "not microseconds", words: "It was sent in microseconds." },

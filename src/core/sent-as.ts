@@ -62,6 +62,9 @@ function slipOf(rule: RuleName, value: unknown): SentAs | undefined {
   const { takes } = RULES[rule];
   const type = jsonTypeOf(value);
   if (takes !== undefined && !takes.includes(type)) return type;
+  // Of a header that comes twice, HTTP makes one value.
+  if (rule === "signature_characters" || rule === "visible_ascii")
+    return String(value).includes(", ") ? "joined" : undefined;
   if (typeof value !== "number") return undefined;
   if (rule === "unix_seconds" || rule === "near_now") return unitOf(value);
   // The reader of JSON makes a string of an integer before.

@@ -1,4 +1,5 @@
 import { ok, type Result, refused } from "../result.ts";
+import { sentAs } from "../sent-as.ts";
 
 /** How long the answer to an Idempotency-Key is kept. */
 export const IDEMPOTENCY_SECONDS = 86_400;
@@ -10,6 +11,8 @@ export function readIdempotencyKey(header: string | undefined): Result<string | 
   if (header === undefined) return ok(null);
   if (VISIBLE_ASCII.test(header)) return ok(header);
   return refused("invalid_parameters", "idempotency_key_malformed", {
-    violations: [{ field: "Idempotency-Key", rule: "visible_ascii", values: [1, 255] }],
+    violations: [
+      { field: "Idempotency-Key", rule: "visible_ascii", values: [1, 255], ...sentAs("visible_ascii", header) },
+    ],
   });
 }

@@ -1,5 +1,6 @@
 import type { Broken } from "../fields.ts";
 import type { Violation } from "../rules.ts";
+import { sentAs } from "../sent-as.ts";
 
 const RIGHT = /^[0-9a-f]{64}$/i;
 const PREFIX = /^(?:hmac[-_ ]?)?sha-?256[=: ] *|^0x/i;
@@ -20,5 +21,6 @@ function brokenBy(signature: string | undefined): Broken {
   const [prefix] = PREFIX.exec(signature) ?? [];
   if (prefix !== undefined) return { rule: "signature_prefix", values: [prefix.startsWith("0") ? "0x" : "sha256="] };
   if (/^[0-9a-f]+$/i.test(signature)) return { rule: "signature_length", values: [signature.length] };
-  return { rule: BASE64.test(signature) ? "signature_base64" : "signature_characters" };
+  if (BASE64.test(signature)) return { rule: "signature_base64" };
+  return { rule: "signature_characters", ...sentAs("signature_characters", signature) };
 }

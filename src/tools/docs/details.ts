@@ -57,6 +57,7 @@ export const VIOLATION_EXAMPLES: { about: string; violations: Violation[] }[] = 
       signed("0".repeat(40)),
       signed(`${"A".repeat(43)}=`),
       signed("?"),
+      signed("?, ?"),
       { field: "Content-Type", rule: "json_type", values: ["application/x-www-form-urlencoded"] },
       { field: "Content-Type", rule: "json_type_missing" },
       { field: "Content-Type", rule: "json_type_unreadable" },

@@ -29,7 +29,10 @@ describe("readIdempotencyKey", () => {
   it.each(GOOD)("accepts as it is: %s", (_, key) => expect(readIdempotencyKey(key)).toEqual({ ok: true, value: key }));
 
   it.each(BAD)("refuses: %s", (_, key) => {
-    expect(readIdempotencyKey(key)).toMatchObject({ ok: false, code: "invalid_parameters" });
+    const slip = key === "a, b" ? { sentAs: "joined" } : {};
+    const violations = [{ field: "Idempotency-Key", rule: "visible_ascii", values: [1, 255], ...slip }];
+    const reason = "idempotency_key_malformed";
+    expect(readIdempotencyKey(key)).toEqual({ ok: false, code: "invalid_parameters", reason, violations });
   });
 
   it("returns null without a header, and keys are remembered for 24 hours", () => {
