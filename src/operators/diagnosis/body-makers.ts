@@ -61,6 +61,8 @@ const LISTS: ((name: string, items: string[]) => Pair[])[] = [
   (name, items) => items.map((item) => [`${name}[]`, item]),
   (name, items) => items.map((item, n) => [`${name}[${n}]`, item]),
   (name, items) => [[name, items.join(",")]],
+  // Python's and Java's text of a list.
+  (name, items) => [[name, `[${items.join(", ")}]`]],
   () => [],
 ];
 

@@ -335,6 +335,11 @@ describe("another text than the body", () => {
       "pairs",
       encodedPairs(encodeURIComponent, FIELDS).replace("kefu_id=%5B2%2C1%5D", "kefu_id%5B0%5D=2&kefu_id%5B1%5D=1"),
     ],
+    // urllib.parse.urlencode of Python.
+    [
+      "pairs",
+      new URLSearchParams(Object.entries({ ...FIELDS, kefu_id: "[2, 1]" }).map(([k, v]) => [k, `${v}`])).toString(),
+    ],
     ["pairs", encodedPairs(same, { ...FIELDS, kefu_id: "" }).replace("&kefu_id=", "")],
     ["some_fields", `appid=app&timestamp=${NOW}&ranstr=r/1`],
     ["sorted_values", `appa < b & c[2,1]r/1客户${NOW}`],
