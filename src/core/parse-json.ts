@@ -21,6 +21,13 @@ export function isJsonMediaType(contentType: string): boolean {
   return named.length > 0 && named.every((type) => type === JSON_MEDIA_TYPE);
 }
 
+/** Whether bytes begin as gzip does. */
+export const isCompressed = ([first, second]: Uint8Array): boolean => first === 0x1f && second === 0x8b;
+
+/** Whether JSON in UTF-16 may begin with these bytes: a mark, or a bracket in two bytes. */
+export const isUtf16 = ([first, second]: Uint8Array): boolean =>
+  first === 0 || second === 0 || (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** An integer in plain digits: not `1.0`, not `1e3`. */

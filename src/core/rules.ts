@@ -21,10 +21,6 @@ const SENT_AS_TABLE = {
   },
   compressed: { detail: "not compressed", words: "It is compressed." },
   utf16: { detail: "not UTF-16", words: "It is UTF-16." },
-  left_open: {
-    detail: "not with a bracket left open, as when Content-Length counts characters in place of bytes",
-    words: "A bracket is left open, as when Content-Length counts characters in place of bytes.",
-  },
   joined: {
     detail: 'not with ", ", as of a header sent twice',
     words: "It has a comma and a blank, as of a header sent twice.",
@@ -183,6 +179,10 @@ const TABLE = {
   json: {
     detail: "must be JSON as a library writes it: double quotes, no comma at the end, no line break in a string",
     words: "is not JSON as a library writes it: double quotes, no comma at the end, no line break in a string.",
+  },
+  ends_with_bracket: {
+    detail: 'must end with "}": Content-Length counts bytes, not characters',
+    words: "must end with “}”: Content-Length counts bytes, not characters.",
   },
   json_object: {
     detail: "must be a JSON object",

@@ -20,38 +20,6 @@ export function unitOf(timestamp: number): SentAs | undefined {
   return timestamp > 1e11 ? "milliseconds" : undefined;
 }
 
-/** The byte order marks of UTF-16. */
-const MARKS = ["254 255", "255 254"];
-
-/** How a body was sent that is no JSON in UTF-8, when its bytes tell the slip. */
-export function bodySentAs(body: ArrayBuffer): Pick<Violation, "sentAs"> {
-  const [first, second] = new Uint8Array(body);
-  if (first === 0x1f && second === 0x8b) return { sentAs: "compressed" };
-  // A bracket in two bytes, or a byte order mark.
-  if (first === 0 || second === 0 || MARKS.includes(`${first} ${second}`)) return { sentAs: "utf16" };
-  try {
-    // "stream" leaves out a character that the end cuts.
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body, { stream: true });
-    return leavesOpen(text) ? { sentAs: "left_open" } : {};
-  } catch {
-    return {};
-  }
-}
-
-/** Whether a text opens more brackets than it closes, but for those in its strings. */
-function leavesOpen(text: string): boolean {
-  let [open, inString] = [0, false];
-  for (let i = 0; i < text.length; i++) {
-    const character = text[i];
-    if (character === "\\") i++;
-    else if (character === '"') inString = !inString;
-    else if (inString) continue;
-    else if (character === "{" || character === "[") open++;
-    else if (character === "}" || character === "]") open--;
-  }
-  return open > 0;
-}
-
 /** How a value was sent that breaks a rule, when that is the caller's slip. */
 export function sentAs(rule: RuleName, value: unknown): Pick<Violation, "sentAs"> {
   const slip = value === undefined ? undefined : slipOf(rule, value);

@@ -1,7 +1,7 @@
-import { type JsonFault, parseJsonObject } from "../parse-json.ts";
+import { isCompressed, isUtf16, type JsonFault, parseJsonObject } from "../parse-json.ts";
 import { ok, type Result, refused } from "../result.ts";
 import type { Violation } from "../rules.ts";
-import { bodySentAs, sentAs } from "../sent-as.ts";
+import { sentAs } from "../sent-as.ts";
 
 /** The fields of a body. `appid` is checked; the others are not. */
 export type Fields = Record<string, unknown> & { appid: string };
@@ -23,9 +23,10 @@ export function readFields(body: ArrayBuffer, digitsOf: string | undefined): Res
   const parsed = parseJsonObject(body, digitsOf);
   if (!parsed.ok) {
     if (body.byteLength === 0) return unreadable(parsed.reason, { field: "body", rule: "required" });
-    const { value } = parsed;
+    const { reason, value } = parsed;
+    if (value === undefined) return unreadable(reason, violationOfBytes(FAULTS[reason], new Uint8Array(body)));
     const how = isJson(value) ? ({ sentAs: "json_text" } as const) : sentAs("json_object", value);
-    return unreadable(parsed.reason, { ...FAULTS[parsed.reason], ...(value === undefined ? bodySentAs(body) : how) });
+    return unreadable(reason, { ...FAULTS[reason], ...how });
   }
   const { appid } = parsed.object;
   if (isAppid(appid)) return ok(parsed.object as Fields);
@@ -38,6 +39,14 @@ const REQUIRED = { rule: "required" } as const;
 
 const unreadable = (fault: JsonFault | "appid_missing", violation: Violation) =>
   refused("invalid_parameters", `body_${fault}`, { violations: [violation], tell: true });
+
+/** What bytes break that are no JSON in UTF-8, when they tell the slip. */
+function violationOfBytes(fault: Violation, bytes: Uint8Array): Violation {
+  if (isCompressed(bytes)) return { ...fault, sentAs: "compressed" };
+  if (isUtf16(bytes)) return { ...fault, sentAs: "utf16" };
+  const isCut = bytes[0] === 0x7b && bytes.findLast((byte) => byte > 0x20) !== 0x7d;
+  return isCut ? { field: "body", rule: "ends_with_bracket" } : fault;
+}
 
 /** Whether a value is a text that is JSON itself. */
 function isJson(value: unknown): boolean {

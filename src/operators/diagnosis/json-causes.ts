@@ -1,3 +1,4 @@
+import { isCompressed, isUtf16 } from "../../core/parse-json.ts";
 import { decodeStrictly } from "./encodings.ts";
 import { faultOf, type TreeFault } from "./json-tree.ts";
 import type { Finding } from "./words.ts";
@@ -9,13 +10,9 @@ const BYTES_ROWS: readonly { name: string; words: string; is: (bytes: Uint8Array
   {
     name: "compressed",
     words: "The body is compressed. Send it as it is, and without Content-Encoding.",
-    is: ([a, b]) => a === 0x1f && b === 0x8b,
+    is: isCompressed,
   },
-  {
-    name: "utf16",
-    words: UTF16,
-    is: ([a, b]) => a === 0 || b === 0 || (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff),
-  },
+  { name: "utf16", words: UTF16, is: isUtf16 },
   {
     name: "gbk",
     words: "The body is in GBK. Turn the text into bytes as UTF-8.",

@@ -20,7 +20,7 @@ const CASES: [string, (world: World, body: Body) => Promise<[body: string, heade
   ["size before JSON", async () => [LARGE, {}], { status: 413, detail: "body: must be at most 65536 bytes" }],
   [
     "JSON before signature",
-    async () => ["{]", {}],
+    async () => ["{,}", {}],
     {
       status: 400,
       detail:

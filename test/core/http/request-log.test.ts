@@ -135,7 +135,7 @@ describe("the request log", () => {
     ],
     [
       "a body that is no JSON",
-      (world) => world.send("create_gd", "{]"),
+      (world) => world.send("create_gd", "{,}"),
       {
         status: 400,
         reason: "body_not_json",
