@@ -1,9 +1,8 @@
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { extname, join } from "node:path";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CALLER_RULES, CALLERS, codeOf, type Program } from "../../src/tools/docs/programs.ts";
+import { type CALLER_RULES, CALLERS, codeOf } from "../../src/tools/docs/programs.ts";
 import {
   type Answer,
   deafPort,
@@ -15,7 +14,7 @@ import {
   trickle,
 } from "../support/hostile-server.ts";
 import { hmacOf } from "../support/listener.ts";
-import { EXAMPLES, missingTools, type Ran, runExample } from "../support/run-example.ts";
+import { commandOf, EXAMPLES, type Ran, runExample, runnable } from "../support/run-example.ts";
 
 /** Each rule of CALLER_RULES, tried on each program of CALLERS against a server that answers as no server should. */
 
@@ -23,23 +22,6 @@ const DOCS = join(import.meta.dirname, "../../docs");
 const SECRET = "the-secret-of-this-test";
 
 const folder = mkdtempSync(join(tmpdir(), "callers-"));
-
-/** How a program is run here. Where its language has a compiler it is built once, because it runs some fifty times. */
-function commandOf({ file, run }: Program): string[] {
-  const java = file.replace(".java", "");
-  const [build, command] =
-    {
-      ".go": [["go", "build", "-o", join(folder, "program"), file], [join(folder, "program")]],
-      ".java": [
-        ["javac", "-d", folder, file],
-        ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", folder, java],
-      ],
-    }[extname(file)] ?? [];
-  if (build === undefined || command === undefined) return run.split(" ");
-  const { status, stderr } = spawnSync(build[0] ?? "", build.slice(1), { cwd: EXAMPLES, encoding: "utf8" });
-  if (status !== 0) throw new Error(stderr);
-  return command;
-}
 
 const SUCCESS = '{"code":1,"msg":"ok","data":{"chat_id":7}}';
 const refusal = (msg: string) => JSON.stringify({ code: -1, msg, data: "" });
@@ -53,9 +35,7 @@ const ahead = () => Math.floor(Date.now() / 1000) + 3600;
 const late =
   (status: number): Answer =>
   (socket) =>
-    http(status, refusal("token验证失败!"), [
-      `x-error-detail: timestamp: must be within 300 s of ${ahead()}, Unix seconds`,
-    ])(socket);
+    http(status, refusal("token验证失败!"), [`x-error-detail: ${LATE}${ahead()}, Unix seconds`])(socket);
 
 interface Case {
   title: string;
@@ -83,26 +63,26 @@ const again = (title: string, first: Answer, second: Answer, pauses?: number[]):
   tries: 3,
   ...(pauses && { pauses }),
 });
-const onceMore = (title: string, answer: Answer): Case => ({ title, answers: [answer, ok], tries: 2 });
+const accepts = (title: string, answer: Answer): Case => ({ title, answers: [answer], tries: 1 });
 const ends = (title: string, answer: Answer, says: RegExp): Case => ({ title, answers: [answer], tries: 1, says });
+/** Bodies of status 200 that are no answer of the service. */
+const strange = (bodies: Record<string, string | Buffer>) =>
+  Object.entries(bodies).map(([title, body]) => ends(title, http(200, body), NOT_OURS));
 
 let deaf: Awaited<ReturnType<typeof deafPort>> | undefined;
 
-const unsent = (title: string, wrong: Pick<Case, "args" | "settings">): Case => {
-  const name = Object.keys(wrong.settings ?? { "Idempotency-Key": "" })[0];
-  return {
-    title,
-    answers: [ok],
-    tries: 0,
-    says: new RegExp(`^${name} is missing or wrong: it must match .+\n$`),
-    ...wrong,
-  };
-};
+const unsent = (name: string, value: string): Case => ({
+  title: `the ${name} ${JSON.stringify(value.slice(0, 20))}`,
+  answers: [ok],
+  tries: 0,
+  says: new RegExp(`^${name} is missing or wrong: it must match .+\n$`),
+  settings: {},
+  ...(name === "Idempotency-Key" ? { args: [value] } : { settings: { [name]: value } }),
+});
 
 const NO_ANSWER = /^gave up after 3 tries: no answer: /;
 const NOT_OURS = /^not an answer of this service: HTTP 200; /;
-const REDIRECT =
-  /^not an answer of this service: HTTP 30\d, a redirect to http:\S+\/elsewhere, which is not followed; /;
+const LATE = "timestamp: must be within 300 s of ";
 
 const CASES: Record<keyof typeof CALLER_RULES, Case[]> = {
   whole: [
@@ -120,15 +100,26 @@ const CASES: Record<keyof typeof CALLER_RULES, Case[]> = {
       says: NO_ANSWER,
       url: (port) => `https://127.0.0.1:${port}`,
     },
-    onceMore("headers that never come", stall("")),
-    onceMore("headers that come byte by byte", trickle("HTTP/1.1 200 OK\r\nx-slow: ", "x")),
-    onceMore(
-      "a body that stalls after half",
-      stall(`${HEAD}Content-Length: ${SUCCESS.length}\r\n\r\n${SUCCESS.slice(0, 20)}`),
+    again(
+      "headers that never come, and that come byte by byte",
+      stall(""),
+      trickle("HTTP/1.1 200 OK\r\nx-slow: ", "x"),
     ),
-    onceMore("a body that comes byte by byte", trickle(`${HEAD}Content-Length: 5000\r\n\r\n{`, " ")),
-    onceMore("chunks that come byte by byte", trickle(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, "1\r\n \r\n")),
+    again(
+      "a body that stalls after half, and that comes byte by byte",
+      stall(`${HEAD}Content-Length: ${SUCCESS.length}\r\n\r\n${SUCCESS.slice(0, 20)}`),
+      trickle(`${HEAD}Content-Length: 5000\r\n\r\n{`, " "),
+    ),
+    {
+      title: "chunks that come byte by byte",
+      answers: [trickle(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, "1\r\n \r\n"), ok],
+      tries: 2,
+    },
     ends("a body without an end", endless(`${HEAD}Connection: close\r\n\r\n`, Buffer.alloc(65_536, " ")), NOT_OURS),
+    accepts("an answer that takes 5 s, after interim ones", (socket) => {
+      socket.write("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
+      setTimeout(() => ok(socket), 5_000);
+    }),
   ],
   tries: [
     { title: "a port where nobody listens", answers: [], tries: 0, says: NO_ANSWER, url: () => "http://127.0.0.1:2" },
@@ -179,9 +170,9 @@ const CASES: Record<keyof typeof CALLER_RULES, Case[]> = {
   pause: [
     again("seconds, and decimals", unavailable("Retry-After: 2"), unavailable("Retry-After: 0002.50"), [2, 2.5]),
     again(
-      "two headers, and two values in one",
-      unavailable("Retry-After: 3", "Retry-After: 1"),
-      unavailable("Retry-After: 1, 3"),
+      "two headers, and two values in one of them",
+      unavailable("Retry-After: 1", "Retry-After: 3"),
+      unavailable("Retry-After: 1, 3", "Retry-After: 0"),
       [3, 3],
     ),
     ends(
@@ -189,24 +180,12 @@ const CASES: Record<keyof typeof CALLER_RULES, Case[]> = {
       http(503, "{", ["Retry-After: 61", "Content-Length: 100"]),
       /^gave up, because Retry-After is 61: no answer: /,
     ),
-    ...["60.5", "5,", "5 6", "-1"].map((text) =>
-      ends(text, unavailable(`Retry-After: ${text}`), /^gave up, because Retry-After is /),
-    ),
-    ends("more than 60 s", unavailable("Retry-After: 61"), /^gave up, because Retry-After is 61: refused: /),
-    ends(
-      "ten digits of a gateway",
-      http(429, GATEWAY, ["Retry-After: 9999999999"]),
-      /^gave up, because Retry-After is 9999999999: /,
-    ),
-    ends(
-      "a short one and a hundred digits",
-      unavailable("Retry-After: 1", `Retry-After: ${"9".repeat(100)}`),
-      /^gave up, because Retry-After is 1, ?9{100}: /,
-    ),
-    ends(
-      "a date",
-      unavailable("Retry-After: Mon, 30 Nov 2099 10:00:00 GMT"),
-      /^gave up, because Retry-After is Mon, 30 Nov 2099 10:00:00 GMT: /,
+    ...["60.5", "5,", "5 6", "-1", "9".repeat(100), "Mon, 30 Nov 2099 10:00:00 GMT"].map((text) =>
+      ends(
+        text,
+        unavailable(`Retry-After: ${text}`),
+        new RegExp(`^gave up, because Retry-After is ${text}: refused: `),
+      ),
     ),
   ],
   clock: [
@@ -218,72 +197,47 @@ const CASES: Record<keyof typeof CALLER_RULES, Case[]> = {
       ahead: [0, 3600, 3600],
     },
     {
-      title: "a refused timestamp where refusals have status 200",
-      answers: [late(200), ok],
+      title: "the time of the service refused too, where refusals have status 200",
+      answers: [late(200)],
       tries: 2,
       pauses: [0],
       ahead: [0, 3600],
-    },
-    {
-      title: "the time of the service refused too",
-      answers: [late(401)],
-      tries: 2,
-      pauses: [0],
-      ahead: [0, 3600],
-      says: /^refused: token验证失败! \(timestamp: must be within /,
+      says: new RegExp(`^refused: token验证失败! \\(${LATE}`),
     },
     ends(
       "a time of too many digits",
-      http(401, refusal("token验证失败!"), [
-        `x-error-detail: timestamp: must be within 300 s of ${"9".repeat(40)}, Unix seconds`,
-      ]),
+      http(401, refusal("token验证失败!"), [`x-error-detail: ${LATE}${"9".repeat(40)}, Unix seconds`]),
       /^refused: token验证失败! \(timestamp: /,
     ),
   ],
-  redirect: [301, 302, 303, 307, 308].map((status) =>
-    ends(
-      `${status}`,
-      (socket) => http(status, "", [`Location: http://127.0.0.1:${socket.localPort}/elsewhere`])(socket),
-      REDIRECT,
+  redirect: [
+    ...[301, 302, 303, 307, 308].map((status) =>
+      ends(
+        `${status}`,
+        (socket) => http(status, "", [`Location: http://127.0.0.1:${socket.localPort}/elsewhere`])(socket),
+        /^not an answer of this service: HTTP 30\d, a redirect to http:\S+\/elsewhere, which is not followed; /,
+      ),
     ),
-  ),
+  ],
   success: [
-    {
-      title: "other spaces and new fields, in chunks",
-      answers: [
-        http(200, '2c\r\n{"code": 1, "msg": "ok", "data": {"chat_id":\r\n14\r\n 7, "later": "on"} }\r\n0\r\n\r\n', [
-          "Transfer-Encoding: chunked",
-        ]),
-      ],
-      tries: 1,
-    },
-    {
-      title: "a connection that stays open",
-      answers: [stall(`${HEAD}Content-Length: ${SUCCESS.length}\r\n\r\n${SUCCESS}`)],
-      tries: 1,
-    },
-    {
-      title: "after interim answers",
-      answers: [
-        (socket) => {
-          socket.write("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
-          setTimeout(() => ok(socket), 100);
-        },
-      ],
-      tries: 1,
-    },
-    {
-      title: "a padded chunk and a trailer",
-      answers: [http(200, `0000002a\r\n${SUCCESS}\r\n0000\r\nX-Sum: 1\r\n\r\n`, ["Transfer-Encoding: chunked"])],
-      tries: 1,
-    },
-    ends("more than 64 KiB", http(200, SUCCESS.replace("}}", `,"later":"${"a".repeat(70_000)}"}}`)), NOT_OURS),
+    accepts(
+      "other spaces and new fields, in chunks",
+      http(200, '2c\r\n{"code": 1, "msg": "ok", "data": {"chat_id":\r\n14\r\n 7, "later": "on"} }\r\n0\r\n\r\n', [
+        "Transfer-Encoding: chunked",
+      ]),
+    ),
+    accepts("a connection that stays open", stall(`${HEAD}Content-Length: ${SUCCESS.length}\r\n\r\n${SUCCESS}`)),
+    accepts(
+      "a padded chunk and a trailer",
+      http(200, `0000002a\r\n${SUCCESS}\r\n0000\r\nX-Sum: 1\r\n\r\n`, ["Transfer-Encoding: chunked"]),
+    ),
     ends("status 201", http(201, SUCCESS), /^not an answer of this service: HTTP 201; /),
-    ...[
-      '{"code":true,"msg":"ok","data":{"chat_id":7}}',
-      '{"code":1,"msg":"ok","data":""}',
-      '{"code":1,"msg":"ok","data":{"chat_id":"7"}}',
-    ].map((body) => ends(body, http(200, body), NOT_OURS)),
+    ...strange({
+      "more than 64 KiB": SUCCESS.replace("}}", `,"later":"${"a".repeat(70_000)}"}}`),
+      "a code that is no number": '{"code":true,"msg":"ok","data":{"chat_id":7}}',
+      "no chat_id": '{"code":1,"msg":"ok","data":""}',
+      "a chat_id that is text": '{"code":1,"msg":"ok","data":{"chat_id":"7"}}',
+    }),
   ],
   failure: [
     ends(
@@ -291,15 +245,18 @@ const CASES: Record<keyof typeof CALLER_RULES, Case[]> = {
       http(400, refusal("参数错误"), ["x-error-detail: ip: is required", "X-Request-Id: r-1"]),
       /^refused: 参数错误 \(ip: is required\); Idempotency-Key [!-~]+, x-request-id r-1\n$/,
     ),
-    ends("a refusal with status 200", http(200, refusal("参数错误")), /^refused: 参数错误; Idempotency-Key [!-~]+\n$/),
+    ends(
+      "a refusal with status 200, and control characters",
+      http(200, '{"code":-1,"msg":"a\u007fb","data":""}'),
+      /^refused: a +b; Idempotency-Key [!-~]+\n$/,
+    ),
     ends(
       "500 of the service",
       http(500, refusal("系统错误"), ["x-request-id: r-2"]),
       /^refused: 系统错误; Idempotency-Key [!-~]+, x-request-id r-2\n$/,
     ),
-    ends("a message with control characters", http(400, '{"code":-1,"msg":"a\u007fb","data":""}'), /^refused: a b; /),
     ends("a page with status 403", gateway(403), /^not an answer of this service: HTTP 403; /),
-    ...Object.entries({
+    ...strange({
       "a page": GATEWAY,
       "no text": "",
       "an array": "[1]",
@@ -309,7 +266,7 @@ const CASES: Record<keyof typeof CALLER_RULES, Case[]> = {
       "two answers in one": SUCCESS + SUCCESS,
       "JSON that is nested without end": "[".repeat(60_000),
       bytes: Buffer.from([0, 255, 254, 0, 128, 10, 27, 91, 50, 74]),
-    }).map(([what, body]) => ends(`${what} with status 200`, http(200, body), NOT_OURS)),
+    }),
     ends(
       "204 on a connection that stays open",
       stall("HTTP/1.1 204 No Content\r\n\r\n"),
@@ -321,14 +278,13 @@ const CASES: Record<keyof typeof CALLER_RULES, Case[]> = {
       tries: 3,
       says: NO_ANSWER,
     },
-    ...["BASE_URL", "APPID", "SECRET", "AGENT_ID"].map((name) => unsent(`no ${name}`, { settings: { [name]: "" } })),
-    ...["localhost:80", "ftp://127.0.0.1", "http://127.0.0.1:2/"].map((url) =>
-      unsent(url, { settings: { BASE_URL: url } }),
-    ),
-    ...["x", "10411, 10427", "0"].map((ids) => unsent(`agents ${ids}`, { settings: { AGENT_ID: ids } })),
-    ...["", "a b", "a\r\nX-Evil: 1", "订单", "a".repeat(256)].map((key) =>
-      unsent(`the key ${JSON.stringify(key.slice(0, 20))}`, { args: [key] }),
-    ),
+    ...Object.entries({
+      BASE_URL: ["", "ftp://127.0.0.1", "http://127.0.0.1:2/"],
+      APPID: [""],
+      SECRET: [""],
+      AGENT_ID: ["", "10411, 10427", "0"],
+      "Idempotency-Key": ["", "a b", "a\r\nX-Evil: 1", "订单", "a".repeat(256)],
+    }).flatMap(([name, values]) => values.map((value) => unsent(name, value))),
   ],
 };
 
@@ -339,7 +295,7 @@ interface Outcome extends Ran {
 }
 
 /** So many programs start at a time: starting is what takes the processor, and a try that waits for it would come late. */
-let places = 5;
+let places = availableParallelism() + 1;
 const queue: (() => void)[] = [];
 
 async function place(): Promise<() => void> {
@@ -384,14 +340,15 @@ describe("the programs that open a session", () => {
   });
 });
 
-/** What each program did, by its file; a program whose tools are missing is not here. */
+const PROGRAMS = runnable(CALLERS);
+
+/** What each program did, by its file. */
 const outcomes = new Map<string, Map<Case, Promise<Outcome>>>();
 
 beforeAll(async () => {
   deaf = await deafPort();
-  const programs = CALLERS.filter(({ file }) => missingTools(file) === "");
-  const commands = programs.map((program) => ({ file: program.file, command: commandOf(program) }));
-  for (const { file } of programs) outcomes.set(file, new Map());
+  const commands = PROGRAMS.map((program) => ({ file: program.file, command: commandOf(program, folder) }));
+  for (const { file } of commands) outcomes.set(file, new Map());
   // All programs at once, case by case: those that wait longest are first in the table.
   for (const each of Object.values(CASES).flat()) {
     for (const { file, command } of commands) outcomes.get(file)?.set(each, outcomeOf(each, command));
@@ -404,15 +361,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe.each(CALLERS)("$file", ({ file }) => {
-  const missing = missingTools(file);
-  if (missing !== "") {
-    // .ci/run installs all languages.
-    if (process.env.CI !== undefined) it("runs", () => expect.unreachable(`${missing} is not installed`));
-    else it.skip(`is not run: ${missing} is not installed`, () => {});
-    return;
-  }
-
+describe.each(PROGRAMS)("$file", ({ file }) => {
   describe.each(Object.entries(CASES))("keeps the rule: %s", (_, cases) => {
     it.each(cases)("$title", async (each) => {
       const { status, stdout, stderr, tries, took } = (await outcomes.get(file)?.get(each)) ?? expect.unreachable();
@@ -424,8 +373,8 @@ describe.each(CALLERS)("$file", ({ file }) => {
       }
       expect(stdout + stderr).not.toContain(SECRET);
       expect(tries).toHaveLength(each.tries);
-      // What no try shows: three times 10 s, and two pauses. Three times 25 s are too long.
-      if (each.tries === 0) expect(took).toBeLessThan(70_000);
+      // What no try shows: three times 10 s, and two pauses. Three times 30 s are too long.
+      if (each.tries === 0) expect(took).toBeLessThan(90_000);
       const keys = new Set(tries.map(({ headers }) => headers["idempotency-key"]));
       expect(keys.size).toBe(Math.min(1, tries.length));
       for (const key of keys) expect(key).toMatch(each.args ? /^order-20418$/ : /^[!-~]{32,255}$/);
@@ -437,7 +386,7 @@ describe.each(CALLERS)("$file", ({ file }) => {
         expect(headers["x-chat-signature"]).toBe(hmacOf(SECRET, body));
         const off = (signed[i]?.timestamp ?? 0) - at / 1000 - (each.ahead?.[i] ?? 0);
         expect(Math.abs(off)).toBeLessThan(60);
-        expect(closedAt - at).toBeLessThan(20_000);
+        expect(closedAt - at).toBeLessThan(25_000);
         const next = tries[i + 1];
         if (next) expect(next.at - answeredAt).toBeGreaterThanOrEqual((each.pauses?.[i] ?? 1) * 1000);
       }

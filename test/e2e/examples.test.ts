@@ -1,7 +1,10 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CALLERS } from "../../src/tools/docs/programs.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
-import { missingTools, runExample } from "../support/run-example.ts";
+import { commandOf, runExample, runnable } from "../support/run-example.ts";
 
 let worker: BuiltWorker;
 let relaxed: BuiltWorker;
@@ -16,32 +19,30 @@ afterAll(async () => {
   await relaxed?.close();
 });
 
-describe.each(CALLERS)("$file", ({ file, run }) => {
-  const missing = missingTools(file);
-  if (missing !== "") {
-    // .ci/run installs all languages.
-    if (process.env.CI !== undefined) it("runs", () => expect.unreachable(`${missing} is not installed`));
-    else it.skip(`is not run: ${missing} is not installed`, () => {});
-    return;
-  }
+describe.each(runnable(CALLERS))("$file", (program) => {
+  let command: string[];
+  const folder = mkdtempSync(join(tmpdir(), "examples-"));
+  beforeAll(() => {
+    command = commandOf(program, folder);
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
 
   function example(
     { url }: { url: string },
     app: { appid: string; secret: string },
     agents: string,
-    ...args: string[]
+    run: string[] = command,
   ) {
-    const settings = { BASE_URL: url, APPID: app.appid, SECRET: app.secret, AGENT_ID: agents };
-    return runExample([...run.split(" "), ...args], settings);
+    return runExample(run, { BASE_URL: url, APPID: app.appid, SECRET: app.secret, AGENT_ID: agents });
   }
 
   it("opens the session that it announces, and prints its chat_id, also under the same key again", async () => {
     const app = await worker.provision([10411, 10427]);
-    const ran = await example(worker, app, "10411,10427", "order-20418");
+    const ran = await example(worker, app, "10411,10427", [...program.run.split(" "), "order-20418"]);
     const { status, stdout, stderr } = ran;
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/^[1-9]\d*\n$/);
-    expect(await example(worker, app, "10411,10427", "order-20418")).toEqual(ran);
+    expect(await example(worker, app, "10411,10427", [...command, "order-20418"])).toEqual(ran);
     const list = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${app.siteId}/sessions`);
     expect(list.items).toHaveLength(1);
     expect(await worker.admin("GET", `/admin/sites/${app.siteId}/sessions/${stdout.trim()}`)).toMatchObject({

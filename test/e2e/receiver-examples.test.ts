@@ -1,4 +1,3 @@
-import { execFileSync, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import {
   chmodSync,
@@ -12,22 +11,18 @@ import {
   rmSync,
   symlinkSync,
 } from "node:fs";
-import { createServer } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
+import { freePort } from "../../src/tools/cli/local-address.ts";
 import { type Program, RECEIVER_RULES, RECEIVERS } from "../../src/tools/docs/programs.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
-import { EXAMPLES, missingTools, runExample } from "../support/run-example.ts";
+import { commandOf, EXAMPLES, runExample, runnable, startExample } from "../support/run-example.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const OTHER = `whsec_${Buffer.alloc(32, 8).toString("base64")}`;
-
-const LANGUAGES = RECEIVERS.filter(({ file }) => missingTools(file) === "");
-const MISSING = RECEIVERS.filter((each) => !LANGUAGES.includes(each));
 
 /** In milliseconds. The first run of Go also compiles its library. */
 const TIME = 240_000;
@@ -44,30 +39,49 @@ const bodyOfSize = (seq: number, bytes: number) =>
 
 const idOf = (seq: number) => `evt_${String(seq).padStart(32, "0")}`;
 
-const signature = (secret: string, seq: number, at = now(), body = bodyOf(seq)) =>
-  new Webhook(secret).sign(idOf(seq), new Date(at * 1000), body);
+/** The headers of an event, whose signatures are made with `secrets`. */
+function headersOf(
+  seq: number,
+  change: Record<string, string> = {},
+  { at = now(), secrets = [SECRET], body = bodyOf(seq) as string | Buffer } = {},
+): Record<string, string> {
+  const sign = (secret: string) => {
+    const mac = createHmac("sha256", Buffer.from(secret.replace("whsec_", ""), "base64"));
+    return `v1,${mac
+      .update(`${idOf(seq)}.${at}.`)
+      .update(body)
+      .digest("base64")}`;
+  };
+  return {
+    "content-type": "application/json",
+    "user-agent": "agent-session-webhooks/1",
+    "webhook-id": idOf(seq),
+    "webhook-timestamp": String(at),
+    "webhook-signature": secrets.map(sign).join(" "),
+    ...change,
+  };
+}
 
-const headersOf = (seq: number, change: Record<string, string> = {}, at = now()): Record<string, string> => ({
-  "content-type": "application/json",
-  "user-agent": "agent-session-webhooks/1",
-  "webhook-id": idOf(seq),
-  "webhook-timestamp": String(at),
-  "webhook-signature": signature(SECRET, seq, at),
-  ...change,
-});
+const linesOf = (headers: Record<string, string>) =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
+
+const request = (lines: string, body = "{}", first = "POST / HTTP/1.1") => `${first}\r\nhost: a\r\n${lines}\r\n${body}`;
+
+/** A signed event as it comes. */
+const requestOf = (seq: number, body: string) =>
+  request(`${linesOf(headersOf(seq, {}, { body }))}content-length: ${Buffer.byteLength(body)}\r\n`, body);
 
 let worker: BuiltWorker;
 let receivers: Receiver[] = [];
-/** A copy of the programs, and what is built from them. */
-let built: string;
+const built = mkdtempSync(join(tmpdir(), "receivers-"));
+const programs = runnable(RECEIVERS);
 
 beforeAll(async () => {
-  built = mkdtempSync(join(tmpdir(), "receivers-"));
-  for (const { file, build } of LANGUAGES) {
-    copyFileSync(join(EXAMPLES, file), join(built, file));
-    if (build !== undefined) execFileSync("sh", ["-c", build], { cwd: built });
-  }
-  const listening = LANGUAGES.map(async (program) => start(program, await freePort(), SECRET));
+  const listening = programs.map(async (program) =>
+    start({ ...program, command: commandOf(program, built) }, await freePort("127.0.0.1"), SECRET),
+  );
   worker = await startBuiltWorker({ vars: { WEBHOOK_LOOPBACK: "allow" } });
   receivers = await Promise.all(listening);
 }, TIME);
@@ -77,13 +91,6 @@ afterAll(async () => {
   await worker?.close();
   rmSync(built, { recursive: true });
 });
-
-if (MISSING.length > 0) {
-  const names = MISSING.map(({ language }) => language).join(", ");
-  // .ci/run installs all languages.
-  if (process.env.CI === undefined) it.skip(`is not run, because its tools are not installed: ${names}`, () => {});
-  else it("has the tools of all languages", () => expect.unreachable(names));
-}
 
 /** A rule that holds for the receiver of each language. They are tried at the same time. */
 const every = (trial: (receiver: Receiver) => Promise<void>) => async () => {
@@ -128,40 +135,48 @@ function starts() {
     "not base64": SECRET.replace("Bw", "!!"),
     "base64 of URLs": SECRET.replaceAll("B", "_"),
   };
-  for (const [what, secret] of Object.entries(REFUSED)) {
-    it(
-      `refuses a secret that is ${what}`,
-      every(async ({ program }) => {
-        const settings = { PORT: String(await freePort()), ...(secret === undefined ? {} : { SECRET: secret }) };
-        expect(await runExample(commandOf(program), settings)).toEqual({
+  it(
+    "refuses each wrong secret",
+    every(async ({ program }) => {
+      const ran = Object.entries(REFUSED).map(async ([what, secret]) => {
+        const settings = {
+          PORT: String(await freePort("127.0.0.1")),
+          ...(secret === undefined ? {} : { SECRET: secret }),
+        };
+        expect(await runExample(program.command, settings), what).toEqual({
           status: 1,
           stdout: "",
           stderr: "SECRET must be whsec_ and base64 of at least 24 bytes\n",
         });
-      }),
-    );
-  }
+      });
+      await Promise.all(ran);
+    }),
+  );
 
   it(
-    "takes a secret of 24 bytes, and keeps events in a new folder when SEEN is empty",
+    "is built and run as the page says, takes a secret of 24 bytes, and keeps events in a new folder when SEEN is empty",
     every(async ({ program }) => {
+      const { file, build = ":", run } = program;
+      const copy = mkdtempSync(join(built, "copy-"));
+      copyFileSync(join(EXAMPLES, file), join(copy, file));
+      // The shell leaves its process to the program.
+      const command = ["sh", "-c", `cd '${copy}' && ${build} && exec ${run}`];
       const secret = `whsec_${Buffer.alloc(24, 9).toString("base64")}`;
-      const port = await freePort();
-      const own = await start(program, port, secret, "");
+      const port = await freePort("127.0.0.1");
+      const own = await start({ ...program, command }, port, secret, "");
       const kept = () =>
         readdirSync(tmpdir()).filter(
           (name) => name.startsWith("events-") && existsSync(join(tmpdir(), name, `${idOf(port)}.json`)),
         );
       try {
-        expect((await send(own, port, headersOf(port, { "webhook-signature": signature(secret, port) }))).status).toBe(
-          204,
-        );
+        expect((await send(own, port, headersOf(port, {}, { secrets: [secret] }))).status).toBe(204);
         expect(kept()).toHaveLength(1);
       } finally {
         own.close();
         for (const name of kept()) rmSync(join(tmpdir(), name), { recursive: true });
       }
     }),
+    TIME,
   );
 }
 
@@ -169,57 +184,56 @@ function verifies() {
   it(
     "accepts two signatures when its secret made one of them",
     every(async (receiver) => {
-      const [right, wrong] = [signature(SECRET, 4), signature(OTHER, 4)];
-      const at = String(now());
-      expect(
-        (await send(receiver, 4, headersOf(4, { "webhook-signature": `${wrong} ${right}`, "webhook-timestamp": at })))
-          .status,
-      ).toBe(204);
-      expect(
-        (await send(receiver, 4, headersOf(4, { "webhook-signature": `${right} ${wrong}`, "webhook-timestamp": at })))
-          .status,
-      ).toBe(204);
+      for (const secrets of [
+        [OTHER, SECRET],
+        [SECRET, OTHER],
+      ])
+        expect((await send(receiver, 4, headersOf(4, {}, { secrets }))).status).toBe(204);
     }),
   );
 
   it(
     "accepts an event that was sent 290 s before or after",
     every(async (receiver) => {
-      expect((await send(receiver, 5, headersOf(5, {}, now() - 290))).status).toBe(204);
-      expect((await send(receiver, 6, headersOf(6, {}, now() + 290))).status).toBe(204);
+      for (const [seq, away] of [
+        [5, -290],
+        [6, 290],
+      ] as const)
+        expect((await send(receiver, seq, headersOf(seq, {}, { at: now() + away }))).status).toBe(204);
     }),
   );
 
-  const REFUSED: [string, Record<string, string>, string][] = [
-    ["another secret", { "webhook-signature": signature(OTHER, 7) }, "wrong signature"],
-    ["two other secrets", { "webhook-signature": `${signature(OTHER, 7)} v1,AAAA` }, "wrong signature"],
-    ["another version", { "webhook-signature": signature(SECRET, 7).replace("v1", "v2") }, "wrong signature"],
-    ["another id", { "webhook-id": idOf(8) }, "wrong signature"],
-    ["an empty id", { "webhook-id": "" }, "a header is missing"],
-    ["an id that is no file name", { "webhook-id": "../seen" }, "no id of the service"],
-    ["an empty timestamp", { "webhook-timestamp": "" }, "a header is missing"],
-    ["an empty signature", { "webhook-signature": "" }, "a header is missing"],
-    ["a timestamp that is no number", { "webhook-timestamp": "soon" }, "too old, or from the future"],
+  const right = () => headersOf(7)["webhook-signature"] ?? "";
+  const REFUSED: [string, () => Record<string, string>, string][] = [
+    ["another secret", () => headersOf(7, {}, { secrets: [OTHER] }), "wrong signature"],
+    ["two other secrets", () => headersOf(7, {}, { secrets: [OTHER, OTHER] }), "wrong signature"],
+    ["another version", () => headersOf(7, { "webhook-signature": right().replace("v1", "v2") }), "wrong signature"],
+    ["half a signature", () => headersOf(7, { "webhook-signature": right().slice(0, 20) }), "wrong signature"],
+    ["another id", () => headersOf(7, { "webhook-id": idOf(8) }), "wrong signature"],
+    ["an empty id", () => headersOf(7, { "webhook-id": "" }), "a header is missing"],
+    ["an id that is no file name", () => headersOf(7, { "webhook-id": "../seen" }), "no id of the service"],
+    ["an empty timestamp", () => headersOf(7, { "webhook-timestamp": "" }), "a header is missing"],
+    ["an empty signature", () => headersOf(7, { "webhook-signature": "" }), "a header is missing"],
+    ["no header of a webhook", () => ({}), "a header is missing"],
+    [
+      "a timestamp that is no number",
+      () => headersOf(7, { "webhook-timestamp": "soon" }),
+      "too old, or from the future",
+    ],
+    ["an event from 302 s ago", () => headersOf(7, {}, { at: now() - 302 }), "too old, or from the future"],
+    ["an event from the future", () => headersOf(7, {}, { at: now() + 400 }), "too old, or from the future"],
   ];
-  for (const [what, change, why] of REFUSED) {
+  for (const [what, headers, why] of REFUSED) {
     it(
       `refuses ${what} with 400 and says why`,
       every(async (receiver) => {
-        const answer = await send(receiver, 7, headersOf(7, change));
+        const answer = await send(receiver, 7, headers());
         expect([answer.status, answer.text.trim()]).toEqual([400, why]);
         await receiver.says(`refused: ${why}`);
         expect(receiver.said()).not.toContain(`${idOf(7)} `);
       }),
     );
   }
-
-  it(
-    "refuses a request that is not a webhook's",
-    every(async (receiver) => {
-      const answer = await send(receiver, 7, { "content-type": "application/json" });
-      expect([answer.status, answer.text.trim()]).toEqual([400, "a header is missing"]);
-    }),
-  );
 
   it(
     "refuses a body in which one byte was changed",
@@ -232,21 +246,10 @@ function verifies() {
   );
 
   it(
-    "refuses an event from more than 300 s ago or from the future",
-    every(async (receiver) => {
-      for (const away of [-400, 400]) {
-        const answer = await send(receiver, 10, headersOf(10, {}, now() + away));
-        expect([answer.status, answer.text.trim()]).toEqual([400, "too old, or from the future"]);
-      }
-      expect(receiver.said()).not.toContain(`${idOf(10)} `);
-    }),
-  );
-
-  it(
     "accepts what the service posts, also while its secret is rotated",
     every(async (receiver) => {
       const { siteId, ...app } = await worker.provision([10411]);
-      const port = await freePort();
+      const port = await freePort("127.0.0.1");
       const webhooks = `/admin/sites/${siteId}/webhooks`;
       const { id, secret } = await worker.admin<{ id: string; secret: string }>("POST", webhooks, {
         url: `http://127.0.0.1:${port}/`,
@@ -276,18 +279,10 @@ function verifies() {
 
 function stores() {
   it(
-    "answers 2xx to an event and prints which event it is",
-    every(async (receiver) => {
-      expect(await send(receiver, 1, headersOf(1))).toEqual({ status: 204, text: "" });
-      await receiver.says(`${idOf(1)} session.created 1\n`);
-    }),
-  );
-
-  it(
     "handles an event once that arrives twice, and answers 2xx to both",
     every(async (receiver) => {
       expect((await send(receiver, 2, headersOf(2))).status).toBe(204);
-      expect((await send(receiver, 2, headersOf(2, {}, now() - 1))).status).toBe(204);
+      expect((await send(receiver, 2, headersOf(2, {}, { at: now() - 1 }))).status).toBe(204);
       expect((await send(receiver, 3, headersOf(3))).status).toBe(204);
       await receiver.says(`${idOf(3)} session.created 3\n`);
       expect(receiver.said().split(`${idOf(2)} session.created 2\n`)).toHaveLength(2);
@@ -295,11 +290,12 @@ function stores() {
   );
 
   it(
-    "stores each event under its id, byte by byte, before it answers",
+    "stores each event under its id, byte by byte, before it answers, and prints which event it is",
     every(async (receiver) => {
-      expect((await send(receiver, 20, headersOf(20))).status).toBe(204);
+      expect(await send(receiver, 20, headersOf(20))).toEqual({ status: 204, text: "" });
       expect(readFileSync(join(receiver.folder, `${idOf(20)}.json`), "utf8")).toBe(bodyOf(20));
-      expect((await send(receiver, 21, headersOf(21, { "webhook-signature": signature(OTHER, 21) }))).status).toBe(400);
+      await receiver.says(`${idOf(20)} session.created 20\n`);
+      expect((await send(receiver, 21, headersOf(21, {}, { secrets: [OTHER] }))).status).toBe(400);
       expect(readdirSync(receiver.folder).filter((name) => name.includes(idOf(21)))).toEqual([]);
     }),
   );
@@ -410,15 +406,10 @@ function bounds_bytes() {
     }),
   );
 
+  const signed = linesOf(headersOf(41));
   const ENDLESS: Record<string, [string, string]> = {
-    "a body of 200 MB": [
-      `POST / HTTP/1.1\r\nhost: a\r\n${linesOf(headersOf(41))}content-length: 200000000\r\n\r\n`,
-      "a",
-    ],
-    "a body in chunks": [
-      `POST / HTTP/1.1\r\nhost: a\r\n${linesOf(headersOf(41))}transfer-encoding: chunked\r\n\r\n`,
-      `fff8\r\n${"a".repeat(0xfff8)}\r\n`,
-    ],
+    "a body of 200 MB": [request(`${signed}content-length: 200000000\r\n`, ""), "a"],
+    "a body in chunks": [request(`${signed}transfer-encoding: chunked\r\n`, ""), `fff8\r\n${"a".repeat(0xfff8)}\r\n`],
     "a request line": ["POST /", "a"],
     "a header": ["POST / HTTP/1.1\r\nhost: a\r\nwebhook-id: ", "a"],
     headers: ["POST / HTTP/1.1\r\nhost: a\r\n", "a: b\r\n"],
@@ -448,10 +439,10 @@ const HALF: Record<string, [string, string?]> = {
   nothing: [""],
   "half a request line": ["PO"],
   "half its headers": ["POST / HTTP/1.1\r\nhost: a\r\nwebhook-"],
-  "half its body": ["POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5000\r\n\r\n{"],
+  "half its body": [request("content-length: 5000\r\n", "{")],
   "a byte of its first line each second": ["POST /", "a"],
   "a byte of its headers each second": ["POST / HTTP/1.1\r\nhost: a\r\nwebhook-id: ", "a"],
-  "a byte of its body each second": ["POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5000\r\n\r\n{", "a"],
+  "a byte of its body each second": [request("content-length: 5000\r\n", "{"), "a"],
 };
 
 function bounds_time() {
@@ -482,77 +473,68 @@ function bounds_time() {
 }
 
 function bounds_places() {
-  // With 500 a receiver may hang up on the oldest. The answer comes at once when many of them still hang then.
-  for (const [count, stay] of [
-    [50, 25],
-    [500, 100],
-  ] as const) {
-    it(
-      `answers an event at once while ${count} half-sent requests hang`,
-      every(async (receiver) => {
-        const halves = Object.values(HALF);
-        const open: number[] = [];
-        // A busy machine may need so long that their time is over. One that waits for them needs that long each time.
-        while (open.length < 3 && !open.some((many) => many >= stay)) {
-          const hanging = await Promise.all(
-            Array.from({ length: count }, (_, i) => hang(receiver, halves[i % halves.length] ?? [""])),
-          );
-          try {
-            const seq = 1000 + 10 * count + open.length;
-            expect((await send(receiver, seq, headersOf(seq))).status).toBe(204);
-            open.push(hanging.filter((caller) => caller.isOpen()).length);
-          } finally {
-            for (const caller of hanging) caller.end();
-          }
+  it(
+    "answers an event at once while 500 half-sent requests hang",
+    every(async (receiver) => {
+      const halves = Object.values(HALF);
+      let open = 0;
+      // A receiver may hang up on the oldest; one that waits for them has none left each time. On a busy machine their time may be over.
+      for (let attempt = 0; attempt < 3 && open < 100; attempt++) {
+        const hanging = await Promise.all(
+          Array.from({ length: 500 }, (_, i) => hang(receiver, halves[i % halves.length] ?? [""])),
+        );
+        try {
+          const seq = 1000 + attempt;
+          expect((await send(receiver, seq, headersOf(seq))).status).toBe(204);
+          open = hanging.filter((caller) => caller.isOpen()).length;
+        } finally {
+          for (const caller of hanging) caller.end();
         }
-        expect(Math.max(...open)).toBeGreaterThanOrEqual(stay);
-      }),
-    );
-  }
+      }
+      expect(open).toBeGreaterThanOrEqual(100);
+    }),
+  );
 }
 
 function stays_plain() {
   it(
     "goes on after a sender hung up in the middle of a body",
     every(async (receiver) => {
-      await new Promise<void>((resolve) => {
-        const socket = connect(Number(new URL(receiver.url).port), "127.0.0.1", () => {
-          socket.write("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{", () => {
-            socket.destroy();
-            resolve();
-          });
-        });
-      });
+      const caller = call(receiver);
+      await caller.write(request("content-length: 100\r\n", "{"));
+      caller.end();
       expect((await send(receiver, 11, headersOf(11))).status).toBe(204);
       await receiver.says(`${idOf(11)} session.created 11\n`);
     }),
   );
 
+  const TWO = "content-length: 2\r\n";
+  const NONE = "content-length: 0\r\n";
+  const signed = linesOf(headersOf(60));
   const WRONG: Record<string, string | Buffer> = {
     "no HTTP": "hello\r\n\r\n",
     "a TLS hello": Buffer.from("16030100c6010000c20303", "hex"),
-    "a zero byte": "POST /\0 HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n",
-    "an unknown version": "POST / HTTP/9.9\r\nhost: a\r\ncontent-length: 0\r\n\r\n",
-    "a huge header": `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\nwebhook-id: ${"a".repeat(500_000)}\r\n\r\n{}`,
-    "3,000 headers": `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n${"a: b\r\n".repeat(3000)}\r\n{}`,
+    "a zero byte": request(NONE, "", "POST /\0 HTTP/1.1"),
+    "an unknown version": request(NONE, "", "POST / HTTP/9.9"),
+    "a huge header": request(`${TWO}webhook-id: ${"a".repeat(500_000)}\r\n`),
+    "3,000 headers": request(`${TWO}${"a: b\r\n".repeat(3000)}`),
     "a header that is not UTF-8": Buffer.from(
-      `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n${linesOf(headersOf(60, { "webhook-signature": "v1,\xff\xfe" }))}\r\n{}`,
+      request(`${TWO}${linesOf(headersOf(60, { "webhook-signature": "v1,\xff\xfe" }))}`),
       "latin1",
     ),
-    "a header twice": `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\nwebhook-id: a\r\n${linesOf(headersOf(60))}\r\n{}`,
-    "a header without a colon": `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\nwebhook\r\n\r\n{}`,
-    "a method of its own": "BREW / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n",
-    "another path": "POST /../../etc/passwd?a=%zz HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n",
+    "a header twice": request(`${TWO}webhook-id: a\r\n${signed}`),
+    "a header without a colon": request(`${TWO}webhook\r\n`),
+    "another path": request(NONE, "", "POST /../../etc/passwd?a=%zz HTTP/1.1"),
     ...Object.fromEntries(
-      ["GET", "HEAD", "CONNECT", "PUT", "DELETE", "OPTIONS", "PATCH"].map((method) => [
+      ["GET", "HEAD", "CONNECT", "PUT", "DELETE", "OPTIONS", "PATCH", "BREW"].map((method) => [
         `the method ${method}`,
-        `${method} / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n${linesOf(headersOf(60))}\r\n{}`,
+        request(`${TWO}${signed}`, "{}", `${method} / HTTP/1.1`),
       ]),
     ),
     ...Object.fromEntries(
       ["-1", "1e3", "0x10", "a", "999999999", "99999999999999999999999"].map((length) => [
         `a length of ${length}`,
-        `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n${linesOf(headersOf(60))}\r\n{}`,
+        request(`content-length: ${length}\r\n${signed}`),
       ]),
     ),
   };
@@ -583,20 +565,14 @@ function stays_plain() {
     '{"type":{},"data":[]}',
     '{"type":"a","data":null}',
     "[".repeat(100_000),
+    Buffer.from("7b2274797065223a22ff227d", "hex"),
   ];
   it(
     "takes what is signed and is no event, says so, and goes on",
     every(async (receiver) => {
-      for (const [i, text] of [...NO_EVENTS, Buffer.from("7b2274797065223a22ff227d", "hex")].entries()) {
+      for (const [i, text] of NO_EVENTS.entries()) {
         const seq = 70 + i;
-        const at = now();
-        const digest = createHmac("sha256", Buffer.alloc(32, 7))
-          .update(`${idOf(seq)}.${at}.`)
-          .update(text)
-          .digest("base64");
-        expect(
-          (await send(receiver, seq, headersOf(seq, { "webhook-signature": `v1,${digest}` }, at), text)).status,
-        ).toBe(204);
+        expect((await send(receiver, seq, headersOf(seq, {}, { body: text }), text)).status).toBe(204);
         await receiver.says(`${idOf(seq)} is no event`);
       }
       expect((await send(receiver, 90, headersOf(90))).status).toBe(204);
@@ -609,7 +585,7 @@ function ends() {
   it(
     "ends on SIGTERM, also while a request hangs",
     every(async (receiver) => {
-      const port = await freePort();
+      const port = await freePort("127.0.0.1");
       const own = await start(receiver.program, port, SECRET);
       const caller = await hang(own, ["POST /"]);
       try {
@@ -628,15 +604,6 @@ function ends() {
 /** What a trace of the stack looks like in these languages, and a warning of Java's library. */
 const TRACE =
   /Traceback|^WARNING: |^\s+at |goroutine \d|#0 |\w\.(?:java|go|py|php|mjs):\d|\.(?:py|php)"?,? (?:on )?line \d/m;
-
-const linesOf = (headers: Record<string, string>) =>
-  Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join("");
-
-/** A signed event as it comes. */
-const requestOf = (seq: number, body: string) =>
-  `POST / HTTP/1.1\r\nhost: a\r\n${linesOf(headersOf(seq, { "webhook-signature": signature(SECRET, seq, now(), body) }))}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
 /** A connection to a receiver, on which a caller may write what it likes. */
 function call({ url }: { url: string }) {
@@ -679,31 +646,16 @@ async function hang(receiver: { url: string }, [start, again]: [string, string?]
   return caller;
 }
 
-/** The command of a program, in the folder of what is built. The shell leaves its process to the program. */
-const commandOf = ({ run }: Program) => ["sh", "-c", `cd '${built}' && exec ${run}`];
-
 type Receiver = Awaited<ReturnType<typeof start>>;
 
-/** Starts a receiver in a plain locale, with a folder of its own, and waits until it listens. */
+/** Starts a receiver with a folder of its own, and waits until it listens. */
 async function start(
-  program: Program,
+  program: Program & { command: string[] },
   port: number,
   secret: string,
   folder = mkdtempSync(join(tmpdir(), "receiver-")),
 ) {
-  const { PATH, HOME, TMPDIR } = process.env;
-  const [command = "", ...args] = commandOf(program);
-  const child = spawn(command, args, {
-    env: {
-      PATH,
-      HOME,
-      TMPDIR,
-      LC_ALL: "C",
-      SECRET: secret,
-      PORT: String(port),
-      SEEN: folder,
-    } as unknown as NodeJS.ProcessEnv,
-  });
+  const child = startExample(program.command, { SECRET: secret, PORT: String(port), SEEN: folder });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
@@ -741,14 +693,5 @@ function listens(port: number): Promise<boolean> {
       socket.destroy();
       resolve(true);
     }).on("error", () => resolve(false));
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
   });
 }
