@@ -47,8 +47,8 @@ public class CreateSession {
     static final Pattern REFUSED = form(" \\{ 'code' : -1 , 'msg' : '([^']*)' , 'data' : [^{}]*\\} ");
     static final Pattern CLOCK = Pattern.compile("timestamp: .* of (\\d{10}), Unix seconds.*");
 
-    // Follows no redirect.
-    static final HttpClient CLIENT = HttpClient.newHttpClient();
+    // Follows no redirect. By default it asks for HTTP/2, and may send a call once more by itself.
+    static final HttpClient CLIENT = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
     /** Beside an error is what came before it. */
     record Answer(int status, HttpHeaders headers, String body, String error) {}
@@ -171,7 +171,7 @@ public class CreateSession {
     }
 
     static void end(String line) {
-        new PrintStream(new FileOutputStream(FileDescriptor.err), true, UTF_8).println(line.replaceAll("\\p{Cntrl}+", " "));
+        new PrintStream(new FileOutputStream(FileDescriptor.err), true, UTF_8).println(line.replaceAll("\\p{Cc}+", " "));
         System.exit(1);
     }
 

@@ -16,6 +16,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -54,13 +55,7 @@ type envelope struct {
 	Data json.RawMessage `json:"data"` // an object on success, "" on failure
 }
 
-// At most 10 s until the body's end. No redirect is followed.
-var client = http.Client{
-	Timeout:       10 * time.Second,
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-}
-
-// One try, signed anew. At most 64 KiB of the answer are read. Beside an error is what came before it.
+// One try, signed anew: at most 10 s until the body's end, and at most 64 KiB of it. Beside an error is what came before it.
 func post(agents []int64, key string, timestamp int64) (int, http.Header, envelope, error) {
 	body, err := json.Marshal(newSession{
 		Appid:     os.Getenv("APPID"),
@@ -77,13 +72,18 @@ func post(agents []int64, key string, timestamp int64) (int, http.Header, envelo
 	mac := hmac.New(sha256.New, []byte(os.Getenv("SECRET")))
 	mac.Write(body)
 
-	request, err := http.NewRequest("POST", os.Getenv("BASE_URL")+"/openapi/chat/create_gd", bytes.NewReader(body))
+	limit, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	url := os.Getenv("BASE_URL") + "/openapi/chat/create_gd"
+	request, err := http.NewRequestWithContext(limit, "POST", url, bytes.NewReader(body))
 	check(err)
 	request.Close = true
+	request.Header.Set("Accept-Encoding", "identity") // or it asks for gzip
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", key)
 	request.Header.Set("x-chat-signature", hex.EncodeToString(mac.Sum(nil)))
-	answer, err := client.Do(request)
+	// http.Client would follow redirects, and takes one that it cannot read for no answer.
+	answer, err := http.DefaultTransport.RoundTrip(request)
 	if err != nil {
 		return 0, http.Header{}, envelope{}, err
 	}

@@ -157,7 +157,7 @@ function finish(string $what, array $headers): void
     global $key;
     $id = $headers['x-request-id'] ?? '';
     $line = "$what; Idempotency-Key $key" . ($id === '' ? '' : ", x-request-id $id");
-    fwrite(STDERR, preg_replace('/[\x00-\x1f\x7f]+/', ' ', $line) . "\n");
+    fwrite(STDERR, preg_replace('/([\x00-\x1f\x7f]|\xc2[\x80-\x9f])+/', ' ', $line) . "\n");
     exit(1);
 }
 

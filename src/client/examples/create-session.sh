@@ -44,7 +44,7 @@ JSON
     -H 'Content-Type: application/json' -H "Idempotency-Key: $key" -H "x-chat-signature: $signature" \
     --data-binary @- 2> "$dir/error" | head -c 65536 > "$dir/answer"
   # The last head: interim answers come before it, and a trailer after it.
-  tr -d '\r' < "$dir/heads" | awk '/^HTTP/ { text = ""; inside = 1 } inside { text = text $0 "\n" } /^$/ { inside = 0 }
+  tr -d '\r' < "$dir/heads" | awk '/^HTTP\// && !inside { text = ""; inside = 1 } inside { text = text $0 "\n" } /^$/ { inside = 0 }
     END { printf "%s", text }' > "$dir/headers"
   # curl calls it an error when head has read enough, and none when the headers end too soon.
   [ "$(wc -c < "$dir/answer")" -lt 65536 ] || : > "$dir/error"
@@ -63,7 +63,8 @@ header() { # NAME
 
 end() { # WHAT
   id=$(header x-request-id)
-  printf %s "$1; Idempotency-Key $key${id:+, x-request-id $id}" | tr '\001-\037\177' ' ' >&2
+  printf %s "$1; Idempotency-Key $key${id:+, x-request-id $id}" | tr '\001-\037\177' ' ' |
+    sed "s/$(printf '\302')[$(printf '\200-\237')]/ /g" >&2 # U+0080 to U+009F too
   echo >&2
   exit 1
 }
@@ -72,7 +73,7 @@ offset= # of this machine's clock, once the service has refused it
 try=1
 while :; do
   post "$(($(date +%s) + ${offset:-0}))"
-  status=$(sed -n 's/^HTTP[^ ]* \([0-9]*\).*/\1/p' "$dir/headers")
+  status=$(sed -n '1s/^HTTP[^ ]* \([0-9]*\).*/\1/p' "$dir/headers")
   chat_id=$(answer ' { "code" : 1 , "msg" : "[^"]*" , "data" : { "chat_id" : \([0-9]\{1,16\}\) \(,[^{}]*\)*} } ')
   if [ "$status" = 200 ] && [ -n "$chat_id" ] && [ ! -s "$dir/error" ]; then
     echo "$chat_id"
