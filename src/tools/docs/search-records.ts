@@ -17,10 +17,10 @@ export interface SearchRecord {
 }
 
 /** Pages for operators are long, and callers seldom look for them: of their sections only the beginnings can be found. */
-const MOST = { callers: 1_600, others: 100, repeated: 100 };
+const MOST = { callers: 1_200, others: 100, repeated: 100 };
 
 /** Sections whose lines are places of their own, or stand on the page of errors too. */
-const REPEATED = /^(?:details.*|causes-and-cures|what-x-error-detail-says)$/;
+const REPEATED = /^(?:details.*|refusals|causes-and-cures|what-x-error-detail-says)$/;
 
 /** Words that readers have for a place and that it does not use itself, by its address after `/docs/`. */
 const OTHER_WORDS: Record<string, string> = {
