@@ -22,8 +22,8 @@ const SENT_AS_TABLE = {
   compressed: { detail: "not compressed", words: "It is compressed." },
   utf16: { detail: "not UTF-16", words: "It is UTF-16." },
   joined: {
-    detail: 'not with ", ", as of a header sent twice',
-    words: "It has a comma and a blank, as of a header sent twice.",
+    detail: 'not with ", " (a header that is sent twice has it)',
+    words: "It has a comma and a blank: a header that is sent twice has them.",
   },
   too_large: { detail: "not beyond 9007199254740991", words: "It is beyond 9007199254740991." },
   milliseconds: { detail: "not milliseconds", words: "It was sent in milliseconds." },

@@ -40,7 +40,7 @@ const REQUIRED = { rule: "required" } as const;
 const unreadable = (fault: JsonFault | "appid_missing", violation: Violation) =>
   refused("invalid_parameters", `body_${fault}`, { violations: [violation], tell: true });
 
-/** What bytes break that are no JSON in UTF-8, when they tell the slip. */
+/** What a body breaks that is not JSON in UTF-8: the slip where its bytes show one, else `fault`. */
 function violationOfBytes(fault: Violation, bytes: Uint8Array): Violation {
   if (isCompressed(bytes)) return { ...fault, sentAs: "compressed" };
   if (isUtf16(bytes)) return { ...fault, sentAs: "utf16" };

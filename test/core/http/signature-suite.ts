@@ -32,7 +32,11 @@ const UNUSABLE: [string, (signature: string) => HeadersInit, string | null][] = 
   ],
   ["a prefix sha256=", (signature) => named(`sha256=${signature}`), `${DIGITS}, without a prefix such as sha256=`],
   ["a 0x in front", (signature) => named(`0x${signature}`), `${DIGITS}, without a prefix such as 0x`],
-  ["the header twice", twice, `${DIGITS}, without other characters, not with ", ", as of a header sent twice`],
+  [
+    "the header twice",
+    twice,
+    `${DIGITS}, without other characters, not with ", " (a header that is sent twice has it)`,
+  ],
   ["another header's name", (signature) => ({ "x-signature": signature }), MISSING],
   [
     "the last digit changed",
