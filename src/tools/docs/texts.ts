@@ -41,6 +41,16 @@ export function textsOf(language: Language, chinese: Record<string, string>): Te
   };
 }
 
+/** The same texts for a part that must be whole in each language: also a text that is only looked for is noted when it is missing. */
+export const wholeTexts = (texts: Texts): Texts => ({
+  ...texts,
+  find(english) {
+    const text = texts.find(english);
+    if (text === undefined) texts.missing.add(english);
+    return text;
+  },
+});
+
 /** The address of a page, which may end in an anchor: `errors#token_invalid`. */
 export function linkTo(language: Language, page: string): string {
   const [path = "", anchor] = page.split("#");

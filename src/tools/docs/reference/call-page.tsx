@@ -2,18 +2,19 @@ import { CodeExample } from "../code-example.tsx";
 import { Described } from "../inline.tsx";
 import { headingsOf, type Page } from "../page.ts";
 import { exampleOf, fieldsOf, formsOf } from "../schema.ts";
-import type { Texts } from "../texts.ts";
+import { type Texts, wholeTexts } from "../texts.ts";
 import { FieldTable } from "./field-table.tsx";
-import { type Answer, answersOf, headersOf, type OpenApi, type ShownCall } from "./openapi.ts";
+import { type Answer, answersOf, headersOf, isForOperators, type OpenApi, type ShownCall } from "./openapi.ts";
 import { RefusalParts, Rows, SignedRefusals } from "./refusals.tsx";
 
 /** The page of one call or event: what is sent, what comes back, each refusal with its cause and cure; examples stand beside it. */
-export function callPage(call: ShownCall, openapi: OpenApi, texts: Texts): Page {
+export function callPage(call: ShownCall, openapi: OpenApi, given: Texts): Page {
+  const texts = isForOperators(call) ? given : wholeTexts(given);
   const body = String(<Content call={call} openapi={openapi} texts={texts} />);
   const summary = texts.find(call.summary) ?? call.summary;
   return {
     path: call.page,
-    title: call.kind === "admin" || call.kind === "health" ? summary : `${call.name} – ${summary}`,
+    title: isForOperators(call) ? summary : `${call.name} – ${summary}`,
     description: `${call.method.toUpperCase()} ${call.path}: ${summary}`,
     body,
     headings: headingsOf(body),

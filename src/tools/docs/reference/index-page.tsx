@@ -1,6 +1,6 @@
 import { headingsOf, type Page } from "../page.ts";
-import type { Texts } from "../texts.ts";
-import type { ShownCall } from "./openapi.ts";
+import { type Texts, wholeTexts } from "../texts.ts";
+import { isForOperators, type ShownCall } from "./openapi.ts";
 
 const GROUPS: [kind: ShownCall["kind"], id: string, title: string, about: string][] = [
   ["signed", "signed", "Signed calls", "For back ends: signed with the secret of an app."],
@@ -56,7 +56,8 @@ export function referencePage(calls: ShownCall[], texts: Texts): Page {
   };
 }
 
-function Row({ call, texts }: { call: ShownCall; texts: Texts }) {
+function Row({ call, texts: given }: { call: ShownCall; texts: Texts }) {
+  const texts = isForOperators(call) ? given : wholeTexts(given);
   const summary = texts.find(call.summary);
   return (
     <tr>

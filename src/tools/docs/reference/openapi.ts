@@ -15,6 +15,9 @@ export interface OpenApi {
 
 type PathItem = { parameters?: Parameter[] } & { [Each in Method]?: Call };
 
+/** Operators read English: their calls have no Chinese descriptions. What callers and receivers read is whole in each language. */
+export const isForOperators = ({ kind }: ShownCall): boolean => kind === "admin" || kind === "health";
+
 export const METHODS = ["get", "post", "patch", "put", "delete"] as const;
 export type Method = (typeof METHODS)[number];
 
