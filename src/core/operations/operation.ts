@@ -134,7 +134,7 @@ export interface Operation {
   /** In the order of the documentation. */
   fieldNames: readonly string[];
   digitsOf: string | undefined;
-  refusals: Record<string, Pick<RefusalRule<Row>, "code" | "past">>;
+  refusals: Record<string, Pick<RefusalRule<Row>, "code" | "violation" | "past">>;
   /** Checks the fields and translates them. A pure step of the signed path. */
   read: (fields: Record<string, unknown>) => Result<Asked>;
   /** The type of the event that an accepted call leaves. */

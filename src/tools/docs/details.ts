@@ -41,12 +41,15 @@ const UNFIT: LeftOutAgent[] = [
   { id: 777, why: "unknown" },
   { id: 10430, why: "disabled" },
 ];
+const LEFT_OUT: LeftOutAgent[] = [...UNFIT, { id: 10411, why: "already on the session" }];
 
-/**
- * Violations as callers have them, one for each rule of src/core/rules.ts; test/tools/docs/glossary.test.ts names a rule without one.
- * Those of a call's own form come from the code that refuses it, so their values are those of its rules. Sorted by what they are about.
- */
-export const VIOLATION_EXAMPLES: { about: string; violations: Violation[] }[] = [
+interface Group {
+  about: string;
+  violations: Violation[];
+}
+
+/** Violations as the code that refuses them makes them, so their values are those of the rules. */
+const CHOSEN: Group[] = [
   {
     about: "Path, headers and body",
     violations: [
@@ -109,7 +112,6 @@ export const VIOLATION_EXAMPLES: { about: string; violations: Violation[] }[] = 
       create({ kefu_id: "10411" }),
       create({ kefu_id: { id: 10411 } }),
       create({ kefu_id: [10411, "10427"] }),
-      { field: "kefu_id", rule: "agents_fit", agents: UNFIT },
       create({ fzr_uid: 1 }),
       add(""),
       add("10427,x"),
@@ -117,14 +119,33 @@ export const VIOLATION_EXAMPLES: { about: string; violations: Violation[] }[] = 
       add("10427;10428"),
       add("10427,,10428"),
       add("10427,10428,"),
-      { field: "kefu_ids", rule: "agent_to_add", agents: [...UNFIT, { id: 10411, why: "already on the session" }] },
-      { field: "chat_id", rule: "session_known" },
-      { field: "chat_id", rule: "ticket" },
-      { field: "chat_id", rule: "responsible_agent" },
       { rule: "site_open" },
     ],
   },
 ];
+
+/** What each operation refuses by a rule of its own, and what its documentation gives as a wrong value of a field. */
+const ofOperations = (): Violation[] =>
+  DOCUMENTED.flatMap(({ operation, documentation: { probes } }) => [
+    ...Object.values(operation.refusals).map(({ violation }) => violation({ named: UNFIT, leftOut: LEFT_OUT })),
+    ...Object.entries(probes?.() ?? {}).flatMap(([field, { outside }]) =>
+      outside.map((value) => sent(operation.wireName, { [field]: value })),
+    ),
+  ]);
+
+/**
+ * Violations as callers have them, sorted by what they are about: those of CHOSEN, and one for each further rule of an operation.
+ * test/tools/docs/glossary.test.ts names a rule of src/core/rules.ts that has none.
+ */
+export const VIOLATION_EXAMPLES: Group[] = withFurther(CHOSEN, ofOperations());
+
+function withFurther(groups: Group[], violations: Violation[]): Group[] {
+  const shown = new Set(groups.flatMap((group) => group.violations.map(({ rule }) => rule)));
+  const further = violations.filter(({ rule }) => !shown.has(rule) && shown.add(rule));
+  return groups.map((group, i) =>
+    i < groups.length - 1 ? group : { ...group, violations: [...group.violations, ...further] },
+  );
+}
 
 /** The English of all that the meanings of the examples consist of. */
 export function detailWords(): string[] {
