@@ -146,6 +146,7 @@ it("opens the README with the four lines of the English one", () => {
 
 it("leaves the tables of the contract to the guide, where they are made from the code", () => {
   expect(madeParts(guide)).toEqual([
+    "calls",
     "callers",
     "fields create_gd",
     "fields add_kf",

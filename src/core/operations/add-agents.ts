@@ -178,8 +178,16 @@ export const documentation: Documentation = {
     },
   }),
   examples: {
-    listed: { summary: "Ids separated by commas", fields: { chat_id: 900220, kefu_ids: "10427,10428" } },
-    array: { summary: "Ids as an array", fields: { chat_id: 900220, kefu_ids: [10427, 10428] } },
+    listed: {
+      summary: "Ids separated by commas",
+      fields: { chat_id: 900220, kefu_ids: "10427,10428" },
+      fingerprint: "0451763e3b21e3f4d496d7fb0056ecd4fee40a3605c6bb80cb5850c227ae0feb",
+    },
+    array: {
+      summary: "Ids as an array",
+      fields: { chat_id: 900220, kefu_ids: [10427, 10428] },
+      fingerprint: "0451763e3b21e3f4d496d7fb0056ecd4fee40a3605c6bb80cb5850c227ae0feb",
+    },
   },
   answer: { schema: { type: "string", description: "Always empty.", const: "" }, example: "" },
   event: {

@@ -235,6 +235,7 @@ export const documentation: Documentation = {
         content: "Initial message",
         title: "Order Consultation",
       },
+      fingerprint: "e254d0928e6a269fa8675b26c599e7d39aaa1fcfad378f7002d8411ddffa960e",
     },
     from_customer: {
       summary: "Asked by the customer, with metadata",
@@ -248,6 +249,7 @@ export const documentation: Documentation = {
         sender_type: 1,
         metadata: { order: "20260617-0042" },
       },
+      fingerprint: "36f9c122848bff360c62d32ec62e0d1a74a93ca721887c5e5b1a512f9c89e71f",
     },
   },
   answer: {

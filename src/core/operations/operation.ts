@@ -166,8 +166,11 @@ export interface Documentation {
    * a bundler would keep values that a call makes, such as `pairs(20)`.
    */
   probes?: () => Record<string, { inside: unknown[]; outside: unknown[] }>;
-  /** Named example bodies without `appid`, `timestamp` and `ranstr`. The shared test suites send the first one. */
-  examples: Record<string, { summary: string; fields: Record<string, unknown> }>;
+  /**
+   * Named example bodies without `appid`, `timestamp` and `ranstr`. The shared test suites send the first one. `fingerprint` is the
+   * example's: deployments store it with Idempotency-Keys, so it never changes.
+   */
+  examples: Record<string, { summary: string; fields: Record<string, unknown>; fingerprint: string }>;
   /** `data` of the answer to an accepted call. */
   answer: { schema: JsonSchema; example: unknown };
   /**

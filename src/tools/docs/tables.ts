@@ -1,5 +1,6 @@
 import { describeViolations } from "../../core/describe-violations.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../core/errors.ts";
+import { DOCUMENTED } from "../../core/operations/index.ts";
 import { FAILURES } from "../openapi/failures.ts";
 import { adminTable } from "./admin-table.ts";
 import { meaningOf, VIOLATION_EXAMPLES } from "./details.ts";
@@ -43,6 +44,8 @@ export const withoutMade = (page: string): string => page.replaceAll(MADE, "");
 function madeBy(name: string, input: TableInput): string {
   const [kind, which = ""] = name.split(" ");
   switch (kind) {
+    case "calls":
+      return callsTable(input);
     case "fields":
       return fieldsTable(which, input);
     case "refusals":
@@ -65,6 +68,14 @@ function madeBy(name: string, input: TableInput): string {
       return number;
     }
   }
+}
+
+function callsTable({ texts: { t } }: TableInput): string {
+  const rows = DOCUMENTED.map(({ operation: { path }, documentation }) => [
+    `\`POST ${path}\``,
+    t(documentation.summary),
+  ]);
+  return markdownTable([t("call"), t("meaning")], rows);
 }
 
 function fieldsTable(name: string, { texts, openapi }: TableInput): string {

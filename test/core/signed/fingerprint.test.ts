@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import addAgents from "../../../src/core/operations/add-agents.ts";
 import createSession from "../../../src/core/operations/create-session.ts";
+import { DOCUMENTED } from "../../../src/core/operations/index.ts";
 import type { Operation } from "../../../src/core/operations/operation.ts";
 import { fingerprintOf } from "../../../src/core/signed/fingerprint.ts";
+import { readFields } from "../../../src/core/signed/read-fields.ts";
 
 const CREATE = {
   sbs: "customer_001",
@@ -15,14 +17,20 @@ const CREATE = {
 const ADD = { chat_id: 900220, kefu_ids: "10428,10427" };
 
 async function fingerprint(operation: Operation, fields: Record<string, unknown>): Promise<string> {
-  const asked = operation.read(fields);
+  const body = new TextEncoder().encode(JSON.stringify({ appid: "app", ...fields }));
+  const read = readFields(body.buffer as ArrayBuffer, operation.digitsOf);
+  const asked = read.ok ? operation.read(read.value) : read;
   if (!asked.ok) throw new Error(asked.reason);
   return fingerprintOf(asked.value.input);
 }
 
+const EXAMPLES = DOCUMENTED.flatMap(({ operation, documentation }) =>
+  Object.entries(documentation.examples).map(([name, example]) => ({ operation, name, ...example })),
+);
+
 /**
  * Fingerprints that live deployments have stored: a retry with a key from before a deployment must match. A line here never
- * changes; a new field gets its own line.
+ * changes, and no fingerprint of a documented example.
  */
 describe("the fingerprint of a request never changes", () => {
   it.each<[string, Record<string, unknown>, string]>([
@@ -49,4 +57,11 @@ describe("the fingerprint of a request never changes", () => {
   ])("add_kf %s", async (_, change, golden) => {
     expect(await fingerprint(addAgents, { ...ADD, ...change })).toBe(golden);
   });
+
+  it.each(EXAMPLES)(
+    "$operation.wireName, documented example $name",
+    async ({ operation, fields, fingerprint: golden }) => {
+      expect(await fingerprint(operation, fields)).toBe(golden);
+    },
+  );
 });

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { SESSION_PROPERTIES } from "../../../src/core/operations/describe-session.ts";
 import { SESSION_STATUSES } from "../../../src/core/store/schema.ts";
 import { type AdminAnswer, call, problem } from "../../support/admin-calls.ts";
 import { seedSession } from "../../support/seed-session.ts";
@@ -172,7 +173,8 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
     await world.add(chatId);
     const answer = await call(world, "GET", `${sessionsPath(world)}/${chatId}`);
     expect(answer.headers.get("cache-control")).toBe("no-store");
-    expect(gist(answer)).toEqual({
+    expect(Object.keys(answer.body as object)).toEqual(Object.keys(SESSION_PROPERTIES));
+    expect(gist(answer)).toMatchObject({
       status: 200,
       body: {
         chat_id: chatId,

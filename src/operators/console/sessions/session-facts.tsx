@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import { isVisible } from "../../../core/fields.ts";
-import type { StoredSession } from "../../services/sessions.ts";
+import { SESSION_FIELDS, type StoredSession } from "../../services/sessions.ts";
 import type { Site } from "../../services/sites.ts";
 import { Time } from "../parts/parts.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
@@ -8,7 +8,20 @@ import type { View } from "../view.ts";
 import { Participants } from "./participants.tsx";
 import { RequestId } from "./request-id.tsx";
 
-type Fact = [term: string, value: Child];
+type Fact = [term: Child, value: Child];
+
+/** The fields that the page shows in words of its own. Any other stands under its name in the API. */
+const IN_WORDS: ReadonlySet<string> = new Set([
+  "chat_id",
+  "kind",
+  "status",
+  "responsible_agent_id",
+  "visitor_title",
+  "agent_title",
+  "auto_title",
+  "metadata",
+  "created_at",
+]);
 
 /** What is stored of a session besides its conversation. @param props `title`: stands above the page already */
 export function SessionFacts(props: { view: View; site: Site; stored: StoredSession; title: string | undefined }) {
@@ -48,6 +61,9 @@ export function SessionFacts(props: { view: View; site: Site; stored: StoredSess
     ...(metadata.length === 0 ? [] : [[t("Metadata"), <Pairs pairs={metadata} />] as Fact]),
     ...titlesOf(view, stored, title),
     [t("Kind"), session.kind === "ticket" ? t("Ticket") : t("Chat")],
+    ...SESSION_FIELDS.filter(([, name]) => !IN_WORDS.has(name)).map(
+      ([column, name]): Fact => [<code>{name}</code>, <bdi>{String(session[column] ?? "–")}</bdi>],
+    ),
   ];
   return (
     <aside class="card" aria-label={t("Details")}>

@@ -48,7 +48,7 @@ export const documentation: Documentation = {
   summary: "Throw a session away",
   description: "Throws a session of this app's site away.",
   fields: { chat_id: { description: "The session, as `create_gd` answered it.", examples: [900220] } },
-  examples: { one: { summary: "One session", fields: { chat_id: 900220 } } },
+  examples: { one: { summary: "One session", fields: { chat_id: 900220 }, fingerprint: "" } },
   answer: { schema: { type: "string", description: "Always empty.", const: "" }, example: "" },
   event: {
     summary: "A session was thrown away",
