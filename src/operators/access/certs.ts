@@ -3,16 +3,16 @@ import { type Runtime, sleep } from "../../core/runtime.ts";
 import type { Telemetry } from "../../core/telemetry/telemetry.ts";
 import { CertsFault, FETCH_LIMIT_MS, fetchCerts } from "./fetch-certs.ts";
 
-/** How long keys are good after the last fetch that succeeded: so long may the endpoint be down. */
+/** How long keys are good after the last successful fetch. The endpoint may be down for as long. */
 const GOOD_FOR_MS = 24 * 3_600_000;
-/** From this age on, keys are fetched again beside the request that uses them: a key that the team withdrew stops working. */
+/** Keys older than this are fetched again while a request uses them, so that a key that the team withdrew stops working. */
 const REFRESH_AFTER_MS = 3_600_000;
-/** The least time between two fetches, failed ones too: assertions with made-up keys cause no more. */
+/** The least time between two fetches, also after a failed one. So assertions with made-up keys cannot cause more fetches. */
 const BETWEEN_FETCHES_MS = 60_000;
 /** A fetch in flight is polled, because Workers forbid a request to await a promise of another request. */
 const IN_FLIGHT_POLL_MS = 5;
 
-/** No key can be had that could verify the assertion, because the endpoint does not answer. */
+/** The endpoint does not answer, and no known key could verify the assertion. */
 export class CertsUnavailable extends Error {
   override readonly name = "CertsUnavailable";
 }
@@ -22,7 +22,7 @@ interface Certs {
   keys: JWTVerifyGetKey | undefined;
   fetchedAt: number;
   triedAt: number;
-  /** Until when a fetch in flight holds others back. A request that the platform cuts off never ends its own. */
+  /** Until when a fetch in flight holds back other fetches. A fetch that the platform cuts off never ends, so this is a time. */
   inFlightUntil: number;
   failed: boolean;
 }
@@ -61,7 +61,7 @@ export class AccessKeys {
     };
   }
 
-  /** Keys that are good now. Keys of some age are fetched again, but nobody waits for that. */
+  /** The keys that are good now. Old keys are fetched again, but the request does not wait for that. */
   async #good(url: string, waitUntil: (work: Promise<unknown>) => void): Promise<JWTVerifyGetKey> {
     const certs = this.#of(url);
     const age = this.#runtime.now() - certs.fetchedAt;
@@ -76,9 +76,9 @@ export class AccessKeys {
   }
 
   /**
-   * Keys that were fetched after these, for an assertion whose key is not among them.
+   * Newer keys than `known`, for an assertion whose key is not among those.
    *
-   * @returns undefined when the team does not have more keys
+   * @returns undefined when the team has no other keys
    * @throws CertsUnavailable when the endpoint does not answer: it might have the key
    */
   async #newerThan(
@@ -93,7 +93,7 @@ export class AccessKeys {
     return undefined;
   }
 
-  /** Fetches, unless another fetch is in flight, which this waits for, or the last one is too young. */
+  /** Fetches the keys. While another fetch is in flight, waits for it instead. Soon after a fetch, does nothing. */
   async #fetchOnce(certs: Certs, url: string, waitUntil: (work: Promise<unknown>) => void): Promise<void> {
     if (this.#mayFetch(certs)) {
       const fetching = this.#fetch(certs, url);

@@ -37,7 +37,7 @@ export async function fetchCerts(runtime: Runtime, url: string): Promise<JSONWeb
 }
 
 async function read(url: string, signal: AbortSignal): Promise<JSONWebKeySet> {
-  // A redirect is an answer here, and its status is a fault: keys of another address are not the team's.
+  // A redirect is not followed and is a fault: keys of another address are not the team's.
   const response = await fetch(url, { headers: { accept: "application/json" }, redirect: "manual", signal });
   if (response.status !== 200) throw new CertsFault(`status ${response.status}`);
   const text = await boundedText(response);

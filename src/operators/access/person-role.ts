@@ -8,15 +8,15 @@ const ADDRESS = /^[^\s@*,]+@[^\s@*,]+$/;
 const DOMAIN = /^\*@[^\s@*,]+$/;
 
 /**
- * An e-mail address as it is compared and shown; undefined when the text is none. Only ASCII letters become small: `toLowerCase()` makes
- * a `k` of the Kelvin sign, so two different addresses would be the same person.
+ * An e-mail address in the form that is compared and shown; undefined when the text is no address. Only ASCII letters become small:
+ * `toLowerCase()` turns the Kelvin sign into `k`, so two different addresses would be the same person.
  */
 export function plainEmail(text: string): string | undefined {
   const email = smallLetters(text.trim());
   return ADDRESS.test(email) ? email : undefined;
 }
 
-/** The entries of a list: between commas, with any blanks around them. `unusable` counts those that nobody can have. */
+/** The entries of a list: separated by commas, with any blanks around them. `unusable` counts entries of a wrong form. */
 export function readRoleList(value = ""): { entries: string[]; unusable: number } {
   const all = value
     .split(",")

@@ -40,13 +40,13 @@ const TEAM_DOMAIN = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.cloudflareaccess\.com$/;
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
 
 /**
- * How operators sign in. A wrong setting is no ConfigurationError, because signed calls do not need it: the console stays shut for
- * people of Access, and says why.
+ * How operators sign in. Signed calls do not need these settings, so a wrong one is no ConfigurationError: nobody can sign in by Access,
+ * and the console says why.
  */
 export function accessSettings(env: AccessVars): SignInSettings {
   const asked = env.CONSOLE_SIGN_IN?.trim() || "token";
   const signIn = SIGN_INS.find((each) => each === asked);
-  // An operator who mistyped "access" must not be left with a door that takes tokens and that he thinks is closed.
+  // An operator who mistyped "access" thinks that tokens are refused. So the console must not accept them.
   if (signIn === undefined) return shut("access", `CONSOLE_SIGN_IN must be ${SIGN_INS.map(quoted).join(" or ")}`);
   if (signIn === "token") return { signIn, access: undefined, accessFault: undefined };
   const given = env.ACCESS_TEAM_DOMAIN?.trim() ?? "";
@@ -79,7 +79,7 @@ const shut = (signIn: SignIn, accessFault: string): SignInSettings => ({ signIn,
 
 const quoted = (word: string) => `"${word}"`;
 
-/** Takes the domain as people copy it: as an address, or the team's name alone. */
+/** Reads the domain in each form that people copy: as a URL, or as the team's name alone. */
 function teamDomainOf(given: string): string | undefined {
   const host = given
     .toLowerCase()
@@ -89,7 +89,7 @@ function teamDomainOf(given: string): string | undefined {
   return TEAM_DOMAIN.test(domain) ? domain : undefined;
 }
 
-/** The address, if it is one of this machine: only there may keys come from somewhere else than from the team. */
+/** The URL, if it is on this machine: all other keys must come from the team. */
 function loopbackUrl(given = ""): string | undefined {
   const url = URL.parse(given);
   return url !== null && /^https?:$/.test(url.protocol) && LOOPBACK.includes(url.hostname) ? url.href : undefined;

@@ -3,7 +3,7 @@ import type { Runtime } from "../../core/runtime.ts";
 const PREFIX = "ast_";
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** How many base62 digits 32 bytes take, and a CRC32. */
+/** How many base62 digits 32 bytes take, and how many a CRC32 takes. */
 const [RANDOM_DIGITS, CHECK_DIGITS] = [43, 6];
 
 const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_DIGITS + CHECK_DIGITS}}$`);
@@ -17,7 +17,7 @@ export function newTokenText(runtime: Runtime): string {
   return text + checkOf(text);
 }
 
-/** Whether a text is a token by its form; `slip` when it begins like one and is not: a character is wrong, missing or added. */
+/** Whether a text has the form of a token. A `slip` begins like a token, but a character is wrong, missing or added. */
 export function readTokenText(text: string): "token" | "slip" | "other" {
   if (!text.startsWith(PREFIX)) return "other";
   const [head, check] = [text.slice(0, -CHECK_DIGITS), text.slice(-CHECK_DIGITS)];

@@ -36,7 +36,7 @@ export interface VerifyTools {
 /** Bounds the work for a header that is no assertion: one of Access has about 1 KB. */
 const MOST_CHARACTERS = 8_192;
 
-/** Verifies a `Cf-Access-Jwt-Assertion`. Who the person is says nothing yet of what the person may do: {@link roleOfEmail}. */
+/** Verifies a `Cf-Access-Jwt-Assertion`. It says who the person is; {@link roleOfEmail} says what the person may do. */
 export async function verifyAssertion(
   { runtime, keys, waitUntil }: VerifyTools,
   { issuer, audience, certsUrl }: AccessSettings,
@@ -60,7 +60,7 @@ const refused = (reason: AssertionReason): Verified => ({ ok: false, reason });
 
 /** An assertion of a service token names no person. */
 function personOf({ email, exp, iat }: JWTPayload): Verified {
-  // jose checks these two when they are there, and takes an assertion that never expires.
+  // jose checks these two only when they are present, so it would accept an assertion that never expires.
   if (exp === undefined || iat === undefined) return refused("assertion_malformed");
   const plain = typeof email === "string" ? plainEmail(email) : undefined;
   if (plain === undefined) return refused("assertion_without_email");

@@ -2,7 +2,7 @@ import type { Bytes } from "./encodings.ts";
 import { type Layout, type ObjectTree, type Tree, writeTree } from "./json-tree.ts";
 import { rawOf } from "./rewritings.ts";
 
-/** Makes what callers sign in place of the body: body-rows.ts says what each is for. */
+/** This file makes the texts that callers sign in place of the body. body-rows.ts says what each is for. */
 
 /** The pasted body, and what its variants are made from. */
 export interface PastedBody {
@@ -13,7 +13,7 @@ export interface PastedBody {
   lineEndsKept: boolean;
   /** Undefined for a text that is no JSON object. */
   tree: ObjectTree | undefined;
-  /** The text without the line ends at its end, each other one as LF. */
+  /** The text without line ends at its end; all other line ends are LF. */
   lines: string;
   /** The layout of `lines`; undefined for an unknown one. */
   layout: Layout | undefined;
@@ -25,7 +25,7 @@ export type Made = string | Bytes | undefined;
 type Pair = [name: string, value: string];
 
 export interface Given extends PastedBody {
-  /** The values of the top-level fields as text: strings without quotes, all else as JSON. */
+  /** The values of the top-level fields as text: strings without quotes, all other values as JSON. */
   pairs: Pair[];
   field: (name: string) => string;
 }
@@ -39,7 +39,7 @@ export const joined = (pairs: Pair[], encodeEach: (text: string) => string = sam
 export const sortedPairs = ({ pairs }: Given) => sorted(pairs);
 const percentEncoded = (text: string) => encodeURIComponent(wellFormed(text));
 export const formEncoded = (text: string) => percentEncoded(text).replaceAll("%20", "+");
-/** As RFC 3986 and most languages have it, but not JavaScript. */
+/** Percent-encodes as RFC 3986 and most languages do. JavaScript leaves these characters as they are. */
 const strict = (encoded: string) =>
   encoded.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 const lowerEscapes = (encoded: string) => encoded.replace(/%../g, (each) => each.toLowerCase());
@@ -55,7 +55,7 @@ const ENCODINGS: ((text: string) => string)[] = [
   (text) => lowerEscapes(formEncoded(text).replaceAll("'", "%27")),
 ];
 
-/** How a list stands in a query string, but for JSON. Some leave it out. */
+/** The ways to write a list in a query string, besides JSON. The last one leaves the list out. */
 const LISTS: ((name: string, items: string[]) => Pair[])[] = [
   (name, items) => items.map((item) => [name, item]),
   (name, items) => items.map((item) => [`${name}[]`, item]),
@@ -66,14 +66,14 @@ const LISTS: ((name: string, items: string[]) => Pair[])[] = [
   () => [],
 ];
 
-/** A body has some ten fields, and a list of some ids. Each pair of each query string costs CPU. */
+/** A real body has about ten fields and a short list of ids. Each pair of each query string costs CPU. */
 const MOST_PAIRS = 200;
 
 /**
- * The query strings that other APIs sign, made of the fields: with and without empty values, in each encoding. None for a body that is
- * no JSON, and none of more than 200 pairs.
+ * The query strings that other APIs sign, made of the fields: with and without empty values, in each encoding. There are none for a body
+ * that is no JSON or has more than 200 fields.
  *
- * @param lists each way to write them, or as JSON alone
+ * @param lists `as JSON` writes lists only as JSON; by default they are written in each way
  */
 export function queriesOf({ tree, pairs: all }: Given, order: "sorted" | "as sent", lists?: "as JSON"): string[] {
   if (tree === undefined || all.length > MOST_PAIRS) return [];
@@ -103,13 +103,13 @@ export const onlyNonAscii =
 export const onlyJson = (make: (tree: Tree, body: Given) => Made) => (body: Given) =>
   body.tree && make(body.tree, body);
 
-/** Undefined where no value has a blank: then it is what a library writes, and is found among the rewritings. */
+/** The text without any blanks. Undefined when no value has a blank: then this text is among the rewritings already. */
 export function withoutBlanks({ text, tree }: Given): Made {
   const bare = text.replace(/\s+/g, "");
   return tree !== undefined && bare === rawOf(tree) ? undefined : bare;
 }
 
-/** A string without its quotes, all else as JSON. */
+/** A string without its quotes; any other value as JSON. */
 const plainOf = (value: Tree) => (value.kind === "string" ? value.value : rawOf(value));
 
 /** What the rows are made from. */
@@ -156,7 +156,7 @@ export function unquoted(leaf: Tree): Tree {
 
 const PYTHON_WORDS: Record<string, string> = { true: "True", false: "False", null: "None" };
 
-/** As str() of a dict: single quotes, unless a text holds some and no double ones. */
+/** Writes a tree as Python's `str()` writes a dict. A text that holds a single quote and no double quote stands in double quotes. */
 export function asPython(tree: Tree): string {
   const words = mapped(tree, (leaf) =>
     leaf.kind === "plain" ? { kind: "plain", raw: PYTHON_WORDS[leaf.raw] ?? leaf.raw } : leaf,

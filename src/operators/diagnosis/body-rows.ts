@@ -19,14 +19,14 @@ import {
 } from "./body-makers.ts";
 import { asLatin1, encode, encodeGbk, latin1, toBase64 } from "./encodings.ts";
 
-/** Other things than the sent text that callers sign. One of them is tried at a time. */
+/** What callers sign in place of the sent text. One row is tried at a time. */
 interface Row<Also extends string[] = []> {
   name: string;
   words: string;
   makes: ((body: Given, ...also: Also) => Made | string[])[];
 }
 
-/** Each row: what was signed in place of the body, and what its sender is told. */
+/** Each row: what was signed in place of the body, and the words for its sender. */
 export const BODY_ROWS: readonly Row[] = [
   {
     name: "empty",

@@ -29,7 +29,7 @@ export interface CallersRequest {
   lineEndsKept?: boolean;
   signature: string;
   secret: string;
-  /** The appid that the operator gave. Undefined takes that of the body as right. */
+  /** The appid that the operator gave. Without it, the appid of the body counts as right. */
   appid?: string | undefined;
   /** Headers: null when absent, undefined when not known. */
   contentType?: string | null | undefined;
@@ -52,7 +52,7 @@ export interface CallersCheck {
   answer: Answer;
   /** What it answers with a fresh timestamp; set when the timestamp is the cause. */
   fresh?: Answer;
-  /** Under which conditions that holds: to be told beside the answer. */
+  /** The conditions under which that holds, to be shown beside the answer. */
   conditions: Finding[];
   /** The cause first, then what is also wrong, then what cannot be known, then what is fine; each in the route's order. */
   steps: Step[];
@@ -92,8 +92,8 @@ const refusedFor = (step: StepName, name: Name, refused: Refused): Step =>
 const ACCEPTED: Answer = { status: 200, message: "ok" };
 
 /**
- * Runs the steps of a signed request as far as a caller knows what they need, and names the cause of the refusal. The steps and
- * their order are those of run-request.ts. Asks nobody and changes nothing.
+ * Runs the steps of a signed request for which a caller has the data, and names the cause of the refusal. The steps and their order are
+ * those of run-request.ts. Makes no calls and changes nothing.
  */
 export async function checkAsCaller(request: CallersRequest): Promise<CallersCheck> {
   const { operation, body, contentType, contentEncoding } = request;
@@ -123,7 +123,7 @@ function answerOf(refused: Step | undefined): Answer {
   return { status, message: WIRE_ERRORS[code].message, code };
 }
 
-/** At an edge of a secret these come from copying it. An issued secret has none of them. */
+/** Characters that a secret gets at its ends when it is copied. An issued secret has none of them. */
 const EDGES = /^[\s"'`]|[\s"'`]$/;
 
 async function signatureStep(request: CallersRequest): Promise<{ step: Step; conditions: Finding[] }> {

@@ -12,7 +12,7 @@ export interface Step extends Finding {
   step: StepName;
   /** Set when this step refuses the request. */
   refusal?: { status: number; code: SignedErrorCode };
-  /** What the server says to the caller, when the step's words are nothing else. */
+  /** What the server says to the caller. Absent when the step's words say the same. */
   violations?: readonly Violation[] | undefined;
   /** Further sentences. */
   more?: readonly Finding[];
@@ -87,8 +87,8 @@ export const refusing = (step: Step, code: SignedErrorCode): Step => ({
 });
 
 /**
- * What the server says of a request before it looks at the signature: one entry for each step up to the one that makes the rest
- * unreadable. A header that is not known is taken as right, except that a body in the form of a form was surely sent as one.
+ * What the server says of a request before it looks at the signature: one entry for each step, until a step after which nothing can be
+ * read. An unknown header counts as right. Only a form-encoded body shows that its Content-Type was wrong.
  *
  * @returns the steps in the route's order, and the fields when the body has them
  */

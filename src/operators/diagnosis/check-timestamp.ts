@@ -22,7 +22,7 @@ const SPANS = { days: "{0} d", hours: "{0} h", hoursAndMinutes: "{0} h {1} min",
 /** All English texts of this file. */
 export const TIMESTAMP_TEXTS: readonly string[] = [...Object.values(WORDS), ...Object.values(SPANS)];
 
-/** Zones that are not whole hours from UTC, in minutes past the hour or at one of these times. */
+/** The offsets of time zones that are not whole hours from UTC, in seconds. */
 const ODD_ZONES = [3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75].map((hours) => hours * 3_600);
 
 /**
@@ -52,8 +52,8 @@ export function checkTimestamp(timestamp: number, now: number, tolerance: number
 }
 
 /**
- * A distance that is the offset of a time zone, in seconds: up to 14 hours, give or take some minutes, because the request is as old
- * as it took to paste it.
+ * The offset of a time zone that a distance fits, both in seconds. It is at most 14 hours. The distance may differ by 5 minutes, because
+ * pasting the request took time.
  */
 function zoneOffset(distance: number): number | undefined {
   const whole = Math.round(distance / 3_600) * 3_600;
@@ -61,7 +61,7 @@ function zoneOffset(distance: number): number | undefined {
   return offset !== undefined && offset >= 3_600 && offset <= 14 * 3_600 ? offset : undefined;
 }
 
-/** A time span, to the minute from two minutes on, and to the day from two days on. */
+/** A time span in words: below two minutes in seconds, below two days in hours and minutes, above that in days. */
 function spanWords(seconds: number): Words {
   if (seconds < 120) return { words: SPANS.seconds, values: [seconds] };
   if (seconds >= 172_800) return { words: SPANS.days, values: [Math.round(seconds / 86_400)] };

@@ -42,7 +42,7 @@ export interface PastedSignature {
 export interface SignatureMatch {
   body: BodyVariant;
   slot: TriedSecret["slot"];
-  /** The app that the secret belongs to, when it was told. */
+  /** The app that the secret belongs to, when it is known. */
   appid?: string | undefined;
   /** When the secret stops verifying, in Unix seconds; may be in the past. Infinity for the current secret. */
   expiresAt: number;
@@ -118,7 +118,7 @@ export async function diagnoseSignature(
   if (digits === undefined) return { ...diagnosis, findings: signature.findings };
   const instead = await findOther(digits, pasted.body, own);
   const notRewritten = isTooMuchToRewrite(pasted.body);
-  // The last finding says that the number of digits is wrong. What was computed instead says more.
+  // The last finding says that the number of digits is wrong. `instead` says more than that.
   const form = instead && signature.digits ? signature.findings.slice(0, -1) : signature.findings;
   const findings = [
     ...form,
@@ -128,7 +128,7 @@ export async function diagnoseSignature(
   return { ...diagnosis, findings, ...(instead && { instead: instead.name }), ...(notRewritten && { notRewritten }) };
 }
 
-/** What to compare when nothing is named. */
+/** What the caller can compare when no cause was found. */
 async function receivedOf(body: PastedBody): Promise<Finding> {
   const [{ text, bytes = encode(text), lineEnds }] = asPasted(body);
   return finding(lineEnds ? "received_lf" : "received", bytes.length, await hashHex("SHA-256", bytes));

@@ -1,4 +1,4 @@
-/** Written here, because plain node and older browsers have no Uint8Array.fromHex, toHex and fromBase64. */
+/** These functions are written here, because plain node and older browsers have no Uint8Array.fromHex, toHex and fromBase64. */
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -52,7 +52,7 @@ export function decodeStrictly(bytes: Uint8Array, encoding: string): string | un
 
 let gbkCodes: Map<string, number> | undefined;
 
-/** GBK, the default encoding of older programs on Chinese Windows; undefined when it has not all of the characters. */
+/** GBK, the default encoding of older programs on Chinese Windows; undefined when GBK lacks one of the characters. */
 export function encodeGbk(text: string): Bytes | undefined {
   gbkCodes ??= readGbk();
   const bytes: number[] = [];

@@ -25,7 +25,7 @@ const BYTES_ROWS: readonly { name: string; words: string; is: (bytes: Uint8Array
   },
 ];
 
-/** Why a text is no JSON, when its form as a whole tells it. */
+/** Why a text is no JSON, when its overall form shows the cause. */
 const TEXT_ROWS: readonly { name: string; words: string; is: (text: string) => boolean }[] = [
   { name: "empty", words: "The body is empty.", is: (text) => text.trim() === "" },
   // ASCII in UTF-16 is UTF-8 with zeros.
@@ -126,7 +126,7 @@ const named = (row: Finding | undefined): Finding | undefined => row && { name: 
 /** Why bytes are not UTF-8. */
 export const causeOfBytes = (bytes: Uint8Array): Finding | undefined => named(BYTES_ROWS.find(({ is }) => is(bytes)));
 
-/** What a text is, when its form as a whole says that it is no JSON; undefined for a text that may be some. */
+/** Why a text is no JSON, when its overall form shows the cause; undefined for a text that may be JSON. */
 export const formOfText = (text: string): Finding | undefined => named(TEXT_ROWS.find(({ is }) => is(text)));
 
 /** Why a text is no JSON. Characters count from 1. */

@@ -1,4 +1,4 @@
-/** JSON as it was written: with the order of its keys, keys that stand twice, and each number and string as its token. */
+/** JSON as it was written: with the order of its keys, repeated keys, and each number and string as its token. */
 export type Tree =
   | { kind: "object"; members: Member[] }
   | { kind: "array"; items: Tree[] }
@@ -52,7 +52,7 @@ const STRING = new RegExp(`"${INSIDE}"`, "y");
 const UNFINISHED = new RegExp(`"${INSIDE}`, "y");
 const PLAIN = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.+-])|(?:true|false|null)(?!\w)/y;
 
-/** Reads a text that is meant as one JSON value. For a text that is none, tells the first fault and where it is. */
+/** Reads a text that should be one JSON value. For any other text, returns the first fault and its place. */
 export function readTree(text: string): ReadTree {
   const reader = new Reader(text);
   try {
@@ -178,7 +178,7 @@ export interface Layout {
   colon: string;
   indent?: string;
   lineEnd?: string;
-  /** What stands inside the braces of one line. */
+  /** The blanks inside the braces of an object on one line. */
   padding?: string;
   /** Lists of one line with a blank on each side, as Jackson writes them. */
   inlineLists?: true;

@@ -15,7 +15,7 @@ interface Row {
 
 const TRIM = "Trim the secret when you read it.";
 
-/** Each row: what was used in place of the secret, and what its sender is told. */
+/** Each row: what was used in place of the secret, and the words for its sender. */
 const ROWS: readonly Row[] = [
   {
     name: "secret_lf",

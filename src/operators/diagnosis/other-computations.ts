@@ -1,12 +1,12 @@
 import { type Bytes, encode, toHex } from "./encodings.ts";
 import type { Finding } from "./words.ts";
 
-/** HMACs and hashes, counted: a body must not cost more of them than a test allows. */
+/** All HMACs and hashes are computed here. A test counts them, because one body must not cost too many. */
 
 const HASHES = { 40: "SHA-1", 64: "SHA-256", 96: "SHA-384", 128: "SHA-512" } as const;
 type Hash = (typeof HASHES)[keyof typeof HASHES];
 
-/** @param key may be empty: an HMAC pads its key with zeros, so one zero is the same key, and WebCrypto takes no empty one */
+/** @param key may be empty. WebCrypto accepts no empty key, so it gets one zero byte: an HMAC pads its key with zeros anyway */
 export const importHmac = (key: Bytes, hash: Hash = "SHA-256"): Promise<CryptoKey> => {
   const bytes = key.length === 0 ? new Uint8Array(1) : key;
   return crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash }, false, ["sign", "verify"]);
@@ -75,10 +75,13 @@ const ROWS: readonly Row[] = [
 
 const OTHER_HASH = "It is the HMAC with {0} in place of SHA-256. The body and the secret are right.";
 
-/** Fewer digits of a signature are not told right from wrong: who asks often enough would find them, and then the rest one by one. */
+/**
+ * With fewer digits the check does not say whether they are right. Otherwise somebody who asks often could guess a signature digit by
+ * digit.
+ */
 const LEAST_DIGITS = 16;
 
-/** What becomes of the right hex digits when a program writes them wrongly. */
+/** The wrong ways in which programs write the right hex digits. */
 const WRITINGS: readonly { name: string; words: string; is: (given: string, right: string) => boolean }[] = [
   {
     name: "truncated",

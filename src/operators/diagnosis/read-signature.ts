@@ -12,7 +12,7 @@ export interface ReadSignature {
   digits?: string;
 }
 
-/** A prefix, a wrapping or a way of writing that is taken off, so that the digits below it can be read. */
+/** A prefix, a wrapping or an encoding that is taken off, so that the digits in it can be read. */
 interface Row {
   name: string;
   words: string;

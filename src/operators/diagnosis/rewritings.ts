@@ -1,7 +1,7 @@
 import { type Layout, type Member, type ObjectTree, stringsOf, type Tree, writeTree } from "./json-tree.ts";
 import type { Words } from "./words.ts";
 
-/** The ways to write a JSON text anew, and what the reader is told of each. */
+/** The ways to write a JSON text anew, and the words for each. */
 const REWRITING_WORDS = {
   numbers_rounded: "numbers as JavaScript writes them, which loses digits beyond 2^53",
   keys_sorted: "keys sorted",
@@ -43,7 +43,7 @@ export const rewrittenWords = (rewritten: readonly Rewriting[], { indent = "" }:
   values: [{ list: rewritten.map((each) => ({ words: REWRITING_WORDS[each], values: [indent.length] })) }],
 });
 
-/** One change. With it a text has at most `most` changes: the rarer it is, the fewer, because each combination costs HMACs. */
+/** One change. A text with it has at most `most` changes. Rare changes allow fewer, because each combination costs HMACs. */
 interface Way<How> {
   how: How;
   names: readonly Rewriting[];
@@ -57,7 +57,7 @@ const ONE_LINE: Record<string, Rewriting> = { ",|:|": "compact", ", |: |": "spac
 const COMMAS: Record<string, Rewriting> = { ", ": "comma_spaced", " , ": "comma_surrounded" };
 const INDENTS = ["\t", "", ...Array.from({ length: 8 }, (_, n) => " ".repeat(n + 1))];
 
-/** Each blank that a serialiser may write or leave out, combined with each other. */
+/** All combinations of the blanks that a serialiser may write or leave out. */
 function* layouts(): Generator<Layout> {
   for (const colon of Object.keys(COLONS)) {
     for (const comma of [",", ", ", " , "]) {
@@ -118,13 +118,13 @@ const ESCAPES: Way<(json: string) => string>[] = [
 ];
 
 const MOST_CHARACTERS = 64 * 1024;
-/** A longer text has one change less, but for a single one: more would take too long. */
+/** A text longer than this gets one change less, but at least one: more would take too long. */
 const MANY_CHARACTERS = 4 * 1024;
 
-/** Characters that are written for one body, the usual ways first. More would take seconds of CPU for a body of 64 KiB. */
+/** How many characters are written for one body, the usual ways first. More would take seconds of CPU for a body of 64 KiB. */
 const MOST_WRITTEN = 64 * MOST_CHARACTERS;
 
-/** The layout that a text has, when it is a known one. Only those are written that have the text's blanks around its first key. */
+/** The layout of a text, when it is a known one. To save time, only layouts with the same blanks around the first key are compared. */
 export function layoutOf(text: string, tree: ObjectTree): Layout | undefined {
   const start = text.slice(1, text.indexOf('"'));
   const rest = text.slice(1 + start.length + (tree.members[0]?.key.raw.length ?? 0));
@@ -187,7 +187,7 @@ function isTooMuch(ways: Way<unknown>[], fewer: number): boolean {
   return changes.length > Math.max(1, Math.min(...changes.map(({ most }) => most)) - fewer);
 }
 
-/** The ways that differ for these strings. One that gives the strings as they are has no name. */
+/** The ways that give different texts for these strings. The way that gives the strings as they are has no name. */
 function escapesOf(tree: Tree): Way<(json: string) => string>[] {
   const strings = [...stringsOf(tree)];
   const raw = strings.map((each) => each.raw).join();
@@ -200,7 +200,7 @@ function escapesOf(tree: Tree): Way<(json: string) => string>[] {
   return [...ways.values()];
 }
 
-/** With its strings as they were written. */
+/** Writes a tree with its strings as they were written. */
 export const rawOf = (tree: Tree, layout = COMPACT) => writeTree(tree, layout, ({ raw }) => raw);
 
 function withNumbers(tree: Tree): Tree {
@@ -230,7 +230,7 @@ function asJavaScript(a: string, b: string): number {
   return Number(isIndex(b)) - Number(isIndex(a));
 }
 
-/** A key that stands twice keeps its first place and its last value, as in most programs. */
+/** A repeated key keeps its first place and its last value, as in most programs. */
 function inOrder(tree: Tree, compare: (a: Member, b: Member) => number): Tree {
   if (tree.kind === "array") return { kind: "array", items: tree.items.map((item) => inOrder(item, compare)) };
   if (tree.kind !== "object") return tree;
