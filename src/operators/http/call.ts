@@ -9,10 +9,7 @@ import { identityOf, type OperatorContext, siteOf } from "./context.ts";
 
 export type HandlerResult = Response | Promise<Response>;
 
-/**
- * What a call leaves in the audit log: every action that it may write. A call that may change something cannot be declared without
- * one, unless it says why it changes nothing.
- */
+/** The actions that a call may write to the audit log. A call that may change something must declare one, or say why it changes nothing. */
 type Trace =
   | { method: "get"; audit: readonly AuditAction[] }
   | { method: "post" | "patch" | "delete"; audit: readonly [AuditAction, ...AuditAction[]] }
@@ -68,15 +65,17 @@ function scopesOf(path: string): Declaration["scope"][] {
   return parts.includes(":appid") ? ["app"] : ["deployment", "sites"];
 }
 
-/** Finds out who calls, and puts them into `ctx.identity`. An answer stands for the call's: it asks a visitor to sign in. */
+/**
+ * Finds out who calls, and sets `ctx.identity`. An answer that it returns replaces the answer of the call: it asks a visitor to sign in.
+ */
 type Identify<E extends Env> = (c: Context<E>) => Promise<Response | undefined>;
 
 /**
- * Registers the calls of a surface, in their order. An operator of one site is let in by scope first and then by role: what is of another
- * site is not there for them.
+ * Registers the calls of a surface, in their order. For an operator of one site, the scope is checked before the role: everything of
+ * another site is unknown to them.
  *
- * @param identify stops requests of nobody that is known. Calls for anyone are not behind it. Unknown paths are: otherwise a stranger
- *   could learn which paths exist
+ * @param identify stops requests of unknown people, also for unknown paths: otherwise a stranger could learn which paths exist. Calls for
+ *   `anyone` do not pass it
  */
 export function mount<E extends Env & { Variables: OperatorContext["var"] }>(
   routes: Routes<E>,
@@ -119,7 +118,7 @@ function refuseRepeated(url: string): void {
 /**
  * Lets a known operator into a call. @returns the site of the path, when the scope is a site
  *
- * @throws ServiceError `not_found` for what is of another site than theirs; `forbidden`, reason `token_of_one_site` or `role_too_low`
+ * @throws ServiceError `not_found` for what belongs to another site; `forbidden`, reason `token_of_one_site` or `role_too_low`
  */
 async function admit(c: OperatorContext, { role, scope, endedToo }: Declaration): Promise<Site | undefined> {
   const { onlySite, role: theirs } = identityOf(c);

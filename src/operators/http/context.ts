@@ -30,7 +30,7 @@ export type OperatorContext = RequestContext & {
   set: (name: "site", site: Site) => void;
 };
 
-/** Answers 503 when a call takes longer than a signed call may. Its changes may still be made after that. */
+/** Answers 503 when a call takes longer than a signed call may take. The call may still make its changes after that. */
 export const answerInTime = (c: RequestContext, next: Next): Promise<void> =>
   withinTime(c.var.isolate.runtime, WHOLE_LIMIT_MS, next, () => {
     const late = `No answer within ${WHOLE_LIMIT_MS / 1000} s.`;
@@ -67,7 +67,7 @@ export function serviceContext(
   };
 }
 
-/** Notes the home of a call, if there is such a home: the log and the text of a fault name it. */
+/** Notes the home of a call, if such a home exists: the log and the text of a fault name it. */
 export function noteHome(c: OperatorContext, home: string): void {
   if (c.var.ctx.config.homes.has(home)) c.var.trace.home = home;
 }

@@ -5,7 +5,7 @@ import { EVENT_TYPES } from "../services/webhooks.ts";
 import { sessionFields, sessionShape } from "./session-data.ts";
 import type { Shown } from "./show.ts";
 
-/** What both surfaces of operators hand out of a customer, as JSON. */
+/** This file makes the JSON about a customer for both surfaces of operators. */
 
 export const customerSchema = z.object({
   sbs: z.string(),
@@ -72,7 +72,7 @@ export const exportData = ({
   nextCursor,
 });
 
-/** A receipt that the operator keeps. Settling a restored home takes it back as it is. */
+/** A receipt that the operator keeps. To settle a restored home, the operator sends it back unchanged. */
 export const receiptSchema = z.object({
   erasure_id: z.string(),
   site_id: z.int(),

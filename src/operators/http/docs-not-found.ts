@@ -2,8 +2,8 @@ import type { Handler } from "hono";
 import type { App } from "../../core/http/request-context.ts";
 
 /**
- * GET /docs/…, which no file has answered: 404 with a page of the docs in the language of the address. Where that page is missing, the
- * 404 of any other path.
+ * Answers GET /docs/… when no file has this path: 404 with a page of the docs in the language of the path. When that page is missing too,
+ * the answer is the 404 of any other path.
  */
 export function docsNotFound(): Handler<App> {
   return async function notFoundInDocs(c) {
@@ -11,7 +11,7 @@ export function docsNotFound(): Handler<App> {
     const page = await c.env.ASSETS?.fetch(new URL(`${folder}/not-found/`, c.req.url)).catch(() => undefined);
     if (page?.ok !== true) return c.notFound();
     c.var.trace.reason = "route_not_found";
-    // It keeps the headers of a file, its policy among them, but for the tag: that would be of another address.
+    // The answer keeps the headers of the page, its policy among them. The ETag is removed, because it belongs to another address.
     const headers = new Headers(page.headers);
     headers.delete("etag");
     return c.body(await page.text(), 404, Object.fromEntries(headers));

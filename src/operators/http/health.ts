@@ -8,15 +8,15 @@ import { sleep } from "../../core/runtime.ts";
 import type { Health, PartState } from "../services/health.ts";
 
 const CACHED_MS = 5_000;
-/** For all answers of a probe. */
+/** The time for all answers of a probe. */
 const ALL_TURNS_MS = 4_000;
 /** A probe that takes longer was cancelled with its request. Then another request starts a new probe. */
 const PROBE_MS = ALL_TURNS_MS + 500;
 const POLL_MS = 20;
 
 /**
- * GET /healthz: asks every home and part, five at a time. An isolate asks at most every 5 s. Answers 503 only when the directory is
- * silent or the configuration is wrong. One request probes; the others poll for its result, because a request may not await another
+ * GET /healthz: asks every home and part, five at a time. An isolate asks at most every 5 s. Answers 503 only when the directory is silent
+ * or the configuration is wrong. One request makes the probe. Other requests poll for its result, because a request may not await another
  * request's promise.
  */
 export function health(): Handler<App> {
@@ -72,7 +72,7 @@ function configOrFault(c: RequestContext) {
   }
 }
 
-/** What an operator can mend, in sentences that hold names of settings and homes alone. */
+/** What an operator can repair, in sentences. They name settings and homes, and nothing else. */
 const faultsOf = ({ isKeyWrong, homes, parts: { master_key: _, ...bindings } }: Health): string[] => [
   ...(isKeyWrong
     ? ["MASTER_KEY does not open what is sealed here: set the key that sealed it, or that one as MASTER_KEY_PREVIOUS."]

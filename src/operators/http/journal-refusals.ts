@@ -10,8 +10,8 @@ import type { Journal } from "../journal/journal.ts";
 const LONGEST_DETAIL = 500;
 
 /**
- * Notes each refused call of a known app for the journal, after its answer is made; also a call whose app nobody could look up. An
- * accepted call writes nothing, and waits for nothing; rows of earlier calls that are due by now are sent after its answer.
+ * Notes refused calls for the journal after their answers are made: calls of a known app, and calls whose app nobody could look up. An
+ * accepted call writes nothing and waits for nothing. Rows of earlier calls that are due are sent after its answer.
  */
 export function journalRefusals(journal: Journal): MiddlewareHandler<App> {
   return async function journalRefusal(c, next) {
@@ -41,7 +41,7 @@ export function journalRefusals(journal: Journal): MiddlewareHandler<App> {
   };
 }
 
-/** The first violations, as many as a text of this length has whole. */
+/** The first violations, as many as fit whole into a text of this length. */
 function wholeIn(length: number, violations: readonly Violation[] = []): readonly Violation[] {
   return describeViolations(violations).length <= length ? violations : wholeIn(length, violations.slice(0, -1));
 }

@@ -10,7 +10,7 @@ export const sessionShape = Object.fromEntries(SESSION_FIELDS.map(([, name]) => 
   z.ZodMiniUnknown
 >;
 
-/** Their values, for show(). */
+/** The values of these fields, for show(). */
 export const sessionFields = (session: StoredFields) =>
   Object.fromEntries(SESSION_FIELDS.map(([column, name]) => [camelCase(name), session[column]])) as Record<
     CamelCase<SessionField>,

@@ -17,11 +17,10 @@ export const camelCase = (name: string): string =>
   name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * The data of an answer: the fields of the schema and no others, in its order and under its names. So no stored field is sent by
- * accident.
+ * The data of an answer: only the fields of the schema, in its order and under its names. So no stored field is sent by accident.
  *
  * @param value the same fields in camelCase; records and unknown values as they are
- * @throws Error for a union: only the handler knows which of its schemas the answer is by
+ * @throws Error for a union: only the handler knows which of its schemas fits the answer
  */
 export const show = <Schema extends z.ZodMiniType>(schema: Schema, value: Shown<z.output<Schema>>) =>
   shown(schema as unknown as z.core.$ZodTypes, value) as z.output<Schema>;

@@ -1,19 +1,19 @@
 import type { Refusal } from "../store/home/refusals.ts";
 import { waitIn } from "./journal.ts";
 
-/** So many calls of an app that did not verify have a row each in a minute, from all isolates together. One isolate sends 21 rows a minute. */
+/** The most rows that unverified calls of an app get in a minute, from all isolates together. One isolate sends 21 rows a minute. */
 const MOST_ROWS = 40;
 
 /** The most minutes of apps that the consumer knows; it forgets the oldest first. */
 const MOST_MINUTES = 10_000;
 
-/** What the consumer knows of an app's calls of one minute that did not verify. */
+/** What the consumer knows of the unverified calls of an app in one minute. */
 interface Minute {
   home: string;
   minute: number;
   /** How many have a row. */
   rows: number;
-  /** Of the others, the last of each operation and reason, with the number of those before it. */
+  /** Of the calls without a row: the last one of each operation and reason, with the number of calls before it. */
   over: Map<string, Refusal>;
 }
 
@@ -24,11 +24,11 @@ const isForged = (row: Partial<Refusal>): row is Refusal =>
   row.secret === null && typeof row.appid === "string" && Number.isInteger(row.at) && Number.isInteger(row.skipped);
 
 /**
- * Takes the rows of a home that are written now: without those that are too many of their app and minute, and with one for each call and
- * reason of the minutes that are over, which counts what was left out.
+ * Chooses the rows of a home that are written now. Rows above the limit of their app and minute are left out. A minute that is over gets
+ * one more row for each operation and reason, which counts the rows that were left out.
  *
  * @param now Unix seconds
- * @returns `keep`: remembers that they were written
+ * @returns `keep`: remembers that the rows were written
  */
 export function takeRows(known: ForgedCalls, home: string, given: readonly Partial<Refusal>[], now: number) {
   const ended = new Map([...known].filter(([, each]) => each.home === home && (each.minute + 2) * 60 <= now));

@@ -9,7 +9,10 @@ export interface JournalMessage {
   refusals: SentRefusal[];
 }
 
-/** A row on its way. `isRouted`: the directory has said that the appid is this site's, so the row counts also without the app. */
+/**
+ * A row on its way. `isRouted`: the directory has said that the appid is this site's, so the row is valid even when the home has no such
+ * app.
+ */
 type SentRefusal = Refusal & { isRouted?: true };
 
 /** Where an app is, as the request has found out. */
@@ -18,13 +21,16 @@ type Place = Pick<SentRefusal, "siteId" | "isRouted"> & { home: string };
 /** A refused call of an app that nobody could look up. */
 type Unplaced = Omit<Refusal, "siteId">;
 
-/** So many refused calls of an app, in each minute of the clock, have a row each: the first ones. */
+/** How many calls of an app have a row of their own in each minute of the clock. They are the first refused ones. */
 const OWN_ROWS = 20;
 
-/** Further calls share rows: an isolate gives an app one more in `every` ms. The first of them waits, for the calls that come together with it. */
+/**
+ * Further calls share rows: an isolate gives an app one more row in `every` ms. The first such row waits for `wait` ms, so that calls that
+ * come together share it.
+ */
 const SHARED_ROWS = {
   verified: { wait: 1_000, every: 1_000 },
-  /** Of calls whose signature did not verify. Appids are public, so anybody can send them. */
+  /** For calls whose signature did not verify. Appids are public, so anybody can send such calls. */
   unverified: { wait: 3_000, every: 60_000 },
 } as const;
 
@@ -34,8 +40,8 @@ type Kind = keyof typeof SHARED_ROWS;
 const PAUSE_MS = 1_000;
 
 /**
- * How many pauses the work after one answer may wait for rows that are due then. In the last ones, calls begin work of their own:
- * otherwise the last call of a flood could be left behind.
+ * How many pauses the work after one answer may wait for rows to become due. During the last pauses, later calls begin work of their own:
+ * otherwise the last call of a flood could stay unsent.
  */
 const MOST_PAUSES = 10;
 const LAST_PAUSES = 4;
@@ -43,33 +49,36 @@ const LAST_PAUSES = 4;
 /** At most about 100 KB: a message of the queue has at most 128 KB. */
 const ROWS_PER_MESSAGE = 50;
 
-/** The most apps that an isolate knows; of the one noted longest ago it forgets what waits. And the most unsent rows of a home. */
+/**
+ * The most apps that an isolate knows: it forgets the app that was noted longest ago, with its waiting calls. It is also the most unsent
+ * rows of a home.
+ */
 const MOST_APPS = 10_000;
 const MOST_UNSENT = 500;
 
-/** What is known of an app: its rows of this minute, and its calls that wait for a row that they share. */
+/** What is known of an app: its rows of this minute, and its calls that wait for a shared row. */
 interface Waiting {
   kind: Kind;
   home: string;
   /** How many calls of the `minute` may still have a row of their own. */
   ownLeft: number;
   minute: number;
-  /** From when on, by `elapsed`, it may have a row that calls share. */
+  /** From when on, by `elapsed`, it may get a shared row. */
   sharedAt: number;
-  /** The last call of each operation and reason, with the number of calls before it that have no row. */
+  /** The last call of each operation and reason, with the number of earlier calls that have no row. */
   calls: Map<string, SentRefusal>;
 }
 
 /**
- * What an isolate knows of refused calls that the journal does not have yet. It keeps data, never promises: the work of one request
- * may be cut off, and the next request takes its rows over.
+ * What an isolate knows of refused calls that the journal does not have yet. It holds data, never promises: the work of one request may be
+ * cut off, and then the next request sends its rows.
  */
 export class Journal {
   readonly #runtime: Runtime;
   readonly #telemetry: Telemetry;
   /** By kind and appid. */
   readonly #apps = new Map<string, Waiting>();
-  /** Calls like those of an app in `#apps`, by appid: the home is not known, because the directory did not answer or was not asked. */
+  /** Waiting calls whose home is not known, by appid: the directory did not answer or was not asked. */
   readonly #unplaced = new Map<string, Map<string, Unplaced>>();
   readonly #unsent = new Map<string, SentRefusal[]>();
   /** When each home got its last message, by `elapsed`. */
@@ -85,8 +94,8 @@ export class Journal {
   }
 
   /**
-   * Notes a refused call. It gets a row when it is among the first of its app in this minute; else it is counted in the next row of the
-   * same app, operation and reason. Without a place it waits for {@link find}.
+   * Notes a refused call. It gets a row when it is among the first of its app in this minute. Otherwise it is counted in the next row of
+   * the same app, operation and reason. Without a place it waits for {@link find}.
    */
   note(place: Place | undefined, refusal: Omit<Unplaced, "skipped">): void {
     const call = { ...refusal, skipped: 0 };
@@ -99,7 +108,7 @@ export class Journal {
     waitIn(calls, call);
   }
 
-  /** Tells where an app is. Its calls that waited for that get rows like others. Cheap: each request of a known app tells. */
+  /** Sets where an app is. Its calls that waited for this get rows. Each request of a known app calls this, so it is cheap. */
   find({ appid, ...place }: Place & { appid: string }): void {
     const calls = this.#unplaced.get(appid);
     if (calls === undefined) return;
@@ -114,7 +123,7 @@ export class Journal {
     const unknown = { kind, home, ownLeft: OWN_ROWS, minute, sharedAt: 0, calls: new Map() } satisfies Waiting;
     const app: Waiting = this.#apps.get(key) ?? unknown;
     app.home = home;
-    // Calls that may have their row by now are not counted in a later one: their row tells about when they came.
+    // Calls whose row is due get it now and are not counted in a later row: the time of a row is near the time of its calls.
     this.#giveRows(app, key);
     if (app.minute !== minute) Object.assign(app, { minute, ownLeft: OWN_ROWS });
     if (app.calls.size === 0) app.sharedAt = Math.max(app.sharedAt, this.#runtime.elapsed() + SHARED_ROWS[kind].wait);
@@ -124,12 +133,12 @@ export class Journal {
     this.#nextRowAt = Math.min(this.#nextRowAt, this.#giveRows(app, key));
   }
 
-  /** Whether there is something to send in the next seconds, and no work after an earlier answer does it. Cheap: each request asks. */
+  /** Whether a row is due in the next seconds and no work after an earlier answer sends it. Each request calls this, so it is cheap. */
   isDue(): boolean {
     return this.#isRowSoon() && this.#watchedUntil <= this.#runtime.elapsed();
   }
 
-  /** A call that waits for a minute is left to a later request. */
+  /** Whether a row is due in the next seconds. A call that waits for a minute is left to a later request. */
   #isRowSoon(): boolean {
     return this.#unsent.size > 0 || this.#nextRowAt <= this.#runtime.elapsed() + SHARED_ROWS.unverified.wait;
   }
@@ -152,14 +161,14 @@ export class Journal {
 
   async #sendOnce(journal: Queue): Promise<void> {
     for (const [home, rows] of [...this.#unsent]) {
-      // Asked for each home: the queue may have been slow to take the message before.
+      // The clock is read for each home: the queue may have been slow to take the last message.
       const now = this.#runtime.elapsed();
       if (now - (this.#sentAt.get(home) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS) continue;
       const refusals = rows.slice(0, ROWS_PER_MESSAGE);
       this.#sentAt.set(home, now);
       try {
         await journal.send({ home, refusals } satisfies JournalMessage, { contentType: "json" });
-        // Kept until the queue has them: a request that is cut off here must not take them along.
+        // The rows stay in memory until the queue has them: a request that is cut off here must not lose them.
         const left = (this.#unsent.get(home) ?? []).filter((row) => !refusals.includes(row));
         if (left.length > 0) this.#unsent.set(home, left);
         else this.#unsent.delete(home);
@@ -182,7 +191,9 @@ export class Journal {
     return true;
   }
 
-  /** Gives the calls of an app that share a row theirs, the longest waiting first. @returns when it gets the next one, if it needs one */
+  /**
+   * Gives shared rows to the waiting calls of an app, the longest waiting first. @returns when the next row is possible, if one is needed
+   */
   #giveRows(app: Waiting, key: string): number {
     const now = this.#runtime.elapsed();
     for (const which of [...app.calls.keys()]) {
@@ -195,7 +206,7 @@ export class Journal {
   }
 }
 
-/** The app that was noted longest ago comes first, and is forgotten first. */
+/** Puts an app at the end of the map. The app that was noted longest ago comes first, and is forgotten first. */
 function keepNewest<T>(apps: Map<string, T>, key: string, app: T): void {
   apps.delete(key);
   apps.set(key, app);
@@ -205,7 +216,7 @@ function keepNewest<T>(apps: Map<string, T>, key: string, app: T): void {
   }
 }
 
-/** A call waits for its row in the place of the call before it, and counts it. @returns its key */
+/** Lets a call wait for its row. It replaces the waiting call of the same operation and reason, and counts it. @returns its key */
 export function waitIn<T extends Unplaced>(calls: Map<string, T>, refusal: T): string {
   const which = `${refusal.operation} ${refusal.reason}`;
   const before = calls.get(which);

@@ -21,7 +21,7 @@ const ROWS_PER_STATEMENT = 500;
 /** Workers lets six calls of an invocation wait at once: silent homes must leave room for the others. */
 const HOMES_AT_ONCE = 4;
 
-/** What became of the messages of a home. */
+/** The result for the messages of a home. */
 interface Written {
   rows: number;
   /** The number of messages that come again later. */
@@ -65,7 +65,7 @@ export async function writeJournal(
   const since = runtime.elapsed();
   const homes = Map.groupBy(messages, ({ body }) => (body as JournalMessage).home);
   const results: (readonly [home: string, Written])[] = [];
-  // A call that hangs keeps its place in the line. By chance each home is among the first now and then, whichever others are silent.
+  // A call that hangs keeps its place in the line. The order is random, so that no home always waits behind the same silent homes.
   const queue = [...homes]
     .map((entry) => ({ entry, place: runtime.random() }))
     .sort((a, b) => a.place - b.place)
@@ -108,7 +108,7 @@ async function writeHome(
   // A message of another version may hold anything. One row that cannot be read must not hold up the others for days.
   const rowsOf = (some: QueueMessage[] = []) =>
     some.flatMap(({ body }) => (body as JournalMessage).refusals).filter(isObject);
-  // Of a message that comes again, rows may be stored: it is written whole, so nothing is counted twice.
+  // Rows of a message that comes again may be stored already. Such a message is written whole, so nothing is counted twice.
   const { first, again } = Object.groupBy(messages, ({ attempts }) => (attempts > 1 ? "again" : "first"));
   const taken = takeRows(forged, home, rowsOf(first), runtime.now() / 1000);
   const rows = [...rowsOf(again), ...taken.rows];
@@ -116,7 +116,7 @@ async function writeHome(
     taken.keep();
     return { rows: 0 };
   }
-  // Counting is always behind by at least the time that a nonce is kept.
+  // A call is counted when its nonce has expired, or later. So only rows older than that can come too late to be counted.
   const areOld = rows.some(({ at }) => !(Number(at) > runtime.now() / 1000 - callRules.nonceSeconds));
   try {
     const batch = () =>
@@ -126,7 +126,7 @@ async function writeHome(
           return [...(areOld ? Object.values(countLate(db, some, callRules)) : []), insertRefusals(db, some)];
         }).flat(),
       });
-    // One try: the queue makes the others.
+    // One try is made here: the queue makes the next ones.
     const { written } = await withinTime(runtime, TRY_LIMIT_MS, batch, () => {
       throw new Error(`no answer in ${TRY_LIMIT_MS} ms`);
     });
