@@ -20,9 +20,9 @@ export type AccessVisit =
   | { session?: undefined; refused: AccessRefusal; email?: string | undefined };
 
 /**
- * The console session of an assertion of Cloudflare Access. Its first request opens the session, and the assertion's end is the
- * session's. The role is read from the lists each time. A session that was ended stays ended for this assertion: the person has to
- * sign in at Access again. Undefined when nobody can sign in by Access, or the deployment has no usable ADMIN_TOKEN.
+ * The console session of an assertion of Cloudflare Access. The first request with the assertion opens the session, and both end at the
+ * same time. The role is read from the lists each time. A session that was ended stays ended for this assertion: the person has to sign in
+ * at Access again. Undefined when nobody can sign in by Access, or the deployment has no usable ADMIN_TOKEN.
  *
  * @param given `browser` is the person's, in a few words
  */
@@ -44,7 +44,7 @@ export async function visitWithAssertion(
     return { refused: "access_no_role", email };
   }
   const identity: Identity = { who: { kind: "person", id: email, name: email }, role, onlySite: undefined };
-  // Without the signature, whose letters may differ for the same bytes: an ended session would open again with other letters.
+  // The signature is left out: the same bytes can be written with other letters, and with these an ended session would open again.
   const id = await sha256(assertion.slice(0, assertion.lastIndexOf(".")));
   const row =
     (await selectConsoleSession(runtime, config.directory, id, ctx.now)) ??
@@ -59,6 +59,6 @@ export async function visitWithAssertion(
 async function opened(ctx: ServiceContext, row: ConsoleSessionRow, identity: Identity): Promise<ConsoleSessionRow> {
   const { runtime, config, now } = ctx;
   await insertConsoleSession(runtime, config.directory, row, authorOf({ ...ctx, identity }));
-  // Read again: another request may have opened it and ended it meanwhile.
+  // The row is read again: another request may have opened the session and ended it meanwhile.
   return (await selectConsoleSession(runtime, config.directory, row.id, now)) ?? row;
 }

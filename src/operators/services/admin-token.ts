@@ -26,7 +26,7 @@ export async function isAdminToken(
   return token !== undefined && adminToken !== undefined && (await isSame(token, adminToken));
 }
 
-/** Why a token opens nothing, and what to tell. A token that was deleted is as wrong as one that never was. */
+/** Why a token opens nothing, and the words for it. A deleted token is refused like a token that never existed. */
 const DETAILS = {
   admin_token_wrong: undefined,
   token_slip: "The token has a slip: its last six characters do not fit the others. Copy it again, whole.",
@@ -61,7 +61,7 @@ export async function refuseToken(
 const tooManyFailures = (): ServiceError =>
   new ServiceError("too_many_requests", { reason: "client_limit", retryAfter: CLIENT_LIMIT_PERIOD });
 
-/** Compares digests: comparing the tokens would take a time that tells their content and length. */
+/** Compares digests: the time of comparing the tokens themselves would show their content and length. */
 async function isSame(given: string, expected: string): Promise<boolean> {
   const digest = (text: string) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   const [a, b] = await Promise.all([digest(given), digest(expected)]);

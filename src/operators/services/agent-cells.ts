@@ -1,4 +1,6 @@
-/** Commas or semicolons, half and full width, or the tabs that spreadsheets copy. The first of a line parts all of its cells. */
+/**
+ * Commas or semicolons, half and full width, or the tabs that spreadsheets copy. The first separator of a line separates all of its cells.
+ */
 const SEPARATORS = [/[,，]/, /[;；]/, /\t/];
 
 /** A cell in quotes, RFC 4180: a quote in it is written twice. */
@@ -8,8 +10,8 @@ const QUOTED = /^[^\S\t]*"((?:[^"]|"")*)"/;
 const EMPTY_ENDS = /^\s+|(?<![\s,，;；])[\s,，;；]+$/g;
 
 /**
- * The cells of one line: as CSV has them, or as a spreadsheet copies them. What is in quotes may have any separator in it. Blanks around
- * a cell are left out, and so are the separators of another kind that end it.
+ * The cells of one line: in CSV, or as a spreadsheet copies them. Text in quotes may hold any separator. Blanks around a cell are left out,
+ * and separators of another kind at its end too.
  *
  * @returns undefined for quotes that do not end, or with text in front of or behind them
  */

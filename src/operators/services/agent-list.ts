@@ -28,7 +28,7 @@ export interface AgentList {
   bad: BadLine[];
 }
 
-/** What the first line of a list calls the column of the ids, in small letters and without spaces and signs. */
+/** Names that the first line of a list may give the column of the ids, in small letters and without spaces and signs. */
 const ID_HEADERS: ReadonlySet<string> = new Set([
   "id",
   "agentid",
@@ -47,10 +47,10 @@ const ID_HEADERS: ReadonlySet<string> = new Set([
 const BLANK = /^[\s,，;；]*$/;
 
 /**
- * Reads `id, name` from each line, as {@link cellsOf} says. Empty cells behind the name count for nothing. Blank lines are skipped, and
- * so is a first line that names the columns.
+ * Reads `id, name` from each line, as {@link cellsOf} says. Empty cells behind the name are ignored. Blank lines are skipped, and a first
+ * line that names the columns too.
  *
- * @param known agents that stand in another list already: they count as earlier lines
+ * @param known agents of another list: they count as earlier lines
  */
 export function parseAgentList(text: string, known: readonly NewAgent[] = []): AgentList {
   const agents: ListedAgent[] = [];
@@ -96,7 +96,7 @@ function agentOf(cells: string[] | undefined): NewAgent | BadLine["problem"] {
   return checked.error.issues[0]?.path[0] === "id" ? "id" : "name";
 }
 
-/** A list in two parts: lines that were found right before, and lines to look at. */
+/** A list in two parts: lines that an earlier check found right, and lines to check. */
 export interface ListInput {
   site: Site;
   list: string;
@@ -104,8 +104,8 @@ export interface ListInput {
 }
 
 /**
- * Sorts the lines of a list into those that `importAgents` would add and those that it would refuse. Writes nothing. The lines of `right`
- * have the number 0 when they are wrong by now: they stand in no list that the operator sees.
+ * Sorts the lines of a list into those that `importAgents` would add and those that it would refuse. Writes nothing. Lines of `right` have
+ * the number 0, because the operator sees no list with their numbers.
  */
 export async function checkAgentList(ctx: ServiceContext, { site, list, right = "" }: ListInput): Promise<AgentList> {
   const { agents, bad } = parseBoth(list, right);

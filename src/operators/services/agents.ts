@@ -66,8 +66,8 @@ export async function listAgents(ctx: ServiceContext, input: PageInput & { site:
 }
 
 /**
- * A page of the agents that fit a search, by id: those with all its words in their name, and the one with this very id. A page looks at
- * 10,000 agents at most: it may have fewer items than `limit`, and yet a next page.
+ * A page of the agents that fit a search, by id: those with all its words in their name, and the agent whose id it is. A page looks at
+ * 10,000 agents at most, so it may have fewer items than `limit` and still a next page.
  *
  * @throws ServiceError `invalid_input` for a malformed cursor
  */

@@ -64,8 +64,8 @@ export async function inTurns<Item, Result>(
 }
 
 /**
- * The call's answer, if it comes within `milliseconds` and before `answerBy` (of the runtime's `elapsed`). Otherwise what `late`
- * returns or throws. After `answerBy` the call is not made.
+ * The call's answer, if it comes within `milliseconds` and before `answerBy` (of the runtime's `elapsed`). Otherwise the result of `late`.
+ * After `answerBy` the call is not made.
  */
 export async function inItsTurn<T, Late>(
   runtime: Runtime,

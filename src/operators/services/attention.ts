@@ -14,25 +14,25 @@ import { TROUBLE_SECONDS } from "./webhooks.ts";
 
 export type { RisenReason, RunningOverlap, TroubledWebhook } from "../store/home/attention.ts";
 
-/** Pages that show this beside other things wait no longer for it. */
+/** How long pages that show other things too wait for this. */
 export const LIMIT_MS = 1_000;
 
-/** What of some sites needs an operator. Each list begins with the most urgent. */
+/** What needs an operator at some sites. Each list begins with the most urgent. */
 export interface Attention {
   webhooks: TroubledWebhook[];
   overlaps: RunningOverlap[];
   risen: RisenReason[];
-  /** Homes that are not well. What is in a silent one is not known. */
+  /** Homes with trouble. What a silent home holds is not known. */
   homes: Map<string, HomeTrouble>;
-  /** Other homes, of which the refused calls could not be read in time. */
+  /** Other homes whose refused calls could not be read in time. */
   notCompared: string[];
 }
 
 /**
- * What of these sites needs an operator. Waits a second at most. A closed home is asked too: its webhooks fail as others do.
+ * What needs an operator at these sites. Waits a second at most. A closed home is asked too: its webhooks fail like any others.
  *
- * @param health of the sites' homes, read before: the silent ones are not asked again. Read at the same time, the calls of both would
- *   wait for each other behind silent homes
+ * @param health of the sites' homes, read before this call: its silent homes are not asked again. If both were read at the same time, their
+ *   calls would wait for each other behind silent homes
  */
 export async function readAttention(
   ctx: ServiceContext,
@@ -61,7 +61,7 @@ export async function readAttention(
       ] as const,
   );
   for (const home of down) if (!troubles.has(home)) troubles.set(home, "silent");
-  // Usage is long: it must not hold back the rest.
+  // Reading usage takes long and must not hold back the rest.
   const risen = await ask(
     homes.filter(([home]) => answers.has(home)),
     selectRisenReasons,

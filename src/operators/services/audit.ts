@@ -43,26 +43,26 @@ export type LoggedWho = Omit<Who, "kind"> & { kind: Who["kind"] | typeof WORKER 
 export type AuditLogEntry = Omit<AuditEntry, "details" | "whoKind" | "whoId" | "whoName"> & {
   details: Record<string, unknown>;
   home: string;
-  /** Null for a refused sign-in, and in rows from before this was kept. */
+  /** Null for a refused sign-in, and in rows from before this was stored. */
   who: LoggedWho | null;
 };
 
 interface AuditPage extends Page<AuditLogEntry> {
   /** Homes whose entries are missing, because they do not answer or are not bound. The next page asks them again. */
   homesDown: string[];
-  /** What fits since then is listed, Unix seconds. Null on the last page: all of it. */
+  /** The list has all fitting entries since this time, Unix seconds. Null on the last page: the list is complete. */
   searchedTo: number | null;
 }
 
-/** How many rows a page of a filtered log reads at most, in all homes together. Reading on takes the next page. */
+/** How many rows a page of a filtered log reads at most, in all homes together. The next page reads on. */
 const MOST_ROWS_READ = 10_000;
 
 /**
- * A page of the audit log, newest first, merged from all homes. A filtered page may have few entries, or none, and yet a cursor.
- * With a site: of this site, from its home and the directory only. An operator of one site gets those of this site.
+ * A page of the audit log, newest first, merged from all homes. A filtered page may have few entries or none, and still a cursor. With a
+ * site, it has the entries of this site, from its home and the directory only. An operator of one site always gets those of that site.
  *
- * @throws ServiceError `invalid_input` for a malformed cursor, and for a `since` after `until`; `not_found` for an unknown site, and
- *   for another than the operator's
+ * @throws ServiceError `invalid_input` for a malformed cursor, and for a `since` after `until`; `not_found` for an unknown site, and for
+ *   another than the operator's
  */
 export async function listAuditLog(
   ctx: ServiceContext,
@@ -101,7 +101,7 @@ export async function listAuditLog(
   return { items, nextCursor: null, homesDown, searchedTo: null };
 }
 
-/** The sites that these entries are about, by their ids: in one read, and none while the directory is silent. */
+/** The sites that these entries are about, by their ids. Makes one read. Has no sites while the directory is silent. */
 export async function sitesOfEntries(
   { runtime, config }: ServiceContext,
   entries: readonly AuditLogEntry[],
@@ -116,29 +116,29 @@ export async function sitesOfEntries(
 /** How many entries a file has at most. */
 export const MOST_IN_FILE = 10_000;
 
-/** How many of them are read at a time. */
+/** How many entries are read at a time. */
 const READ_AT_ONCE = 1_000;
 
 /**
- * How many pages of a log are read for a file: a filter that little fits would have a whole log read. Those before `until` is reached do
- * not count, or a file up to the time that another says would end where that ended.
+ * How many pages of a log are read for a file: otherwise a filter that fits few entries would read a whole log. Pages before `until` is
+ * reached do not count: otherwise a file that continues another file could find nothing.
  */
 const MOST_PAGES = 20;
 
-/** The end of the work of a file, before the call's own: what was read is then handed out. */
+/** The reading for a file ends this long before the limit of the call, so that the answer can hold what was read. */
 const SPARED_MS = 2_500;
 
 /** The entries of a file, the newest first. */
 interface AuditFile {
   items: AuditLogEntry[];
   sites: Map<number, Site>;
-  /** What fits since then is in the file, Unix seconds. Null for all of it. */
+  /** The file has all fitting entries since this time, Unix seconds. Null when it is complete. */
   searchedTo: number | null;
   homesDown: string[];
 }
 
 /**
- * Up to {@link MOST_IN_FILE} entries that fit, for a file; fewer when the homes are slow, or when little fits.
+ * Up to {@link MOST_IN_FILE} entries that fit, for a file; fewer when the homes are slow, or when few entries fit.
  *
  * @throws ServiceError as {@link listAuditLog} does
  */
@@ -168,9 +168,9 @@ export async function readAuditFile(ctx: ServiceContext, filter: AuditFilter): P
 type AuditPart = Awaited<ReturnType<typeof selectAuditEntries>>;
 
 /**
- * The entries of all homes, newest first. Entries of one home stay in the order of their ids, even if their times are not: a cursor
- * is an id, and would skip an entry that is out of order. What a home was read to comes after its entries. When two entries have the
- * same second, the directory's is the older: a change begins there.
+ * The entries of all homes, newest first. Entries of one home stay in the order of their ids, even if their times are not: a cursor is an
+ * id, and would skip an entry that is out of order. The `ReadTo` of a home comes after its entries. When two entries have the same second,
+ * the directory's is the older: a change begins there.
  */
 function* merged(lists: ReadonlyMap<string, AuditPart>): Generator<[home: string, AuditEntry | ReadTo]> {
   const queues = [...lists].map(([home, { entries, readTo }]) => ({

@@ -46,10 +46,10 @@ export interface PastedRequest {
 export interface CheckedRequest {
   /** What the server says of the headers and the body before it looks for the app. */
   form: Step[];
-  /** What it says of the form of the Idempotency-Key. */
+  /** What the server says of the form of the Idempotency-Key. */
   key: Step;
   fields: Result<Fields>;
-  /** The appid that was looked up: that of the body, else the pasted one. Empty when both are missing. */
+  /** The appid that was looked up: the body's, or the pasted one when the body has none. Empty when both are missing. */
   appid: string;
   /** Undefined when the appid is unknown, or its home does not answer. */
   app?: { siteId: number; siteName: string; revokedAt: number | null };
@@ -119,7 +119,7 @@ export async function checkPastedRequest(ctx: ServiceContext, pasted: PastedRequ
 
 const FIELD_ORDER = ["appid", "timestamp", "ranstr", ...OPERATIONS.flatMap(({ fieldNames }) => fieldNames)];
 
-/** How many other apps of a site are tried, the first by appid. */
+/** How many other apps of a site are tried, in the order of their appids. */
 const MOST_OTHER_APPS = 50;
 
 async function otherApps({ config }: ServiceContext, { siteId, appid, home }: AppRecord) {

@@ -18,7 +18,7 @@ export interface AppidDifference {
   slips: number;
 }
 
-/** Above all the slight differences that an appid can have, so that one slip weighs more than they do together. */
+/** The weight of one slip. It is more than all slight differences of an appid weigh together. */
 const SLIP = 1_000;
 
 const LOOKALIKES: Record<string, string> = { o: "0", l: "1", i: "1" };
@@ -31,14 +31,14 @@ const foldedCharacter = (character: string): string => {
 
 const isForeign = (character: string): boolean => !/^[\w-]$/.test(character.normalize("NFKC"));
 
-/** An appid without what no appid has, each character as a reader takes it. */
+/** An appid without the characters that no appid has, each other character as a reader takes it. */
 export const foldedAppid = (appid: string): string =>
   [...appid]
     .filter((character) => !isForeign(character))
     .map(foldedCharacter)
     .join("");
 
-/** How many slips are believable. In a short appid, two of them would make any other. */
+/** How many slips are believable. With two slips, a short appid could become any other. */
 export const believableSlips = (folded: string): number => (folded.length >= 8 ? 2 : folded.length >= 4 ? 1 : 0);
 
 type Step = "same" | "folded" | "changed" | "added" | "missing" | "swapped";

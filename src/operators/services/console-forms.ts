@@ -6,7 +6,7 @@ import type { ServiceContext } from "./service-context.ts";
 const POLLS = 10;
 const POLL_MS = 200;
 
-/** `location` is the page that the first submit led to; undefined when the first is not done, or has lost it. */
+/** `location` is the page that the first submit led to; undefined when the first submit is not done, or its page was not stored. */
 type BegunForm = { isFirst: true } | { isFirst: false; location: string | undefined };
 
 /**

@@ -104,7 +104,7 @@ export async function checkConsoleSession(
   return sessionOf(ctx, row, key, ROOT);
 }
 
-/** To how many seconds the last use of a session is kept: a write for each page would be too many. */
+/** How exactly the last use of a session is stored, in seconds: a write for each page would be too many. */
 export const USE_SECONDS = 300;
 
 /** The session of a row. Notes its use. */
@@ -140,15 +140,15 @@ export const isSessionName = (name: string, { id }: Pick<ConsoleSession, "id">):
 /** How many open sessions a list has at most. */
 export const MOST_LISTED_SESSIONS = 200;
 
-/** Sessions from before this was kept were opened with the ADMIN_TOKEN. */
+/** Who opened a session. Rows from before this was stored are of sessions opened with the ADMIN_TOKEN. */
 const whoOf = ({ whoKind, whoId, whoName }: ConsoleSessionRow): Who =>
   whoKind === null || whoId === null ? ROOT.who : { kind: whoKind, id: whoId, name: whoName ?? whoId };
 
-/** Whose sessions the operator sees and ends, by the id: undefined for everyone's. */
+/** The id of the person whose sessions the operator sees and ends: undefined for everyone's. */
 const theirsOnly = ({ identity }: ServiceContext): string | undefined =>
   identity?.role === "owner" ? undefined : (identity?.who.id ?? "");
 
-/** The console sessions that are open, those used last first: an owner's list has everyone's, that of others only their own. */
+/** The open console sessions, the last used first. An owner's list has everyone's; other operators see only their own. */
 export async function listConsoleSessions(ctx: ServiceContext): Promise<OpenSession[]> {
   const { config, now } = ctx;
   const rows = await selectConsoleSessions(config.directory, now, theirsOnly(ctx), MOST_LISTED_SESSIONS);

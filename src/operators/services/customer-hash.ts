@@ -19,17 +19,17 @@ import { keyringOf, requireOpenDirectory, type ServiceContext, type Tools } from
 
 const encoder = new TextEncoder();
 
-/** A hash says which key made it: `<id of the key>.<HMAC-SHA256 in hex>`. */
+/** Makes a hash, which also names its key: `<id of the key>.<HMAC-SHA256 in hex>`. */
 export type Hasher = (siteId: number, externalId: string) => Promise<string>;
 
 const ownerOf = (id: string) => ({ siteId: 0, version: id, purpose: "customer hashes" });
 
 /**
- * The hasher of this deployment. Draws its key at the first use. KV has a copy of the key before anything is hashed with it, because a
- * restore may take it from the directory.
+ * The hasher of this deployment. Draws its key at the first use. KV gets a copy of the key before anything is hashed with it, because a
+ * restore may remove the key from the directory.
  *
- * @throws ServiceError `unavailable` when the directory is closed, or it or KV does not answer; with the reason `hash_key_unopened`,
- *   when no master key here opens the key that there is, or an app's secret before the first key is drawn
+ * @throws ServiceError `unavailable` when the directory is closed, or it or KV does not answer; with the reason `hash_key_unopened`, when
+ *   no master key here opens the existing key, or an app's secret before the first key is drawn
  */
 export async function customerHasher(ctx: Tools): Promise<Hasher> {
   requireOpenDirectory(ctx);
@@ -57,22 +57,22 @@ const unopened = () =>
     retryAfter: 30,
   });
 
-/** The keys that the directory has, and those that KV has. A restored directory may have lost its own. */
+/** The keys in the directory and those in KV. A restored directory may have lost its own. */
 async function allKeys(ctx: ServiceContext): Promise<KeptHashKey[]> {
   const stored = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory));
   return [...stored, ...(await readHashKeys(ctx.config.credentials, fromKv(ctx)))];
 }
 
-/** The hasher of this deployment, as long as its key is known. Draws none, so it works while the directory is closed. */
+/** The hasher of this deployment; undefined when no known key opens. Draws no key, so it works while the directory is closed. */
 export async function knownHasher(ctx: ServiceContext): Promise<Hasher | undefined> {
   const keyring = await keyringOf(ctx);
   return (await firstOpened(keyring, await allKeys(ctx)))?.hasher;
 }
 
-/** Whether a hash is that of a customer; undefined when its key is not known any more. */
+/** Whether a hash is that of a customer; undefined when its key is no longer known. */
 export type HashCheck = (hash: string, siteId: number, externalId: string) => Promise<boolean | undefined>;
 
-/** Checks hashes of every key that opens. */
+/** Checks hashes made with any key that opens. */
 export async function hashCheck(ctx: ServiceContext): Promise<HashCheck> {
   const keyring = await keyringOf(ctx);
   const rows = await allKeys(ctx);
@@ -84,8 +84,8 @@ export async function hashCheck(ctx: ServiceContext): Promise<HashCheck> {
 }
 
 /**
- * A restored directory gets its key back from KV; otherwise a key is drawn. While there is a key that does not open, none is drawn: a
- * new MASTER_KEY may not have reached this isolate yet.
+ * Gives a restored directory its key back from KV, or draws a key. No key is drawn while there is one that does not open: a new MASTER_KEY
+ * may not have reached this isolate yet.
  */
 async function storeKey(ctx: Tools, keyring: Keyring, known: number): Promise<void> {
   const { runtime, config, now } = ctx;
@@ -95,14 +95,14 @@ async function storeKey(ctx: Tools, keyring: Keyring, known: number): Promise<vo
   const kept = await readHashKeys(config.credentials, askKv);
   const opened = await firstOpened(keyring, kept);
   if (opened !== undefined) return insert({ ...opened.row, keptAt: now });
-  // A key that a wrong MASTER_KEY has sealed would be lost with it.
+  // No key is drawn with a wrong MASTER_KEY: the new key could never be opened with the right one.
   if (known + kept.length > 0 || (await haveOtherSeals(ctx, ctx.answerBy)) !== false) throw unopened();
   const id = runtime.bytes(4).toHex();
   const sealed = await seal(runtime, keyring, ownerOf(id), "current", runtime.bytes(32).toHex());
   await insert({ id, sealed, createdAt: now, keptAt: null });
 }
 
-/** Gives KV its copy. Without KV, the key is in the directory alone. */
+/** Copies the key to KV. Without KV, the key is in the directory alone. */
 async function keepKey(ctx: Tools, row: HashKeyRow): Promise<void> {
   const { runtime, config, now, answerBy } = ctx;
   if (config.credentials === undefined) return;
@@ -114,8 +114,8 @@ async function keepKey(ctx: Tools, row: HashKeyRow): Promise<void> {
 export const HASH_KEY_QUERIES = 2;
 
 /**
- * Seals the keys with the newest master key, in KV first, also those that a restored directory has lost. Keys that no master key opens
- * stay as they are: they are not in use.
+ * Seals the keys again with the newest master key, first in KV, which may have keys that a restored directory has lost. Keys that no master
+ * key opens stay as they are: they are not in use.
  *
  * @returns how many were sealed again
  * @throws ServiceError `unavailable` when KV does not answer; any error of D1
@@ -147,7 +147,7 @@ async function secretOf(keyring: Keyring, { id, sealed }: KeptHashKey): Promise<
   }
 }
 
-/** The first key that opens, with its hasher. */
+/** The first key that can be opened, with its hasher. */
 export async function firstOpened<Row extends KeptHashKey>(
   keyring: Keyring,
   rows: Row[],

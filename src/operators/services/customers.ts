@@ -24,9 +24,9 @@ export const SESSIONS_PER_PAGE = 50;
 /** A page of what is stored of a customer. */
 export interface ExportedCustomer {
   customer: StoredCustomer["customer"];
-  /** The oldest first, with all that belongs to them. */
+  /** The oldest session first, each with its participants and messages. */
   sessions: (StoredCustomer["sessions"][number] & Pick<StoredCustomer, "participants" | "messages">)[];
-  /** The events of these sessions that are kept. `data` is null once it is erased. */
+  /** The stored events of these sessions. `data` is null once it is erased. */
   events: (Omit<StoredCustomer["events"][number], "data"> & { data: Record<string, unknown> | null })[];
   nextCursor: string | null;
 }

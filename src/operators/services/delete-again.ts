@@ -16,12 +16,12 @@ import { deletionText } from "./delete-site.ts";
 import { fromKv } from "./remember-floors.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 
-/** Ending again, in a restored database, the sites that the restore has brought back. */
+/** This file deletes, in a restored database, the sites that were deleted and that the restore brought back. */
 
 const ID = /^[0-9a-f-]{36}$/;
 const HASH = /^[0-9a-f]{8}\.[0-9a-f]{64}$/;
 
-/** The end of a site that an operator kept, as the answer to its deletion had it. */
+/** The deletion of a site that an operator kept, as the answer of DELETE gave it. */
 const keptDeletionSchema = z.strictObject({
   deletion_id: z.string().check(z.regex(ID, "must be a deletion_id")),
   site_id: positiveId,
@@ -34,19 +34,19 @@ export type KeptDeletion = z.infer<typeof keptDeletionSchema>;
 
 type Known = Omit<SiteDeletion, "keptAt">;
 
-/** What became of the sites of a restored home that had ended. */
+/** The result for the deleted sites of a restored home. */
 interface DeletedAgain {
-  /** The ids of all of them, back or not. */
+  /** The ids of all deleted sites, brought back or not. */
   ended: Set<number>;
-  /** How many were back, and end once more. */
+  /** How many were brought back, and are deleted once more. */
   again: number;
-  /** How many are back, and KV's entry for them cannot be checked: its hash is of an unknown key. */
+  /** How many were brought back, but the hash of KV's entry has an unknown key, so it cannot be checked. */
   left: number;
 }
 
 /**
- * Ends again the sites of a restored home whose end the directory, KV or the operator knows: their apps and webhooks go at once, the rest
- * when the cron comes. The directory and KV get what they have lost, because another restore may follow.
+ * Deletes again the sites of a restored home that the directory, KV or the operator knows as deleted: their apps and webhooks go at once,
+ * and the cron deletes the rest. The directory and KV get back what they have lost, because another restore may follow.
  *
  * @throws ServiceError `unavailable` when the directory, the home or KV does not answer
  */
@@ -83,7 +83,7 @@ export async function deleteAgain(
       await stopSite(runtime, db, deletion, authorOf(ctx), answerBy);
       again++;
     }
-    // The directory keeps those of other homes until these are settled.
+    // The directory keeps the deletions of other homes until those homes are settled.
     if (isBack || deletion.home !== home) {
       await keepDeletion(runtime, config.directory, { ...deletion, doneAt: null }, now, answerBy);
     }
@@ -93,8 +93,8 @@ export async function deleteAgain(
 }
 
 /**
- * What an operator sends, each for the home that its hash says. One whose hash is of an unknown key counts by the directory's word, and
- * for a site that the directory does not know by what the restored home has.
+ * The deletions that an operator sends, each for the home that its hash names. When the key of the hash is unknown, the directory names the
+ * home. When the directory does not know the site, it is the restored home, if that has the site.
  */
 async function keptBy(
   ctx: ServiceContext,
@@ -120,7 +120,7 @@ async function keptBy(
   return found;
 }
 
-/** The ends that KV knows. Somebody who can write KV can end no site: the hash shows which ones the Worker has put there. */
+/** The deletions that KV knows. Somebody who can write to KV cannot delete a site: the hash shows which entries the Worker has written. */
 async function listedInKv(ctx: ServiceContext, home: string): Promise<{ believed: Known[]; unchecked: Set<number> }> {
   const listed = await listSiteDeletions(ctx.config.credentials, home, fromKv(ctx));
   const believed: Known[] = [];
@@ -139,7 +139,7 @@ async function listedInKv(ctx: ServiceContext, home: string): Promise<{ believed
   return { believed, unchecked };
 }
 
-/** Tells a restored directory of the sites of another home that have ended. */
+/** Copies the deletions of another home to a restored directory. */
 export async function keepDeletionsOf(ctx: ServiceContext, home: string, db: D1Database): Promise<void> {
   if (home === MAIN_HOME) return;
   const deletions = await selectKeptDeletions(db, home);

@@ -21,18 +21,18 @@ export { SITE_TABLES } from "../store/site-tables.ts";
 /** Body of DELETE /admin/sites/:site_id. */
 export const siteDeletionSchema = z.strictObject({ name: text(1, 100) });
 
-/** What is hashed for the end of a site, to know it again: longer than any customer's id, so that no customer's hash is the same. */
+/** The text that is hashed for the deletion of a site. It is longer than any customer's id, so that no customer has the same hash. */
 export const deletionText = ({ home, id }: Pick<SiteDeletion, "home" | "id">): string =>
   `All data of this site in the home ${home} goes, says the deletion with the id ${id}`;
 
 /**
- * Begins the end of a closed site: none of its apps is known any more, nothing is delivered to its webhooks, and the cron deletes
- * everything of it but its rows in the audit log. The same call sent again finishes what a fault has left.
+ * Begins the deletion of a closed site: its apps are no longer known, nothing is delivered to its webhooks, and the cron deletes all of its
+ * rows except those in the audit log. The same call sent again finishes what a fault has interrupted.
  *
- * The order of writes keeps a restore from bringing the site back. The home decides; then the directory and KV keep what was decided; only
+ * The order of writes keeps a restore from bringing the site back. The home decides. Then the directory and KV store the decision. Only
  * then anything is deleted.
  *
- * @param input `name`: the site's name, so that nobody deletes another site by a slip
+ * @param input `name`: the site's name, so that nobody deletes another site by mistake
  * @throws ServiceError `invalid_input` for another name; `conflict`, reason `site_open`; `unavailable` when the home or the directory is
  *   closed, or a database or KV does not answer: then nothing is deleted
  */
@@ -69,16 +69,16 @@ async function whyNot(ctx: ServiceContext, site: Site, name: string): Promise<Se
   return new ServiceError("conflict", { reason: "site_open", detail });
 }
 
-/** How far the end of a site is. */
+/** How far the deletion of a site is. */
 export interface DeletionProgress {
   deletion: SiteDeletion;
-  /** The rows that are left in its home, by table; each table is counted up to `LEFT_LIMIT`. */
+  /** The rows that remain in its home, by table; each table is counted up to `LEFT_LIMIT`. */
   remaining: Record<string, number>;
-  /** Only without KV: the operator keeps it. Undefined also while the key of its hash is not known. */
+  /** The receipt, which the operator keeps. Only without KV, and only while the key of its hash is known. */
   receipt: { deletion_id: string; site_id: number; hash: string } | undefined;
 }
 
-/** How far the end of a site is; undefined when it has not begun. */
+/** How far the deletion of a site is; undefined when it has not begun. */
 export async function readDeletion(
   ctx: ServiceContext,
   { site }: { site: Site },

@@ -11,11 +11,11 @@ export { MOST_IN_FLIGHT_FAILING } from "../../events/store/deliveries.ts";
 export type { Delivery } from "../store/home/events.ts";
 export { MOST_RECENT, type Recent } from "../store/home/recent-deliveries.ts";
 
-/** What the console reads of deliveries, besides the list that the admin API has too. */
+/** This file reads what only the console shows of deliveries. */
 
 const DAY_SECONDS = 86_400;
 
-/** How each of some webhooks of a site did in the last 24 hours, in the order of the webhooks. */
+/** For each of some webhooks of a site, the results of the last 24 hours, in the order of the webhooks. */
 export const recentDeliveries = (
   ctx: ServiceContext,
   { site, webhooks }: Pick<WebhookOf, "site"> & { webhooks: Webhook[] },
@@ -29,10 +29,10 @@ export interface DeliveryPage {
 }
 
 /**
- * A page of the deliveries to a webhook that one can turn both ways. With a status, only deliveries in this status.
+ * A page of the deliveries to a webhook, for lists with pages in both directions. With a status, only deliveries in this status.
  *
- * @param input the page lies next to the event `before` or `after`: after 0 is the oldest page. With neither, and when too few events
- *   come after it to fill a page, it is the newest page
+ * @param input the page begins next to the event `before` or `after`. After 0 is the oldest page. Without both, it is the newest page. It
+ *   is also the newest page when too few events come after `after` to fill a page
  */
 export async function pageOfDeliveries(
   ctx: ServiceContext,
@@ -53,18 +53,18 @@ export async function pageOfDeliveries(
 /** An event and how it was delivered to a webhook. */
 export interface ReadDelivery {
   seq: number;
-  /** These are null once the event is pruned; the body also once it is erased. */
+  /** These fields are null when the event is pruned; the body also when it is erased. */
   eventId: string | null;
   type: string | null;
   chatId: number | null;
   /** The body of every attempt. */
   body: string | null;
   createdAt: number;
-  /** Undefined when the event was never meant for the webhook: it was disabled, or not there yet, or does not want this type. */
+  /** Undefined when the event was never meant for the webhook: the webhook was disabled, did not exist yet, or does not want this type. */
   delivery: Delivery | undefined;
 }
 
-/** @throws ServiceError `not_found`, reason `event_unknown`, when neither the event nor its delivery is kept */
+/** @throws ServiceError `not_found`, reason `event_unknown`, when neither the event nor its delivery is stored */
 export async function readDelivery(ctx: ServiceContext, input: WebhookOf & { seq: number }): Promise<ReadDelivery> {
   const { site, webhookId: id, seq } = input;
   const { event, delivery } = await selectDelivery(homeOf(ctx, site), { siteId: site.id, id }, seq);

@@ -3,10 +3,10 @@ import type { Runtime } from "../../core/runtime.ts";
 const BASE64URL = { alphabet: "base64url", omitPadding: true } as const;
 const encoder = new TextEncoder();
 
-/** 32 random bytes in base64url, for values that nobody may guess. */
+/** 32 random bytes in base64url, for values that must be impossible to guess. */
 export const randomText = (runtime: Runtime): string => runtime.bytes(32).toBase64(BASE64URL);
 
-/** In hex. */
+/** The SHA-256 of a text, in hex. */
 export async function sha256(text: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text))).toHex();
 }

@@ -20,16 +20,16 @@ export interface DivergentApp {
   appid: string;
   siteId: number;
   /**
-   * `missing`: the directory has a route to it, and the home does not have it. `revoked`: it was revoked before the restore, and is not
+   * `missing`: the directory has a route to it, and the home does not have it. `revoked`: it was revoked before the restore, and is active
    * now. `rotated`: it had another secret before the restore. `unrouted`: its home has it, and the directory has no route to it.
    */
   why: "missing" | "revoked" | "rotated" | "unrouted";
 }
 
-/** How many apps are compared at a time, and in one call at most. A call that found few apps ends there, with a cursor. */
+/** How many apps are compared at a time. A call that has found an app begins no other chunk, and returns a cursor. */
 const CHUNK = 1_000;
 const MOST_COMPARED = 5_000;
-/** No chunk begins after this time: one in flight must still end before WHOLE_LIMIT_MS. */
+/** No chunk begins after this time, so that the last chunk ends before WHOLE_LIMIT_MS. */
 const BEGIN_LIMIT_MS = 3_000;
 
 /** Where a list continues: after an app of the directory's routes, or after an app of another home. */

@@ -10,12 +10,12 @@ import { CHAT_IDS_PER_RECEIPT, goOn } from "./erase-customer.ts";
 import { fromKv } from "./remember-floors.ts";
 import type { ServiceContext } from "./service-context.ts";
 
-/** Erasing again, in a restored home, whom the restore has brought back. */
+/** This file erases again, in a restored home, the customers that the restore brought back. */
 
 const ID = /^[0-9a-f-]{36}$/;
 const HASH = /^[0-9a-f]{8}\.[0-9a-f]{64}$/;
 
-/** A receipt that an operator kept: as the erasure's answer had it. */
+/** A receipt that an operator kept, as the answer to the erasure gave it. */
 const keptReceiptSchema = z.strictObject({
   erasure_id: z.string().check(z.regex(ID, "must be an erasure_id")),
   site_id: positiveId,
@@ -28,14 +28,14 @@ export const keptReceiptsSchema = z.array(keptReceiptSchema);
 
 export type KeptReceipt = z.infer<typeof keptReceiptSchema>;
 
-/** A part of a receipt, in the directory or in KV. Somebody who can write KV could make one up, or spoil one. */
+/** A part of a receipt, in the directory or in KV. Somebody who can write to KV could make one up or damage one. */
 type Part = ListedReceipt & { isTrusted: boolean };
 
-/** How far erasing again is. */
+/** How far the repeated erasures are. */
 export interface ErasedAgain {
-  /** How many erasures were carried out again, because their customer was back. */
+  /** How many erasures were carried out again, because their customer was brought back. */
   done: number;
-  /** How many are not: the same call again goes on. The home must stay closed until it is 0. */
+  /** How many are not finished: the same call sent again continues. The home must stay closed until this is 0. */
   left: number;
 }
 
@@ -45,8 +45,8 @@ interface RestoredHome {
 }
 
 /**
- * Carries out again what a restored home has forgotten of its erasures, as the receipts in the directory, in KV and with the operator
- * say. An erasure that the home remembers as done is not looked at again, unless the operator sends its receipt along.
+ * Carries out again the erasures that a restored home has lost. Their receipts are in the directory, in KV or with the operator. An erasure
+ * that the home has as done is skipped, unless the operator sends its receipt.
  *
  * @param siteIds the sites of the home
  * @param answerBy no erasure begins after it, in milliseconds of the runtime's `elapsed`
@@ -78,8 +78,8 @@ export async function eraseAgain(
 }
 
 /**
- * The directory remembers what an operator sends, each for the home of its site: this call may not get far, and the next one goes on.
- * A restored directory may not know a site.
+ * Stores the operator's receipts in the directory, each for the home of its site, so that the next call can continue when this one runs out
+ * of time. A restored directory may not know a site: then the home is the restored one.
  */
 async function keepInDirectory(
   ctx: ServiceContext,
@@ -106,7 +106,7 @@ async function keepInDirectory(
   await insertReceipts(runtime, config.directory, receipts, now, answerBy);
 }
 
-/** The parts of each erasure that the home does not have as done, and of those that are sent along; the oldest first. */
+/** The parts of each erasure that is not done in the home, or whose receipt the operator sends; the oldest first. */
 async function dueErasures(
   ctx: ServiceContext,
   { home, db, siteIds }: RestoredHome & { siteIds: Set<number> },
@@ -122,7 +122,7 @@ async function dueErasures(
     db,
     parts.map(({ siteId, erasureId: id }) => ({ siteId, id })),
   );
-  // It may be done by another part, because the operator sends a long list in parts.
+  // The operator sends a long list in parts, so another part may already have made the erasure `done`.
   for (const { site_id: siteId, erasure_id: erasureId } of kept) done.delete(nameOf({ siteId, erasureId }));
   const due: [Part, ...Part[]][] = [];
   for (const [first, ...others] of Map.groupBy(parts, nameOf).values()) {
@@ -133,7 +133,7 @@ async function dueErasures(
 
 const nameOf = ({ siteId, erasureId }: Pick<Part, "siteId" | "erasureId">) => `${siteId}/${erasureId}`;
 
-/** What became of an erasure: `nothing` when nobody was back. */
+/** The result of an erasure: `nothing` when no customer was brought back. */
 type Outcome = "done" | "left" | "nothing";
 
 async function carryOut(
@@ -155,13 +155,13 @@ async function carryOut(
   const isSound = isTrusted || named.chatIds.every((id) => id <= until);
   if (!isSound || (stored ?? { hash }).hash !== hash) return leave("a receipt contradicts itself");
   const isKeyKnown = (await check(hash, siteId, "")) !== undefined;
-  // Without the key nobody can say whose the hash is: then only sessions that the directory names count.
+  // Without the key nobody can say whose the hash is. Then only sessions count that the directory names.
   const chatIds = isTrusted && !isKeyKnown ? named.trusted : named.chatIds;
   const found = await selectCustomersOf(db, siteId, chatIds);
   if (!isTrusted && !isKeyKnown && found.size > 0) return leave("a receipt in KV has a hash of an unknown key");
   const theirs: string[] = [];
   for (const each of found) {
-    // An id that was given twice, because a home was opened unsettled, may be another customer's.
+    // When a home was opened unsettled, an id may have been given twice, so the session may be another customer's.
     if (!isKeyKnown || (await check(hash, siteId, each)) === true) theirs.push(each);
   }
   const [externalId = null, another] = theirs;
@@ -172,24 +172,24 @@ async function carryOut(
   while (isOpen(progress) && ctx.runtime.elapsed() < answerBy) {
     const before = progress;
     progress = (await goOn(ctx, { id: siteId, home }, db, progress, answerBy, true)).erasure;
-    // Too little time for another step.
+    // The time was too short for another step.
     if (progress.step === before.step && progress.listedTo === before.listedTo) break;
   }
   return isOpen(progress) ? "left" : "done";
 }
 
-/** What the parts of a receipt say. */
+/** What the parts of a receipt say together. */
 interface Named {
   hash: string;
   until: number;
   chatIds: number[];
   /** The chat ids that the directory names. */
   trusted: number[];
-  /** Whether the directory has any part. Then its word counts, and KV's only adds chat ids. */
+  /** Whether the directory has any part. Then the directory decides, and KV only adds chat ids. */
   isTrusted: boolean;
 }
 
-/** @returns undefined when KV has lost or spoilt a part */
+/** @returns undefined when KV has lost or damaged a part */
 async function namedBy(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise<Named | undefined> {
   const { directory, credentials } = ctx.config;
   const [{ home, siteId, erasureId, isTrusted }] = parts;
@@ -207,7 +207,7 @@ async function namedBy(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise<N
   const [hash] = new Set(believed.map((part) => part.hash));
   const isReadable = believed.every((part) => part.hash === hash) && HASH.test(hash ?? "") && ID.test(erasureId);
   if (!isReadable || hash === undefined) return undefined;
-  // A later part may be of a beginning that had newer sessions, and a restored directory may lack it.
+  // When an erasure was begun again, a later part covers newer sessions, and a restored directory may lack that part.
   const until = Math.max(...parts.flatMap((part) => (part.hash === hash ? (part.until ?? []) : [])));
   return { hash, until, chatIds: [...chatIds], trusted, isTrusted };
 }

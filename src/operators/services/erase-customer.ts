@@ -27,8 +27,8 @@ import { siteHasEvents } from "./sites.ts";
 export type { Receipt } from "../store/directory/erasure-receipts.ts";
 
 /**
- * Erasing a customer. The order of writes keeps a restore from bringing anybody back: before the first deletion, receipts name the
- * sessions in the directory and in KV, where a restore of the home does not reach.
+ * This file erases customers. The order of writes keeps a restore from bringing anybody back: before the first deletion, receipts in the
+ * directory and in KV name the sessions, because a restore of the home does not change these.
  */
 
 /** How many parts of a receipt one call writes. */
@@ -40,54 +40,53 @@ const LEAST_LEFT_MS = 3_000;
 /** How many chat ids one part of a receipt names: D1 takes 2 MB in one value. */
 export const CHAT_IDS_PER_PART = 10_000;
 
-/** How many chat ids a receipt names that the operator keeps: it is sent back in a body of at most 64 KiB. */
+/** How many chat ids a receipt for the operator names: it is sent back in a body of at most 64 KiB. */
 export const CHAT_IDS_PER_RECEIPT = 1_000;
 
 /**
- * A part of a receipt that is older is written again before its sessions go: it is kept for a day longer than Time Travel reaches
- * back.
+ * A part of a receipt that is older than this is written again before its sessions are deleted. So it is stored for a day longer than Time
+ * Travel reaches back.
  */
 const RECEIPTS_FRESH_SECONDS = 43_200;
 
 const TIME_TRAVEL_SECONDS = 30 * 86_400;
 const IDEMPOTENCY_KEY_SECONDS = 86_400;
 
-/** What a webhook has got of a customer's data, or may still get. */
+/** What a webhook has received of a customer's data, or may still receive. */
 export interface Recipient {
   id: string;
-  /** Null when it is deleted. */
+  /** Null when the webhook is deleted. */
   url: string | null;
-  /** How many events were delivered to it, as far as deliveries are kept. */
+  /** How many events were delivered to it, as far as deliveries are stored. */
   delivered: number;
-  /** How many others were posted to it at least once, or are being posted: its receiver may have them. */
+  /** How many other events were posted to it at least once, or are being posted: its receiver may have them. */
   attempted: number;
-  /** Whether it was sent events that tell of all sessions that are gone; before the first is gone, whether it would be. */
+  /** Whether it was sent the events about all deleted sessions. Before the first deletion: whether it would get them. */
   told: boolean;
 }
 
 /** The receipt of an erasure. */
 export interface CustomerErasure {
   id: string;
-  /** What this call has erased, by rows. */
+  /** The numbers of rows that this call has erased. */
   erased: Erased;
-  /** What all calls have erased. */
+  /** The numbers of rows that all calls have erased. */
   erasedSoFar: Erased;
-  /** How many sessions are left: another call goes on. 0 when the erasure is done. */
+  /** How many sessions remain: another call continues. 0 when the erasure is done. */
   remaining: number;
   recipients: Recipient[];
   /** Unix seconds: until then D1's Time Travel can bring the data back. */
   timeTravelUntil: number;
   /** Unix seconds: by then the last Idempotency-Key of the customer's calls is forgotten. */
   keysUntil: number;
-  /** Only without KV: the operator keeps them. */
+  /** The receipts that the operator keeps. Only without KV. */
   receipts: Receipt[] | undefined;
 }
 
 const NOTHING = Object.fromEntries(ERASED.map((what) => [what, 0])) as Erased;
 
 /**
- * Erases a customer with all sessions up to the site's highest id at the call that erases first, in bounded steps: call again until
- * `remaining` is 0.
+ * Erases a customer with all sessions that exist at the first call that erases, in bounded steps: call again until `remaining` is 0.
  *
  * @returns `isBack`: whether the customer has newer sessions, which stay
  * @throws ServiceError `not_found`, reason `customer_unknown`, for a customer who is unknown and was never erased; `unavailable`, with
@@ -110,8 +109,8 @@ export async function eraseCustomer(
 }
 
 /**
- * Goes on with an erasure by its id, as {@link eraseCustomer} does by the customer. One that is done stays as it is, and one that has
- * erased nothing yet takes newer sessions too.
+ * Continues an erasure by its id, as {@link eraseCustomer} does by the customer. A finished erasure does not change. An erasure that has
+ * deleted nothing yet includes newer sessions too.
  *
  * @throws ServiceError `not_found`, reason `erasure_unknown`; `unavailable` as {@link eraseCustomer} does
  */
@@ -149,12 +148,12 @@ export async function readErasure(
 interface Progress {
   erasure: Erasure;
   erased: Erased;
-  /** The webhooks that are told. */
+  /** The webhooks that get an event about it. */
   told: string[];
 }
 
 /**
- * Goes on with an erasure: first the receipts, then one step. More would not fit into the 50 queries that Workers Free allows in an
+ * Continues an erasure: first the receipts, then one step. More would not fit into the 50 queries that Workers Free allows in an
  * invocation.
  *
  * @param hasReceipts whether the operator of a deployment without KV has the receipts already
@@ -180,7 +179,7 @@ export async function goOn(
     take(await listSome(ctx, site, db, erasure, answerBy));
     parts++;
   }
-  // The operator has the receipts before anything is deleted.
+  // The operator must get the receipts before anything is deleted.
   const mustWait = parts === PARTS_PER_CALL || (parts > 0 && !hasReceipts && areKeptByOperator(ctx));
   if (!isOpen(erasure) || erasure.listedTo < erasure.until || mustWait || !lasts()) {
     return { erasure, erased: NOTHING, told: [] };
@@ -196,7 +195,7 @@ export async function goOn(
  * Writes the next part of the receipt, and then notes in the home that it is written.
  *
  * @returns the erasure as it is now
- * @throws ServiceError `unavailable` when the directory or KV does not take it
+ * @throws ServiceError `unavailable` when the directory or KV does not store it
  */
 async function listSome(
   ctx: ServiceContext,
@@ -212,7 +211,7 @@ async function listSome(
   return noteListed(ctx.runtime, db, erasure, listedTo, answerBy);
 }
 
-/** Writes a part of the receipt once more, when the directory has lost it since, or when it is too old for what goes now. */
+/** Writes a part of the receipt once more, when the directory has lost it, or when it is too old for the sessions that are deleted now. */
 async function nameAgain(
   ctx: ServiceContext,
   site: Pick<Site, "id" | "home">,
@@ -232,7 +231,7 @@ async function nameAgain(
   await writePart(ctx, site, { ...erasure, listedAt: now }, next, answerBy);
 }
 
-/** Writes a part of the receipt into KV, and then into the directory: so what the directory has is in KV too. */
+/** Writes a part of the receipt into KV, and then into the directory. So KV has every part that the directory has. */
 async function writePart(
   ctx: ServiceContext,
   { id: siteId, home }: Pick<Site, "id" | "home">,
@@ -246,7 +245,7 @@ async function writePart(
   await insertReceipts(runtime, config.directory, [receipt], now, answerBy);
 }
 
-/** Whether the operator keeps receipts: without KV, restores of the directory and of a home together reach all that is stored. */
+/** Whether the operator keeps receipts: without KV, restoring the directory and a home together could undo everything that is stored. */
 export const areKeptByOperator = ({ config }: Pick<ServiceContext, "config">): boolean =>
   config.credentials === undefined;
 
@@ -269,7 +268,7 @@ async function answerOf(ctx: ServiceContext, site: Site, erasure: Erasure, erase
   };
 }
 
-/** A part of a list in receipts that the operator can send back. */
+/** Divides a part of a list into receipts that the operator can send back. */
 function inReceipts(part: Receipt): Receipt[] {
   const receipts: Receipt[] = [];
   for (let at = 0; at === 0 || at < part.chatIds.length; at += CHAT_IDS_PER_RECEIPT) {
@@ -278,7 +277,7 @@ function inReceipts(part: Receipt): Receipt[] {
   return receipts;
 }
 
-/** Every webhook of the site, and those deleted since the erasure began that have got something. */
+/** Every webhook of the site, and those deleted since the erasure began that have received something. */
 async function recipientsOf(ctx: ServiceContext, site: Site, erasure: Erasure): Promise<Recipient[]> {
   const { webhooks, sessions } = erasure;
   const [present, hasEvents] = await Promise.all([

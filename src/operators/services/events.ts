@@ -149,10 +149,10 @@ interface Redelivering extends WebhookOf {
 
 /** One step of {@link redeliverEvents}. */
 interface RedeliveredStep {
-  /** How many deliveries of the step fit, and how many are on their way: all of them, or none in a dry run. */
+  /** How many deliveries of the step fit, and how many were made due: all of them, or none in a dry run. */
   matched: number;
   queued: number;
-  /** To be given with each further step, so that all have the same end. */
+  /** Must be given with each further step, so that all steps have the same end. */
   until: number;
   /** `afterSeq` of the next step; null after the last. */
   nextAfterSeq: number | null;

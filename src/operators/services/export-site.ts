@@ -24,12 +24,12 @@ export const siteExportQuerySchema = z.strictObject({
   after: z.optional(z.string()),
 });
 
-/** The kinds of what is exported, in their order. A customer comes before their first session. */
+/** The kinds of exported items, in their order. A customer comes before their first session. */
 const STAGES = ["agents", "apps", "sessions"] as const;
 
 type Stage = (typeof STAGES)[number];
 
-/** The key before the first of each. */
+/** For each stage, the key before its first item. */
 const FIRST: Record<Stage, string> = { agents: "0", apps: "", sessions: "0" };
 
 /** Where an export continues: after this key of this stage. */
@@ -40,7 +40,7 @@ interface Place {
 
 /** A part of a site's export. */
 export interface ExportedSite {
-  /** Only at the beginning. */
+  /** The site itself: only in the first part. */
   site: Site | undefined;
   agents: Agent[];
   apps: AppSummary[];
@@ -50,8 +50,8 @@ export interface ExportedSite {
 }
 
 /**
- * A part of what a tenant takes along: agents, apps without secrets, and sessions with all that belongs to them and their customers, in the
- * order of their ids. Leaves a row in the audit log, one for each operator and hour.
+ * A part of a site's export: agents, apps without secrets, and sessions with all that belongs to them and their customers, in the order of
+ * their ids. Leaves a row in the audit log, one for each operator and hour.
  *
  * @param input `limit`: how many agents, apps and sessions at most; `after`: `next` of the part before
  * @throws ServiceError `invalid_input` for an `after` of another site, or a malformed one
@@ -72,7 +72,7 @@ export async function exportSite(
   let left = limit;
   for (const stage of STAGES.slice(STAGES.indexOf(begin.stage))) {
     const key = stage === begin.stage ? begin.key : FIRST[stage];
-    // One more than wanted: it tells that there is more.
+    // One item more than wanted shows that there are more.
     let found: { id: string | number }[];
     if (stage === "agents") found = part.agents = await selectAgents(db, site.id, Number(key), left + 1);
     else if (stage === "apps") {
@@ -95,7 +95,7 @@ export async function exportSite(
   return part;
 }
 
-/** Without the session that only tells that there is more. */
+/** Removes the last session, which only shows that there are more. */
 function withoutLast({ ids, sessions, customers, ...others }: ExportedSessions): ExportedSessions {
   const last = ids.at(-1);
   return {

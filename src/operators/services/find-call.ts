@@ -32,8 +32,8 @@ export interface AcceptedCall {
 }
 
 /**
- * A call by its id: either of the two. A refused call has a `sessionId` when it was done all the same: it was answered 503, and its
- * batch was committed.
+ * A call by its id: an accepted or a refused one. A refused call with a `sessionId` was carried out: its batch was committed, although the
+ * answer was 503.
  */
 export type FoundCall =
   | { refusal: Refusal; sessionId: number | null; accepted?: undefined }
@@ -50,8 +50,8 @@ const callUnknown = () =>
   new ServiceError("not_found", { reason: "call_unknown", detail: "No call with this request id is known here." });
 
 /**
- * A call of a site by its request id. Refused calls are found while the journal keeps them. Of accepted calls, those that opened a
- * session are found as long as the session is there; the others for 31 minutes, while their nonce is kept.
+ * A call of a site by its request id. A refused call is found while the journal has it. An accepted call that opened a session is found
+ * while the session exists. Any other accepted call is found for 31 minutes, while its nonce is stored.
  *
  * @throws ServiceError `invalid_input` for a malformed id; `not_found`
  */
@@ -66,7 +66,7 @@ export async function findCall(
   return found;
 }
 
-/** The operation that opens sessions: its calls leave no other trace than the session when their nonce is gone. */
+/** The operation that opens sessions. When the nonce is gone, only the session shows that the call was made. */
 const OPENING = OPERATIONS.find(({ eventType }) => eventType === "session.created")?.name ?? "";
 
 function foundIn(
@@ -89,7 +89,7 @@ function foundIn(
   return nonce && { refusal: refusalOf(ctx, nonce, siteId, requestId), sessionId: null };
 }
 
-/** A refusal by the database whose row is not in the journal: it is on its way, or was lost. Its nonce tells what it was refused for. */
+/** A refusal by the database whose row is not in the journal: it is on its way, or was lost. The nonce has the reason of the refusal. */
 function refusalOf(
   { config }: ServiceContext,
   { appid, operation, outcome, secret }: NonNullable<StoredCall["nonce"]>,
@@ -114,10 +114,10 @@ function refusalOf(
 }
 
 /**
- * The refused call with this id, whichever site it is of, among those that the operator sees. Asks every home that may have it.
+ * The refused call with this id, on any site that the operator sees. Asks every home that may have it.
  *
- * @throws ServiceError `invalid_input` for a malformed id; `not_found` when all homes answered; `unavailable` with `homesDown` when
- *   some did not, and the others do not have it
+ * @throws ServiceError `invalid_input` for a malformed id; `not_found` when all homes answered; `unavailable` with `homesDown` when no home
+ *   that answered has it, and some did not answer
  */
 export async function findRefusal(ctx: ServiceContext, requestId: string): Promise<Refusal> {
   const id = checkRequestId(requestId);
@@ -139,32 +139,33 @@ async function askJournals<T>(ctx: ServiceContext, site: Site | undefined, read:
   return { answers: [...answers.values()], down };
 }
 
-/** The homes of these that did not answer, and those that sites name and that are not bound. */
+/** The homes that did not answer, and the homes of sites that are not bound. */
 async function withUnbound(ctx: ServiceContext, site: Site | undefined, down: string[]): Promise<string[]> {
   if (site !== undefined) return ctx.config.homes.has(site.home) ? down : [site.home];
-  // While the directory is silent, it is among the homes that are down.
+  // When the directory is silent, unbound homes cannot be read, and the directory itself is among the homes that are down.
   return down.includes(MAIN_HOME) ? down : [...down, ...(await unboundHomes(ctx))];
 }
 
-/** What is known of a call that is not found: its id holds its time. */
+/** What is known of a call that is not found: its id contains its time. */
 export interface CallsAround {
   /** When the call came, in Unix seconds. */
   at: number;
-  /** Whether refused calls of that time are kept; `ahead`: the time has not come, so no call here had the id. */
+  /** Whether refused calls of that time are stored. `ahead`: the time is in the future, so no call here had the id. */
   time: "kept" | "too_old" | "ahead";
   /** The refused calls around it, the newest first. */
   around: Refusal[];
-  /** How many refused calls of that time were left out, as far as its rows say by now. */
+  /** How many refused calls of that time have no row of their own, as far as the rows say by now. */
   leftOut: number;
   /** The homes that did not answer: their calls are missing in `around` and `leftOut`. */
   homesDown: string[];
 }
 
-/** How many refused calls are told of on each side. */
+/** How many refused calls are shown on each side. */
 const MOST_AROUND = 10;
 
 /**
- * What is around a call that {@link findCall} or {@link findRefusal} does not find: on the site, or on all that the operator sees.
+ * The refused calls around a call that {@link findCall} or {@link findRefusal} does not find: on the site, or on all that the operator
+ * sees.
  *
  * @throws ServiceError `invalid_input` for a malformed id
  */
@@ -194,8 +195,8 @@ export async function callsAround(
 }
 
 /**
- * Where a call is found by its request id: first on `site`, if there is one, with all that {@link findCall} finds; then among the
- * refused calls and the opened sessions of all homes.
+ * Finds a call by its request id: first on `site`, if there is one, with all that {@link findCall} finds; then among the refused calls and
+ * the opened sessions of all homes.
  *
  * @returns `siteId` of the call; undefined when no home that answers knows it
  * @throws ServiceError `invalid_input` for a malformed id
@@ -217,7 +218,7 @@ export async function isCallOf(ctx: ServiceContext, site: Site, requestId: strin
     await findCall(ctx, { site, requestId });
     return true;
   } catch (error) {
-    // A home that is silent is named by the question to all homes.
+    // The question to all homes names a silent home.
     if (error instanceof ServiceError || databaseFault(error) !== undefined) return false;
     throw error;
   }

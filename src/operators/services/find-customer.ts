@@ -12,12 +12,12 @@ export const MOST_CHAT_IDS = 10_000;
 export interface FoundCustomer {
   sbs: string;
   name: string;
-  /** The first {@link MOST_CHAT_IDS} after the id that was asked for, ascending. */
+  /** The first {@link MOST_CHAT_IDS} chat ids above the given one, ascending. */
   chatIds: number[];
 }
 
 /**
- * Looks a customer up before their data is handed over or erased. Writes nothing.
+ * Finds a customer before their data is exported or erased. Writes nothing.
  *
  * @param input `after`: only sessions with a higher id
  * @throws ServiceError `not_found`, reason `customer_unknown`
@@ -37,7 +37,7 @@ export async function findCustomer(
 }
 
 /**
- * Whether a customer was erased, for those who have the customer's id in hand. Erases nobody.
+ * Whether a customer was erased: the hash of the customer's id shows it. Erases nobody.
  *
  * @returns the id of the last erasure; undefined when there was none
  * @throws ServiceError as `customerHasher` does

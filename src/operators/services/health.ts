@@ -7,7 +7,10 @@ import { inItsTurn, inTurns } from "./ask-homes.ts";
 import { masterKeyState } from "./master-key.ts";
 import type { Tools } from "./service-context.ts";
 
-/** The bindings beside the databases. Each is a part: who leaves out one on purpose must see that another is lost. */
+/**
+ * The bindings beside the databases. Each is a part of its own: an operator who leaves out one on purpose must still see that another is
+ * missing.
+ */
 export const BINDINGS = ["nonces", "credentials", "events", "journal"] as const;
 /** The parts of a deployment beside its databases. */
 export const PARTS = [...BINDINGS, "master_key"] as const;
@@ -26,17 +29,17 @@ export interface Health {
   /** By the name of the home: those that are bound, `main` first, and those that sites name although they are not. */
   homes: Record<string, "ok" | HomeTrouble>;
   parts: Parts;
-  /** The master keys do not open what is sealed: not only that the directory did not say. */
+  /** Whether the master keys do not open what is sealed. False when only the directory did not answer. */
   isKeyWrong: boolean;
 }
 
 type HealthTools = Pick<Tools, "runtime" | "config" | "credentials">;
 
-/** Milliseconds for one answer, from its turn on. */
+/** Milliseconds for one answer, counted from the start of its call. */
 const TURN_MS = 2_000;
 
 interface Probe {
-  /** Of a part, or `home NAME`. */
+  /** The name of a part, or `home NAME`. */
   name: string;
   call: (answerBy: number) => Promise<PartState>;
 }
@@ -47,9 +50,10 @@ interface Answer {
 }
 
 /**
- * Asks everything, five at a time, and the directory first. A closed home is not asked; the directory is, also while `main` is closed.
+ * Asks the directory and then everything else, five at a time. A closed home is not asked, except that the directory is asked also while
+ * `main` is closed.
  *
- * @param allMs milliseconds for all answers: what has had no turn by then is `down`
+ * @param allMs milliseconds for all answers: what was not asked by then is `down`
  * @param only  the one home that is asked and named beside the directory
  */
 export async function readHealth(ctx: HealthTools, allMs: number, only?: string): Promise<Health> {
@@ -85,7 +89,7 @@ export async function readHealth(ctx: HealthTools, allMs: number, only?: string)
   };
 }
 
-/** The same without the homes, for a scrape. It asks homes only until the canary of {@link masterKeyState} is made. */
+/** The health of the parts without the homes, for a scrape. It asks homes only until the canary of {@link masterKeyState} is made. */
 export async function readParts(ctx: HealthTools): Promise<Parts> {
   return partsOf(await askAll(ctx, probesOf(ctx), TURN_MS));
 }
@@ -101,7 +105,7 @@ function probesOf(ctx: HealthTools): Probe[] {
     call: async () => (binding === undefined ? "off" : asOk(await ask(binding))),
   });
   const namespace = (bound: KVNamespace) => bound.get("healthz");
-  // A runtime without metrics() says nothing of a queue: then the binding is all that is known.
+  // Without metrics() in the runtime, only the binding of a queue is known.
   const queue = async (bound: Pick<Queue, "metrics">) => bound.metrics?.();
   return [
     { name: "master_key", call: (answerBy) => masterKeyState(ctx, answerBy) },
@@ -115,8 +119,8 @@ function probesOf(ctx: HealthTools): Probe[] {
 const known = new WeakMap<Config["homes"], { at: number; homes: string[] }>();
 
 /**
- * Homes that sites name although no database is bound for them. Remembered for a minute: the query reads every site, anybody may ask for
- * it, and only a new deployment unbinds a home.
+ * Homes that sites name although no database is bound for them. The result is remembered for a minute: the query reads every site, anybody
+ * may cause it, and only a new deployment unbinds a home.
  */
 export async function unboundHomes({
   runtime,

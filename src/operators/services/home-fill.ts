@@ -1,7 +1,7 @@
 import { type HomeSize, selectSizes } from "../store/usage/directory-metrics.ts";
 import type { ServiceContext } from "./service-context.ts";
 
-/** At this size D1 takes nothing more into a database (on Workers Paid). docs/prometheus/alerts.yml warns by the same number. */
+/** At this size D1 stores nothing more in a database (on Workers Paid). docs/prometheus/alerts.yml warns by the same number. */
 const HOME_LIMIT_BYTES = 10_000_000_000;
 
 /** The share of the limit from which the alert AgentSessionHomeFilling warns. */
@@ -9,36 +9,39 @@ const FILLING = 0.7;
 
 const DAY = 86_400;
 
-/** Until the end of next month. */
+/** A home that fills within this time is full before the end of next month. */
 const SOON_SECONDS = 62 * DAY;
 
-/** Sizes of fewer days say little: a database grows in steps, and deleted rows leave room in it. */
+/** Sizes of fewer days do not show the growth: a database grows in steps, and deleted rows leave room in it. */
 const MEASURED_SECONDS = 3 * DAY;
 
 /** How full a home is, and when it will be full. Times are Unix seconds. */
 export interface HomeFill {
   home: string;
-  /** What the home last said; null when it has not said it. */
+  /** The size that the home reported last; null when it has not reported any. */
   bytes: number | null;
   limit: number;
-  /** When it said so; null when it has not. */
+  /** When the home reported it; null when it has not. */
   at: number | null;
-  /** Bytes a day; null when nothing tells. */
+  /** Bytes a day; null when it is not known. */
   growth: number | null;
   /**
-   * What the growth is from: `sizes`, the sizes of up to 31 days; or `age`, the size divided by the time since the home's first site was
-   * made. The latter does not see that growth has become faster, or that a retention has ended it.
+   * Where the growth comes from: `sizes`, the sizes of up to 31 days; or `age`, the size divided by the time since the home's first site
+   * was made. `age` does not show that the growth became faster, or that a retention ended it.
    */
   from: "sizes" | "age" | null;
   /** Since when that growth is measured. */
   since: number | null;
-  /** When it is full, should it go on like this; null when it does not grow, or when nothing tells. */
+  /** When the home is full, if the growth stays the same; null when it does not grow, or when the growth is not known. */
   fullAt: number | null;
-  /** It has 7 of its 10 GB, or will be full before the end of next month. */
+  /** Whether it has 7 of its 10 GB, or will be full before the end of next month. */
   isFilling: boolean;
 }
 
-/** How full each bound home is, in the order of the homes. Reads the directory alone, once: what the cron copied there at most minutes ago. */
+/**
+ * How full each bound home is, in the order of the homes. Reads only the directory, once: the cron copied the sizes there minutes ago at
+ * most.
+ */
 export async function homeFill(ctx: ServiceContext): Promise<HomeFill[]> {
   const known = new Map((await selectSizes(ctx.config.directory)).map((each) => [each.home, each]));
   return [...ctx.config.homes.keys()].map((home) => fillOf(home, known.get(home), ctx.now));

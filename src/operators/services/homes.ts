@@ -39,9 +39,9 @@ export interface Home {
 }
 
 /**
- * Every home that is bound, `main` first, then every home that a site names although no database is bound for it.
+ * Every bound home, `main` first, then every home that a site names although no database is bound for it.
  *
- * @throws ServiceError `unavailable` when the directory does not answer or is not migrated; the detail tells which
+ * @throws ServiceError `unavailable` when the directory does not answer or is not migrated; the detail says which
  */
 export async function listHomes(ctx: ServiceContext): Promise<Home[]> {
   const { config } = ctx;
@@ -88,11 +88,13 @@ interface ReconcileHome {
   skip: number;
   /** Each restore needs a new id; a retry of its reconciliation sends the same id. Default: a random one. */
   reconciliationId?: string | undefined;
-  /** Reconciles also an open home. Sessions that it opens before the end of the call may get ids that were given before the restore. */
+  /**
+   * Reconciles also an open home. Sessions that it opens before the end of the call may get ids that were already given before the restore.
+   */
   force?: boolean;
   /** Receipts of erasures that the operator kept, for a deployment without KV. */
   receipts?: readonly KeptReceipt[] | undefined;
-  /** Ends of sites that the operator kept, likewise. */
+  /** Deletions of sites that the operator kept, for a deployment without KV. */
   deletions?: readonly KeptDeletion[] | undefined;
 }
 
@@ -104,20 +106,25 @@ export interface ReconciledHome {
   skippedBy: number;
   /** Unix seconds. By then every request from before the restore is too old to be accepted a second time. */
   reopenAfter: number;
-  /** What the home has erased again. It must stay closed until `left`, which counts sites that are back too, is 0: call again. */
+  /** What the home has erased again. The home must stay closed until `left` is 0, which also counts sites that are back: call again. */
   erasures: ErasedAgain;
-  /** How many sites that had ended the home had again: they end once more. */
+  /** How many deleted sites the restore brought back: they are deleted once more. */
   sitesDeletedAgain: number;
-  /** For a restored directory: homes that did not answer. Their sites and routes are not back: keep `main` closed and call again. */
+  /**
+   * For a restored directory: homes that did not answer, so their sites and routes are still missing. Keep `main` closed and call again.
+   */
   homesDown: string[];
-  /** For a restored directory: the tokens that it has now. Those that were deleted since the restored time are back. */
+  /** For a restored directory: the tokens that it has now. Tokens that were deleted after the restored time are back. */
   tokens: Token[];
 }
 
-/** The deadline of the copies from the other homes, from the start of the call. Less than WHOLE_LIMIT_MS, so that the answer names late homes. */
+/**
+ * The deadline of the copies from the other homes, from the start of the call. It is below WHOLE_LIMIT_MS, so that the answer names late
+ * homes.
+ */
 const HOMES_LIMIT_MS = 7_000;
 
-/** How long a call reads KV's floors. More than a call to KV may take, so each call gets further; the rest of the time is for D1. */
+/** How long a call reads KV's floors. A call to KV takes less, so each call makes progress. The rest of the time is for D1. */
 const READ_LIMIT_MS = 4_000;
 
 /** A random id of a reconciliation, for {@link reconcileHome}. */
@@ -170,7 +177,7 @@ export async function reconcileHome(
     await keepDeletionsOf(ctx, name, other);
     await noteCopied(directory, reconciliationId, name, now);
   };
-  // The copy of a large home may take longer than the answer can wait. It continues after the answer, and a retry finds it done.
+  // The copy of a large home may take longer than the answer can wait. The copy continues after the answer, and a retry finds it done.
   const copyAndGoOn = (other: D1Database, name: string) => {
     const copying = copyHome(other, name);
     ctx.waitUntil(copying.catch(() => {}));
@@ -179,7 +186,8 @@ export async function reconcileHome(
   const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
   const { down } = await askHomes(ctx, copyAndGoOn, left, answerBy);
   const { ended, again: sitesDeletedAgain, left: sitesLeft } = await deleteAgain(ctx, { home, db }, deletions);
-  // Last, because it may use up the queries of this invocation, and because telling receivers takes a seq that was not given.
+  // This comes last, because it may use up the queries of this invocation, and because events to receivers take a seq that was not given
+  // before.
   const siteIds = new Set(floors.map(({ siteId }) => siteId).filter((siteId) => !ended.has(siteId)));
   const erasures = await eraseAgain(ctx, { home, db, siteIds }, receipts, answerBy);
   erasures.left += sitesLeft;
@@ -188,15 +196,15 @@ export async function reconcileHome(
   return { reconciliationId, sites, skippedBy, reopenAfter, erasures, sitesDeletedAgain, homesDown: down, tokens };
 }
 
-/** What a reconciliation recalls that has skipped before: it had read KV's floors then, and the home has them. */
+/** The floors for a reconciliation that skipped ids before: it had read KV's floors then, and the home has them. */
 const NOTHING: RememberedFloors = { floors: [], highestSite: 0 };
 
 /**
- * Reads what KV remembers of a home whose sites have come back. Who writes a floor to KV has raised it in D1 before: so a key that comes
- * behind the reading is not missed.
+ * Reads the floors that KV has for a home whose sites are back. A floor is raised in D1 before it is written to KV. So no floor is missed
+ * when its key is written behind the place that the reading has passed.
  *
- * @throws ServiceError `unavailable`, reason `floors_unread`, when there is more than a call can read: the home's floors have risen to
- *   what was read, and the same reconciliation goes on from there
+ * @throws ServiceError `unavailable`, reason `floors_unread`, when there is more than a call can read: the home's floors have risen to what
+ *   was read, and the same reconciliation continues from there
  */
 async function recall(
   ctx: ServiceContext,

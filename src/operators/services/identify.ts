@@ -20,17 +20,17 @@ import { tokenIdOf } from "./tokens.ts";
 /** Who calls, and what the directory said of the call's site and app in the same query. */
 export interface Identified {
   identity: Identity;
-  /** Undefined when the directory was not asked, or does not answer. */
+  /** Undefined when the directory was not asked, or did not answer. */
   found?: Omit<TokenFound, "token">;
 }
 
 /**
- * Finds out whose token a call of the admin API has: the ADMIN_TOKEN, which needs no database, or a token that `createToken` made.
- * The directory is read each time, so a deleted token opens nothing from the next call on. While the directory does not answer, what
- * the isolate learned in the last five minutes counts. The call of a token begins, and counts toward its limits: `beginCall`.
+ * Finds out whose token a call of the admin API has: the ADMIN_TOKEN, which needs no database, or a token made by `createToken`. The
+ * directory is read each time, so a deleted token is refused from the next call on. While the directory does not answer, the isolate uses
+ * what it learned in the last five minutes. The call begins and counts toward the limits of its token: `beginCall`.
  *
- * @throws ServiceError `unauthorized` or `too_many_requests` as {@link refuseToken} does; `too_many_requests` for a token over its
- *   limits; `unavailable` when the directory does not answer and the isolate does not know the token
+ * @throws ServiceError `unauthorized` or `too_many_requests` as {@link refuseToken} does; `too_many_requests` for a token over its limits;
+ *   `unavailable` when the directory does not answer and the isolate does not know the token
  */
 export async function identifyBearer(
   ctx: ServiceContext,
@@ -49,7 +49,7 @@ export async function identifyBearer(
   const id = tokenIdOf(hash);
   await beginCall(ctx, id, isRead);
   let known = memory.identityOf(hash);
-  // Over the limit an unknown token waits for its turn: otherwise one client could keep the directory busy.
+  // A client over its limit waits for a turn with an unknown token: otherwise one client could keep the directory busy.
   if (known === undefined && memory.limits.isExceeded(failureKey("operator", given.client))) {
     try {
       known = await memory.turns.wait(id, () => memory.identityOf(hash));
@@ -78,7 +78,7 @@ export async function identifyBearer(
   return { identity, found: rest };
 }
 
-/** @param isKnown whether the isolate knows the token: then one try is enough, and the call keeps time for its work */
+/** @param isKnown whether the isolate knows the token: then one try is enough, and the call has more time for its work */
 function readToken(ctx: ServiceContext, hash: string, about: About, isKnown: boolean): Promise<TokenFound | undefined> {
   const { runtime, config } = ctx;
   const answerBy = isKnown ? runtime.elapsed() + TRY_LIMIT_MS : ctx.answerBy;

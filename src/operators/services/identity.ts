@@ -5,7 +5,7 @@ import type { Who } from "../store/audit.ts";
 export interface Identity {
   who: Who;
   role: Role;
-  /** The one site that they see; undefined for all. */
+  /** The one site that the operator sees; undefined for all sites. */
   onlySite: number | undefined;
 }
 

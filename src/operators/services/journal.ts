@@ -38,10 +38,10 @@ interface ListRefusals extends PageInput {
 }
 
 /**
- * A page of a site's refused calls, newest first. With a filter, a page looks at 10,000 rows at most: it may have fewer items than
- * `limit`, and yet a next page.
+ * A page of a site's refused calls, newest first. With a filter, a page looks at 10,000 rows at most, so it may have fewer items than
+ * `limit` and still a next page.
  *
- * @throws ServiceError `invalid_input` for a malformed cursor or that of another site, and for times that are not kept
+ * @throws ServiceError `invalid_input` for a malformed cursor or that of another site, and for times that are not stored
  */
 export async function listRefusals(ctx: ServiceContext, input: ListRefusals): Promise<Page<Refusal>> {
   const { site, appid, reason, limit } = input;
@@ -52,10 +52,10 @@ export async function listRefusals(ctx: ServiceContext, input: ListRefusals): Pr
 }
 
 /**
- * How many calls of each app were refused for each reason, the most frequent first, among the newest 10,000 that the journal has of the
- * time.
+ * How many calls of each app were refused for each reason, the most frequent first. Counts the newest 10,000 rows that the journal has of
+ * the time.
  *
- * @throws ServiceError `invalid_input` for times that are not kept
+ * @throws ServiceError `invalid_input` for times that are not stored
  */
 export async function tallyRefusals(
   ctx: ServiceContext,
@@ -64,7 +64,7 @@ export async function tallyRefusals(
   return countRefusals(homeOf(ctx, input.site), input.site.id, rangeOf(ctx, input));
 }
 
-/** The time and the operation's name of a filter. @throws ServiceError `invalid_input` for times that are not kept */
+/** The time and the operation's name of a filter. @throws ServiceError `invalid_input` for times that are not stored */
 function rangeOf(ctx: ServiceContext, input: Pick<ListRefusals, "operation" | "since" | "until">) {
   const { since, until } = input;
   const kept = ctx.now - ctx.config.journalDays * 86_400;
@@ -76,7 +76,7 @@ function rangeOf(ctx: ServiceContext, input: Pick<ListRefusals, "operation" | "s
   return { operation, since: since ?? kept, until: until ?? ctx.now + CLOCKS_DIFFER };
 }
 
-/** A call's id has the time of its isolate, whose clock may be so many seconds ahead. */
+/** The id of a call has the time of its isolate. That clock may be ahead by this many seconds. */
 export const CLOCKS_DIFFER = 60;
 
 function readCursor({ site, cursor }: Pick<ListRefusals, "site" | "cursor">): string | undefined {

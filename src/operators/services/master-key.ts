@@ -6,15 +6,15 @@ import { haveOtherSeals } from "./other-seals.ts";
 import { keyringOf, type Tools } from "./service-context.ts";
 
 /**
- * Whether the master keys open what is sealed. The key of the customers' hashes is the canary: it is sealed like every secret, stands in
- * the directory, and is sealed again with the rest.
+ * This file checks whether the master keys open what is sealed. The key of the customers' hashes is the canary: it is in the directory, and
+ * is sealed and re-sealed like every secret.
  */
 
-/** `off`: the cron has made no canary yet, and no app is known to be sealed with another key. */
+/** `off`: the cron has made no canary yet, and no app is known that another key has sealed. */
 export type MasterKeyState = "ok" | "off" | "down";
 
 /**
- * Opens the canary. Until the cron has made it, the homes say instead whether their apps are sealed with a key that is here.
+ * Opens the canary. Until the cron has made it, the homes are asked whether their apps are sealed with a key that is here.
  *
  * @param answerBy by the runtime's `elapsed`: a home that has not answered then does not count
  * @throws any error of the directory
@@ -30,7 +30,7 @@ export async function masterKeyState(
 }
 
 /**
- * Makes the canary when there are apps and all of them open, or takes it back from KV. For the cron: no visitor brings it about.
+ * Makes the canary when there are apps and all of them open, or gets it back from KV. Only the cron calls this, so no visitor can cause it.
  *
  * @returns false when the master keys do not open what is sealed
  */
@@ -43,13 +43,13 @@ export async function keepCanary(ctx: Tools): Promise<boolean> {
     if (opened !== undefined && (opened.row.keptAt !== null || credentials === undefined)) return true;
     if (opened === undefined) {
       const others = await haveOtherSeals(ctx, ctx.answerBy);
-      // A silent home may be the one whose apps do not open. A canary that is there, and does not open, says enough.
+      // A silent home may have apps that do not open. But a canary that exists and does not open is enough to know.
       if (others !== false) return others === undefined && keys.length === 0;
     }
     await customerHasher(ctx);
     return true;
   } catch (error) {
-    // A closed directory, or a database or KV that does not answer: the next run makes it.
+    // The directory is closed, or a database or KV does not answer: the next run makes the canary.
     const fault = error instanceof ServiceError ? error : databaseFault(error);
     if (fault?.code !== "unavailable") throw error;
     return fault.context.reason !== "hash_key_unopened";

@@ -20,7 +20,7 @@ type Counted = Counter & { siteId?: number };
 /** Answers that are no refusals. */
 const DONE = ["ok", "repeated"];
 
-/** The series that are there from the beginning, at 0: a scraper does not see the first rise of a series that it does not know. */
+/** The series that exist from the beginning, at 0: a scraper does not see the first rise of a series that it does not know. */
 const KNOWN = {
   calls: OPERATIONS.flatMap(({ wireName }) =>
     [...DONE, "refused"].map((outcome) => ({ operation: wireName, outcome })),
@@ -31,8 +31,8 @@ const KNOWN = {
 };
 
 /**
- * What a scraper reads. What the homes said last stands in the directory: so a home that is silent delays no scrape. KV, the queues and
- * the master key are asked now, for two seconds at most.
+ * The metrics for a scraper. The directory has the last numbers of each home, so a silent home delays no scrape. KV, the queues and the
+ * master key are asked now, for two seconds at most.
  *
  * @param input `by`: `site` gives the counters of calls and events for each site, and those of calls for each app
  */
@@ -49,7 +49,7 @@ export async function readMetricFamilies(
   const whole = homes.flatMap(({ counters }) => counters);
   const ofSites = [...sites].flatMap(([siteId, counters]) => counters.map((each) => ({ ...each, siteId })));
   const known = new Map(homes.map((each) => [each.home, each]));
-  // Homes that are bound no more are not asked any more, so nothing is new of them; but what they counted still counts.
+  // Homes that are no longer bound have no gauges, because nothing new is known of them. Their counters still count.
   const said = [...bound.keys()].map((home) => ({ home, isClosed: closedHomes.has(home), ...known.get(home) }));
   const shown = by === "site" ? { of: ofSites, known: undefined } : { of: whole, known: KNOWN };
   return [...counterFamilies(whole, shown), ...gaugeFamilies(said, unbound, ctx.now), partFamily(parts)];
@@ -124,7 +124,7 @@ function counterFamilies(
 
 const ofSite = ({ siteId, appid }: Counted) => (siteId === undefined ? {} : { site: String(siteId), app: appid });
 
-/** Adds up the counters that have the same labels. Sorted, so that two scrapes are easy to compare. */
+/** Adds up the counters that have the same labels. Sorts them, so that two scrapes are easy to compare. */
 function sums(
   counted: readonly Counted[],
   labelsOf: (each: Counted) => Record<string, string>,
@@ -141,7 +141,7 @@ function sums(
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sample]) => sample);
 }
 
-/** A home that is bound, with what it said last. Without `at` it has said nothing yet. */
+/** A bound home with its last numbers. Without `at` it has sent none yet. */
 interface Said {
   home: string;
   isClosed: boolean;

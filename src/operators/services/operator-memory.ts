@@ -7,17 +7,17 @@ import { AccessKeys } from "../access/certs.ts";
 import { CallsInFlight } from "./calls-in-flight.ts";
 import type { Identity } from "./identity.ts";
 
-/** How long an isolate remembers a token, for the time when the directory does not answer. */
+/** How long an isolate remembers a token, for times when the directory does not answer. */
 const REMEMBERED_MS = 300_000;
 
-/** What an isolate keeps of operators from call to call. */
+/** What an isolate remembers of operators between calls. */
 export class OperatorMemory {
   readonly limits: ExceededLimits;
   readonly turns: LookUpTurns;
-  /** Of tokens for programs. */
+  /** The calls of tokens for programs that are in flight. */
   readonly calls: CallsInFlight;
   readonly accessKeys: AccessKeys;
-  /** The hour in which the root's reads from a network left their row in the audit log. */
+  /** For each network, the hour in which the root's reads last left a row in the audit log. */
   readonly rootReads = new Map<string, number>();
   /** By surface: when the last row about refused sign-ins was written, and how many were refused since. */
   readonly refused = new Map<string, { at: number; count: number }>();

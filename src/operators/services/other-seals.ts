@@ -4,11 +4,11 @@ import { askHomes } from "./ask-homes.ts";
 import { keyringOf, type Tools } from "./service-context.ts";
 
 /**
- * Whether an app that is not revoked, in any home, is sealed with a key that is not here. Scans the apps, so it is for the time before
- * the key of the customers' hashes is drawn. Asks closed homes too: reading harms no restore.
+ * Whether an app that is not revoked, in any home, is sealed with a key that is not here. Reads all apps, so it is used only before the key
+ * of the customers' hashes is drawn. Asks closed homes too: reading harms no restore.
  *
  * @param answerBy by the runtime's `elapsed`
- * @returns undefined when no home says so, and one has not answered
+ * @returns undefined when no home has such an app, but a home has not answered
  */
 export async function haveOtherSeals(
   ctx: Pick<Tools, "runtime" | "config" | "credentials">,

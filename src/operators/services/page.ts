@@ -20,8 +20,8 @@ export const pageQuerySchema = z.strictObject({
 const TIME_RULE = "must be a Unix time in seconds";
 
 /**
- * The end of 30 December 9999 in UTC, so that the year has four digits in every time zone: a form takes no other. A time in milliseconds is
- * later.
+ * The end of 30 December 9999 in UTC: later years have five digits in some time zones, and a form does not accept them. A time in
+ * milliseconds is above this limit.
  */
 const LATEST_TIME = 253_402_214_399;
 
@@ -37,7 +37,7 @@ export function checkOrder({ since, until }: { since?: number | undefined; until
     throw invalidInput([{ field: "since", message: "must not be after until" }]);
 }
 
-/** Which part of a list is wanted: at most `limit` items after `cursor`. */
+/** The wanted part of a list: at most `limit` items after `cursor`. */
 export interface PageInput {
   limit: number;
   /** The `nextCursor` of the previous page; undefined for the first page. */
@@ -82,7 +82,7 @@ function readCursor<Key>(schema: z.ZodMiniType<Key>, cursor: string | undefined,
 /**
  * One page of a list.
  *
- * @param rows  up to `limit + 1` rows: the last one only tells that there is a next page
+ * @param rows  up to `limit + 1` rows: the last one only shows that there is a next page
  * @param keyOf gives the key that the next page starts after
  */
 export function pageOf<Item>(rows: Item[], limit: number, keyOf: (row: Item) => string | number): Page<Item> {

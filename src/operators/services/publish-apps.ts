@@ -3,12 +3,15 @@ import type { Site } from "../store/directory/sites.ts";
 import { selectFirstApps } from "../store/home/apps.ts";
 import { homeOf, publishApp, type ServiceContext } from "./service-context.ts";
 
-/** The most apps of a site that are put at once. The record of a further app is put by the first call that the gate refuses for it. */
+/**
+ * The most apps of a site whose records are written at once. The record of a further app is written by the first call that the gate refuses
+ * for it.
+ */
 const MOST_PUT = 100;
 
 /**
- * Corrects, after the answer, what the records of a site's apps in KV say of its events. A record that differs in anything else stays:
- * KV may know of a rotation or a revocation that a restore has undone, and the list of divergent apps is made from that.
+ * Corrects the records of a site's apps in KV after the answer: whether the site has events. A record that differs in anything else is not
+ * changed: KV may know of a rotation or a revocation that a restore has undone, and the list of divergent apps needs that.
  */
 export function publishAppsOf(ctx: ServiceContext, site: Site): void {
   const put = async () => {
@@ -21,6 +24,6 @@ export function publishAppsOf(ctx: ServiceContext, site: Site): void {
       if (isAsBefore && events !== app.events) publishApp(ctx, { ...app, home: site.home });
     }
   };
-  // The change is made. A record that is not put is refused by the gate, and then put.
+  // The change itself is made. When a record is not written here, the gate refuses it, and then it is written.
   ctx.waitUntil(put().catch(() => {}));
 }

@@ -25,7 +25,7 @@ export interface ShownCustomer {
   last: { id: number; createdAt: number };
   /** How many sessions; counting stops at `COUNT_LIMIT`. */
   sessions: number;
-  /** The names of the newest metadata, with the different values of each, the newest first. */
+  /** The names in the newest metadata, with the different values of each, the newest first. */
   metadata: Map<string, string[]>;
 }
 

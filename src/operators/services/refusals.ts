@@ -1,7 +1,7 @@
 import { ServiceError } from "../../core/errors.ts";
 import type { Role } from "../access/role.ts";
 
-/** Refusals that several services share. */
+/** This file has the refusals that several services share. */
 
 /** @param needed the role that the call needs; `theirs` the operator's */
 export const roleTooLow = (needed: Role, theirs: Role) =>

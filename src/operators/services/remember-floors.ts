@@ -25,7 +25,7 @@ export const fromKv =
   };
 
 /**
- * Stores in KV which ids a site skipped: a restore of its home takes D1 back to a time before the skip.
+ * Stores in KV which ids a site skipped: a restore of its home returns D1 to a time before the skip.
  *
  * @param chatIdFloor new sessions get ids above this one
  * @throws ServiceError `unavailable`, reason `kv_unavailable`

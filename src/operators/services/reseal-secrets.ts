@@ -15,7 +15,7 @@ import { authorOf, keyringOf, type ServiceContext } from "./service-context.ts";
 /** How many apps and webhooks one call re-seals at most. */
 export const OWNERS_PER_CALL = 100;
 
-/** How many apps or webhooks one query reads. More than one call re-seals, because some secrets may not open. */
+/** How many apps or webhooks one query reads. It is more than a call re-seals, because some secrets may not open. */
 const OWNERS_PER_READ = 1_000;
 
 /**
@@ -41,7 +41,7 @@ export type Resealed = {
   resealed: number;
   /** How many secrets another call can re-seal. */
   remaining: number;
-  /** How many of the secrets that this call read no configured master key opens. */
+  /** How many of the secrets that this call read cannot be opened with any configured master key. */
   unopened: number;
   /** The apps and webhooks of the unopened secrets, the first 20 of each. */
   unopenedApps: string[];
@@ -54,9 +54,9 @@ export type Resealed = {
 type Fault = { owners: Owners; name: string; message: string };
 
 /**
- * Seals the secrets of up to 100 apps and webhooks, of all open homes, with the newest master key. Call it again until `remaining` is 0
- * and no home is down: then no secret needs an older key. A closed home is left out, because it may be under restore. A call makes no
- * more queries than Workers Free allows. Caches stay as they are: a cached record that does not open any more is read from D1 again.
+ * Seals the secrets of up to 100 apps and webhooks, of all open homes, with the newest master key. Call it again until `remaining` is 0 and
+ * no home is down: then no secret needs an older key. A closed home is left out, because it may be under restore. A call makes no more
+ * queries than the Workers plan allows. Caches do not change: a cached record that no longer opens is read from D1 again.
  */
 export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const keyring = await keyringOf(ctx);
@@ -110,15 +110,15 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   return { resealed, remaining, unopened: faults.length, unopenedApps, unopenedWebhooks, homesDown };
 }
 
-/** Lets work go on after the answer, when its home is too slow for the answer. */
+/** Lets work continue after the answer, when its home is too slow for the answer. */
 function toItsEnd<T>({ waitUntil }: ServiceContext, work: Promise<T>): Promise<T> {
   waitUntil(work.catch(() => {}));
   return work;
 }
 
 /**
- * Re-seals up to `most` apps and webhooks of one home. `remaining` counts the secrets that still have another key, also the
- * unopened ones of `faults`.
+ * Re-seals up to `most` apps and webhooks of one home. `remaining` counts the secrets that still have another key, also the secrets of
+ * `faults`.
  */
 async function resealHome(ctx: ServiceContext, db: D1Database, keyring: Keyring, most: number) {
   const mark = sealMark(keyring);
@@ -140,7 +140,7 @@ async function resealHome(ctx: ServiceContext, db: D1Database, keyring: Keyring,
   return { done: ready.length, resealed, remaining: await countSealedOtherwise(db, mark), faults, queries };
 }
 
-/** The owners of a seal with another key: the apps, then the webhooks, by site and name. */
+/** The apps, then the webhooks, that are sealed with another key, by site and name. */
 async function* due(
   db: D1Database,
   mark: string,

@@ -13,7 +13,7 @@ import {
 import { newVersion, openSecret } from "./secrets.ts";
 import { authorOf, keyringOf, type ServiceContext } from "./service-context.ts";
 
-/** Rotating the secret of an app or of a webhook, and ending an overlap: what is asked, the rules, and how it is done. */
+/** This file rotates the secret of an app or of a webhook, and ends an overlap. */
 
 const WEEK_SECONDS = 604_800;
 const OVERLAP_RULE = `must be an integer from 0 to ${WEEK_SECONDS}`;
@@ -39,7 +39,7 @@ export const endOverlapSchema = z.strictObject({ expected_version: expectedVersi
 
 /** What an operator asks of a rotation. */
 export interface RotationInput {
-  /** How long the secret in use stays valid. With 0, no old secret stays, not even in the row. */
+  /** How long the secret in use stays valid. With 0, the row holds no old secret. */
   overlapSeconds: number;
   /** Rotates only if this is still the version, so that a call sent twice rotates once. */
   expectedVersion?: string | undefined;
@@ -61,7 +61,7 @@ export interface SecretOwnerOf<Of extends Owners, Stored extends StoredSecrets> 
   owners: Of;
   /** The appid or the webhook's id. */
   name: string;
-  /** @throws ServiceError when there is none, or it may get no other secret */
+  /** @throws ServiceError when the app or webhook does not exist, or may get no other secret */
   read: () => Promise<Stored>;
   /** The home's database. */
   db: (stored: Stored) => D1Database;
@@ -70,7 +70,7 @@ export interface SecretOwnerOf<Of extends Owners, Stored extends StoredSecrets> 
   newSecret: (runtime: Runtime) => string;
   /** Called after a change, with the owner as it is stored now. */
   changed: (now: Stored) => void;
-  /** @throws ServiceError when an overlap was not ended, because there is no such owner any more, or it may not be changed */
+  /** @throws ServiceError when an overlap was not ended, because the owner no longer exists, or may not be changed */
   ended: (now: EndedOwner<Of> | undefined) => EndedOwner<Of>;
 }
 
@@ -85,11 +85,11 @@ export interface Rotated {
 const TRIES = 3;
 
 /**
- * Gives an app or a webhook a new secret. The one in use stays valid until the overlap ends. While an overlap runs, `ends` says which
- * of the two secrets ends.
+ * Gives an app or a webhook a new secret. The secret in use stays valid until the overlap ends. While an overlap runs, `ends` says which of
+ * the two secrets ends.
  *
- * @throws ServiceError `invalid_input`; `not_found`; `conflict`, reason `app_revoked`, `version_other` (rotated by another call, or by
- *   an earlier copy of this one), `overlap_running`, `overlap_over` or `rotation_busy` (other calls keep rotating it); `internal` when
+ * @throws ServiceError `invalid_input`; `not_found`; `conflict`, reason `app_revoked`, `version_other` (rotated by another call, or by an
+ *   earlier copy of this one), `overlap_running`, `overlap_over` or `rotation_busy` (other calls keep rotating it); `internal` when
  *   MASTER_KEY does not open the current secret
  */
 export async function rotate<Of extends Owners, Stored extends StoredSecrets>(
@@ -139,12 +139,12 @@ export async function endOverlapOf<Of extends Owners, Stored extends StoredSecre
   const stored = await owner.read();
   requireVersion(stored, input);
   const { version } = stored;
-  // The caches stay as they are: the next request must not pay for a call that changes nothing.
+  // The caches do not change: the next request must not be slower after a call that changes nothing.
   if (stored.previousVersion === null) return { version };
   const before = { ...stored, name: owner.name };
   const db = owner.db(stored);
   const now = owner.ended(await clearPrevious(ctx.runtime, db, owner.owners, before, authorOf(ctx), ctx.answerBy));
-  // The overlap of a newer rotation stays: the operator who made it counts on it.
+  // The overlap of a newer rotation stays: the operator who made that rotation needs it.
   if (now.version !== version) throw rotatedMeanwhile();
   owner.changed({ ...stored, ...now });
   return { version };
@@ -166,7 +166,7 @@ export function readSecretOf(
   return openSecret(ctx, { ...owner, version }, "current", stored.secret);
 }
 
-/** The old secret that a rotation keeps as the previous one. */
+/** The old secret that a rotation stores as the previous one. */
 type Kept = "in use" | "previous" | "none";
 
 /** @throws ServiceError `conflict`, reason `overlap_running` or `overlap_over`, when `ends` does not fit the overlap */
@@ -202,7 +202,7 @@ async function nextSecret(
   const keyring = await keyringOf(ctx);
   const version = newVersion(ctx.runtime);
   const own = (ofVersion: string): SecretOwner => ({ ...owner, version: ofVersion });
-  // Opened also when it is not kept: a wrong MASTER_KEY must not seal a secret that no other isolate opens.
+  // The secret is opened even when it is not stored again: a wrong MASTER_KEY must not seal a secret that no other isolate opens.
   const current = await openSecret(ctx, own(stored.version), "current", stored.secret);
   const next = { version, secret: await seal(ctx.runtime, keyring, own(version), "current", newSecret) };
   if (kept === "previous") return next;
@@ -216,7 +216,7 @@ async function nextSecret(
   };
 }
 
-/** @throws ServiceError `invalid_input` for a rotation that ends every old secret and would keep one */
+/** @throws ServiceError `invalid_input` for a rotation that ends every old secret and asks for an overlap */
 function requireSense({ overlapSeconds, ends }: RotationInput): void {
   if (overlapSeconds > 0 || ends !== "current") return;
   const message = 'must not be "current" with overlap_seconds 0, which ends the previous secret too';
@@ -238,7 +238,7 @@ const otherVersion = () =>
       "expected_version: it has another version by now, by a rotation of others or by this very call, sent before.",
   });
 
-/** The refusal of an overlap's end that crossed a rotation. */
+/** The refusal when an overlap was to be ended, and a rotation came at the same time. */
 const rotatedMeanwhile = () =>
   new ServiceError("conflict", {
     reason: "version_other",

@@ -2,7 +2,7 @@ import { APPID } from "../../core/credentials/resolve-credentials.ts";
 import { isText } from "../../core/fields.ts";
 import { REQUEST_ID } from "../../core/request-id.ts";
 
-/** What an operator typed into the search, and everything that it may be. What it cannot be is undefined. */
+/** The text of a search, and everything that it may mean. Fields that it cannot be are undefined. */
 export interface SearchText {
   /** Without surrounding white space, and without the name in front of a copied line. */
   text: string;
@@ -27,7 +27,7 @@ export const MOST_TYPED = 200;
 /** The most words. */
 export const MOST_WORDS = 10;
 
-/** So many characters begin an appid: fewer begin too many. */
+/** Fewer characters than this would be the beginning of too many appids. */
 const LEAST_OF_APPID = 6;
 
 /** A line that was copied from a log, from `curl -v` or from JSON begins with a name, and may end with a comma. */

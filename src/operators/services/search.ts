@@ -32,13 +32,13 @@ export { MOST_TYPED, MOST_WORDS, type SearchText } from "./search-text.ts";
 /** How many sites of a home are searched for ids. */
 export const MOST_SITES = 200;
 
-/** How many sites of a home are searched for words and for events: that reads thousands of rows of each. */
+/** How many sites of a home are searched for words and for events: such a search reads thousands of rows of each. */
 export const MOST_SITES_FOR_WORDS = 20;
 
 /** How many sites are read from the directory. */
 const MOST_SITES_READ = 1_000;
 
-/** What a home, or all homes together, have found. */
+/** The results of a home, or of all homes together. */
 export interface Found {
   /** By the chat_id. */
   sessions: SessionHit[];
@@ -60,17 +60,17 @@ export interface SearchResult extends Found {
   namedSites: Site[];
   /** The sites that the operator sees, by their ids: a thousand at most. */
   sites: ReadonlyMap<number, Site>;
-  /** Kinds of which there are more than are given. */
+  /** Kinds with more hits than the result has. */
   more: ReadonlySet<string>;
   /** Homes that gave nothing, because they do not answer or are not bound. */
   homesDown: string[];
-  /** How many sites were not searched for ids, and for words; at least so many when there are sites that were not read. */
+  /** How many sites were not searched for ids, and for words. With `isMore`, some sites were not even read, so there are more. */
   left: { ids: number; words: number; isMore: boolean };
 }
 
 /**
- * Looks for what an operator typed, on the sites that they see: each home is asked once, all at the same time. Reads a bounded part of
- * each site, and a bounded number of sites of each home: `openSite` first, then those with the lowest ids. Changes nothing.
+ * Searches the sites that the operator sees. Asks each home once, all at the same time. Reads a bounded part of each site, and a bounded
+ * number of sites of each home: `openSite` first, then those with the lowest ids. Changes nothing.
  *
  * @param input `openSite`: the id of the site whose page was open
  */
@@ -161,7 +161,7 @@ async function locate(
     : { ...nothing, homesDown };
 }
 
-/** The hits of all homes together, in the order of the sites, without those that were found twice. */
+/** The hits of all homes together, in the order of the sites, without duplicates. */
 function merged(answers: Partial<Found>[][], places: ReadonlyMap<number, number>): { found: Found; more: Set<string> } {
   const more = new Set<string>();
   const of = <Hit extends { siteId: number }>(kind: keyof Found, keyOf: (hit: Hit) => string): Hit[] => {
@@ -195,7 +195,7 @@ function isNamed({ id, name }: Site, { number, words }: SearchText): boolean {
 export const hasFound = ({ calls, namedSites, ...found }: SearchResult): boolean =>
   [calls, namedSites, ...KINDS.map((kind) => found[kind])].some((hits) => hits.length > 0);
 
-/** What was found by an id, when that is all that was found: the search leads straight to it. */
+/** The only hit, when it was found by an id: the search opens its page at once. */
 export type OnlyFound =
   | { kind: "call"; siteId: number; requestId: string }
   | { kind: "session"; siteId: number; chatId: number }
@@ -203,8 +203,8 @@ export type OnlyFound =
   | { kind: "webhook"; siteId: number; id: string };
 
 /**
- * The one thing that the text means. A number that was typed on a site's pages means a session of this site, if nothing else of the site
- * has it.
+ * The only thing that the text means. A number that was typed on a page of a site means a session of this site, if nothing else of the site
+ * has this number.
  */
 export function onlyFound(result: SearchResult, openSite: number | undefined): OnlyFound | undefined {
   const { asked, calls, sessions, titles, customers, apps, agents, webhooks, events, namedSites, homesDown } = result;

@@ -36,7 +36,7 @@ export interface ServiceContext {
   requestId: string;
   /** Unix seconds. */
   now: number;
-  /** The operator's deadline, by the runtime's `elapsed`: no try of a change begins after it. */
+  /** The deadline of the operator's call, by the runtime's `elapsed`: no try of a change begins after it. */
   answerBy: number;
   /** Keeps the Worker running for work that continues after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
@@ -51,13 +51,13 @@ export const authorOf = ({ actor, now, requestId, identity, address }: ServiceCo
   address,
 });
 
-/** Whether the operator sees a site. The door asked before, but an appid may have become another site's since. */
+/** Whether the operator sees a site. Access was checked before, but meanwhile the appid may have gone to another site. */
 export const sees = ({ identity }: ServiceContext, siteId: number): boolean =>
   identity?.onlySite === undefined || identity.onlySite === siteId;
 
 /**
- * A webhook's URL as the operator may see it. Path and query may hold a token of the receiver's: who may change no webhook sees the scheme
- * and the host.
+ * A webhook's URL as the operator may see it. Path and query may hold a token of the receiver. So operators who may not change webhooks see
+ * only the scheme and the host.
  */
 export function urlFor({ identity }: ServiceContext, url: string): string {
   if (identity !== undefined && isAtLeast(identity.role, "operator")) return url;
@@ -69,7 +69,7 @@ export function requireRole({ identity }: ServiceContext, role: Role): void {
   if (identity === undefined || !isAtLeast(identity.role, role)) throw roleTooLow(role, identity?.role ?? "viewer");
 }
 
-/** What also the cron has, for services that no operator asks for. */
+/** The part of the context that the cron has too, for services that no operator calls. */
 export type Tools = Pick<ServiceContext, "runtime" | "config" | "credentials" | "now" | "answerBy">;
 
 export const keyringOf = ({ credentials, config }: Pick<Tools, "credentials" | "config">): Promise<Keyring> =>
@@ -89,7 +89,7 @@ export function homeOf({ config }: ServiceContext, { home, status }: Pick<Site, 
 }
 
 /**
- * Refuses to give a new site id or appid while the directory is closed: it may be under restore, and would give the same ones twice.
+ * Refuses to give a new site id or appid while the directory is closed: it may be under restore, and could give the same id twice.
  *
  * @throws ServiceError `unavailable`, reason `home_closed`
  */
@@ -97,14 +97,14 @@ export function requireOpenDirectory({ config }: Pick<Tools, "config">): void {
   if (config.closedHomes.has(MAIN_HOME)) throw new ServiceError("unavailable", homeClosed(MAIN_HOME));
 }
 
-/** Puts a changed app into the caches: that of this isolate at once, KV after the answer. */
+/** Puts a changed app into the caches: into this isolate's at once, into KV after the answer. */
 export function publishApp({ credentials, config, waitUntil }: ServiceContext, app: AppRecord): void {
   credentials.publish(config, app, waitUntil);
 }
 
 /**
- * Notifies the queue of a webhook's due events, after the answer: now, and in each of the next `seconds` seconds, when events are
- * due in them too; and at the next retry, in Unix seconds.
+ * Notifies the queue of a webhook's due events, after the answer: now, in each of the next `seconds` seconds in which events are due, and
+ * at the next retry, in Unix seconds.
  */
 export function notifyQueueOf(
   ctx: ServiceContext,

@@ -5,14 +5,14 @@ import type { StoredSession } from "./sessions.ts";
 
 export type { SessionDelivery } from "../store/home/session-timeline.ts";
 
-/** What happened to a session: by a call, or by the events that a call left. */
+/** Something that happened to a session: a call, or an event. */
 export type Happening =
   | { what: "opened"; at: number }
   | { what: "added"; at: number; addedBy: number; agents: StoredSession["participants"] }
   | { what: "event"; at: number; event: SessionEvent; deliveries: SessionDelivery[] };
 
 /**
- * What happened to a session, the oldest first: its opening, agents who joined later, and its events with their deliveries.
+ * The history of a session, the oldest first: its opening, agents who joined later, and its events with their deliveries.
  *
  * @returns `isCut`: whether it may have more events
  */
@@ -38,7 +38,7 @@ export async function readTimeline(
       .map((each) => ({ ...each, url: urlFor(ctx, each.url) }));
     return { what: "event", at: event.createdAt, event, deliveries: its };
   });
-  // The sort is stable: what happened stands before the event of the same second that tells of it.
+  // The sort is stable, so a change comes before its event of the same second.
   const happenings = [{ what: "opened" as const, at: opened }, ...added, ...told].sort((a, b) => a.at - b.at);
   return { happenings, isCut };
 }

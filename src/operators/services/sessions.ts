@@ -45,7 +45,7 @@ export async function listSessions(ctx: ServiceContext, input: ListSessions): Pr
   return pageOf(rows, limit, ({ id }) => id);
 }
 
-/** The most sessions that {@link findSessions} looks through for a page, where no index has what is asked for. */
+/** The most sessions that {@link findSessions} looks through for a page, when no index fits the filters. */
 export const LOOKED_THROUGH = 10_000;
 
 interface FindSessions extends ListSessions {
@@ -61,8 +61,8 @@ interface FindSessions extends ListSessions {
 /**
  * A page of a site's sessions that all filters fit, newest first.
  *
- * @returns `lookedTo`: the lowest id that was looked at, when {@link LOOKED_THROUGH} sessions had fewer than a page of them; the next
- *   page then looks further back
+ * @returns `lookedTo`: the lowest id that was looked at, when {@link LOOKED_THROUGH} sessions did not fill a page; the next page then looks
+ *   further back
  * @throws ServiceError `invalid_input` for a malformed cursor
  */
 export async function findSessions(

@@ -3,16 +3,19 @@ import { rootOf } from "../../core/store/run-batch.ts";
 import { insertAudit, insertAuditOncePerHour } from "../store/audit.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 
-/** Rows of the audit log that change nothing: refused sign-ins, and reads by the root. They are written after the answer. */
+/**
+ * This file writes rows of the audit log for calls that change nothing: refused sign-ins, and reads by the root. It writes them after the
+ * answer.
+ */
 
 /** A refused sign-in leaves a row at most this often, in each isolate and surface. */
 const REFUSED_MS = 60_000;
 
 /**
- * Notes a refused sign-in to the console, or a refused token of the admin API. A row counts those since the row before, and tells of
- * the newest.
+ * Notes a refused sign-in to the console, or a refused token of the admin API. A row counts the refusals since the last row, and has the
+ * reason of the newest.
  *
- * @param subject the e-mail address that Access vouches for, if any
+ * @param subject the e-mail address that Access confirms, if any
  */
 export function noteRefused(ctx: ServiceContext, reason: string, subject = ""): void {
   const { runtime, memory, actor } = ctx;
@@ -40,7 +43,7 @@ export const hourOf = (at: number): number => at - (at % HOUR_SECONDS);
 
 const ROOT_READ = { siteId: null, action: "root.read" as const, subject: "" };
 
-/** Notes that the root reads: one row in an hour and network. */
+/** Notes that the root reads: one row for each hour and network. */
 export function noteRootRead(ctx: ServiceContext): void {
   const { memory, address, now } = ctx;
   const hour = hourOf(now);
@@ -55,7 +58,7 @@ export function noteRootRead(ctx: ServiceContext): void {
   );
 }
 
-/** Writes a row after the answer. When it fails, the log has a warning in its place. */
+/** Writes a row after the answer. When that fails, the log gets a warning. */
 export function writeLater({ telemetry, waitUntil }: ServiceContext, write: () => Promise<void>): void {
   const warn = (error: unknown) =>
     telemetry.warn({ warning: "a row of the audit log was not written", fault: rootOf(error).message });

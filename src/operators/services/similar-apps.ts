@@ -8,23 +8,23 @@ import { keyringOf, type ServiceContext } from "./service-context.ts";
 
 export type { Stretch } from "./compare-appids.ts";
 
-/** An app that exists, whose appid is nearly the given one. */
+/** An existing app whose appid is nearly the given one. */
 export interface SimilarApp extends AppidDifference {
   appid: string;
   siteId: number;
   siteName: string;
-  /** A secret of this app makes the pasted signature: the caller meant it. */
+  /** Whether a secret of this app makes the pasted signature: then the caller meant this app. */
   signs: boolean;
 }
 
 const MOST_SHOWN = 3;
 
 /**
- * Finds the apps that an unknown appid may mean: those that differ by blanks, letter case or look-alikes, or by up to two slips. An
- * app whose secret makes the signature comes first.
+ * Finds the apps that an unknown appid may mean: their appids differ by blanks, letter case or look-alikes, or by up to two slips. An app
+ * whose secret makes the signature comes first.
  *
- * @param guess the appid that the operator expected. This app is found only when its secret makes the signature
- * @param signs tells whether one of these secrets makes the signature
+ * @param guess the appid that the operator expected. Its app is found only when its secret makes the signature
+ * @param signs says whether one of these secrets makes the signature
  */
 export async function findSimilarApps(
   ctx: ServiceContext,

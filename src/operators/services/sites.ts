@@ -58,15 +58,16 @@ interface NewSite {
   firstChatId: number;
 }
 
-/** Equal calls at the same moment may finish each other's site. The call whose site is taken begins another, this often at most. */
+/** How often a call begins a site at most: an equal call at the same moment may take the site that this call began. */
 const TRIES = 20;
 
 /**
- * Creates a site in a home. Several sites may have the same name. The directory gets the site first, with the status `creating`, then
- * the home gets it, then the directory opens it. The same call sent again finishes an unfinished site.
+ * Creates a site in a home. Several sites may have the same name. The directory gets the site first, with the status `creating`, then the
+ * home gets it, then the directory opens it. The same call sent again finishes an unfinished site.
  *
- * @throws ServiceError `forbidden` for a first_chat_id by somebody else than an owner; `invalid_input` for an unknown home; `conflict`, reason `site_id_taken`, when the home has a site that the
- *   directory does not know; `unavailable` when one of the two databases does not answer, or `main` is closed
+ * @throws ServiceError `forbidden` for a first_chat_id by somebody else than an owner; `invalid_input` for an unknown home; `conflict`,
+ *   reason `site_id_taken`, when the home has a site that the directory does not know; `unavailable` when one of the two databases does not
+ *   answer, or `main` is closed
  */
 export async function createSite(ctx: ServiceContext, { name, home, firstChatId }: NewSite): Promise<Site> {
   const { runtime, config } = ctx;
@@ -116,20 +117,20 @@ export async function findSite(ctx: ServiceContext, { siteId }: { siteId: number
 /** Whether a site is being deleted, or is deleted. */
 export const hasEnded = ({ status }: Pick<Site, "status">): boolean => ENDED_STATUSES.some((ended) => ended === status);
 
-/** How a site keeps its sessions. */
+/** How long a site keeps its sessions. */
 export interface Retention {
-  /** Null for ever. */
+  /** Null when they are kept for ever. */
   days: number | null;
   /** When the oldest session was created, in Unix seconds; null without sessions. */
   oldestAt: number | null;
-  /** How many sessions are older than that: estimated from their ids, not counted. Null when they are kept for ever. */
+  /** How many sessions are older than `days`: estimated from their ids, not counted. Null when they are kept for ever. */
   older: number | null;
 }
 
 /**
- * How a site keeps its sessions, and how many are older than that.
+ * How long a site keeps its sessions, and how many are older.
  *
- * @param input `days`: as if it kept them for so long; by default as it does
+ * @param input `days` replaces the site's own setting
  * @throws ServiceError `not_found` when the home does not have the site
  */
 export async function readRetention(
@@ -153,7 +154,7 @@ export async function siteHasEvents(ctx: ServiceContext, { site }: { site: Site 
 }
 
 /**
- * The chat_id that the next session of a site gets, and to which the site was last made to skip.
+ * The next chat_id of a site (`next`), and the first_chat_id that was set last (`setTo`).
  *
  * @throws ServiceError `not_found` when the home does not have the site
  */
@@ -168,7 +169,7 @@ export async function readNextChatId(
   return { next: Math.max(found.highest, floor) + 1, setTo: floor + 1 };
 }
 
-/** The rule that a first_chat_id breaks which is not above this id. */
+/** The rule that a first_chat_id breaks when it is not above this id. */
 export const tooLowRule = (givenId: number): string =>
   `must be above ${givenId}, the highest chat_id that the site has given or skipped`;
 
@@ -197,7 +198,7 @@ export const siteChangeSchema = z
 export interface SiteChange {
   name?: string | undefined;
   status?: (typeof SITE_STATUSES)[number] | undefined;
-  /** The id of the next session: above every id that the site gave or skipped, or the same as set last. */
+  /** The id of the next session: above every id that the site has given or skipped, or the same as the last setting. */
   firstChatId?: number | undefined;
   /** Whether accepted calls write events from now on. */
   events?: boolean | undefined;
@@ -207,13 +208,13 @@ export interface SiteChange {
 
 /**
  * Renames, opens or closes a site, makes it skip chat ids, turns its events on or off, or changes how long it keeps sessions. The home is
- * changed first, because signed calls obey the home. Then the directory gets a copy, with the next chat id. The same call sent again repairs a missing copy. When
- * the directory has a newer revision than a restored home, the home gets it with the change.
+ * changed first, because signed calls obey the home. Then the directory gets a copy, with the next chat id. The same call sent again
+ * repairs a missing copy. When the directory has a newer revision than a restored home, the home gets that revision with the change.
  *
- * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does
- *   not have the site; `forbidden` for a first_chat_id or a retention by somebody else than an owner; `conflict`, reason `changed_meanwhile`, or
- *   `site_ending` when its deletion has begun; `unavailable`, reason `site_not_copied`, when the home has the change
- *   and the directory does not; `site_not_remembered` when KV does not keep the first_chat_id
+ * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does not
+ *   have the site; `forbidden` for a first_chat_id or a retention by somebody else than an owner; `conflict`, reason `changed_meanwhile`,
+ *   or `site_ending` when its deletion has begun; `unavailable`, reason `site_not_copied`, when the home has the change and the directory
+ *   does not; `site_not_remembered` when KV does not store the first_chat_id
  */
 export async function changeSite(
   ctx: ServiceContext,
@@ -231,7 +232,7 @@ export async function changeSite(
     throw invalidInput([{ field: "first_chat_id", message: tooLowRule(givenId) }]);
   }
   if (events !== undefined) publishAppsOf(ctx, site);
-  // Every copy holds the next chat id: an older copy that arrives late is dropped, and its chat id must not be lost with it.
+  // Every copy holds the next chat id: an older copy that arrives late is dropped, and its chat id must not be lost.
   const copied = { name: now.name, status: now.status, revision: now.revision, retentionDays: now.retentionDays };
   const copy = { ...copied, firstChatId: now.chatIdFloor + 1 };
   await updateSiteCopy(runtime, config.directory, site.id, copy).catch(sayNotCopied);
