@@ -4,7 +4,7 @@ import type { Site } from "../store/directory/sites.ts";
 import { readSecret } from "./app-secrets.ts";
 import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
 
-/** The customer whom every test call is about: so that its sessions are found together, and erased together. */
+/** The customer of every test call, so that its sessions are found together and erased together. */
 export const TEST_CUSTOMER = "console-test";
 
 /** The words that a test call stores, in the operator's language. */
@@ -22,11 +22,12 @@ export interface SignedTestCall {
 }
 
 /**
- * Signs a call that opens a session, with the secret that the app uses now. The audit log says who did it before it is sent: a session
- * that nobody answers for must not appear.
+ * Signs a call that opens a session, with the secret that the app uses now. The audit log gets a row before the call is sent, so that every
+ * session has an operator who answers for it.
  *
  * @param input `version` of the secret that the operator saw; `agentId` becomes the responsible agent
- * @throws ServiceError `not_found`; `conflict`, reason `app_revoked` or `version_other`; `internal` when MASTER_KEY does not open it
+ * @throws ServiceError `not_found`; `conflict`, reason `app_revoked` or `version_other`; `internal` when MASTER_KEY does not open the
+ *   secret
  */
 export async function signTestCall(
   ctx: ServiceContext,
@@ -39,7 +40,7 @@ export async function signTestCall(
     timestamp: ctx.now,
     ranstr: ctx.runtime.uuid(),
     sbs: TEST_CUSTOMER,
-    // An address that is kept for examples: no customer has it.
+    // An address that is reserved for examples: no customer has it.
     ip: "192.0.2.1",
     sbs_mc: words.customer,
     content: words.content,

@@ -21,15 +21,15 @@ const overLimit = (kind: Kind, tokenId: string) =>
   refused(kind, `The token ${tokenId} ${kind === "token_reads" ? "reads" : "changes"} too much.`, LIMIT_PERIOD);
 
 /**
- * How long a refusal is held back that costs no work. A program that asks again at once would otherwise keep the isolate busy with refusals,
- * and each of them is a request that the deployment pays for.
+ * How long a refusal that costs no work is held back. Otherwise a program that asks again at once would keep the isolate busy with
+ * refusals, and each of them is a request that the deployment pays for.
  */
 const HELD_BACK_MS = 1_000;
 
 /**
- * Refuses a call of a token that this isolate knows to be over its limit, or that has too many calls in flight. Nothing was asked
- * before: not even whether there is such a token. A call that may go on must be ended in `memory.calls`. One that is refused counts
- * toward the limit: a program that does not wait is over it soon.
+ * Refuses a call of a token that this isolate knows to be over its limit, or that has too many calls in flight. It asks nobody, not even
+ * whether the token exists. A call that it lets through must be ended in `memory.calls`. A call that is refused because of those in flight
+ * counts toward the limit: a program that does not wait reaches it soon.
  *
  * @throws ServiceError `too_many_requests`
  */

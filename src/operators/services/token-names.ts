@@ -1,7 +1,10 @@
 import { WORKER } from "../store/audit.ts";
 import { ROOT } from "./identity.ts";
 
-/** Letters of other alphabets, and digits, that look like the letters of {@link OWN_NAMES}. NFKD has made Latin ones of the others. */
+/**
+ * Letters of other alphabets, and digits, that look like the letters of {@link OWN_NAMES}. NFKD turns all other look-alikes into Latin
+ * letters.
+ */
 const LOOK_ALIKES: readonly [plain: string, others: string][] = [
   ["a", "аαаᴀɑ4"],
   ["d", "ԁᴅ"],
@@ -18,7 +21,7 @@ const LOOK_ALIKES: readonly [plain: string, others: string][] = [
 
 const PLAIN = new Map(LOOK_ALIKES.flatMap(([plain, others]) => [...others].map((other) => [other, plain] as const)));
 
-/** What a reader sees of a name: no accents, small letters, and nothing but letters and digits. */
+/** A name as a reader sees it: no accents, small letters, and only letters and digits. */
 const seenAs = (name: string): string =>
   [
     ...name
@@ -31,7 +34,7 @@ const seenAs = (name: string): string =>
     .replaceAll("vv", "w")
     .replaceAll("rn", "m");
 
-/** What the audit log calls those who are no token and no person. */
+/** The names in the audit log that belong neither to a token nor to a person. */
 const OWN_NAMES = [ROOT.who.id, ROOT.who.name, WORKER];
 const OWN = new Set(OWN_NAMES.map(seenAs));
 
@@ -40,7 +43,7 @@ const TOKEN_ID = /^tok[0-9a-f]{32}$/;
 
 export const TOKEN_NAME_RULE = `must not look like ${OWN_NAMES.join(", ")}, an e-mail address or the id of a token`;
 
-/** Whether the audit log could make a reader take a token of this name for somebody else. */
+/** Whether a reader of the audit log could take a token of this name for somebody else. */
 export function looksLikeAnother(name: string): boolean {
   const visible = name.normalize("NFKC").replace(/[\p{DI}\p{Z}]/gu, "");
   return OWN.has(seenAs(name)) || ADDRESS.test(visible) || TOKEN_ID.test(visible.toLowerCase().replace("_", ""));

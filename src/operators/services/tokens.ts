@@ -46,13 +46,13 @@ interface NewToken {
   expiresInDays?: number | undefined;
 }
 
-/** The id of a token: the half of its hash tells nothing about the token. @param hash in hex */
+/** The id of a token. Half of its hash does not show the token. @param hash in hex */
 export const tokenIdOf = (hash: string): string => `tok_${hash.slice(0, 32)}`;
 
 /**
- * Makes a token for a program. Each call makes another one.
+ * Makes a new token for a program.
  *
- * @returns the token too, which no later answer shows
+ * @returns also the token's text, which no later answer shows
  * @throws ServiceError `invalid_input` for an unknown site
  */
 export async function createToken(ctx: ServiceContext, input: NewToken): Promise<Token & { token: string }> {
@@ -81,10 +81,10 @@ export async function listTokens({ config }: ServiceContext, input: PageInput): 
 
 const shown = ({ hash: _, deletedAt: _deleted, ...token }: TokenRow): Token => token;
 
-/** How many tokens {@link listUsableTokens} gives at most. */
+/** How many tokens {@link listUsableTokens} returns at most. */
 export const MOST_USABLE_TOKENS = 1_000;
 
-/** The tokens that open something now, those of owners first, for a look at what a restore brought back. */
+/** The tokens that are valid now, those of owners first. An operator reads them to see which ones a restore has brought back. */
 export async function listUsableTokens({ config, now }: ServiceContext): Promise<Token[]> {
   return (await selectUsableTokens(config.directory, now, MOST_USABLE_TOKENS)).map(shown);
 }
@@ -96,7 +96,7 @@ export async function findToken({ runtime, config }: ServiceContext, { id }: { i
   return shown(row);
 }
 
-/** Deletes a token: from the next call on it opens nothing. @throws ServiceError `not_found` */
+/** Deletes a token: it is refused from the next call on. @throws ServiceError `not_found` */
 export async function deleteToken(ctx: ServiceContext, { id }: { id: string }): Promise<void> {
   const { runtime, config } = ctx;
   if (!(await updateTokenDeleted(runtime, config.directory, id, authorOf(ctx)))) throw tokenUnknown();

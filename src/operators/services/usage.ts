@@ -32,11 +32,11 @@ export const usageQuerySchema = z.strictObject({
   appid: z.optional(z.string().check(z.regex(APPID, APPID_RULE))),
 });
 
-/** Which usage of a site is wanted. */
+/** The part of a site's usage that is wanted. */
 interface ReadUsage {
   site: Site;
   by: "hour" | "day";
-  /** Hours or days that begin from here to there, Unix seconds, both included; by default everything that is kept. */
+  /** Only hours or days that begin in this time, Unix seconds, both included; by default all that are stored. */
   since?: number | undefined;
   until?: number | undefined;
   appid?: string | undefined;
@@ -49,18 +49,18 @@ export interface Usage {
   completeUntil: number | null;
 }
 
-/** The calls that were accepted are `ok`; the others have the name of their outcome or reason. */
+/** `ok` for accepted calls; for others the name of their outcome or reason. */
 export const outcomeName = (outcome: string): string => (outcome === "accepted" ? "ok" : outcome);
 
-/** Whether these calls opened sessions. A call that was repeated under its key opened none. */
+/** Whether these calls opened sessions. A call that was repeated under its Idempotency-Key opened none. */
 export const hasOpened = ({ operation, outcome }: Pick<OutcomeCount, "operation" | "outcome">): boolean =>
   operation === createSession.name && outcomeName(outcome) === "ok";
 
 /**
- * The calls of a site by hours or days of UTC, and when its secrets were last used. Half an hour behind: calls are counted when their
- * nonces are pruned, so that no call costs more for it.
+ * The calls of a site by hours or days of UTC, and when its secrets were last used. The numbers are half an hour late: calls are counted
+ * when their nonces are pruned, so that counting makes no call slower.
  *
- * @throws ServiceError `invalid_input` for times that are not kept, and when there are more than 10,000 items
+ * @throws ServiceError `invalid_input` for times that are not stored, and when there are more than 10,000 items
  */
 export async function readUsage(ctx: ServiceContext, input: ReadUsage): Promise<Usage> {
   const { site, by, since, until, appid } = input;
@@ -81,7 +81,7 @@ export async function readUsage(ctx: ServiceContext, input: ReadUsage): Promise<
     const message = `must leave at most ${MOST_ITEMS} items: ask for a shorter time, for days, or for one appid`;
     throw invalidInput([{ field: "since", message }]);
   }
-  // Nonces of a later hour may be counted before its refused calls are.
+  // The nonces of an hour may be counted before its refused calls. Such hours are left out.
   const complete = items.filter(({ at }) => at <= (refusalsUntil ?? -1));
   return { items: complete, apps, completeUntil: refusalsUntil };
 }
@@ -97,7 +97,7 @@ export async function readLastUses(
 }
 
 /**
- * What the calls of a site came to, of all apps together, by days of UTC, operation and outcome. Only of the days whose hours are kept.
+ * The calls of a site, of all apps together, by days of UTC, operation and outcome. Only days whose hours are stored.
  *
  * @param range the first and the last hour, Unix seconds
  */

@@ -26,7 +26,7 @@ import { authorOf, homeOf, keyringOf, notifyQueueOf, type ServiceContext, urlFor
 export { FAILURE_CAUSES, PING, WEBHOOK_STATUSES } from "../../core/store/event-schema.ts";
 export { MOST_COUNTED, type Webhook } from "../store/home/read-webhooks.ts";
 
-/** The types that a webhook can ask for. A `ping` comes without asking. */
+/** The types of events that a webhook can choose. Every webhook gets a `ping`. */
 export const EVENT_TYPES: readonly string[] = [
   ...SESSION_EVENT_TYPES,
   SESSION_ERASED,
@@ -54,8 +54,8 @@ type AddWebhook = z.infer<typeof newWebhookSchema> & { site: Site };
  *
  * @param input without `events`, the webhook gets all types that exist now
  * @returns the webhook with its secret, which no later answer shows
- * @throws ServiceError `invalid_input` for a URL that events cannot be posted to, or when the site has the most webhooks already;
- *   `conflict`, reason `changed_meanwhile`, when somebody deleted the new webhook before this call was answered
+ * @throws ServiceError `invalid_input` for a URL that events cannot be posted to, or when the site already has as many webhooks as it may
+ *   have; `conflict`, reason `changed_meanwhile`, when somebody deleted the new webhook before this call was answered
  */
 export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promise<Webhook & { secret: string }> {
   const { site, url } = input;
@@ -72,7 +72,7 @@ export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promis
   const added = await insertWebhook(ctx.runtime, db, row, webhookDetails(row), authorOf(ctx));
   if (added === undefined) throw siteUnknown();
   if (added.webhook === null) throw refusedUrl(`a site has at most ${MOST_WEBHOOKS} webhooks`);
-  // The site has events now, if it had none.
+  // If the site had no events before, it has them now.
   publishAppsOf(ctx, site);
   return { ...added.webhook, secret };
 }
@@ -85,7 +85,7 @@ function requirePostable({ config }: ServiceContext, url: string): void {
 
 const refusedUrl = (message: string) => invalidInput([{ field: "url", message }]);
 
-/** What the audit log says of a webhook. It holds only the origin of the URL: path and query may hold a token. */
+/** The data of a webhook for the audit log. It holds only the origin of the URL: path and query may hold a token. */
 const logged = ({ url, events }: Pick<Webhook, "url" | "events">) => ({
   origin: URL.parse(url)?.origin ?? null,
   events,
@@ -93,7 +93,7 @@ const logged = ({ url, events }: Pick<Webhook, "url" | "events">) => ({
 
 const webhookDetails = (webhook: Pick<Webhook, "url" | "events">): string => JSON.stringify(logged(webhook));
 
-/** The details of a change for the audit log: as the webhook is now, and `from` and `to` of what has changed. */
+/** The details of a change for the audit log: the webhook as it is now, and `from` and `to` of the changes. */
 function changeDetails(before: WebhookState, next: WebhookState): { changed: string; switched: string } {
   const isMoved = before.url !== next.url;
   const isRetyped = JSON.stringify(before.events) !== JSON.stringify(next.events);
@@ -121,7 +121,7 @@ export interface WebhookOf {
   webhookId: string;
 }
 
-/** With the URL as {@link urlFor} the operator. @throws ServiceError `not_found`, reason `webhook_unknown` */
+/** The webhook, with its URL as {@link urlFor} shows it to the operator. @throws ServiceError `not_found`, reason `webhook_unknown` */
 export async function findWebhook(ctx: ServiceContext, { site, webhookId }: WebhookOf): Promise<Webhook> {
   const webhook = await selectWebhook(homeOf(ctx, site), { siteId: site.id, id: webhookId });
   if (webhook === undefined) throw webhookUnknown();
@@ -143,7 +143,7 @@ export async function requireEnabled(ctx: ServiceContext, input: WebhookOf): Pro
 /** A webhook that fails for this long is in trouble. */
 export const TROUBLE_SECONDS = 300;
 
-/** All webhooks of a site, the oldest first, with the URLs as {@link urlFor} the operator. There are ten at most, so there are no pages. */
+/** All webhooks of a site, the oldest first, with their URLs as {@link urlFor} shows them. There are ten at most, so there are no pages. */
 export async function listWebhooks(ctx: ServiceContext, { site }: { site: Site }): Promise<Webhook[]> {
   const webhooks = await selectWebhooks(homeOf(ctx, site), site.id);
   return webhooks.map((webhook) => ({ ...webhook, url: urlFor(ctx, webhook.url) }));
@@ -164,11 +164,11 @@ export const webhookChangeSchema = z
   );
 
 /**
- * Changes a webhook. Pending deliveries go to the new URL, now. Disabling the webhook ends them as failed. Enabling it does not send
- * them again: `redeliverEvents` does.
+ * Changes a webhook. Its pending deliveries go to the new URL now. When it is disabled, they end as failed. Enabling it does not send them
+ * again: `redeliverEvents` does.
  *
- * @throws ServiceError `not_found`; `invalid_input` for a URL that events cannot be posted to; `conflict`, reason `changed_meanwhile`,
- *   or `webhook_ending` when it cannot be enabled because deliveries from before it was disabled are still pending
+ * @throws ServiceError `not_found`; `invalid_input` for a URL that events cannot be posted to; `conflict`, reason `changed_meanwhile`, or
+ *   `webhook_ending` when it cannot be enabled because deliveries from before it was disabled are still pending
  */
 export async function changeWebhook(
   ctx: ServiceContext,
@@ -187,10 +187,10 @@ export async function changeWebhook(
   return webhook;
 }
 
-/** Up to this many further chunks of deliveries are made due before the answer. The others follow after it. */
+/** How many further chunks of deliveries are made due before the answer. The rest follows after it. */
 const CHUNKS_BEFORE_ANSWER = 3;
 
-/** Has all that is pending delivered now to a webhook's new URL. The change of the URL itself has made the first chunk due. */
+/** Makes all pending deliveries to a webhook's new URL due now. The change of the URL itself has made the first chunk due. */
 async function hurry(ctx: ServiceContext, site: Site, { id, url, pending }: Webhook): Promise<void> {
   const { runtime, telemetry, now } = ctx;
   const db = homeOf(ctx, site);
@@ -201,7 +201,7 @@ async function hurry(ctx: ServiceContext, site: Site, { id, url, pending }: Webh
     try {
       for (let count = 0; isLeft && count < chunks; count++) isLeft = await makeDue(runtime, db, key, url, now);
     } catch (error) {
-      // The URL is changed. What is not due now keeps its time.
+      // The URL is changed already. Deliveries that are not made due now keep their time.
       isLeft = false;
       telemetry.warn({ warning: "not all that is pending is due at the new URL now", fault: rootOf(error).message });
     }
