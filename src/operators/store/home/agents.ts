@@ -32,11 +32,10 @@ export async function selectTakenAgents(
 }
 
 /**
- * Inserts agents in normal status, and one row of the audit log for all of them. Inserts none when the site already has one of the
- * ids.
+ * Inserts agents in normal status, and one row of the audit log for all of them. Inserts none when the site already has one of the ids.
  *
  * @param newcomers with distinct ids
- * @returns the ids that the site already has; empty when all were inserted; undefined when the home does not have the site: it was
+ * @returns the ids that the site already has; empty when all were inserted; undefined when the home does not have the site, because it was
  *   restored to a time before the site was made
  */
 export async function insertAgents(
@@ -147,19 +146,19 @@ export function selectAgents(db: D1Database, siteId: number, after: number, limi
     .all();
 }
 
-/** Which agents are wanted. What is undefined does not filter. */
+/** The wanted agents. An undefined field does not filter. */
 export interface AgentFilter {
   status?: AgentStatus | undefined;
   /** One whole id. */
   id?: number | undefined;
-  /** Each of them must stand in the name. */
+  /** Words that must all be in the name. */
   words?: string[] | undefined;
 }
 
 /** A search looks at this many agents for one page. */
 const MOST_READ = 10_000;
 
-/** Agents that fit, in the order of their ids; `next` is the id that the next page starts after, null on the last page. */
+/** Agents that fit, in the order of their ids. `next` is the id that the next page starts after; null on the last page. */
 export async function findAgents(
   db: D1Database,
   siteId: number,
@@ -173,7 +172,7 @@ export async function findAgents(
   const isId = filter.id === undefined ? undefined : eq(looked.id, filter.id);
   const hasWords = and(...(filter.words ?? []).map((word) => holds(looked.name, word)));
   const isStatus = filter.status === undefined ? undefined : eq(looked.status, filter.status);
-  // In one batch: an agent that is added between two trips would move the end of what was looked at.
+  // Both queries are in one batch: otherwise an agent that is added in between would move the end of what was looked at.
   const {
     found,
     end: [end],
@@ -196,7 +195,7 @@ export async function findAgents(
   return { rows, next: (found.length > limit ? rows.at(-1)?.id : end?.id) ?? null };
 }
 
-/** Condition: a text holds a word, in small letters, in capitals, or as it is. SQLite's lower() knows A to Z only. */
+/** Condition: a text holds a word in small letters, in capitals, or as it is. SQLite's lower() knows A to Z only. */
 function holds(text: Column, word: string): SQL | undefined {
   const small = word.toLowerCase();
   const forms = new Set([word, small, word.toUpperCase(), small.charAt(0).toUpperCase() + small.slice(1)]);

@@ -26,12 +26,12 @@ export function selectFirstApps(db: D1Database, siteId: number, limit: number): 
     .all();
 }
 
-/** A new app of a site of `home`. `secret` is sealed. `imported` says which of appid and secret the operator brought along. */
+/** A new app of a site of `home`. `secret` is sealed. `imported` says whether the operator brought the appid, the secret or both. */
 export type NewApp = AppKey &
   Pick<App, "name" | "version" | "secret"> & { home: string; imported: ("appid" | "secret")[] };
 
 /**
- * Inserts an app, unless its site has another revision than `revision`: then the route of the appid may have been released.
+ * Inserts an app, unless its site's revision is not `revision`: then the route of the appid may have been released.
  *
  * @param answerBy see {@link withRetries}
  * @returns `taken` when the site already has this appid, `stale` when the site has another revision, or its deletion has begun
@@ -85,9 +85,9 @@ export async function insertApp(
 }
 
 /**
- * Fences an appid: a call that read the site before can no longer make this app. Does nothing when the site has the app. Also does
- * nothing when the home's revision is lower than the directory's, as after a restore: a higher revision would make the restored row
- * look newer than the changes that the restore undid.
+ * Fences an appid: a call that read the site before can no longer make this app. Does nothing when the site has the app. Also does nothing
+ * when the home's revision is lower than the directory's, as after a restore: a higher revision would make the restored row look newer than
+ * the changes that the restore undid.
  *
  * @param least the revision that the directory knows
  * @returns `issued` when the site has the app, `behind` when the home's revision is lower than `least`

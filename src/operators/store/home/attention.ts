@@ -6,7 +6,7 @@ import { each } from "../json-rows.ts";
 import { folds, usage } from "../usage-schema.ts";
 import { LAST_WORDS } from "./read-webhooks.ts";
 
-/** What of sites needs an operator. Each list ends at a limit: an operator who has twenty troubles begins with the first. */
+/** This file reads what needs an operator. Each list ends at a limit, because an operator with twenty troubles begins with the first. */
 
 const MOST = 20;
 
@@ -17,7 +17,7 @@ export interface TroubledWebhook {
   url: string;
   /** Why the Worker disabled it; null while it only fails. */
   disabledReason: string | null;
-  /** When it was disabled, or since when it fails, in Unix seconds. */
+  /** When it was disabled, or when it began to fail, in Unix seconds. */
   since: number;
   lastStatus: number | null;
   lastError: string | null;
@@ -38,7 +38,7 @@ export interface RunningOverlap {
 
 const ofSites = (column: SQL, sites: readonly number[]) => sql`${column} IN (SELECT value FROM ${each([...sites])})`;
 
-/** @param failingBefore webhooks that fail since then or longer are in trouble, in Unix seconds */
+/** @param failingBefore webhooks that fail since this time or longer are in trouble, in Unix seconds */
 export function selectTroubledWebhooks(
   db: D1Database,
   sites: readonly number[],
@@ -56,7 +56,7 @@ export function selectTroubledWebhooks(
     ORDER BY disabledReason IS NULL, since DESC LIMIT ${MOST}`);
 }
 
-/** The overlaps of two secrets that run at `now` (Unix seconds), the next to end first. */
+/** The overlaps of two secrets that run at `now` (Unix seconds), in the order of their ends. */
 export function selectRunningOverlaps(
   db: D1Database,
   sites: readonly number[],
@@ -75,26 +75,26 @@ export function selectRunningOverlaps(
 export interface RisenReason {
   siteId: number;
   reason: string;
-  /** Refused calls of the last 24 hours that are counted, the hour that runs included. */
+  /** Counted refused calls of the last 24 hours, including the current hour. */
   count: number;
-  /** Refused calls a day, in the seven days before. */
+  /** Refused calls a day, as a mean of the seven days before. */
   daily: number;
 }
 
-/** The usage of this many apps of a home is read: each has some hundred rows a week. */
+/** The most apps of a home whose usage is read: each has some hundred rows a week. */
 const MOST_APPS = 100;
 
-/** Fewer refusals than these in 24 hours are no rise, whatever was before. */
+/** Fewer refusals than this in 24 hours are no rise, even when there were none before. */
 const LEAST_RISEN = 10;
 
 /**
  * The reasons for which at least ten calls were refused in 24 hours, and at least twice as many as on a mean day of the week before. The
- * most frequent comes first. Empty before the first run of the cron has counted.
+ * most frequent comes first. Empty before the first run of the cron.
  */
 export function selectRisenReasons(db: D1Database, sites: readonly number[]): Promise<RisenReason[]> {
   const recent = sql`sum(CASE WHEN ${usage.hour} >= counted.until - 86400 THEN ${usage.count} ELSE 0 END)`;
   const before = sql`sum(CASE WHEN ${usage.hour} < counted.until - 86400 THEN ${usage.count} ELSE 0 END)`;
-  // The apps come first: the table of usage is in the order of the apps, and then of time.
+  // The query begins with the apps, because the table of usage is in the order of apps and then of time.
   return drizzle(db).all<RisenReason>(sql`
     SELECT ${usage.siteId} AS siteId, ${usage.outcome} AS reason, ${recent} AS count, ${before} / 7.0 AS daily
     FROM (SELECT ${folds.refusalsUntil} - ${folds.refusalsUntil} % 3600 + 3600 AS until FROM ${folds} WHERE ${folds.refusalsUntil} IS NOT NULL)

@@ -3,7 +3,7 @@ import { deliveries, events } from "../../../core/store/event-schema.ts";
 import { homeSites, type messages, type participants, sessions } from "../../../core/store/schema.ts";
 import type { Placeholders } from "../../../core/store/statement.ts";
 
-/** What belongs to some sessions of a site, for the statements that delete it. */
+/** This file selects what belongs to some sessions of a site, for the statements that delete it. */
 
 /** The values that these conditions bind. */
 export type ChosenSessions = {
@@ -19,7 +19,7 @@ type V = Placeholders<ChosenSessions>;
 
 const CHAT_IDS = (v: V) => sql`(SELECT value FROM json_each(${v.chatIds}))`;
 
-/** A part of WITH: the events of the sessions, also those that came since they were looked for. */
+/** A part of WITH: the events of the sessions, also events that came after `seqs` was read. */
 export const itsEvents = (v: V): SQL => sql`its_events(seq) AS MATERIALIZED (SELECT value FROM json_each(${v.seqs})
     UNION SELECT seq FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} > ${v.newestSeq} AND ${events.sessionId} IN ${CHAT_IDS(v)})`;
 
@@ -48,7 +48,7 @@ export const ofSessions = (v: V, table: typeof messages | typeof participants): 
   sql`${table.siteId} = ${v.siteId} AND ${table.sessionId} IN ${CHAT_IDS(v)}`;
 
 /**
- * An UPDATE that must come before the site's newest sessions go: otherwise their ids would be given again.
+ * An UPDATE that must come before the site's newest sessions are deleted: otherwise their ids would be given again.
  *
  * @param condition of the write that deletes the sessions
  */

@@ -4,7 +4,7 @@ import { inOneBatch } from "../../../core/store/batch.ts";
 import { customers, sessions } from "../../../core/store/schema.ts";
 import { COUNT_LIMIT } from "./sessions.ts";
 
-/** What the console shows of customers. */
+/** This file reads what the console shows of customers. */
 
 const ofCustomer = (siteId: number, externalId: string) =>
   and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId));
@@ -45,7 +45,7 @@ export function selectLatestCustomers(db: D1Database, siteId: number, looked: nu
     .all();
 }
 
-/** The customer's id of a session; undefined when the site has no such session. */
+/** The customer's id in a session; undefined when the site has no such session. */
 export async function selectCustomerOf(db: D1Database, siteId: number, chatId: number): Promise<string | undefined> {
   const row = await drizzle(db)
     .select({ externalId: sessions.customerExternalId })
@@ -56,10 +56,10 @@ export async function selectCustomerOf(db: D1Database, siteId: number, chatId: n
 }
 
 /**
- * A customer with their first and last session, how many there are (up to {@link COUNT_LIMIT}), and the metadata of the newest.
+ * A customer with their first and last session, the number of sessions (up to {@link COUNT_LIMIT}), and the metadata of the newest.
  *
  * @param looked how many sessions are looked at for metadata
- * @returns undefined when the site has no such customer, or none with a session
+ * @returns undefined when the site has no such customer, or the customer has no session
  */
 export async function selectCustomerSummary(db: D1Database, siteId: number, externalId: string, looked: number) {
   const store = drizzle(db);

@@ -13,7 +13,10 @@ const isCustomer = (siteId: number, externalId: string) =>
 export const selectCustomerRow = (db: D1Database, siteId: number, externalId: string) =>
   drizzle(db).select().from(customers).where(isCustomer(siteId, externalId)).get();
 
-/** All that is stored of a customer, a page of sessions at a time. `chatIds`: what was looked for; an erasure may take some meanwhile. */
+/**
+ * All that is stored of a customer, a page of sessions at a time. `chatIds`: the sessions that were searched for; an erasure may delete
+ * some meanwhile.
+ */
 export type StoredCustomer = NonNullable<Awaited<ReturnType<typeof selectCustomer>>>;
 
 /**

@@ -23,21 +23,21 @@ import type { Erasure, OpenErasure } from "./erasures.ts";
 import { type FoundEvents, findEvents, PRUNED_WINDOW } from "./events-of-sessions.ts";
 
 /**
- * A step of an erasure: some sessions go with all that belongs to them, in one batch. Its first statement moves the erasure on to this
- * step; every other one requires that this very try did so. A second try or a late one changes nothing, and counts nothing twice.
+ * A step of an erasure deletes some sessions with all that belongs to them, in one batch. The first statement moves the erasure on to this
+ * step. Every other statement requires that this very try did so. So a second or late try changes nothing, and counts nothing twice.
  */
 
-/** How many sessions go with one step. D1 runs one statement at a time, so a longer batch would delay signed calls. */
+/** How many sessions one step deletes. D1 runs one statement at a time, so a longer batch would delay signed calls. */
 export const SESSIONS_PER_STEP = 250;
 
 /** The values that the statements of a step bind. */
 type Step = ChosenSessions &
   Pick<OpenErasure, "hash" | "id" | "step" | "externalId" | "until"> & {
-    /** Names the try. */
+    /** The id of the try. */
     madeBy: string;
-    /** The highest of the sessions. */
+    /** The highest id of the sessions. */
     lastChatId: number;
-    /** Of the event that tells of the step. */
+    /** The id of the event about the step. */
     eventId: string;
     /** Unix seconds. */
     now: number;
@@ -62,7 +62,7 @@ const withData = (v: V) => sql`${inItsEvents(v)} AND ${events.data} IS NOT NULL`
 
 const own = ({ siteId, now }: V) => ({ siteId, now, type: literal(SESSION_ERASED) });
 
-/** Counts what the step is about to erase, which webhooks have got it, and which are told. */
+/** Counts what the step will erase, which webhooks have received it, and which webhooks get an event about it. */
 const count: Statement<Step> = statement(
   (v) => sql`UPDATE ${erasures} SET
       sessions = sessions + (SELECT count(*) FROM ${sessions} WHERE ${theSessions(v)}),
@@ -84,11 +84,11 @@ const count: Statement<Step> = statement(
     WHERE ${isErasure(v)} AND ${isMine(v)}`,
 );
 
-/** Condition: nothing of the site is deleted yet. Its events may be gone, and a new one would get the seq of an old one. */
+/** Condition: nothing of the site is deleted yet. When its events are deleted, a new event would get the seq of an old one. */
 const isNotEnding = (v: V) => sql`NOT EXISTS (SELECT 1 FROM ${siteDeletions}
   WHERE ${siteDeletions.siteId} = ${v.siteId} AND ${siteDeletions.keptAt} IS NOT NULL)`;
 
-/** Tells receivers, so that they can do likewise. Must come right before {@link tellWebhooks}. */
+/** Tells receivers, so that they can erase too. Must come right before {@link tellWebhooks}. */
 const tell: Statement<Step> = statement((v) =>
   ownEvent(
     { ...own(v), eventId: v.eventId },
@@ -101,7 +101,7 @@ const tellWebhooks: Statement<Step, { told: string }> = statement(
   (v) => sql`${ownDeliveries(own(v))} RETURNING webhook_id AS told`,
 );
 
-/** What was not delivered never will be. An attempt in flight loses its lease, so that a failure is not recorded. */
+/** Undelivered events are never delivered. An attempt in flight loses its lease, so that its failure is not recorded. */
 const skipDeliveries: Statement<Step> = statement(
   (v) => sql`UPDATE ${deliveries} SET last_error = NULL,
       status = CASE WHEN status IN ('pending', 'failed') THEN 'skipped' ELSE status END, next_attempt_at = NULL, claim = NULL
@@ -126,7 +126,10 @@ const deleteSessions: Statement<Step> = statement(
   (v) => sql`DELETE FROM ${sessions} WHERE ${theSessions(v)} AND ${isMine(v)}`,
 );
 
-/** Of deliveries whose events were pruned: nobody knows whose they were. Pruning goes by time, so it leaves gaps among the oldest. */
+/**
+ * Erases the errors of deliveries whose events were pruned, because nobody knows whose they were. Pruning goes by time, so it leaves gaps
+ * among the oldest events.
+ */
 const forgetPruned: Statement<Step> = statement(
   (v) => sql`UPDATE ${deliveries} SET last_error = NULL
     WHERE (${deliveries.siteId}, ${deliveries.webhookId}, ${deliveries.seq}) IN (WITH RECURSIVE ${owners(v)}
@@ -145,7 +148,7 @@ const deleteCustomer: Statement<Step> = statement(
     AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)})`,
 );
 
-/** A customer who came back meanwhile stays, as if they had come then for the first time. */
+/** When the customer has newer sessions, the customer stays, as if the oldest of them were their first. */
 const renewCustomer: Statement<Step> = statement(
   (v) => sql`UPDATE ${customers} SET created_at = (
       SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${ofCustomer(v)} ORDER BY ${sessions.id} LIMIT 1)
@@ -175,7 +178,7 @@ const selectNow: Statement<Step, Omit<Erasure, "webhooks"> & { webhooks: string 
 const ERASING = [skipDeliveries, eraseEvents, deleteParticipants, deleteMessages, keepIds, deleteSessions];
 const ENDING = [deleteCustomer, renewCustomer, forgetPruned, end];
 
-/** What a call has erased, by rows. */
+/** The tables whose erased rows are counted. */
 export const ERASED = ["sessions", "messages", "participants", "events", "deliveries"] as const;
 
 export type Erased = Record<(typeof ERASED)[number], number>;
@@ -196,14 +199,14 @@ export function findStep(
 interface Stepped {
   /** The erasure as it is now; undefined when the home does not have it any more. */
   erasure: Erasure | undefined;
-  /** What this step has erased; nothing when another call made it. */
+  /** The rows that this step has erased; none when another call made the step. */
   erased: Erased;
-  /** The webhooks that are told. */
+  /** The webhooks that get an event. */
   told: string[];
 }
 
 /**
- * Erases up to {@link SESSIONS_PER_STEP} sessions; with the last of them the customer, and the erasure is done. Nothing happens unless
+ * Erases up to {@link SESSIONS_PER_STEP} sessions. With the last session it erases the customer and ends the erasure. Erases nothing unless
  * the receipts name all sessions.
  *
  * @param erasure as it was read last
@@ -252,7 +255,7 @@ export async function eraseStep(
         told: some ? tellWebhooks(db, bound) : undefined,
         erased: some ? written(ERASING) : undefined,
         ended: isLast ? written(ENDING) : undefined,
-        // Right after the statement that ends the erasure.
+        // This must come right after the statement that ends the erasure.
         audited: isLast ? auditOf(db, author, AUDITED, erasures, and(isErasure(bound), CHANGED)) : undefined,
         now: selectNow(db, bound),
       });

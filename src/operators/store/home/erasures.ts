@@ -8,7 +8,7 @@ import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { erasures } from "../erasure-schema.ts";
 import { each, field } from "../json-rows.ts";
 
-/** How an erasure begins, and which sessions it is about. erase-step.ts deletes. */
+/** This file begins erasures, and finds the sessions that they cover. erase-step.ts deletes. */
 
 /** D1 takes 2 MB in one value. */
 const IDS_PER_STATEMENT = 100_000;
@@ -32,8 +32,7 @@ export const sessionsUntil = ({ siteId, externalId, until }: Pick<OpenErasure, "
   and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId), lte(sessions.id, until));
 
 /**
- * A row of an erasure of which nothing is done yet; of one that is done, when it has no customer. A SELECT of these values must have
- * the order of the columns.
+ * The row of a new erasure. Without a customer the erasure is done already. A SELECT of these values must have the order of the columns.
  */
 const newRow = ({ siteId, hash, id }: ErasureKey, externalId: string | null, until: SQL | number, now: number) => {
   const doneAt = externalId === null ? now : null;
@@ -43,11 +42,11 @@ const newRow = ({ siteId, hash, id }: ErasureKey, externalId: string | null, unt
 };
 
 /**
- * Begins the erasure of a customer, with its row in the audit log, unless one is under way or there is no such customer. One that is
- * under way and has erased nothing yet begins anew, when there are newer sessions.
+ * Begins the erasure of a customer, with its row in the audit log, unless one is under way or there is no such customer. An erasure that is
+ * under way and has erased nothing yet is begun again when there are newer sessions.
  *
  * @param erasure its id is for a new erasure, and sorts by time
- * @returns the erasure that is under way, else the customer's last one; undefined for a customer who is unknown and was never erased
+ * @returns the erasure that is under way, or the customer's last one; undefined for a customer who is unknown and was never erased
  */
 export async function beginErasure(
   runtime: Runtime,
@@ -83,7 +82,7 @@ export async function beginErasure(
   });
   const batch = () =>
     inOneBatch(db, {
-      // A late try may come after the end of the erasure, when the customer is back.
+      // A late try inserts nothing: it may come after the end of the erasure, when the customer is back.
       begun: store
         .insert(erasures)
         .select(sql`${newRow(erasure, externalId, until, author.now)} WHERE NOT EXISTS ${underWay} AND ${isKnown}`)
@@ -93,7 +92,8 @@ export async function beginErasure(
         .update(erasures)
         .set({
           until,
-          // Another list: a part of the old one that is written late must not replace the same part of this one in KV.
+          // The new list gets another time: a part of the old list that is written late must not replace the same part of the new list in
+          // KV.
           listedAt: sql`max(${erasures.listedAt} + 1, ${author.now})`,
           total: sql`(SELECT count(*) FROM ${sessions} WHERE ${isOfTheirs})`,
         })
@@ -144,7 +144,7 @@ export async function selectUnlisted(
 }
 
 /**
- * Notes how far the receipts name the customer's sessions, unless somebody else did meanwhile.
+ * Notes up to which id the receipts name the customer's sessions, unless another call did so meanwhile.
  *
  * @returns the erasure as it is now; undefined when the home does not have it any more
  */
@@ -185,7 +185,7 @@ export async function selectDone(db: D1Database, keys: Pick<Erasure, "siteId" | 
   return done;
 }
 
-/** The customers of those of these sessions that the home has. */
+/** The customers of these sessions, as far as the home has the sessions. */
 export async function selectCustomersOf(db: D1Database, siteId: number, chatIds: number[]): Promise<Set<string>> {
   const found = new Set<string>();
   for (let at = 0; at < chatIds.length; at += IDS_PER_STATEMENT) {
@@ -201,9 +201,9 @@ export async function selectCustomersOf(db: D1Database, siteId: number, chatIds:
 }
 
 /**
- * Gives a restored home an erasure that the restore has undone: under way again when the customer is back, else done. One that the home
- * has goes on when it is done by another part of its receipt, or begun up to a lower id. Its sessions are listed once more, because
- * another restore may bring the same people back when the first receipts have gone.
+ * Gives a restored home an erasure that the restore has undone: under way again when the customer is back, otherwise done. An erasure that
+ * the home has continues when another part of its receipt has ended it, or when it was begun up to a lower id. Its sessions are listed once
+ * more, because another restore may bring the same customer back when the first receipts are gone.
  *
  * @returns the erasure as it is now
  */

@@ -7,28 +7,29 @@ import { type Placeholders, type Statement, statement } from "../../../core/stor
 import { owners } from "./chosen-sessions.ts";
 
 /**
- * Finding the events of a customer's sessions without an index, which would cost every call a row.
- * - The event of a creation has the very second of its session, and the event of agents who were added has the second of their rows in
- *   `participants`. `seq` rises with time, so a binary search finds the second in the log.
+ * This file finds the events of sessions without an index, because an index would cost every call a row.
+ * - The event of a creation has the same second as its session. The event of added agents has the second of their rows in `participants`.
+ *   `seq` rises with time, so a binary search finds the second in the log.
  * - Any other event of a session is looked for from its creation to the newest event.
  */
 
-/** Pruning looks at so many of the oldest events of a site, or deliveries to a webhook, and deletes those of them that are too old. */
+/** Pruning looks at this many of the oldest events of a site, or deliveries to a webhook, and deletes those that are too old. */
 export const PRUNED_WINDOW = 1_000;
 
-/** The most seconds that the time of an event is taken to be behind the time of an earlier one. */
+/** The most seconds by which an event may be older than the event before it, so that a search in the log still finds it. */
 export const SKEW_SECONDS = 60;
 
-/** An event that is farther behind is not found by its session. */
+/** An event that is older than the event before it by more than this is not found by its session. */
 export const FARTHEST_SECONDS = 3_600;
 
 /**
- * How far around a second its events are looked for, in seconds: `created_at` is the clock of the isolate that took the call, and `seq`
- * counts the commits, so an event may stand after later ones. The wider places are for what the narrower ones do not have.
+ * How far around a second its events are looked for, in seconds. `created_at` is the clock of the isolate that took the call, and `seq` is
+ * the order of the commits, so an event may come after later ones. A wider search is made only when a narrower one has not found all
+ * events.
  */
 const AROUND_SECONDS = [2, SKEW_SECONDS, FARTHEST_SECONDS];
 
-/** The most events that are read to find those of the oldest sessions without a search for each second. */
+/** The most events that are read as one stretch to find the events of the oldest sessions, without a search for each second. */
 const EVENTS_AS_ONE = 20_000;
 
 /** Some sessions of one customer, with the lowest ids. */
@@ -45,7 +46,7 @@ export type ChosenOfCustomer = {
 /** The sessions of a site with the lowest ids. */
 export type ChosenOldest = {
   siteId: number;
-  /** Only those of them that were created then or earlier, in Unix seconds. */
+  /** Only sessions that were created at this time or earlier, in Unix seconds. */
   createdUntil: number;
   limit: number;
 };
@@ -59,7 +60,7 @@ export interface FoundEvents {
   /** Whether there may be more sessions like them. */
   hasMore: boolean;
   seqs: number[];
-  /** The site's newest seq: an event above it came later, and may be of these sessions too. 0 without events or sessions. */
+  /** The site's newest seq. Events above it came later, and may be of these sessions too. 0 without events or sessions. */
   newestSeq: number;
   /** How many statements it took to find them. */
   statements: number;
@@ -68,7 +69,7 @@ export interface FoundEvents {
 const CREATED = literal("session.created");
 const ADDED = literal("session.agents_added");
 
-/** The types of events that are found without reading the log. */
+/** The types of events that are found by their time, without reading the log. */
 const LOCATED_EVENTS = ["session.created", "session.agents_added"];
 
 /** The ids of the chosen sessions of a customer, and when they were created. */
@@ -78,7 +79,7 @@ const ofCustomer = (
   WHERE ${sessions.siteId} = ${v.siteId} AND ${sessions.customerExternalId} = ${v.externalId}
     AND ${sessions.id} > ${v.after} AND ${sessions.id} <= ${v.until} ORDER BY ${sessions.id} LIMIT ${v.limit}`;
 
-/** The same for the oldest of a site. The limit comes first: else a site without old sessions would be read to its end. */
+/** The same for the oldest sessions of a site. The limit comes first: otherwise a site without old sessions would be read to its end. */
 const oldest = (v: Placeholders<ChosenOldest>) => sql`SELECT id, created_at FROM (
     SELECT ${sessions.id} AS id, ${sessions.createdAt} AS created_at FROM ${sessions}
     WHERE ${sessions.siteId} = ${v.siteId} ORDER BY ${sessions.id} LIMIT ${v.limit})
@@ -86,7 +87,7 @@ const oldest = (v: Placeholders<ChosenOldest>) => sql`SELECT id, created_at FROM
 
 interface LogRow {
   newestSeq: number;
-  /** The time of the oldest event that is kept. */
+  /** The time of the oldest stored event. */
   oldestAt: number;
   /** How many webhooks have deliveries, deleted ones too. */
   webhooks: number;
@@ -100,7 +101,7 @@ const selectLog: Statement<{ siteId: number }, LogRow> = statement(
     FROM ${events} WHERE ${events.siteId} = ${v.siteId} ORDER BY ${events.seq} LIMIT 1`,
 );
 
-/** What happened to a session in a second. */
+/** Changes of a session in one second. */
 interface Happening {
   id: number;
   at: number;
@@ -122,7 +123,7 @@ const happeningsOf = (chosen: SQL, siteId: SQL) => sql`WITH chosen AS MATERIALIZ
 const selectOfCustomer = statement<ChosenOfCustomer, Happening>((v) => happeningsOf(ofCustomer(v), v.siteId));
 const selectOldest = statement<ChosenOldest, Happening>((v) => happeningsOf(oldest(v), v.siteId));
 
-/** The places in the order of seq where the events of some times, a JSON array of Unix seconds, begin: `at` and `seq`. */
+/** For each of some times, a JSON array of Unix seconds: the seq where its events begin, as `at` and `seq`. */
 export const places = (v: Placeholders<{ siteId: number; times: string }>): SQL =>
   sql`WITH RECURSIVE search(at, low, high) AS (
       SELECT value, (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), (SELECT max(seq) + 1 FROM ${events} WHERE ${events.siteId} = ${v.siteId})
@@ -136,7 +137,7 @@ export const places = (v: Placeholders<{ siteId: number; times: string }>): SQL 
 
 const selectPlaces: Statement<{ siteId: number; times: string }> = statement(places);
 
-/** An event of what happened. */
+/** An event about a {@link Happening}. */
 interface HappeningEvent extends Happening {
   seq: number;
 }
@@ -152,7 +153,7 @@ const selectBetween: Statement<{ siteId: number; stretches: string; chatIds: str
       AND ${events.type} IN (${CREATED}, ${ADDED}) AND ${events.sessionId} IN (SELECT value FROM json_each(${v.chatIds}))`,
 );
 
-/** The events of some sessions from a seq on, of the types that are not located. */
+/** The events of some sessions from a seq on, of the types that are not found by time. */
 const selectOthers: Statement<{ siteId: number; low: number; types: string; chatIds: string }> = statement(
   (v) => sql`SELECT ${events.seq} AS seq FROM ${events}
     WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} >= ${v.low} AND ${events.type} IN (SELECT value FROM json_each(${v.types}))
@@ -163,7 +164,8 @@ const selectOthers: Statement<{ siteId: number; low: number; types: string; chat
  * Chooses sessions and finds all their events.
  *
  * @param types all types of events that sessions have
- * @param mostRows sessions with more participants and deliveries together are left for later, but for the first
+ * @param mostRows the most participants and deliveries of the sessions together. More sessions are left for later, but the first is always
+ *   taken
  */
 export async function findEvents(
   db: D1Database,
@@ -192,7 +194,7 @@ export async function findEvents(
   let missing = happenedTo;
   for (const around of AROUND_SECONDS) {
     const since = log.oldestAt - (isOfOldest ? farthestOfOldest(around) : FARTHEST_SECONDS);
-    // The events of what happened earlier were pruned.
+    // Events of earlier times were pruned.
     const looked = missing.filter(({ at }) => at >= since);
     if (looked.length === 0) continue;
     const located = await locate(db, siteId, looked, around, isOfOldest);
@@ -214,14 +216,14 @@ export async function findEvents(
   return { ...found, seqs: [...seqs], newestSeq: log.newestSeq, statements };
 }
 
-/** How many participants and deliveries a session has: about, because events of one second count as one. */
+/** About how many participants and deliveries a session has: events of one second count as one. */
 function rowsOf(happenings: Happening[], log: LogRow | undefined): number {
   const participants = happenings.reduce((sum, { agents }) => sum + agents, 0);
   if (log === undefined) return participants;
   return participants + happenings.filter(({ at }) => at >= log.oldestAt).length * log.webhooks;
 }
 
-/** How many of the first have so many rows together: one at least. */
+/** How many of the first sessions have at most `most` rows together, but at least one. */
 function fittingOf(rows: number[], most: number): number {
   let sum = 0;
   const tooMany = rows.findIndex((count) => {
@@ -233,12 +235,12 @@ function fittingOf(rows: number[], most: number): number {
 
 const keyOf = ({ id, at }: Happening): string => `${id}/${at}`;
 
-/** Whether the events of a session and a second tell all that happened then. */
+/** Whether these events cover all changes of a session in a second. */
 const isTold = ({ isCreation, agents }: Happening, told: HappeningEvent[]): boolean =>
   told.reduce((sum, each) => sum + each.agents, 0) >= agents &&
   (isCreation === 0 || told.some((each) => each.isCreation));
 
-/** Where the events of some times begin. */
+/** The seq where the events of each time begin. */
 async function placesOf(db: D1Database, siteId: number, times: number[]): Promise<Map<number, number>> {
   const asked = selectPlaces(db, { siteId, times: JSON.stringify([...new Set(times)]) });
   const { results } = await asked.all<{ at: number; seq: number }>();
@@ -246,16 +248,16 @@ async function placesOf(db: D1Database, siteId: number, times: number[]): Promis
 }
 
 /**
- * How long before the oldest event that is kept the oldest sessions still have events. Where sessions are kept as long as events, those of
- * most sessions that go were just pruned: to look an hour far for them would read the first hour of the log for each batch. An event that
- * is farther behind is older than events are kept, so pruning deletes it.
+ * How far before the oldest stored event the events of the oldest sessions are looked for. When sessions are kept as long as events, the
+ * events of most deleted sessions were just pruned: looking an hour back for them would read the first hour of the log for each batch. An
+ * event that is further behind is too old anyway, so pruning deletes it.
  */
 const farthestOfOldest = (around: number): number => (around > SKEW_SECONDS ? 0 : around);
 
-/** From a second, to a second that is not part of it. */
+/** A time from its first second to its end, which is not part of it. */
 export type Span = [from: number, to: number];
 
-/** Spans without those that overlap: these become one, so that no event is read twice. */
+/** Joins overlapping spans into one, so that no event is read twice. */
 export function joined(spans: Span[]): Span[] {
   const apart: Span[] = [];
   for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {
@@ -267,10 +269,10 @@ export function joined(spans: Span[]): Span[] {
 }
 
 /**
- * The stretches of seq around what happened, as JSON.
+ * The stretches of seq around some changes, as JSON.
  *
- * @param isOfOldest the sessions are the oldest of their site: then nearly all events from the first creation to the last are theirs, and
- *   a search for each second would read more rows than these events
+ * @param isOfOldest the sessions are the oldest of their site. Then nearly all events from the first creation to the last are theirs, and a
+ *   search for each second would read more rows than these events
  */
 async function locate(
   db: D1Database,

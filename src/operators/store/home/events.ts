@@ -28,12 +28,12 @@ export function selectEvents(db: D1Database, siteId: number, after: number, limi
     .all();
 }
 
-/** The status must stand in the SQL itself: with a bound value SQLite does not use a partial index. */
+/** The status must be in the SQL itself: with a bound value SQLite does not use a partial index. */
 const hasStatus = (status: DeliveryStatus) => sql`${deliveries.status} = ${literal(status)}`;
 
 const itsEvent = and(eq(events.siteId, deliveries.siteId), eq(events.seq, deliveries.seq));
 
-/** A ping waits since it was made. */
+/** The time of a delivery's next attempt. A ping is due from its creation on. */
 const shownNextAttempt = sql<
   number | null
 >`iif(${deliveries.nextAttemptAt} = ${FIRST_IN_LINE}, ${deliveries.createdAt}, ${deliveries.nextAttemptAt})`;
@@ -60,7 +60,7 @@ const COLUMNS = {
   isLeased: sql<boolean>`${deliveries.lease} IS NOT NULL`.mapWith(Boolean),
 };
 
-/** The deliveries to a webhook that are next to a place, newest first. Of one status when `status` is given. */
+/** The deliveries to a webhook next to a place, newest first. With `status`, only those of this status. */
 export function selectDeliveries(
   db: D1Database,
   key: WebhookKey,
@@ -70,7 +70,7 @@ export function selectDeliveries(
 ) {
   const store = drizzle(db);
   const isPast = "after" in place ? gt(seq, place.after) : lt(seq, place.before);
-  // The page of seqs is a query of its own, because an index alone can serve it.
+  // The page of seqs is a query of its own, because an index alone can answer it.
   const page = store
     .select({ seq })
     .from(deliveries)
@@ -86,7 +86,7 @@ export function selectDeliveries(
     .all();
 }
 
-/** An event of a site and its delivery to a webhook: undefined when there is none, or none any more. */
+/** An event of a site and its delivery to a webhook. Each is undefined when it never existed or is deleted. */
 export async function selectDelivery(
   db: D1Database,
   key: WebhookKey,

@@ -17,27 +17,27 @@ import { selectCustomersOf } from "./erasures.ts";
 import { findEvents } from "./events-of-sessions.ts";
 
 /**
- * The oldest sessions of a site go, with all that belongs to them: because they are older than the site keeps them, or because the site
- * ends. All statements may run twice: they name the sessions, and an id is never given again.
+ * This file deletes the oldest sessions of a site, with all that belongs to them: because the site keeps sessions no longer, or because the
+ * site is deleted. All statements may run twice: they name the sessions, and an id is never given again.
  */
 
-/** How many sessions go with one batch. D1 runs one statement at a time, so a longer batch would delay signed calls. */
+/** How many sessions one batch deletes. D1 runs one statement at a time, so a longer batch would delay signed calls. */
 export const SESSIONS_PER_BATCH = 200;
 
 /**
- * A batch with this many participants and deliveries takes no further session: a session may have 150 participants, and each of its
- * events a delivery for each webhook.
+ * The most participants and deliveries of the sessions of a batch: a session may have 150 participants, and each of its events has a
+ * delivery for each webhook.
  */
 const MOST_ROWS = 1_000;
 
-/** Which sessions of a site go. */
+/** Which sessions of a site are deleted. */
 export interface OldSessions {
   siteId: number;
-  /** The name of the home. The directory, which is in `main`, also has the ends of other homes' sites. */
+  /** The name of the home. The database of `main` is also the directory, which has the deletions of other homes' sites too. */
   home: string;
-  /** The site's retention, as it was read: another one keeps the sessions. Null when the site ends. */
+  /** The site's retention, as it was read: if it has changed, nothing is deleted. Null when the site is deleted. */
   retentionDays: number | null;
-  /** Unix seconds. Sessions created then or earlier go. */
+  /** Unix seconds. Sessions created at this time or earlier are deleted. */
   createdUntil: number;
 }
 
@@ -45,7 +45,7 @@ export interface OldSessions {
 type Removal = ChosenSessions & {
   home: string;
   retentionDays: number | null;
-  /** The highest of the sessions. */
+  /** The highest id of the sessions. */
   lastChatId: number;
   /** The external ids of their customers, as a JSON array. */
   externalIds: string;
@@ -53,7 +53,7 @@ type Removal = ChosenSessions & {
 
 type V = Placeholders<Removal>;
 
-/** Condition: the site keeps sessions for as long as was read before, or it ends. */
+/** Condition: the site's retention is the one that was read, or the site is being deleted. */
 const mayGo = (v: V) => sql`EXISTS (SELECT 1 FROM ${homeSites} WHERE ${homeSites.siteId} = ${v.siteId}
   AND (${homeSites.retentionDays} = ${v.retentionDays}
     OR EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${v.siteId} AND ${siteDeletions.home} = ${v.home} AND ${siteDeletions.keptAt} IS NOT NULL)))`;
@@ -62,7 +62,7 @@ const deleteDeliveries: Statement<Removal> = statement(
   (v) => sql`DELETE FROM ${deliveries} WHERE ${mayGo(v)} AND ${inItsDeliveries(v)}`,
 );
 
-/** Before the site's newest event goes: otherwise its seq would be given again. */
+/** This must come before the site's newest event is deleted: otherwise its seq would be given again. */
 const raiseSeqFloor: Statement<Removal> = statement(
   (
     v,
@@ -98,12 +98,12 @@ const deleteCustomers: Statement<Removal> = statement(
       WHERE ${sessions.siteId} = ${customers.siteId} AND ${sessions.customerExternalId} = ${customers.externalId})`,
 );
 
-/** Some sessions that go, and what belongs to them. */
+/** Some sessions to delete, and what belongs to them. */
 export type FoundSessions = Removal;
 
 /** The result of a search. */
 interface Found {
-  /** Undefined when no session goes. */
+  /** Undefined when no session is to be deleted. */
   found: FoundSessions | undefined;
   /** Whether there may be more of them. */
   hasMore: boolean;
@@ -112,7 +112,7 @@ interface Found {
 }
 
 /**
- * Finds the oldest sessions that go with the next batch, with their events and customers.
+ * Finds the oldest sessions for the next batch, with their events and customers.
  *
  * @param types all types of events that sessions have
  */
@@ -139,10 +139,10 @@ export async function findOldSessions(
   return { found, hasMore, statements: statements + 1 };
 }
 
-/** The statements of the batch that {@link removeOldSessions} makes. */
+/** The number of statements in the batch of {@link removeOldSessions}. */
 export const STATEMENTS_PER_BATCH = 8;
 
-/** Deletes sessions that were found. @returns how many: none when the retention has changed since */
+/** Deletes sessions that were found. @returns how many: none when the retention has changed */
 export async function removeOldSessions(db: D1Database, found: FoundSessions): Promise<number> {
   const removed = await inOneBatch(db, {
     deliveries: deleteDeliveries(db, found),

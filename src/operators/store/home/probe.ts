@@ -12,11 +12,11 @@ const TABLES = [tables, eventTables, journalTables, operatorTables, erasureTable
   .flatMap((schema): unknown[] => Object.values(schema))
   .filter((each): each is SQLiteTable => is(each, SQLiteTable));
 
-/** SQLite takes a quoted name that it does not know for a text, unless its table stands before it, as drizzle writes it. */
+/** SQLite reads an unknown quoted name as a text, unless its table stands before it. drizzle writes the table. */
 const isThere = (table: SQLiteTable): SQL =>
   sql`EXISTS (SELECT ${sql.join(Object.values(getTableColumns(table)), sql`, `)} FROM ${table} WHERE 0)`;
 
-/** One row, made of no stored one. D1 refuses it when a table or a column of this release is missing, because it names all of them. */
+/** A SELECT of one row that reads no stored row. It names all tables and columns of this release, so D1 refuses it when one is missing. */
 export const ALL_NAMES: SQL = sql`SELECT ${sql.join(TABLES.map(isThere), sql`, `)}`;
 
 const nameAll: Statement<Record<never, never>> = statement(() => ALL_NAMES);
@@ -24,7 +24,7 @@ const nameAll: Statement<Record<never, never>> = statement(() => ALL_NAMES);
 /**
  * Checks that a database answers and has every table and column of this release.
  *
- * @throws any error of D1; `databaseFault` makes of it the reason `d1_not_migrated` when a table or a column is missing
+ * @throws any error of D1; when a table or a column is missing, `databaseFault` gives it the reason `d1_not_migrated`
  */
 export async function probeHome(db: D1Database): Promise<void> {
   await nameAll(db, {}).run();

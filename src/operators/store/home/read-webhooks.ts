@@ -8,12 +8,12 @@ import { isWebhook, type WebhookKey } from "../../../events/store/pending-delive
 /** A webhook as stored, with sealed secrets. */
 export type WebhookRow = typeof webhooks.$inferSelect;
 
-/** Up to this many deliveries of a webhook are counted: every look at a webhook counts them. */
+/** The most deliveries of a webhook that are counted, because every read of a webhook counts them. */
 export const MOST_COUNTED = 10_000;
 
 /**
- * A row for each counted delivery of a webhook. The status must stand in the SQL itself, and the names of the outer table too:
- * drizzle leaves the table out in a query of one table.
+ * A row for each counted delivery of a webhook. The status must be in the SQL itself, so that SQLite uses the partial index. The outer
+ * table must be named too, because drizzle leaves it out in a query of one table.
  */
 const counted = (status: "pending" | "failed", index: string) =>
   sql.raw(`(SELECT counted.seq FROM deliveries AS counted INDEXED BY ${index}
@@ -24,8 +24,8 @@ const FAILED = counted("failed", "deliveries_failed");
 const { siteId, secret, previousVersion, previousSecret, lastError, lastSeq, ...COLUMNS } = getTableColumns(webhooks);
 
 /**
- * What the receiver said when a webhook failed last: the words of that very delivery, while it has them. An attempt that was made of it
- * since may have ended otherwise.
+ * The receiver's words when a webhook failed last. They are read from that delivery, while it has them. A later attempt of the delivery may
+ * have ended in another way.
  */
 export const LAST_WORDS = sql<string | null>`(SELECT answered.last_error FROM deliveries AS answered
   WHERE answered.site_id = webhooks.site_id AND answered.webhook_id = webhooks.id AND answered.seq = webhooks.last_seq

@@ -4,18 +4,18 @@ import { deliveries } from "../../../core/store/event-schema.ts";
 import { statement } from "../../../core/store/statement.ts";
 import type { Webhook } from "./read-webhooks.ts";
 
-/** So many of a webhook's newest deliveries are read to tell how it does. */
+/** How many of a webhook's newest deliveries are read for its recent results. */
 export const MOST_RECENT = 1_000;
 
 /**
- * How a webhook's newest deliveries went. Pings count too; skipped deliveries do not, nor what was last tried before the webhook got
- * another URL, or was enabled: it says nothing of what comes now.
+ * The results of a webhook's newest deliveries. Pings count too. Skipped deliveries do not count. Deliveries do not count either when they
+ * were last tried before the webhook got another URL or was enabled, because they say nothing about the receiver now.
  */
 export interface Recent {
   /** Of the events since a time: how many were delivered, and how many were tried with any result. */
   delivered: number;
   tried: number;
-  /** Whether there may be more than {@link MOST_RECENT} events since this time: then the newest were counted. */
+  /** Whether there may be more than {@link MOST_RECENT} events since this time: then only the newest were counted. */
   isCut: boolean;
   /** When the last attempt that succeeded began; null without any. */
   deliveredAt: number | null;
@@ -30,7 +30,7 @@ const HAS_FAILED = sql.raw(
   "(tells AND status IN ('pending', 'failed') AND last_attempt_at IS NOT NULL AND (last_status IS NOT NULL OR last_error IS NOT NULL))",
 );
 
-/** The rows are limited before they are compared with the time: otherwise a quiet webhook's whole past would be read. */
+/** The rows are limited before they are compared with the time: otherwise all rows of a quiet webhook would be read. */
 const selectRecent = statement<{ siteId: number; webhookId: string; since: number; healthSince: number }, Row>(
   (v) => sql`WITH newest AS MATERIALIZED (
       SELECT status, claim, last_status, last_error, last_attempt_at, created_at >= ${v.since} AS recent,
@@ -48,7 +48,7 @@ const selectRecent = statement<{ siteId: number; webhookId: string; since: numbe
 );
 
 /**
- * How each of some webhooks did lately, in the order of the webhooks.
+ * The recent results of some webhooks, in the order of the webhooks.
  *
  * @param since Unix seconds
  */

@@ -18,9 +18,9 @@ import { auditLog } from "../operator-schema.ts";
 import { SKEW_SECONDS } from "./events-of-sessions.ts";
 import { DUE, type Key, selectNextRetry, startAgain, webhookOf } from "./redelivery.ts";
 
-/** Sending events again: a delivery that starts again has eight attempts before it, and no result. */
+/** This file sends events again: a delivery that starts again has eight attempts left, and no result. */
 
-/** What can be sent again: deliveries of these statuses. A `missed` event is of a type that the webhook wants, and has no delivery to it. */
+/** The statuses of deliveries that can be sent again. A `missed` event is of a type that the webhook wants, but has no delivery to it. */
 export const REDELIVERED_STATUSES = ["failed", "pending", "missed", "delivered"] as const;
 
 export type RedeliveredStatus = (typeof REDELIVERED_STATUSES)[number];
@@ -30,7 +30,7 @@ export type RedeliveredStatus = (typeof REDELIVERED_STATUSES)[number];
  */
 const MOST_READ = 5_000;
 
-/** How many deliveries of a step are due in the same second: a receiver that was down gets them over seconds. */
+/** How many deliveries of a step are due in the same second, so that a receiver that was down does not get all at once. */
 export const DUE_PER_SECOND = 500;
 
 /** More pending deliveries than this are not read to find the oldest. */
@@ -47,7 +47,7 @@ export interface Redelivering {
   until: number;
   /** Only events with a higher seq. */
   afterSeq: number | undefined;
-  /** The newest second whose events are kept no more. */
+  /** The last second whose events are no longer stored. */
   keptUntil: number;
 }
 
@@ -56,7 +56,7 @@ type Step = Key & { afterSeq: number; from: number; until: number; statuses: str
 
 type Values<More> = { readonly [Name in keyof (Step & More)]: unknown };
 
-/** `begin`: the seq after which the step reads. No event up to it is of the time `from` or later. One row; none unless `where` holds. */
+/** `begin`: the seq after which the step reads. All events up to it are older than `from`. It has one row, or none unless `where` holds. */
 const begin = (v: Values<unknown>, where: SQL) => sql`search(low, high) AS (
     SELECT CAST(${v.afterSeq} AS INTEGER), (SELECT seq FROM ${events} WHERE ${events.siteId} = ${v.siteId} ORDER BY seq DESC LIMIT 1)
     WHERE ${where}
@@ -68,7 +68,7 @@ const begin = (v: Values<unknown>, where: SQL) => sql`search(low, high) AS (
       WHERE above.site_id = ${v.siteId} AND above.seq >= (low + high + 1) / 2 ORDER BY above.seq LIMIT 1)),
   begin(seq) AS MATERIALIZED (SELECT max(low) FROM search)`;
 
-/** Names the smallest set of rows that holds all that is wanted, so that a step reads few others. */
+/** The smallest set of rows that holds all wanted events, so that a step reads few other rows. */
 type Source = "failed" | "unfinished" | "deliveries" | "events";
 
 const sourceOf = (status: readonly RedeliveredStatus[]): Source => {
@@ -79,11 +79,11 @@ const sourceOf = (status: readonly RedeliveredStatus[]): Source => {
 
 const AFTER = sql`> (SELECT begin.seq FROM begin)`;
 
-/** The status must stand in the SQL itself: with a bound value SQLite does not use a partial index. */
+/** The status must be in the SQL itself: with a bound value SQLite does not use a partial index. */
 const failed = (v: Values<unknown>) =>
   sql`${deliveries} INDEXED BY deliveries_failed WHERE ${deliveryOf(v)} AND ${deliveries.status} = 'failed' AND ${deliveries.seq} ${AFTER}`;
 
-/** The first delivery that failed or is pending. With very many pending ones, simply the first. */
+/** The first delivery that failed or is pending. When very many are pending, simply the first delivery. */
 const firstUnfinished = (v: Values<unknown>) => sql`SELECT min(seq) FROM (
     SELECT (SELECT seq FROM ${failed(v)} ORDER BY seq LIMIT 1) AS seq
     UNION ALL
@@ -113,8 +113,8 @@ const SOURCES: Record<Source, (v: Values<unknown>) => SQL> = {
 const IS_TROUBLE = sql`${events.type} IN (${literal(WEBHOOK_DISABLED)}, ${literal(WEBHOOK_FAILING)})`;
 
 /**
- * `looked`: the seqs that a step reads, each with its time and whether it is sent again. Empty while the webhook is not enabled. What
- * tells of the webhook's own trouble is never sent to it.
+ * `looked`: the seqs that a step reads, each with its time and whether it is sent again. Empty while the webhook is not enabled. Events
+ * about the webhook's own trouble are never sent to it.
  */
 const looked = (source: Source, v: Values<unknown>, where: SQL = sql`true`) => sql`WITH RECURSIVE ${begin(v, where)},
   step(seq, at, status) AS (${SOURCES[source](v)}),
@@ -133,7 +133,7 @@ const MATCHED = sql`count(CASE WHEN fits THEN 1 END)`;
 const nextAfter = (v: Values<unknown>) =>
   sql`CASE WHEN count(*) = ${sql.raw(String(MOST_READ))} AND max(at) <= ${v.until} + ${sql.raw(String(SKEW_SECONDS))} THEN max(seq) END`;
 
-/** The audit row of this very call. A second try comes within seconds, so the row is among the newest. */
+/** The audit row of this call. A second try comes within seconds, so the row is among the newest. */
 const auditRow = (v: Record<"siteId" | "call", unknown>) => sql`(SELECT newest.details FROM (
     SELECT ${auditLog.details} AS details FROM ${auditLog} WHERE ${auditLog.siteId} = ${v.siteId} ORDER BY ${auditLog.id} DESC LIMIT 100) AS newest
   WHERE newest.details ->> 'call' = ${v.call})`;
@@ -141,14 +141,14 @@ const auditRow = (v: Record<"siteId" | "call", unknown>) => sql`(SELECT newest.d
 type Sending = Step & { now: number };
 type Counted = Step & { call: string };
 
-/** What a step matches, as a row; none when this call has left its row already, or nothing fits. */
+/** The result of a step, as a row; none when this call has already left its audit row, or nothing fits. */
 const matchedBy = (
   source: Source,
   v: Values<{ call: string }>,
 ) => sql`(${looked(source, v, sql`${auditRow(v)} IS NULL`)}
   SELECT ${MATCHED} AS queued, ${nextAfter(v)} AS next_after_seq FROM looked HAVING ${MATCHED} > 0)`;
 
-/** The compiled statements of a step, by where it reads. Its audit row is not among them: auditOf writes it as any other. */
+/** The compiled statements of a step, for each source. auditOf writes the audit row. */
 const STEPS = Object.fromEntries(
   (["failed", "unfinished", "deliveries", "events"] as const).map((source) => [
     source,
@@ -162,7 +162,7 @@ const STEPS = Object.fromEntries(
         FROM looked WHERE fits
         ${startAgain(sql`${v.now}`)}`,
       ),
-      // The part after ELSE is read only when this call has sent nothing again.
+      // The part after ELSE is read only when this call has sent nothing.
       outcome: statement<Counted, { status: string; told: string | null }>(
         (
           v,
@@ -186,8 +186,8 @@ export interface Redelivered {
 }
 
 /**
- * Makes what fits due again, over seconds, in the order of seq, and leaves one audit row for all of it. One step reads up to
- * {@link MOST_READ} seqs.
+ * Makes fitting deliveries due again, spread over seconds, in the order of seq, and leaves one audit row for all of them. One step reads up
+ * to {@link MOST_READ} seqs.
  *
  * @param isDry    nothing is changed
  * @param answerBy see {@link withRetries}

@@ -10,7 +10,7 @@ import type { WebhookKey } from "../../../events/store/pending-deliveries.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { auditLog } from "../operator-schema.ts";
 
-/** Sending one event again. redeliveries.ts sends many. */
+/** This file sends one event again. redeliveries.ts sends many. */
 
 /** The columns of a delivery that starts again. */
 export const DUE = insertInto(
@@ -25,14 +25,14 @@ export const DUE = insertInto(
 );
 
 /**
- * Lets a delivery that exists start again. One in flight keeps its lease: when its attempt fails, `attempts` says that it was sent
- * again, and the first of eight follows.
+ * Lets an existing delivery start again. A delivery in flight keeps its lease: when its attempt fails, `attempts` is 0, so the first of
+ * eight new attempts follows.
  */
 export const startAgain = (now: SQL) => {
   const inFlight = sql`${deliveries.status} = 'pending' AND ${deliveries.lease} IS NOT NULL AND ${deliveries.nextAttemptAt} > ${now}`;
   const kept = (column: string) =>
     sql`${sql.raw(column)} = CASE WHEN ${inFlight} THEN deliveries.${sql.raw(column)} ELSE excluded.${sql.raw(column)} END`;
-  // The time of the last attempt stays: it says that the receiver may have the event.
+  // The time of the last attempt does not change: it shows that the receiver may have the event.
   const columns = ["next_attempt_at", "claim", "last_status", "last_error", "duration_ms"];
   return sql`ON CONFLICT (site_id, webhook_id, seq) DO UPDATE SET status = 'pending', attempts = 0, ${sql.join(
     columns.map(kept),
@@ -61,8 +61,8 @@ const selectRenewed: Statement<Key & { seq: number }, { id: string; isErased: nu
 );
 
 /**
- * When the next attempt after a failure is due. The queue may have a notice of none but the first, and its run tells of the next: whoever
- * sends the first again must do so instead.
+ * When the next attempt after a failure is due. The queue may hold a notice only for the first such delivery, and its run makes the notice
+ * for the next. So a caller that sends the first one again must make this notice.
  */
 export const selectNextRetry: Statement<Key & { now: number }, { at: number }> = statement(
   (v) => sql`SELECT ${deliveries.nextAttemptAt} AS at FROM ${deliveries}
@@ -72,11 +72,11 @@ export const selectNextRetry: Statement<Key & { now: number }, { at: number }> =
 );
 
 /**
- * Makes the delivery of an event to an enabled webhook due now, with attempts from zero, or inserts it. An attempt in flight goes on
- * and counts as sent again.
+ * Makes the delivery of an event to an enabled webhook due now, with attempts from zero, or inserts it. An attempt in flight continues and
+ * counts as the first one sent again.
  *
- * @returns the event's id, when the next retry is due, and two flags: nothing is set when the event is erased or the webhook is not enabled. Undefined when the
- *   site has no such event
+ * @returns the event's id, when the next retry is due, and two flags. Nothing is changed when the event is erased or the webhook is not
+ *   enabled. Undefined when the site has no such event
  */
 export async function renewDelivery(
   runtime: Runtime,

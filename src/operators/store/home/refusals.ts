@@ -8,7 +8,7 @@ import { siteDeletions } from "../erasure-schema.ts";
 import { refusals } from "../journal-schema.ts";
 import { firstSince } from "./sessions.ts";
 
-/** A row of the journal: a refused call of a known app. Whether it was done all the same is found out later. */
+/** A row of the journal: a refused call of a known app. Whether the call was carried out all the same is found out later. */
 export type Refusal = Omit<typeof refusals.$inferSelect, "done">;
 
 const { done, ...GIVEN } = getTableColumns(refusals);
@@ -17,8 +17,9 @@ const { done, ...GIVEN } = getTableColumns(refusals);
 const COLUMNS = Object.entries(GIVEN);
 
 /**
- * Whether a row of a message belongs here. Its app must be here, because a cached record may have named a wrong home, or a message may
- * come after its site is gone. When the directory has said that the appid is this site's, the site must be here, and must not end.
+ * Condition: a row of a message belongs to this home. The home must have its app, because a cached record may have named a wrong home, or a
+ * message may come after its site is deleted. When the directory has said that the appid is this site's, it is enough that the home has the
+ * site and the site is not being deleted.
  *
  * @param row the row as JSON
  */
@@ -29,7 +30,7 @@ export const isOfThisHome = (row: SQL): SQL => {
       AND NOT EXISTS (SELECT 1 FROM ${siteDeletions} WHERE ${siteDeletions.siteId} = ${siteId}))`;
 };
 
-/** Inserts rows of the journal. A row that is there stays as it is, and one that lacks a value is left out, or is of another home. */
+/** Inserts rows of the journal. A row that exists does not change. A row that lacks a value or belongs to another home is left out. */
 export const insertRefusals = (db: D1Database, rows: unknown[]) =>
   drizzle(db).run(sql`${insertOrIgnore(refusals, ...COLUMNS.map(([, column]) => column))}
     SELECT ${sql.join(
@@ -39,7 +40,7 @@ export const insertRefusals = (db: D1Database, rows: unknown[]) =>
     FROM json_each(${JSON.stringify(rows)}) AS row
     WHERE ${isOfThisHome(sql`row.value`)}`);
 
-/** Which rows of a site's journal are wanted. */
+/** The wanted rows of a site's journal. */
 export interface RefusalFilter {
   appid?: string | undefined;
   reason?: string | undefined;
@@ -51,8 +52,8 @@ export interface RefusalFilter {
 }
 
 /**
- * A list with a filter looks at this many rows: an index for each filter would cost each refused call a row more. So a page may have
- * fewer rows than asked for, and yet not be the last.
+ * How many rows a list with a filter looks at: an index for each filter would cost each refused call one more row. So a page may have fewer
+ * rows than asked for, and still not be the last.
  */
 const MOST_READ = 10_000;
 
@@ -92,7 +93,7 @@ export async function selectRefusals(
     .from(looked)
     .where(wanted)
     .limit(limit + 1);
-  // In one batch: a row that arrives between two trips would move the end of what was looked at.
+  // Both queries are in one batch: otherwise a row that arrives in between would move the end of what was looked at.
   const { found, end } = await inOneBatch(db, {
     found: page,
     end:
@@ -110,18 +111,18 @@ export async function selectRefusals(
   return { rows, next: end?.[0]?.requestId ?? null };
 }
 
-/** Refused calls of one app for one reason. Those that were left out of the journal count too. */
+/** Refused calls of one app for one reason. Calls without a row of their own count too. */
 export interface RefusalCount {
   appid: string;
   reason: string;
   calls: number;
 }
 
-/** No site has as many pairs of an app and a reason that matter. */
+/** A site with more pairs of an app and a reason gets only the most frequent ones. */
 const MOST_COUNTS = 500;
 
 /**
- * How many refused calls there are of each app and reason among a site's newest 10,000 rows of a time, the most frequent first.
+ * How many calls were refused for each app and reason, among a site's newest 10,000 rows of a time, the most frequent first.
  *
  * @returns `isWhole`: false when older rows of that time were not looked at
  */
@@ -166,10 +167,10 @@ export function selectRefusal(db: D1Database, requestId: string): Promise<Refusa
     .then((row) => row?.refusal);
 }
 
-/** How many seconds before and after a call count as around it. A row that calls share tells of those of a minute. */
+/** How many seconds before and after a call count as around it. A shared row is about the calls of a minute. */
 const SECONDS_AROUND = 120;
 
-/** The rows around a call that has none, the nearest on each side, and how many calls the rows of that time say were left out. */
+/** The rows around a call without a row, the nearest on each side, and how many calls of that time have no row, as the rows say. */
 export interface RefusalsAround {
   before: Refusal[];
   after: Refusal[];
@@ -212,7 +213,10 @@ export async function selectRefusalsAround(
   };
 }
 
-/** A session's `created_at` is taken when the body has arrived, seconds after the call's id at most. The rest is left to odd clocks. */
+/**
+ * How far `created_at` of a session may be from the time in the call's id. It is taken when the body has arrived, seconds later at most.
+ * The rest allows for wrong clocks.
+ */
 const AROUND_SECONDS = 60;
 
 /** The site of a call that was refused, or that opened a session, on any site of a home; undefined for any other call. */
@@ -228,7 +232,7 @@ export async function selectSiteOfCall(db: D1Database, requestId: string): Promi
   return opened?.siteId;
 }
 
-/** Condition: the session was opened by this call. Only sessions of about the time that the id tells are read. */
+/** Condition: the session was opened by this call. Only sessions created near the time in the id are read. */
 const opensAt = (siteId: number | Column, requestId: string): SQL | undefined => {
   const at = timeOfRequest(requestId);
   return and(
@@ -250,10 +254,10 @@ export interface StoredCall {
 /**
  * Everything that a site has of a call, in one round trip: its row of the journal, the session that it opened, and its nonce.
  *
- * Sessions are looked for among those created within 60 s of the id's time; nonces among all of the site, which are tens of thousands
- * for a busy one.
+ * Sessions are looked for among those created within 60 s of the id's time. Nonces are looked for among all of the site, which are tens of
+ * thousands for a busy one.
  *
- * @param mayHaveNonce false when the call is so long ago that its nonce has expired: then no nonce is read
+ * @param mayHaveNonce false when the call is so old that its nonce has expired: then no nonce is read
  */
 export async function selectCall(
   db: D1Database,
@@ -278,7 +282,7 @@ export async function selectCall(
     nonce: store
       .select({
         appid: nonces.appid,
-        // A nonce from before this was kept has another kind of owner, so none is found without it.
+        // Nonces from before operations were stored have another kind of owner, so this finds only nonces with an operation.
         operation: sql<string>`${nonces.operation}`.as("operation"),
         outcome: nonces.outcome,
         sessionId: nonces.sessionId,

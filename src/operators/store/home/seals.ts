@@ -16,8 +16,8 @@ const differs = (column: SQLiteColumn, mark: string) =>
   sql<number | null>`substr(${column}, 1, length(${mark})) <> ${mark}`;
 
 /**
- * The apps or webhooks above `after` with a secret that is sealed with another key than `mark` names, by site and name. Scans the
- * whole table: the call is too rare for an index.
+ * The apps or webhooks above `after` with a secret that is sealed with another key than that of `mark`, by site and name. Reads the whole
+ * table: the call is too rare for an index.
  */
 export function selectSealedOtherwise(
   db: D1Database,
@@ -45,7 +45,7 @@ export function selectSealedOtherwise(
 /** The number of statements of {@link replaceSeals}. */
 export const REPLACING_QUERIES = 3;
 
-/** Counts the secrets that are sealed with another key than `mark` names. */
+/** Counts the secrets that are sealed with another key than that of `mark`. */
 export async function countSealedOtherwise(db: D1Database, mark: string): Promise<number> {
   const store = drizzle(db);
   const count = (column: SQLiteColumn) => sql`coalesce(sum(${differs(column, mark)}), 0)`;
@@ -56,7 +56,7 @@ export async function countSealedOtherwise(db: D1Database, mark: string): Promis
   return (await store.select({ secrets }).from(apps).get())?.secrets ?? 0;
 }
 
-/** Whether an app that is not revoked has a secret that is sealed with none of the keys that `marks` name. All marks are equally long. */
+/** Whether an app that is not revoked has a secret that is sealed with none of the keys of `marks`. All marks have the same length. */
 export async function hasOtherSeal(db: D1Database, marks: readonly string[]): Promise<boolean> {
   const mark = sql`substr(${apps.secret}, 1, length(${marks[0]}))`;
   const others = and(isNull(apps.revokedAt), notInArray(mark, [...marks]));
@@ -64,7 +64,7 @@ export async function hasOtherSeal(db: D1Database, marks: readonly string[]): Pr
 }
 
 /**
- * Replaces seals of the same secrets, in one transaction. A secret is left alone when it was rotated or resealed since it was read:
+ * Replaces seals of the same secrets, in one transaction. A secret that was rotated or sealed again since it was read does not change:
  * otherwise a late try could bring back the seal of a retired master key.
  *
  * @returns the versions of the changed rows; versions are unique

@@ -4,8 +4,8 @@ import { agents, apps, customers, sessions } from "../../../core/store/schema.ts
 import { type Statement, statement } from "../../../core/store/statement.ts";
 
 /**
- * What the console's search asks a home. Each statement takes several sites and is bounded in each of them: signed calls wait for the
- * same database meanwhile. No pattern of LIKE is used: D1 refuses one of more than 50 bytes, and `%` would need escapes.
+ * This file has the queries of the console's search to a home. Each statement covers several sites and is bounded in each of them, because
+ * signed calls wait for the same database. LIKE is not used: D1 refuses a pattern of more than 50 bytes, and `%` would need escapes.
  */
 
 /** How many of a site's newest sessions are searched for words of their titles. */
@@ -17,7 +17,7 @@ export const EVENTS_SEARCHED = 10_000;
 /** How many of a site's agents, and of its apps, are searched for words of their names: those with the lowest ids. */
 export const NAMES_SEARCHED = 5_000;
 
-/** How many things of a kind a site gives; one more tells that there are others. */
+/** How many hits of a kind a site gives. One more is read, which shows that there are others. */
 export const MOST_FOUND = 20;
 
 const number = (value: number) => sql.raw(String(value));
@@ -26,7 +26,7 @@ const MOST = number(MOST_FOUND + 1);
 /** The asked sites, a JSON array of their ids. */
 const sitesOf = (asked: SQL) => sql`site(id) AS MATERIALIZED (SELECT value FROM json_each(${asked}))`;
 
-/** The words, a JSON array. SQLite's lower() knows ASCII alone, on both sides. */
+/** The words, a JSON array. SQLite's lower() changes only ASCII, here and in the searched texts. */
 const wordsOf = (words: SQL) => sql`word(part) AS MATERIALIZED (SELECT lower(value) FROM json_each(${words}))`;
 
 /** Condition: every word occurs in this text, which is in small letters. */

@@ -22,13 +22,13 @@ export const OWNERS = {
 
 export type Owners = keyof typeof OWNERS;
 
-/** The site belongs to the key, because the name is unique only on its site. */
+/** The key has the site, because the name is unique only on its site. */
 export type OwnerKey = { siteId: number; name: string };
 
-/** An owner as it was read. Versions are random and never come again, so a late try of a change that was overtaken finds none. */
+/** An owner as it was read. Versions are random and never repeat. So a late try changes nothing when another change came first. */
 export type KnownOwner = OwnerKey & { version: string; previousVersion: string | null };
 
-/** What is read of an owner whose overlap was ended. */
+/** The data of an owner whose overlap was ended. */
 export type EndedOwner<Of extends Owners> = { apps: AppRow; webhooks: { version: string } }[Of];
 
 /** The columns that a rotation changes. Without `previousVersion`, the previous secret stays as it is. */
@@ -52,7 +52,7 @@ function isUnchanged(owners: Owners, before: KnownOwner): SQL | undefined {
  * Stores a rotation.
  *
  * @param before   the owner when the rotation began
- * @param ends     for the audit log, what the operator said
+ * @param ends     the operator's choice, for the audit log
  * @param answerBy see {@link withRetries}
  * @returns false when it was rotated, revoked or deleted since `before` was read, or its overlap was ended
  */

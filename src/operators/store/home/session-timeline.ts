@@ -4,11 +4,11 @@ import { deliveries, events, webhooks } from "../../../core/store/event-schema.t
 import { type Statement, statement } from "../../../core/store/statement.ts";
 import { joined, places, type Span } from "./events-of-sessions.ts";
 
-/** What the log of events has of one session, for its page. */
+/** This file reads the events of one session for its page. */
 
 /**
- * How far around a second its events are looked for, in seconds. A call takes 8 s at most, so its event may stand so far behind those of
- * later calls.
+ * How far around a second its events are looked for, in seconds. A call takes 8 s at most, so its event may come after the events of calls
+ * that began up to 8 s later.
  */
 const AROUND_SECONDS = 10;
 
@@ -22,7 +22,7 @@ export interface SessionEvent {
   createdAt: number;
 }
 
-/** A delivery of such an event to a webhook that the site has. */
+/** A delivery of such an event to a webhook that the site still has. */
 export type SessionDelivery = Awaited<ReturnType<typeof selectDeliveriesOf>>[number];
 
 /** Reads the {@link SessionEvent}s of a session within spans of seconds, a JSON array of {@link Span}; `times` are their ends. */
@@ -38,8 +38,8 @@ const selectWithin: Statement<{ siteId: number; chatId: number; spans: string; t
   );
 
 /**
- * The first events of a session, and their deliveries. They are looked for around the times at which something happened to it: an index
- * would cost every call a row.
+ * The first events of a session, and their deliveries. They are looked for around the times of the session's changes: an index would cost
+ * every call a row.
  *
  * @param times Unix seconds, the first ones first
  * @returns `isCut`: whether there may be more events: they are looked for around {@link MOST_EVENTS} times at most

@@ -25,24 +25,24 @@ export type SessionRow = Awaited<ReturnType<typeof selectSessions>>[number];
 /** All stored data of one session. An agent's name is null when the site no longer has the agent. */
 export type StoredSession = NonNullable<Awaited<ReturnType<typeof selectSession>>>;
 
-/** Which sessions a list is about; all that are given must hold. */
+/** The filters of a list of sessions. A session must fit all that are given. */
 export interface SessionFilter {
   status?: SessionStatus | undefined;
   customerExternalId?: string | undefined;
   appid?: string | undefined;
   /** An agent who is responsible or takes part. */
   agentId?: number | undefined;
-  /** Opened then or later, in Unix seconds. */
+  /** Opened at this time or later, in Unix seconds. */
   since?: number | undefined;
-  /** Opened then or earlier, in Unix seconds. */
+  /** Opened at this time or earlier, in Unix seconds. */
   until?: number | undefined;
   /** Only sessions with this id or a higher one. */
   from?: number | undefined;
 }
 
 /**
- * Condition for the ids of a filter. Each side is one bound: of two bounds SQLite searches by one, and would read all sessions up to the
- * other.
+ * Condition for the ids of a filter. It has one bound on each side: with two bounds on a side, SQLite would search by one of them and read
+ * all sessions up to the other.
  */
 function isBetween(siteId: number, { since, until, from }: SessionFilter, before: number) {
   const low = since === undefined ? from : sql<number>`max(${from ?? 0}, ${firstSince(siteId, since)})`;
@@ -94,8 +94,8 @@ export function selectSessions(db: D1Database, siteId: number, filter: SessionFi
 }
 
 /**
- * The id of the session at which a look through `most` sessions ends, newest first, of one customer or one status when these are
- * given; undefined when there are fewer.
+ * The id at which a search through `most` sessions ends, newest first, of one customer or one status when these are given; undefined when
+ * there are fewer sessions.
  */
 export async function selectLookEnd(
   db: D1Database,
@@ -182,12 +182,12 @@ export async function selectSession(db: D1Database, siteId: number, id: number) 
   };
 }
 
-/** The highest count. Counting reads one index row for each session, and signed calls wait for the same database meanwhile. */
+/** The highest count. Counting reads one index row for each session, and signed calls wait for the same database. */
 export const COUNT_LIMIT = 10_000;
 
 /**
- * The id of the first session of a site that was created at or after `since`. Ids grow with time, so a binary search finds it; the
- * index by site and status then counts from that id. An index on time would cost every create a written row.
+ * The id of the first session of a site that was created at or after `since`. Ids grow with time, so a binary search finds it. Then the
+ * index by site and status counts from that id. An index on time would cost every creation of a session a row.
  */
 export function firstSince(siteId: number | Column, since: number) {
   const ofSite = sql`${sessions.siteId} = ${siteId}`;
@@ -203,8 +203,8 @@ export function firstSince(siteId: number | Column, since: number) {
 }
 
 /**
- * How old a site's sessions are. `older` is how many ids lie before the first session that was created at `since` (Unix seconds) or later:
- * no more sessions are older, and fewer where ids were skipped or sessions erased.
+ * How old a site's sessions are. `older` is the number of ids before the first session that was created at `since` (Unix seconds) or later.
+ * It is the highest possible number of older sessions: there are fewer when ids were skipped or sessions were erased.
  */
 export async function selectAge(
   db: D1Database,

@@ -10,20 +10,23 @@ import { siteDeletions } from "../erasure-schema.ts";
 import { each, field } from "../json-rows.ts";
 import { SITE_TABLES } from "../site-tables.ts";
 
-/** The end of a site in its home: how it begins, what is left, and how its last row goes. prune-deleted-sites.ts deletes the rest. */
+/**
+ * This file has the deletion of a site in its home: its beginning, the rows that remain, and the last row. prune-deleted-sites.ts deletes
+ * the rest.
+ */
 
-/** The end of a site. */
+/** The deletion of a site. */
 export type SiteDeletion = typeof siteDeletions.$inferSelect;
 
-/** Names a site of a home. The directory, which is in `main`, also has the ends of other homes' sites. */
+/** The key of a site's deletion. The database of `main` is also the directory, which has the deletions of other homes' sites too. */
 export type SiteKey = Pick<SiteDeletion, "siteId" | "home">;
 
 const isOf = ({ siteId, home }: SiteKey) => and(eq(siteDeletions.siteId, siteId), eq(siteDeletions.home, home));
 
-/** A subquery: the end of a site that has begun. While there is none, the site may be changed. */
+/** A subquery: the deletion of a site. While there is none, the site may be changed. */
 export const endOf = (db: D1Database, key: SiteKey) => drizzle(db).select().from(siteDeletions).where(isOf(key));
 
-/** A subquery, for conditions on `home_sites`: the end of the site, once other databases know of it too. */
+/** A subquery, for conditions on `home_sites`: the deletion of the site, when other databases have stored it too. */
 export const keptEndIn = (db: D1Database, home: string) =>
   drizzle(db)
     .select()
@@ -33,10 +36,11 @@ export const keptEndIn = (db: D1Database, home: string) =>
     );
 
 /**
- * Begins the end of a site that is closed and has this name, unless it has begun. From then on nothing opens the site or gives it an app.
+ * Begins the deletion of a closed site with this name, unless it has begun. From then on no call can open the site or give it an app.
  *
- * @param deletion its id is for a new one
- * @returns the deletion; undefined when the site is open, has another name, or is not in this home. Once its row is gone, any name fits
+ * @param deletion its id is for a new deletion
+ * @returns the deletion; undefined when the site is open, has another name, or is not in this home. When the site's row is deleted, any
+ *   name fits
  */
 export async function beginDeletion(
   runtime: Runtime,
@@ -76,7 +80,8 @@ export async function beginDeletion(
         )
         .onConflictDoNothing(),
       audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
-      // A change of the site or a new app that read the revision before comes to nothing. The audit row is the last insert.
+      // The new revision stops a change of the site and a new app that have read the revision before. CHANGED needs the audit row as the
+      // last insert.
       revised: store
         .update(homeSites)
         .set({ revision: sql`${homeSites.revision} + 1` })
@@ -93,8 +98,8 @@ export async function beginDeletion(
 }
 
 /**
- * Notes that the directory and KV know of the deletion, and takes the site's apps and webhooks away: no call is accepted any more, and
- * nothing more is delivered. Needed again in a restored home, where they are back: that leaves a row in the audit log.
+ * Notes that the directory and KV have stored the deletion, and deletes the site's apps and webhooks. From then on no call is accepted and
+ * nothing is delivered. In a restored home the apps and webhooks are back, so it is called again, and leaves a row in the audit log.
  *
  * @param deletion in a restored home it may be unknown
  */
@@ -133,11 +138,11 @@ export async function stopSite(
   await withRetries(runtime, batch, answerBy);
 }
 
-/** The end of a site, as this database knows it. */
+/** The deletion of a site, as this database has it. */
 export const selectDeletion = (db: D1Database, { id: siteId, home }: { id: number; home: string }) =>
   drizzle(db).select().from(siteDeletions).where(isOf({ siteId, home })).get();
 
-/** What a home knows of the ends of its own sites that other databases know too. */
+/** The deletions of a home's own sites that other databases have stored too. */
 export const selectKeptDeletions = (db: D1Database, home: string): Promise<SiteDeletion[]> =>
   drizzle(db)
     .select()
@@ -145,7 +150,7 @@ export const selectKeptDeletions = (db: D1Database, home: string): Promise<SiteD
     .where(and(eq(siteDeletions.home, home), isNotNull(siteDeletions.keptAt)))
     .all();
 
-/** The sites among these that the home has, and does not know to have ended: a restore has brought them back. */
+/** The sites that the home has and does not know as deleted: a restore has brought them back. */
 export async function selectBack(db: D1Database, home: string, siteIds: number[]): Promise<Set<number>> {
   const rows = await drizzle(db)
     .select({ siteId: homeSites.siteId })
@@ -155,7 +160,7 @@ export async function selectBack(db: D1Database, home: string, siteIds: number[]
   return new Set(rows.map(({ siteId }) => siteId));
 }
 
-/** Gives a restored home what it has forgotten of the ends of its sites, as far as the sites are not back. */
+/** Gives a restored home its lost deletions, except those of sites that are back. */
 export async function rememberDeletions(db: D1Database, deletions: SiteDeletion[]): Promise<void> {
   const columns = ["siteId", "id", "home", "begunAt", "keptAt", "doneAt"].map(field);
   const isHere = sql`EXISTS (SELECT 1 FROM ${homeSites} WHERE ${homeSites.siteId} = ${field("siteId")})`;
@@ -166,7 +171,7 @@ export async function rememberDeletions(db: D1Database, deletions: SiteDeletion[
     .run();
 }
 
-/** No table is counted further. */
+/** The highest count of a table. */
 export const LEFT_LIMIT = 1_000;
 
 /** How many rows of a site its home has, by table. No count exceeds {@link LEFT_LIMIT}. */
@@ -190,9 +195,9 @@ export async function selectTablesLeft(db: D1Database, siteId: number): Promise<
 }
 
 /**
- * Deletes the row of a site, unless the home has more of the site: another run may have counted its calls or events meanwhile.
+ * Deletes the row of a site, unless the home has other rows of the site: another run may have counted its calls or events meanwhile.
  *
- * @returns whether the home has the site no more
+ * @returns whether the home no longer has the site
  */
 export async function deleteHomeSite(db: D1Database, key: SiteKey, author: Author): Promise<boolean> {
   const store = drizzle(db);
@@ -221,7 +226,7 @@ export async function deleteHomeSite(db: D1Database, key: SiteKey, author: Autho
   return left?.sites === 0;
 }
 
-/** Notes that nothing is left of a site, after the directory knows. */
+/** Notes that nothing is left of a site. The directory must know it before. */
 export async function noteDone(db: D1Database, key: SiteKey, now: number): Promise<void> {
   await drizzle(db)
     .update(siteDeletions)

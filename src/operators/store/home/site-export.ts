@@ -6,7 +6,7 @@ import { customers, messages, participants, sessions } from "../../../core/store
 
 /** Sessions with all that belongs to them, and the customers whose first session is among them. */
 export interface ExportedSessions {
-  /** What was looked for; an erasure may take some meanwhile. */
+  /** The ids that were searched for; an erasure may delete some of these sessions meanwhile. */
   ids: number[];
   sessions: (typeof sessions.$inferSelect)[];
   customers: (Pick<Customer, "externalId" | "name" | "ip" | "createdAt" | "updatedAt"> & { firstChatId: number })[];
@@ -22,7 +22,7 @@ const earlier = alias(sessions, "earlier");
 
 /**
  * Reads sessions of a site with an id above `after`, in the order of their ids, with messages and participants. A customer comes with their
- * first session: each has one, because customers go with their last session.
+ * first session. Every customer has one, because the customer is deleted with their last session.
  */
 export async function selectWholeSessions(
   db: D1Database,
@@ -46,7 +46,7 @@ export async function selectWholeSessions(
     eq(earlier.customerExternalId, sessions.customerExternalId),
     sql`${earlier.id} < ${sessions.id}`,
   );
-  // One batch, one transaction: what is erased meanwhile is there as a whole or not at all.
+  // One batch is one transaction: what is erased meanwhile is in the result as a whole or not at all.
   const rows = await inOneBatch(db, {
     sessions: store
       .select()

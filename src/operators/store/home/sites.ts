@@ -13,13 +13,13 @@ import { endOf } from "./site-deletions.ts";
 /** A site as its home knows it. */
 type HomeSite = typeof homeSites.$inferSelect;
 
-/** The highest first_chat_id that may be set. Higher ones of earlier releases stay, and count. */
+/** The highest first_chat_id that may be set. Higher ones from earlier releases stay valid. */
 export const HIGHEST_FIRST_CHAT_ID = 1_000_000_000_000;
 
 /**
  * Inserts a site into its home, unless an earlier run of the same call has done so.
  *
- * @returns false when the home has another site under this id, or had one that ended
+ * @returns false when the home has another site under this id, or had one that was deleted
  */
 export async function insertHomeSite(
   runtime: Runtime,
@@ -39,7 +39,7 @@ export async function insertHomeSite(
     subject: sql`${String(site.siteId)}`,
     details: sql`${JSON.stringify({ name: site.name, first_chat_id: site.chatIdFloor + 1 })}`,
   };
-  // A restored directory may give the id of a site that has ended once more.
+  // A restored directory may give the id of a deleted site again.
   const ended = store.select().from(siteDeletions).where(eq(siteDeletions.siteId, site.siteId));
   const batch = () =>
     inOneBatch(db, {
@@ -74,7 +74,7 @@ export type KnownSite = Pick<HomeSite, "siteId" | "name" | "status" | "chatIdFlo
   home: string;
 };
 
-/** The wanted changes. A chatIdFloor must be above every given id, because lowering it would give ids twice. */
+/** The wanted changes. A chatIdFloor must be above every given id: a lower floor would give ids twice. */
 interface HomeSiteChange {
   name?: string | undefined;
   status?: HomeSite["status"] | undefined;
@@ -104,7 +104,7 @@ function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
     retentionDays: wanted.retentionDays === undefined ? retentionDays : wanted.retentionDays,
     revision: Math.max(before.revision, known.revision) + 1,
   };
-  // The same floor may be set again even after sessions were opened above it.
+  // The same floor may be set again, even when sessions were opened above it.
   const isFree = or(sql`${HIGHEST_ID} <= ${floor}`, eq(homeSites.chatIdFloor, floor ?? 0));
   return { next, allowed: floor === undefined ? undefined : and(sql`${floor} >= ${leastFloor}`, isFree) };
 }
@@ -197,7 +197,7 @@ export function selectHomeSite(db: D1Database, siteId: number): Promise<HomeSite
   return drizzle(db).select().from(homeSites).where(eq(homeSites.siteId, siteId)).get();
 }
 
-/** The highest id that a site has given or skipped, and up to which it was last made to skip. */
+/** The highest id that a site has given or skipped, and the floor that was last set. */
 export function selectHighestId(
   db: D1Database,
   siteId: number,

@@ -26,13 +26,13 @@ import { eventsSwitched } from "./sites.ts";
 export const MOST_WEBHOOKS = 10;
 
 /**
- * Inserts an enabled webhook. The first webhook of a site turns the site's events on. The site's revision stays, because the
+ * Inserts an enabled webhook. The first webhook of a site turns the site's events on. The site's revision does not change, because the
  * directory does not copy `events`.
  *
  * @param webhook its id must be random, and new for each call
  * @param details for the audit log, as JSON
- * @returns undefined when the home does not have the site, or its deletion has begun. `webhook` is null when the site already has the
- *   most webhooks
+ * @returns undefined when the home does not have the site, or its deletion has begun. `webhook` is null when the site already has {@link
+ *   MOST_WEBHOOKS}
  * @throws ServiceError `conflict`, reason `changed_meanwhile`, when the webhook was deleted between two tries of this call
  */
 export async function insertWebhook(
@@ -123,19 +123,19 @@ export async function insertWebhook(
   return found;
 }
 
-/** What operators change of a webhook. */
+/** The values of a webhook that operators can change. */
 export type WebhookState = Pick<Webhook, "url" | "events" | "status">;
 
 export type WebhookChange = { [Field in keyof WebhookState]?: Webhook[Field] | undefined };
 
 /**
- * Changes a webhook. Disabling it ends its pending deliveries, up to {@link MOST_ENDED}. It is not enabled while any of them is
- * pending. With another URL, pending deliveries are due now, up to {@link MOST_ENDED}; `makeDue` does the rest.
+ * Changes a webhook. Disabling it ends its pending deliveries, up to {@link MOST_ENDED}. It cannot be enabled while one of them is pending.
+ * With another URL, pending deliveries are due now, up to {@link MOST_ENDED}; `makeDue` does the rest.
  *
- * @param detailsOf makes the details for the audit log, as JSON: of another URL or other events, and of another status
+ * @param detailsOf makes the details for the audit log, as JSON: for another URL or other events, and for another status
  * @param answerBy  see {@link withRetries}
- * @returns the webhook as it is now, disabled when enabling has to wait, and whether this call gave it another URL; undefined when the
- *   site has no such webhook
+ * @returns the webhook as it is now, disabled when enabling has to wait, and whether this call gave it another URL; undefined when the site
+ *   has no such webhook
  * @throws ServiceError as {@link changeRow} does
  */
 export async function updateWebhook(
@@ -179,7 +179,7 @@ export async function updateWebhook(
     };
     const isChanged = or(ne(webhooks.url, url), ne(webhooks.events, events));
     const results = await inOneBatch(db, {
-      // What needs the row's old values comes before the update.
+      // These statements need the row's old values, so they come before the update.
       audited: auditOf(db, author, changed, webhooks, and(unchanged, isChanged)),
       switched: auditOf(db, author, switched, webhooks, and(unchanged, ne(webhooks.status, status))),
       renewed: isMoved ? renewInFlight(db, key, author.now, unchanged) : undefined,
