@@ -7,7 +7,7 @@ import { auditLog } from "./operator-schema.ts";
 
 export type AuditEntry = typeof auditLog.$inferSelect;
 
-/** The surface that a change came through. */
+/** The surface through which a change came. */
 export type Actor = AuditEntry["actor"];
 
 export type AuditAction = AuditEntry["action"];
@@ -80,7 +80,7 @@ export function auditOf(
     );
 }
 
-/** Inserts one row that belongs to no other change. Not retried: a second try could be a second row. */
+/** Inserts one row that belongs to no other change. Not retried: a second try could insert a second row. */
 export async function insertAudit(
   db: D1Database,
   author: Author,
@@ -94,7 +94,7 @@ export async function insertAudit(
 const ROWS_SEARCHED = 1_000;
 
 /**
- * Inserts a row for what the same operator does again and again, unless the newest rows have one of this operator and network since
+ * Inserts a row for an action that the same operator repeats often, unless the newest rows have one of this operator and network since
  * `hour` (Unix seconds).
  */
 export async function insertAuditOncePerHour(
@@ -123,7 +123,7 @@ export async function insertAuditOncePerHour(
   await auditOf(db, author, row, ONE_ROW, notExists(earlier)).run();
 }
 
-/** Which entries are wanted. What is undefined does not filter. */
+/** The wanted entries. An undefined field does not filter. */
 export interface AuditFilter {
   siteId?: number | undefined;
   /** The id or the whole name of who did it; {@link WORKER} for the Worker itself. */
@@ -136,19 +136,22 @@ export interface AuditFilter {
   until?: number | undefined;
 }
 
-/** What the log says of the Worker itself, whose rows name nobody. */
+/** The name of the Worker in the log. Its rows have no `who`. */
 export const WORKER = "worker";
 
-/** An entry that was read, and after which reading stopped. */
+/** The entry at which reading stopped. */
 export type ReadTo = Pick<AuditEntry, "id" | "at">;
 
-/** How far times may be out of the order of ids: a cron's rows have the time for which it was due. */
+/** By how much times may be out of the order of ids: a cron's rows have the time for which the cron was due. */
 const DISORDER_SECONDS = 86_400;
 
 /** How many rows the search for `until` reads at most, in a log with ids below 2^30: two for each halving. */
 export const MOST_SEARCHED = 64;
 
-/** The id above which no entry is of `until` or earlier. It halves the ids, and reads the next entry where the middle one was removed. */
+/**
+ * The id above which no entry is of `until` or earlier. A binary search over the ids: where the middle id is missing, it reads the next
+ * entry.
+ */
 const lastUntil = statement<{ until: number }, { id: number }>(
   ({ until }) => sql`WITH RECURSIVE search(low, size) AS (
       SELECT 0, (SELECT max(id) FROM ${auditLog})
@@ -160,10 +163,12 @@ const lastUntil = statement<{ until: number }, { id: number }>(
 );
 
 /**
- * The entries of one database that fit, with an id below `before`, newest first. A filter that little fits would have the whole log read:
- * so at most the newest `mostRead` of the site, or of all, are looked at. They are counted off too, which reads them once more.
+ * The entries of one database that fit, with an id below `before`, newest first. At most the newest `mostRead` rows of the site, or of all
+ * sites, are looked at: otherwise a filter that fits few entries would read the whole log. They are counted too, which reads them a second
+ * time.
  *
- * @param before undefined for a home without a place yet: from the newest that may be of `until`, found with {@link MOST_SEARCHED} rows
+ * @param before undefined for the first page of a home: it begins with the newest entry that may be of `until`, which {@link MOST_SEARCHED}
+ *   rows find
  * @returns also the oldest entry that was looked at, when older ones may fit
  */
 export async function selectAuditEntries(
@@ -212,7 +217,7 @@ export async function selectAuditEntries(
   return { entries, readTo: readTo && readTo.at < (since ?? 0) - DISORDER_SECONDS ? undefined : readTo };
 }
 
-/** When one of these changes of a site's thing was made the last time, in Unix seconds; null for never. Reads the site's entries. */
+/** When one of these changes was last made to a subject of a site, in Unix seconds; null for never. Reads the site's entries. */
 export async function selectLastChange(
   db: D1Database,
   { siteId, subject, actions }: { siteId: number; subject: string; actions: AuditAction[] },

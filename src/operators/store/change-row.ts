@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/errors.ts";
 
-/** How often a change is begun, when other changes keep coming first. */
+/** How many times a change is tried, when other changes keep coming first. */
 const ROUNDS = 3;
 
 /** The result of one try. */
@@ -15,20 +15,22 @@ interface RowChange<Row> {
   read: () => Promise<Row | undefined>;
   /** One transaction. It changes the row only while the row has the revision of `before`, and gives it the next revision. */
   write: (before: Row) => Promise<Tried<Row>>;
-  /** True when a row that the try did not change needs no further try: it has all wanted values, or the change is not allowed. */
+  /**
+   * Whether no further try is needed after a try that did not change the row: the row has all wanted values, or the change is not allowed.
+   */
   isFinal: (now: Row, before: Row) => boolean;
   /** Runs the read or the write with retries. */
   retry: <T>(call: () => Promise<T>) => Promise<T>;
 }
 
 /**
- * Changes a row for an operator. The change applies to the row that was read, or not at all. So a late try, even one after the
- * answer, undoes no newer change. Every change gives the row a new revision, even a change that keeps the values: no try that was
- * sent before it can commit after it.
+ * Changes a row for an operator. The change applies to the row that was read, or not at all. So a late try, even one after the answer,
+ * undoes no newer change. Every change gives the row a new revision, even a change that keeps the values: then no earlier try can commit
+ * after it.
  *
  * @returns the row as it is now; undefined when there is none
- * @throws ServiceError `conflict`, reason `changed_meanwhile`: others changed the row, and this change may have been made before
- *   theirs; or others came first three times. Also whatever `read` and `write` throw
+ * @throws ServiceError `conflict`, reason `changed_meanwhile`: others changed the row, and this change may have been made before theirs; or
+ *   others came first three times. Also whatever `read` and `write` throw
  */
 export async function changeRow<Row>(change: RowChange<Row>): Promise<Row | undefined> {
   const { read, write, isFinal, retry } = change;
@@ -52,7 +54,7 @@ export async function changeRow<Row>(change: RowChange<Row>): Promise<Row | unde
   throw changedMeanwhile();
 }
 
-/** Whether a row has every wanted value. An undefined value is not wanted. */
+/** Whether a row has every wanted value. An undefined value may be anything. */
 export const hasAll = <Row extends object>(
   row: Row,
   wanted: { [Name in keyof Row]?: Row[Name] | undefined },
@@ -61,7 +63,7 @@ export const hasAll = <Row extends object>(
     ([name, value]) => value === undefined || JSON.stringify(value) === JSON.stringify(row[name as keyof Row]),
   );
 
-/** The refusal of a change that crossed another operator's change. */
+/** The refusal of a change that met another operator's change. */
 export const changedMeanwhile = (): ServiceError =>
   new ServiceError("conflict", {
     reason: "changed_meanwhile",

@@ -6,7 +6,7 @@ import { keptEndIn } from "./home/site-deletions.ts";
 import { each, field } from "./json-rows.ts";
 
 /**
- * Copies between a directory and its homes, after D1's Time Travel took one of them back. Each function changes one database and
+ * This file copies between a directory and its homes, after D1's Time Travel restored one of them. Each function changes one database and
  * may be repeated; floors only rise.
  */
 
@@ -14,12 +14,12 @@ import { each, field } from "./json-rows.ts";
 const CHUNK = 5_000;
 
 const excluded = (column: string) => sql`excluded.${sql.identifier(column)}`;
-/** In an upsert: the new row's value unless the new row is older, else the stored value. */
+/** In an upsert: the new row's value, or the stored value when the new row is older. */
 const newer = (revision: Column, column: Column) =>
   sql`CASE WHEN ${excluded("revision")} >= ${revision} THEN ${excluded(column.name)} ELSE ${column} END`;
 
 /**
- * Gives a restored home the sites that it lost. For the sites that it still has, newer values of the directory's copy are taken.
+ * Gives a restored home the sites that it lost. The sites that it still has get newer values from the directory's copy.
  *
  * @param skip how many ids a lost site skips
  */
@@ -65,8 +65,7 @@ export async function copySitesToHome(
           status: newer(homeSites.revision, homeSites.status),
           retentionDays: newer(homeSites.revision, homeSites.retentionDays),
           revision: sql`max(${homeSites.revision}, ${excluded("revision")})`,
-          // The directory's first_chat_id may have been set after the time of the restore. Then ids from there on were already
-          // given.
+          // The directory's first_chat_id may have been set after the time of the restore. Then ids from it on were already given.
           chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")} - ${skip})`,
           eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${excluded("event_seq_floor")} - ${skip})`,
         },
@@ -76,8 +75,8 @@ export async function copySitesToHome(
 }
 
 /**
- * Gives the directory the sites of a home that it lost, newer names and statuses, and higher floors. A lost site stays lost when
- * another home's site has got its id meanwhile, or when it ends.
+ * Gives the directory the lost sites of a home, newer names and statuses, and higher floors. A lost site is not copied when another home's
+ * site has got its id meanwhile, or when the site is deleted.
  */
 export async function copySitesToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
   const siteRows = (after: number) =>
@@ -126,8 +125,7 @@ export async function copySitesToDirectory(directory: D1Database, home: string, 
 }
 
 /**
- * Gives the directory the routes of a home that it lost. The routes of sites that stay lost are left out: their apps are listed as
- * `unrouted`.
+ * Gives the directory the lost routes of a home. Routes of sites that were not copied are left out: their apps are listed as `unrouted`.
  */
 export async function copyRoutesToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
   for await (const rows of routesOf(db)) {
@@ -143,7 +141,7 @@ export async function copyRoutesToDirectory(directory: D1Database, home: string,
           .from(each(rows))
           .innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),
       )
-      // An appid that a deleted site had may have been freed, and be another site's by now.
+      // The appid of a deleted site may have been freed, and may belong to another site now.
       .onConflictDoUpdate({
         target: appRoutes.appid,
         set: { siteId: excluded("site_id"), reservation: null },
@@ -153,7 +151,7 @@ export async function copyRoutesToDirectory(directory: D1Database, home: string,
   }
 }
 
-/** The routes that a home's apps need, page by page. */
+/** The routes of a home's apps, page by page. */
 async function* routesOf(db: D1Database): AsyncGenerator<Route[]> {
   for (let last: Route | undefined = { siteId: 0, appid: "" }; last !== undefined; ) {
     const rows: Route[] = await selectAppsAfter(db, last, CHUNK);

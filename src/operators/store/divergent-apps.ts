@@ -4,11 +4,11 @@ import { hasNotEnded } from "../../core/store/app-routes.ts";
 import { appRoutes, apps, sites } from "../../core/store/schema.ts";
 import { each, field, place } from "./json-rows.ts";
 
-/** Finds apps about which the directory and a home differ. Nothing here writes. */
+/** This file finds apps about which the directory and a home differ. It writes nothing. */
 
 export type Route = Pick<typeof appRoutes.$inferSelect, "appid" | "siteId">;
 
-/** The routes that a home's apps need, in order, after the given one. */
+/** The routes of a home's apps, in order, after the given one. */
 export function selectAppsAfter(db: D1Database, { siteId, appid }: Route, limit: number): Promise<Route[]> {
   return drizzle(db)
     .select({ siteId: apps.siteId, appid: apps.appid })
@@ -32,7 +32,7 @@ export function selectUnroutedOf(directory: D1Database, home: string, rows: Rout
     .all();
 }
 
-/** The directory's routes to a home, without those of sites that end, with an appid above `after`, in the order of their appids. */
+/** The directory's routes to a home, without those of deleted sites, with an appid above `after`, in the order of their appids. */
 export function selectRoutesAfter(directory: D1Database, home: string, after: string, limit: number): Promise<Route[]> {
   return drizzle(directory)
     .select({ appid: appRoutes.appid, siteId: appRoutes.siteId })

@@ -2,11 +2,11 @@ import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { homeSites } from "../../core/store/schema.ts";
 
-/** The tables for erasing a customer's data and for the ends of sites. schema.ts has the rules for all tables. */
+/** The tables for erasing customers' data and deleting sites. schema.ts has the rules for all tables. */
 
 /**
- * The erasures of a home's customers. The row says how far an erasure is, and stays when it is done: so "was this customer erased?" can
- * be answered with the customer's id in hand, and by nobody else.
+ * The erasures of a home's customers. A row says how far an erasure is, and stays when it is done. So only somebody who has a customer's id
+ * can ask whether this customer was erased.
  */
 export const erasures = sqliteTable(
   "erasures",
@@ -16,29 +16,32 @@ export const erasures = sqliteTable(
       .references(() => homeSites.siteId),
     /** The keyed hash of the customer's external id: operators/services/customer-hash.ts. */
     hash: text().notNull(),
-    /** Sorts by time. */
+    /** Its order is the order of time. */
     id: text().notNull(),
-    /** Whose data it is; null once the erasure is done. */
+    /** The customer's id; null once the erasure is done. */
     externalId: text("external_id"),
-    /** The highest id of the site's sessions when the call came that erased first. Later sessions are not erased. */
+    /** The site's highest session id at the first call that erased. Later sessions are not erased. */
     until: integer().notNull(),
     /** The receipts name the customer's sessions up to this id. Nothing is deleted before it is `until`. */
     listedTo: integer("listed_to").notNull(),
     /** When its receipts were begun, in Unix seconds. */
     listedAt: integer("listed_at").notNull(),
-    /** How many sessions it is about, erased ones too. */
+    /** How many sessions the erasure covers, erased ones too. */
     total: integer().notNull(),
-    /** Counts the batches that erased something. Each batch moves it on by one, so none is carried out twice. */
+    /** Counts the batches that erased something. Each batch raises it by one, so none is carried out twice. */
     step: integer().notNull(),
     /** The try that made the last step. */
     madeBy: text("made_by"),
-    /** What was erased so far, by rows. */
+    /** How many rows were erased so far, by tables. */
     sessions: integer().notNull(),
     messages: integer().notNull(),
     participants: integer().notNull(),
     events: integer().notNull(),
     deliveries: integer().notNull(),
-    /** What webhooks have got of it, or may have got, and of how many sessions they are told: a JSON object by the webhook's id. */
+    /**
+     * For each webhook's id: how many events it has received or may have received, and about how many sessions it gets an event. A JSON
+     * object.
+     */
     webhooks: text({ mode: "json" })
       .$type<Record<string, Record<"delivered" | "attempted" | "told", number>>>()
       .notNull(),
@@ -47,7 +50,7 @@ export const erasures = sqliteTable(
   },
   (t) => [
     primaryKey({ columns: [t.siteId, t.hash, t.id] }),
-    // A key of the hashes may be lost while an erasure is under way: then the customer's id finds it.
+    // The key of the hashes may be lost during an erasure: then the customer's id finds the row.
     index("erasures_under_way").on(t.siteId, t.externalId).where(sql`external_id IS NOT NULL`),
     // Answers and the audit log name an erasure by its id alone.
     uniqueIndex("erasures_by_id").on(t.siteId, t.id),
@@ -55,8 +58,8 @@ export const erasures = sqliteTable(
 );
 
 /**
- * In the directory: which sessions the erasures of all homes delete, so that a restored home erases them again. Kept for longer than a
- * restore reaches back. KV holds the same.
+ * In the directory: which sessions the erasures of all homes delete, so that a restored home erases them again. Rows are kept for longer
+ * than a restore reaches back. KV holds the same.
  */
 export const erasureReceipts = sqliteTable(
   "erasure_receipts",
@@ -64,9 +67,9 @@ export const erasureReceipts = sqliteTable(
     home: text().notNull(),
     siteId: integer("site_id").notNull(),
     erasureId: text("erasure_id").notNull(),
-    /** When the list was begun, in Unix seconds. A later list never replaces one: a restored home has other sessions. */
+    /** When the list was begun, in Unix seconds. A later list never replaces an earlier one, because a restored home has other sessions. */
     listedAt: integer("listed_at").notNull(),
-    /** A list has several parts when a customer has very many sessions. */
+    /** The first id of this part. The list of a customer with very many sessions has several parts. */
     firstChatId: integer("first_chat_id").notNull(),
     at: integer().notNull(),
     hash: text().notNull(),
@@ -77,7 +80,7 @@ export const erasureReceipts = sqliteTable(
   (t) => [primaryKey({ columns: [t.home, t.siteId, t.erasureId, t.listedAt, t.firstChatId] })],
 );
 
-/** In the directory: the key of the customers' hashes, sealed with a master key. The newest that opens is in use. */
+/** In the directory: the key of the customers' hashes, sealed with a master key. The newest key that opens is in use. */
 export const customerHashKeys = sqliteTable("customer_hash_keys", {
   id: text().primaryKey(),
   sealed: text().notNull(),
@@ -87,15 +90,15 @@ export const customerHashKeys = sqliteTable("customer_hash_keys", {
 });
 
 /**
- * The ends of sites, in the site's home and in the directory, so that a restore of one of them brings no site back. Holds nothing of the
- * site but its id, and stays for good: the id is never given again.
+ * The deletions of sites, in the site's home and in the directory, so that a restore of one of them brings no site back. A row holds only
+ * the id of the site, and stays for ever: the id is never given again.
  */
 export const siteDeletions = sqliteTable("site_deletions", {
   siteId: integer("site_id").primaryKey(),
   id: text().notNull(),
   home: text().notNull(),
   begunAt: integer("begun_at").notNull(),
-  /** When the directory and KV knew of it. Nothing of the site is deleted before. */
+  /** When the directory and KV had stored it. Nothing of the site is deleted before. */
   keptAt: integer("kept_at"),
   /** When nothing was left of the site. */
   doneAt: integer("done_at"),

@@ -3,12 +3,13 @@ import type { Receipt, ReceiptKey } from "./directory/erasure-receipts.ts";
 import type { AskKv } from "./kv-floors.ts";
 
 /**
- * What erasures keep in KV, because a restore of D1 does not undo it there. Keys:
- * - `erasures:<home>:<site>:<erasure id>:<time of the list>:<first chat id>`: a part of a receipt; the value holds the chat ids, the metadata the rest;
+ * This file stores data of erasures in KV, because a restore of D1 does not undo it there. Keys:
+ * - `erasures:<home>:<site>:<erasure id>:<time of the list>:<first chat id>`: a part of a receipt; the value holds the chat ids, the
+ *   metadata the rest;
  * - `customer-hash-key:<id>`: a key of the customers' hashes, sealed.
  */
 
-/** How long a receipt is kept: a day longer than Time Travel reaches back. */
+/** How long a receipt is stored: a day longer than Time Travel reaches back. */
 export const RECEIPT_SECONDS = 31 * 86_400;
 
 const prefixOf = (home: string) => `erasures:${home}:`;
@@ -26,7 +27,7 @@ export async function writeReceipt(kv: KVNamespace | undefined, receipt: Receipt
   await kv?.put(keyOf(receipt), JSON.stringify(receipt.chatIds), { expirationTtl: RECEIPT_SECONDS, metadata });
 }
 
-/** A part as KV names it. Without hash when its metadata cannot be read: somebody else has spoilt it. */
+/** A part as KV lists it. It has no hash when its metadata cannot be read, because somebody else has damaged it. */
 export type ListedReceipt = Omit<ReceiptKey, keyof ReceiptMetadata> & Partial<ReceiptMetadata>;
 
 /** The parts of a home's erasures that KV knows, without their chat ids. @throws any error of `askKv` */
@@ -48,7 +49,7 @@ export async function listReceipts(kv: KVNamespace | undefined, home: string, as
   return found;
 }
 
-/** The chat ids of a part; undefined when KV has lost it, or somebody else has spoilt it. @throws any error of `askKv` */
+/** The chat ids of a part; undefined when KV has lost it, or somebody else has damaged it. @throws any error of `askKv` */
 export async function readReceipt(
   kv: KVNamespace | undefined,
   key: Omit<ReceiptKey, keyof ReceiptMetadata>,

@@ -1,6 +1,6 @@
 /**
- * Floors of ids, kept in KV because a restore of D1 does not undo them there. No id up to a floor may be given again. Floors only
- * rise, so an old one is harmless, and no key is ever deleted or lowered. Keys:
+ * Floors of ids, stored in KV because a restore of D1 does not undo them there. No id up to a floor may be given again. Floors only rise,
+ * so an old one is harmless, and no key is ever deleted or lowered. Keys:
  * - `floors:<home>:site:<id>:<floor>`: a first_chat_id that an operator set;
  * - `floors:<home>:settling:<id>`: all sites of a reconciled home;
  * - `site-ids:<…>`: the id of each site.
@@ -23,13 +23,15 @@ export interface RememberedFloors {
 
 /** Where a reading of KV's floors stopped. */
 export interface FloorsPlace {
-  /** Of the page of keys; null for the first page. */
+  /** The cursor of the page of keys; null for the first page. */
   cursor: string | null;
   /** The last key that was read. */
   after: string;
 }
 
-/** Half of the integers that a number holds exactly. A higher value in KV is ignored: it would leave the site too few ids. */
+/**
+ * Half of the highest integer that a number holds exactly. A higher value in KV is ignored, because it would leave the site too few ids.
+ */
 const HIGHEST_FLOOR = 2 ** 52;
 const HIGHEST_SITE = 1_000_000_000;
 
@@ -40,7 +42,7 @@ const SITE_IDS = "site-ids:";
 /** KV lists keys in byte order, so the highest id must have the lowest key. */
 const siteIdKey = (siteId: number) => `${SITE_IDS}${String(HIGHEST_SITE - siteId).padStart(10, "0")}`;
 
-/** As KV holds it: the site, its chat_id floor, its event floor. */
+/** An entry in KV: the site, its chat_id floor, its event floor. */
 type Entry = [siteId: number, chatId: number, eventSeq: number];
 
 /** Calls KV once, with a timeout. @throws ServiceError `unavailable`, reason `kv_unavailable` */
@@ -49,13 +51,13 @@ export type AskKv = <T>(ask: () => Promise<T>) => Promise<T>;
 const START: FloorsPlace = { cursor: null, after: "" };
 
 /**
- * Reads KV's floors of a home in the order of their keys. Damaged entries are ignored. When KV fails, what was read before counts. When KV
- * refuses the cursor of an earlier reading, this one begins anew.
+ * Reads KV's floors of a home in the order of their keys. Damaged entries are ignored. When KV fails, the entries that were read before it
+ * are returned. When KV refuses the cursor of an earlier reading, this one starts from the beginning.
  *
  * @param askKv  makes each call to KV
  * @param isOver stops the reading between two calls to KV
  * @param from   where an earlier reading stopped
- * @returns at most one entry for each site; and where more of them are, undefined when all were read
+ * @returns at most one entry for each site; `rest` says where the reading continues, and is undefined when all were read
  * @throws any error of `askKv`, when nothing was read before it
  */
 export async function readFloors(
@@ -97,7 +99,7 @@ export async function readFloors(
     }
   } catch (error) {
     if (place !== from) return readUntil(place);
-    // Without a cause KV did not answer, which says nothing of the cursor.
+    // An error without a cause means that KV did not answer. Then the cursor may still be good.
     if (from.cursor === null || (error as Error).cause === undefined) throw error;
     return readFloors(kv, home, askKv, isOver);
   }

@@ -1,14 +1,14 @@
 import type { AskKv } from "./kv-floors.ts";
 
 /**
- * What KV keeps of the ends of sites, because a restore of D1 does not undo it there. Keys: `site-deletions:<home>:<site>:<deletion id>`; the
- * metadata holds the rest.
+ * This file stores the deletions of sites in KV, because a restore of D1 does not undo them there. Keys:
+ * `site-deletions:<home>:<site>:<deletion id>`; the metadata holds the rest.
  */
 
-/** How long KV keeps one: a day longer than Time Travel reaches back. */
+/** How long KV keeps a deletion: a day longer than Time Travel reaches back. */
 const KEPT_SECONDS = 31 * 86_400;
 
-/** The end of a site, as KV has it. Somebody who can write KV could make one up: `hash` shows that it is the Worker's own. */
+/** The deletion of a site, as KV has it. Somebody who can write to KV could make one up: `hash` shows that the Worker wrote it. */
 export interface KeptDeletion {
   siteId: number;
   id: string;
@@ -26,7 +26,7 @@ export async function writeSiteDeletion(
   await kv?.put(`${prefixOf(home)}${siteId}:${id}`, "", { expirationTtl: KEPT_SECONDS, metadata });
 }
 
-/** The ends of a home's sites that KV knows. Damaged entries are left out. @throws any error of `askKv` */
+/** The deletions of a home's sites that KV has. Damaged entries are left out. @throws any error of `askKv` */
 export async function listSiteDeletions(
   kv: KVNamespace | undefined,
   home: string,

@@ -6,46 +6,46 @@ import { ROLES } from "../access/role.ts";
  * reconciliations, which every database has. schema.ts has the rules for all tables.
  */
 
-/** What an operator is known by: the ADMIN_TOKEN, a token of the table below, or an e-mail address that Cloudflare Access vouches for. */
+/** The kinds of operators: the ADMIN_TOKEN, a token of the table below, or a person whose e-mail address Cloudflare Access confirms. */
 export const WHO_KINDS = ["root", "token", "person"] as const;
 
 /** The sessions of the console. Signing out ends the row, so that a copied cookie becomes useless too. */
 export const consoleSessions = sqliteTable("console_sessions", {
-  /** SHA-256, in hex, of the cookie's random value, or of the assertion of Access: a copy of the table signs nobody in. */
+  /** SHA-256, in hex, of the cookie's random value, or of the assertion of Access: nobody can sign in with a copy of the table. */
   id: text().primaryKey(),
   createdAt: integer("created_at").notNull(),
   expiresAt: integer("expires_at").notNull(),
-  /** Null in rows from before this was kept: then the ADMIN_TOKEN opened the session. */
+  /** Null in rows from before this was stored: then the ADMIN_TOKEN opened the session. */
   whoKind: text("who_kind", { enum: WHO_KINDS }),
   whoId: text("who_id"),
   whoName: text("who_name"),
-  /** The browser and its system in a few words; null when its User-Agent tells neither. */
+  /** The browser and its system in a few words; null when its User-Agent shows neither. */
   browser: text(),
   /** The network of the client that opened it: /24 of IPv4, /48 of IPv6. */
   address: text(),
-  /** To five minutes. */
+  /** The last use, at most five minutes old. */
   lastUsedAt: integer("last_used_at"),
   /**
-   * When it was ended. The row stays for a day, and that of an assertion of Access until the assertion ends: neither a late try of the
-   * sign-in nor the same assertion must open it again.
+   * When it was ended. The row stays for a day, or until the assertion of Access ends: otherwise a late try of the sign-in or the same
+   * assertion could open it again.
    */
   endedAt: integer("ended_at"),
 });
 
 /** Tokens for programs. */
 export const adminTokens = sqliteTable("admin_tokens", {
-  /** `tok_` and the first half of the hash: one key finds a row by either. */
+  /** `tok_` and the first half of the hash. So the key finds a row by its id and by its hash. */
   id: text().primaryKey(),
-  /** SHA-256, in hex, of the token: a copy of the table opens nothing. */
+  /** SHA-256, in hex, of the token: a copy of the table gives no access. */
   hash: text().notNull(),
   name: text().notNull(),
   role: text({ enum: ROLES }).notNull(),
-  /** The one site that it opens; null for all. */
+  /** The one site that it may use; null for all sites. */
   siteId: integer("site_id"),
   createdAt: integer("created_at").notNull(),
-  /** Null for never. */
+  /** Null when it never expires. */
   expiresAt: integer("expires_at"),
-  /** To the hour; null before its first use. */
+  /** The hour of its last use; null before its first use. */
   lastUsedAt: integer("last_used_at"),
   /** The row stays for a day after this, so that a late try of the call that made it does not bring it back. */
   deletedAt: integer("deleted_at"),
@@ -55,7 +55,7 @@ export const adminTokens = sqliteTable("admin_tokens", {
  * The submitted forms of the console. A form that is submitted again changes nothing, and leads to the result of the first submit.
  */
 export const consoleForms = sqliteTable("console_forms", {
-  /** SHA-256, in hex, of the form: its path and its fields, among them a random token. */
+  /** SHA-256, in hex, of the form: of its path and its fields, which include a random token. */
   id: text().primaryKey(),
   /** The console session that the form was shown to. */
   sessionId: text("session_id").notNull(),
@@ -115,7 +115,7 @@ export const AUDIT_ACTIONS = [
   "root.read",
 ] as const;
 
-/** The actions whose rows are kept for ever. They are receipts: of what was erased, and of the ends of sites. */
+/** The actions whose rows are kept for ever. They are receipts of erasures and of deletions of sites. */
 export const RECEIPTS = [
   "customer.erasure_begun",
   "customer.erased",
@@ -124,8 +124,8 @@ export const RECEIPTS = [
 ] as const satisfies readonly (typeof AUDIT_ACTIONS)[number][];
 
 /**
- * The changes by operators. Each row is written in the batch of its change, so it is in the database that was changed. Copies
- * between the directory and a home leave no rows: reconciling a restored home leaves one row for all of them.
+ * The changes by operators. Each row is written in the batch of its change, so it is in the database that was changed. Copies between the
+ * directory and a home leave no rows: reconciling a restored home leaves one row for all of them.
  */
 export const auditLog = sqliteTable(
   "audit_log",
@@ -136,13 +136,13 @@ export const auditLog = sqliteTable(
     at: integer().notNull(),
     actor: text({ enum: ACTORS }).notNull(),
     action: text({ enum: AUDIT_ACTIONS }).notNull(),
-    /** The appid or the id of the changed thing. */
+    /** The appid or the id of the changed object. */
     subject: text().notNull(),
     /** JSON. Never holds a secret. */
     details: text().notNull(),
-    /** The id of the call that made the change; null for changes by the Worker itself, and from before this was kept. */
+    /** The id of the call that made the change; null for changes by the Worker itself, and in rows from before this was stored. */
     requestId: text("request_id"),
-    /** Who made the call; null for changes by the Worker itself, for a refused sign-in, and in rows from before this was kept. */
+    /** Who made the call; null for changes by the Worker itself, for a refused sign-in, and in rows from before this was stored. */
     whoKind: text("who_kind", { enum: WHO_KINDS }),
     /** `root`, the token's id, or the person's e-mail address. */
     whoId: text("who_id"),
@@ -174,7 +174,7 @@ export const reconciliations = sqliteTable(
   (t) => [primaryKey({ columns: [t.id, t.home] })],
 );
 
-/** The place where a job over several runs continues: the key of the last row that it read, as JSON; or the next home and table. */
+/** The place where a job of several runs continues: the key of the last row that it read, as JSON; or the next home and table. */
 export const jobs = sqliteTable("jobs", {
   name: text().primaryKey(),
   place: text().notNull(),

@@ -18,7 +18,7 @@ interface Reconciliation {
   skip: number;
 }
 
-/** How many floors one statement takes: their JSON stays far below the 2 MB that D1 binds. */
+/** How many floors one statement has: their JSON stays far below the 2 MB that D1 binds. */
 const FLOORS_AT_ONCE = 10_000;
 const PAGE = 5_000;
 /** How many site ids the reconciliation of `main` skips, because KV may not know the newest ones. */
@@ -26,8 +26,8 @@ const SKIPPED_SITES = 100;
 const newestSite = sql`coalesce((SELECT max(${sites.id}) FROM ${sites}), 0)`;
 
 /**
- * Skips all ids and event seqs that the sites of a home may have given before its restore, so that none is given twice. A
- * reconciliation skips once: with the same id again, it only raises floors to the remembered ones.
+ * Skips all ids and event seqs that the sites of a home may have given before its restore, so that none is given twice. A reconciliation
+ * skips once: when it is repeated with the same id, it only raises floors to the remembered ones.
  *
  * @param remembered floors that the restore did not undo
  * @returns whether this call skipped ids; the number of the home's sites; when the reconciliation first skipped, in Unix seconds; the
@@ -63,7 +63,7 @@ export async function skipIds(
         eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,
       })
       .where(CHANGED),
-    // Only the directory gives site ids. In another home nobody reads this floor. At a second call KV knows the floor of the first.
+    // Only the directory gives site ids, so this floor has no effect in another home. At a second call KV has the floor of the first.
     raised: store
       .update(reconciliations)
       .set({
@@ -82,7 +82,7 @@ export async function skipIds(
   };
 }
 
-/** Statements that raise the floors of a home's sites to these, where they are lower. */
+/** Statements that raise the floors of a home's sites to these floors, where they are lower. */
 const raiseFloors = (db: D1Database, floors: Floors[]) =>
   tablesOf(floors).map((table) =>
     drizzle(db)
@@ -95,10 +95,10 @@ const raiseFloors = (db: D1Database, floors: Floors[]) =>
       .where(sql`${homeSites.siteId} = ${field("siteId")}`),
   );
 
-/** The name in `jobs` for the reading of KV's floors by a reconciliation. */
+/** The name of the job in `jobs` that holds how far a reconciliation has read KV's floors. */
 const reading = (id: string) => `settling ${id}`;
 
-/** Where the reading of a reconciliation stopped; undefined when it did not begin, or stopped before this time. @param since Unix seconds */
+/** Where the reading of a reconciliation stopped; undefined when it never stopped, or stopped before `since`. @param since Unix seconds */
 export async function readingStopped(db: D1Database, id: string, since: number): Promise<FloorsPlace | undefined> {
   const row = await drizzle(db)
     .select({ place: jobs.place })
@@ -109,9 +109,7 @@ export async function readingStopped(db: D1Database, id: string, since: number):
   return at > since ? (place as FloorsPlace) : undefined;
 }
 
-/**
- * Keeps where the reading of a reconciliation stopped, and what it has read: the home's floors rise to that. A restore undoes both.
- */
+/** Stores where the reading of a reconciliation stopped, and raises the home's floors to those that it has read. A restore undoes both. */
 export async function stopReading(
   db: D1Database,
   id: string,
@@ -127,7 +125,7 @@ export async function stopReading(
   });
 }
 
-/** These floors as tables for FROM, one row for each; several tables when one would be too large. */
+/** These floors as tables for FROM, one row for each floor; several tables when one would be too large. */
 function tablesOf(floors: Floors[]): SQL[] {
   const tables: SQL[] = [];
   for (let at = 0; at < floors.length; at += FLOORS_AT_ONCE) {
@@ -149,7 +147,7 @@ export async function reconciledAt(db: D1Database, { id, home }: Reconciliation)
   return (await drizzle(db).select({ at: reconciliations.at }).from(reconciliations).where(isThis).get())?.at;
 }
 
-/** Keeps a further home's floors in the directory, because the next restore of that home would undo them in the home. */
+/** Stores a further home's floors in the directory, because the next restore of that home would undo them in the home. */
 export async function keepInDirectory(
   directory: D1Database,
   reconciliation: Reconciliation,
@@ -180,7 +178,7 @@ export async function keepInDirectory(
 /** The name in `settlings` for a home that the reconciliation of `main` has copied into the directory. */
 const copied = (home: string) => `${MAIN_HOME}:${home}`;
 
-/** Records that the directory has got back a home's sites and routes. The same reconciliation need not copy them again. */
+/** Records that the directory has got back a home's sites and routes, so that the same reconciliation does not copy them again. */
 export async function noteCopied(directory: D1Database, id: string, home: string, now: number): Promise<void> {
   const row = { id, home: copied(home), at: now, siteIdFloor: null };
   await drizzle(directory).insert(reconciliations).values(row).onConflictDoNothing().run();

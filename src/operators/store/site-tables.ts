@@ -17,13 +17,13 @@ import { countedEvents, counters, usage, usageDays } from "./usage-schema.ts";
 /** A table of a home with rows of sites. */
 export interface SiteTable {
   table: SQLiteTable & { siteId: SQLiteColumn };
-  /** The columns of its key after the site. None when it has one row for each site. */
+  /** The columns of its key after the site. Empty when it has one row for each site. */
   key: SQLiteColumn[];
 }
 
 /**
- * The tables with a site's data, in the order in which a site that ends loses them: no row goes before those that refer to it. With
- * `isOfSessions`, the rows go with the sessions. Of the other tables with a column for the site, only the row of `home_sites` goes:
+ * The tables with a site's data, in the order in which their rows are deleted: no row is deleted before the rows that refer to it. With
+ * `isOfSessions`, the rows are deleted with the sessions. Of all other tables with a column for the site, only `home_sites` loses its row:
  * test/operators/store/site-tables.test.ts names each.
  */
 export const SITE_TABLES: Record<string, SiteTable & { isOfSessions?: true }> = {

@@ -9,7 +9,7 @@ const countedCalls = {
   appid: text().notNull(),
   /** The operation's name. */
   operation: text().notNull(),
-  /** The outcome of a nonce, or the reason of a refusal that used up none. */
+  /** The outcome of a nonce, or the reason of a refusal that left no nonce. */
   outcome: text().notNull(),
   /** The version of the secret that verified the calls; empty when none did. */
   secret: text().notNull(),
@@ -18,7 +18,7 @@ const countedCalls = {
   lastAt: integer("last_at").notNull(),
 };
 
-/** The signed calls of each hour. Written when their nonces are pruned, or half an hour after they were refused. */
+/** The signed calls of each hour. They are written when their nonces are pruned, or half an hour after they were refused. */
 export const usage = sqliteTable(
   "usage",
   {
@@ -29,7 +29,7 @@ export const usage = sqliteTable(
   (t) => [primaryKey({ columns: [t.siteId, t.appid, t.hour, t.operation, t.outcome, t.secret] })],
 );
 
-/** The signed calls of earlier days, in UTC. An hour of {@link usage} that is kept no more is added to its day. */
+/** The signed calls of earlier days, in UTC. An old hour of {@link usage} is added to its day. */
 export const usageDays = sqliteTable(
   "usage_days",
   {
@@ -42,10 +42,10 @@ export const usageDays = sqliteTable(
 
 export const COUNTER_NAMES = ["calls", "events", "attempts"] as const;
 
-/** In the place of a site: the counter is of all sites of the home, also of those that have ended. */
+/** Stands in place of a site's id: the counter is of all sites of the home, also of deleted ones. */
 export const WHOLE_HOME = 0;
 
-/** Counts that only rise, of each site and of the {@link WHOLE_HOME}. Attempts are counted for the home alone. */
+/** Counts that only rise, of each site and of the {@link WHOLE_HOME}. Attempts are counted only for the whole home. */
 export const counters = sqliteTable(
   "counters",
   {
@@ -58,13 +58,13 @@ export const counters = sqliteTable(
     /** The outcome of calls and of attempts; empty for events. */
     outcome: text().notNull(),
     count: integer().notNull(),
-    /** The value of {@link folds}' `copies` when it last rose. */
+    /** The value of `copies` in {@link folds} when the count last rose. */
     roseIn: integer("rose_in").notNull(),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.name, t.appid, t.kind, t.outcome] })],
 );
 
-/** Up to which event the events of a site are counted. */
+/** The event up to which the events of a site are counted. */
 export const countedEvents = sqliteTable("counted_events", {
   siteId: integer("site_id").primaryKey(),
   seq: integer().notNull(),
@@ -73,22 +73,22 @@ export const countedEvents = sqliteTable("counted_events", {
 /** How far counting is: one row. Times are Unix seconds. */
 export const folds = sqliteTable("folds", {
   id: integer().primaryKey(),
-  /** Nonces of calls up to this time are all counted. */
+  /** All nonces of calls up to this time are counted. */
   noncesUntil: integer("nonces_until"),
-  /** Refused calls up to this time are counted. Those whose rows come later are counted when they are written. */
+  /** All refused calls up to this time are counted. Calls whose rows come later are counted when the rows are written. */
   refusalsUntil: integer("refusals_until"),
-  /** How often the counters were copied to the directory. Higher than any that the directory knows. */
+  /** How many times the counters were copied to the directory. It is higher than any number that the directory has. */
   copies: integer().notNull().default(0),
 });
 
 // Tables of the directory: what a scrape reads.
 
-/** What a home last said of itself. */
+/** The last report of a home about itself. */
 export const homeMetrics = sqliteTable("home_metrics", {
   home: text().primaryKey(),
-  /** When the home said so, in Unix seconds. */
+  /** When the home made it, in Unix seconds. */
   at: integer().notNull(),
-  /** An older copy that arrives late changes nothing. */
+  /** The number of the copy: an older copy that arrives late changes nothing. */
   copy: integer().notNull(),
   /** The counters of the whole home. JSON. */
   counters: text().notNull(),
@@ -96,7 +96,7 @@ export const homeMetrics = sqliteTable("home_metrics", {
   gauges: text().notNull(),
 });
 
-/** The counters of a site, as its home last gave them. */
+/** The counters of a site, as its home last reported them. */
 export const siteMetrics = sqliteTable("site_metrics", {
   siteId: integer("site_id").primaryKey(),
   copy: integer().notNull(),

@@ -10,7 +10,7 @@ import type { Site } from "./sites.ts";
 
 export type TokenRow = typeof adminTokens.$inferSelect;
 
-/** What a call is about, as its path says. */
+/** The subject of a call, from its path. */
 export interface About {
   siteId?: number | undefined;
   appid?: string | undefined;
@@ -26,7 +26,7 @@ export interface TokenFound {
 
 const isLive = (id: string) => and(eq(adminTokens.id, id), isNull(adminTokens.deletedAt));
 
-/** A token that is not deleted, with what the call is about, in one query. It may have expired. */
+/** A token that is not deleted, with the site and the app of the call, in one query. The token may have expired. */
 export async function selectToken(
   db: D1Database,
   { id, hash }: Pick<TokenRow, "id" | "hash">,
@@ -52,7 +52,7 @@ export function selectTokens(db: D1Database, after: string, limit: number): Prom
     .all();
 }
 
-/** Tokens that open something at `now`: those of owners first, then by name. */
+/** Tokens that are valid at `now`: those of owners first, then by name. */
 export function selectUsableTokens(db: D1Database, now: number, limit: number): Promise<TokenRow[]> {
   const { expiresAt, deletedAt, role, name, id } = adminTokens;
   return drizzle(db)
@@ -69,7 +69,7 @@ export function selectTokenById(runtime: Runtime, db: D1Database, id: string): P
   return withRetries(runtime, () => drizzle(db).select().from(adminTokens).where(isLive(id)).get());
 }
 
-/** A row about a token belongs to no site: those who see one site only have no list of its tokens either. */
+/** A row about a token belongs to no site: operators of one site must not see it, as they see no list of tokens. */
 const audited = (action: "token.created" | "token.deleted", { id, name, role, siteId }: TokenRow) => ({
   siteId: sql`NULL`,
   action,
@@ -86,7 +86,7 @@ export async function insertToken(runtime: Runtime, db: D1Database, row: TokenRo
   await withRetries(runtime, batch);
 }
 
-/** Deletes a token: its row stays for a day and opens nothing. @returns false when there is none */
+/** Deletes a token: its row stays for a day and is not valid. @returns false when there is none */
 export async function updateTokenDeleted(
   runtime: Runtime,
   db: D1Database,
@@ -104,7 +104,7 @@ export async function updateTokenDeleted(
   return true;
 }
 
-/** Notes the hour of a token's last use. @param hour its start, Unix seconds */
+/** Stores the hour of a token's last use. @param hour its start, Unix seconds */
 export async function updateTokenUsed(db: D1Database, id: string, hour: number): Promise<void> {
   const isEarlier = or(isNull(adminTokens.lastUsedAt), lt(adminTokens.lastUsedAt, hour));
   await drizzle(db)

@@ -7,7 +7,7 @@ import { withRetries } from "../../../core/store/run-batch.ts";
 import { appRoutes, sites } from "../../../core/store/schema.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 
-/** An appid that exists, and its site as the directory knows it. */
+/** An existing appid, and its site as the directory knows it. */
 export interface KnownAppid {
   appid: string;
   siteId: number;
@@ -18,8 +18,8 @@ export interface KnownAppid {
 const MOST_ROUTES_READ = 100_000;
 
 /**
- * The appids that have a third of this one at their start, at their end or inside, and about its length: up to 200, those with the
- * most thirds first. Reads each route once, and a row of `sites` for each that it finds.
+ * The appids of about the same length that share the first third, the middle or the last third with this one: up to 200, those that share
+ * most first. Reads each route once, and a row of `sites` for each result.
  *
  * @param folded the wanted appid in small letters, o as 0, l and i as 1
  * @param slips  by how many characters the length may differ
@@ -61,7 +61,7 @@ export function selectSimilarRoutes(db: D1Database, folded: string, slips: numbe
 /** A route as stored, with the home that it leads to, and the revision of its site in the directory. */
 type StoredRoute = typeof appRoutes.$inferSelect & { home: string; siteRevision: number };
 
-/** The route of an appid; undefined when it has none, or when its site ends: then the appid is kept. */
+/** The route of an appid; undefined when it has none, or when its site is deleted: then the appid stays reserved. */
 export function selectRouteToRelease(
   runtime: Runtime,
   db: D1Database,
@@ -77,7 +77,7 @@ export function selectRouteToRelease(
   return withRetries(runtime, find);
 }
 
-/** The id of the site that an appid is reserved for, also of one that ends; undefined when the appid is free. */
+/** The id of the site that an appid is reserved for, also of a deleted site; undefined when the appid is free. */
 export async function selectReservation(runtime: Runtime, db: D1Database, appid: string): Promise<number | undefined> {
   const find = () =>
     drizzle(db).select({ siteId: appRoutes.siteId }).from(appRoutes).where(eq(appRoutes.appid, appid)).get();
@@ -85,11 +85,11 @@ export async function selectReservation(runtime: Runtime, db: D1Database, appid:
 }
 
 /**
- * Reserves the route of an appid for a site, unless the appid has a route to another site. A route to this site gets the new
+ * Reserves the route of an appid for a site, unless the appid has a route to another site. An existing route to this site gets the new
  * reservation.
  *
  * @param reservation a new random id for each call: a release that read the route before must not delete it
- * @param name        the name of the app to be made, for the audit log
+ * @param name        the name of the future app, for the audit log
  * @param answerBy    see {@link withRetries}
  * @returns the id of the site that the appid leads to
  */

@@ -14,15 +14,15 @@ const isLive = (now: number) => and(gt(consoleSessions.expiresAt, now), isNull(c
 
 const auditRow = ({ id, whoId, whoName }: Pick<ConsoleSessionRow, "id" | "whoId" | "whoName">) => ({
   siteId: sql`NULL`,
-  // The audit log names no session by its whole id.
+  // The audit log must not hold the whole id of a session.
   subject: sql`${sessionName(id)}`,
   details: sql`${JSON.stringify({ id: whoId, name: whoName })}`,
 });
 
-/** What the audit log and addresses call a session: enough to tell it from others. */
+/** The name of a session in the audit log and in addresses: long enough to be unique. */
 export const sessionName = (id: string): string => id.slice(0, 16);
 
-/** Inserts a session, with its row in the audit log; does nothing when it is there, also when it has ended. */
+/** Inserts a session, with its row in the audit log. Does nothing when the session exists, even if it has ended. */
 export async function insertConsoleSession(
   runtime: Runtime,
   db: D1Database,
@@ -60,12 +60,12 @@ export function selectSessionOfName(
   db: D1Database,
   name: string,
 ): Promise<ConsoleSessionRow | undefined> {
-  // No hex digit comes after `f`: these are the ids that begin with the name, found by the key.
+  // These are the ids that begin with the name. No hex digit comes after `f`, so the key finds them by a range.
   const isNamed = and(gte(consoleSessions.id, name), lt(consoleSessions.id, `${name}g`));
   return withRetries(runtime, () => drizzle(db).select().from(consoleSessions).where(isNamed).get());
 }
 
-/** Sessions that are open at `now`, those used last first. @param whoId only those of this operator */
+/** Sessions that are open at `now`, the last used first. @param whoId only those of this operator */
 export function selectConsoleSessions(
   db: D1Database,
   now: number,
@@ -83,8 +83,8 @@ export function selectConsoleSessions(
 }
 
 /**
- * Ends a session, with its row in the audit log. Its own row stays, so that neither a late try of the sign-in nor the same assertion
- * brings it back.
+ * Ends a session, with its row in the audit log. The session's own row stays: otherwise a late try of the sign-in, or the same assertion,
+ * could bring it back.
  */
 export async function updateSessionEnded(
   runtime: Runtime,
@@ -94,7 +94,7 @@ export async function updateSessionEnded(
   author: Author,
 ): Promise<void> {
   const { now } = author;
-  // Only a cookie's row may go when it is pruned: an assertion of Access that comes again must find its session ended.
+  // Only a cookie's row may be pruned early: an assertion of Access that comes again must find its session ended.
   const expiresAt = sql`CASE WHEN ${consoleSessions.whoKind} = 'person' THEN ${consoleSessions.expiresAt} ELSE 0 END`;
   const batch = () =>
     inOneBatch(db, {
@@ -112,10 +112,10 @@ export async function updateSessionUsed(db: D1Database, id: string, now: number)
 }
 
 /**
- * Inserts the row that lets a form be carried out only once. Not retried: after a lost answer, the retry could find its own row and
- * take the form for done.
+ * Inserts the row that lets a form be carried out only once. Not retried: after a lost answer, the retry could find its own row and take
+ * the form for done.
  *
- * @returns true when the row was inserted now; else the location that the first submit led to, undefined while it is not known
+ * @returns true when the row was inserted now; otherwise the location that the first submit led to, undefined while it is not known
  */
 export async function insertForm(
   runtime: Runtime,

@@ -6,13 +6,13 @@ import { customerHashKeys } from "../erasure-schema.ts";
 /** A key as stored. */
 export type HashKeyRow = typeof customerHashKeys.$inferSelect;
 
-/** The newest first. */
+/** All keys, the newest first. */
 export function selectHashKeys(directory: D1Database): Promise<HashKeyRow[]> {
   const { createdAt, id } = customerHashKeys;
   return drizzle(directory).select().from(customerHashKeys).orderBy(desc(createdAt), desc(id)).all();
 }
 
-/** The same, and whether an appid is in use or reserved, in one statement. */
+/** All keys, and whether an appid is in use or reserved, in one statement. */
 export async function selectCanary(directory: D1Database): Promise<{ keys: HashKeyRow[]; hasApps: boolean }> {
   const { id, sealed, createdAt, keptAt } = customerHashKeys;
   const rows = await drizzle(directory).all<
@@ -26,19 +26,19 @@ export async function selectCanary(directory: D1Database): Promise<{ keys: HashK
   return { keys, hasApps: rows[0]?.hasApps === 1 };
 }
 
-/** Stores a key, unless the directory has other keys than `known` by now: then another call has stored one. */
+/** Stores a key, unless the number of keys in the directory is not `known`: then another call has stored one. */
 export async function insertHashKey(directory: D1Database, row: HashKeyRow, known: number): Promise<void> {
   const { id, sealed, createdAt, keptAt } = row;
   const values = sql`SELECT ${id}, ${sealed}, ${createdAt}, ${keptAt}`;
   await drizzle(directory)
     .insert(customerHashKeys)
     .select(sql`${values} WHERE (SELECT count(*) FROM ${customerHashKeys}) = ${known}`)
-    // KV may have another seal of a key that no master key opens here.
+    // KV may have the same key sealed with another master key, while the seal here does not open.
     .onConflictDoUpdate({ target: customerHashKeys.id, set: { sealed, keptAt } })
     .run();
 }
 
-/** Changes a key's row, unless another call has sealed it anew. */
+/** Changes a key's row, unless another call has sealed the key again. */
 export async function updateHashKey(
   directory: D1Database,
   before: HashKeyRow,

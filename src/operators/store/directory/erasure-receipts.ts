@@ -9,7 +9,8 @@ import { each, field } from "../json-rows.ts";
 export type Receipt = Omit<typeof erasureReceipts.$inferSelect, "at">;
 
 /**
- * Stores parts, but for those of sites of which nothing is left. Stored again, they are kept for longer, and name all that either names.
+ * Stores parts of receipts, but not those of sites whose deletion is done. A part that is stored again is kept for longer, and gets the
+ * longer list of chat ids.
  *
  * @param now Unix seconds
  */
@@ -21,7 +22,7 @@ export async function insertReceipts(
   answerBy: number,
 ): Promise<void> {
   const { home, siteId, erasureId, listedAt, firstChatId, until, chatIds } = erasureReceipts;
-  // Both are the customer's sessions from the same one on, so the longer list has the other.
+  // Both lists begin with the same session of the customer, so the longer list contains the shorter one.
   const isLonger = sql`json_array_length(excluded.chat_ids) > json_array_length(${chatIds})`;
   const rows = receipts.map((receipt) => ({ ...receipt, chatIds: JSON.stringify(receipt.chatIds) }));
   const columns = ["home", "siteId", "erasureId", "listedAt", "firstChatId"].map(field);
@@ -67,7 +68,7 @@ export function selectReceiptKeys(directory: D1Database, home: string): Promise<
 }
 
 /**
- * The chat ids of an erasure's parts that name any between two ids, and were stored since a time.
+ * The chat ids of an erasure's parts that have chat ids between two ids, and were stored since a time.
  *
  * @param range `from` and `to` are chat ids, both included; `since` in Unix seconds
  */

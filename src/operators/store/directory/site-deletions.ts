@@ -10,11 +10,11 @@ import { each, field } from "../json-rows.ts";
 import { adminTokens } from "../operator-schema.ts";
 import { siteMetrics } from "../usage-schema.ts";
 
-/** The ends of sites in the directory. */
+/** This file stores the deletions of sites in the directory. */
 
 /**
- * Keeps the end of a site where a restore of its home does not reach, unless the directory has it. From then on its apps are unknown, and
- * their appids are kept.
+ * Stores the deletion of a site in the directory, where a restore of the site's home does not change it. From then on the site's apps are
+ * unknown, and their appids stay reserved.
  */
 export async function keepDeletion(
   runtime: Runtime,
@@ -36,7 +36,7 @@ export async function keepDeletion(
   await withRetries(runtime, batch, answerBy);
 }
 
-/** Keeps what a home knows of the ends of its sites, after a restore of the directory. May be repeated. */
+/** Copies the deletions that a home knows to a restored directory. May be repeated. */
 export async function keepDeletions(
   directory: D1Database,
   home: string,
@@ -82,7 +82,7 @@ export async function keepDeletions(
   });
 }
 
-/** Forgets what the directory has of a home's ended sites, or of one of them, but for the sites themselves and their tokens. */
+/** Deletes what the directory has of a home's deleted sites, or of one of them, except the sites themselves and their tokens. */
 const forgetEnded = (directory: D1Database, home: string, siteId?: number) => {
   const store = drizzle(directory);
   const ended = store
@@ -113,7 +113,7 @@ const deleteTokens = (directory: D1Database, which: SQL | undefined, now: number
     .where(and(isNull(adminTokens.deletedAt), inArray(adminTokens.siteId, gone)));
 };
 
-/** Notes that a site's home has nothing left of it, and forgets its name, its tokens and the receipts of its erasures. */
+/** Notes that a site's home has nothing left of it. Deletes its name, its tokens and the receipts of its erasures. */
 export async function noteSiteGone(
   directory: D1Database,
   { siteId, id, home, begunAt, keptAt }: SiteDeletion,
@@ -136,11 +136,11 @@ export async function noteSiteGone(
   });
 }
 
-/** The ends of a home's sites that the directory knows. */
+/** The deletions of a home's sites that the directory knows. */
 export const selectDeletionsOf = (directory: D1Database, home: string): Promise<SiteDeletion[]> =>
   drizzle(directory).select().from(siteDeletions).where(eq(siteDeletions.home, home)).all();
 
-/** Sites that ended at `doneUntil` (Unix seconds) or earlier. */
+/** Sites whose deletion was done at `doneUntil` (Unix seconds) or earlier. */
 const endedUntil = (directory: D1Database, doneUntil: number) =>
   drizzle(directory)
     .select({ siteId: siteDeletions.siteId })
@@ -148,7 +148,7 @@ const endedUntil = (directory: D1Database, doneUntil: number) =>
     .innerJoin(sites, and(eq(sites.id, siteDeletions.siteId), eq(sites.status, "deleted")))
     .where(lte(siteDeletions.doneAt, doneUntil));
 
-/** Frees appids of sites that ended long ago. */
+/** Frees appids of sites that were deleted long ago. */
 export function freeAppids(directory: D1Database, doneUntil: number, limit: number): Promise<D1Result> {
   const store = drizzle(directory);
   const some = store
@@ -160,8 +160,8 @@ export function freeAppids(directory: D1Database, doneUntil: number, limit: numb
 }
 
 /**
- * Forgets sites that ended long ago and have no appid left. The newest site stays: the last release takes the next id from this table
- * alone.
+ * Deletes the rows of sites that were deleted long ago and have no appid left. The newest site stays: the last release takes the next id
+ * from this table alone.
  */
 export function forgetSites(directory: D1Database, doneUntil: number): Promise<D1Result> {
   const store = drizzle(directory);

@@ -16,7 +16,7 @@ export type Site = typeof sites.$inferSelect;
 /** The data of a site that the directory copies from its home. */
 type SiteCopy = Pick<Site, "name" | "status" | "revision" | "firstChatId" | "retentionDays">;
 
-/** Higher than every stored id, than those of sites that were deleted, and than every id that a restore of the directory has undone. */
+/** The next id of a site. It is above all stored ids, the ids of deleted sites, and all ids that a restore of the directory has undone. */
 const nextSiteId = sql`max(
   coalesce((SELECT max(${sites.id}) FROM ${sites}), 0),
   coalesce((SELECT max(${siteDeletions.siteId}) FROM ${siteDeletions}), 0),
@@ -72,8 +72,8 @@ export async function insertSite(
 }
 
 /**
- * Opens a site after its home has stored it. @returns false when another call has opened it. After a lost answer this call counts
- * as the opener
+ * Opens a site after its home has stored it. @returns false when another call has opened it. After a lost answer this call counts as the
+ * opener
  */
 export async function updateSiteOpen(runtime: Runtime, db: D1Database, id: number): Promise<boolean> {
   const begun = and(eq(sites.id, id), eq(sites.status, "creating"));
@@ -97,7 +97,7 @@ export function selectSite(db: D1Database, id: number): Promise<Site | undefined
   return drizzle(db).select().from(sites).where(eq(sites.id, id)).get();
 }
 
-/** The homes of those of these sites that the directory knows. */
+/** The homes of these sites, as far as the directory knows them. */
 export async function selectHomesOf(db: D1Database, ids: number[]): Promise<Map<number, string>> {
   const rows = await drizzle(db)
     .select({ id: sites.id, home: sites.home })
@@ -107,7 +107,7 @@ export async function selectHomesOf(db: D1Database, ids: number[]): Promise<Map<
   return new Map(rows.map(({ id, home }) => [id, home]));
 }
 
-/** The sites with these ids, ended ones too. */
+/** The sites with these ids, also deleted ones. */
 export function selectSitesOf(db: D1Database, ids: number[]): Promise<Site[]> {
   return drizzle(db)
     .select()
@@ -117,7 +117,7 @@ export function selectSitesOf(db: D1Database, ids: number[]): Promise<Site[]> {
 }
 
 /**
- * Sites with an id above `after`, in the order of their ids, without those of which nothing is left.
+ * Sites with an id above `after`, in the order of their ids, without sites whose deletion is done.
  *
  * @param only the one site to list, if any
  */
