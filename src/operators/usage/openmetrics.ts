@@ -1,4 +1,4 @@
-/** Metrics as text: OpenMetrics 1.0, https://prometheus.io/docs/specs/om/open_metrics_spec/. */
+/** This file writes metrics as text: OpenMetrics 1.0, https://prometheus.io/docs/specs/om/open_metrics_spec/. */
 
 export const OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -30,7 +30,7 @@ function sampleLine(name: string, { labels = {}, value }: Sample): string {
   return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${numberOf(value)}`;
 }
 
-/** The text of an exposition. A family without samples is there too, so that a scraper knows of it. */
+/** The text of an exposition. It names also families without samples, so that a scraper knows of them. */
 export function openMetrics(families: readonly MetricFamily[]): string {
   const lines = families.flatMap(({ name, type, unit, help, samples }) => [
     `# TYPE ${name} ${type}`,

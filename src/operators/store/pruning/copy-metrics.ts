@@ -9,7 +9,7 @@ const DAY = 86_400;
 /** How long the directory keeps the sizes of a home. */
 const SIZES_KEPT_SECONDS = 31 * DAY;
 
-/** The sizes to keep: today's is added when the last one is a day old. */
+/** The stored sizes, with today's when the last one is a day old. */
 function withToday(sizes: Sizes, now: number, bytes: number | null): Sizes {
   const kept = sizes.filter(([at]) => at > now - SIZES_KEPT_SECONDS);
   const last = kept.at(-1)?.[0] ?? 0;
@@ -17,8 +17,8 @@ function withToday(sizes: Sizes, now: number, bytes: number | null): Sizes {
 }
 
 /**
- * Copies the counters and gauges of a home to the directory, where a scrape reads them. The counters are copied as they are and never
- * added, so a lost answer or a second run counts nothing twice.
+ * Copies the counters and gauges of a home to the directory, where a scrape reads them. The copy replaces the old counters and is not added
+ * to them, so a lost answer or a second run counts nothing twice.
  */
 export async function copyMetrics(run: Run, db: D1Database, { home, directory }: Where): Promise<void> {
   if (directory === undefined) return;

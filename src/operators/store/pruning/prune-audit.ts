@@ -4,17 +4,17 @@ import { inOneBatch } from "../../../core/store/batch.ts";
 import { auditLog, jobs, RECEIPTS } from "../operator-schema.ts";
 import { counted, type Run } from "./pruner.ts";
 
-/** The job whose place is the id up to which all rows were looked at: what is left of them stays. */
+/** The job whose place is the id up to which all rows were looked at. Rows that remain below it are never deleted. */
 const JOB = "prune audit_log";
 
 /**
- * Deletes the rows of the audit log that were kept long enough, but for {@link RECEIPTS}. Goes from the place of the last run to the first
- * row that is not old enough, so no run reads again what stays. The newest row stays too: without it, its id would be given again.
+ * Deletes the rows of the audit log that are old enough, except {@link RECEIPTS}. Goes from the place of the last run to the first row that
+ * is not old enough, so no run reads remaining rows again. The newest row stays too: otherwise its id would be given again.
  */
 export async function* pruneAudit(run: Run, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
   const { id, at, action } = auditLog;
-  // SQLite finds each of the ids by the key: the ids of a chunk bound what is read for `kept`.
+  // The ids of a chunk limit what SQLite reads for the row that is not old enough.
   const look = () =>
     store.get<{ from: number | null; to: number | null }>(sql`SELECT found.id AS "from", min(found.newest - 1, coalesce(
         (SELECT ${id} FROM ${auditLog} WHERE ${id} >= found.id AND ${id} < found.id + ${run.chunkRows} AND ${at} > ${run.auditKeptUntil}

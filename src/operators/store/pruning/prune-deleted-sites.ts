@@ -10,15 +10,15 @@ import { SITE_TABLES, type SiteTable } from "../site-tables.ts";
 import { removeOldest } from "./prune-sessions.ts";
 import { counted, inChunks, type Run, type Where } from "./pruner.ts";
 
-/** How long the appids of a deleted site are kept: a day longer than Time Travel reaches back. */
+/** How long the appids of a deleted site stay reserved: a day longer than Time Travel reaches back. */
 const APPIDS_KEPT_SECONDS = 31 * 86_400;
 
-/** How many rows of a table go with one statement. */
+/** How many rows of a table one statement deletes. */
 const ROWS_PER_STATEMENT = 1_000;
 
 /**
- * Deletes all data of the sites that end, table by table, at last the site itself, and then tells the directory. Yields the number of rows
- * that each statement removed, of a batch the sessions.
+ * Deletes all data of the sites whose deletion has begun: table by table, then the site itself. Then tells the directory. Yields the number
+ * of rows that each statement removed, or the number of sessions that a batch removed.
  */
 export async function* pruneDeletedSites(
   run: Run,
@@ -40,7 +40,7 @@ export async function* pruneDeletedSites(
   if (fault !== undefined) throw fault;
 }
 
-/** The directory also has the ends of other homes' sites: those are not its own. */
+/** The deletions that are under way in this home. The directory also has those of other homes' sites. */
 const selectUnderWay = (home: string, db: D1Database): Promise<SiteDeletion[]> =>
   drizzle(db)
     .select()
@@ -49,22 +49,22 @@ const selectUnderWay = (home: string, db: D1Database): Promise<SiteDeletion[]> =
     .all();
 
 /**
- * Goes on with a deletion that a fault has stopped before its home noted that the directory and KV know of it. @returns false when they
- * do not, and an operator must send the call again
+ * Continues a deletion that a fault stopped before the home noted that the directory and KV have stored it. @returns false when they have
+ * not stored it: then an operator must send the call again
  */
 async function goOn(run: Run, db: D1Database, directory: D1Database | undefined, deletion: SiteDeletion) {
   if (directory === undefined) return false;
   const site = await counted(run, 1, () => selectSite(directory, deletion.siteId));
   if (site?.home !== deletion.home || site.status !== "deleting") return false;
-  // As many statements has its batch.
+  // The batch has six statements.
   run.left -= 6;
   await stopSite(run.runtime, db, deletion, byWorker(run.now));
   return true;
 }
 
 /**
- * The tables without rows are passed over at once: a run of Workers Free must come to the others before it is cut off. Ends early when
- * another run is at the same site: what is left goes with the next run.
+ * Tables without rows are skipped at once: a run of Workers Free must reach the other tables before it is cut off. Ends early when another
+ * run works on the same site: the next run deletes the rest.
  */
 async function* empty(run: Run, db: D1Database, { siteId, home }: SiteDeletion): AsyncGenerator<number, void> {
   const left = await counted(run, 1, () => selectTablesLeft(db, siteId));
@@ -100,7 +100,7 @@ async function end(run: Run, db: D1Database, directory: D1Database, deletion: Si
   await counted(run, 1, () => noteDone(db, deletion, run.now));
 }
 
-/** In the directory: frees the appids of sites that ended long enough ago, and forgets these sites. */
+/** In the directory: frees the appids of sites that were deleted long enough ago, and deletes the rows of these sites. */
 export async function* pruneEndedSites(run: Run, directory: D1Database): AsyncGenerator<number, void> {
   const doneUntil = run.now - APPIDS_KEPT_SECONDS;
   yield* inChunks(run, () => freeAppids(directory, doneUntil, run.chunkRows));

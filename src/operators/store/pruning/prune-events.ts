@@ -19,8 +19,8 @@ const ofWebhook = (what: SQL) => sql`(SELECT ${what} FROM ${deliveries} AS other
   WHERE other.site_id = ${webhooks.siteId} AND other.webhook_id = ${webhooks.id} ORDER BY seq LIMIT 1)`;
 
 /**
- * Deletes the events that were kept long enough. A site's newest event stays: without it, its seq would be given again. What receivers
- * said of them goes in the same batch: nobody could find it any more to erase it.
+ * Deletes the events that are old enough. A site's newest event stays: otherwise its seq would be given again. The receivers' words about
+ * the events are deleted in the same batch, because later an erasure could not find them.
  */
 export async function* pruneEvents(run: Run, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
@@ -56,8 +56,8 @@ export async function* pruneEvents(run: Run, db: D1Database): AsyncGenerator<num
 }
 
 /**
- * Empties what the release before wrote about webhooks while it was back after this one: text of receivers among it. Goes with the
- * column `last_error`.
+ * Empties columns in which the release before wrote texts of receivers about webhooks, when it ran again after this release. This function
+ * is to be deleted with the column `last_error`.
  */
 const forgetOldWords = (db: D1Database) =>
   drizzle(db).run(sql`UPDATE ${webhooks} SET last_error = NULL, last_seq = NULL, last_failed_at = NULL,
@@ -66,8 +66,8 @@ const forgetOldWords = (db: D1Database) =>
     WHERE last_error IS NOT NULL OR (last_cause IS NOT NULL AND failing_since IS NULL AND status = 'enabled')`);
 
 /**
- * Deletes the deliveries that were kept long enough, and all deliveries of deleted webhooks. A pending delivery stays: it is skipped with
- * its event, or by its next attempt.
+ * Deletes the deliveries that are old enough, and all deliveries of deleted webhooks. A pending delivery stays: it is skipped with its
+ * event, or by its next attempt.
  */
 export async function* pruneDeliveries(run: Run, db: D1Database): AsyncGenerator<number, void> {
   await counted(run, 1, () => forgetOldWords(db));
@@ -88,7 +88,7 @@ export async function* pruneDeliveries(run: Run, db: D1Database): AsyncGenerator
       ),
     )
     .limit(run.chunkRows);
-  // SQLite finds the rows by their key only when what stands behind IN is one SELECT.
+  // SQLite finds the rows by their key only when there is one SELECT after IN.
   const both = sql`SELECT * FROM ${old} UNION ALL SELECT * FROM ${orphans(run.chunkRows)}`;
   const some = sql`(SELECT * FROM (${both}) LIMIT ${run.chunkRows})`;
   yield* inChunks(run, () => store.delete(deliveries).where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${some}`).run());
@@ -99,8 +99,8 @@ const firstWebhook = (where: SQL) =>
   sql`(SELECT json_array(site_id, webhook_id) FROM ${deliveries} AS next WHERE ${where} ORDER BY site_id, webhook_id, seq LIMIT 1)`;
 
 /**
- * Deliveries of deleted webhooks: deleting a webhook deletes only the first of them. The recursion jumps from one webhook to the
- * next in the key.
+ * Deliveries of deleted webhooks: deleting a webhook deletes only some of them at once. The recursion jumps from one webhook to the next in
+ * the key.
  */
 const orphans = (limit: number) => sql`(
   WITH RECURSIVE owner(key) AS (

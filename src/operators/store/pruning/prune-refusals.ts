@@ -7,8 +7,8 @@ import { folds } from "../usage-schema.ts";
 import { inChunks, type Run } from "./pruner.ts";
 
 /**
- * Deletes the refused calls that were kept long enough and are counted. Ids sort by time, so no row is read that stays, unless counting is
- * far behind.
+ * Deletes the refused calls that are old enough and are counted. Ids sort by time, so only rows to delete are read, unless counting is far
+ * behind.
  */
 export function pruneRefusals(run: Run, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);

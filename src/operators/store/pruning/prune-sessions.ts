@@ -9,12 +9,12 @@ import { counted, type Run, type Where } from "./pruner.ts";
 
 const DAY = 86_400;
 
-/** How many sites of a home take turns. The others follow when one of these is done. */
+/** How many sites of a home take turns. Further sites follow when one of these is done. */
 const SITES_AT_ONCE = 50;
 
 /**
- * Deletes the sessions that are older than their site keeps them, the oldest first. The sites take turns, those with the oldest leftovers
- * first, so that a site with millions of them holds up no other. Yields the number of sessions that each batch removed.
+ * Deletes the sessions that are older than their site's retention, the oldest first. The sites take turns, those with the oldest sessions
+ * first, so that a site with millions of them delays no other. Yields the number of sessions that each batch removed.
  */
 export async function* pruneSessions(
   run: Run,
@@ -25,14 +25,14 @@ export async function* pruneSessions(
   for (;;) {
     let due = await selectDue(run, home, db, [...passed.keys()]);
     if (due.length === 0) break;
-    // To find the sites that are due takes a look at all sites of the home: so only when one of these is done.
+    // Finding the due sites reads all sites of the home, so it is done only when one of these is done.
     for (const atOnce = due.length; due.length === atOnce; due = due.filter(({ siteId }) => !passed.has(siteId))) {
       for (const { siteId, retentionDays } of due) {
         const old = { siteId, home, retentionDays, createdUntil: run.now - retentionDays * DAY };
         try {
           const { removed, hasMore } = await removeOldest(run, db, old);
           yield removed;
-          // Else a site would be found again and again whose first session is old, and kept because its retention has changed.
+          // Otherwise a site would be found again and again when its oldest session is kept because the retention has changed.
           if (!hasMore || removed === 0) passed.set(siteId, undefined);
         } catch (error) {
           if (isOutOfCalls(error)) throw error;
@@ -46,7 +46,7 @@ export async function* pruneSessions(
 }
 
 /**
- * Deletes the oldest sessions of a site, one batch of them.
+ * Deletes one batch of the oldest sessions of a site.
  *
  * @returns how many, and whether there may be more
  */

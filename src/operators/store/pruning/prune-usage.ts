@@ -11,30 +11,30 @@ import { counted, inChunks, type Run, type Where } from "./pruner.ts";
 
 const DAY = 86_400;
 
-/** How long the hours of usage are kept: fourteen whole days of UTC before today. */
+/** How long the usage by hours is kept: fourteen whole days of UTC before today. */
 export const HOURS_KEPT_DAYS = 14;
 
-/** How long the days of usage are kept. */
+/** How long the usage by days is kept. */
 export const DAYS_KEPT = 400;
 
-/** How much of the journal is counted at a time, in seconds. Twice as much after a time without refused calls. */
+/** How much of the journal is counted at a time, in seconds. It doubles after a time without refused calls. */
 const SECONDS_PER_CHUNK = 3_600;
 
-/** How many sites one statement counts events of, up to 1,000 of each. */
+/** How many sites one statement counts events of, up to 1,000 events of each. */
 const SITES_PER_CHUNK = 10;
 
-/** Where the kept hours begin, in Unix seconds. */
+/** The start of the stored hours, in Unix seconds. */
 export const hoursKeptSince = (now: number): number => now - (now % DAY) - HOURS_KEPT_DAYS * DAY;
 
-/** Where the kept days begin, in Unix seconds. */
+/** The start of the stored days, in Unix seconds. */
 export const daysKeptSince = (now: number): number => now - (now % DAY) - DAYS_KEPT * DAY;
 
 /**
- * Counts the refused calls whose nonces, if they had any, are counted, and the new events; adds hours that are kept no more to their days;
- * deletes the days that are kept no more; and tells the directory. Yields the number of deleted rows.
+ * Counts refused calls and new events, adds old hours to their days, deletes old days, and tells the directory. A refused call is counted
+ * only when all nonces of its time are counted. Yields the number of deleted rows.
  */
 export async function* foldUsage(run: Run, db: D1Database, where: Where): AsyncGenerator<number, void> {
-  // One look: most homes have nothing of most of it, and a run has to come to many homes.
+  // One query shows what is due: most homes have little to do, and a run must reach many homes.
   const due = await counted(run, 1, () => selectDue(db, hoursKeptSince(run.now), daysKeptSince(run.now)));
   try {
     yield* foldRefusals(run, db, due);
@@ -42,7 +42,7 @@ export async function* foldUsage(run: Run, db: D1Database, where: Where): AsyncG
     if (due.hasOldHours === 1) yield* foldHours(run, db);
     if (due.hasOldDays === 1) yield* inChunks(run, () => drizzle(db).delete(usageDays).where(oldDays(run, db)).run());
   } finally {
-    // A home that cannot count still says how large it is.
+    // A home that cannot count still reports its size.
     await copyMetrics(run, db, where);
   }
 }
@@ -73,7 +73,7 @@ async function* foldEvents(run: Run, db: D1Database): AsyncGenerator<number, voi
     const last = uncounted.at(-1);
     if (last === undefined) return;
     await counted(run, 2, () => inOneBatch(db, { counted: countEvents(db, uncounted) }));
-    // Of a site with more, the next chunk is read first: otherwise a busy one would fall further behind with each run.
+    // When a site has more events, its next chunk comes first: otherwise a busy site would fall further behind with each run.
     after = (uncounted.find(({ hasMore }) => hasMore === 1)?.siteId ?? last.siteId + 1) - 1;
     yield 0;
   }
@@ -87,9 +87,9 @@ async function* foldHours(run: Run, db: D1Database): AsyncGenerator<number, void
   const days = sql`SELECT site_id, appid, operation, outcome, secret, sum(count), max(last_at), hour - hour % ${DAY} AS day
     FROM ${usage} WHERE ${which} GROUP BY site_id, appid, operation, outcome, secret, day`;
   yield* inChunks(run, async () => {
-    // One more than `inChunks` counts.
+    // The batch has one statement more than `inChunks` counts.
     run.left -= 1;
-    // The statements of a batch see the same rows until the last one deletes them.
+    // Both statements of the batch select the same rows, because only the last one deletes them.
     const { removed } = await inOneBatch(db, {
       added: store
         .insert(usageDays)
@@ -120,7 +120,9 @@ type Start = typeof usage.hour | typeof usageDays.day;
 const rowOf = ({ siteId, appid, operation, outcome, secret }: Counts, start: Start) =>
   sql`(${siteId}, ${appid}, ${start}, ${operation}, ${outcome}, ${secret})`;
 
-/** Condition: the row begins before this time. At most as many rows as a chunk has. Those of one app are in the order of time. */
+/**
+ * Condition: the row begins before this time. It fits at most as many rows as a chunk has. The rows of one app are in the order of time.
+ */
 function startsBefore(run: Run, db: D1Database, table: Counts, start: Start, before: number) {
   const { siteId, appid, operation, outcome, secret } = table;
   const some = drizzle(db)

@@ -27,12 +27,12 @@ export interface PruneLimits {
 const LIMITS: PruneLimits = { chunkRows: 10_000, statements: 900 };
 
 /**
- * A run saves its place after this many statements. Workers Free cuts a run off after 50 calls without warning, and the next run
- * starts at the saved place.
+ * A run saves its place after this many statements. Workers Free ends a run after 50 calls without warning, and the next run starts at the
+ * saved place.
  */
 const STATEMENTS_PER_SAVE = 30;
 
-/** How long a deleted token and an ended session are kept, so that a late try of the call that made them does not bring them back. */
+/** How long a deleted token and an ended session are kept: otherwise a late try of the call that made them could bring them back. */
 const DELETED_SECONDS = 86_400;
 
 /** There are few receipts: one statement reads them all. */
@@ -52,7 +52,7 @@ const HOME_PRUNERS = {
     count: ({ now, callRules }, db, expired) => countNonces(db, expired, now, callRules),
     isThrough: ({ callRules }, db, since) => ({ passed: notePassed(db, since - callRules.nonceSeconds) }),
   }),
-  // Right after the nonces: in most homes they are one chunk, and all counted by then.
+  // This comes right after the nonces: in most homes these are one chunk, and all counted by then.
   usage: foldUsage,
   idempotency_keys: pruner(idempotencyKeys, idempotencyKeys.expiresAt, [
     idempotencyKeys.siteId,
@@ -109,15 +109,19 @@ interface Walk {
   chunks: AsyncGenerator<number, void>;
 }
 
-/** Where a run starts that comes to this walk first. Usage comes after the nonces: it would be a run behind otherwise. */
+/**
+ * The stored place of a run that is to start at this walk. For usage it is the nonces: usage must come after them, or it would be a run
+ * behind.
+ */
 const nameOf = ({ home, table }: Walk): string => `${home}.${table === "usage" ? "nonces" : table}`;
 
 /**
- * Deletes the rows that have expired at `now` (Unix seconds), the events, refused calls and rows of the audit log that were kept long
- * enough, the sessions that their sites keep no longer, and all data of sites that end, in every home that is not closed. Counts the calls before it deletes what
- * they leave, and tells the directory how each home is. The tables take turns, one chunk each, so
- * that no table uses up the whole run. A table or a home that fails stops no other. The directory stores which table comes next; while
- * `main` is closed or does not answer, each run starts at a random table.
+ * Deletes in every open home the rows that have expired at `now` (Unix seconds): old events, refused calls and rows of the audit log,
+ * sessions after their retention, and all data of deleted sites. Counts calls before it deletes their nonces, and copies the state of each
+ * home to the directory.
+ *
+ * The tables take turns, one chunk each, so that no table uses up the whole run. A fault in a table or a home does not stop the others. The
+ * directory stores which table comes next. While `main` is closed or does not answer, each run starts at a random table.
  */
 export async function prune(
   runtime: Runtime,
@@ -169,10 +173,10 @@ export async function prune(
   return pruned;
 }
 
-/** The name of the job whose row keeps the place where the next run starts. */
+/** The name of the job whose row has the place where the next run starts. */
 const START = "prune";
 
-/** All walks, beginning with the one where this run starts. A random one when the directory does not say. */
+/** All walks, beginning with the one where this run starts: a random one when the directory does not answer. */
 async function fromItsStart(run: Run, directory: D1Database | undefined, walks: Walk[]): Promise<Walk[]> {
   const any = Math.floor(run.runtime.random() * walks.length);
   const start = directory && (await readStart(run, directory).catch(() => null));

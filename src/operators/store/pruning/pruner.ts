@@ -9,8 +9,8 @@ import { jobs } from "../operator-schema.ts";
 import type { CallRules } from "../usage/count-calls.ts";
 
 /**
- * A chunk has at most eight statements, each with its tries: read the place, look at the chunk, count in four, delete, store the new
- * place. One of sessions has up to 25, so a run may take 75 more than it has: D1 allows for them.
+ * A chunk has at most eight statements, each with its tries: read the place, look at the chunk, count in four, delete, store the new place.
+ * A chunk of sessions has up to 25, so a run may use 75 more than its limit: D1 allows that.
  */
 export const STATEMENTS_PER_CHUNK = 8 * TRIES;
 
@@ -19,11 +19,11 @@ export interface Run {
   runtime: Runtime;
   /** Unix seconds. */
   now: number;
-  /** Unix seconds. Events created then or earlier were kept long enough. */
+  /** Unix seconds. Events created at this time or earlier are old enough to delete. */
   keptUntil: number;
-  /** Unix seconds. Refused calls of then or earlier were kept long enough. */
+  /** Unix seconds. Refused calls of this time or earlier are old enough to delete. */
   journalKeptUntil: number;
-  /** Unix seconds. Rows of the audit log of then or earlier were kept long enough. */
+  /** Unix seconds. Rows of the audit log of this time or earlier are old enough to delete. */
   auditKeptUntil: number;
   chunkRows: number;
   /** All types of events that sessions have. */
@@ -37,7 +37,7 @@ export interface Run {
 export interface Where {
   /** The name of the home. */
   home: string;
-  /** Undefined while it is closed: what needs it comes later. */
+  /** Undefined while it is closed: work that needs it is done later. */
   directory: D1Database | undefined;
 }
 
@@ -56,14 +56,14 @@ const row = (parts: (KeyColumn | string | number)[]) =>
 
 type Statements = Readonly<Record<string, BatchItem<"sqlite">>>;
 
-/** Whether a chunk has a last row. Otherwise it goes to the end. */
+/** Whether a chunk has a last row. Without one, the chunk goes to the end of the table. */
 const isPlace = (last: Record<string, string | number | null>): last is Record<string, string | number> =>
   Object.values(last).every((part) => part !== null);
 
-/** What becomes of rows before they are deleted, in the batch of their chunk. */
+/** How rows are counted in the batch of their chunk, before they are deleted. */
 interface Counting {
   count: (run: Run, db: D1Database, expired: SQL | undefined) => Statements;
-  /** All rows that had expired at `since` (Unix seconds) are counted. */
+  /** Called when all rows that had expired at `since` (Unix seconds) are counted. */
   isThrough: (run: Run, db: D1Database, since: number) => Statements;
 }
 
@@ -81,7 +81,7 @@ export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn | SQL, key: K
   return async function* prune(run: Run, db: D1Database): AsyncGenerator<number, void> {
     const store = drizzle(db);
     const columns = sql.join(key, sql`, `);
-    // Whether the chunk has an expired row, and its last row; without a last row it is the end of the table.
+    // Returns whether the chunk has an expired row, and its last row. Without a last row the chunk ends the table.
     const look = (from: Place, to: Place | undefined) => {
       const chunk = sql`FROM ${table} WHERE ${between(from, to)} ORDER BY ${columns}`;
       return store.get<Record<string, string | number | null>>(sql`SELECT any_row.expired, last.* FROM (SELECT EXISTS (
@@ -100,7 +100,7 @@ export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn | SQL, key: K
       began === start
         ? [{ from: start, since: run.now }]
         : [
-            // Another run may have come there that began later: this one looks for what has expired by its own time.
+            // The other run that stored this place may have begun later. This run looks only for rows that had expired at its own time.
             { from: began, since: begun === undefined ? undefined : Math.min(begun, run.now) },
             { from: start, since: run.now, to: began },
           ];
@@ -138,7 +138,7 @@ export function counted<T>(run: Run, statements: number, call: () => Promise<T>)
 /**
  * Yields the number of rows that each chunk removed, until one removed fewer than `rows`.
  *
- * @param rows how many a whole chunk removes; by default a further chunk is tried after any that removed some
+ * @param rows how many rows a whole chunk removes; by default another chunk follows each chunk that removed some
  */
 export async function* inChunks(run: Run, remove: () => Promise<D1Result>, rows = 1): AsyncGenerator<number, void> {
   for (let removed = rows; removed >= rows; ) {
@@ -148,8 +148,8 @@ export async function* inChunks(run: Run, remove: () => Promise<D1Result>, rows 
 }
 
 /**
- * The stored place, and when the reading began that has come there, in Unix seconds. `start` itself when there is none or it does not fit
- * the key.
+ * The stored place, and when the reading that came there began, in Unix seconds. Returns `start` itself when no place is stored or it does
+ * not fit the key.
  */
 function placeIn(text: string | undefined, start: Place): { place: Place; since?: number } {
   try {

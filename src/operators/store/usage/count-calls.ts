@@ -9,13 +9,13 @@ import { counters, folds, usage, WHOLE_HOME } from "../usage-schema.ts";
 import { AROUND_SECONDS, FOLD, idAt, passRefusals } from "./folds.ts";
 
 /**
- * Counts signed calls into `usage` and `counters`. Every statement here must be in the batch that makes its calls uncountable: so each
- * call is counted once, whoever runs the batch again.
+ * This file counts signed calls into `usage` and `counters`. Each statement must be in a batch after which its calls cannot be counted
+ * again. So each call is counted once, even when a batch is repeated.
  */
 
 const HOUR = 3_600;
 
-/** The present value of `copies`. */
+/** The current value of `copies`. */
 export const copiesNow = sql`coalesce((SELECT ${folds.copies} FROM ${folds} WHERE ${folds.id} = ${FOLD}), 0)`;
 
 /** Adds calls to their hours and counters. @param calls a SELECT of site_id, appid, operation, outcome, secret, calls and at */
@@ -24,7 +24,7 @@ function add(db: D1Database, calls: SQL) {
   const bySecret = sql`SELECT site_id, appid, operation, outcome, secret, sum(calls), max(at), at - at % ${HOUR} AS hour
     FROM (${calls}) GROUP BY site_id, appid, operation, outcome, secret, hour HAVING sum(calls) > 0`;
   const isWhole = sql`of.whole = 1`;
-  // Grouped before each is counted for the site and for the home: that takes half the time.
+  // The calls are grouped before they are counted for the site and for the home: that takes half the time.
   const byOutcome = sql`WITH of_app AS MATERIALIZED (
       SELECT site_id, appid, operation, outcome, sum(calls) AS calls FROM (${calls}) GROUP BY site_id, appid, operation, outcome)
     SELECT CASE WHEN ${isWhole} THEN ${WHOLE_HOME} ELSE site_id END AS site, 'calls',
@@ -46,7 +46,7 @@ function add(db: D1Database, calls: SQL) {
   };
 }
 
-/** Adds to counters. @param rows a SELECT of all columns, without two rows of one key */
+/** Adds to counters. @param rows a SELECT of all columns, with one row for each key */
 export const addToCounters = (db: D1Database, rows: SQL) =>
   drizzle(db)
     .insert(counters)
@@ -65,10 +65,10 @@ export interface CallRules {
 }
 
 /**
- * Counts the calls of nonces, before they are deleted in the same batch. A call may be refused although it was done, when the database
- * gave no answer: its row of the journal is marked, because it is counted here.
+ * Counts the calls of nonces, before they are deleted in the same batch. When the database gave no answer, a call may have been refused
+ * although it was carried out. Then its row of the journal is marked, because the call is counted here.
  *
- * @param expired which nonces, at `now` (Unix seconds). Those from before operations were kept are not counted
+ * @param expired condition for the nonces, at `now` (Unix seconds). Nonces without an operation, of earlier releases, are not counted
  */
 export function countNonces(
   db: D1Database,
@@ -80,7 +80,8 @@ export function countNonces(
       expires_at - ${nonceSeconds} AS at
     FROM ${nonces} WHERE ${expired} AND operation IS NOT NULL`;
   const until = now - nonceSeconds;
-  // Any reason: an earlier try of the call may have committed late. Without such calls no nonce is looked at.
+  // Refusals for any reason count here, because an earlier try of the call may have committed late. When there are none, no nonce is looked
+  // at.
   const refused = sql`SELECT request_id FROM ${homeSites} CROSS JOIN ${refusals} AS call WHERE call.site_id = ${homeSites.siteId}
     AND call.request_id >= ${firstUncounted(until - AROUND_SECONDS - FIRST_READING_SECONDS)}
     AND call.request_id < ${firstRequestIdAt(until + AROUND_SECONDS)} AND ${isCountedHere(nonceReasons)}`;
@@ -89,10 +90,13 @@ export function countNonces(
   return { ...add(db, calls), marked: drizzle(db).update(refusals).set({ done: 1 }).where(done) };
 }
 
-/** How long the first reading of all nonces may take, after which counting refused calls begins. */
+/** How long the first reading of all nonces may take. Counting refused calls begins after it. */
 const FIRST_READING_SECONDS = 3_600;
 
-/** Lower than the ids of calls that are not counted yet. Before counting has begun, those of before `until` never will be. */
+/**
+ * An id below all ids of calls that are not counted yet. Before counting begins, it is the first id of `until`, because earlier calls are
+ * never counted.
+ */
 const firstUncounted = (until: number) =>
   sql`coalesce((SELECT ${idAt(sql`${folds.refusalsUntil} + 1`)} FROM ${folds} WHERE ${folds.id} = ${FOLD}), ${firstRequestIdAt(until)})`;
 
@@ -100,8 +104,8 @@ const isCountedHere = (nonceReasons: readonly string[]) =>
   sql`reason NOT IN (SELECT value FROM json_each(${JSON.stringify(nonceReasons)}))`;
 
 /**
- * Counts the refused calls after `from` up to `to` (Unix seconds) and moves `refusals_until` there. Does nothing when it is not at
- * `from` any more: another run has counted them.
+ * Counts the refused calls after `from` up to `to` (Unix seconds) and moves `refusals_until` there. Does nothing when `refusals_until` is
+ * no longer `from`: another run has counted these calls.
  */
 export function countRefusals(db: D1Database, from: number, to: number, { nonceReasons }: CallRules) {
   const isStillThere = sql`EXISTS (SELECT 1 FROM ${folds} WHERE ${folds.id} = ${FOLD} AND ${folds.refusalsUntil} = ${from})`;

@@ -14,11 +14,11 @@ export interface Uncounted {
   siteId: number;
   from: number;
   to: number;
-  /** 1 when there are more after `to`, else 0. */
+  /** 1 when there are more after `to`, otherwise 0. */
   hasMore: number;
 }
 
-/** The first sites after the site `after` that have new events. */
+/** The first sites above the id `after` that have new events. */
 export function selectUncounted(db: D1Database, after: number, limit: number): Promise<Uncounted[]> {
   const from = sql`coalesce((SELECT ${countedEvents.seq} FROM ${countedEvents} WHERE ${countedEvents.siteId} = ${homeSites.siteId}), 0)`;
   const next = sql`SELECT seq FROM ${events} AS next WHERE next.site_id = ${homeSites.siteId} AND next.seq > ${from} ORDER BY seq`;

@@ -5,16 +5,16 @@ import { each, field } from "../json-rows.ts";
 import { homeMetrics, siteMetrics } from "../usage-schema.ts";
 import type { Counter, Gauges, HomeMetrics } from "./home-metrics.ts";
 
-/** What the homes have said of themselves, where a scrape reads it. */
+/** This file stores the reports of the homes in the directory, where a scrape reads them. */
 
 /** The size of a home once a day: Unix seconds and bytes, the oldest first. */
 export type Sizes = [at: number, bytes: number][];
 
-/** What a home last said of itself, and how large it was before. Without sizes while an older release copied it last. */
+/** The last gauges of a home, and its earlier sizes. It has no sizes when an older release made the last copy. */
 type KnownGauges = Gauges & { sizes?: Sizes };
 
 /**
- * The newest copy of a home's metrics that the directory has, and the sizes that it keeps of the home.
+ * The newest copy of a home's metrics that the directory has, and the stored sizes of the home.
  *
  * @returns `copy` 0 when it has none
  */
@@ -31,7 +31,7 @@ const sizesOf = (gauges: Column) => sql<string | null>`${gauges} ->> '$.sizes'`;
 
 const readSizes = (text: string | null): Sizes => (text === null ? [] : (JSON.parse(text) as Sizes));
 
-/** The size that a home last said, the sizes that it had before, and when the first of its sites was made. Times are Unix seconds. */
+/** The last reported size of a home, its earlier sizes, and when the first of its sites was made. Times are Unix seconds. */
 export interface HomeSize {
   home: string;
   at: number;
@@ -40,14 +40,14 @@ export interface HomeSize {
   firstSiteAt: number | null;
 }
 
-/** A home below this has room for long, so nothing else of it is looked up. */
+/** A home smaller than this has room for a long time, so the age of its first site is not read. */
 const SMALL_BYTES = 10_000_000;
 
-/** The sizes of all homes that have said theirs, in one query. */
+/** The sizes of all homes that have reported theirs, in one query. */
 export async function selectSizes(directory: D1Database): Promise<HomeSize[]> {
   const { home, at, gauges } = homeMetrics;
   const bytes = sql<number | null>`${gauges} ->> '$.size'`;
-  // Ids rise with time: the first site of a home is the oldest. A home without sites would read all of them.
+  // Ids rise with time, so the site with the lowest id is the oldest. For a home without sites, the query would read all sites.
   const firstSite = sql<number | null>`CASE WHEN ${bytes} >= ${SMALL_BYTES}
     THEN (SELECT ${sites.createdAt} FROM ${sites} WHERE ${sites.home} = ${home} ORDER BY ${sites.id} LIMIT 1) END`;
   const rows = await drizzle(directory)
@@ -63,7 +63,7 @@ export async function selectSizes(directory: D1Database): Promise<HomeSize[]> {
   return rows.map((row) => ({ ...row, sizes: readSizes(row.sizes) }));
 }
 
-/** A parameter of D1 has at most 2 MB. JSON in JSON is longer than it is by itself. */
+/** D1 takes at most 2 MB in a parameter. JSON within JSON is longer than the JSON itself. */
 const CHARACTERS_PER_STATEMENT = 400_000;
 
 interface SiteRow {
@@ -71,7 +71,7 @@ interface SiteRow {
   counters: string;
 }
 
-/** Rows in parts that one statement takes. */
+/** Divides rows into parts, each for one statement. */
 function inParts(rows: SiteRow[]): SiteRow[][] {
   const parts: SiteRow[][] = [];
   let left = 0;
@@ -87,9 +87,9 @@ function inParts(rows: SiteRow[]): SiteRow[][] {
 }
 
 /**
- * The statements that take over a home's metrics. A copy that is older than the stored one changes nothing.
+ * The statements that store a home's metrics. A copy that is older than the stored one changes nothing.
  *
- * @param sizes the sizes to keep of the home
+ * @param sizes the sizes of the home to store
  */
 export function writeMetrics(
   directory: D1Database,
@@ -108,11 +108,11 @@ export function writeMetrics(
       .values({ home, ...newest })
       .onConflictDoUpdate({
         target: homeMetrics.home,
-        // The newer copy may be of a run that began earlier.
+        // A newer copy may come from a run that began earlier.
         set: { ...newest, at: sql`max(${homeMetrics.at}, excluded.at)` },
         setWhere: sql`${homeMetrics.copy} < ${copy}`,
       }),
-    // A site that has ended meanwhile gets no row any more.
+    // A site that was deleted meanwhile gets no row.
     ...inParts(rows).map((part) =>
       store
         .insert(siteMetrics)
@@ -129,10 +129,10 @@ export function writeMetrics(
   ] as const;
 }
 
-/** What a home last said of itself. */
+/** The last report of a home. */
 export interface KnownHome {
   home: string;
-  /** When it said so, in Unix seconds. */
+  /** When the home made it, in Unix seconds. */
   at: number;
   gauges: Gauges;
   counters: Counter[];

@@ -7,15 +7,15 @@ import { apps, homeSites } from "../../../core/store/schema.ts";
 import { refusals } from "../journal-schema.ts";
 import { countedEvents, folds, usage, usageDays } from "../usage-schema.ts";
 
-/** How far counting is in a home. */
+/** This file stores how far counting is in a home. */
 
-/** Lower than the ids of calls at this time or later, and higher than those before. @param at SQL, in Unix seconds */
+/** A text below the ids of calls at this time or later, and above the ids of earlier calls. @param at SQL, in Unix seconds */
 export const idAt = (at: SQL) =>
   sql`(SELECT substr(id, 1, 8) || '-' || substr(id, 9) FROM (SELECT printf('%012x', (${at}) * 1000) AS id))`;
 
 /**
- * A nonce's time is taken when the body has arrived, a little after the call's id. The rest is left to clocks that differ. Otherwise a call
- * that was done although it was refused could be counted by both.
+ * How far the time of a nonce may be from the time in its call's id. The nonce's time is taken when the body has arrived, a little later;
+ * the rest allows for different clocks. With less, a call that was refused although it was carried out could be counted twice.
  */
 export const AROUND_SECONDS = 60;
 
@@ -28,16 +28,16 @@ export interface Counted {
   refusalsUntil: number | null;
 }
 
-/** @returns both null when nothing was counted yet */
+/** @returns null for both when nothing was counted yet */
 export async function selectCounted(db: D1Database): Promise<Counted> {
   const { noncesUntil, refusalsUntil } = folds;
   const found = await drizzle(db).select({ noncesUntil, refusalsUntil }).from(folds).get();
   return found ?? { noncesUntil: null, refusalsUntil: null };
 }
 
-/** What there is to count or to fold in a home: 1 or 0 each. */
+/** What is to be counted or folded in a home: each is 1 or 0. */
 export interface Due extends Counted {
-  /** Refused calls after `refusalsUntil` whose nonces, if they had any, are counted. */
+  /** Whether there are refused calls after `refusalsUntil` up to `noncesUntil`. */
   hasRefusals: number;
   hasEvents: number;
   hasOldHours: number;
@@ -56,10 +56,10 @@ const startsBefore = (table: typeof usage | typeof usageDays, start: SQLiteColum
     AND ${table.siteId} = ${apps.siteId} AND ${table.appid} = ${apps.appid} AND ${start} < ${before})`;
 
 /**
- * Looks for everything at once, and reads little where nothing is due.
+ * Finds all that is due in one query, which reads little when nothing is due.
  *
- * @param hoursSince the first hour that is kept, in Unix seconds
- * @param daysSince  the first day that is kept
+ * @param hoursSince the first stored hour, in Unix seconds
+ * @param daysSince  the first stored day
  */
 export async function selectDue(db: D1Database, hoursSince: number, daysSince: number): Promise<Due> {
   return drizzle(
@@ -77,7 +77,7 @@ export const passRefusals = (db: D1Database, from: number, to: number) =>
     .set({ refusalsUntil: to })
     .where(sql`${folds.id} = ${FOLD} AND ${folds.refusalsUntil} = ${from}`);
 
-/** Moves `refusals_until` over a time without refused calls: there is still none, and no other run has moved it. */
+/** Moves `refusals_until` over a time without refused calls, unless there is one by now or another run has moved it. */
 export const passQuietTime = (db: D1Database, from: number, to: number) =>
   drizzle(db)
     .update(folds)
@@ -88,9 +88,7 @@ export const passQuietTime = (db: D1Database, from: number, to: number) =>
           AND ${refusals.requestId} >= ${firstRequestIdAt(from + 1)} AND ${refusals.requestId} < ${firstRequestIdAt(to + 1)})`,
     );
 
-/**
- * Notes that all nonces of before `until` (Unix seconds) are counted. Refused calls are counted from the first such time on.
- */
+/** Notes that all nonces from before `until` (Unix seconds) are counted. The first such time is where counting refused calls begins. */
 export const notePassed = (db: D1Database, until: number) =>
   drizzle(db)
     .insert(folds)

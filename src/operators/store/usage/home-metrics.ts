@@ -8,9 +8,9 @@ import { ALL_NAMES } from "../home/probe.ts";
 import { counters, folds, WHOLE_HOME } from "../usage-schema.ts";
 import { FOLD } from "./folds.ts";
 
-/** What a home says of itself for the metrics. */
+/** This file reads the metrics of a home. */
 
-/** The gauges count deliveries up to this. */
+/** The most deliveries that a gauge counts. */
 export const MOST_COUNTED = 10_000;
 
 /** A counter without its site. */
@@ -22,10 +22,10 @@ export interface Gauges {
   size: number | null;
   openSites: number;
   closedSites: number;
-  /** At most {@link MOST_COUNTED} each. */
+  /** Counts up to {@link MOST_COUNTED}. */
   pending: number;
   failed: number;
-  /** When the oldest of the pending deliveries was made, among those that were counted; null without any. */
+  /** When the oldest of the counted pending deliveries was made; null without any. */
   oldestPendingAt: number | null;
   /** Enabled webhooks that fail. */
   failing: number;
@@ -40,7 +40,7 @@ export interface HomeMetrics {
   copy: number;
   gauges: Gauges;
   counters: Counter[];
-  /** The counters of the sites whose counters have risen since the copy that the directory knows. */
+  /** The counters of the sites with a counter that has risen since the copy that the directory has. */
   sites: Map<number, Counter[]>;
 }
 
@@ -61,7 +61,7 @@ const selectCounters: Statement<{ known: number }, CounterRow> = statement(
       OR ${counters.siteId} IN (SELECT site_id FROM ${counters} AS risen WHERE risen.rose_in >= ${v.known})`,
 );
 
-/** In a home that was restored all counters are copied again, also by the second try of a reading. */
+/** In a restored home all counters are copied again, also by the second try of a reading. */
 const riseAfterRestore: Statement<{ known: number }> = statement(
   (v) => sql`UPDATE ${counters} SET rose_in = ${v.known}
     WHERE rose_in < ${v.known} AND coalesce((SELECT ${folds.copies} FROM ${folds}), 0) < ${v.known}`,
@@ -76,7 +76,7 @@ const firstOf = (
 const sitesThatAre = (status: (typeof SITE_STATUSES)[number]) =>
   sql`(SELECT count(*) FROM ${homeSites} WHERE ${homeSites.status} = ${sql.raw(`'${status}'`)})`;
 
-/** A home that is not migrated gives no gauges, so that it counts as silent. */
+/** A home that is not migrated returns an error here, so that it counts as silent. */
 const selectGauges: Statement<{ prunedUntil: number }, Omit<Gauges, "size">> = statement(
   (v) => sql`SELECT ${sitesThatAre("open")} AS openSites, ${sitesThatAre("closed")} AS closedSites,
       pending.deliveries AS pending, pending.oldest AS oldestPendingAt,
@@ -87,19 +87,19 @@ const selectGauges: Statement<{ prunedUntil: number }, Omit<Gauges, "size">> = s
     FROM (SELECT count(*) AS deliveries, min(at) AS oldest FROM ${firstOf("pending", "deliveries_due")}) AS pending, (${ALL_NAMES})`,
 );
 
-/** Not compiled, because what it gives has the size too. */
+/** This statement is not compiled, because its result must include the size of the database. */
 const bump = (db: D1Database, known: number) =>
   drizzle(db).run(sql`INSERT INTO ${folds} (id, copies) VALUES (${literal(FOLD)}, ${known} + 1)
     ON CONFLICT DO UPDATE SET copies = max(copies, ${known}) + 1 RETURNING copies`);
 
 /**
- * Reads the metrics of a home, and gives this reading a number that is higher than that of each earlier one.
+ * Reads the metrics of a home, and gives this reading a higher number than each earlier one has.
  *
- * @param known the newest copy that the directory has. In a restored home it may be higher than any here: then all sites are read
+ * @param known the newest copy that the directory has. It may be higher than any number of a restored home: then all sites are read
  * @param prunedUntil calls up to this time (Unix seconds) could be counted by now
  */
 export async function readMetrics(db: D1Database, known: number, prunedUntil: number): Promise<HomeMetrics> {
-  // In one transaction: what rises later has a later number of copies.
+  // All statements are in one transaction, so a counter that rises later has a later number of copies.
   const {
     counted,
     gauges: [gauges],

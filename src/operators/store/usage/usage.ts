@@ -3,7 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import { apps } from "../../../core/store/schema.ts";
 import { usage, usageDays } from "../usage-schema.ts";
 
-/** Reading of usage: only counts, never what they were made from. */
+/** This file reads usage: only counts, never the calls themselves. */
 
 /** Calls of one app, operation and outcome in an hour or a day. */
 export interface UsageItem {
@@ -17,7 +17,7 @@ export interface UsageItem {
   count: number;
 }
 
-/** Which usage of a site is wanted. Both times are included. */
+/** The wanted part of a site's usage. Both times are included. */
 interface Range {
   appid: string | undefined;
   since: number;
@@ -27,7 +27,7 @@ interface Range {
 
 const DAY = 86_400;
 
-/** The site's apps come first: the tables are in the order of the apps, and then of time. */
+/** The query begins with the site's apps, because the tables are in the order of apps and then of time. */
 const rowsOf = (
   table: typeof usage | typeof usageDays,
   siteId: number,
@@ -88,11 +88,11 @@ const keyOf = ({ appid, operation, outcome, count }: typeof usage | typeof usage
   count,
 });
 
-/** Calls of one operation, of all apps of a site, that came to one outcome. */
+/** The number of calls of one operation with one outcome, of all apps of a site. */
 export type OutcomeCount = Pick<UsageItem, "at" | "operation" | "outcome" | "count">;
 
 /**
- * What the calls of a site came to, by days of UTC, operation and outcome.
+ * The calls of a site by days of UTC, operation and outcome.
  *
  * @param since when the first hour begins, in Unix seconds
  * @param until when the last hour begins
@@ -113,7 +113,7 @@ export function selectOutcomes(
     .all();
 }
 
-/** When an app's secrets were last used, in Unix seconds; null for never, as far as usage is kept. */
+/** When an app's secrets were last used, in Unix seconds; null for never, as far as usage is stored. */
 export interface LastUse {
   appid: string;
   /** The last call that a secret of the app has verified. */
