@@ -33,7 +33,6 @@ export interface SignInSettings {
   accessFault: string | undefined;
 }
 
-/** The var that has the list of each role. */
 const LISTS = { viewer: "CONSOLE_VIEWERS", operator: "CONSOLE_OPERATORS", owner: "CONSOLE_OWNERS" } as const;
 
 const TEAM_DOMAIN = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.cloudflareaccess\.com$/;

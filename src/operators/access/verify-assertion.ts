@@ -4,7 +4,6 @@ import { type AccessKeys, CertsUnavailable } from "./certs.ts";
 import { plainEmail } from "./person-role.ts";
 import type { AccessSettings } from "./settings.ts";
 
-/** Why an assertion is refused. */
 export const ASSERTION_REASONS = [
   "assertion_malformed",
   "assertion_forged",
@@ -19,7 +18,7 @@ export type AssertionReason = (typeof ASSERTION_REASONS)[number];
 
 /** Who signed in by Cloudflare Access. Times are Unix seconds. */
 export interface Person {
-  /** As {@link plainEmail} writes it. */
+  /** In the form of {@link plainEmail}. */
   email: string;
   issuedAt: number;
   expiresAt: number;

@@ -112,7 +112,7 @@ export function withoutBlanks({ text, tree }: Given): Made {
 /** A string without its quotes; any other value as JSON. */
 const plainOf = (value: Tree) => (value.kind === "string" ? value.value : rawOf(value));
 
-/** What the rows are made from. */
+/** The data that the rows of body-rows.ts are made from. */
 export function givenOf(body: PastedBody): Given {
   const pairs = (body.tree?.members ?? []).map(({ key, value }): Pair => [key.value, plainOf(value)]);
   return { ...body, pairs, field: (name) => pairs.findLast(([each]) => each === name)?.[1] ?? "" };
@@ -156,7 +156,9 @@ export function unquoted(leaf: Tree): Tree {
 
 const PYTHON_WORDS: Record<string, string> = { true: "True", false: "False", null: "None" };
 
-/** Writes a tree as Python's `str()` writes a dict. A text that holds a single quote and no double quote stands in double quotes. */
+/**
+ * Writes a tree as Python's `str()` does: in double quotes only a text with single quotes and no double ones, otherwise in single quotes.
+ */
 export function asPython(tree: Tree): string {
   const words = mapped(tree, (leaf) =>
     leaf.kind === "plain" ? { kind: "plain", raw: PYTHON_WORDS[leaf.raw] ?? leaf.raw } : leaf,

@@ -274,7 +274,7 @@ export const BODY_ROWS: readonly Row[] = [
   },
 ];
 
-/** What is signed together with the secret. */
+/** Each row: what was signed together with the secret. */
 export const BODY_AND_SECRET_ROWS: readonly Row<[secret: string]>[] = [
   {
     name: "secret_in_text",

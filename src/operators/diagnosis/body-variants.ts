@@ -21,7 +21,7 @@ export interface BodyVariant {
    * kinds are tried.
    */
   lineEnds?: "lf" | "crlf" | "cr";
-  /** Whether this text has a line end at its end that the pasted text does not have, or lacks one that the pasted text has. */
+  /** Set when this text and the pasted text differ in the line end at their ends. */
   end?: "newline_added" | "newline_removed" | "newline_changed";
   /** How this text writes the JSON differently. Such a caller serialised the JSON twice: once to sign and once to send. */
   rewritten?: Rewriting[];
@@ -29,10 +29,10 @@ export interface BodyVariant {
 
 const MOST_CHARACTERS = 64 * 1024;
 const MOST_FIELDS = 16;
-/** Characters of the names of fields that a finding shows. */
+/** The most characters of field names in a finding. */
 const MOST_NAMED = 200;
 
-/** Reads a pasted body once for all of its variants. Where a form did not keep the line ends, they are taken as LF. */
+/** Reads a pasted body once for all of its variants. When a form did not keep the line ends, they count as LF. */
 export function pastedBody(
   pasted: string,
   { bytes, operation, lineEndsKept = false }: { bytes?: Bytes; operation?: { path: string }; lineEndsKept?: boolean },
@@ -65,7 +65,6 @@ const LINE_ENDS_CHANGED =
 const FIELDS_ADDED =
   "The signature is over the body without {0}: added after signing. Finish the body first, then sign it.";
 
-/** All English texts of this file's findings. */
 export const BODY_TEXTS: readonly string[] = [
   ...REWRITING_TEXTS,
   ...[...BODY_ROWS, ...BODY_AND_SECRET_ROWS].map(({ words }) => words),
@@ -106,7 +105,7 @@ export function* otherBodies(body: PastedBody): Generator<BodyVariant> {
   yield* fieldsAdded(body);
 }
 
-/** Texts that hold the secret. */
+/** Texts with the secret that a caller may have signed. */
 export function* bodiesWithSecret(body: PastedBody, secret: string): Generator<BodyVariant> {
   if (body.bytes !== undefined || body.text.length > MOST_CHARACTERS) return;
   const given = givenOf(body);

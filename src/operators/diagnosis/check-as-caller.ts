@@ -20,9 +20,9 @@ export interface CheckedOperation {
 
 /** A request as its caller knows it. */
 export interface CallersRequest {
-  /** Without it the fields are not judged. */
+  /** Without it, the fields are not checked. */
   operation?: CheckedOperation | undefined;
-  /** All operations: their fields' names, in the order of the documentation. */
+  /** All operations. Their field names are in the order of the documentation. */
   operations?: readonly CheckedOperation[];
   body: Bytes;
   /** Whether the line ends of `body` are those that were sent. A form of a page does not keep them. */
@@ -52,7 +52,7 @@ export interface CallersCheck {
   answer: Answer;
   /** What it answers with a fresh timestamp; set when the timestamp is the cause. */
   fresh?: Answer;
-  /** The conditions under which that holds, to be shown beside the answer. */
+  /** The conditions of this answer, to be shown beside it. */
   conditions: Finding[];
   /** The cause first, then what is also wrong, then what cannot be known, then what is fine; each in the route's order. */
   steps: Step[];
@@ -79,7 +79,6 @@ const WORDS = {
   fields_of_other: "The body looks like one of {0}, but was checked as one of {1}.",
 } as const;
 
-/** All English texts of this file. */
 export const CALLER_TEXTS: readonly string[] = Object.values(WORDS).filter((words) => words !== "{0}");
 
 type Name = keyof typeof WORDS;

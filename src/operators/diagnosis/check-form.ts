@@ -39,7 +39,7 @@ export interface RequestForm {
   /** The header; null when it was absent, undefined when that is not known. */
   contentType?: string | null | undefined;
   contentEncoding?: string | null | undefined;
-  /** The field of the operation whose integers are read as digits. */
+  /** The field of the operation in which an integer is read as its digits. */
   digitsOf?: string | undefined;
 }
 
@@ -74,13 +74,12 @@ const WORDS = {
     "It has a character that is not visible ASCII. Send 1 to 255 visible ASCII characters, such as a UUID.",
 } as const;
 
-/** All English texts of this file. */
 export const FORM_TEXTS: readonly string[] = Object.values(WORDS);
 
 type Name = keyof typeof WORDS;
 const says = (step: StepName, name: Name, ...values: Value[]): Step => ({ step, name, words: WORDS[name], values });
 
-/** A step that refuses. */
+/** Lets a step refuse the request. */
 export const refusing = (step: Step, code: SignedErrorCode): Step => ({
   ...step,
   refusal: { status: WIRE_ERRORS[code].status, code },

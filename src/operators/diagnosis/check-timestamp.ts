@@ -19,7 +19,6 @@ const WORDS = {
 
 const SPANS = { days: "{0} d", hours: "{0} h", hoursAndMinutes: "{0} h {1} min", minutes: "{0} min", seconds: "{0} s" };
 
-/** All English texts of this file. */
 export const TIMESTAMP_TEXTS: readonly string[] = [...Object.values(WORDS), ...Object.values(SPANS)];
 
 /** The offsets of time zones that are not whole hours from UTC, in seconds. */

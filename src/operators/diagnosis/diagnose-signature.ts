@@ -83,7 +83,6 @@ const WORDS = {
   not_rewritten: "Rewritings were not tried: the body is over 64 KiB or nested over 32 levels deep.",
 } as const;
 
-/** All English texts of this file's findings. */
 export const DIAGNOSIS_TEXTS: readonly string[] = Object.values(WORDS);
 
 const finding = (name: keyof typeof WORDS, ...values: NonNullable<Finding["values"]>): Finding => ({

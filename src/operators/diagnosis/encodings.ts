@@ -23,7 +23,7 @@ export function fromBase64(text: string): Bytes | undefined {
 
 const utf8 = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
-/** The text of UTF-8, with its byte order mark. What is not UTF-8 becomes U+FFFD. */
+/** Decodes UTF-8 and keeps a byte order mark. Wrong bytes become U+FFFD. */
 export const decode = (bytes: Uint8Array): string => utf8.decode(bytes);
 
 /** A header's value as it arrives: HTTP removes the blanks around it. */

@@ -115,7 +115,6 @@ const NOT_AN_OBJECT: readonly { name: string; words: string; is: (value: unknown
   { name: "no_object", words: "The body is a JSON value, but no object.", is: () => true },
 ];
 
-/** All English texts of this file. */
 export const JSON_TEXTS: readonly string[] = [
   ...[...BYTES_ROWS, ...TEXT_ROWS, ...NOT_AN_OBJECT].map(({ words }) => words),
   ...Object.values(FAULT_WORDS),
@@ -123,7 +122,6 @@ export const JSON_TEXTS: readonly string[] = [
 
 const named = (row: Finding | undefined): Finding | undefined => row && { name: row.name, words: row.words };
 
-/** Why bytes are not UTF-8. */
 export const causeOfBytes = (bytes: Uint8Array): Finding | undefined => named(BYTES_ROWS.find(({ is }) => is(bytes)));
 
 /** Why a text is no JSON, when its overall form shows the cause; undefined for a text that may be JSON. */

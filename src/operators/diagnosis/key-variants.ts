@@ -144,7 +144,6 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** All English texts of this file's findings. */
 export const KEY_TEXTS: readonly string[] = ROWS.map(({ words }) => words);
 
 /** The keys that callers use in place of a secret. One of them is tried at a time. */

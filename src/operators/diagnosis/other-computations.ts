@@ -75,10 +75,7 @@ const ROWS: readonly Row[] = [
 
 const OTHER_HASH = "It is the HMAC with {0} in place of SHA-256. The body and the secret are right.";
 
-/**
- * With fewer digits the check does not say whether they are right. Otherwise somebody who asks often could guess a signature digit by
- * digit.
- */
+/** With fewer digits the check does not say whether they are right: otherwise a signature could be guessed digit by digit. */
 const LEAST_DIGITS = 16;
 
 /** The wrong ways in which programs write the right hex digits. */
@@ -121,7 +118,6 @@ const WRITINGS: readonly { name: string; words: string; is: (given: string, righ
   },
 ];
 
-/** All English texts of this file's findings. */
 export const OTHER_TEXTS: readonly string[] = [...ROWS, ...WRITINGS].map(({ words }) => words).concat(OTHER_HASH);
 
 /** Finds what the caller computed instead, when it is one of the table. `digits` is the hex that he sent, in lower case. */

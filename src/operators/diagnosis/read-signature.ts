@@ -4,7 +4,7 @@ import type { Finding } from "./words.ts";
 export interface ReadSignature {
   /** What is wrong with the form. Empty when the server accepts it. */
   faults: SignatureFault[];
-  /** The same in words, in the same order. */
+  /** The faults in words, in the same order. */
   findings: Finding[];
   /** The 32 bytes that the sender meant; undefined when they cannot be read. */
   bytes?: Bytes;
@@ -125,7 +125,6 @@ const HASH_OF_LENGTH: Record<number, keyof typeof DIGIT_WORDS> = { 32: "md5", 40
 /** What is wrong with the form of a pasted signature. The right form is 64 hex digits. */
 export type SignatureFault = string;
 
-/** All English texts of this file's findings. */
 export const SIGNATURE_TEXTS: readonly string[] = [...ROWS.map(({ words }) => words), ...Object.values(DIGIT_WORDS)];
 
 /** Reads a signature as its sender may have meant it. Blanks around it are no fault, because HTTP removes them from headers. */

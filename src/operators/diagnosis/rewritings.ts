@@ -93,7 +93,7 @@ function wayOf(how: Layout): Way<Layout> {
   return { how, names: names.filter((name) => name !== undefined && name !== false), most };
 }
 
-/** The usual ones come first. */
+/** The usual layouts come first. */
 const LAYOUTS = [...layouts()].map(wayOf).sort((a, b) => b.most - a.most);
 
 const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -105,7 +105,7 @@ const dotnet = (text: string) =>
     after === '"' ? "\\u0022" : after === undefined ? escapedUpper(found) : found,
   );
 
-/** Each takes the text of JSON.stringify. */
+/** Each changes a text of JSON.stringify. */
 const ESCAPES: Way<(json: string) => string>[] = [
   { names: ["unescaped"], how: (json) => json, most: 3 },
   { names: ["unicode_escaped"], how: unicode, most: 3 },

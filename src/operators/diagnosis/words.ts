@@ -7,10 +7,10 @@ export interface Words {
   values?: readonly Value[];
 }
 
-/** A value in a text: as it is, a text of its own, a list of texts, or a time in Unix seconds. */
+/** A value in a text: a string or number as it is, another text, a list of texts, or a time in Unix seconds. */
 export type Value = string | number | Words | { list: readonly Words[] } | { at: number };
 
-/** One thing that was found out. `name` is for programs. */
+/** One result of a check. `name` is for programs. */
 export interface Finding extends Words {
   name: string;
 }
@@ -35,7 +35,6 @@ function valueText(voice: Voice, value: Value): string | number {
   return voice.time(value.at);
 }
 
-/** A voice for English alone. */
 export const english: Voice = {
   t: (text, ...values) => text.replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)])),
   time: (seconds) => new Date(seconds * 1000).toISOString(),

@@ -65,9 +65,7 @@ function scopesOf(path: string): Declaration["scope"][] {
   return parts.includes(":appid") ? ["app"] : ["deployment", "sites"];
 }
 
-/**
- * Finds out who calls, and sets `ctx.identity`. An answer that it returns replaces the answer of the call: it asks a visitor to sign in.
- */
+/** Finds out who calls, and sets `ctx.identity`. An answer that it returns replaces the call's: it asks a visitor to sign in. */
 type Identify<E extends Env> = (c: Context<E>) => Promise<Response | undefined>;
 
 /**

@@ -16,7 +16,6 @@ import { pathId } from "./path-id.ts";
 
 /** Variables that both surfaces of operators, the admin API and the console, set on a request. */
 export interface OperatorVariables {
-  /** The context for services. */
   ctx: ServiceContext;
   /** What the directory said of the call's site and app when it was asked for the token. */
   found?: Identified["found"];
@@ -75,7 +74,7 @@ export function noteHome(c: OperatorContext, home: string): void {
 /** Whether a request can change nothing. */
 export const isRead = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
 
-/** The operator of a call behind the door. */
+/** The operator of a call that is not for `anyone`. */
 export function identityOf(c: OperatorContext): Identity {
   const { identity } = c.var.ctx;
   if (identity === undefined) throw new Error("nobody was identified");

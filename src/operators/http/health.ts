@@ -35,7 +35,7 @@ export function health(): Handler<App> {
       if (probingSince === undefined || runtime.elapsed() >= probingSince + PROBE_MS) {
         const since = runtime.elapsed();
         probingSince = since;
-        // Many isolates serve signed calls only.
+        // Imported late, because many isolates serve signed calls only.
         const { readHealth } = await import("../services/health.ts");
         last = { health: await readHealth({ runtime, config, credentials }, ALL_TURNS_MS), at: now };
         if (probingSince === since) probingSince = undefined;

@@ -36,7 +36,7 @@ export function journalRefusals(journal: Journal): MiddlewareHandler<App> {
         client: clientNetwork(c.req.raw),
       });
     }
-    // A call whose app is not known costs nothing but its answer.
+    // A call of an unknown app causes no further work.
     if (app !== undefined && journal.isDue()) c.executionCtx.waitUntil(journal.send(queue));
   };
 }

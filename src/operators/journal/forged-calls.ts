@@ -11,7 +11,7 @@ const MOST_MINUTES = 10_000;
 interface Minute {
   home: string;
   minute: number;
-  /** How many have a row. */
+  /** How many calls have a row. */
   rows: number;
   /** Of the calls without a row: the last one of each operation and reason, with the number of calls before it. */
   over: Map<string, Refusal>;

@@ -9,10 +9,7 @@ export interface JournalMessage {
   refusals: SentRefusal[];
 }
 
-/**
- * A row on its way. `isRouted`: the directory has said that the appid is this site's, so the row is valid even when the home has no such
- * app.
- */
+/** A row on its way. `isRouted`: the directory knows the appid as this site's, so the row is valid also when the home lacks the app. */
 type SentRefusal = Refusal & { isRouted?: true };
 
 /** Where an app is, as the request has found out. */
@@ -24,10 +21,7 @@ type Unplaced = Omit<Refusal, "siteId">;
 /** How many calls of an app have a row of their own in each minute of the clock. They are the first refused ones. */
 const OWN_ROWS = 20;
 
-/**
- * Further calls share rows: an isolate gives an app one more row in `every` ms. The first such row waits for `wait` ms, so that calls that
- * come together share it.
- */
+/** Further calls share rows: an app gets one more in `every` ms from an isolate. Calls of the first `wait` ms share the first row. */
 const SHARED_ROWS = {
   verified: { wait: 1_000, every: 1_000 },
   /** For calls whose signature did not verify. Appids are public, so anybody can send such calls. */
@@ -50,8 +44,7 @@ const LAST_PAUSES = 4;
 const ROWS_PER_MESSAGE = 50;
 
 /**
- * The most apps that an isolate knows: it forgets the app that was noted longest ago, with its waiting calls. It is also the most unsent
- * rows of a home.
+ * The most apps that an isolate knows: it forgets the one noted longest ago, with its waiting calls. Also the most unsent rows of a home.
  */
 const MOST_APPS = 10_000;
 const MOST_UNSENT = 500;
@@ -85,7 +78,7 @@ export class Journal {
   readonly #sentAt = new Map<string, number>();
   /** When the next waiting call may get a row. */
   #nextRowAt = Number.POSITIVE_INFINITY;
-  /** Until when the work after an earlier answer will look again. */
+  /** Until when work after an earlier answer watches for due rows. */
   #watchedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(runtime: Runtime, telemetry: Telemetry) {

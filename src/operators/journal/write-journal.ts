@@ -18,7 +18,7 @@ const LONGEST_RETRY = 3_600;
 /** The values of a statement have at most 2 MB in all. A row has 2 KB at most. */
 const ROWS_PER_STATEMENT = 500;
 
-/** Workers lets six calls of an invocation wait at once: silent homes must leave room for the others. */
+/** An invocation may have six calls waiting at once. Silent homes must leave some of them free. */
 const HOMES_AT_ONCE = 4;
 
 /** The result for the messages of a home. */
@@ -43,7 +43,7 @@ export interface ConsumerMemory {
   forged: ForgedCalls;
 }
 
-/** A message of the queue, with what the platform does about it. */
+/** A message of the queue, with the number of its attempts and a way to retry it. */
 export interface QueueMessage {
   readonly body: unknown;
   readonly attempts: number;

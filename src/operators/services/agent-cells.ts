@@ -1,6 +1,4 @@
-/**
- * Commas or semicolons, half and full width, or the tabs that spreadsheets copy. The first separator of a line separates all of its cells.
- */
+/** Commas or semicolons, half and full width, or the tabs that spreadsheets copy. The first one in a line separates all its cells. */
 const SEPARATORS = [/[,，]/, /[;；]/, /\t/];
 
 /** A cell in quotes, RFC 4180: a quote in it is written twice. */

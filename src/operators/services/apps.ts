@@ -121,7 +121,7 @@ const keptWords = (appid: string, is = "is") =>
 const isUnanswered = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.code === "unavailable" && detailOf(error.context) === undefined;
 
-/** A database did not answer after the directory was asked to reserve the route. */
+/** Throws the error for a database that did not answer after the directory was asked to reserve the route. */
 function sayKept(error: unknown, appid: string, is?: "may be"): never {
   if (!isUnanswered(error)) throw error;
   const { cause = error, retryAfter = 1 } = error.context;

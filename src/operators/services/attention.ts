@@ -14,7 +14,7 @@ import { TROUBLE_SECONDS } from "./webhooks.ts";
 
 export type { RisenReason, RunningOverlap, TroubledWebhook } from "../store/home/attention.ts";
 
-/** How long pages that show other things too wait for this. */
+/** How long a page waits for this when it shows other things too. */
 export const LIMIT_MS = 1_000;
 
 /** What needs an operator at some sites. Each list begins with the most urgent. */

@@ -75,7 +75,7 @@ export async function listAuditLog(
     ([home]) => (only === undefined || home === only || home === MAIN_HOME) && before.get(home) !== READ_OUT,
   );
   const searches = filter.until === undefined ? 0 : homes.filter(([home]) => !before.has(home)).length;
-  // A home reads its rows twice.
+  // Divided by 2, because a home reads its rows twice.
   const mostRead = Math.max(1, Math.floor((MOST_ROWS_READ - searches * MOST_SEARCHED) / 2 / homes.length));
   const list = (db: D1Database, home: string) =>
     selectAuditEntries(db, { ...filter, siteId }, before.get(home), limit + 1, mostRead);

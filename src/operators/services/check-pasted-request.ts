@@ -61,8 +61,8 @@ export interface CheckedRequest {
   /** The other app of the site whose secret makes the signature. */
   otherApp?: { appid: string; name: string } | undefined;
   /**
-   * When the app's secret was changed the last time, in Unix seconds, if no known secret makes the signature: then the sender may
-   * have the one before.
+   * When the app's secret was last changed, in Unix seconds. Set when no known secret makes the signature: then the sender may have the
+   * secret before.
    */
   rotatedAt?: number;
   report?: Report;

@@ -10,7 +10,7 @@ export interface AppidDifference {
   existing: Stretch[];
   /** The given one has blanks or other characters that no appid has. */
   foreign: boolean;
-  /** Letters are large in the one and small in the other. */
+  /** A letter is a capital in one appid and small in the other. */
   letterCase: boolean;
   /** Characters that look alike were taken for one another: 0 and O, or 1, l and I. */
   lookalikes: boolean;

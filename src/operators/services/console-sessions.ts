@@ -140,7 +140,7 @@ export const isSessionName = (name: string, { id }: Pick<ConsoleSession, "id">):
 /** How many open sessions a list has at most. */
 export const MOST_LISTED_SESSIONS = 200;
 
-/** Who opened a session. Rows from before this was stored are of sessions opened with the ADMIN_TOKEN. */
+/** Who opened a session. In rows from before this was stored, it is the ADMIN_TOKEN. */
 const whoOf = ({ whoKind, whoId, whoName }: ConsoleSessionRow): Who =>
   whoKind === null || whoId === null ? ROOT.who : { kind: whoKind, id: whoId, name: whoName ?? whoId };
 

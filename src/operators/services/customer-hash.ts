@@ -13,8 +13,8 @@ import { fromKv } from "./remember-floors.ts";
 import { keyringOf, requireOpenDirectory, type ServiceContext, type Tools } from "./service-context.ts";
 
 /**
- * Hashes of customers' external ids, for logs that outlive the customer. They are keyed: without the key nobody can try ids until one
- * fits. The key is drawn once for a deployment.
+ * This file makes hashes of customers' external ids, for logs that are kept longer than the customer's data. They are keyed: without the
+ * key nobody can try ids until one fits. The key is drawn once for a deployment.
  */
 
 const encoder = new TextEncoder();
@@ -110,7 +110,7 @@ async function keepKey(ctx: Tools, row: HashKeyRow): Promise<void> {
   await withRetries(runtime, () => updateHashKey(config.directory, row, { keptAt: now }), answerBy);
 }
 
-/** The most queries of D1 of {@link resealHashKeys}, as long as one key was drawn. */
+/** The most queries of D1 of {@link resealHashKeys}, when only one key was drawn. */
 export const HASH_KEY_QUERIES = 2;
 
 /**

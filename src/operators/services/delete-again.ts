@@ -21,7 +21,7 @@ import { authorOf, type ServiceContext } from "./service-context.ts";
 const ID = /^[0-9a-f-]{36}$/;
 const HASH = /^[0-9a-f]{8}\.[0-9a-f]{64}$/;
 
-/** The deletion of a site that an operator kept, as the answer of DELETE gave it. */
+/** The receipt of a site's deletion that an operator kept, as the answer of DELETE gave it. */
 const keptDeletionSchema = z.strictObject({
   deletion_id: z.string().check(z.regex(ID, "must be a deletion_id")),
   site_id: positiveId,

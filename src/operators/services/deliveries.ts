@@ -57,7 +57,7 @@ export interface ReadDelivery {
   eventId: string | null;
   type: string | null;
   chatId: number | null;
-  /** The body of every attempt. */
+  /** The body that every attempt sends. */
   body: string | null;
   createdAt: number;
   /** Undefined when the event was never meant for the webhook: the webhook was disabled, did not exist yet, or does not want this type. */

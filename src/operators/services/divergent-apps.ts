@@ -26,7 +26,7 @@ export interface DivergentApp {
   why: "missing" | "revoked" | "rotated" | "unrouted";
 }
 
-/** How many apps are compared at a time. A call that has found an app begins no other chunk, and returns a cursor. */
+/** How many apps are compared at a time, and in one call at most. A call that found few apps ends there, with a cursor. */
 const CHUNK = 1_000;
 const MOST_COMPARED = 5_000;
 /** No chunk begins after this time, so that the last chunk ends before WHOLE_LIMIT_MS. */

@@ -78,8 +78,8 @@ export async function eraseAgain(
 }
 
 /**
- * Stores the operator's receipts in the directory, each for the home of its site, so that the next call can continue when this one runs out
- * of time. A restored directory may not know a site: then the home is the restored one.
+ * Stores the operator's receipts in the directory, each for the home of its site, so that the next call can continue. A restored directory
+ * may not know a site: then the home is the restored one.
  */
 async function keepInDirectory(
   ctx: ServiceContext,
@@ -114,7 +114,7 @@ async function dueErasures(
 ): Promise<[Part, ...Part[]][]> {
   const { directory, credentials } = ctx.config;
   const parts: Part[] = [
-    // A restored directory has only what it had at that time.
+    // A restored directory may lack receipts, so KV is read too.
     ...(await selectReceiptKeys(directory, home)).map((key) => ({ ...key, isTrusted: true })),
     ...(await listReceipts(credentials, home, fromKv(ctx))).map((key) => ({ ...key, isTrusted: false })),
   ].filter(({ siteId }) => siteIds.has(siteId));
@@ -155,13 +155,13 @@ async function carryOut(
   const isSound = isTrusted || named.chatIds.every((id) => id <= until);
   if (!isSound || (stored ?? { hash }).hash !== hash) return leave("a receipt contradicts itself");
   const isKeyKnown = (await check(hash, siteId, "")) !== undefined;
-  // Without the key nobody can say whose the hash is. Then only sessions count that the directory names.
+  // Without the key nobody can check whose hash it is. Then only the sessions that the directory names count.
   const chatIds = isTrusted && !isKeyKnown ? named.trusted : named.chatIds;
   const found = await selectCustomersOf(db, siteId, chatIds);
   if (!isTrusted && !isKeyKnown && found.size > 0) return leave("a receipt in KV has a hash of an unknown key");
   const theirs: string[] = [];
   for (const each of found) {
-    // When a home was opened unsettled, an id may have been given twice, so the session may be another customer's.
+    // When a home was opened before it was settled, an id may have been given twice, so the session may be another customer's.
     if (!isKeyKnown || (await check(hash, siteId, each)) === true) theirs.push(each);
   }
   const [externalId = null, another] = theirs;

@@ -143,7 +143,7 @@ interface Redelivering extends WebhookOf {
   until?: number | undefined;
   /** Only events with a higher seq. */
   afterSeq?: number | undefined;
-  /** Nothing is changed. */
+  /** Whether nothing is changed. */
   dryRun?: boolean | undefined;
 }
 
@@ -159,8 +159,8 @@ interface RedeliveredStep {
 }
 
 /**
- * Delivers events to a webhook again, in steps of up to 5,000 events: call again with the same input, and with `until` and
- * `afterSeq` of the step before, until `nextAfterSeq` is null. Each delivery has eight attempts before it and is due within seconds.
+ * Delivers events to a webhook again, in steps of up to 5,000 events: call again with the same input, and with `until` and `afterSeq` of
+ * the step before, until `nextAfterSeq` is null. Each delivery gets eight new attempts and is due within seconds.
  *
  * @throws ServiceError `not_found`; `invalid_input` for contradicting fields; `conflict`, reason `webhook_disabled`
  */

@@ -142,7 +142,7 @@ async function askJournals<T>(ctx: ServiceContext, site: Site | undefined, read:
 /** The homes that did not answer, and the homes of sites that are not bound. */
 async function withUnbound(ctx: ServiceContext, site: Site | undefined, down: string[]): Promise<string[]> {
   if (site !== undefined) return ctx.config.homes.has(site.home) ? down : [site.home];
-  // When the directory is silent, unbound homes cannot be read, and the directory itself is among the homes that are down.
+  // A silent directory cannot name the unbound homes; it is itself among the homes that are down.
   return down.includes(MAIN_HOME) ? down : [...down, ...(await unboundHomes(ctx))];
 }
 
@@ -164,8 +164,7 @@ export interface CallsAround {
 const MOST_AROUND = 10;
 
 /**
- * The refused calls around a call that {@link findCall} or {@link findRefusal} does not find: on the site, or on all that the operator
- * sees.
+ * The refused calls around a call that is not found: on the site, or on all sites that the operator sees.
  *
  * @throws ServiceError `invalid_input` for a malformed id
  */
@@ -218,7 +217,7 @@ export async function isCallOf(ctx: ServiceContext, site: Site, requestId: strin
     await findCall(ctx, { site, requestId });
     return true;
   } catch (error) {
-    // The question to all homes names a silent home.
+    // A silent home is named when all homes are asked.
     if (error instanceof ServiceError || databaseFault(error) !== undefined) return false;
     throw error;
   }

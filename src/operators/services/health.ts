@@ -7,10 +7,7 @@ import { inItsTurn, inTurns } from "./ask-homes.ts";
 import { masterKeyState } from "./master-key.ts";
 import type { Tools } from "./service-context.ts";
 
-/**
- * The bindings beside the databases. Each is a part of its own: an operator who leaves out one on purpose must still see that another is
- * missing.
- */
+/** The bindings beside the databases. Each is a part, so that an operator who leaves out one on purpose still sees another that is lost. */
 export const BINDINGS = ["nonces", "credentials", "events", "journal"] as const;
 /** The parts of a deployment beside its databases. */
 export const PARTS = [...BINDINGS, "master_key"] as const;
@@ -50,8 +47,7 @@ interface Answer {
 }
 
 /**
- * Asks the directory and then everything else, five at a time. A closed home is not asked, except that the directory is asked also while
- * `main` is closed.
+ * Asks everything, five at a time, the directory first. Closed homes are not asked. The directory is asked also while `main` is closed.
  *
  * @param allMs milliseconds for all answers: what was not asked by then is `down`
  * @param only  the one home that is asked and named beside the directory

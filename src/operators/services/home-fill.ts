@@ -9,7 +9,7 @@ const FILLING = 0.7;
 
 const DAY = 86_400;
 
-/** A home that fills within this time is full before the end of next month. */
+/** The longest time until the end of next month. */
 const SOON_SECONDS = 62 * DAY;
 
 /** Sizes of fewer days do not show the growth: a database grows in steps, and deleted rows leave room in it. */
@@ -38,10 +38,7 @@ export interface HomeFill {
   isFilling: boolean;
 }
 
-/**
- * How full each bound home is, in the order of the homes. Reads only the directory, once: the cron copied the sizes there minutes ago at
- * most.
- */
+/** How full each bound home is, in the order of the homes. Reads only the directory, once: the cron copied the sizes there, minutes ago. */
 export async function homeFill(ctx: ServiceContext): Promise<HomeFill[]> {
   const known = new Map((await selectSizes(ctx.config.directory)).map((each) => [each.home, each]));
   return [...ctx.config.homes.keys()].map((home) => fillOf(home, known.get(home), ctx.now));

@@ -84,13 +84,11 @@ export const reconcileSchema = z.strictObject({
 
 interface ReconcileHome {
   home: string;
-  /** How many chat ids and event counts each site skips. */
+  /** How many chat ids and event seqs each site skips. */
   skip: number;
   /** Each restore needs a new id; a retry of its reconciliation sends the same id. Default: a random one. */
   reconciliationId?: string | undefined;
-  /**
-   * Reconciles also an open home. Sessions that it opens before the end of the call may get ids that were already given before the restore.
-   */
+  /** Reconciles also an open home. Sessions that it opens during the call may get ids that were already given before the restore. */
   force?: boolean;
   /** Receipts of erasures that the operator kept, for a deployment without KV. */
   receipts?: readonly KeptReceipt[] | undefined;
@@ -110,18 +108,13 @@ export interface ReconciledHome {
   erasures: ErasedAgain;
   /** How many deleted sites the restore brought back: they are deleted once more. */
   sitesDeletedAgain: number;
-  /**
-   * For a restored directory: homes that did not answer, so their sites and routes are still missing. Keep `main` closed and call again.
-   */
+  /** For a restored directory: homes that did not answer, so their sites and routes are missing. Keep `main` closed and call again. */
   homesDown: string[];
   /** For a restored directory: the tokens that it has now. Tokens that were deleted after the restored time are back. */
   tokens: Token[];
 }
 
-/**
- * The deadline of the copies from the other homes, from the start of the call. It is below WHOLE_LIMIT_MS, so that the answer names late
- * homes.
- */
+/** The deadline of copies from other homes, from the start of the call. It is below WHOLE_LIMIT_MS, so the answer can name late homes. */
 const HOMES_LIMIT_MS = 7_000;
 
 /** How long a call reads KV's floors. A call to KV takes less, so each call makes progress. The rest of the time is for D1. */
@@ -186,8 +179,7 @@ export async function reconcileHome(
   const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
   const { down } = await askHomes(ctx, copyAndGoOn, left, answerBy);
   const { ended, again: sitesDeletedAgain, left: sitesLeft } = await deleteAgain(ctx, { home, db }, deletions);
-  // This comes last, because it may use up the queries of this invocation, and because events to receivers take a seq that was not given
-  // before.
+  // This comes last, because it may use up the queries of this invocation, and because its events to receivers take new seqs.
   const siteIds = new Set(floors.map(({ siteId }) => siteId).filter((siteId) => !ended.has(siteId)));
   const erasures = await eraseAgain(ctx, { home, db, siteIds }, receipts, answerBy);
   erasures.left += sitesLeft;
@@ -200,8 +192,8 @@ export async function reconcileHome(
 const NOTHING: RememberedFloors = { floors: [], highestSite: 0 };
 
 /**
- * Reads the floors that KV has for a home whose sites are back. A floor is raised in D1 before it is written to KV. So no floor is missed
- * when its key is written behind the place that the reading has passed.
+ * Reads the floors that KV has for a home whose sites are back. A floor is raised in D1 before it is written to KV. So it does not matter
+ * when KV gets a key that this reading has already passed.
  *
  * @throws ServiceError `unavailable`, reason `floors_unread`, when there is more than a call can read: the home's floors have risen to what
  *   was read, and the same reconciliation continues from there
@@ -214,7 +206,7 @@ async function recall(
   const { runtime, config, now } = ctx;
   const askKv = fromKv(ctx);
   const from = await readingStopped(db, id, now - NONCE_SECONDS);
-  // The last call to KV, and D1's after it, must end in time.
+  // The last call to KV and the call to D1 after it must end in time.
   const until = Math.min(runtime.elapsed() + READ_LIMIT_MS, ctx.answerBy - READ_LIMIT_MS);
   const { floors, rest } = await readFloors(config.credentials, home, askKv, () => runtime.elapsed() >= until, from);
   if (rest !== undefined) {

@@ -9,7 +9,7 @@ export interface Identity {
   onlySite: number | undefined;
 }
 
-/** Who has the ADMIN_TOKEN. */
+/** The identity of everyone who has the ADMIN_TOKEN. */
 export const ROOT: Identity = {
   who: { kind: "root", id: "root", name: "ADMIN_TOKEN" },
   role: "owner",

@@ -10,7 +10,7 @@ import { keyringOf, type Tools } from "./service-context.ts";
  * is sealed and re-sealed like every secret.
  */
 
-/** `off`: the cron has made no canary yet, and no app is known that another key has sealed. */
+/** `off`: the cron has made no canary yet, and no app is known to be sealed with another key. */
 export type MasterKeyState = "ok" | "off" | "down";
 
 /**
@@ -43,7 +43,7 @@ export async function keepCanary(ctx: Tools): Promise<boolean> {
     if (opened !== undefined && (opened.row.keptAt !== null || credentials === undefined)) return true;
     if (opened === undefined) {
       const others = await haveOtherSeals(ctx, ctx.answerBy);
-      // A silent home may have apps that do not open. But a canary that exists and does not open is enough to know.
+      // While a home is silent, it is not known whether all apps open. But a canary that does not open shows a wrong key.
       if (others !== false) return others === undefined && keys.length === 0;
     }
     await customerHasher(ctx);

@@ -3,10 +3,7 @@ import type { Site } from "../store/directory/sites.ts";
 import { selectFirstApps } from "../store/home/apps.ts";
 import { homeOf, publishApp, type ServiceContext } from "./service-context.ts";
 
-/**
- * The most apps of a site whose records are written at once. The record of a further app is written by the first call that the gate refuses
- * for it.
- */
+/** The most apps of a site whose records are written at once. Any other record is written when the gate refuses its first call. */
 const MOST_PUT = 100;
 
 /**
@@ -24,6 +21,6 @@ export function publishAppsOf(ctx: ServiceContext, site: Site): void {
       if (isAsBefore && events !== app.events) publishApp(ctx, { ...app, home: site.home });
     }
   };
-  // The change itself is made. When a record is not written here, the gate refuses it, and then it is written.
+  // The change is made in any case. When a record is not written here, the gate refuses it, and then it is written.
   ctx.waitUntil(put().catch(() => {}));
 }

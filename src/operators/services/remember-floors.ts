@@ -37,7 +37,7 @@ export const rememberFloors = (
 ): Promise<void> =>
   fromKv(ctx)(() => writeSiteFloors(ctx.config.credentials, home, { siteId: id, chatId: chatIdFloor, eventSeq: 0 }));
 
-/** Stores a new site's id and floor in KV, for a restore of the directory. Never rejects: a failure of KV must not fail the site. */
+/** Stores a new site's id and floor in KV, for a restore of the directory. Never rejects: a failure of KV must not stop the new site. */
 export async function rememberSite(
   ctx: ServiceContext,
   site: { id: number; home: string; firstChatId: number },

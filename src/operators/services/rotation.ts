@@ -37,7 +37,7 @@ export const rotationSchema = z.strictObject({
 /** Body of POST …/end-overlap. */
 export const endOverlapSchema = z.strictObject({ expected_version: expectedVersion });
 
-/** What an operator asks of a rotation. */
+/** The operator's choices for a rotation. */
 export interface RotationInput {
   /** How long the secret in use stays valid. With 0, the row holds no old secret. */
   overlapSeconds: number;
@@ -127,7 +127,7 @@ function answer<Of extends Owners, Stored extends StoredSecrets>(
 /**
  * Ends the previous secret of an app or a webhook, without making another. Does nothing when there is none.
  *
- * @param input with `expectedVersion`, only while this is the version
+ * @param input with `expectedVersion`, the secret ends only while this is the version
  * @returns the version of the secret in use
  * @throws ServiceError `not_found`; `conflict`, reason `app_revoked`, or `version_other`, also when it is rotated meanwhile
  */

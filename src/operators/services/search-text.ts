@@ -13,9 +13,9 @@ export interface SearchText {
   number: number | undefined;
   /** A customer's id. */
   sbs: string | undefined;
-  /** The appids from the first to the last, in the order of their characters. */
+  /** A range of appids, in the order of their characters. */
   appids: { from: string; to: string } | undefined;
-  /** Words of titles and names; none for what can only be an id. */
+  /** Words of titles and names; none for a text that can only be an id. */
   words: string[];
   /** How many words were left out. */
   wordsLeft: number;
@@ -24,7 +24,7 @@ export interface SearchText {
 /** The most characters that are searched for. */
 export const MOST_TYPED = 200;
 
-/** The most words. */
+/** The most words that are searched for. */
 export const MOST_WORDS = 10;
 
 /** Fewer characters than this would be the beginning of too many appids. */
@@ -36,7 +36,6 @@ const NAMED =
 
 const unquoted = (text: string) => text.replace(/^["'\s]+|["',;\s]+$/g, "");
 
-/** Reads the text of a search. */
 export function readSearchText(typed: string): SearchText {
   const [, named] = NAMED.exec(typed) ?? [];
   const text = named === undefined ? typed.trim() : unquoted(named);

@@ -203,8 +203,8 @@ export type OnlyFound =
   | { kind: "webhook"; siteId: number; id: string };
 
 /**
- * The only thing that the text means. A number that was typed on a page of a site means a session of this site, if nothing else of the site
- * has this number.
+ * The only hit that the text can mean. A number that was typed on a page of a site means a session of this site, if nothing else of the
+ * site has this number.
  */
 export function onlyFound(result: SearchResult, openSite: number | undefined): OnlyFound | undefined {
   const { asked, calls, sessions, titles, customers, apps, agents, webhooks, events, namedSites, homesDown } = result;

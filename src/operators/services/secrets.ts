@@ -6,7 +6,7 @@ import { keyringOf, type ServiceContext } from "./service-context.ts";
 /** 32 random bytes in hex: as strong as HMAC-SHA256 itself, and without a character that a shell or a URL would change. */
 export const newSecret = (runtime: Runtime): string => runtime.bytes(32).toHex();
 
-/** A random id for a secret. Nobody can guess it, and each secret gets another one. */
+/** A random id for a secret. Nobody can guess it, and no two secrets have the same. */
 export const newVersion = (runtime: Runtime): string => runtime.bytes(16).toHex();
 
 export const newAppid = (runtime: Runtime): string => runtime.bytes(16).toHex();

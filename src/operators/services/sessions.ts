@@ -59,7 +59,7 @@ interface FindSessions extends ListSessions {
 }
 
 /**
- * A page of a site's sessions that all filters fit, newest first.
+ * A page of a site's sessions that fit all filters, newest first.
  *
  * @returns `lookedTo`: the lowest id that was looked at, when {@link LOOKED_THROUGH} sessions did not fill a page; the next page then looks
  *   further back

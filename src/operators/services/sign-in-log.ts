@@ -3,10 +3,7 @@ import { rootOf } from "../../core/store/run-batch.ts";
 import { insertAudit, insertAuditOncePerHour } from "../store/audit.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 
-/**
- * This file writes rows of the audit log for calls that change nothing: refused sign-ins, and reads by the root. It writes them after the
- * answer.
- */
+/** This file writes audit rows for what changes nothing: refused sign-ins, and reads by the root. It writes them after the answer. */
 
 /** A refused sign-in leaves a row at most this often, in each isolate and surface. */
 const REFUSED_MS = 60_000;

@@ -26,8 +26,7 @@ export interface SignedTestCall {
  * session has an operator who answers for it.
  *
  * @param input `version` of the secret that the operator saw; `agentId` becomes the responsible agent
- * @throws ServiceError `not_found`; `conflict`, reason `app_revoked` or `version_other`; `internal` when MASTER_KEY does not open the
- *   secret
+ * @throws ServiceError `not_found`; `conflict`, reason `app_revoked` or `version_other`; `internal` when MASTER_KEY is wrong
  */
 export async function signTestCall(
   ctx: ServiceContext,

@@ -1,10 +1,7 @@
 import { WORKER } from "../store/audit.ts";
 import { ROOT } from "./identity.ts";
 
-/**
- * Letters of other alphabets, and digits, that look like the letters of {@link OWN_NAMES}. NFKD turns all other look-alikes into Latin
- * letters.
- */
+/** Letters of other alphabets, and digits, that look like letters of {@link OWN_NAMES}. NFKD turns other look-alikes into Latin letters. */
 const LOOK_ALIKES: readonly [plain: string, others: string][] = [
   ["a", "аαаᴀɑ4"],
   ["d", "ԁᴅ"],

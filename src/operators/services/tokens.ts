@@ -46,7 +46,7 @@ interface NewToken {
   expiresInDays?: number | undefined;
 }
 
-/** The id of a token. Half of its hash does not show the token. @param hash in hex */
+/** The id of a token: half of its hash, which does not reveal the token. @param hash in hex */
 export const tokenIdOf = (hash: string): string => `tok_${hash.slice(0, 32)}`;
 
 /**

@@ -115,7 +115,7 @@ function changeDetails(before: WebhookState, next: WebhookState): { changed: str
   };
 }
 
-/** Names a webhook of a site. */
+/** The key of a webhook of a site. */
 export interface WebhookOf {
   site: Site;
   webhookId: string;

@@ -148,10 +148,7 @@ const DISORDER_SECONDS = 86_400;
 /** How many rows the search for `until` reads at most, in a log with ids below 2^30: two for each halving. */
 export const MOST_SEARCHED = 64;
 
-/**
- * The id above which no entry is of `until` or earlier. A binary search over the ids: where the middle id is missing, it reads the next
- * entry.
- */
+/** The id above which no entry is of `until` or earlier, by a binary search. Where the middle id is missing, it reads the next entry. */
 const lastUntil = statement<{ until: number }, { id: number }>(
   ({ until }) => sql`WITH RECURSIVE search(low, size) AS (
       SELECT 0, (SELECT max(id) FROM ${auditLog})
@@ -163,12 +160,10 @@ const lastUntil = statement<{ until: number }, { id: number }>(
 );
 
 /**
- * The entries of one database that fit, with an id below `before`, newest first. At most the newest `mostRead` rows of the site, or of all
- * sites, are looked at: otherwise a filter that fits few entries would read the whole log. They are counted too, which reads them a second
- * time.
+ * The entries of one database that fit, with an id below `before`, newest first. Looks at the newest `mostRead` rows only: otherwise a
+ * filter that fits few entries would read the whole log. These rows are also counted, which reads them a second time.
  *
- * @param before undefined for the first page of a home: it begins with the newest entry that may be of `until`, which {@link MOST_SEARCHED}
- *   rows find
+ * @param before undefined on the first page of a home: it begins at `until`, which {@link MOST_SEARCHED} rows find
  * @returns also the oldest entry that was looked at, when older ones may fit
  */
 export async function selectAuditEntries(

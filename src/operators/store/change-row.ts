@@ -15,9 +15,7 @@ interface RowChange<Row> {
   read: () => Promise<Row | undefined>;
   /** One transaction. It changes the row only while the row has the revision of `before`, and gives it the next revision. */
   write: (before: Row) => Promise<Tried<Row>>;
-  /**
-   * Whether no further try is needed after a try that did not change the row: the row has all wanted values, or the change is not allowed.
-   */
+  /** Whether a row that the try did not change needs no further try: it has all wanted values, or the change is not allowed. */
   isFinal: (now: Row, before: Row) => boolean;
   /** Runs the read or the write with retries. */
   retry: <T>(call: () => Promise<T>) => Promise<T>;

@@ -124,9 +124,7 @@ export async function copySitesToDirectory(directory: D1Database, home: string, 
   }
 }
 
-/**
- * Gives the directory the lost routes of a home. Routes of sites that were not copied are left out: their apps are listed as `unrouted`.
- */
+/** Gives the directory the lost routes of a home, except those of sites that were not copied: their apps are listed as `unrouted`. */
 export async function copyRoutesToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
   for await (const rows of routesOf(db)) {
     await drizzle(directory)

@@ -38,10 +38,7 @@ export const erasures = sqliteTable(
     participants: integer().notNull(),
     events: integer().notNull(),
     deliveries: integer().notNull(),
-    /**
-     * For each webhook's id: how many events it has received or may have received, and about how many sessions it gets an event. A JSON
-     * object.
-     */
+    /** A JSON object: for each webhook's id, how many events it has or may have received, and how many sessions it is told of. */
     webhooks: text({ mode: "json" })
       .$type<Record<string, Record<"delivered" | "attempted" | "told", number>>>()
       .notNull(),

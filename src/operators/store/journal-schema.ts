@@ -24,13 +24,11 @@ export const refusals = sqliteTable(
     secret: text(),
     /** The network of the client: /24 of IPv4, /48 of IPv6. */
     client: text(),
-    /** How many earlier calls of this app, operation and reason have no row since the last row. */
+    /** How many calls of this app, operation and reason since the row before have no row. */
     skipped: integer().notNull(),
-    /** 1 when the call was carried out all the same: its nonce counts it. Otherwise null. */
+    /** 1 when the call was carried out all the same: then its nonce counts it. Otherwise null. */
     done: integer(),
-    /**
-     * Which field broke which rule: the violations that are whole in `detail`. Null in rows from before this column, and without a detail.
-     */
+    /** Which field broke which rule: the violations that are whole in `detail`. Null without a detail, and in rows of earlier releases. */
     violations: text({ mode: "json" }).$type<readonly Violation[]>(),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.requestId] })],

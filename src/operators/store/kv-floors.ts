@@ -29,9 +29,7 @@ export interface FloorsPlace {
   after: string;
 }
 
-/**
- * Half of the highest integer that a number holds exactly. A higher value in KV is ignored, because it would leave the site too few ids.
- */
+/** Half of the highest integer that a number holds exactly. A higher value in KV is ignored: the site would have too few ids left. */
 const HIGHEST_FLOOR = 2 ** 52;
 const HIGHEST_SITE = 1_000_000_000;
 
@@ -51,8 +49,8 @@ export type AskKv = <T>(ask: () => Promise<T>) => Promise<T>;
 const START: FloorsPlace = { cursor: null, after: "" };
 
 /**
- * Reads KV's floors of a home in the order of their keys. Damaged entries are ignored. When KV fails, the entries that were read before it
- * are returned. When KV refuses the cursor of an earlier reading, this one starts from the beginning.
+ * Reads KV's floors of a home in the order of their keys. Damaged entries are ignored. When KV fails, the entries read before are returned.
+ * When KV refuses the cursor of an earlier reading, this one starts from the beginning.
  *
  * @param askKv  makes each call to KV
  * @param isOver stops the reading between two calls to KV

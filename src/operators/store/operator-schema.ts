@@ -23,7 +23,7 @@ export const consoleSessions = sqliteTable("console_sessions", {
   browser: text(),
   /** The network of the client that opened it: /24 of IPv4, /48 of IPv6. */
   address: text(),
-  /** The last use, at most five minutes old. */
+  /** The time of the last use, exact to five minutes. */
   lastUsedAt: integer("last_used_at"),
   /**
    * When it was ended. The row stays for a day, or until the assertion of Access ends: otherwise a late try of the sign-in or the same
@@ -51,9 +51,7 @@ export const adminTokens = sqliteTable("admin_tokens", {
   deletedAt: integer("deleted_at"),
 });
 
-/**
- * The submitted forms of the console. A form that is submitted again changes nothing, and leads to the result of the first submit.
- */
+/** The submitted forms of the console. A form that is submitted again changes nothing, and leads to the result of the first submit. */
 export const consoleForms = sqliteTable("console_forms", {
   /** SHA-256, in hex, of the form: of its path and its fields, which include a random token. */
   id: text().primaryKey(),
@@ -165,10 +163,7 @@ export const reconciliations = sqliteTable(
     id: text().notNull(),
     home: text().notNull(),
     at: integer().notNull(),
-    /**
-     * No new site gets an id up to this one. Only the reconciliation of `main` needs it; null in the directory's rows for other
-     * homes.
-     */
+    /** No new site gets an id up to this one. Only the reconciliation of `main` needs it; null in the directory's rows for other homes. */
     siteIdFloor: integer("site_id_floor"),
   },
   (t) => [primaryKey({ columns: [t.id, t.home] })],

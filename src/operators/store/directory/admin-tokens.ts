@@ -69,7 +69,7 @@ export function selectTokenById(runtime: Runtime, db: D1Database, id: string): P
   return withRetries(runtime, () => drizzle(db).select().from(adminTokens).where(isLive(id)).get());
 }
 
-/** A row about a token belongs to no site: operators of one site must not see it, as they see no list of tokens. */
+/** An audit row about a token belongs to no site: operators of one site must not see it, as they have no list of tokens. */
 const audited = (action: "token.created" | "token.deleted", { id, name, role, siteId }: TokenRow) => ({
   siteId: sql`NULL`,
   action,

@@ -9,8 +9,8 @@ import { each, field } from "../json-rows.ts";
 export type Receipt = Omit<typeof erasureReceipts.$inferSelect, "at">;
 
 /**
- * Stores parts of receipts, but not those of sites whose deletion is done. A part that is stored again is kept for longer, and gets the
- * longer list of chat ids.
+ * Stores parts of receipts, except those of sites whose deletion is done. A part that is stored again is kept for longer and gets the
+ * longer list.
  *
  * @param now Unix seconds
  */
@@ -68,7 +68,7 @@ export function selectReceiptKeys(directory: D1Database, home: string): Promise<
 }
 
 /**
- * The chat ids of an erasure's parts that have chat ids between two ids, and were stored since a time.
+ * The chat ids of those parts of an erasure that have ids in a range and were stored since a time.
  *
  * @param range `from` and `to` are chat ids, both included; `since` in Unix seconds
  */

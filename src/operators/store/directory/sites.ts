@@ -83,10 +83,7 @@ export async function updateSiteOpen(runtime: Runtime, db: D1Database, id: numbe
   });
 }
 
-/**
- * Stores a site's copy if it is newer than the stored one. firstChatId is never lowered, because a reconciliation may have raised
- * it.
- */
+/** Stores a site's copy if it is newer than the stored one. firstChatId never falls, because a reconciliation may have raised it. */
 export async function updateSiteCopy(runtime: Runtime, db: D1Database, id: number, copy: SiteCopy): Promise<void> {
   const older = and(eq(sites.id, id), lt(sites.revision, copy.revision), hasNotEnded);
   const kept = { ...copy, firstChatId: sql`max(${sites.firstChatId}, ${copy.firstChatId})` };

@@ -26,7 +26,7 @@ export const itsEvents = (v: V): SQL => sql`its_events(seq) AS MATERIALIZED (SEL
 const nextOwner = (v: Pick<V, "siteId">, after: SQL) => sql`(SELECT next.webhook_id FROM ${deliveries} AS next
   WHERE next.site_id = ${v.siteId} AND next.webhook_id > ${after} ORDER BY next.webhook_id LIMIT 1)`;
 
-/** A part of WITH RECURSIVE: every webhook with deliveries, deleted ones too. The recursion jumps from one to the next in the key. */
+/** A part of WITH RECURSIVE: every webhook that has deliveries, also a deleted one. The recursion jumps from one to the next in the key. */
 export const owners = (v: Pick<V, "siteId">): SQL =>
   sql`owner(id) AS (SELECT ${nextOwner(v, sql`''`)} UNION ALL SELECT ${nextOwner(v, sql`owner.id`)} FROM owner WHERE owner.id IS NOT NULL)`;
 

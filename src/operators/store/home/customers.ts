@@ -13,10 +13,7 @@ const isCustomer = (siteId: number, externalId: string) =>
 export const selectCustomerRow = (db: D1Database, siteId: number, externalId: string) =>
   drizzle(db).select().from(customers).where(isCustomer(siteId, externalId)).get();
 
-/**
- * All that is stored of a customer, a page of sessions at a time. `chatIds`: the sessions that were searched for; an erasure may delete
- * some meanwhile.
- */
+/** All that is stored of a customer, by pages of sessions. `chatIds`: the sessions of the page; an erasure may delete some meanwhile. */
 export type StoredCustomer = NonNullable<Awaited<ReturnType<typeof selectCustomer>>>;
 
 /**

@@ -101,7 +101,7 @@ const tellWebhooks: Statement<Step, { told: string }> = statement(
   (v) => sql`${ownDeliveries(own(v))} RETURNING webhook_id AS told`,
 );
 
-/** Undelivered events are never delivered. An attempt in flight loses its lease, so that its failure is not recorded. */
+/** Ends deliveries that were not made yet. An attempt in flight loses its lease, so that its failure is not recorded. */
 const skipDeliveries: Statement<Step> = statement(
   (v) => sql`UPDATE ${deliveries} SET last_error = NULL,
       status = CASE WHEN status IN ('pending', 'failed') THEN 'skipped' ELSE status END, next_attempt_at = NULL, claim = NULL
@@ -126,10 +126,7 @@ const deleteSessions: Statement<Step> = statement(
   (v) => sql`DELETE FROM ${sessions} WHERE ${theSessions(v)} AND ${isMine(v)}`,
 );
 
-/**
- * Erases the errors of deliveries whose events were pruned, because nobody knows whose they were. Pruning goes by time, so it leaves gaps
- * among the oldest events.
- */
+/** Erases the errors of deliveries whose events were pruned: nobody knows whose they were. Pruning leaves gaps among the oldest events. */
 const forgetPruned: Statement<Step> = statement(
   (v) => sql`UPDATE ${deliveries} SET last_error = NULL
     WHERE (${deliveries.siteId}, ${deliveries.webhookId}, ${deliveries.seq}) IN (WITH RECURSIVE ${owners(v)}

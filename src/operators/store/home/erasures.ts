@@ -31,9 +31,7 @@ export const isErasure = ({ siteId, hash, id }: ErasureKey) =>
 export const sessionsUntil = ({ siteId, externalId, until }: Pick<OpenErasure, "siteId" | "externalId" | "until">) =>
   and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId), lte(sessions.id, until));
 
-/**
- * The row of a new erasure. Without a customer the erasure is done already. A SELECT of these values must have the order of the columns.
- */
+/** The row of a new erasure, which is done already without a customer. A SELECT of these values must have the order of the columns. */
 const newRow = ({ siteId, hash, id }: ErasureKey, externalId: string | null, until: SQL | number, now: number) => {
   const doneAt = externalId === null ? now : null;
   const total = sql`(SELECT count(*) FROM ${sessions}
@@ -92,8 +90,7 @@ export async function beginErasure(
         .update(erasures)
         .set({
           until,
-          // The new list gets another time: a part of the old list that is written late must not replace the same part of the new list in
-          // KV.
+          // The new list gets another time: otherwise a late part of the old list could replace the same part of the new one in KV.
           listedAt: sql`max(${erasures.listedAt} + 1, ${author.now})`,
           total: sql`(SELECT count(*) FROM ${sessions} WHERE ${isOfTheirs})`,
         })
@@ -202,8 +199,8 @@ export async function selectCustomersOf(db: D1Database, siteId: number, chatIds:
 
 /**
  * Gives a restored home an erasure that the restore has undone: under way again when the customer is back, otherwise done. An erasure that
- * the home has continues when another part of its receipt has ended it, or when it was begun up to a lower id. Its sessions are listed once
- * more, because another restore may bring the same customer back when the first receipts are gone.
+ * the home has is continued in two cases: another part of its receipt has ended it, or it was begun up to a lower id. Its sessions are
+ * listed once more, because another restore may bring the same customer back when the first receipts are gone.
  *
  * @returns the erasure as it is now
  */

@@ -23,9 +23,8 @@ export const SKEW_SECONDS = 60;
 export const FARTHEST_SECONDS = 3_600;
 
 /**
- * How far around a second its events are looked for, in seconds. `created_at` is the clock of the isolate that took the call, and `seq` is
- * the order of the commits, so an event may come after later ones. A wider search is made only when a narrower one has not found all
- * events.
+ * How far around a second its events are looked for, in seconds: `created_at` is the clock of the isolate that took the call, and `seq` is
+ * the order of the commits. A wider search follows only when a narrower one has not found all events.
  */
 const AROUND_SECONDS = [2, SKEW_SECONDS, FARTHEST_SECONDS];
 
@@ -123,7 +122,7 @@ const happeningsOf = (chosen: SQL, siteId: SQL) => sql`WITH chosen AS MATERIALIZ
 const selectOfCustomer = statement<ChosenOfCustomer, Happening>((v) => happeningsOf(ofCustomer(v), v.siteId));
 const selectOldest = statement<ChosenOldest, Happening>((v) => happeningsOf(oldest(v), v.siteId));
 
-/** For each of some times, a JSON array of Unix seconds: the seq where its events begin, as `at` and `seq`. */
+/** The seq where the events of each time begin, as `at` and `seq`. `times` is a JSON array of Unix seconds. */
 export const places = (v: Placeholders<{ siteId: number; times: string }>): SQL =>
   sql`WITH RECURSIVE search(at, low, high) AS (
       SELECT value, (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), (SELECT max(seq) + 1 FROM ${events} WHERE ${events.siteId} = ${v.siteId})
@@ -164,8 +163,7 @@ const selectOthers: Statement<{ siteId: number; low: number; types: string; chat
  * Chooses sessions and finds all their events.
  *
  * @param types all types of events that sessions have
- * @param mostRows the most participants and deliveries of the sessions together. More sessions are left for later, but the first is always
- *   taken
+ * @param mostRows the most participants and deliveries of the sessions together; the first session is chosen in any case
  */
 export async function findEvents(
   db: D1Database,
@@ -254,7 +252,7 @@ async function placesOf(db: D1Database, siteId: number, times: number[]): Promis
  */
 const farthestOfOldest = (around: number): number => (around > SKEW_SECONDS ? 0 : around);
 
-/** A time from its first second to its end, which is not part of it. */
+/** A time span: `from` is part of it, `to` is not. */
 export type Span = [from: number, to: number];
 
 /** Joins overlapping spans into one, so that no event is read twice. */

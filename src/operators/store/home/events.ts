@@ -33,7 +33,7 @@ const hasStatus = (status: DeliveryStatus) => sql`${deliveries.status} = ${liter
 
 const itsEvent = and(eq(events.siteId, deliveries.siteId), eq(events.seq, deliveries.seq));
 
-/** The time of a delivery's next attempt. A ping is due from its creation on. */
+/** A ping is due from its creation on. */
 const shownNextAttempt = sql<
   number | null
 >`iif(${deliveries.nextAttemptAt} = ${FIRST_IN_LINE}, ${deliveries.createdAt}, ${deliveries.nextAttemptAt})`;

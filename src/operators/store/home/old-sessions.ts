@@ -17,8 +17,8 @@ import { selectCustomersOf } from "./erasures.ts";
 import { findEvents } from "./events-of-sessions.ts";
 
 /**
- * This file deletes the oldest sessions of a site, with all that belongs to them: because the site keeps sessions no longer, or because the
- * site is deleted. All statements may run twice: they name the sessions, and an id is never given again.
+ * This file deletes the oldest sessions of a site, with all that belongs to them: those older than the site's retention, or all of a
+ * deleted site. All statements may run twice: they name the sessions, and an id is never given again.
  */
 
 /** How many sessions one batch deletes. D1 runs one statement at a time, so a longer batch would delay signed calls. */

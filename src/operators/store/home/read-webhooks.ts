@@ -12,8 +12,8 @@ export type WebhookRow = typeof webhooks.$inferSelect;
 export const MOST_COUNTED = 10_000;
 
 /**
- * A row for each counted delivery of a webhook. The status must be in the SQL itself, so that SQLite uses the partial index. The outer
- * table must be named too, because drizzle leaves it out in a query of one table.
+ * A row for each counted delivery of a webhook. The status must be in the SQL itself, for the partial index. The outer table must be named,
+ * because drizzle leaves it out in a query of one table.
  */
 const counted = (status: "pending" | "failed", index: string) =>
   sql.raw(`(SELECT counted.seq FROM deliveries AS counted INDEXED BY ${index}

@@ -25,15 +25,13 @@ export const REDELIVERED_STATUSES = ["failed", "pending", "missed", "delivered"]
 
 export type RedeliveredStatus = (typeof REDELIVERED_STATUSES)[number];
 
-/**
- * The most seqs that one step reads. D1 runs one statement at a time, so a longer step would delay signed calls.
- */
+/** The most seqs that one step reads. D1 runs one statement at a time, so a longer step would delay signed calls. */
 const MOST_READ = 5_000;
 
 /** How many deliveries of a step are due in the same second, so that a receiver that was down does not get all at once. */
 export const DUE_PER_SECOND = 500;
 
-/** More pending deliveries than this are not read to find the oldest. */
+/** The most pending deliveries that are read to find the oldest. */
 const MOST_PENDING_READ = 10_000;
 
 const deliveryOf = (v: Record<keyof Key, unknown>) =>
@@ -68,7 +66,7 @@ const begin = (v: Values<unknown>, where: SQL) => sql`search(low, high) AS (
       WHERE above.site_id = ${v.siteId} AND above.seq >= (low + high + 1) / 2 ORDER BY above.seq LIMIT 1)),
   begin(seq) AS MATERIALIZED (SELECT max(low) FROM search)`;
 
-/** The smallest set of rows that holds all wanted events, so that a step reads few other rows. */
+/** Which rows a step reads: the smallest set that holds all wanted events. */
 type Source = "failed" | "unfinished" | "deliveries" | "events";
 
 const sourceOf = (status: readonly RedeliveredStatus[]): Source => {
@@ -83,7 +81,7 @@ const AFTER = sql`> (SELECT begin.seq FROM begin)`;
 const failed = (v: Values<unknown>) =>
   sql`${deliveries} INDEXED BY deliveries_failed WHERE ${deliveryOf(v)} AND ${deliveries.status} = 'failed' AND ${deliveries.seq} ${AFTER}`;
 
-/** The first delivery that failed or is pending. When very many are pending, simply the first delivery. */
+/** The first delivery that failed or is pending. When very many are pending, it is the seq after `begin`. */
 const firstUnfinished = (v: Values<unknown>) => sql`SELECT min(seq) FROM (
     SELECT (SELECT seq FROM ${failed(v)} ORDER BY seq LIMIT 1) AS seq
     UNION ALL

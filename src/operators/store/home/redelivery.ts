@@ -61,8 +61,8 @@ const selectRenewed: Statement<Key & { seq: number }, { id: string; isErased: nu
 );
 
 /**
- * When the next attempt after a failure is due. The queue may hold a notice only for the first such delivery, and its run makes the notice
- * for the next. So a caller that sends the first one again must make this notice.
+ * When the next attempt after a failure is due. The queue may hold a notice only for the first such delivery, whose run makes the notice
+ * for the next. A caller that sends the first one again must make this notice instead.
  */
 export const selectNextRetry: Statement<Key & { now: number }, { at: number }> = statement(
   (v) => sql`SELECT ${deliveries.nextAttemptAt} AS at FROM ${deliveries}

@@ -17,9 +17,8 @@ const { done, ...GIVEN } = getTableColumns(refusals);
 const COLUMNS = Object.entries(GIVEN);
 
 /**
- * Condition: a row of a message belongs to this home. The home must have its app, because a cached record may have named a wrong home, or a
- * message may come after its site is deleted. When the directory has said that the appid is this site's, it is enough that the home has the
- * site and the site is not being deleted.
+ * Condition: a row of a message belongs to this home. The home must have its app: a cached record may have named a wrong home, or the site
+ * may be deleted by now. When the directory knows the appid as this site's, the home must have the site, and it must not be ending.
  *
  * @param row the row as JSON
  */
@@ -170,7 +169,7 @@ export function selectRefusal(db: D1Database, requestId: string): Promise<Refusa
 /** How many seconds before and after a call count as around it. A shared row is about the calls of a minute. */
 const SECONDS_AROUND = 120;
 
-/** The rows around a call without a row, the nearest on each side, and how many calls of that time have no row, as the rows say. */
+/** The nearest rows on each side of a call without a row. `leftOut`: how many calls of that time have no row, as the rows say. */
 export interface RefusalsAround {
   before: Refusal[];
   after: Refusal[];
@@ -213,10 +212,7 @@ export async function selectRefusalsAround(
   };
 }
 
-/**
- * How far `created_at` of a session may be from the time in the call's id. It is taken when the body has arrived, seconds later at most.
- * The rest allows for wrong clocks.
- */
+/** How far a session's `created_at` may be from its call's id, in seconds: the body arrives later, and clocks differ. */
 const AROUND_SECONDS = 60;
 
 /** The site of a call that was refused, or that opened a session, on any site of a home; undefined for any other call. */
@@ -254,8 +250,8 @@ export interface StoredCall {
 /**
  * Everything that a site has of a call, in one round trip: its row of the journal, the session that it opened, and its nonce.
  *
- * Sessions are looked for among those created within 60 s of the id's time. Nonces are looked for among all of the site, which are tens of
- * thousands for a busy one.
+ * Sessions are looked for among those created within 60 s of the id's time. Nonces are looked for among all nonces of the site: a busy site
+ * has tens of thousands.
  *
  * @param mayHaveNonce false when the call is so old that its nonce has expired: then no nonce is read
  */

@@ -23,7 +23,7 @@ export const MOST_FOUND = 20;
 const number = (value: number) => sql.raw(String(value));
 const MOST = number(MOST_FOUND + 1);
 
-/** The asked sites, a JSON array of their ids. */
+/** The sites to search, a JSON array of their ids. */
 const sitesOf = (asked: SQL) => sql`site(id) AS MATERIALIZED (SELECT value FROM json_each(${asked}))`;
 
 /** The words, a JSON array. SQLite's lower() changes only ASCII, here and in the searched texts. */

@@ -204,7 +204,7 @@ export function firstSince(siteId: number | Column, since: number) {
 
 /**
  * How old a site's sessions are. `older` is the number of ids before the first session that was created at `since` (Unix seconds) or later.
- * It is the highest possible number of older sessions: there are fewer when ids were skipped or sessions were erased.
+ * The number of older sessions is lower when ids were skipped or sessions were erased.
  */
 export async function selectAge(
   db: D1Database,

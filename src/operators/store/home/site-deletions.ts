@@ -10,10 +10,7 @@ import { siteDeletions } from "../erasure-schema.ts";
 import { each, field } from "../json-rows.ts";
 import { SITE_TABLES } from "../site-tables.ts";
 
-/**
- * This file has the deletion of a site in its home: its beginning, the rows that remain, and the last row. prune-deleted-sites.ts deletes
- * the rest.
- */
+/** This file begins the deletion of a site in its home, and deletes the last row. prune-deleted-sites.ts deletes the rest. */
 
 /** The deletion of a site. */
 export type SiteDeletion = typeof siteDeletions.$inferSelect;
@@ -39,8 +36,7 @@ export const keptEndIn = (db: D1Database, home: string) =>
  * Begins the deletion of a closed site with this name, unless it has begun. From then on no call can open the site or give it an app.
  *
  * @param deletion its id is for a new deletion
- * @returns the deletion; undefined when the site is open, has another name, or is not in this home. When the site's row is deleted, any
- *   name fits
+ * @returns the deletion; undefined when the site is open, has another name, or is not in this home. Any name fits when the row is deleted
  */
 export async function beginDeletion(
   runtime: Runtime,
@@ -80,8 +76,7 @@ export async function beginDeletion(
         )
         .onConflictDoNothing(),
       audited: auditOf(db, author, audited, ONE_ROW, CHANGED),
-      // The new revision stops a change of the site and a new app that have read the revision before. CHANGED needs the audit row as the
-      // last insert.
+      // The new revision stops changes and new apps that have read the revision before. CHANGED is about the last insert, the audit row.
       revised: store
         .update(homeSites)
         .set({ revision: sql`${homeSites.revision} + 1` })

@@ -6,7 +6,7 @@ import { customers, messages, participants, sessions } from "../../../core/store
 
 /** Sessions with all that belongs to them, and the customers whose first session is among them. */
 export interface ExportedSessions {
-  /** The ids that were searched for; an erasure may delete some of these sessions meanwhile. */
+  /** The ids of the part; an erasure may delete some of these sessions meanwhile. */
   ids: number[];
   sessions: (typeof sessions.$inferSelect)[];
   customers: (Pick<Customer, "externalId" | "name" | "ip" | "createdAt" | "updatedAt"> & { firstChatId: number })[];

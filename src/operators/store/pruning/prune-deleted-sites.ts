@@ -18,7 +18,7 @@ const ROWS_PER_STATEMENT = 1_000;
 
 /**
  * Deletes all data of the sites whose deletion has begun: table by table, then the site itself. Then tells the directory. Yields the number
- * of rows that each statement removed, or the number of sessions that a batch removed.
+ * of rows that each statement removed, or of sessions that a batch removed.
  */
 export async function* pruneDeletedSites(
   run: Run,

@@ -19,8 +19,8 @@ const ofWebhook = (what: SQL) => sql`(SELECT ${what} FROM ${deliveries} AS other
   WHERE other.site_id = ${webhooks.siteId} AND other.webhook_id = ${webhooks.id} ORDER BY seq LIMIT 1)`;
 
 /**
- * Deletes the events that are old enough. A site's newest event stays: otherwise its seq would be given again. The receivers' words about
- * the events are deleted in the same batch, because later an erasure could not find them.
+ * Deletes the events that are old enough. A site's newest event stays: otherwise its seq would be given again. Error texts of receivers
+ * about the events are erased in the same batch, because a later erasure could not find them.
  */
 export async function* pruneEvents(run: Run, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
@@ -56,8 +56,8 @@ export async function* pruneEvents(run: Run, db: D1Database): AsyncGenerator<num
 }
 
 /**
- * Empties columns in which the release before wrote texts of receivers about webhooks, when it ran again after this release. This function
- * is to be deleted with the column `last_error`.
+ * Empties columns in which the release before stored texts of receivers, when it ran again after this release. Delete this function with
+ * the column `last_error`.
  */
 const forgetOldWords = (db: D1Database) =>
   drizzle(db).run(sql`UPDATE ${webhooks} SET last_error = NULL, last_seq = NULL, last_failed_at = NULL,

@@ -6,10 +6,7 @@ import { refusals } from "../journal-schema.ts";
 import { folds } from "../usage-schema.ts";
 import { inChunks, type Run } from "./pruner.ts";
 
-/**
- * Deletes the refused calls that are old enough and are counted. Ids sort by time, so only rows to delete are read, unless counting is far
- * behind.
- */
+/** Deletes refused calls that are old enough and counted. Ids sort by time: few other rows are read, unless counting is far behind. */
 export function pruneRefusals(run: Run, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
   const { siteId, requestId } = refusals;

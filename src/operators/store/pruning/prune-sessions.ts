@@ -25,7 +25,7 @@ export async function* pruneSessions(
   for (;;) {
     let due = await selectDue(run, home, db, [...passed.keys()]);
     if (due.length === 0) break;
-    // Finding the due sites reads all sites of the home, so it is done only when one of these is done.
+    // Finding due sites reads all sites of the home, so it is repeated only when one of the found sites is done.
     for (const atOnce = due.length; due.length === atOnce; due = due.filter(({ siteId }) => !passed.has(siteId))) {
       for (const { siteId, retentionDays } of due) {
         const old = { siteId, home, retentionDays, createdUntil: run.now - retentionDays * DAY };

@@ -120,9 +120,7 @@ type Start = typeof usage.hour | typeof usageDays.day;
 const rowOf = ({ siteId, appid, operation, outcome, secret }: Counts, start: Start) =>
   sql`(${siteId}, ${appid}, ${start}, ${operation}, ${outcome}, ${secret})`;
 
-/**
- * Condition: the row begins before this time. It fits at most as many rows as a chunk has. The rows of one app are in the order of time.
- */
+/** Condition: the row begins before this time. Fits at most one chunk of rows. The rows of one app are in the order of time. */
 function startsBefore(run: Run, db: D1Database, table: Counts, start: Start, before: number) {
   const { siteId, appid, operation, outcome, secret } = table;
   const some = drizzle(db)

@@ -52,7 +52,7 @@ const HOME_PRUNERS = {
     count: ({ now, callRules }, db, expired) => countNonces(db, expired, now, callRules),
     isThrough: ({ callRules }, db, since) => ({ passed: notePassed(db, since - callRules.nonceSeconds) }),
   }),
-  // This comes right after the nonces: in most homes these are one chunk, and all counted by then.
+  // Usage comes right after the nonces: in most homes they are one chunk, and all counted by then.
   usage: foldUsage,
   idempotency_keys: pruner(idempotencyKeys, idempotencyKeys.expiresAt, [
     idempotencyKeys.siteId,
@@ -109,10 +109,7 @@ interface Walk {
   chunks: AsyncGenerator<number, void>;
 }
 
-/**
- * The stored place of a run that is to start at this walk. For usage it is the nonces: usage must come after them, or it would be a run
- * behind.
- */
+/** The stored place of a run that is to start here. Usage starts at the nonces, because it must come after them. */
 const nameOf = ({ home, table }: Walk): string => `${home}.${table === "usage" ? "nonces" : table}`;
 
 /**

@@ -80,8 +80,7 @@ export function countNonces(
       expires_at - ${nonceSeconds} AS at
     FROM ${nonces} WHERE ${expired} AND operation IS NOT NULL`;
   const until = now - nonceSeconds;
-  // Refusals for any reason count here, because an earlier try of the call may have committed late. When there are none, no nonce is looked
-  // at.
+  // Refusals for any reason, because an earlier try of the call may have committed late. When there are none, no nonce is looked at.
   const refused = sql`SELECT request_id FROM ${homeSites} CROSS JOIN ${refusals} AS call WHERE call.site_id = ${homeSites.siteId}
     AND call.request_id >= ${firstUncounted(until - AROUND_SECONDS - FIRST_READING_SECONDS)}
     AND call.request_id < ${firstRequestIdAt(until + AROUND_SECONDS)} AND ${isCountedHere(nonceReasons)}`;
@@ -93,10 +92,7 @@ export function countNonces(
 /** How long the first reading of all nonces may take. Counting refused calls begins after it. */
 const FIRST_READING_SECONDS = 3_600;
 
-/**
- * An id below all ids of calls that are not counted yet. Before counting begins, it is the first id of `until`, because earlier calls are
- * never counted.
- */
+/** An id below all ids of calls that are not counted yet. Before counting begins, `until` is the limit: earlier calls are never counted. */
 const firstUncounted = (until: number) =>
   sql`coalesce((SELECT ${idAt(sql`${folds.refusalsUntil} + 1`)} FROM ${folds} WHERE ${folds.id} = ${FOLD}), ${firstRequestIdAt(until)})`;
 

@@ -14,12 +14,12 @@ export const idAt = (at: SQL) =>
   sql`(SELECT substr(id, 1, 8) || '-' || substr(id, 9) FROM (SELECT printf('%012x', (${at}) * 1000) AS id))`;
 
 /**
- * How far the time of a nonce may be from the time in its call's id. The nonce's time is taken when the body has arrived, a little later;
- * the rest allows for different clocks. With less, a call that was refused although it was carried out could be counted twice.
+ * How far a nonce's time may be from its call's id: it is taken when the body has arrived, and clocks differ. With less, a call that was
+ * refused although it was carried out could be counted twice.
  */
 export const AROUND_SECONDS = 60;
 
-/** `folds` has one row. */
+/** The id of the only row of `folds`. */
 export const FOLD = 1;
 
 /** How far counting is, in Unix seconds; null before it has begun. */
