@@ -106,7 +106,7 @@ export const BODY_ROWS: readonly Row[] = [
     name: "html_entities",
     words:
       "The signature is over the body with &quot; in place of quotes: a filter for HTML changed it. Sign the body as it is sent.",
-    // The second is PHP's.
+    // The second way is PHP's.
     makes: [({ text }) => htmlEscaped(text), ({ text }) => htmlEscaped(text).replaceAll("'", "&#039;")],
   },
   {

@@ -10,7 +10,6 @@ export type { Rewriting } from "./rewritings.ts";
 
 /** What a caller may have signed, and how it differs from the pasted text. */
 export interface BodyVariant {
-  /** The text that was signed. */
   text: string;
   /** The bytes that were signed, when they are not the text in UTF-8. */
   bytes?: Bytes;

@@ -9,7 +9,6 @@ import { diagnoseSignature, lineEndsOf } from "./diagnose-signature.ts";
 import { type Bytes, decode } from "./encodings.ts";
 import type { Finding, Value } from "./words.ts";
 
-/** What the check needs of an operation. */
 export interface CheckedOperation {
   wireName: string;
   path: string;

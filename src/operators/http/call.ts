@@ -15,7 +15,6 @@ type Trace =
   | { method: "post" | "patch" | "delete"; audit: readonly [AuditAction, ...AuditAction[]] }
   | { method: "post"; audit: readonly []; changesNothing: string };
 
-/** What every call of operators declares. */
 export type Declaration = Trace & {
   /** The path below the surface's own. */
   path: string;

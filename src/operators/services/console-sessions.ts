@@ -134,10 +134,8 @@ export interface OpenSession extends Pick<ConsoleSessionRow, "browser" | "addres
   who: Who;
 }
 
-/** Whether a name is that of a session. */
 export const isSessionName = (name: string, { id }: Pick<ConsoleSession, "id">): boolean => name === sessionName(id);
 
-/** How many open sessions a list has at most. */
 export const MOST_LISTED_SESSIONS = 200;
 
 /** Who opened a session. In rows from before this was stored, it is the ADMIN_TOKEN. */

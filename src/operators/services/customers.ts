@@ -18,7 +18,6 @@ export const customerExportSchema = z.strictObject({
 /** Body of POST /admin/sites/:site_id/customers/erase. */
 export const customerErasureSchema = z.strictObject({ sbs: customerId });
 
-/** How many sessions one page of an export has. */
 export const SESSIONS_PER_PAGE = 50;
 
 /** A page of what is stored of a customer. */

@@ -69,7 +69,6 @@ async function whyNot(ctx: ServiceContext, site: Site, name: string): Promise<Se
   return new ServiceError("conflict", { reason: "site_open", detail });
 }
 
-/** How far the deletion of a site is. */
 export interface DeletionProgress {
   deletion: SiteDeletion;
   /** The rows that remain in its home, by table; each table is counted up to `LEFT_LIMIT`. */

@@ -147,7 +147,6 @@ interface Redelivering extends WebhookOf {
   dryRun?: boolean | undefined;
 }
 
-/** One step of {@link redeliverEvents}. */
 interface RedeliveredStep {
   /** How many deliveries of the step fit, and how many were made due: all of them, or none in a dry run. */
   matched: number;

@@ -38,7 +38,6 @@ interface Place {
   key: string;
 }
 
-/** A part of a site's export. */
 export interface ExportedSite {
   /** The site itself: only in the first part. */
   site: Site | undefined;

@@ -20,7 +20,6 @@ import { CLOCKS_DIFFER } from "./journal.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 import { findSite } from "./sites.ts";
 
-/** An accepted call. */
 export interface AcceptedCall {
   /** `repeated`: an earlier call under the same Idempotency-Key was accepted, and its answer was given again. */
   outcome: "ok" | "repeated";

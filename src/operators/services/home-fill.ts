@@ -4,7 +4,7 @@ import type { ServiceContext } from "./service-context.ts";
 /** At this size D1 stores nothing more in a database (on Workers Paid). docs/prometheus/alerts.yml warns by the same number. */
 const HOME_LIMIT_BYTES = 10_000_000_000;
 
-/** The share of the limit from which the alert AgentSessionHomeFilling warns. */
+/** The alert AgentSessionHomeFilling warns from this share of the limit. */
 const FILLING = 0.7;
 
 const DAY = 86_400;

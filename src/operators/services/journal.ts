@@ -86,6 +86,5 @@ function readCursor({ site, cursor }: Pick<ListRefusals, "site" | "cursor">): st
   throw invalidInput([{ field: "cursor", message: CURSOR_RULE }]);
 }
 
-/** The name of an operation on the wire. */
 export const wireNameOf = (operation: string): string =>
   OPERATIONS.find(({ name }) => name === operation)?.wireName ?? operation;

@@ -63,7 +63,6 @@ export interface SecretOwnerOf<Of extends Owners, Stored extends StoredSecrets> 
   name: string;
   /** @throws ServiceError when the app or webhook does not exist, or may get no other secret */
   read: () => Promise<Stored>;
-  /** The home's database. */
   db: (stored: Stored) => D1Database;
   /** What its secrets are sealed for, without the version. */
   sealedFor: (stored: Stored) => { siteId: number } & ({ appid: string } | { webhookId: string });

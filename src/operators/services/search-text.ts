@@ -24,7 +24,6 @@ export interface SearchText {
 /** The most characters that are searched for. */
 export const MOST_TYPED = 200;
 
-/** The most words that are searched for. */
 export const MOST_WORDS = 10;
 
 /** Fewer characters than this would be the beginning of too many appids. */

@@ -154,7 +154,7 @@ export async function siteHasEvents(ctx: ServiceContext, { site }: { site: Site 
 }
 
 /**
- * The next chat_id of a site (`next`), and the first_chat_id that was set last (`setTo`).
+ * The next chat_id of a site (`next`), and the chat_id to which the site was last made to skip (`setTo`).
  *
  * @throws ServiceError `not_found` when the home does not have the site
  */

@@ -115,7 +115,6 @@ function changeDetails(before: WebhookState, next: WebhookState): { changed: str
   };
 }
 
-/** The key of a webhook of a site. */
 export interface WebhookOf {
   site: Site;
   webhookId: string;

@@ -142,7 +142,7 @@ export const WORKER = "worker";
 /** The entry at which reading stopped. */
 export type ReadTo = Pick<AuditEntry, "id" | "at">;
 
-/** By how much times may be out of the order of ids: a cron's rows have the time for which the cron was due. */
+/** The most seconds by which the order of times may differ from that of ids: a cron's rows have the time for which the cron was due. */
 const DISORDER_SECONDS = 86_400;
 
 /** How many rows the search for `until` reads at most, in a log with ids below 2^30: two for each halving. */

@@ -5,7 +5,6 @@ const ROUNDS = 3;
 
 /** The result of one try. */
 interface Tried<Row> {
-  /** Whether this try changed the row. */
   changed: boolean;
   /** The row after the try; undefined when there is none. */
   now: Row | undefined;

@@ -6,7 +6,6 @@
  * - `site-ids:<…>`: the id of each site.
  */
 
-/** The floors of one site. */
 export interface Floors {
   siteId: number;
   chatId: number;

@@ -136,7 +136,6 @@ export async function noteSiteGone(
   });
 }
 
-/** The deletions of a home's sites that the directory knows. */
 export const selectDeletionsOf = (directory: D1Database, home: string): Promise<SiteDeletion[]> =>
   drizzle(directory).select().from(siteDeletions).where(eq(siteDeletions.home, home)).all();
 

@@ -27,7 +27,6 @@ export type ErasureKey = Pick<Erasure, "siteId" | "hash" | "id">;
 export const isErasure = ({ siteId, hash, id }: ErasureKey) =>
   and(eq(erasures.siteId, siteId), eq(erasures.hash, hash), eq(erasures.id, id));
 
-/** The sessions of a customer up to an id. */
 export const sessionsUntil = ({ siteId, externalId, until }: Pick<OpenErasure, "siteId" | "externalId" | "until">) =>
   and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId), lte(sessions.id, until));
 
@@ -113,7 +112,6 @@ export async function selectErasureById(db: D1Database, siteId: number, id: stri
   return drizzle(db).select().from(erasures).where(isOne).get();
 }
 
-/** The id of a customer's last erasure. */
 export async function selectLastErasure(db: D1Database, siteId: number, hash: string): Promise<string | undefined> {
   const isOfCustomer = and(eq(erasures.siteId, siteId), eq(erasures.hash, hash));
   const found = await drizzle(db)

@@ -52,7 +52,6 @@ export type ChosenOldest = {
 
 type Chosen = ChosenOfCustomer | ChosenOldest;
 
-/** The events of the chosen sessions. */
 export interface FoundEvents {
   /** The chosen sessions, ascending. */
   chatIds: number[];

@@ -30,7 +30,6 @@ export const SESSIONS_PER_BATCH = 200;
  */
 const MOST_ROWS = 1_000;
 
-/** Which sessions of a site are deleted. */
 export interface OldSessions {
   siteId: number;
   /** The name of the home. The database of `main` is also the directory, which has the deletions of other homes' sites too. */

@@ -166,7 +166,7 @@ export function selectRefusal(db: D1Database, requestId: string): Promise<Refusa
     .then((row) => row?.refusal);
 }
 
-/** How many seconds before and after a call count as around it. A shared row is about the calls of a minute. */
+/** How many seconds before and after a call are searched for other calls. A shared row is about the calls of a minute. */
 const SECONDS_AROUND = 120;
 
 /** The nearest rows on each side of a call without a row. `leftOut`: how many calls of that time have no row, as the rows say. */

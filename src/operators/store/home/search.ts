@@ -32,7 +32,6 @@ const wordsOf = (words: SQL) => sql`word(part) AS MATERIALIZED (SELECT lower(val
 /** Condition: every word occurs in this text, which is in small letters. */
 const hasWords = (text: SQL) => sql`NOT EXISTS (SELECT 1 FROM word WHERE instr(${text}, word.part) = 0)`;
 
-/** A session as the search shows it. */
 export interface SessionHit {
   siteId: number;
   id: number;
@@ -67,7 +66,6 @@ export const findTitles: Statement<{ sites: string; words: string }> = statement
     CROSS JOIN ${sessions} WHERE ${sessions.siteId} = site.id AND ${sessions.id} = hit.value`,
 );
 
-/** A customer as the search shows them. */
 export interface CustomerHit {
   siteId: number;
   externalId: string;
@@ -90,7 +88,6 @@ export const findSessionsOf: Statement<{ sites: string; externalId: string }> = 
     CROSS JOIN ${sessions} WHERE ${sessions.siteId} = site.id AND ${sessions.id} = hit.value`,
 );
 
-/** An app as the search shows it. */
 export interface AppHit {
   siteId: number;
   appid: string;
@@ -117,7 +114,6 @@ export const findAppNames: Statement<{ sites: string; words: string }> = stateme
     CROSS JOIN ${apps} WHERE ${apps.siteId} = site.id AND ${apps.appid} = hit.value`,
 );
 
-/** An agent as the search shows them. */
 export interface AgentHit {
   siteId: number;
   id: number;
@@ -143,7 +139,6 @@ export const findAgentNames: Statement<{ sites: string; words: string }> = state
     CROSS JOIN ${agents} WHERE ${agents.siteId} = site.id AND ${agents.id} = hit.value`,
 );
 
-/** A webhook as the search shows it. */
 export interface WebhookHit {
   siteId: number;
   id: string;

@@ -12,10 +12,8 @@ import { joined, places, type Span } from "./events-of-sessions.ts";
  */
 const AROUND_SECONDS = 10;
 
-/** The most events of a session that are read. */
 const MOST_EVENTS = 50;
 
-/** An event of a session. */
 export interface SessionEvent {
   seq: number;
   type: string;

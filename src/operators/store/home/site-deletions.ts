@@ -12,7 +12,6 @@ import { SITE_TABLES } from "../site-tables.ts";
 
 /** This file begins the deletion of a site in its home, and deletes the last row. prune-deleted-sites.ts deletes the rest. */
 
-/** The deletion of a site. */
 export type SiteDeletion = typeof siteDeletions.$inferSelect;
 
 /** The key of a site's deletion. The database of `main` is also the directory, which has the deletions of other homes' sites too. */

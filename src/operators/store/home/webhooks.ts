@@ -31,7 +31,7 @@ export const MOST_WEBHOOKS = 10;
  *
  * @param webhook its id must be random, and new for each call
  * @param details for the audit log, as JSON
- * @returns undefined when the home does not have the site, or its deletion has begun. `webhook` is null when the site has enough webhooks
+ * @returns undefined when the home does not have the site, or its deletion has begun. `webhook` is null when the site has ten webhooks
  * @throws ServiceError `conflict`, reason `changed_meanwhile`, when the webhook was deleted between two tries of this call
  */
 export async function insertWebhook(

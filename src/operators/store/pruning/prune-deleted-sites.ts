@@ -13,7 +13,6 @@ import { counted, inChunks, type Run, type Where } from "./pruner.ts";
 /** How long the appids of a deleted site stay reserved: a day longer than Time Travel reaches back. */
 const APPIDS_KEPT_SECONDS = 31 * 86_400;
 
-/** How many rows of a table one statement deletes. */
 const ROWS_PER_STATEMENT = 1_000;
 
 /**

@@ -94,7 +94,6 @@ interface Settings {
 
 /** The result of a run, by home and by table. */
 interface Pruned {
-  /** The number of removed rows. */
   removed: Record<string, Record<string, number>>;
   /** D1's message for each table that failed. */
   faults: Record<string, Record<string, string>>;

@@ -6,7 +6,6 @@ import { each, field } from "../json-rows.ts";
 import { countedEvents, WHOLE_HOME } from "../usage-schema.ts";
 import { addToCounters, copiesNow } from "./count-calls.ts";
 
-/** The most events of a site that are counted at a time. */
 const EVENTS_PER_SITE = 1_000;
 
 /** Events of a site that are not counted: those after `from`, up to `to`. */
