@@ -156,9 +156,7 @@ export function unquoted(leaf: Tree): Tree {
 
 const PYTHON_WORDS: Record<string, string> = { true: "True", false: "False", null: "None" };
 
-/**
- * Writes a tree as Python's `str()` does: in double quotes only a text with single quotes and no double ones, otherwise in single quotes.
- */
+/** Writes a tree as Python's `str()` does, with its choice of single or double quotes. */
 export function asPython(tree: Tree): string {
   const words = mapped(tree, (leaf) =>
     leaf.kind === "plain" ? { kind: "plain", raw: PYTHON_WORDS[leaf.raw] ?? leaf.raw } : leaf,

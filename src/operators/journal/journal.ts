@@ -21,7 +21,7 @@ type Unplaced = Omit<Refusal, "siteId">;
 /** How many calls of an app have a row of their own in each minute of the clock. They are the first refused ones. */
 const OWN_ROWS = 20;
 
-/** Further calls share rows: an app gets one more in `every` ms from an isolate. Calls of the first `wait` ms share the first row. */
+/** Further calls share rows: an isolate gives an app at most one more row in `every` ms. Calls of the first `wait` ms share the first. */
 const SHARED_ROWS = {
   verified: { wait: 1_000, every: 1_000 },
   /** For calls whose signature did not verify. Appids are public, so anybody can send such calls. */
@@ -131,7 +131,7 @@ export class Journal {
     return this.#isRowSoon() && this.#watchedUntil <= this.#runtime.elapsed();
   }
 
-  /** Whether a row is due in the next seconds. A call that waits for a minute is left to a later request. */
+  /** Whether a row is due soon. A call that waits for a minute is left to a later request. */
   #isRowSoon(): boolean {
     return this.#unsent.size > 0 || this.#nextRowAt <= this.#runtime.elapsed() + SHARED_ROWS.unverified.wait;
   }
@@ -199,7 +199,7 @@ export class Journal {
   }
 }
 
-/** Puts an app at the end of the map. The app that was noted longest ago comes first, and is forgotten first. */
+/** Puts an app at the end of the map. The first app was noted longest ago, and is forgotten first. */
 function keepNewest<T>(apps: Map<string, T>, key: string, app: T): void {
   apps.delete(key);
   apps.set(key, app);

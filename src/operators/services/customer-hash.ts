@@ -95,7 +95,7 @@ async function storeKey(ctx: Tools, keyring: Keyring, known: number): Promise<vo
   const kept = await readHashKeys(config.credentials, askKv);
   const opened = await firstOpened(keyring, kept);
   if (opened !== undefined) return insert({ ...opened.row, keptAt: now });
-  // No key is drawn with a wrong MASTER_KEY: the new key could never be opened with the right one.
+  // A key sealed with a wrong MASTER_KEY would be lost with it.
   if (known + kept.length > 0 || (await haveOtherSeals(ctx, ctx.answerBy)) !== false) throw unopened();
   const id = runtime.bytes(4).toHex();
   const sealed = await seal(runtime, keyring, ownerOf(id), "current", runtime.bytes(32).toHex());

@@ -16,7 +16,7 @@ import { deletionText } from "./delete-site.ts";
 import { fromKv } from "./remember-floors.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 
-/** This file deletes, in a restored database, the sites that were deleted and that the restore brought back. */
+/** This file deletes again, in a restored database, the deleted sites that the restore brought back. */
 
 const ID = /^[0-9a-f-]{36}$/;
 const HASH = /^[0-9a-f]{8}\.[0-9a-f]{64}$/;

@@ -161,7 +161,7 @@ async function carryOut(
   if (!isTrusted && !isKeyKnown && found.size > 0) return leave("a receipt in KV has a hash of an unknown key");
   const theirs: string[] = [];
   for (const each of found) {
-    // When a home was opened before it was settled, an id may have been given twice, so the session may be another customer's.
+    // A home that was opened before it was settled may have given an id twice, so the session may be another customer's.
     if (!isKeyKnown || (await check(hash, siteId, each)) === true) theirs.push(each);
   }
   const [externalId = null, another] = theirs;

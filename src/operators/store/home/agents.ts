@@ -149,7 +149,7 @@ export function selectAgents(db: D1Database, siteId: number, after: number, limi
 /** The wanted agents. An undefined field does not filter. */
 export interface AgentFilter {
   status?: AgentStatus | undefined;
-  /** One whole id. */
+  /** The exact id. */
   id?: number | undefined;
   /** Words that must all be in the name. */
   words?: string[] | undefined;

@@ -16,10 +16,10 @@ import { owners } from "./chosen-sessions.ts";
 /** Pruning looks at this many of the oldest events of a site, or deliveries to a webhook, and deletes those that are too old. */
 export const PRUNED_WINDOW = 1_000;
 
-/** The most seconds by which an event may be older than the event before it, so that a search in the log still finds it. */
+/** The most seconds by which an event may be out of order, so that a search in the log still finds it. */
 export const SKEW_SECONDS = 60;
 
-/** An event that is older than the event before it by more than this is not found by its session. */
+/** An event that is further out of order is not found by its session. */
 export const FARTHEST_SECONDS = 3_600;
 
 /**

@@ -32,7 +32,7 @@ const MOST_ROWS = 1_000;
 
 export interface OldSessions {
   siteId: number;
-  /** The name of the home. The database of `main` is also the directory, which has the deletions of other homes' sites too. */
+  /** The name of the home. The database of `main` is also the directory, which has other homes' deletions too. */
   home: string;
   /** The site's retention, as it was read: if it has changed, nothing is deleted. Null when the site is deleted. */
   retentionDays: number | null;

@@ -8,7 +8,7 @@ import { isWebhook, type WebhookKey } from "../../../events/store/pending-delive
 /** A webhook as stored, with sealed secrets. */
 export type WebhookRow = typeof webhooks.$inferSelect;
 
-/** The most deliveries of a webhook that are counted. There is a limit, because every read of a webhook counts them. */
+/** The most deliveries of a webhook that are counted: each read of a webhook counts them. */
 export const MOST_COUNTED = 10_000;
 
 /**

@@ -9,7 +9,7 @@ export const MOST_RECENT = 1_000;
 
 /**
  * The results of a webhook's newest deliveries, pings too. Skipped deliveries do not count. A try from before the webhook got another URL
- * or was enabled does not count either, because it says nothing about the receiver now.
+ * or was enabled does not count, because it says nothing about the receiver now.
  */
 export interface Recent {
   /** Of the events since a time: how many were delivered, and how many were tried with any result. */

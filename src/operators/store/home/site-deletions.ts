@@ -14,7 +14,7 @@ import { SITE_TABLES } from "../site-tables.ts";
 
 export type SiteDeletion = typeof siteDeletions.$inferSelect;
 
-/** The key of a site's deletion. The database of `main` is also the directory, which has the deletions of other homes' sites too. */
+/** The key of a site's deletion. The database of `main` is also the directory, which has other homes' deletions too. */
 export type SiteKey = Pick<SiteDeletion, "siteId" | "home">;
 
 const isOf = ({ siteId, home }: SiteKey) => and(eq(siteDeletions.siteId, siteId), eq(siteDeletions.home, home));

@@ -85,7 +85,7 @@ interface HomeSiteChange {
 
 const HIGHEST_ID = sql<number>`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
 
-/** The details of turning events on or off for the audit log. */
+/** The details for the audit log when events are turned on or off. */
 export const eventsSwitched = (events: boolean): SQL => sql`${JSON.stringify({ from: !events, to: events })}`;
 
 /** The values of the site after the change, and the condition for the wanted floor. */

@@ -39,7 +39,7 @@ export async function* pruneDeletedSites(
   if (fault !== undefined) throw fault;
 }
 
-/** The deletions that are under way in this home. The directory also has those of other homes' sites. */
+/** The home's deletions that are under way. The directory has other homes' deletions too. */
 const selectUnderWay = (home: string, db: D1Database): Promise<SiteDeletion[]> =>
   drizzle(db)
     .select()

@@ -87,7 +87,7 @@ const selectGauges: Statement<{ prunedUntil: number }, Omit<Gauges, "size">> = s
     FROM (SELECT count(*) AS deliveries, min(at) AS oldest FROM ${firstOf("pending", "deliveries_due")}) AS pending, (${ALL_NAMES})`,
 );
 
-/** This statement is not compiled, because its result must include the size of the database. */
+/** Not compiled, because the result must include the size of the database. */
 const bump = (db: D1Database, known: number) =>
   drizzle(db).run(sql`INSERT INTO ${folds} (id, copies) VALUES (${literal(FOLD)}, ${known} + 1)
     ON CONFLICT DO UPDATE SET copies = max(copies, ${known}) + 1 RETURNING copies`);
@@ -99,7 +99,7 @@ const bump = (db: D1Database, known: number) =>
  * @param prunedUntil calls up to this time (Unix seconds) could be counted by now
  */
 export async function readMetrics(db: D1Database, known: number, prunedUntil: number): Promise<HomeMetrics> {
-  // All statements are in one transaction, so a counter that rises later has a later number of copies.
+  // In one transaction, so that a counter that rises later has a later number of copies.
   const {
     counted,
     gauges: [gauges],
