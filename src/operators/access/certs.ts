@@ -22,7 +22,7 @@ interface Certs {
   keys: JWTVerifyGetKey | undefined;
   fetchedAt: number;
   triedAt: number;
-  /** Until when a fetch in flight holds back other fetches. A fetch that the platform cuts off never ends, so this is a time. */
+  /** Until when a fetch in flight holds back other fetches. It is a time, because a fetch that the platform cuts off reports no end. */
   inFlightUntil: number;
   failed: boolean;
 }

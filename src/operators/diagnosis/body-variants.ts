@@ -104,7 +104,7 @@ export function* otherBodies(body: PastedBody): Generator<BodyVariant> {
   yield* fieldsAdded(body);
 }
 
-/** Texts with the secret that a caller may have signed. */
+/** The texts to try that hold the secret. */
 export function* bodiesWithSecret(body: PastedBody, secret: string): Generator<BodyVariant> {
   if (body.bytes !== undefined || body.text.length > MOST_CHARACTERS) return;
   const given = givenOf(body);

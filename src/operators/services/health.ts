@@ -101,7 +101,7 @@ function probesOf(ctx: HealthTools): Probe[] {
     call: async () => (binding === undefined ? "off" : asOk(await ask(binding))),
   });
   const namespace = (bound: KVNamespace) => bound.get("healthz");
-  // Without metrics() in the runtime, only the binding of a queue is known.
+  // When the runtime has no metrics(), only the binding of a queue is known.
   const queue = async (bound: Pick<Queue, "metrics">) => bound.metrics?.();
   return [
     { name: "master_key", call: (answerBy) => masterKeyState(ctx, answerBy) },

@@ -14,7 +14,7 @@ import { keyringOf, type Tools } from "./service-context.ts";
 export type MasterKeyState = "ok" | "off" | "down";
 
 /**
- * Opens the canary. Until the cron has made it, the homes are asked whether their apps are sealed with a key that is here.
+ * Opens the canary. Until the cron has made it, the homes are asked whether their apps are sealed with a known key.
  *
  * @param answerBy by the runtime's `elapsed`: a home that has not answered then does not count
  * @throws any error of the directory

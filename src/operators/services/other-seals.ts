@@ -4,7 +4,7 @@ import { askHomes } from "./ask-homes.ts";
 import { keyringOf, type Tools } from "./service-context.ts";
 
 /**
- * Whether an app that is not revoked, in any home, is sealed with a key that is not here. Reads all apps, so it is used only before the key
+ * Whether an app that is not revoked, in any home, is sealed with an unknown master key. Reads all apps, so it is used only before the key
  * of the customers' hashes is drawn. Asks closed homes too: reading harms no restore.
  *
  * @param answerBy by the runtime's `elapsed`

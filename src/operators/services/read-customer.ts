@@ -41,7 +41,7 @@ export const customerOf = (
   { site, chatId }: { site: Site; chatId: number },
 ): Promise<string | undefined> => selectCustomerOf(homeOf(ctx, site), site.id, chatId);
 
-/** A customer, for their page. @throws ServiceError `not_found`, reason `customer_unknown` */
+/** A customer, for the customer's page. @throws ServiceError `not_found`, reason `customer_unknown` */
 export async function readCustomer(
   ctx: ServiceContext,
   { site, sbs }: { site: Site; sbs: string },
