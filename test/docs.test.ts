@@ -195,6 +195,19 @@ describe("the page on architecture", () => {
     });
     expect(named.sort()).toEqual([...parts].sort());
   });
+
+  it("lists for the core in an hour at most 20 files of core, of at most 2,500 lines, and counts both", () => {
+    const [, section = ""] = textOf("docs/architecture.md").split(/^## The core in an hour$/m);
+    const files = rowsOf(section.split("\n## ")[0] ?? "").flatMap(
+      ([cell = ""]) => cell.match(/src\/core\/[\w/-]+\.ts/) ?? [],
+    );
+    const lines = files.flatMap((file) => (SOURCES[file] ?? "").split("\n").slice(1)).length;
+    expect(files.filter((file) => SOURCES[file] === undefined)).toEqual([]);
+    expect([files.length <= 20, lines <= 2_500]).toEqual([true, true]);
+    const [, said, about = ""] = /These (\d+) files .*?about ([\d,]+) lines/.exec(section) ?? [];
+    expect(Number(said)).toBe(files.length);
+    expect(Math.abs(lines - Number(about.replace(",", "")))).toBeLessThan(100);
+  });
 });
 
 describe("commands of the pages", () => {
