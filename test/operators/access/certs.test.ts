@@ -7,7 +7,7 @@ const CERTS = "https://shop.cloudflareaccess.com/cdn-cgi/access/certs";
 
 let key: TeamKey;
 let rotated: TeamKey;
-/** Assertions of the two keys, which hold for days. */
+/** Assertions signed by the two keys, valid for days. */
 let known: string;
 let fresh: string;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ const warnings = () => team.kept.warnings.map(({ fault }) => fault);
 const both = async () => [await team.reasonOf(known), await team.reasonOf(fresh)];
 
 describe("the keys of a team", () => {
-  it("are fetched once, and kept for each endpoint by itself", async () => {
+  it("the keys of an Access team are fetched once per endpoint, and each endpoint has its own cache", async () => {
     for (let i = 0; i < 3; i++) expect(await team.reasonOf(known)).toBeUndefined();
     expect(team.fetched).toEqual([CERTS]);
     team.show(rotated);
@@ -38,7 +38,7 @@ describe("the keys of a team", () => {
     expect(team.fetched).toEqual([CERTS, certsUrl]);
   });
 
-  it("are fetched once for two requests at once, and both are answered", async () => {
+  it("two requests at once fetch the keys of the Access team once, and both get an answer", async () => {
     let answer: (response: Response) => void = () => {};
     team.answer = () => new Promise((resolve) => (answer = resolve));
     const asked = [team.reasonOf(known), team.reasonOf(fresh), team.reasonOf(known)];
@@ -48,7 +48,7 @@ describe("the keys of a team", () => {
     expect(team.fetched).toEqual([CERTS]);
   });
 
-  it("are fetched to the end when the request that began it goes away", async () => {
+  it("a fetch of the Access keys is finished even when the request that began it goes away", async () => {
     let answer: (response: Response) => void = () => {};
     team.answer = () => new Promise((resolve) => (answer = resolve));
     const left: Promise<unknown>[] = [];
@@ -62,7 +62,7 @@ describe("the keys of a team", () => {
     expect(await abandoned).toMatchObject({ ok: true });
   });
 
-  it("are not waited for longer than a fetch may take: the next one is a minute later", async () => {
+  it("a request waits 3 s at most for the Access keys, and the next fetch is a minute later", async () => {
     team.answer = () => new Promise(() => {});
     team.haste = 100;
     const asked = [team.reasonOf(known), team.reasonOf(known)];
@@ -76,9 +76,9 @@ describe("the keys of a team", () => {
     expect(team.fetched).toHaveLength(2);
   });
 
-  it("are not waited for when the platform cut off the request that fetched them", async () => {
+  it("a request waits 3 s at most for Access keys when the request that fetched them was cut off", async () => {
     team.answer = () => new Promise(() => {});
-    // Its timer never fires, and its fetch never ends.
+    // The timer never fires, and the fetch never ends.
     team.haste = 1e-9;
     void team.verifyLeaving(known, () => {});
     await eventually(() => expect(team.fetched).toHaveLength(1));
@@ -93,7 +93,7 @@ describe("the keys of a team", () => {
 });
 
 describe("a key that is not known", () => {
-  it("is looked for at once, and then once a minute, however many assertions name one", async () => {
+  it("an unknown key id makes one fetch at once and then one a minute, however many assertions name it", async () => {
     expect(await both()).toEqual([undefined, "assertion_forged"]);
     expect(team.fetched).toHaveLength(1);
     for (let second = 0; second < 180; second += 10) {
@@ -106,21 +106,21 @@ describe("a key that is not known", () => {
     expect(warnings()).toEqual([]);
   });
 
-  it("verifies as soon as it is fetched, and the old key as long as the team shows it", async () => {
+  it("a new Access key verifies as soon as it is fetched, and the old key as long as the team shows it", async () => {
     expect(await both()).toEqual([undefined, "assertion_forged"]);
     team.clock.now += MINUTE;
     team.show(key, rotated);
     expect(await both()).toEqual([undefined, undefined]);
     team.show(rotated);
     team.clock.now += HOUR;
-    // The keys are fetched beside the first of these requests.
+    // The first of these requests begins the fetch in the background.
     expect([await both(), await both()]).toEqual([
       [undefined, undefined],
       ["assertion_forged", undefined],
     ]);
   });
 
-  it("waits for the endpoint, which is down while the keys rotate; the old key verifies all the time", async () => {
+  it("a new Access key is not accepted while the endpoint is down, and the old key verifies all the time", async () => {
     expect(await team.reasonOf(known)).toBeUndefined();
     team.answer = down;
     for (let minute = 1; minute <= 3; minute++) {
@@ -133,20 +133,20 @@ describe("a key that is not known", () => {
     expect(await both()).toEqual([undefined, "certs_unavailable"]);
     team.clock.now += 1;
     expect(await both()).toEqual([undefined, undefined]);
-    // Now that the endpoint has answered, a key that it does not show is nobody's.
+    // The endpoint answers again, so a key that it does not show is forged.
     expect(await team.reasonOf(await assertionOf({ ...rotated, kid: "three" }))).toBe("assertion_forged");
     expect(team.fetched).toHaveLength(5);
     expect(warnings()).toEqual(["status 502", "status 502", "status 502"]);
   });
 });
 
-describe("known keys, when the endpoint is down,", () => {
+describe("known keys while the endpoint is down", () => {
   beforeEach(async () => {
     expect(await team.reasonOf(known)).toBeUndefined();
     team.answer = down;
   });
 
-  it("are good for 24 hours and no longer, and are good again when it is back", async () => {
+  it("known Access keys verify for 24 hours while the endpoint is down, and again when it is back", async () => {
     team.clock.now += 24 * HOUR - MINUTE;
     expect(await team.reasonOf(known)).toBeUndefined();
     team.clock.now += 2 * MINUTE;
@@ -157,7 +157,7 @@ describe("known keys, when the endpoint is down,", () => {
     expect(await team.reasonOf(known)).toBeUndefined();
   });
 
-  it("are fetched again beside the requests after an hour, once a minute, and say so in the log", async () => {
+  it("known Access keys older than an hour are fetched in the background once a minute, and the log shows each failure", async () => {
     team.clock.now += HOUR - 1;
     expect(await team.reasonOf(known)).toBeUndefined();
     expect(team.fetched).toHaveLength(1);
@@ -185,7 +185,7 @@ describe("known keys, when the endpoint is down,", () => {
     ["keys of another kind", () => Response.json({ keys: [{ kty: "EC", crv: "P-256", x: "a", y: "b", kid: "one" }] })],
     ["a list", () => Response.json([{}])],
     ["too much", () => Response.json({ keys: [{}], more: "x".repeat(65_536) })],
-  ])("stay as they are when it answers with %s", async (_, answer) => {
+  ])("known Access keys stay in use when the endpoint answers with %s", async (_, answer) => {
     team.answer = answer;
     team.clock.now += HOUR;
     for (let i = 0; i < 2; i++) expect(await team.reasonOf(known)).toBeUndefined();
@@ -194,12 +194,12 @@ describe("known keys, when the endpoint is down,", () => {
   });
 });
 
-describe("a key that the endpoint shows and nobody can use", () => {
+describe("an unusable key that the endpoint shows", () => {
   it.each([
     ["a short one", "assertion_forged", { kty: "RSA", n: "AQAB", e: "AQAB", kid: "one", alg: "RS256" }],
     ["half of one", "certs_unavailable", { kty: "RSA", e: "AQAB", kid: "one", alg: "RS256" }],
     ["a secret", "certs_unavailable", { kty: "oct", k: "AQAB", kid: "one", alg: "HS256" }],
-  ])("verifies nothing: %s", async (_, reason, shown) => {
+  ])("an unusable key of the Access endpoint verifies no assertion: %s", async (_, reason, shown) => {
     team.answer = () => Response.json({ keys: [shown] });
     expect(await team.reasonOf(known)).toBe(reason);
   });

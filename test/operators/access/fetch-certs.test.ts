@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => endpoint.close());
 beforeEach(() => void endpoint.arrived.splice(0));
 
-/** The limit of 3 s passes in 60 ms. */
+/** With this runtime the limit of 3 s passes in 60 ms. */
 const hasty = {
   ...systemRuntime,
   after: (milliseconds: number, callback: () => void) => systemRuntime.after(milliseconds / 50, callback),
@@ -23,7 +23,7 @@ const fetched = (answer: (response: ServerResponse, path: string) => void, runti
   return fetchCerts(runtime, `${endpoint.url}/certs`);
 };
 
-/** The least that a key must have. */
+/** The smallest valid key. */
 const KEY = { kty: "RSA", kid: "one", n: "AQAB", e: "AQAB" };
 
 const answering =
@@ -32,7 +32,7 @@ const answering =
     void response.writeHead(status, headers).end(body);
 
 describe("the certs endpoint", () => {
-  it("is asked once, without anything of the caller", async () => {
+  it("the certs endpoint gets one request, without any header of the caller", async () => {
     expect(await fetched(answering(200, JSON.stringify({ keys: [KEY], public_cert: {} })))).toMatchObject({
       keys: [{ kid: "one" }],
     });
@@ -40,14 +40,17 @@ describe("the certs endpoint", () => {
     expect(Object.keys(endpoint.arrived[0]?.headers ?? {})).not.toContain("cf-access-jwt-assertion");
   });
 
-  it.each([301, 302, 303, 307, 308])("is not followed to another address: status %i", async (status) => {
-    const elsewhere = (response: ServerResponse, path: string) =>
-      path === "/certs"
-        ? response.writeHead(status, { location: "/elsewhere" }).end()
-        : response.end('{"keys":[{"kid":"one"}]}');
-    await expect(fetched(elsewhere)).rejects.toThrow(`status ${status}`);
-    expect(endpoint.at("/elsewhere")).toEqual([]);
-  });
+  it.each([301, 302, 303, 307, 308])(
+    "a redirect of the certs endpoint with status %i is not followed",
+    async (status) => {
+      const elsewhere = (response: ServerResponse, path: string) =>
+        path === "/certs"
+          ? response.writeHead(status, { location: "/elsewhere" }).end()
+          : response.end('{"keys":[{"kid":"one"}]}');
+      await expect(fetched(elsewhere)).rejects.toThrow(`status ${status}`);
+      expect(endpoint.at("/elsewhere")).toEqual([]);
+    },
+  );
 
   it.each([
     ["an error", 500, '{"keys":[{}]}', "status 500"],
@@ -59,11 +62,11 @@ describe("the certs endpoint", () => {
     ["keys that are no list", 200, '{"keys":{"0":{},"length":1}}', "no JSON object with keys"],
     ["keys that are no objects", 200, '{"keys":[{},null]}', "no JSON object with keys"],
     ["a key without its number", 200, '{"keys":[{"kty":"RSA","kid":"one","e":"AQAB"}]}', "no JSON object with keys"],
-  ])("gives no keys by %s", async (_, status, body, fault) => {
+  ])("the answer of the certs endpoint is refused when it is %s", async (_, status, body, fault) => {
     await expect(fetched(answering(status, body))).rejects.toThrow(fault);
   });
 
-  it("may answer with 64 KiB, and the connection is closed after that", async () => {
+  it("the answer of the certs endpoint may have 64 KiB, and a longer one is cut off", async () => {
     const empty = JSON.stringify({ keys: [KEY], more: "" });
     const filled = (bytes: number) => empty.replace(/"}$/, `${"x".repeat(bytes - empty.length)}"}`);
     expect(await fetched(answering(200, filled(65_536)))).toMatchObject({ keys: [KEY] });
@@ -82,11 +85,11 @@ describe("the certs endpoint", () => {
   it.each<[string, (response: ServerResponse) => void]>([
     ["never answers", () => {}],
     ["never ends its answer", (response) => void response.writeHead(200).write('{"keys":')],
-  ])("is given up after 3 s when it %s", async (_, answer) => {
+  ])("the certs endpoint counts as down after 3 s when it %s", async (_, answer) => {
     await expect(fetched(answer, hasty)).rejects.toThrow("no answer in 3 s");
   });
 
-  it("is down when no connection can be made", async () => {
+  it("the certs endpoint counts as down when no connection can be made", async () => {
     await expect(fetchCerts(systemRuntime, "http://127.0.0.1:1/certs")).rejects.toThrow("no connection");
     const breaks = (response: ServerResponse) => void response.socket?.destroy();
     await expect(fetched(breaks)).rejects.toThrow("no connection");

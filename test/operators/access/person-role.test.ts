@@ -9,7 +9,7 @@ const listsOf = (lists: { owner?: string; operator?: string; viewer?: string }) 
 });
 
 describe("a role", () => {
-  it("may do what the ones below it may, and no more", () => {
+  it("a role may do everything that lower roles may do, and nothing of a higher role", () => {
     const table = ROLES.map((role) => ROLES.map((needed) => isAtLeast(role, needed)));
     expect([ROLES, table]).toEqual([
       ["metrics", "viewer", "operator", "owner"],
@@ -22,7 +22,7 @@ describe("a role", () => {
     ]);
   });
 
-  it("is the highest whose list names the person", () => {
+  it("a person has the highest role whose list names the person", () => {
     const everywhere = listsOf({ owner: "ada@a.com", operator: "bo@a.com, ada@a.com", viewer: "*@a.com" });
     const roles = ["ada@a.com", "bo@a.com", "cy@a.com", "cy@b.com"].map((email) => roleOfEmail(everywhere, email));
     expect(roles).toEqual(["owner", "operator", "viewer", undefined]);
@@ -30,7 +30,7 @@ describe("a role", () => {
     expect(roleOfEmail(domain, "ada@a.com")).toBe("owner");
   });
 
-  it("is found in any letters, with any blanks around an entry", () => {
+  it("an address in a role list matches in any case and with blanks around it", () => {
     const lists = listsOf({ owner: " Ada@Example.com ,,\t BO@example.COM\n," });
     for (const email of ["ada@example.com", "ADA@EXAMPLE.COM", " bo@Example.com"]) {
       expect(roleOfEmail(lists, email)).toBe("owner");
@@ -47,17 +47,17 @@ describe("a role", () => {
     ["that is no address", "example.com"],
     ["of letters that only look small", "ada@example.\u212aom"],
     ["that is empty", ""],
-  ])("of a whole domain is not given to an address %s", (_, email) => {
+  ])("the entry *@example.com gives no role to an address %s", (_, email) => {
     expect(roleOfEmail(listsOf({ viewer: "*@example.com, *@example.kom" }), email)).toBeUndefined();
   });
 
-  it("is not given by one address to another that reads the same in small letters", () => {
+  it("an address does not match another address that only looks the same in lower case", () => {
     expect(roleOfEmail(listsOf({ owner: "bok@example.com" }), "bo\u212a@example.com")).toBeUndefined();
     expect(plainEmail("Bo\u212a@Example.com")).toBe("bo\u212a@example.com");
   });
 });
 
-describe("a list", () => {
+describe("a role list", () => {
   it.each([
     "*",
     "*@",
@@ -67,11 +67,11 @@ describe("a list", () => {
     "*@*.example.com",
     "ada@example.com bo@example.com",
     "*@*",
-  ])("counts the entry %j as one that nobody can have", (entry) => {
+  ])("the entry %j of a role list counts as unusable", (entry) => {
     expect(readRoleList(`ada@example.com,${entry}`)).toEqual({ entries: ["ada@example.com"], unusable: 1 });
   });
 
-  it("may be missing or empty", () => {
+  it("a missing or empty role list has no entries", () => {
     for (const value of [undefined, "", " , "]) expect(readRoleList(value)).toEqual({ entries: [], unusable: 0 });
   });
 });

@@ -11,7 +11,7 @@ const warningsOf = (vars: AccessVars) => accessWarnings(accessSettings(vars), va
 const settingsOf = (change: AccessVars) => accessSettings({ ...VARS, ...change });
 
 describe("the settings of Cloudflare Access", () => {
-  it("say whose assertions count, where the keys are and who may", () => {
+  it("the settings of Cloudflare Access give the issuer, the audience, the address of the keys and the roles", () => {
     const lists = { CONSOLE_OPERATORS: "Bo@example.com", CONSOLE_VIEWERS: "*@example.com, cy@example.org" };
     expect(settingsOf(lists)).toEqual({
       signIn: "access",
@@ -36,7 +36,7 @@ describe("the settings of Cloudflare Access", () => {
     "https://shop.cloudflareaccess.com/",
     " shop.cloudflareaccess.com\n",
     "https://Shop.cloudflareaccess.com",
-  ])("take the team's domain as people copy it: %j", (given) => {
+  ])("the domain of the Access team is accepted as people copy it: %j", (given) => {
     expect(settingsOf({ ACCESS_TEAM_DOMAIN: given }).access).toMatchObject({
       issuer: "https://shop.cloudflareaccess.com",
       certsUrl: "https://shop.cloudflareaccess.com/cdn-cgi/access/certs",
@@ -64,20 +64,23 @@ describe("the settings of Cloudflare Access", () => {
     [{ ACCESS_AUD: undefined }, "ACCESS_AUD is not set"],
     [{ ACCESS_AUD: "" }, "ACCESS_AUD is not set"],
     [{ ACCESS_AUD: "one, two" }, "ACCESS_AUD holds a blank or a comma"],
-  ] as [AccessVars, string][])("cannot be used: %j, and the fault names the setting", (change, fault) => {
-    for (const signIn of ["access", "both"]) {
-      const vars = { ...VARS, ...change, CONSOLE_SIGN_IN: signIn };
-      expect(accessSettings(vars)).toEqual({ signIn, access: undefined, accessFault: fault });
-      expect(warningsOf(vars)).toEqual([`${fault}: nobody can sign in to the console by Cloudflare Access`]);
-    }
-  });
+  ] as [AccessVars, string][])(
+    "Access settings with %j cannot be used, and the fault names the setting",
+    (change, fault) => {
+      for (const signIn of ["access", "both"]) {
+        const vars = { ...VARS, ...change, CONSOLE_SIGN_IN: signIn };
+        expect(accessSettings(vars)).toEqual({ signIn, access: undefined, accessFault: fault });
+        expect(warningsOf(vars)).toEqual([`${fault}: nobody can sign in to the console by Cloudflare Access`]);
+      }
+    },
+  );
 
   it.each([
     "http://127.0.0.1:8788/certs",
     "http://localhost:8788/certs",
     "https://localhost/certs",
     "http://[::1]:1/certs",
-  ])("take keys from this machine: %s", (url) => {
+  ])("ACCESS_CERTS_URL may point to this machine: %s", (url) => {
     expect(settingsOf({ ACCESS_CERTS_URL: url }).access?.certsUrl).toBe(url);
   });
 
@@ -92,13 +95,13 @@ describe("the settings of Cloudflare Access", () => {
     "file://localhost/certs",
     "127.0.0.1:8788/certs",
     "",
-  ])("take keys from no other address than the team's: %j", (url) => {
+  ])("ACCESS_CERTS_URL is ignored when it points to another machine: %j", (url) => {
     expect(settingsOf({ ACCESS_CERTS_URL: url }).access?.certsUrl).toBe(
       "https://shop.cloudflareaccess.com/cdn-cgi/access/certs",
     );
   });
 
-  it("warn of entries that are no addresses, and of lists that name nobody, without their values", () => {
+  it("the Access warnings name lists with wrong entries and empty lists, but show no values", () => {
     expect(warningsOf({ ...VARS, CONSOLE_VIEWERS: "ada", CONSOLE_OPERATORS: "*" })).toEqual([
       "CONSOLE_VIEWERS has an entry that is no e-mail address and not like *@example.com: it counts for nobody",
       "CONSOLE_OPERATORS has an entry that is no e-mail address and not like *@example.com: it counts for nobody",
@@ -110,22 +113,28 @@ describe("the settings of Cloudflare Access", () => {
 });
 
 describe("how operators sign in", () => {
-  it.each([undefined, "", " ", "token", " token\n"])("is by the admin token, as without Access: %j", (signIn) => {
-    const settings = { signIn: "token", access: undefined, accessFault: undefined };
-    expect(accessSettings({ CONSOLE_SIGN_IN: signIn })).toEqual(settings);
-    expect(settingsOf({ CONSOLE_SIGN_IN: signIn })).toEqual(settings);
-    expect(warningsOf({ CONSOLE_SIGN_IN: signIn, ACCESS_TEAM_DOMAIN: "?", CONSOLE_OWNERS: "?" })).toEqual([]);
-  });
+  it.each([undefined, "", " ", "token", " token\n"])(
+    "operators sign in with the admin token, without Access, when CONSOLE_SIGN_IN is %j",
+    (signIn) => {
+      const settings = { signIn: "token", access: undefined, accessFault: undefined };
+      expect(accessSettings({ CONSOLE_SIGN_IN: signIn })).toEqual(settings);
+      expect(settingsOf({ CONSOLE_SIGN_IN: signIn })).toEqual(settings);
+      expect(warningsOf({ CONSOLE_SIGN_IN: signIn, ACCESS_TEAM_DOMAIN: "?", CONSOLE_OWNERS: "?" })).toEqual([]);
+    },
+  );
 
-  it.each(["acces", "Access", "token,access", "none"])("is by nothing at all when it is mistyped: %j", (signIn) => {
-    const fault = 'CONSOLE_SIGN_IN must be "token" or "access" or "both"';
-    expect(settingsOf({ CONSOLE_SIGN_IN: signIn })).toEqual({
-      signIn: "access",
-      access: undefined,
-      accessFault: fault,
-    });
-    expect(warningsOf({ CONSOLE_SIGN_IN: signIn })).toEqual([
-      `${fault}: nobody can sign in to the console by Cloudflare Access`,
-    ]);
-  });
+  it.each(["acces", "Access", "token,access", "none"])(
+    "nobody can sign in to the console by Access when CONSOLE_SIGN_IN is mistyped: %j",
+    (signIn) => {
+      const fault = 'CONSOLE_SIGN_IN must be "token" or "access" or "both"';
+      expect(settingsOf({ CONSOLE_SIGN_IN: signIn })).toEqual({
+        signIn: "access",
+        access: undefined,
+        accessFault: fault,
+      });
+      expect(warningsOf({ CONSOLE_SIGN_IN: signIn })).toEqual([
+        `${fault}: nobody can sign in to the console by Cloudflare Access`,
+      ]);
+    },
+  );
 });

@@ -27,12 +27,12 @@ afterEach(() => void vi.unstubAllGlobals());
 const encoded = (value: unknown) =>
   new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: "base64url", omitPadding: true });
 
-/** An assertion whose three parts are given. */
+/** An assertion of these three parts. */
 const joined = (header: unknown, claims: unknown, signature = "") =>
   `${encoded(header)}.${encoded(claims)}.${signature}`;
 
 describe("an assertion that Access made", () => {
-  it("names the person, whichever of the team's keys signed it, and the keys come from the team's own address", async () => {
+  it("an Access assertion signed by any key of the team names the person, and the keys come from the team's own address", async () => {
     const person = { email: "ada@example.com", issuedAt: NOW - 60, expiresAt: NOW + 86_400 };
     for (const each of [key, other]) {
       expect(await team.verify(await assertionOf(each))).toEqual({ ok: true, person });
@@ -41,19 +41,19 @@ describe("an assertion that Access made", () => {
     expect(team.kept.warnings).toEqual([]);
   });
 
-  it("may name one audience, or several of which ours is one", async () => {
+  it("an Access assertion may name one audience, or several that include ours", async () => {
     for (const aud of [AUDIENCE, ["another", AUDIENCE]]) {
       expect(await team.reasonOf(await assertionOf(key, { aud }))).toBeUndefined();
     }
   });
 
-  it("names the person in small letters and without blanks", async () => {
+  it("an Access assertion's e-mail address is read in lower case and without blanks", async () => {
     expect(await team.verify(await assertionOf(key, { email: " Ada@Example.COM " }))).toMatchObject({
       person: { email: "ada@example.com" },
     });
   });
 
-  it("counts until the second in which it expires, and from the second in which it begins", async () => {
+  it("an Access assertion is valid from the second in which it begins until the second in which it expires", async () => {
     const assertion = await assertionOf(key, { nbf: NOW, exp: NOW + 60 });
     const at = async (ms: number) => {
       team.clock.now = NOW * 1000 + ms;
@@ -87,21 +87,21 @@ describe("an assertion is refused", () => {
     ["has a list as e-mail address", { email: ["ada@example.com"] }, "assertion_without_email"],
     ["has a whole domain as e-mail address", { email: "*@example.com" }, "assertion_without_email"],
     ["has two e-mail addresses in one", { email: "bo@example.org,ada@example.com" }, "assertion_without_email"],
-  ])("that %s", async (_, claims, reason) => {
+  ])("an Access assertion that %s is refused", async (_, claims, reason) => {
     expect(await team.reasonOf(await assertionOf(key, claims))).toBe(reason);
   });
 
-  it("of another team that this team's keys did not sign, by our settings too", async () => {
+  it("an Access assertion of another team is refused for its issuer, or as forged when the team's keys did not sign it", async () => {
     const settings = { issuer: "https://shop2.cloudflareaccess.com" };
     expect(await team.reasonOf(await assertionOf(key), settings)).toBe("assertion_issuer");
     expect(await team.reasonOf(await assertionOf(stranger), settings)).toBe("assertion_forged");
   });
 
-  it("that another key signed under the same key id", async () => {
+  it("an Access assertion is refused when another key signed it under the same key id", async () => {
     expect(await team.reasonOf(await assertionOf(stranger))).toBe("assertion_forged");
   });
 
-  it("that brings its own key", async () => {
+  it("an Access assertion that carries its own key is refused", async () => {
     const header = {
       alg: "RS256",
       kid: key.kid,
@@ -114,7 +114,7 @@ describe("an assertion is refused", () => {
     expect(team.fetched).toHaveLength(1);
   });
 
-  it("whose claims or header were changed after it was signed", async () => {
+  it("an Access assertion whose claims or header were changed after signing is refused", async () => {
     const [header = "", , signature = ""] = (await assertionOf(key)).split(".");
     const changed = `${header}.${encoded({ ...CLAIMS, email: "bo@example.com" })}.${signature}`;
     expect(await team.reasonOf(changed)).toBe("assertion_forged");
@@ -122,7 +122,7 @@ describe("an assertion is refused", () => {
   });
 
   it.each(["none", "None", "NONE", "", "HS256", "RS384", "RS512", "PS256", "ES256", "EdDSA"])(
-    "that names the algorithm %j, and no key is fetched for it",
+    "an Access assertion that names the algorithm %j is refused, and no key is fetched for it",
     async (alg) => {
       const [, , signature = ""] = (await assertionOf(key)).split(".");
       for (const each of ["", signature]) {
@@ -133,7 +133,7 @@ describe("an assertion is refused", () => {
     },
   );
 
-  it("that is signed by HS256 with the public key as the secret", async () => {
+  it("an Access assertion signed by HS256 with the public key as the secret is refused", async () => {
     const pem = await exportSPKI(key.publicKey);
     for (const secret of [pem, pem.trim(), JSON.stringify(key.shown), String(key.shown.n)]) {
       const header = { alg: "HS256", kid: key.kid };
@@ -142,7 +142,7 @@ describe("an assertion is refused", () => {
     }
   });
 
-  it("that asks for an extension which nobody here knows", async () => {
+  it("an Access assertion that requires an unknown extension (crit) is refused", async () => {
     const header = { alg: "RS256", kid: key.kid, crit: ["own"], own: 1 };
     const payload = new TextEncoder().encode(JSON.stringify(CLAIMS));
     const made = await new CompactSign(payload)
@@ -151,7 +151,7 @@ describe("an assertion is refused", () => {
     expect(await team.reasonOf(made)).toBe("assertion_forged");
   });
 
-  it("that is garbage, and no key is fetched for most of it", async () => {
+  it("garbage in place of an Access assertion is refused, mostly without fetching a key", async () => {
     const parts = (await assertionOf(key)).split(".");
     const garbage = [
       "",
@@ -175,14 +175,14 @@ describe("an assertion is refused", () => {
     ["an array", [CLAIMS]],
     ["a text", "ada@example.com"],
     ["null", null],
-  ])("whose claims are %s", async (_, claims) => {
+  ])("an Access assertion whose claims are %s is refused", async (_, claims) => {
     const payload = new TextEncoder().encode(JSON.stringify(claims));
     const header = { alg: "RS256", kid: key.kid };
     const made = await new CompactSign(payload).setProtectedHeader(header).sign(key.privateKey);
     expect(await team.reasonOf(made)).toBe("assertion_malformed");
   });
 
-  it("that is longer than 8 KiB, before any work", async () => {
+  it("an Access assertion longer than 8 KiB is refused without fetching a key", async () => {
     const filledTo = async (length: number) => {
       const { length: least } = await assertionOf(key, { groups: "" });
       return assertionOf(key, { groups: "x".repeat(Math.floor(((length - least) * 3) / 4)) });

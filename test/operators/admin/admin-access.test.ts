@@ -16,14 +16,14 @@ function request(method: string, path: string, headers: Record<string, string>, 
 
 const bearer = { authorization: `Bearer ${ADMIN_TOKEN}` };
 
-/** The media types of the answers that are no JSON. */
+/** The media types of the answers that are not JSON. */
 const TYPES: Partial<Record<AdminCallId, string>> = {
   exportSite: "application/x-ndjson",
   readMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
 describe("every admin call", () => {
-  it("is 401 without the token, and does nothing; with it, it answers, and no cache may store the answer", async () => {
+  it("every admin call is 401 and changes nothing without the token; with it, the answer is not cacheable", async () => {
     const world = await prepared(await World.create());
     const before = await world.operated();
     for (const each of CALLS) {
@@ -44,7 +44,7 @@ describe("every admin call", () => {
     }
   });
 
-  it("is a 503 when D1 does not answer, or works without the home that does not, and names it", async () => {
+  it("every admin call is 503 when D1 is down, or answers without the home that is down and names it", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const world = await World.create({ DB: downDb(env.DB) });
     const named = new Set<string>();
@@ -67,7 +67,7 @@ describe("every admin call", () => {
   });
 });
 
-/** For tests of answers that change nothing. */
+/** For tests that change nothing. */
 let shared: World;
 beforeAll(async () => {
   shared = await World.create();
@@ -82,7 +82,7 @@ describe("the admin token", () => {
   it.each([
     ["of any case in the scheme", `bearer ${ADMIN_TOKEN}`],
     ["after several blanks", `Bearer   ${ADMIN_TOKEN}`],
-  ])("is accepted %s", async (_, authorization) => {
+  ])("the admin token is accepted %s", async (_, authorization) => {
     expect(await access(authorization)).toBe(200);
   });
 
@@ -98,7 +98,7 @@ describe("the admin token", () => {
     ["another case", `Bearer ${ADMIN_TOKEN.toUpperCase()}`],
     ["two tokens", `Bearer ${ADMIN_TOKEN} ${ADMIN_TOKEN}`],
     ["a list", `Bearer x, Bearer ${ADMIN_TOKEN}`],
-  ])("is refused: %s", async (_, authorization) => {
+  ])("an admin call is 401 for a wrong Authorization header: %s", async (_, authorization) => {
     expect(await access(authorization)).toBe(401);
   });
 
@@ -107,7 +107,7 @@ describe("the admin token", () => {
     ["empty", ""],
     ["short", "abcdefghijklmnopqrstuvwxyz01234"],
     ["a placeholder", "change-me-0123456789-abcdefghijklmnop"],
-  ])("opens nothing when ADMIN_TOKEN is %s, whatever is sent", async (_, token) => {
+  ])("no token opens the admin API when ADMIN_TOKEN is %s", async (_, token) => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const change = { ADMIN_TOKEN: token } as unknown as Partial<Bindings>;
     for (const sent of [token, undefined, "undefined", ADMIN_TOKEN]) {
@@ -121,28 +121,34 @@ describe("the admin token", () => {
     ["holds a line break", `${ADMIN_TOKEN}\n${ADMIN_TOKEN}`],
     ["holds a character that is not ASCII", `${ADMIN_TOKEN}é`],
     ["is shorter than 32 characters", ADMIN_TOKEN.slice(0, 31)],
-  ])("says why nobody can sign in when ADMIN_TOKEN %s, without showing it", async (fault, token) => {
-    vi.spyOn(console, "warn").mockImplementation(() => {});
-    const world = shared.anotherIsolate({ ADMIN_TOKEN: token });
-    const { status, headers, body } = await read(await world.fetch(request("GET", "/admin/sites", bearer)));
-    expect({ status, body }).toEqual(problem(401, "Unauthorized"));
-    expect(headers.get("www-authenticate")).toBe("Bearer");
-    const { detail } = body as { detail: string };
-    expect(detail).toBe(`No token opens this deployment: its ADMIN_TOKEN ${fault}.`);
-    if (token !== "") expect(JSON.stringify(body)).not.toContain(token.slice(0, 8));
-  });
+  ])(
+    "the 401 answer explains why nobody can sign in when ADMIN_TOKEN %s, without showing the token",
+    async (fault, token) => {
+      vi.spyOn(console, "warn").mockImplementation(() => {});
+      const world = shared.anotherIsolate({ ADMIN_TOKEN: token });
+      const { status, headers, body } = await read(await world.fetch(request("GET", "/admin/sites", bearer)));
+      expect({ status, body }).toEqual(problem(401, "Unauthorized"));
+      expect(headers.get("www-authenticate")).toBe("Bearer");
+      const { detail } = body as { detail: string };
+      expect(detail).toBe(`No token opens this deployment: its ADMIN_TOKEN ${fault}.`);
+      if (token !== "") expect(JSON.stringify(body)).not.toContain(token.slice(0, 8));
+    },
+  );
 
-  it.each(["\n", "\r\n", " "])("opens also when it was set with %j at its end, as from a file", async (end) => {
-    expect(await access(`Bearer ${ADMIN_TOKEN}`, { ADMIN_TOKEN: ADMIN_TOKEN + end } as Partial<Bindings>)).toBe(200);
-  });
+  it.each(["\n", "\r\n", " "])(
+    "the admin token opens the API when ADMIN_TOKEN was set with %j at its end, as from a file",
+    async (end) => {
+      expect(await access(`Bearer ${ADMIN_TOKEN}`, { ADMIN_TOKEN: ADMIN_TOKEN + end } as Partial<Bindings>)).toBe(200);
+    },
+  );
 
-  it("does not stop signed calls when it is missing", async () => {
+  it("signed calls work without ADMIN_TOKEN", async () => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create({ ADMIN_TOKEN: undefined } as unknown as Partial<Bindings>);
     expect((await world.create()).status).toBe(200);
   });
 
-  it("counts by client address when it is wrong, and only then", async () => {
+  it("only calls with a wrong admin token count towards the limit of a client address", async () => {
     const keys: string[] = [];
     const CLIENT_LIMIT = {
       limit: async ({ key }: { key: string }) => {
@@ -165,7 +171,7 @@ describe("the admin token", () => {
   });
 });
 
-describe("under /admin", () => {
+describe("a path under /admin", () => {
   it.each([
     ["GET", "/admin"],
     ["GET", "/admin/"],
@@ -180,7 +186,7 @@ describe("under /admin", () => {
     ["POST", "/admin/sites/1/webhooks/wh/deliveries/1"],
     ["POST", "/admin/sites/1/webhooks/wh/redeliver"],
     ["GET", "/admin/sites/1/events/1"],
-  ])("%s %s is no call: 404, or 401 without the token", async (method, path) => {
+  ])("%s %s is no call of the admin API: 404 with a token, 401 without", async (method, path) => {
     const found = await read(await shared.fetch(request(method, path, bearer)));
     expect({ status: found.status, body: found.body }).toEqual(problem(404, "Not found"));
     expect(found.headers.get("content-type")).toBe("application/problem+json");
@@ -188,7 +194,7 @@ describe("under /admin", () => {
     expect((await shared.fetch(request(method, path, {}))).status).toBe(401);
   });
 
-  it("a call by another method is a 405 problem that names the methods of its path, or 401 without the token", async () => {
+  it("an admin call with a wrong method is a 405 problem that names the allowed methods, or 401 without the token", async () => {
     for (const [path, calls] of Map.groupBy(ADMIN_CALLS, (call) => pathOf(call, shared))) {
       const served = calls.map(({ method }) => method.toUpperCase());
       for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((other) => !served.includes(other))) {
@@ -200,18 +206,18 @@ describe("under /admin", () => {
     }
   });
 
-  it("answers problems with their own status also when ERROR_STATUS is always-200", async () => {
+  it("a problem answer of the admin API keeps its own status when ERROR_STATUS is always-200", async () => {
     const world = await World.create({ ERROR_STATUS: "always-200" } as unknown as Partial<Bindings>);
     expect((await world.fetch(request("GET", "/admin/nothing", bearer))).status).toBe(404);
     expect((await world.fetch(request("GET", "/admin/sites", {}))).status).toBe(401);
   });
 
-  it("leaves paths to the envelope that only begin alike", async () => {
+  it("a path that only begins like /admin is answered in the envelope of signed calls", async () => {
     const { status, body } = await read(await shared.fetch(request("GET", "/administrator", bearer)));
     expect({ status, body }).toEqual({ status: 404, body: { code: -1, msg: "接口不存在", data: "" } });
   });
 
-  it("is a 500 problem when the deployment is not configured, and the log says why", async () => {
+  it("an admin call is a 500 problem when the deployment is not configured, and the log says why", async () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const world = await World.create({ MASTER_KEY: "changeme" });
     const { status, headers, body } = await read(await world.fetch(request("GET", "/admin/sites", bearer)));

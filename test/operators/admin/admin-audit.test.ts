@@ -15,7 +15,7 @@ type Row = typeof auditLog.$inferInsert;
 
 const HOMES = ["main", "apac"];
 
-// Some tests read the log of the whole deployment, so this file has storage of its own.
+// Some tests read the audit log of the whole deployment, so this file has storage of its own.
 beforeEach(async () => {
   for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
 });
@@ -37,13 +37,13 @@ async function get(world: World, token: string, query: string): Promise<{ status
   return { status: answer.status, body: await answer.json() };
 }
 
-/** Reading with it leaves no entry, as the root's reading would. */
+/** A viewer's token: its reads leave no audit entry, unlike those of the root token. */
 let viewer: string;
 beforeAll(async () => {
   viewer = (await newToken({ role: "viewer" })).token;
 });
 
-/** All entries that fit, in pages of `limit`. */
+/** All entries that match, read in pages of `limit`. */
 async function listed(world: World, query: Record<string, string | number> = {}, limit = 100): Promise<Entry[]> {
   const items: Entry[] = [];
   let cursor: string | null = null;
@@ -61,7 +61,7 @@ async function listed(world: World, query: Record<string, string | number> = {},
 const placesOf = (items: Entry[]) => items.map(({ home, id }) => `${home}:${id}`);
 
 describe("an entry of GET /admin/audit", () => {
-  it("says who did it and from which network, beside all that it said before", async () => {
+  it("an audit entry names who made the change and from which network", async () => {
     const world = await World.create();
     const { token, id } = await newToken({ name: "Nightly export" });
     const rename = (by: string, name: string) =>
@@ -94,7 +94,7 @@ describe("an entry of GET /admin/audit", () => {
     });
   });
 
-  it("names root, persons and the Worker, and nobody for a refused sign-in and in rows of before", async () => {
+  it("an audit entry names root, a person or the Worker, and nobody for refused sign-ins and old rows", async () => {
     const world = await World.create();
     await databaseOf("main").exec("DELETE FROM audit_log");
     await put("main", ROOT, ADA, { actor: "worker", action: "webhook.disabled" }, { action: "operator.refused" }, {});
@@ -149,7 +149,7 @@ describe("the filters of GET /admin/audit", () => {
     [{ subject: "10411" }, ["apac:3", "main:3", "main:2"]],
     [{ subject: "10412" }, ["apac:3"]],
     [{ subject: "%" }, ["main:6"]],
-    // Neither a part of an id nor a name of an agent.
+    // A part of an id or the name of an agent finds nothing.
     ...["1041", "77", "10411,10412"].map((subject): [{ subject: string }, string[]] => [{ subject }, []]),
     [{ since: NOW + 6 }, ["main:6", "main:5", "main:4"]],
     [{ until: NOW + 2 }, ["main:2", "apac:1", "main:1"]],
@@ -159,7 +159,7 @@ describe("the filters of GET /admin/audit", () => {
     [{ who: "root", subject: "10411" }, []],
   ];
 
-  it("find what they name and nothing else, in pages of any size", async () => {
+  it("each filter of GET /admin/audit finds exactly the entries it names, in pages of any size", async () => {
     const world = await filled();
     for (const [query, found] of FOUND) {
       for (const limit of [2, 100]) {
@@ -168,7 +168,7 @@ describe("the filters of GET /admin/audit", () => {
     }
   });
 
-  it("go together with the site", async () => {
+  it('GET /admin/audit combines the filters "who" and "site_id"', async () => {
     const world = await World.create({}, "apac");
     for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
     const its = { siteId: world.siteId };
@@ -190,7 +190,7 @@ describe("the filters of GET /admin/audit", () => {
     [`since=${NOW + 1}&until=${NOW}`, "since", "must not be after until"],
   ];
 
-  it("refuse what no entry can have", async () => {
+  it("GET /admin/audit refuses a filter value that no entry can have", async () => {
     const world = await World.create();
     for (const [query, field, message] of REFUSED) {
       const { status, body } = await call(world, "GET", `/admin/audit?${query}`);
@@ -198,7 +198,7 @@ describe("the filters of GET /admin/audit", () => {
     }
   });
 
-  it("know every action, and find its entries alone", async () => {
+  it('the filter "action" of GET /admin/audit accepts every action and finds only its entries', async () => {
     const world = await World.create();
     for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
     await put("apac", ...AUDIT_ACTIONS.map((action) => ({ action })));
@@ -209,7 +209,7 @@ describe("the filters of GET /admin/audit", () => {
 });
 
 describe("agents that are added together", () => {
-  it("are one entry, which each of their ids finds; one agent is an entry as it was before", async () => {
+  it("agents added together have one audit entry, found by each of their ids; a single agent has its own entry", async () => {
     const world = await World.create();
     const ctx = contextAt(NOW);
     const site = await findSite(ctx, world);
@@ -230,7 +230,7 @@ describe("agents that are added together", () => {
     expect(await listed(world, { subject: "10500" })).toEqual([]);
   });
 
-  it("leave no entry when one of them is there already", async () => {
+  it("adding several agents writes no audit entry when one of them exists already", async () => {
     const world = await World.create();
     const site = await findSite(contextAt(NOW), world);
     const before = await listed(world);
@@ -252,7 +252,7 @@ describe("an operator of one site", () => {
     return { world, other, read: (query: string) => get(world, token, `limit=100&${query}`) };
   }
 
-  it("sees only entries of that site, whatever it asks for", async () => {
+  it("an operator of one site sees only audit entries of that site, whatever the query asks for", async () => {
     const { world, read } = await start();
     const queries = ["who=ada@example.com", "subject=secret", `since=${NOW + 9}`, "action=site.renamed"];
     const cursors = ["", "cursor=apac:999999", "cursor=apac:999999,main:999999", "cursor=main:999999&who=root"];
@@ -265,7 +265,7 @@ describe("an operator of one site", () => {
     }
   });
 
-  it("is told that there is no other site", async () => {
+  it("an operator of one site gets 404 for another site's audit entries, as for an unknown site", async () => {
     const { world, other, read } = await start();
     const unknown = await read("site_id=999999");
     expect(unknown.status).toBe(404);

@@ -34,7 +34,7 @@ async function rows(sql: string, ...values: (string | number)[]): Promise<Record
 }
 
 const agentsOf = (world: World) => rows("SELECT * FROM agents WHERE site_id = ? ORDER BY id", world.siteId);
-/** The app's version, from the list of apps. */
+/** The app's version, as the list of apps shows it. */
 async function versionOf(world: World): Promise<unknown> {
   const { body } = await call(world, "GET", `/admin/sites/${world.siteId}/apps`);
   const { items } = body as { items: { appid: string; version: unknown }[] };
@@ -43,14 +43,14 @@ async function versionOf(world: World): Promise<unknown> {
 
 const appRow = async (world: World) => (await rows("SELECT * FROM apps WHERE appid = ?", world.appid))[0];
 
-/** For refused calls: they change nothing, and the rows are compared where they could. */
+/** For refused calls, which change nothing. */
 let shared: World;
 beforeAll(async () => {
   shared = await World.create();
 });
 
 describe("POST /admin/sites", () => {
-  it("is 201 with id, name, home and status, and stores the site", async () => {
+  it("POST /admin/sites answers 201 with id, name, home and status, and stores the site", async () => {
     const world = await World.create();
     const answer = await call(world, "POST", "/admin/sites", { name: "  A 漢字 <b>site</b> 😀 " });
     expect(gist(answer)).toEqual({
@@ -68,12 +68,12 @@ describe("POST /admin/sites", () => {
     expect(await call(world, "POST", "/admin/sites", { name: "Site" })).toMatchObject({ status: 201 });
   });
 
-  it("takes a name of 1 to 100 code points", async () => {
+  it("POST /admin/sites accepts a name of 1 to 100 code points", async () => {
     for (const name of ["x", "漢".repeat(100), "😀".repeat(100)])
       expect(await call(shared, "POST", "/admin/sites", { name })).toMatchObject({ status: 201, body: { name } });
   });
 
-  it("refuses a wrong name", async () => {
+  it("POST /admin/sites refuses a wrong name", async () => {
     const tooLong = ["x".repeat(101), "😀".repeat(101)];
     const unseen = ["", " ", "\u3000\u00a0\u200b\u2060\ufeff", "\u00ad\u3164\u2800\ufe0f"];
     const control = ["\u0000", "Shop\u0000", "Shop\nNext", "\u007f", "Shop \u202eevil", "Shop \u2066"];
@@ -85,7 +85,7 @@ describe("POST /admin/sites", () => {
     );
   });
 
-  it("names a field that it does not know, and every bad field at once", async () => {
+  it("POST /admin/sites names an unknown field, and all wrong fields in one answer", async () => {
     const world = shared;
     expect(gist(await call(world, "POST", "/admin/sites", { name: "x", id: 7 }))).toEqual(
       bad("id", "is not a field of this call"),
@@ -117,7 +117,7 @@ describe("the body of an admin call", () => {
     ["bad UTF-8", new Uint8Array([0x7b, 0x7d, 0xff])],
     ["a BOM", '\ufeff{"name":"x"}'],
     ["brackets without end", `${"[".repeat(30_000)}${"]".repeat(30_000)}`],
-  ])("is refused when it is %s", async (_, body) => {
+  ])("the body of an admin call is refused when it is %s", async (_, body) => {
     expect(await send(shared, body, json)).toEqual(bad("", "the body must be a JSON object in UTF-8"));
   });
 
@@ -135,15 +135,18 @@ describe("the body of an admin call", () => {
       { "content-type": "application/merge-patch+json" },
     ],
     ["compressed", "Content-Encoding: must be absent", { ...json, "content-encoding": "gzip" }],
-  ])("is 415 when it is %s, and names the right media type: %s", async (_, detail, headers) => {
-    const { status, body } = await send(shared, '{"name":"x"}', headers);
-    expect({ status, body }).toEqual({
-      status: 415,
-      body: { type: "about:blank", title: "Unsupported media type", status: 415, detail },
-    });
-  });
+  ])(
+    "an admin call is 415 when its body is %s, with the right media type in the answer: %s",
+    async (_, detail, headers) => {
+      const { status, body } = await send(shared, '{"name":"x"}', headers);
+      expect({ status, body }).toEqual({
+        status: 415,
+        body: { type: "about:blank", title: "Unsupported media type", status: 415, detail },
+      });
+    },
+  );
 
-  it("may have parameters in its media type, and up to 64 KiB", async () => {
+  it("an admin call accepts a media type with parameters, and a body of up to 64 KiB", async () => {
     const world = await World.create();
     const filled = (size: number) => `{"name":"x"${" ".repeat(size - 12)}}`;
     expect(await send(world, '{"name":"x"}', { "content-type": "APPLICATION/json; charset=utf-8" })).toMatchObject({
@@ -165,7 +168,7 @@ describe("the body of an admin call", () => {
 describe("POST /admin/sites/:site_id/apps", () => {
   const path = (world: World) => `/admin/sites/${world.siteId}/apps`;
 
-  it("is 201 with appid, secret and name; the secret signs at once", async () => {
+  it("POST /admin/sites/:site_id/apps answers 201 with appid, secret and name, and the secret signs at once", async () => {
     const world = await World.create();
     const answer = await call(world, "POST", path(world), { name: "Second" });
     expect(gist(answer)).toEqual({
@@ -181,7 +184,7 @@ describe("POST /admin/sites/:site_id/apps", () => {
     expect((await world.create()).status).toBe(200);
   });
 
-  it("imports an appid and a secret; they sign at once, also when the appid was asked for before it existed", async () => {
+  it("an imported appid and secret sign at once, even when a call asked for the appid before", async () => {
     const world = await World.create();
     const brought = { appid: `A_b-${world.siteId}`, secret: "legacy secret of 1999!" };
     Object.assign(world, brought);
@@ -193,7 +196,7 @@ describe("POST /admin/sites/:site_id/apps", () => {
     expect((await world.create()).status).toBe(200);
   });
 
-  it("is 409 when the appid is taken, here or at another site, and changes nothing", async () => {
+  it("POST /admin/sites/:site_id/apps is 409 when any site has the appid, and changes nothing", async () => {
     const [world, other] = [await World.create(), await World.create()];
     const before = await appRow(world);
     for (const site of [world, other]) {
@@ -211,14 +214,14 @@ describe("POST /admin/sites/:site_id/apps", () => {
     ["site_id", 1, "is not a field of this call"],
   ];
 
-  it("refuses a wrong field and names it", async () => {
+  it("POST /admin/sites/:site_id/apps refuses a wrong field and names it", async () => {
     for (const [field, value, message] of WRONG) {
       const answer = await call(shared, "POST", path(shared), { name: "N", [field]: value });
       expect([value, gist(answer)]).toEqual([value, bad(field, message)]);
     }
   });
 
-  it("is 404 for an id of no site", async () => {
+  it("POST /admin/sites/:site_id/apps is 404 for an unknown or malformed site id", async () => {
     for (const id of NO_IDS)
       expect([id, gist(await call(shared, "POST", `/admin/sites/${id}/apps`, { name: "N" }))]).toMatchObject([
         id,
@@ -230,7 +233,7 @@ describe("POST /admin/sites/:site_id/apps", () => {
 describe("POST /admin/apps/:appid/rotate", () => {
   const path = (world: World) => `/admin/apps/${world.appid}/rotate`;
 
-  it("refuses an overlap in the query, which would otherwise go unread and give the default", async () => {
+  it("a secret rotation refuses overlap_seconds in the query, because the field belongs in the body", async () => {
     const world = await World.create();
     for (const body of [{}, undefined]) {
       const answer = await call(world, "POST", `${path(world)}?overlap_seconds=0`, body);
@@ -239,7 +242,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
     expect((await world.create()).status).toBe(200);
   });
 
-  it("is 200 with the new secret; both verify until the overlap ends", async () => {
+  it("a secret rotation answers 200 with the new secret, and both secrets verify until the overlap ends", async () => {
     const world = await World.create();
     const answer = await call(world, "POST", path(world), { overlap_seconds: 60 });
     expect(gist(answer)).toEqual({
@@ -266,7 +269,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
   it.each<[string, unknown]>([
     ["no body", undefined],
     ["an empty object", {}],
-  ])("overlaps for a day with %s", async (_, body) => {
+  ])("a secret rotation has an overlap of one day with %s", async (_, body) => {
     const world = await World.create();
     expect(await call(world, "POST", path(world), body)).toMatchObject({
       status: 200,
@@ -275,7 +278,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
   });
 
   it.each(["application/json", "text/plain", "application/x-www-form-urlencoded"])(
-    "takes an empty body as no body, as curl sends it, and refuses any other body of this media type: %s",
+    "a secret rotation accepts an empty body with the media type %s, and other bodies only as JSON",
     async (type) => {
       const world = await World.create();
       const send = async (body: string) => {
@@ -288,7 +291,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
     },
   );
 
-  it("is 409 while an overlap runs, unless it says that the oldest secret ends", async () => {
+  it("a secret rotation is 409 during an overlap, unless the call says that the previous secret ends", async () => {
     const world = await World.create();
     const first = world.secret;
     expect((await call(world, "POST", path(world))).status).toBe(200);
@@ -305,7 +308,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
   it.each<[field: string, message: string, values: unknown[]]>([
     ["overlap_seconds", "must be an integer from 0 to 604800", [-1, 604_801, 0.5, "60", null]],
     ["expected_version", "must be a string of 1 to 100 characters", ["", 1, null, true, ["v"], "x".repeat(101)]],
-  ])("refuses a wrong %s: it %s", async (field, message, values) => {
+  ])("a secret rotation refuses a wrong %s: it %s", async (field, message, values) => {
     const before = await appRow(shared);
     for (const value of values) {
       const answer = await call(shared, "POST", path(shared), { [field]: value });
@@ -317,7 +320,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
   it.each<[string, boolean]>([
     ["on the way back to the operator", false],
     ["on the way back from D1, at each try", true],
-  ])("rotates once when the answer is lost %s and the same call is sent again", async (_, inD1) => {
+  ])("a secret rotation happens once when its answer is lost %s and the same call is sent again", async (_, inD1) => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const world = await World.create();
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -346,7 +349,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
     error.mockRestore();
   });
 
-  it("is 409 for a revoked app and 404 for an unknown one", async () => {
+  it("a secret rotation is 409 for a revoked app and 404 for an unknown one", async () => {
     const world = await World.create();
     await call(world, "DELETE", `/admin/apps/${world.appid}`);
     expect(gist(await call(world, "POST", path(world)))).toEqual(conflict("app_revoked"));
@@ -358,7 +361,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
 });
 
 describe("DELETE /admin/apps/:appid", () => {
-  it("is 204 without a body, holds on the next request, and may be repeated", async () => {
+  it("DELETE /admin/apps/:appid is 204 without a body, stops the app at once, and may be repeated", async () => {
     const world = await World.create();
     expect((await world.create()).status).toBe(200);
     for (let i = 0; i < 2; i++) {
@@ -373,23 +376,26 @@ describe("DELETE /admin/apps/:appid", () => {
 describe("POST /admin/sites/:site_id/agents", () => {
   const path = (world: World) => `/admin/sites/${world.siteId}/agents`;
 
-  it.each([[5], [9007199254740991]])("is 201 for id %d, and stores the agent", async (id) => {
-    const world = await World.create();
-    expect(gist(await call(world, "POST", path(world), { id, name: "Ana" }))).toEqual({
-      status: 201,
-      body: { id, name: "Ana", status: "normal" },
-    });
-    expect((await agentsOf(world)).at(-1)).toEqual({
-      site_id: world.siteId,
-      id,
-      name: "Ana",
-      status: "normal",
-      revision: 0,
-    });
-    expect((await world.create({ kefu_id: [id], fzr_uid: id })).status).toBe(200);
-  });
+  it.each([[5], [9007199254740991]])(
+    "POST /admin/sites/:site_id/agents is 201 for id %d, and stores the agent",
+    async (id) => {
+      const world = await World.create();
+      expect(gist(await call(world, "POST", path(world), { id, name: "Ana" }))).toEqual({
+        status: 201,
+        body: { id, name: "Ana", status: "normal" },
+      });
+      expect((await agentsOf(world)).at(-1)).toEqual({
+        site_id: world.siteId,
+        id,
+        name: "Ana",
+        status: "normal",
+        revision: 0,
+      });
+      expect((await world.create({ kefu_id: [id], fzr_uid: id })).status).toBe(200);
+    },
+  );
 
-  it("is 409 for an id that the site has, and keeps that agent unchanged; another site may use the id", async () => {
+  it("adding an agent whose id the site has is 409 and changes nothing; another site may use the id", async () => {
     const [world, other] = [await World.create(), await World.create()];
     const before = await agentsOf(world);
     expect(gist(await call(world, "POST", path(world), { id: 4, name: "Again" }))).toEqual(conflict("agent_taken"));
@@ -405,7 +411,7 @@ describe("POST /admin/sites/:site_id/agents", () => {
     ["status", "disabled", "is not a field of this call"],
   ];
 
-  it("refuses a wrong field and names it", async () => {
+  it("POST /admin/sites/:site_id/agents refuses a wrong field and names it", async () => {
     const before = await agentsOf(shared);
     for (const [field, value, message] of WRONG) {
       const answer = await call(shared, "POST", path(shared), { id: 5, name: "N", [field]: value });
@@ -418,7 +424,7 @@ describe("POST /admin/sites/:site_id/agents", () => {
 describe("PATCH /admin/sites/:site_id/agents/:id", () => {
   const path = (world: World, id: string | number = 1) => `/admin/sites/${world.siteId}/agents/${id}`;
 
-  it("is 200 with the agent's new values", async () => {
+  it("PATCH of an agent is 200 with the agent's new values", async () => {
     const world = await World.create();
     const [, ...others] = await agentsOf(world);
     const agent = { id: 1, name: "Agent 1", status: "normal" };
@@ -435,7 +441,7 @@ describe("PATCH /admin/sites/:site_id/agents/:id", () => {
     }
   });
 
-  it("holds on the next signed call", async () => {
+  it("a PATCH of an agent's status takes effect on the next signed call", async () => {
     const world = await World.create();
     await call(world, "PATCH", path(world), { status: "disabled" });
     expect((await world.create()).status).toBe(400);
@@ -452,7 +458,7 @@ describe("PATCH /admin/sites/:site_id/agents/:id", () => {
     [{ name: "N", id: 9 }, "id", "is not a field of this call"],
   ];
 
-  it("refuses a wrong change and names its field", async () => {
+  it("PATCH of an agent refuses a wrong change and names its field", async () => {
     const before = await agentsOf(shared);
     for (const [change, field, message] of WRONG) {
       expect([change, gist(await call(shared, "PATCH", path(shared), change))]).toEqual([change, bad(field, message)]);
@@ -460,12 +466,12 @@ describe("PATCH /admin/sites/:site_id/agents/:id", () => {
     expect(await agentsOf(shared)).toEqual(before);
   });
 
-  it("is 404 for an id of no agent", async () => {
+  it("PATCH of an agent is 404 for an unknown or malformed agent id", async () => {
     for (const id of NO_IDS)
       expect([id, gist(await call(shared, "PATCH", path(shared, id), { name: "N" }))]).toMatchObject([id, NO_AGENT]);
   });
 
-  it("does not reach another site's agent", async () => {
+  it("PATCH of an agent is 404 for an agent of another site", async () => {
     const [world, other] = [await World.create(), await World.create()];
     await call(other, "POST", `/admin/sites/${other.siteId}/agents`, { id: 77, name: "There" });
     expect(gist(await call(world, "PATCH", path(world, 77), { name: "N" }))).toEqual(problem(404, "Not found"));

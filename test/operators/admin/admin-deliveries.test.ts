@@ -25,7 +25,7 @@ const disable = (world: World, id: string) =>
   call(world, "PATCH", `/admin/sites/${world.siteId}/webhooks/${id}`, { status: "disabled" });
 
 describe("POST …/webhooks/:webhook_id/ping", () => {
-  it("is 202: it makes an event for this webhook alone and notifies the queue", async () => {
+  it("a ping of a webhook is 202: it makes an event for this webhook only and notifies the queue", async () => {
     const { world, id, sent, notice } = await start("apac");
     await added(world);
     const answer = await call(world, "POST", at(world, id, "/ping"));
@@ -62,7 +62,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
     expect(sent).toEqual([notice]);
   });
 
-  it("is delivered whichever types the webhook chose, and while the site's events are off", async () => {
+  it("a ping is delivered although the webhook chose other types and the site's events are off", async () => {
     const { world, id } = await start();
     const of = `/admin/sites/${world.siteId}`;
     await call(world, "PATCH", `${of}/webhooks/${id}`, { events: ["session.agents_added"] });
@@ -72,7 +72,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
     expect((await eventStore(world)).deliveries).toHaveLength(1);
   });
 
-  it("takes the next seq of the site, between its calls, each time a new one", async () => {
+  it("each ping takes the next seq of the site, as the events of calls do", async () => {
     const { world, id } = await start();
     await env.DB.prepare("UPDATE home_sites SET event_seq_floor = 10 WHERE site_id = ?").bind(world.siteId).run();
     await world.chatId();
@@ -87,7 +87,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
     expect(new Set(events.map((event) => event.id)).size).toBe(5);
   });
 
-  it("is 409 for a disabled webhook, and stores nothing", async () => {
+  it("a ping of a disabled webhook is 409 and stores nothing", async () => {
     const { world, id, sent } = await start();
     await disable(world, id);
     const answer = await call(world, "POST", at(world, id, "/ping"));
@@ -97,7 +97,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
     expect(sent).toEqual([]);
   });
 
-  it("is 202 also when the queue fails, because the sweep delivers then", async () => {
+  it("a ping of a webhook is 202 when the queue fails, because the sweep will deliver it", async () => {
     const EVENTS = { sendBatch: () => Promise.reject(new Error("Queue is overloaded")) } as never;
     const world = await World.create({ EVENTS });
     const { id } = await added(world);
@@ -107,7 +107,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
 });
 
 describe("GET …/webhooks/:webhook_id/deliveries", () => {
-  it("lists the webhook's deliveries, newest first, with exactly the documented fields", async () => {
+  it("the list of deliveries shows the webhook's deliveries, newest first, with exactly the documented fields", async () => {
     const { world, id } = await start();
     const chatId = await world.chatId();
     await call(world, "POST", at(world, id, "/ping"));
@@ -125,7 +125,7 @@ describe("GET …/webhooks/:webhook_id/deliveries", () => {
           chat_id: null,
           status: "pending",
           attempts: 0,
-          // A ping is first in line, and waits since it was made.
+          // A ping is first in line, so its wait counts from when it was made.
           last_status: null,
           last_error: null,
           next_attempt_at: NOW,
@@ -152,7 +152,7 @@ describe("GET …/webhooks/:webhook_id/deliveries", () => {
     });
   });
 
-  it("gives pages, each with earlier deliveries than the one before, also of one status", async () => {
+  it("each further page of the list of deliveries has earlier deliveries, also filtered by status", async () => {
     const { world, id } = await start();
     await added(world);
     for (let call = 0; call < 5; call++) await world.chatId();
@@ -179,7 +179,7 @@ describe("GET …/webhooks/:webhook_id/deliveries", () => {
     ]);
   });
 
-  it("lists skipped deliveries, and others whose event is gone", async () => {
+  it("the list of deliveries shows skipped deliveries and deliveries whose event is gone", async () => {
     const { world, id } = await start();
     for (let call = 0; call < 3; call++) await world.chatId();
     await update(world, "status = 'skipped', next_attempt_at = NULL", "seq < 3");
@@ -206,7 +206,7 @@ describe("GET …/webhooks/:webhook_id/deliveries", () => {
     ["after=1", "after", "is not a field of this call"],
   ];
 
-  it("refuses a wrong query by name", async () => {
+  it("the list of deliveries refuses a wrong query and names the field", async () => {
     const { world, id } = await start();
     for (const [query, field, message] of WRONG) {
       const answer = await call(world, "GET", at(world, id, `/deliveries?${query}`));
@@ -228,7 +228,7 @@ describe("POST …/deliveries/:seq/redeliver", () => {
   };
 
   it.each(["failed", "delivered", "skipped", "pending"])(
-    "is 202 for a %s delivery, which starts again",
+    "a %s delivery can be sent again: the answer is 202 and its attempts start again",
     async (status) => {
       const { world, id, sent, notice } = await start();
       await world.chatId();
@@ -244,7 +244,7 @@ describe("POST …/deliveries/:seq/redeliver", () => {
     },
   );
 
-  it("leaves one delivery, and a row in the audit log for each of two operators who send it again at once", async () => {
+  it("two operators who send one delivery again at once leave one delivery and two audit rows", async () => {
     const { world, id } = await start();
     await world.chatId();
     await update(world, "status = 'failed', attempts = 8, next_attempt_at = NULL");
@@ -256,19 +256,19 @@ describe("POST …/deliveries/:seq/redeliver", () => {
     expect(audit.slice(sent)).toMatchObject(Array(2).fill({ action: "webhook.redelivered" }));
   });
 
-  it("delivers an event that the webhook never had, because it is older than the webhook or of another type", async () => {
+  it("a single event is sent on request to a webhook that is younger than the event or chose other types", async () => {
     const { world, id } = await start();
     await call(world, "PATCH", `/admin/sites/${world.siteId}/webhooks/${id}`, { events: ["session.agents_added"] });
     await world.chatId();
     world.clock.now = NOW + 60;
     expect((await redeliver(world, id, 1)).status).toBe(202);
-    // The delivery is kept as long as its event.
+    // The delivery has the event's age, so both are deleted together.
     expect((await eventStore(world)).deliveries).toMatchObject([
       { ...DUE, next_attempt_at: NOW + 60, created_at: NOW },
     ]);
   });
 
-  it("lets an attempt in flight go on, and counts it as sent again; a lost one begins anew", async () => {
+  it("sending a delivery again does not stop a running attempt, and starts a lost attempt again at once", async () => {
     const { world, id } = await start();
     await world.chatId();
     const known = "last_status = 500, last_error = 'no', last_attempt_at = 5, duration_ms = 6";
@@ -282,7 +282,7 @@ describe("POST …/deliveries/:seq/redeliver", () => {
     expect((await eventStore(world)).deliveries).toMatchObject([anew]);
   });
 
-  it("puts a ping first in line again", async () => {
+  it("a ping that is sent again is first in line again", async () => {
     const { world, id } = await start();
     await call(world, "POST", at(world, id, "/ping"));
     await update(world, "status = 'failed', attempts = 1, next_attempt_at = NULL");
@@ -290,7 +290,7 @@ describe("POST …/deliveries/:seq/redeliver", () => {
     expect((await eventStore(world)).deliveries).toMatchObject([{ ...DUE, next_attempt_at: 0 }]);
   });
 
-  it("is 404 for an event that the site does not have", async () => {
+  it("sending an event again is 404 when the site does not have it", async () => {
     const { world, id } = await start();
     const other = await start();
     await other.world.chatId();
@@ -302,7 +302,7 @@ describe("POST …/deliveries/:seq/redeliver", () => {
     expect((await eventStore(world)).deliveries).toEqual([]);
   });
 
-  it("is 409 for an event that was erased, and for a webhook that is disabled", async () => {
+  it("sending an event again is 409 when it was erased or the webhook is disabled", async () => {
     const { world, id } = await start();
     await world.chatId();
     await update(world, "status = 'skipped', next_attempt_at = NULL");
@@ -319,7 +319,7 @@ describe("POST …/deliveries/:seq/redeliver", () => {
 describe("GET /admin/sites/:site_id/events", () => {
   const events = (world: World, query = "") => call(world, "GET", `/admin/sites/${world.siteId}/events${query}`);
 
-  it("gives exactly what webhooks get, the oldest first", async () => {
+  it("GET /admin/sites/:site_id/events gives exactly what webhooks get, oldest first", async () => {
     const { world, id } = await start();
     const chatId = await world.chatId({ kefu_id: [1], fzr_uid: 1 });
     world.clock.now++;
@@ -348,7 +348,7 @@ describe("GET /admin/sites/:site_id/events", () => {
     });
   });
 
-  it("continues after the given seq, with as many events as the limit", async () => {
+  it("GET /admin/sites/:site_id/events continues after the given seq, with as many events as the limit", async () => {
     const world = await World.create();
     await call(world, "PATCH", `/admin/sites/${world.siteId}`, { events: true });
     const other = await start();
@@ -364,7 +364,7 @@ describe("GET /admin/sites/:site_id/events", () => {
     expect(await seqs("?after=9007199254740991&limit=100")).toEqual([]);
   });
 
-  it("gives null for an erased event, which keeps its place", async () => {
+  it("an erased event keeps its place in the list of events, with data null", async () => {
     const { world } = await start();
     await world.chatId();
     await env.DB.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
@@ -382,7 +382,7 @@ describe("GET /admin/sites/:site_id/events", () => {
     ["cursor=1", "cursor", "is not a field of this call"],
   ];
 
-  it("refuses a wrong query by name", async () => {
+  it("GET /admin/sites/:site_id/events refuses a wrong query and names the field", async () => {
     const world = await World.create();
     for (const [query, field, message] of WRONG) {
       expect([query, gist(await events(world, `?${query}`))]).toEqual([query, bad(field, message)]);

@@ -17,10 +17,10 @@ import { NOW, World } from "../../support/world.ts";
 type Item = Record<string, unknown> & { request_id: string };
 type Page = { items: Item[]; next_cursor: string | null };
 
-/** An id of a call at this time, in Unix seconds. */
+/** A request id made at this time, in Unix seconds. */
 const idAt = (at: number) => newRequestId({ ...systemRuntime, now: () => at * 1000 });
 
-/** A world whose refused calls go to the journal when `settle` is called. */
+/** A world whose refused calls reach the journal when `settle` is called. */
 async function journaled(home = "main", bindings = {}) {
   const { sent, JOURNAL } = keepingJournal();
   const world = await World.create({ JOURNAL, ...bindings }, home);
@@ -37,7 +37,7 @@ async function journaled(home = "main", bindings = {}) {
 }
 
 describe("a refused call of a known app", () => {
-  it("is in the journal, with the answer, the reason, the secret that verified and the network of its client", async () => {
+  it("a refused call is in the journal with its answer, its reason, the secret that verified, and the client's network", async () => {
     const { world, items } = await journaled("apac");
     const answer = await world.create({ timestamp: NOW - 301 }, { "cf-connecting-ip": "192.0.2.77" });
     const { version } = (await world.operated()).apps[0] as { version: string };
@@ -57,7 +57,7 @@ describe("a refused call of a known app", () => {
     ]);
   });
 
-  it("leaves a row for a home that did not answer, once that home answers again", async () => {
+  it("a refused call reaches the journal later when its home was down at first", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const { sent, JOURNAL } = keepingJournal();
     const world = await World.create({ JOURNAL }, "apac");
@@ -70,7 +70,7 @@ describe("a refused call of a known app", () => {
     vi.restoreAllMocks();
   });
 
-  it("is answered before the queue has its row, which waitUntil keeps on its way", async () => {
+  it("a refused call is answered before the queue has its journal row", async () => {
     const order: string[] = [];
     const send = async () => {
       await scheduler.wait(20);
@@ -85,13 +85,13 @@ describe("a refused call of a known app", () => {
     expect(order).toEqual(["answer", "row"]);
   });
 
-  it("leaves the status that the caller got, under always-200", async () => {
+  it("the journal shows the status that the caller got, also with ERROR_STATUS always-200", async () => {
     const { world, items } = await journaled("main", { ERROR_STATUS: "always-200" });
     await world.create({ timestamp: 1 });
     expect(await items()).toMatchObject([{ status: 200, reason: "timestamp_stale" }]);
   });
 
-  it("leaves of the address of its client the network", async () => {
+  it("the journal has only the network of a client's address", async () => {
     const networks: [address: string, client: string | null][] = [
       ["192.0.2.77", "192.0.2.0/24"],
       ["2001:db8:7:1:2:3:4:5", "2001:db8:7::/48"],
@@ -113,7 +113,7 @@ describe("a refused call of a known app", () => {
     expect(networks.map(([address], i) => [address, clients.get(ids[i] ?? "")])).toEqual(networks);
   });
 
-  it("has the first 500 characters of a longer detail", async () => {
+  it("the journal has the first 500 characters of a longer detail", async () => {
     const { world, items } = await journaled();
     const wrong = Object.fromEntries(Object.keys(world.createBody()).map((field) => [field, null]));
     const { appid } = world;
@@ -131,7 +131,7 @@ describe("a refused call of a known app", () => {
     expect(await items()).toMatchObject([{ detail: detail.slice(0, 500) }]);
   });
 
-  it("says no secret when none verified", async () => {
+  it("the journal names no secret for a call when none verified it", async () => {
     const { world, items } = await journaled();
     await world.create({}, { "x-chat-signature": "0".repeat(64) });
     expect(await items()).toMatchObject([{ secret: null }]);
@@ -139,7 +139,7 @@ describe("a refused call of a known app", () => {
 });
 
 describe("a request id", () => {
-  it("is not taken from the caller: a replay with the id of the first answer is a replay", async () => {
+  it("a request id is not taken from the caller: a replay with the id of the first answer is refused", async () => {
     const world = await World.create();
     const body = world.createBody();
     const first = await world.send("create_gd", body);
@@ -154,7 +154,7 @@ describe("a request id", () => {
     expect(nonces).toMatchObject([{ owner: requestId, operation: "create_session", secret: version }]);
   });
 
-  it("is in the audit row of an operator's change", async () => {
+  it("the audit row of an operator's change has the request id of that call", async () => {
     const world = await World.create();
     const changed = await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name: "Renamed" });
     const { body } = await call(world, "GET", `/admin/audit?site_id=${world.siteId}&limit=1`);
@@ -164,8 +164,8 @@ describe("a request id", () => {
   });
 });
 
-describe("nothing is in the journal", () => {
-  it("of accepted and repeated calls, which write no further row", async () => {
+describe("what the journal leaves out", () => {
+  it("accepted and repeated calls leave no row in the journal", async () => {
     const { world, items } = await journaled();
     await world.create({}, { "idempotency-key": "k" });
     const again = await world.create({ ranstr: "another" }, { "idempotency-key": "k" });
@@ -173,7 +173,7 @@ describe("nothing is in the journal", () => {
     expect(await items()).toEqual([]);
   });
 
-  it("of unknown appids, and of calls that name no app", async () => {
+  it("calls with an unknown appid or without an app leave no row in the journal", async () => {
     const { sent, JOURNAL } = keepingJournal();
     const world = await World.create({ JOURNAL });
     await world.create({ appid: "nobodys" });
@@ -182,7 +182,7 @@ describe("nothing is in the journal", () => {
     expect(sent).toEqual([]);
   });
 
-  it("that a caller wrote, except his appid: no field, no header, no key of metadata", async () => {
+  it("the journal has no text that a caller wrote, except the appid", async () => {
     const log = vi.spyOn(console, "log").mockImplementation(() => {});
     const { sent, JOURNAL } = keepingJournal();
     const world = await World.create({ JOURNAL });
@@ -224,7 +224,7 @@ describe("nothing is in the journal", () => {
 });
 
 describe("GET /admin/sites/:site_id/refusals", () => {
-  it("gives the newest first, page by page, each once", async () => {
+  it("the list of refusals gives the newest first, page by page, each row once", async () => {
     const site = await World.create();
     const ids = Array.from({ length: 7 }, (_, i) => idAt(NOW - i)).toReversed();
     for (const requestId of ids) await newRefusal(site, { requestId });
@@ -237,21 +237,21 @@ describe("GET /admin/sites/:site_id/refusals", () => {
       cursor = next_cursor === null ? "" : `&cursor=${encodeURIComponent(next_cursor)}`;
     } while (cursor !== "");
     expect(seen).toEqual(ids.toReversed());
-    // A cursor of a later time gives nothing that is newer than the range.
+    // A cursor of a later time finds nothing newer than the range.
     const path = `/admin/sites/${site.siteId}/refusals`;
     const first = (await call(site, "GET", `${path}?limit=1`)).body as Page;
     const earlier = await call(site, "GET", `${path}?until=${NOW - 5}&cursor=${first.next_cursor}`);
     expect((earlier.body as Page).items.map(({ request_id }) => request_id)).toEqual(ids.slice(0, 2).toReversed());
   });
 
-  it("says how many more calls of its kind a row stands for", async () => {
+  it("a row in the list of refusals says how many more calls like it left no row", async () => {
     const site = await World.create();
     await newRefusal(site, { requestId: idAt(NOW), skipped: 7 });
     const { body } = await call(site, "GET", `/admin/sites/${site.siteId}/refusals`);
     expect((body as Page).items).toMatchObject([{ skipped: 7 }]);
   });
 
-  it("narrows down by app, reason, operation and time, both ends included", async () => {
+  it("the list of refusals filters by app, reason, operation and time, with both ends included", async () => {
     const site = await World.create();
     const at = async (seconds: number, given = {}) =>
       (await newRefusal(site, { requestId: idAt(NOW + seconds), at: NOW + seconds, ...given })).requestId;
@@ -277,7 +277,7 @@ describe("GET /admin/sites/:site_id/refusals", () => {
     expect(await found(`until=${NOW - 30}&reason=timestamp_stale`)).toEqual([b]);
   });
 
-  it("goes on with a cursor where a filtered page has looked at 10,000 rows", async () => {
+  it("a filtered page of refusals ends after 10,000 rows read, with a cursor to go on", async () => {
     const site = await World.create();
     const db = databaseOf(site.home);
     await db
@@ -299,7 +299,7 @@ describe("GET /admin/sites/:site_id/refusals", () => {
     expect(second.next_cursor).toBeNull();
   });
 
-  it("answers 400 that names what is wrong", async () => {
+  it("the list of refusals answers a wrong query with 400 and names the fault", async () => {
     const { world, refusals } = await journaled();
     const other = await newSite(world.home);
     const tooOld = "must be within the last 30 days: older calls are kept no more";
@@ -333,14 +333,14 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
   const find = (world: World, requestId: string | null) =>
     call(world, "GET", `/admin/sites/${world.siteId}/requests/${requestId}`);
 
-  it("finds a refused call as the list has it", async () => {
+  it("a refused call is found by its request id, with the same values as in the list", async () => {
     const { world, items } = await journaled();
     const { headers } = await world.create({ timestamp: 1 });
     const [item] = await items();
     expect(await find(world, headers.get("x-request-id"))).toMatchObject({ status: 200, body: item });
   });
 
-  it("finds the session that an accepted call opened, also when its nonce is gone", async () => {
+  it("an accepted call is found with its session by its request id, even after its nonce is deleted", async () => {
     const { world } = await journaled("apac");
     const { headers, envelope } = await world.create();
     const requestId = headers.get("x-request-id");
@@ -363,7 +363,7 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     expect(await find(world, requestId)).toMatchObject({ status: 200, body: accepted });
   });
 
-  it("finds accepted calls that opened no session while their nonce is kept", async () => {
+  it("an accepted call that opened no session is found by its request id while its nonce is stored", async () => {
     const { world } = await journaled();
     const chatId = await world.chatId({});
     const added = await world.add(chatId, { kefu_ids: "3" });
@@ -373,7 +373,7 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     expect(await find(world, added.headers.get("x-request-id"))).toMatchObject({ status: 404 });
   });
 
-  it("finds a repeated call, and the session of the first", async () => {
+  it("a repeated call is found by its request id, with the session of the first call", async () => {
     const { world } = await journaled();
     const first = await world.create({}, { "idempotency-key": "k" });
     const again = await world.create({ ranstr: "again" }, { "idempotency-key": "k" });
@@ -382,7 +382,7 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     expect(await find(world, again.headers.get("x-request-id"))).toMatchObject({ status: 200, body });
   });
 
-  it("answers a call that the database refused from its nonce, while its row is on the way", async () => {
+  it("a call that the database refused is found by its nonce before its journal row arrives", async () => {
     const { world, settle } = await journaled();
     const { headers } = await world.create({ kefu_id: [99], fzr_uid: 99 });
     const requestId = headers.get("x-request-id");
@@ -395,7 +395,7 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     expect((await find(world, requestId)).body).toEqual({ ...body, detail });
   });
 
-  it("has one status under always-200, before the row arrives and after", async () => {
+  it("with ERROR_STATUS always-200, a refused call has the same status before and after its journal row arrives", async () => {
     const { world, settle } = await journaled("main", { ERROR_STATUS: "always-200" });
     const answer = await world.create({ kefu_id: [99], fzr_uid: 99 });
     const statusNow = async () =>
@@ -405,7 +405,7 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     expect(await statusNow()).toBe(200);
   });
 
-  it("names the session of a call that was done although its answer was 503", async () => {
+  it("a call that was stored although its answer was 503 is found with its session", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const { sent, JOURNAL } = keepingJournal();
     const world = await World.create({ JOURNAL }, "apac");
@@ -423,7 +423,7 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     vi.restoreAllMocks();
   });
 
-  it("names the session to which a call added agents although its answer was 503", async () => {
+  it("a call that added agents although its answer was 503 is found with its session", async () => {
     const { world } = await journaled();
     const chatId = await world.chatId({});
     const requestId = (await world.add(chatId, { kefu_ids: "3" })).headers.get("x-request-id") ?? "";
@@ -431,7 +431,7 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     expect((await find(world, requestId)).body).toMatchObject({ reason: "d1_unavailable", chat_id: chatId });
   });
 
-  it("does not find a call of another site: its refusal, its nonce or its session", async () => {
+  it("a call of another site is not found by its request id", async () => {
     const { world, settle } = await journaled();
     const refused = await world.create({ timestamp: 1 });
     await settle();
@@ -443,7 +443,7 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
     }
   });
 
-  it("names an id that is none, and takes one in upper case", async () => {
+  it("a malformed request id is 400, and a request id in upper case is found", async () => {
     const { world, settle } = await journaled();
     const { headers } = await world.create({ timestamp: 1 });
     await settle();
@@ -457,7 +457,7 @@ describe("GET /admin/sites/:site_id/requests/:request_id", () => {
 });
 
 describe("GET /admin/requests/:request_id", () => {
-  it("finds a refused call on any site of any home, and says of which", async () => {
+  it("GET /admin/requests/:request_id finds a refused call of any site and home, and names the site", async () => {
     const { world, items } = await journaled("apac");
     const { headers } = await world.create({ timestamp: 1 });
     const [item] = await items();
@@ -466,12 +466,12 @@ describe("GET /admin/requests/:request_id", () => {
     expect(found).toMatchObject({ status: 200, body: { site_id: world.siteId, ...item } });
   });
 
-  it("is 404 when every home has answered", async () => {
+  it("GET /admin/requests/:request_id is 404 when every home has answered and none has the call", async () => {
     const world = await World.create();
     expect(await call(world, "GET", `/admin/requests/${idAt(NOW)}`)).toMatchObject(problem(404, "Not found"));
   });
 
-  it("is 503 with homes_down when a home is silent that may have it, and finds it in the others all the same", async () => {
+  it("GET /admin/requests/:request_id is 503 with homes_down when the call may be in a home that is down", async () => {
     const { world, settle } = await journaled("main");
     const { headers } = await world.create({ timestamp: 1 });
     await settle();
@@ -482,7 +482,7 @@ describe("GET /admin/requests/:request_id", () => {
     expect((await call(isolate, "GET", `/admin/requests/${headers.get("x-request-id")}`)).status).toBe(200);
   });
 
-  it("is 503 when a site names a home that is not bound", async () => {
+  it("GET /admin/requests/:request_id is 503 when a site names a home that is not bound", async () => {
     const world = await World.create({ HOME_APAC: undefined });
     await newSite("apac");
     expect(await call(world, "GET", `/admin/requests/${idAt(NOW)}`)).toMatchObject({
@@ -491,7 +491,7 @@ describe("GET /admin/requests/:request_id", () => {
     });
   });
 
-  it("names an id that is none", async () => {
+  it("GET /admin/requests/:request_id is 400 for a malformed id", async () => {
     const world = await World.create();
     expect(await call(world, "GET", "/admin/requests/17")).toMatchObject({
       status: 400,
@@ -501,10 +501,10 @@ describe("GET /admin/requests/:request_id", () => {
 });
 
 describe("a request id that is not found", () => {
-  /** Apart from the calls of other tests: homes are shared. */
+  /** A day before the calls of other tests, because tests share homes. */
   const AT = NOW - 86_400;
 
-  /** Refused calls of a site, one a second, from 14 before to 14 after `at`, and none then; each left two out. */
+  /** Refused calls of a site: one a second in the 14 s before and after `at`, none at `at`. Each row skips two more. */
   async function surrounded(home: string, at: number) {
     const { world } = await journaled(home);
     const seconds = [-121, ...Array.from({ length: 29 }, (_, i) => i - 14).filter((second) => second !== 0), 121];
@@ -515,7 +515,7 @@ describe("a request id that is not found", () => {
     return { world, near: near.toReversed(), leftOut: 2 * 28 };
   }
 
-  it("tells its time, the refused calls of the site around it, and how many of that time were left out", async () => {
+  it("the 404 for a request id gives the time in the id, the refused calls around it, and how many left no row", async () => {
     const { world, near, leftOut } = await surrounded("apac", AT);
     const other = await World.create({}, "apac");
     await newRefusal(other, { requestId: idAt(AT), skipped: 1_000 });
@@ -530,7 +530,7 @@ describe("a request id that is not found", () => {
     expect(around[0]).toMatchObject({ site_id: world.siteId, appid: world.appid, operation: "create_gd", skipped: 2 });
   });
 
-  it("tells a token of one site of that site, and others of all sites of all homes", async () => {
+  it("the 404 for a request id lists calls of one site for a token of that site, and of all sites for other tokens", async () => {
     const at = AT - 3_600;
     const { world, near, leftOut } = await surrounded("apac", at);
     const other = await World.create();
@@ -544,20 +544,23 @@ describe("a request id that is not found", () => {
     expect((all as { left_out: number }).left_out).toBeGreaterThanOrEqual(leftOut + 1_000);
   });
 
-  it.each(["site", "all"])("names in homes_down who did not answer what is around it: %s", async (of) => {
-    const { world } = await journaled("apac");
-    const isolate = world.anotherIsolate({ HOME_APAC: downAround(env.HOME_APAC) });
-    const path = of === "site" ? `/admin/sites/${world.siteId}` : "/admin";
-    const { status, body } = await call(isolate, "GET", `${path}/requests/${idAt(AT - 7_200)}`);
-    const detail = expect.stringMatching(/These homes do not answer, .*: apac\.$/);
-    const told = { detail, at: AT - 7_200, homes_down: ["apac"] };
-    expect([status, body]).toEqual([404, expect.objectContaining(told)]);
-  });
+  it.each(["site", "all"])(
+    "the 404 for a request id names in homes_down each home that did not answer: %s",
+    async (of) => {
+      const { world } = await journaled("apac");
+      const isolate = world.anotherIsolate({ HOME_APAC: downAround(env.HOME_APAC) });
+      const path = of === "site" ? `/admin/sites/${world.siteId}` : "/admin";
+      const { status, body } = await call(isolate, "GET", `${path}/requests/${idAt(AT - 7_200)}`);
+      const detail = expect.stringMatching(/These homes do not answer, .*: apac\.$/);
+      const told = { detail, at: AT - 7_200, homes_down: ["apac"] };
+      expect([status, body]).toEqual([404, expect.objectContaining(told)]);
+    },
+  );
 
   it.each([
     ["is longer ago than calls are kept", -30 * 86_400 - 1, "are kept no longer"],
     ["is in the future", 61, "is in the future"],
-  ])("says so when its time %s", async (_, seconds, detail) => {
+  ])("the 404 for a request id explains that the time in the id %s", async (_, seconds, detail) => {
     const { world } = await journaled();
     await newRefusal(world, { requestId: idAt(NOW + seconds), skipped: 3 });
     const { status, body } = await call(world, "GET", `/admin/sites/${world.siteId}/requests/${idAt(NOW + seconds)}`);
@@ -567,7 +570,7 @@ describe("a request id that is not found", () => {
 });
 
 describe("a flood of forgeries for a known appid", () => {
-  it("leaves 21 rows in an isolate at most, those of the first 20 among them, and an honest call is accepted after it", async () => {
+  it("a flood of forgeries leaves at most 21 journal rows per isolate, and an honest call is accepted after it", async () => {
     const { world, items } = await journaled();
     const forge = async () => {
       const { headers } = await world.create({}, { "x-chat-signature": "0".repeat(64) });
@@ -575,7 +578,7 @@ describe("a flood of forgeries for a known appid", () => {
     };
     const first = await Promise.all(Array.from({ length: 20 }, forge));
     await Promise.all(Array.from({ length: 30 }, forge));
-    // One row more counts the others.
+    // One more row counts the rest.
     const ids = (await items("?limit=100")).map(({ request_id }) => request_id);
     expect(ids).toEqual(expect.arrayContaining(first));
     expect(ids.length).toBeLessThanOrEqual(21);

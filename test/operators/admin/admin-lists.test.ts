@@ -19,7 +19,7 @@ async function page(world: World, path: string): Promise<Page> {
   return found;
 }
 
-/** Follows a list's cursors to the end. Gives the pages' sizes and all items. */
+/** Follows a list's cursors to the end. @returns the size of each page, and all items */
 async function walk(world: World, path: string, limit: number, cursor?: string) {
   const sizes: number[] = [];
   const items: Record<string, unknown>[] = [];
@@ -35,7 +35,7 @@ async function walk(world: World, path: string, limit: number, cursor?: string) 
   return { sizes, items };
 }
 
-/** A world's site with this many more things of each kind. */
+/** A world's site with four more apps, agents and sessions. */
 async function filled(): Promise<World> {
   const world = await World.create();
   for (let i = 0; i < 4; i++) {
@@ -56,7 +56,7 @@ const sessionsPath = (world: World) => `/admin/sites/${world.siteId}/sessions`;
 const ids = (items: Record<string, unknown>[], name: string) => items.map((item) => item[name]);
 
 describe("GET /admin/sites", () => {
-  it("lists sites by id, each once, to the end", async () => {
+  it("GET /admin/sites lists sites by id, each once, over all pages", async () => {
     const first = await World.create();
     const names = ["b", "a", "c"];
     const made: number[] = [];
@@ -73,7 +73,7 @@ describe("GET /admin/sites", () => {
 });
 
 describe("GET /admin/sites/:site_id/apps", () => {
-  it("lists a site's apps by appid, without secrets, to the end", async () => {
+  it("the list of apps is sorted by appid, shows no secrets, and has each app once over all pages", async () => {
     const world = await filled();
     const rotated = await call(world, "POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
     await call(world, "DELETE", `/admin/apps/${world.appid}`);
@@ -98,7 +98,7 @@ describe("GET /admin/sites/:site_id/apps", () => {
 });
 
 describe("GET /admin/sites/:site_id/agents", () => {
-  it("lists a site's agents by id, to the end", async () => {
+  it("the list of agents is sorted by id over all pages", async () => {
     const world = await filled();
     const { sizes, items } = await walk(world, `/admin/sites/${world.siteId}/agents`, 3);
     expect(sizes).toEqual([3, 3, 2]);
@@ -109,7 +109,7 @@ describe("GET /admin/sites/:site_id/agents", () => {
 });
 
 describe("GET /admin/sites/:site_id/sessions", () => {
-  it("lists a site's sessions newest first, to the end", async () => {
+  it("the list of sessions has the newest first over all pages", async () => {
     const world = await filled();
     const { sizes, items } = await walk(world, sessionsPath(world), 3);
     expect(sizes).toEqual([3, 1]);
@@ -126,7 +126,7 @@ describe("GET /admin/sites/:site_id/sessions", () => {
     });
   });
 
-  it("filters by status, to the end", async () => {
+  it("the list of sessions filters by status over all pages", async () => {
     const world = await filled();
     const all = (await page(world, sessionsPath(world))).items;
     for (const status of ["waiting", "replied"]) {
@@ -136,7 +136,7 @@ describe("GET /admin/sites/:site_id/sessions", () => {
     }
   });
 
-  it("filters by customer, and by customer and status", async () => {
+  it("the list of sessions filters by customer, and by customer and status", async () => {
     const world = await filled();
     const chatId = await world.chatId({ sbs: "another & more", sender_type: 1 });
     const of = (query: string) => page(world, `${sessionsPath(world)}?sbs=another%20%26%20more${query}`);
@@ -148,7 +148,7 @@ describe("GET /admin/sites/:site_id/sessions", () => {
     expect((await page(world, `${sessionsPath(world)}?sbs=nobody`)).items).toEqual([]);
   });
 
-  it("shows sessions of other channels too: kind chat, without a responsible agent", async () => {
+  it("the list of sessions shows sessions of kind chat without a responsible agent", async () => {
     const world = await World.create();
     const chat_id = await seedSession(world, { kind: "chat", responsibleAgentId: null });
     expect((await page(world, sessionsPath(world))).items).toMatchObject([
@@ -156,7 +156,7 @@ describe("GET /admin/sites/:site_id/sessions", () => {
     ]);
   });
 
-  it("refuses an unknown status", async () => {
+  it("the list of sessions refuses an unknown status", async () => {
     for (const status of ["", "open", "WAITING"]) {
       expect(gist(await call(shared, "GET", `${sessionsPath(shared)}?status=${status}`))).toEqual(
         bad("status", `must be ${SESSION_STATUSES.join(" or ")}`),
@@ -166,7 +166,7 @@ describe("GET /admin/sites/:site_id/sessions", () => {
 });
 
 describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
-  it("gives everything stored of the session", async () => {
+  it("GET of a session gives everything that is stored of it", async () => {
     const world = await World.create();
     const content = "First sentence. <b>Second</b>\nmore";
     const chatId = await world.chatId({ title: "标题 😀", content, sender_type: 1, ip: "2001:db8::1", sbs: 1001 });
@@ -196,14 +196,14 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
     });
   });
 
-  it("has the pairs that the caller gave", async () => {
+  it("GET of a session gives the metadata that the caller sent", async () => {
     const world = await World.create();
     const metadata = { order: "A-17", "shop.plan": "<b>gold</b>" };
     const chatId = await seedSession(world, { metadata: JSON.stringify(metadata) });
     expect((await call(world, "GET", `${sessionsPath(world)}/${chatId}`)).body).toMatchObject({ metadata });
   });
 
-  it("shows missing values as null or empty", async () => {
+  it("GET of a session shows missing values as null or as an empty list", async () => {
     const world = await World.create();
     const chatId = await seedSession(world, { kind: "chat", responsibleAgentId: null });
     expect((await call(world, "GET", `${sessionsPath(world)}/${chatId}`)).body).toMatchObject({
@@ -216,7 +216,7 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
     });
   });
 
-  it("names the sender of a message: the responsible agent, or 0 for the system", async () => {
+  it("GET of a session names the sender of a message: the responsible agent, or 0 for the system", async () => {
     const world = await World.create();
     const senders = async (sender_type: number) => {
       const chatId = await world.chatId({ sender_type });
@@ -227,7 +227,7 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
     expect(await senders(3)).toMatchObject([{ sender: "agent", sender_uid: 0 }]);
   });
 
-  it("is shown even when its agents no longer exist", async () => {
+  it("GET of a session works when its agents no longer exist", async () => {
     const world = await World.create();
     const chatId = await seedSession(world, { responsibleAgentId: 4711 });
     expect(await call(world, "GET", `${sessionsPath(world)}/${chatId}`)).toMatchObject({
@@ -236,15 +236,15 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
     });
   });
 
-  it("is 404 for an id of no session", async () => {
+  it("GET of a session is 404 for an unknown or malformed id", async () => {
     const unknown = { ...problem(404, "Not found"), body: { detail: "There is no such session." } };
     for (const id of ["0", "-1", "1.5", "abc", "9007199254740992", "999999"])
       expect([id, gist(await call(shared, "GET", `${sessionsPath(shared)}/${id}`))]).toMatchObject([id, unknown]);
   });
 });
 
-describe("another site", () => {
-  it("sees nothing of this one", async () => {
+describe("the lists of another site", () => {
+  it("the lists of one site show nothing of another site", async () => {
     const [world, other] = [await filled(), await World.create()];
     const chatId = await world.chatId();
     expect(gist(await call(world, "GET", `${sessionsPath(other)}/${chatId}`))).toEqual(problem(404, "Not found"));
@@ -265,7 +265,7 @@ const LISTS: [name: string, path: (world: World) => string][] = [
 ];
 
 describe.each(LISTS)("the list of %s", (name, path) => {
-  it("gives one item for limit 1, 100 at most, and 20 by default", async () => {
+  it("each list of the admin API accepts a limit from 1 to 100", async () => {
     for (const query of ["limit=1", "limit=100", "limit=001"]) {
       expect((await call(shared, "GET", `${path(shared)}?${query}`)).status).toBe(200);
     }
@@ -274,10 +274,10 @@ describe.each(LISTS)("the list of %s", (name, path) => {
 
   it.each([
     ["limit", "must be an integer from 1 to 100", ["0", "101", "-1", "1.5", "ten", "", "1e1", " 5", "9999"]],
-    // A misspelled filter does not give the whole list.
+    // A misspelled filter is refused; it does not give the whole list.
     ["stauts", "is not a field of this call", ["waiting"]],
     ["cursor", "is not a next_cursor", ["", "%", "a b", "1'--", "../1", "x".repeat(65)]],
-  ])("refuses a wrong %s: it %s", async (field, message, values) => {
+  ])("each list of the admin API refuses a wrong %s: it %s", async (field, message, values) => {
     for (const value of values) {
       const answer = await call(shared, "GET", `${path(shared)}?${field}=${encodeURIComponent(value)}`);
       expect([value, gist(answer)]).toEqual([value, bad(field, message)]);
@@ -286,7 +286,7 @@ describe.each(LISTS)("the list of %s", (name, path) => {
 });
 
 describe("a page without a limit", () => {
-  it("has 20 items, and a cursor when there are more", async () => {
+  it("a page of a list has 20 items when the query names no limit, and a cursor when there are more", async () => {
     const world = await World.create();
     const add = (id: number) => call(world, "POST", `/admin/sites/${world.siteId}/agents`, { id, name: "N" });
     for (let id = 5; id <= 20; id++) await add(id);

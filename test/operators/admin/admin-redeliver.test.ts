@@ -27,7 +27,7 @@ async function start(home = "main") {
   const world = await World.create({ EVENTS }, home);
   const webhook = await newWebhook(world);
   const redeliver = (body?: object) => call(world, "POST", path(webhook), body);
-  /** All steps, as the API says that callers make them. @returns the answers */
+  /** Makes all steps, as the API tells callers to. @returns the answers */
   const redeliverAll = async (body: object = {}) => {
     const answers: Record<string, number | null>[] = [];
     for (let next: object = body; ; ) {
@@ -70,7 +70,7 @@ const told = async (world: World) =>
   (await eventStore(world)).audit.filter(({ action }) => action === "webhook.redelivered");
 
 describe("POST …/webhooks/:webhook_id/redeliver", () => {
-  it("is 202 and sends what failed or is pending again, with one audit row", async () => {
+  it("the call redeliver is 202, sends failed and pending deliveries again, and writes one audit row", async () => {
     const home = "apac";
     const { world, webhook, redeliver, sent } = await start(home);
     await fillDeliveries(webhook, 4);
@@ -92,7 +92,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
       last_status: null,
       created_at: NOW,
     };
-    // The time of the last attempt stays: its receiver may have the event.
+    // The time of the last attempt stays, because the receiver may have the event.
     const anew = { ...due, last_error: null, last_attempt_at: 1, duration_ms: null };
     expect(deliveries).toMatchObject([
       { seq: 1, ...anew },
@@ -113,12 +113,12 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect(sent).toEqual([{ home, site: world.siteId, webhook: webhook.id }]);
   });
 
-  it("notifies the queue of the next attempt that waits too, which nobody else may: of one event and of many", async () => {
+  it("the call redeliver notifies the queue of the next attempt that waits, for one event and for many", async () => {
     const { world, webhook, redeliver, delays } = await start();
     await fillDeliveries(webhook, 4);
     await setDeliveries(webhook, `attempts = seq - 1, next_attempt_at = ${NOW} + seq * 100`);
     await call(world, "POST", path(webhook).replace("redeliver", "deliveries/2/redeliver"));
-    // What was never tried waits for no attempt after a failure.
+    // A delivery that was never tried waits for no retry.
     expect(delays).toEqual([0, 300]);
     delays.length = 0;
     await redeliver({ after_seq: 2, until: NOW, status: ["pending"] });
@@ -130,7 +130,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     delays.length = 0;
     await redeliver({ status: ["failed"] });
     expect(delays).toEqual([0, 43_200]);
-    // One that was sent again while its attempt was in flight, and failed, has no attempts.
+    // A delivery has no attempts when it was sent again during an attempt that then failed.
     await setDeliveries(
       webhook,
       `status = 'pending', attempts = 0, next_attempt_at = ${NOW} + seq * 100, last_error = iif(seq < 3, NULL, 'HTTP 500')`,
@@ -140,7 +140,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect(delays).toEqual([0, 300]);
   });
 
-  it("goes through 6,000 events in steps of 5,000, each due over 10 seconds in the order of seq", async () => {
+  it("the call redeliver sends 6,000 events in steps of 5,000, spread over 10 seconds each, in the order of seq", async () => {
     const { world, webhook, redeliverAll, delays } = await start();
     await fillDeliveries(webhook, 6_000);
     await setDeliveries(webhook, "status = 'failed', attempts = 8, next_attempt_at = NULL");
@@ -153,7 +153,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect(deliveries.every(({ status, attempts }) => status === "pending" && attempts === 0)).toBe(true);
     const due = deliveries.map(({ next_attempt_at }) => Number(next_attempt_at) - NOW);
     expect(due).toEqual(deliveries.map(({ seq }) => Math.floor(((seq - 1) % 5_000) / 500)));
-    // The queue is notified in each second in which something is due.
+    // The queue gets one notice for each second in which a delivery is due.
     const tens = Array.from({ length: 10 }, (_, second) => second);
     expect(delays).toEqual([...tens, 0, 1]);
     expect((await told(world)).map(({ details }) => details)).toMatchObject([
@@ -162,7 +162,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     ]);
   });
 
-  it("changes nothing in a dry run, and is 200 with the number", async () => {
+  it("a dry run of the call redeliver changes nothing and is 200 with the number of deliveries", async () => {
     const { world, webhook, redeliver, sent } = await start();
     for (const [index, status] of ["failed", "pending", "missed", "delivered"].entries())
       await put(webhook, index + 1, status);
@@ -182,7 +182,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     ["pending", "pending", [2]],
     ["delivered", "delivered", [3]],
     ["missed", "missed", [4]],
-  ])("sends only %s ones again when it is told so", async (_, status, seqs) => {
+  ])("the call redeliver sends only %s deliveries when the call names that status", async (_, status, seqs) => {
     const { webhook, redeliver } = await start();
     for (const [index, each] of ["failed", "pending", "delivered", "missed", "skipped"].entries())
       await put(webhook, index + 1, each);
@@ -191,11 +191,11 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect(anew.map(({ seq }) => seq)).toEqual(seqs);
   });
 
-  it("sends the events of ten minutes again, both ends included, wherever they are among many", async () => {
+  it("the call redeliver sends the events of a time range of ten minutes, both ends included, among 12,000 events", async () => {
     const { webhook, redeliverAll } = await start();
     await fillDeliveries(webhook, 12_000);
     await setDeliveries(webhook, `created_at = ${NOW} - 12000 + seq, status = 'delivered', next_attempt_at = NULL`);
-    // A restore skips seqs, and pruning has removed the oldest events.
+    // As after a restore, which skips seqs, and pruning, which removes the oldest events.
     const site = webhook.siteId;
     await env.DB.batch([
       env.DB.prepare("UPDATE events SET created_at = ? - 12000 + seq WHERE site_id = ?").bind(NOW, site),
@@ -212,7 +212,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect([pending.length, pending[0]?.seq, pending.at(-1)?.seq]).toEqual([600, 6_700, 1_007_299]);
   });
 
-  it("finds an event that is older than the next one by its clock, up to a minute", async () => {
+  it("the call redeliver finds an event whose time is up to a minute before the time of an event with a lower seq", async () => {
     const { webhook, redeliver } = await start();
     const times = [-1_000, -600, -460, -500, -340, -399, -100];
     for (const [index, time] of times.entries()) await put(webhook, index + 1, "missed", { at: NOW + time });
@@ -221,7 +221,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect((await deliveriesOf(webhook)).map(({ seq }) => seq)).toEqual([3, 5, 6]);
   });
 
-  it("goes on when the last event of a step is younger than `until`, by its clock, for less than a minute", async () => {
+  it("the call redeliver goes on when the last event of a step is up to a minute younger than `until`", async () => {
     const { webhook, redeliverAll } = await start();
     await fillDeliveries(webhook, 5_001);
     const at = (seconds: number, where: string) =>
@@ -238,7 +238,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     ]);
   });
 
-  it("brings back what a webhook missed while it was disabled, and from before it was there", async () => {
+  it("the call redeliver sends events that a webhook missed while disabled or before it was added", async () => {
     const { world, webhook, redeliver } = await start();
     await newWebhook(world, { id: "wh_other" });
     await world.chatId();
@@ -254,7 +254,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     await world.add(chatId, { kefu_ids: [2] });
     expect((await redeliver({ status: ["missed"], since: NOW })).body).toMatchObject({ matched: 1, queued: 1 });
     expect((await redeliver({ status: ["missed"], since: NOW })).body).toMatchObject({ matched: 0, queued: 0 });
-    // The delivery is kept as long as its event.
+    // The delivery has the event's age, so both are deleted together.
     expect((await eventStore(world)).deliveries.filter(({ webhook_id }) => webhook_id === webhook.id)).toMatchObject([
       { seq: 1, status: "failed" },
       { seq: 2, status: "pending", attempts: 0, next_attempt_at: NOW + 60, created_at: NOW + 60 },
@@ -266,7 +266,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect((await deliveriesOf(later)).map(({ seq }) => seq)).toEqual([1, 2, 3]);
   });
 
-  it("never sends a ping, an erased event, one that is kept no more, or what is told of this very webhook", async () => {
+  it("the call redeliver never sends a ping, an erased or expired event, or an event about this webhook itself", async () => {
     const { webhook, redeliver } = await start();
     const types = ["session.created", "webhook.disabled", "webhook.failing"];
     await setWebhook(webhook, `events = '${JSON.stringify(types)}'`);
@@ -289,7 +289,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect(after.filter((each) => !before.includes(each))).toEqual(sentAgain);
   });
 
-  it("does not take an event of a type that the webhook does not want for missed", async () => {
+  it("the call redeliver does not count an event as missed when the webhook did not choose its type", async () => {
     const { webhook, redeliver } = await start();
     await setWebhook(webhook, `events = '["session.agents_added"]'`);
     await put(webhook, 1, "missed");
@@ -299,7 +299,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect(await statusesOf(webhook)).toEqual(["2 pending 0"]);
   });
 
-  it("lets an attempt in flight go on, and counts it as sent again; a lost one begins anew", async () => {
+  it("the call redeliver does not stop a running attempt, and starts a lost attempt again at once", async () => {
     const { world, webhook, redeliver } = await start();
     await put(webhook, 1, "pending");
     await put(webhook, 2, "pending");
@@ -330,24 +330,27 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
   it.each<[string, object]>([
     ["sent again", {}],
     ["to an old URL", { url: "https://moved.example.com/" }],
-  ])("has the first of eight attempts follow when one that was in flight fails: %s", async (_, change) => {
-    const { world, webhook, redeliver } = await start();
-    await put(webhook, 1, "pending");
-    await setDeliveries(webhook, `attempts = 7, next_attempt_at = ${NOW}`);
-    const worker = new DeliveringWorker();
-    worker.receiver = async () => {
-      if ("url" in change) await call(world, "PATCH", path(webhook).replace(/\/redeliver$/, ""), change);
-      else expect((await redeliver()).body).toMatchObject({ queued: 1 });
-      return new Response("", { status: 500 });
-    };
-    await worker.deliver(webhook);
-    expect(worker.posted).toHaveLength(1);
-    expect(await deliveriesOf(webhook)).toMatchObject([
-      { status: "pending", attempts: 0, next_attempt_at: NOW + 5, claim: null },
-    ]);
-  });
+  ])(
+    "after a running attempt fails, its delivery begins again with the first of eight attempts: %s",
+    async (_, change) => {
+      const { world, webhook, redeliver } = await start();
+      await put(webhook, 1, "pending");
+      await setDeliveries(webhook, `attempts = 7, next_attempt_at = ${NOW}`);
+      const worker = new DeliveringWorker();
+      worker.receiver = async () => {
+        if ("url" in change) await call(world, "PATCH", path(webhook).replace(/\/redeliver$/, ""), change);
+        else expect((await redeliver()).body).toMatchObject({ queued: 1 });
+        return new Response("", { status: 500 });
+      };
+      await worker.deliver(webhook);
+      expect(worker.posted).toHaveLength(1);
+      expect(await deliveriesOf(webhook)).toMatchObject([
+        { status: "pending", attempts: 0, next_attempt_at: NOW + 5, claim: null },
+      ]);
+    },
+  );
 
-  it("can be sent twice: pending ones are due again, and what failed is not failed any more", async () => {
+  it("a repeated call redeliver queues failed deliveries only once, and makes pending ones due again", async () => {
     const { world, webhook, redeliver } = await start();
     await put(webhook, 1, "failed");
     expect((await redeliver({ status: ["failed"] })).body).toMatchObject({ matched: 1, queued: 1 });
@@ -359,7 +362,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect((await eventStore(world)).deliveries).toEqual(before.deliveries);
   });
 
-  it("is 409 for a disabled webhook and 404 for an unknown one, also in a dry run", async () => {
+  it("the call redeliver is 409 for a disabled webhook and 404 for an unknown one, also in a dry run", async () => {
     const { world, webhook, redeliver, sent } = await start();
     await put(webhook, 1, "failed");
     await setWebhook(webhook, "status = 'disabled'");
@@ -375,7 +378,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect(sent).toEqual([]);
   });
 
-  it("leaves other webhooks and other sites alone", async () => {
+  it("the call redeliver does not touch other webhooks and other sites", async () => {
     const { world, webhook, redeliver } = await start();
     const other = await newWebhook(world);
     const elsewhere = (await start()).webhook;
@@ -409,7 +412,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     [{ seq: 1 }, "seq", "is not a field of this call"],
   ];
 
-  it("is 400 for a wrong body, by name", async () => {
+  it("the call redeliver is 400 for a wrong body and names the field", async () => {
     const { world, webhook, redeliver } = await start();
     await put(webhook, 1, "failed");
     for (const [body, field, message] of WRONG) {
@@ -419,7 +422,7 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
     expect(await told(world)).toEqual([]);
   });
 
-  it("takes the largest values that it documents", async () => {
+  it("the call redeliver accepts the largest documented values", async () => {
     const { webhook, redeliver } = await start();
     await put(webhook, 1, "failed");
     expect((await redeliver({ after_seq: Number.MAX_SAFE_INTEGER })).body).toMatchObject({
@@ -432,8 +435,8 @@ describe("POST …/webhooks/:webhook_id/redeliver", () => {
   });
 });
 
-describe("sending again while the database loses an answer", () => {
-  /** The context on a database that does every batch, and loses the answer of the first. */
+describe("redeliver when the database loses an answer", () => {
+  /** A context whose database runs every batch but loses the answer of the first. */
   function forgetful(between: () => Promise<unknown> = async () => {}) {
     let lost = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -449,26 +452,32 @@ describe("sending again while the database loses an answer", () => {
     ["by the index of what failed", ["failed"]],
     ["by the deliveries", ["failed", "pending"]],
     ["by the events", ["failed", "missed"]],
-  ])("queues nothing more, leaves no second audit row and gives the same answer: %s", async (_, status) => {
-    const { world, webhook } = await start();
-    const site = await findSite(contextAt(NOW), world);
-    await fillDeliveries(webhook, 5_003);
-    await setDeliveries(webhook, "status = 'failed', next_attempt_at = NULL, attempts = 8");
-    // The first is delivered before the second try, and the second has failed again.
-    const between = async () => {
-      await setDeliveries(webhook, "status = iif(seq = 1, 'delivered', status), attempts = iif(seq = 2, 1, attempts)");
-    };
-    const step = await redeliverEvents(forgetful(between), { site, webhookId: webhook.id, status, since: NOW });
-    expect(step).toEqual({ matched: 5_000, queued: 5_000, until: NOW, nextAfterSeq: 5_000 });
-    expect(await told(world)).toHaveLength(1);
-    const [first, second] = await deliveriesOf(webhook);
-    expect([first, second]).toMatchObject([
-      { status: "delivered", attempts: 0 },
-      { status: "pending", attempts: 1 },
-    ]);
-  });
+  ])(
+    "a redeliver call whose answer is lost queues nothing twice and writes one audit row, when it selects %s",
+    async (_, status) => {
+      const { world, webhook } = await start();
+      const site = await findSite(contextAt(NOW), world);
+      await fillDeliveries(webhook, 5_003);
+      await setDeliveries(webhook, "status = 'failed', next_attempt_at = NULL, attempts = 8");
+      // Before the second try the first delivery has arrived, and the second has failed again.
+      const between = async () => {
+        await setDeliveries(
+          webhook,
+          "status = iif(seq = 1, 'delivered', status), attempts = iif(seq = 2, 1, attempts)",
+        );
+      };
+      const step = await redeliverEvents(forgetful(between), { site, webhookId: webhook.id, status, since: NOW });
+      expect(step).toEqual({ matched: 5_000, queued: 5_000, until: NOW, nextAfterSeq: 5_000 });
+      expect(await told(world)).toHaveLength(1);
+      const [first, second] = await deliveriesOf(webhook);
+      expect([first, second]).toMatchObject([
+        { status: "delivered", attempts: 0 },
+        { status: "pending", attempts: 1 },
+      ]);
+    },
+  );
 
-  it("answers what it did also when the webhook was disabled meanwhile", async () => {
+  it("a redeliver call whose answer is lost reports its result even when the webhook was disabled meanwhile", async () => {
     const { world, webhook } = await start();
     const site = await findSite(contextAt(NOW), world);
     await put(webhook, 1, "failed");

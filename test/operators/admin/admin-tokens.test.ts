@@ -18,7 +18,7 @@ interface Made {
   token: string;
 }
 
-/** Makes a token as the root does. */
+/** Makes a token with the root token. */
 async function made(world: World, body: Record<string, unknown> = {}): Promise<Made> {
   const answer = await call(world, "POST", "/admin/tokens", { name: "Nightly", role: "viewer", ...body });
   expect(answer.status).toBe(201);
@@ -42,7 +42,7 @@ const auditOf = async (subject: string) => {
 };
 
 describe("making a token", () => {
-  it("answers it once, and stores its hash alone, with a row in the audit log", async () => {
+  it("POST /admin/tokens shows the token once, stores only its hash, and writes an audit row", async () => {
     const world = await World.create();
     const { status, body } = await call(world, "POST", "/admin/tokens", { name: "Nightly", role: "operator" });
     expect([status, body]).toEqual([
@@ -82,14 +82,14 @@ describe("making a token", () => {
     expect(JSON.stringify(list.body)).not.toContain(token);
   });
 
-  it("ends it with the CRC32 of what stands before, in base62", async () => {
+  it("a new token ends with the CRC32 of the characters before, in base62", async () => {
     const { token } = await made(await World.create());
     const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const check = [...token.slice(-6)].reduce((sum, digit) => sum * 62 + digits.indexOf(digit), 0);
     expect(check).toBe(crc32(token.slice(0, -6)));
   });
 
-  it("for one site, with an end, shows both", async () => {
+  it("a new token stores its site and its end", async () => {
     const world = await World.create();
     const { id } = await made(world, { role: "operator", site_id: world.siteId, expires_in_days: 90 });
     expect(await rowOf(id)).toMatchObject({ site_id: world.siteId, expires_at: NOW + 90 * DAY });
@@ -105,7 +105,7 @@ describe("making a token", () => {
     [{ token: "ast_mine" }, "token", "is not a field of this call"],
   ];
 
-  /** Each looks like what the audit log calls somebody else. ␣ stands for a blank. */
+  /** Each name looks like a name that the audit log uses for others. ␣ stands for a blank. */
   const NAMES_OF_OTHERS = `root Root ＲＯＯＴ r␣o␣o␣t ro\u200bot root: «root» rооt r00t ṙööt ⓡⓞⓞⓣ гoοτ
     worker WORKER\u2060 vvorker шоrкеr w-o-r-k-e-r ADMIN_TOKEN admin␣token Аdmin.Token adrnin-token
     ada@example.com ada＠example.com ada␣@␣example.com ada\u200b﹫example *@example.com tok_${"0f".repeat(16)}`;
@@ -114,14 +114,14 @@ describe("making a token", () => {
     WRONG.push([{ name: name.replaceAll("␣", " ") }, "name", SAYS_ANOTHER]);
 
   it.each(["Root causes", "rooter", "root 2", "Worker pool", "@deploy", "tok_1", "夜间导出", "🤖"])(
-    "takes the name %j",
+    "POST /admin/tokens accepts the name %j",
     async (name) => {
       const { id } = await made(await World.create(), { name });
       expect(await rowOf(id)).toMatchObject({ name });
     },
   );
 
-  it("refuses a wrong body, and stores nothing", async () => {
+  it("POST /admin/tokens refuses a wrong body and stores nothing", async () => {
     const world = await World.create();
     const count = () => env.DB.prepare("SELECT count(*) AS count FROM admin_tokens").first("count");
     const before = await count();
@@ -134,13 +134,13 @@ describe("making a token", () => {
 });
 
 describe("a token", () => {
-  it("goes on under a name that no new token may have", async () => {
+  it("an old token keeps working when its name is no longer allowed for new tokens", async () => {
     const world = await World.create();
     const { token } = await newToken({ name: "root", role: "viewer" });
     expect((await use(world, token)).status).toBe(200);
   });
 
-  it("acts under its name", async () => {
+  it("the audit log names the token that made a change", async () => {
     const world = await World.create();
     const { id, token } = await made(world, { role: "operator", name: "Deploy bot" });
     const { status } = await read(
@@ -169,7 +169,7 @@ describe("a token", () => {
     });
   });
 
-  it("opens nothing from the next call on, once it is deleted, in every isolate", async () => {
+  it("a deleted token is refused from the next call on, in every isolate", async () => {
     const world = await World.create();
     const { id, token } = await made(world);
     const other = world.anotherIsolate();
@@ -179,7 +179,7 @@ describe("a token", () => {
     expect((await auditOf(id)).map(({ action }) => action)).toEqual(["token.created", "token.deleted"]);
   });
 
-  it("is gone for a second deletion, and a late try of the call that made it does not bring it back", async () => {
+  it("a deleted token stays deleted: a second deletion is 404, and a late retry of its creation changes nothing", async () => {
     const world = await World.create();
     const { id } = await made(world);
     await call(world, "DELETE", `/admin/tokens/${id}`);
@@ -190,7 +190,7 @@ describe("a token", () => {
     expect(JSON.stringify(list.body)).not.toContain(id);
   });
 
-  it("stops at its end, and says so", async () => {
+  it("an expired token is 401, and the answer says that it has expired", async () => {
     const world = await World.create();
     const { token } = await made(world, { expires_in_days: 1 });
     world.clock.now = NOW + DAY - 1;
@@ -204,7 +204,7 @@ describe("a token", () => {
     ["cut off at its end", (token: string) => token.slice(0, -1)],
     ["with one character more", (token: string) => `${token}x`],
     ["with two characters exchanged", (token: string) => token.slice(0, -2) + token.slice(-1) + token.slice(-2, -1)],
-  ])("%s is told apart from one that never was, without a look at the directory", async (_, slip) => {
+  ])("a token %s gets an answer about the typing error, without a read of the directory", async (_, slip) => {
     const world = await World.create();
     // The two last characters differ, so that exchanging them changes something.
     const { token } = await made(world);
@@ -215,7 +215,7 @@ describe("a token", () => {
     expect([status, (body as { detail: string }).detail]).toEqual([401, expect.stringContaining("has a slip")]);
   });
 
-  it("that was never made is a wrong token", async () => {
+  it("a token that was never made gets the same 401 as any wrong token", async () => {
     const world = await World.create();
     const { id, token } = await newToken();
     await env.DB.prepare("DELETE FROM admin_tokens WHERE id = ?").bind(id).run();
@@ -223,7 +223,7 @@ describe("a token", () => {
     expect([status, body]).toEqual([401, (await use(world, "wrong")).body]);
   });
 
-  it("notes the hour of its last use, once an hour", async () => {
+  it("a token stores the hour of its last use, with one write per hour", async () => {
     const world = await World.create();
     const { id, token } = await made(world);
     const hour = NOW - (NOW % 3_600);
@@ -238,21 +238,21 @@ describe("a token", () => {
     expect(await rowOf(id)).toMatchObject({ last_used_at: hour + 3_600 });
   });
 
-  it("notes no use of another token", async () => {
+  it("the use of one token does not change the last use of another", async () => {
     const world = await World.create();
     const [used, unused] = [await made(world), await made(world)];
     await use(world, used.token);
     expect(await rowOf(unused.id)).toMatchObject({ last_used_at: null });
   });
 
-  it("may not stand in a cookie or a query", async () => {
+  it("a token in a cookie or in the query is 401", async () => {
     const world = await World.create();
     const { token } = await made(world);
     const headers = { cookie: `token=${token}; __Host-console=${token}` };
     expect((await world.fetch(new Request(`http://worker/admin/sites?token=${token}`, { headers }))).status).toBe(401);
   });
 
-  it("does not sign in to the console, which says what it is", async () => {
+  it("a token of the API does not sign in to the console, and the page says that it is such a token", async () => {
     const world = await World.create();
     const { token } = await made(world, { role: "owner" });
     const answer = await world.fetch(
@@ -267,8 +267,8 @@ describe("a token", () => {
   });
 });
 
-describe("the root", () => {
-  it("leaves one row an hour and network for its reads", async () => {
+describe("the root token", () => {
+  it("reads with the root token leave one audit row per hour and network", async () => {
     const world = await World.create();
     const network = `2001:db8:${(world.siteId % 65_536).toString(16)}::`;
     const reads = async (address: string, isolate = world) => {
@@ -288,7 +288,7 @@ describe("the root", () => {
     expect(await reads("192.0.2.1")).toHaveLength(2);
   });
 
-  it("reads while its row cannot be written, and the log says so", async () => {
+  it("reads with the root token work when their audit row cannot be written, and the log says so", async () => {
     const warn = vi.spyOn(console, "warn").mockReturnValue();
     const world = await World.create({ DB: downDb(env.DB) });
     expect((await use(world, ADMIN_TOKEN, "/admin/audit")).status).toBe(200);
@@ -296,12 +296,12 @@ describe("the root", () => {
   });
 });
 
-describe("while the directory does not answer", () => {
+describe("a token while the directory is down", () => {
   const DOWN: Replacements = { DB: downDb(env.DB) };
-  /** A call that the homes answer without the directory. */
+  /** A call that homes answer without the directory. */
   const AUDIT = "/admin/audit";
 
-  /** The same isolate, whose directory can be switched off. */
+  /** An isolate whose directory can be switched off. */
   async function switchable() {
     let isDown = false;
     const db = new Proxy(env.DB, {
@@ -317,7 +317,7 @@ describe("while the directory does not answer", () => {
     return { world, down };
   }
 
-  it("a token opens what it opened in this isolate in the last five minutes, and no longer", async () => {
+  it("a token works for five minutes after its last check while the directory is down", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     vi.spyOn(console, "error").mockReturnValue();
     const { world, down } = await switchable();
@@ -330,7 +330,7 @@ describe("while the directory does not answer", () => {
     expect((await use(world, token, AUDIT)).status).toBe(503);
   });
 
-  it("a token opens nothing from its end on", async () => {
+  it("a token expires on time while the directory is down", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     vi.spyOn(console, "error").mockReturnValue();
     const { world, down } = await switchable();
@@ -343,7 +343,7 @@ describe("while the directory does not answer", () => {
     expect((await use(world, token, AUDIT)).status).toBe(503);
   });
 
-  it("a token keeps its role and its site", async () => {
+  it("a token keeps the limits of its role and its site while the directory is down", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     vi.spyOn(console, "error").mockReturnValue();
     const { world, down } = await switchable();
@@ -359,7 +359,7 @@ describe("while the directory does not answer", () => {
     expect((await world.fetch(rotate)).status).toBe(503);
   });
 
-  it("a token that the isolate does not know gets 503, and the root goes on", async () => {
+  it("a token that the isolate does not know is 503 while the directory is down, and the root token works", async () => {
     vi.spyOn(console, "error").mockReturnValue();
     vi.spyOn(console, "warn").mockReturnValue();
     const world = await World.create();
@@ -369,7 +369,7 @@ describe("while the directory does not answer", () => {
     expect((await use(shut, ADMIN_TOKEN, AUDIT)).status).toBe(200);
   });
 
-  it("a token that was found deleted stays shut when the directory fails after that", async () => {
+  it("a token that was found deleted stays refused when the directory fails afterwards", async () => {
     vi.spyOn(console, "error").mockReturnValue();
     const { world, down } = await switchable();
     const { id, token } = await made(world);
@@ -381,14 +381,14 @@ describe("while the directory does not answer", () => {
   });
 });
 
-describe("somebody who tries tokens", () => {
+describe("a caller who tries tokens", () => {
   const limited = () => {
     let left = 2;
     return { CLIENT_LIMIT: { limit: async () => ({ success: left-- > 0 }) } as unknown as RateLimit };
   };
   const from = { "cf-connecting-ip": "192.0.2.7" };
 
-  it("waits for a turn at the directory once over the limit, and an honest caller of that address is served, cold or warm", async () => {
+  it("wrong tokens over the limit of an address are 429, and a valid token from that address works in any isolate", async () => {
     const world = await World.create(limited());
     const { token } = await made(world);
     const { token: cold } = await made(world);
@@ -417,7 +417,7 @@ describe("somebody who tries tokens", () => {
 });
 
 describe("tokens of a restored directory", () => {
-  it("are all listed, those of owners first", async () => {
+  it("a restored directory lists all its tokens, those of owners first", async () => {
     const world = await World.create();
     await Promise.all(Array.from({ length: 101 }, (_, n) => newToken({ name: `a${n}` })));
     const last = await newToken({ name: "zzz, deleted and back", role: "owner" });

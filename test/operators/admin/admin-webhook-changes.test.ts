@@ -36,7 +36,7 @@ async function dueAndLater(webhook: TestWebhook): Promise<[number, number]> {
 }
 
 describe("a webhook with another URL", () => {
-  it("gets at once what was to wait up to 12 hours, and keeps the number of its attempts", async () => {
+  it("a new URL makes the pending deliveries of a webhook due at once, and their attempts stay counted", async () => {
     const { webhook, patch, sent } = await start();
     await fillDeliveries(webhook, 6);
     await setDeliveries(
@@ -57,7 +57,7 @@ describe("a webhook with another URL", () => {
     expect(sent).toEqual([{ home: "main", site: webhook.siteId, webhook: webhook.id }]);
   });
 
-  it("has an attempt in flight counted as sent again, and one that was lost stays due", async () => {
+  it("a new URL resets the count of a running attempt, and a lost attempt stays due", async () => {
     const { webhook, patch } = await start();
     await fillDeliveries(webhook, 2);
     await setDeliveries(
@@ -71,7 +71,7 @@ describe("a webhook with another URL", () => {
     ]);
   });
 
-  it("gets all of a long backlog: 20,000 before the answer, and the rest after it", async () => {
+  it("a new URL makes a backlog due at once: 20,000 deliveries before the answer, and the rest after it", async () => {
     const { world, webhook } = await start();
     await fillDeliveries(webhook, 20_001);
     await setDeliveries(webhook, `next_attempt_at = ${NOW} + 43200`);
@@ -86,7 +86,7 @@ describe("a webhook with another URL", () => {
     expect(await dueAndLater(webhook)).toEqual([20_001, 0]);
   });
 
-  it("starts without failures; other changes keep them", async () => {
+  it("a new URL clears the failures of a webhook; other changes do not", async () => {
     const { world, webhook, patch } = await start();
     const failing = { failing_since: 5, last_status: 500, last_cause: "status", last_failed_at: 6 };
     const stored = "last_cause = 'status', last_failed_at = 6, last_seq = 1";
@@ -101,7 +101,7 @@ describe("a webhook with another URL", () => {
     ]);
   });
 
-  it("leaves the times as they are when the URL is the same, or the webhook is disabled with it", async () => {
+  it("pending deliveries keep their times when the URL stays the same or the change disables the webhook", async () => {
     const { webhook, patch, sent } = await start();
     await fillDeliveries(webhook, 1);
     await setDeliveries(webhook, `attempts = 2, claim = 'theirs', next_attempt_at = ${NOW + 9}`);
@@ -112,7 +112,7 @@ describe("a webhook with another URL", () => {
     expect(sent).toEqual([]);
   });
 
-  it("is changed once when the database loses the answer", async () => {
+  it("a new URL of a webhook is stored once when the database loses the answer", async () => {
     const { world, webhook } = await start();
     await fillDeliveries(webhook, 2);
     await setDeliveries(webhook, `attempts = 2, next_attempt_at = ${NOW + 9}`);
@@ -120,7 +120,7 @@ describe("a webhook with another URL", () => {
     const batch = async (statements: D1PreparedStatement[]) => {
       const results = await env.DB.batch(statements);
       if (lost++ > 0) return results;
-      // Meanwhile the first attempt at the new URL has begun, and another has failed.
+      // Meanwhile an attempt at the new URL has begun, and another one has failed.
       await setDeliveries(
         webhook,
         `attempts = 3, claim = iif(seq = 1, 'theirs', NULL), next_attempt_at = iif(seq = 1, ${NOW + 60}, ${NOW + 300})`,
@@ -138,7 +138,7 @@ describe("a webhook with another URL", () => {
     expect((await eventStore(world)).audit.map(({ action }) => action)).toEqual(["webhook.changed"]);
   });
 
-  it("is changed also when the database fails for what is left of the backlog", async () => {
+  it("a new URL of a webhook is stored even when the database fails for the rest of the backlog", async () => {
     const { world, webhook } = await start();
     await fillDeliveries(webhook, 6_000);
     await setDeliveries(webhook, `next_attempt_at = ${NOW} + 43200`);
@@ -163,7 +163,7 @@ describe("a webhook with another URL", () => {
 });
 
 describe("disabling a webhook", () => {
-  it("says when, and keeps why each delivery failed before", async () => {
+  it("disabling a webhook stores the time and does not overwrite why each delivery failed", async () => {
     const { world, webhook, patch } = await start();
     await fillDeliveries(webhook, 2);
     await setDeliveries(
@@ -187,7 +187,7 @@ describe("disabling a webhook", () => {
     ]);
   });
 
-  it("keeps why and when the Worker disabled it", async () => {
+  it("disabling a webhook that the Worker disabled does not change the stored reason and time", async () => {
     const { world, webhook, patch } = await start();
     await setWebhook(webhook, "status = 'disabled', disabled_reason = 'gone', disabled_at = 7, last_status = 410");
     const gone = { disabled_reason: "gone", disabled_at: 7, last_status: 410 };
@@ -197,7 +197,7 @@ describe("disabling a webhook", () => {
 });
 
 describe("enabling a webhook", () => {
-  it("is 409 while more than 5,000 deliveries are being ended, and works after the sweep", async () => {
+  it("enabling a webhook is 409 while more than 5,000 deliveries are being ended, and works after the sweep", async () => {
     const { world, webhook, patch, shown } = await start();
     await fillDeliveries(webhook, 5_003);
     expect((await patch({ status: "disabled" })).body).toMatchObject({ pending: 3, failed: 5_000 });
@@ -212,7 +212,7 @@ describe("enabling a webhook", () => {
     }
     expect(await eventStore(world)).toEqual(before);
     const worker = new DeliveringWorker();
-    // Each run begins with the webhooks of other tests, if these left any.
+    // Each run begins with webhooks that other tests left, if there are any.
     for (let run = 0; run < 20 && (await shown())?.pending !== 0; run++) await worker.scheduled("* * * * *");
     expect(await shown()).toMatchObject({ status: "disabled", pending: 0, failed: 5_003 });
     expect(gist(await patch({ status: "enabled" }))).toMatchObject({
@@ -225,7 +225,7 @@ describe("enabling a webhook", () => {
     ]);
   });
 
-  it("is not hindered by what is pending while it is enabled", async () => {
+  it("enabling an enabled webhook works while deliveries are pending", async () => {
     const { webhook, patch } = await start();
     await fillDeliveries(webhook, 1);
     expect(gist(await patch({ status: "enabled" }))).toMatchObject({ status: 200, body: { pending: 1 } });
@@ -233,7 +233,7 @@ describe("enabling a webhook", () => {
 });
 
 describe("a webhook in the answers", () => {
-  it("has the numbers of its pending and failed deliveries, cut at 10,000, and the time of the oldest pending one", async () => {
+  it("a webhook shows its pending and failed deliveries, up to 10,000 each, and the age of the oldest pending one", async () => {
     const { world, webhook, shown } = await start();
     expect(await shown()).toMatchObject({ pending: 0, failed: 0, oldest_pending_at: null });
     const other = await newWebhook(world);
@@ -248,7 +248,7 @@ describe("a webhook in the answers", () => {
     expect(await shown()).toMatchObject({ pending: 3, failed: 0, oldest_pending_at: NOW - 10_000 });
   });
 
-  it("has why it failed last, with the words of that delivery while it has them, and only of that answer", async () => {
+  it("a webhook shows why its last delivery failed, with the receiver's words while that delivery has them", async () => {
     const { webhook, shown } = await start();
     await fillDeliveries(webhook, 2);
     await setDeliveries(webhook, "last_status = 503, last_error = 'HTTP 503: busy ' || seq");
@@ -256,7 +256,7 @@ describe("a webhook in the answers", () => {
     const stored = "last_status = 503, last_cause = 'status', last_failed_at = 6, last_seq = 1";
     await setWebhook(webhook, `failing_since = 5, ${stored}, last_error = 'HTTP 500: of an older release'`);
     expect(await shown()).toMatchObject({ failing_since: 5, ...cause, last_error: "HTTP 503: busy 1" });
-    // As after it was sent again, and as after a wrong MASTER_KEY.
+    // The delivery loses the receiver's words when it is sent again, and gets others under a wrong MASTER_KEY.
     for (const later of ["last_error = NULL", "last_status = NULL, last_error = 'the secret does not open'"]) {
       await setDeliveries(webhook, later);
       expect(await shown()).toMatchObject({ ...cause, last_error: null });

@@ -15,7 +15,7 @@ const rotate = (world: World, id: string, body?: unknown) =>
   call(world, "POST", `/admin/sites/${world.siteId}/webhooks/${id}/rotate`, body);
 const secretOf = (answer: AdminAnswer) => (answer.body as { secret: string }).secret;
 
-/** The unsealed secrets of a site's only webhook, with the rest of its row. */
+/** The opened secrets of a site's only webhook, with the rest of its row. */
 async function unsealed(world: World) {
   const [row = {}] = (await eventStore(world)).webhooks;
   const keyring = await importKeyring([Uint8Array.fromBase64(env.MASTER_KEY)]);
@@ -32,7 +32,7 @@ async function unsealed(world: World) {
 }
 
 describe("POST …/webhooks/:webhook_id/rotate", () => {
-  it("is 200 with a new secret; the previous one verifies for a day more, an earlier one ends at once", async () => {
+  it("rotating a webhook secret is 200; the previous secret verifies for one more day, and an earlier one ends at once", async () => {
     const world = await World.create();
     const { id, secret: first } = await added(world);
     const before = (await unsealed(world)).row;
@@ -60,7 +60,7 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
     ]);
   });
 
-  it("keeps the previous secret for the given seconds", async () => {
+  it("rotating a webhook secret keeps the previous secret for the given seconds", async () => {
     const world = await World.create();
     for (const overlap_seconds of [1, 604_800]) {
       const { body } = await rotate(world, (await added(world)).id, { overlap_seconds });
@@ -84,7 +84,7 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
     [{ surplus: 1 }, "surplus", "is not a field of this call"],
   ];
 
-  it("refuses a wrong body, and changes nothing", async () => {
+  it("rotating a webhook secret refuses a wrong body and changes nothing", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const before = await eventStore(world);
@@ -95,7 +95,7 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
     expect(await eventStore(world)).toEqual(before);
   });
 
-  it("rotates once when the database's answer is lost, and gives the secret that is stored", async () => {
+  it("a rotation of a webhook secret happens once when the database loses its answer, and shows the stored secret", async () => {
     const world = await World.create();
     const { id, secret: first } = await added(world);
     let lost = 0;
@@ -112,7 +112,7 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
     expect(audit.filter(({ action }) => action === "webhook.rotated")).toHaveLength(1);
   });
 
-  it("gives each of several callers at once the secret made for that caller, and the last one is in force", async () => {
+  it("callers who rotate a webhook secret at once each get their own secret, and the last one is in force", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const answers = await Promise.all([1, 2, 3].map(() => rotate(world, id, { ends: "previous" })));
@@ -125,7 +125,7 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
     expect(audit.filter(({ action }) => action === "webhook.rotated")).toHaveLength(made.length);
   });
 
-  it("is 500 when no master key here opens the secret, and changes nothing", async () => {
+  it("rotating a webhook secret is 500 when no master key opens the secret, and changes nothing", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const world = await World.create();
     const { id } = await added(world);
@@ -137,7 +137,7 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
 });
 
 describe("a webhook's secret and the path of its URL", () => {
-  it("are in no log line; the secret is in no table and in no other answer", async () => {
+  it("a webhook's secret is in no log, no table and no later answer, and its URL path is in no log", async () => {
     const said: string[] = [];
     for (const method of ["log", "info", "warn", "error", "debug"] as const) {
       vi.spyOn(console, method).mockImplementation(

@@ -59,8 +59,8 @@ async function putDeliveries({ siteId }: World, webhook: string, count: number, 
 }
 
 describe("POST /admin/sites/:site_id/webhooks", () => {
-  it("is 201 with the secret, and turns the site's events on", async () => {
-    // A webhook and its site's switch are in the home alone.
+  it("adding a webhook is 201 with its secret, and turns the site's events on", async () => {
+    // A webhook and the site's switch for events are only in the home.
     const world = await World.create({}, "apac");
     const { revision } = (await eventStore(world)).site as { revision: number };
     const answer = await call(world, "POST", at(world), { url: "https://hooks.example.com/in?token=t" });
@@ -105,7 +105,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     ]);
   });
 
-  it("has the events of later calls delivered, and no earlier ones", async () => {
+  it("a new webhook gets the events of later calls and no earlier ones", async () => {
     const world = await World.create();
     await world.chatId();
     const [all, added_] = [await added(world), await added(world, { events: ["session.agents_added"] })];
@@ -124,7 +124,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect(deliveries).toMatchObject(byId);
   });
 
-  it("stores each given type once, in the given order, and allows the same URL twice", async () => {
+  it("a webhook stores each given type once, in the given order, and two webhooks may have the same URL", async () => {
     const world = await World.create();
     const events = ["session.agents_added", "session.created", "session.agents_added"];
     const { body } = await call(world, "POST", at(world), { url: "https://hooks.example.com/", events });
@@ -133,7 +133,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect((await eventStore(world)).webhooks).toHaveLength(2);
   });
 
-  it("does not turn the site's events on when an operator turned them off and the site had a webhook before", async () => {
+  it("a second webhook does not turn the site's events on again after an operator turned them off", async () => {
     const world = await World.create();
     await added(world);
     await call(world, "PATCH", `/admin/sites/${world.siteId}`, { events: false });
@@ -148,7 +148,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     ]);
   });
 
-  it("adds no audit entry about events that are on already", async () => {
+  it("adding a webhook writes no audit entry about events when they are on already", async () => {
     const world = await World.create();
     await call(world, "PATCH", `/admin/sites/${world.siteId}`, { events: true });
     await added(world);
@@ -156,7 +156,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect(audit.map(({ action }) => action)).toEqual(["site.events_on", "webhook.added"]);
   });
 
-  it("refuses an eleventh webhook, also when several are added at once", async () => {
+  it("a site may not have more than 10 webhooks, even when several are added at once", async () => {
     const world = await World.create();
     const answers = await Promise.all(
       Array.from({ length: 14 }, () => call(world, "POST", at(world), { url: "https://hooks.example.com/" })),
@@ -171,7 +171,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     await added(await World.create());
   });
 
-  // Every rule of a URL: test/events/url.test.ts.
+  // test/events/url.test.ts tests every rule of a URL.
   const WRONG_URLS: [url: unknown, message: string][] = [
     [undefined, "is required"],
     ["", URL_RULE],
@@ -183,7 +183,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     [`https://hooks.example.com/${"a".repeat(2_048)}`, URL_RULE],
   ];
 
-  it("refuses a wrong URL by name, and stores nothing", async () => {
+  it("adding a webhook with a wrong URL is refused with the field's name, and stores nothing", async () => {
     const world = await World.create({ WEBHOOK_LOOPBACK: "" });
     for (const [url, message] of WRONG_URLS) {
       expect([url, gist(await call(world, "POST", at(world), { url }))]).toEqual([url, bad("url", message)]);
@@ -191,7 +191,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect(await eventStore(world)).toMatchObject({ webhooks: [], audit: [], site: { events: 0 } });
   });
 
-  it("accepts loopback where the deployment allows it, and only there", async () => {
+  it("a webhook URL may be a loopback address only where the deployment allows it", async () => {
     const url = "http://127.0.0.1:9000/in";
     const [open, shut] = [
       await World.create({ WEBHOOK_LOOPBACK: "allow" }),
@@ -212,7 +212,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     [{}, "events", TYPES_RULE],
   ];
 
-  it("refuses wrong events by name", async () => {
+  it("adding a webhook with wrong events is refused with the field's name", async () => {
     const world = await World.create();
     for (const [events, field, message] of WRONG_EVENTS) {
       const answer = await call(world, "POST", at(world), { url: "https://hooks.example.com/", events });
@@ -221,7 +221,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect((await eventStore(world)).webhooks).toEqual([]);
   });
 
-  it("accepts a list of up to 100 types with repetitions", async () => {
+  it("a webhook accepts a list of up to 100 types, with repetitions", async () => {
     const world = await World.create();
     const of = (count: number) => ({ url: "https://hooks.example.com/", events: Array(count).fill("session.created") });
     expect(await call(world, "POST", at(world), of(100))).toMatchObject({ body: { events: ["session.created"] } });
@@ -229,7 +229,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect((await eventStore(world)).webhooks).toHaveLength(1);
   });
 
-  it("refuses a field that it does not know, and a query", async () => {
+  it("adding a webhook is refused with an unknown field or a query", async () => {
     const world = await World.create();
     const input = { url: "https://hooks.example.com/", secret: "mine" };
     expect(gist(await call(world, "POST", at(world), input))).toEqual(bad("secret", "is not a field of this call"));
@@ -238,7 +238,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect((await eventStore(world)).webhooks).toEqual([]);
   });
 
-  it("is 404 for an unknown site and 409 for an unfinished one; a closed site accepts it", async () => {
+  it("adding a webhook is 404 for an unknown site, 409 for an unfinished one, and works for a closed one", async () => {
     const world = await World.create();
     const body = { url: "https://hooks.example.com/" };
     expect((await call(world, "POST", "/admin/sites/999999/webhooks", body)).status).toBe(404);
@@ -247,14 +247,14 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     const mark = env.DB.prepare("UPDATE sites SET status = ? WHERE id = ?");
     await mark.bind("creating", world.siteId).run();
     expect((await call(world, "POST", at(world), body)).status).toBe(409);
-    // Cleans up: otherwise the next site of this name would finish this one.
+    // Otherwise the next new site of this name would finish this one.
     await mark.bind("open", world.siteId).run();
     expect((await eventStore(world)).webhooks).toHaveLength(1);
   });
 });
 
 describe("GET /admin/sites/:site_id/webhooks", () => {
-  it("lists the site's webhooks only, the oldest first, without a secret", async () => {
+  it("the list of webhooks shows only the site's own, oldest first, without a secret", async () => {
     const [world, other] = [await World.create(), await World.create()];
     expect((await call(world, "GET", at(world))).body).toEqual({ items: [], next_cursor: null });
     const first = await added(world);
@@ -279,7 +279,7 @@ describe("GET /admin/sites/:site_id/webhooks", () => {
 });
 
 describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
-  it("changes the URL, and the audit log names neither its path nor its query", async () => {
+  it("PATCH changes a webhook's URL, and the audit log shows neither the path nor the query", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const url = "https://second.example.com/secret-path?token=2";
@@ -295,7 +295,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect(JSON.stringify(audit)).not.toMatch(/token|secret-path/);
   });
 
-  it("says in the audit log that the path or the query of the URL changed, and neither of them", async () => {
+  it("the audit log says that the path or query of a webhook's URL changed, without its text", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const own = { origin: DETAILS.origin };
@@ -307,7 +307,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect(JSON.stringify(audit)).not.toMatch(/token|other-path/);
   });
 
-  it("repairs a webhook whose stored URL cannot be read", async () => {
+  it("PATCH repairs a webhook whose stored URL is not readable", async () => {
     const world = await World.create();
     const { id } = await added(world);
     await env.DB.prepare("UPDATE webhooks SET url = 'not a url' WHERE id = ?").bind(id).run();
@@ -326,7 +326,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     );
   });
 
-  it("chooses other types of events, from the next call on", async () => {
+  it("PATCH changes a webhook's types of events, from the next call on", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const events = ["session.agents_added", "session.agents_added"];
@@ -340,7 +340,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect(audit.slice(2)).toEqual([entry("webhook.changed", id, details)]);
   });
 
-  it("disables it: pending deliveries end as failed, ended ones stay, and no new ones are made", async () => {
+  it("disabling a webhook ends its pending deliveries as failed, and makes no new ones", async () => {
     const world = await World.create();
     const [{ id }, other] = [await added(world), await added(world)];
     await world.chatId();
@@ -364,7 +364,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect((await eventStore(world)).audit).toHaveLength(audit.length);
   });
 
-  it("enables it again: its fault is cleared, and failed deliveries are not sent again", async () => {
+  it("enabling a webhook clears its fault and does not send failed deliveries again", async () => {
     const world = await World.create();
     const { id } = await added(world);
     await putDeliveries(world, id, 1, "failed");
@@ -389,7 +389,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect(audit.at(-1)).toEqual(entry("webhook.enabled", id, details));
   });
 
-  it("adds an audit entry for each thing that changed, and none when nothing changed", async () => {
+  it("PATCH of a webhook writes an audit entry for each changed field, and none when nothing changed", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const change = { url: "https://second.example.com/", events: ["session.created"], status: "disabled" };
@@ -412,7 +412,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     [{ status: "disabled", secret: "mine" }, "secret", "is not a field of this call"],
   ];
 
-  it("refuses wrong changes by name, and changes nothing", async () => {
+  it("PATCH of a webhook refuses wrong changes with the field's name, and changes nothing", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const before = await eventStore(world);
@@ -425,7 +425,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
 });
 
 describe("DELETE /admin/sites/:site_id/webhooks/:webhook_id", () => {
-  it("is 204: the webhook and its deliveries are gone; other deliveries and the events stay", async () => {
+  it("DELETE of a webhook is 204 and removes its deliveries; events and other deliveries stay", async () => {
     const world = await World.create();
     const [{ id }, other] = [await added(world), await added(world)];
     await world.chatId();
@@ -439,7 +439,7 @@ describe("DELETE /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect((await eventStore(world)).audit).toHaveLength(audit.length);
   });
 
-  it("removes up to 5,000 deliveries at once", async () => {
+  it("DELETE of a webhook removes up to 5,000 deliveries at once", async () => {
     const world = await World.create();
     const { id } = await added(world);
     await putDeliveries(world, id, 5_001);
@@ -459,7 +459,7 @@ describe("a webhook that the site does not have", () => {
     ["POST", "/deliveries/1/redeliver"],
   ];
 
-  it("is 404 for each call: unknown, malformed, and another site's", async () => {
+  it("an unknown webhook, or one of another site, is 404 for each call", async () => {
     const [world, other] = [await World.create(), await World.create()];
     const { id } = await added(other);
     await other.chatId();

@@ -8,7 +8,7 @@ import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../../src/operators/admin/c
 const ROOT = join(import.meta.dirname, "../../..");
 const FOLDER = join(ROOT, "src/operators/admin");
 
-/** The files of the folders of entities that have a call. Those that calls share have no default export. */
+/** The modules of calls. Shared modules have no default export. */
 const CALLS = (
   await Promise.all(
     readdirSync(FOLDER, { recursive: true, encoding: "utf8" })
@@ -20,31 +20,34 @@ const CALLS = (
   )
 ).filter((module) => module.default !== undefined);
 
-/** The long texts with blanks in a value of any depth: ids and patterns may stand elsewhere too. */
+/** The sentences in a value of any depth. Short texts may be ids or patterns. */
 function sentencesIn(value: unknown): string[] {
   if (typeof value === "string") return value.length > 30 && /\w \w/.test(value) ? [value] : [];
-  // A schema is the call's, and no word of its documentation.
+  // A schema belongs to the call, not to its documentation.
   if (typeof value !== "object" || value === null || "_zod" in value) return [];
   return Object.values(value).flatMap(sentencesIn);
 }
 
 describe("a call of the admin API", () => {
-  it.each(CALLS)("is in both lists of src/operators/admin/calls.ts: $file", ({ default: call, documentation }) => {
-    const listed = ADMIN_CALLS.find((each) => each === call);
-    expect(listed).toBeDefined();
-    expect(listed && ADMIN_DOCUMENTATION[listed.id]).toBe(documentation);
-  });
+  it.each(CALLS)(
+    "a call of the admin API is in both lists of src/operators/admin/calls.ts: $file",
+    ({ default: call, documentation }) => {
+      const listed = ADMIN_CALLS.find((each) => each === call);
+      expect(listed).toBeDefined();
+      expect(listed && ADMIN_DOCUMENTATION[listed.id]).toBe(documentation);
+    },
+  );
 
-  it("is listed once", () => {
+  it("each call of the admin API is listed once", () => {
     expect(ADMIN_CALLS).toHaveLength(CALLS.length);
   });
 
-  it("keeps its words out of the Worker's bundle, as an operation does", async () => {
+  it("the Worker's bundle does not contain the documentation of the admin calls", async () => {
     const { outputFiles } = await build({
       entryPoints: [join(ROOT, "src/index.ts")],
       bundle: true,
       write: false,
-      // Without comments: they may say the same.
+      // Without comments, which may repeat the documentation.
       minifyWhitespace: true,
       format: "esm",
       target: "es2024",

@@ -25,7 +25,7 @@ async function storedSite(id: number, home: string) {
 
 describe("POST /admin/sites", () => {
   it.each(["main", "apac"])(
-    "makes a site in %s, stored there and in the directory, and in no other home",
+    "a new site in %s is stored in its home and in the directory, and in no other home",
     async (home) => {
       const world = await World.create();
       const answer = await call(world, "POST", "/admin/sites", { name: "Shop", home, first_chat_id: 5_001 });
@@ -72,7 +72,7 @@ describe("POST /admin/sites", () => {
     ["home", "must be one of main, apac", ["emea", "", "MAIN", "HOME_APAC", "constructor"]],
     ["home", "must be the name of a home", [5, null, ["main"]]],
     ["first_chat_id", FIRST_ID, [0, -1, 1.5, 2 ** 53, "7", null, 1_000_000_000_001]],
-  ])("refuses a %s that %s, and stores no site", async (field, message, values) => {
+  ])("POST /admin/sites refuses a %s that %s, and stores no site", async (field, message, values) => {
     const world = await World.create();
     const before = await world.operated();
     for (const value of values) {
@@ -95,7 +95,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     return results.map(({ action, details }) => [action, JSON.parse(details)]);
   };
 
-  it("renames, closes and opens a site, in the home and in the directory", async () => {
+  it("a site is renamed, closed and opened in its home and in the directory", async () => {
     const world = await World.create({}, home);
     const { siteId: id } = world;
     for (const [body, name, status] of [
@@ -118,7 +118,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     ]);
   });
 
-  it("turns its events on and off", async () => {
+  it("PATCH turns the events of a site on and off", async () => {
     const world = await World.create({}, home);
     for (const events of [true, true, false]) {
       expect(gist(await change(world, { events }))).toMatchObject({ status: 200, body: { events } });
@@ -131,7 +131,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     ]);
   });
 
-  it("skips chat ids: the next session gets the first_chat_id", async () => {
+  it("after PATCH of first_chat_id the next session gets that chat_id", async () => {
     const world = await World.create({}, home);
     expect(await world.chatId()).toBe(1);
     expect((await change(world, { first_chat_id: 1_000 })).status).toBe(200);
@@ -140,7 +140,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     expect(await actions(world)).toEqual([["site.first_chat_id_set", { first_chat_id: 1_000, from: 1, to: 1_000 }]]);
   });
 
-  it("lets an owner alone set a first_chat_id, and an operator everything else", async () => {
+  it("only an owner may set first_chat_id; an operator may change everything else", async () => {
     const world = await World.create({}, home);
     const path = `/admin/sites/${world.siteId}`;
     const { token } = await newToken({ role: "operator" });
@@ -159,7 +159,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     );
   });
 
-  it("refuses a first_chat_id that may already be given, and then makes none of the call's changes", async () => {
+  it("PATCH refuses a first_chat_id that may already be given, and makes none of the call's other changes", async () => {
     const world = await World.create({}, home);
     for (let i = 0; i < 3; i++) await world.chatId();
     const before = [await storedSite(world.siteId, home), await world.operated()];
@@ -182,7 +182,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     [{ first_chat_id: "9" }, "first_chat_id", FIRST_ID],
   ];
 
-  it("refuses wrong changes and changes nothing", async () => {
+  it("PATCH of a site refuses wrong changes and changes nothing", async () => {
     const world = await World.create({}, home);
     const before = [await storedSite(world.siteId, home), await world.operated()];
     for (const [body, field, message] of WRONG) {
@@ -191,7 +191,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     expect([await storedSite(world.siteId, home), await world.operated()]).toEqual(before);
   });
 
-  it("writes the directory's missing copy when the same call comes again", async () => {
+  it("PATCH of a site writes the missing copy in the directory when the same call is repeated", async () => {
     const world = await World.create({}, home);
     const db = databaseOf("main");
     const prepare = (sql: string) => {
@@ -209,7 +209,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
   });
 });
 
-it("PATCH /admin/sites/:site_id is 404 for an id of no site", async () => {
+it("PATCH /admin/sites/:site_id is 404 for an unknown or malformed id", async () => {
   const world = await World.create();
   for (const id of ["0", "-1", "1.5", "abc", "999999"]) {
     expect(gist(await call(world, "PATCH", `/admin/sites/${id}`, { name: "x" }))).toMatchObject(UNKNOWN);
@@ -221,7 +221,7 @@ describe.each(["main", "apac"])("a closed site in %s", (home) => {
     ["warm", (world: World) => world],
     ["cold", (world: World) => world.anotherIsolate()],
   ])(
-    "is a 503 that uses up no ranstr in a %s isolate: the same bytes are accepted once the site is open",
+    "a call to a closed site is 503 in a %s isolate, and the same request is accepted when the site is open",
     async (_, other) => {
       const world = await World.create({}, home);
       const chatId = await world.chatId();
@@ -249,7 +249,7 @@ describe.each(["main", "apac"])("a closed site in %s", (home) => {
     },
   );
 
-  it("is not shown to a wrong signature, and leaves other sites of its home alone", async () => {
+  it("a closed site answers a wrong signature with 401, and other sites of its home work", async () => {
     const [world, other] = [await World.create({}, home), await World.create({}, home)];
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
     const forged = await world.create({}, { "x-chat-signature": "0".repeat(64) });

@@ -31,7 +31,7 @@ async function limited(bindings: Replacements = {}) {
   return { world, faults, token, id, send, status, stored, logged };
 }
 
-/** A problem of the admin API with its `Retry-After`. */
+/** A refused answer of the admin API with its `Retry-After`. */
 async function refusal(answer: Response) {
   const { status, detail } = await answer.json<Record<string, unknown>>();
   return { status, detail, type: answer.headers.get("content-type"), after: answer.headers.get("retry-after") };
@@ -43,23 +43,26 @@ describe("a token over its limit", () => {
   it.each([
     ["TOKEN_CHANGES", "token_changes", "POST", "GET", "changes too much."],
     ["TOKEN_READS", "token_reads", "GET", "POST", "reads too much."],
-  ] as const)("of %s is refused and writes nothing; all else is served", async (name, reason, method, other, does) => {
-    const limit = new Counted(2);
-    const bindings: Replacements = name === "TOKEN_READS" ? { TOKEN_READS: limit } : { TOKEN_CHANGES: limit };
-    const { id, send, status, stored, logged } = await limited(bindings);
-    const detail = `The token ${id} ${does}`;
-    const done = method === "POST" ? 201 : 200;
-    expect([await status(method), await status(method)]).toEqual([done, done]);
-    const before = await stored();
-    expect(await refusal(await send(method))).toEqual(problem(detail, "10"));
-    expect(limit.keys).toEqual(Array(3).fill(`${reason} ${id}`));
-    expect(await stored()).toBe(before);
-    expect(logged()).toMatchObject({ status: 429, reason, detail });
-    expect(await status(other)).toBe(other === "POST" ? 201 : 200);
-    expect(await status(method, (await newToken()).token)).toBe(done);
-  });
+  ] as const)(
+    "a token over its limit %s is refused and changes nothing; its calls of the other kind are served",
+    async (name, reason, method, other, does) => {
+      const limit = new Counted(2);
+      const bindings: Replacements = name === "TOKEN_READS" ? { TOKEN_READS: limit } : { TOKEN_CHANGES: limit };
+      const { id, send, status, stored, logged } = await limited(bindings);
+      const detail = `The token ${id} ${does}`;
+      const done = method === "POST" ? 201 : 200;
+      expect([await status(method), await status(method)]).toEqual([done, done]);
+      const before = await stored();
+      expect(await refusal(await send(method))).toEqual(problem(detail, "10"));
+      expect(limit.keys).toEqual(Array(3).fill(`${reason} ${id}`));
+      expect(await stored()).toBe(before);
+      expect(logged()).toMatchObject({ status: 429, reason, detail });
+      expect(await status(other)).toBe(other === "POST" ? 201 : 200);
+      expect(await status(method, (await newToken()).token)).toBe(done);
+    },
+  );
 
-  it("is refused for 10 seconds, after a second and without any work, and served after them", async () => {
+  it("a token over its limit is refused for 10 seconds: each answer takes a second and reads nothing", async () => {
     const limit = new Counted(0);
     const { world, faults, status } = await limited({ TOKEN_CHANGES: limit });
     expect(await status("POST")).toBe(429);
@@ -74,7 +77,7 @@ describe("a token over its limit", () => {
     expect(await status("POST")).toBe(201);
   });
 
-  it("is refused while the directory is silent too", async () => {
+  it("a token over its limit is refused while the directory is down too", async () => {
     vi.spyOn(console, "error").mockReturnValue();
     const { faults, status } = await limited({ TOKEN_READS: new Counted(1) });
     expect(await status("GET")).toBe(200);
@@ -83,7 +86,7 @@ describe("a token over its limit", () => {
   });
 });
 
-it("the ADMIN_TOKEN and a token that does not exist count toward no limit of tokens", async () => {
+it("the root token and unknown tokens do not count towards the limits of tokens", async () => {
   const limit = new Counted(0);
   const { status, stored } = await limited({ TOKEN_CHANGES: limit, TOKEN_READS: limit });
   for (let n = 0; n < 5; n++) expect(await status("POST", ADMIN_TOKEN)).toBe(201);
@@ -110,7 +113,7 @@ it.each(FAULTS)("a broken limiter limits no token: %s", async (fault) => {
 });
 
 describe("a token with four changes in flight in an isolate", () => {
-  /** Sends changes at once. The database does what arrives there only when the faults are over. */
+  /** Sends changes at once. The database runs them only after `ended`. */
   async function inFlight(amount = 4, bindings: Replacements = {}) {
     const site = await limited(bindings);
     const { faults, send } = site;
@@ -124,7 +127,7 @@ describe("a token with four changes in flight in an isolate", () => {
     return { ...site, ended };
   }
 
-  it("gets 429 for the fifth at once, which asks nobody and writes nothing, and is served when one has ended", async () => {
+  it("a token's fifth change at once is 429 and changes nothing, and the next one works after a running one ends", async () => {
     const { id, faults, send, status, ended, stored, logged } = await inFlight();
     const asked = faults.calls.length;
     expect(await refusal(await send("POST"))).toEqual(problem(`The token ${id} has 4 changes under way.`, "1"));
@@ -136,13 +139,13 @@ describe("a token with four changes in flight in an isolate", () => {
     expect(await status("POST")).toBe(201);
   });
 
-  it("has four done of forty that a new isolate gets at once", async () => {
+  it("of forty changes that a token sends to a new isolate at once, four are done", async () => {
     const { ended, stored } = await inFlight(40);
     expect(await ended()).toEqual([...Array(4).fill(201), ...Array(36).fill(429)]);
     expect(await stored()).toBe(4);
   });
 
-  it("is over its limit of changes sooner, when it does not wait", async () => {
+  it("changes that are refused because four are running count towards the token's limit of changes", async () => {
     const limit = new Counted(20);
     const { ended, status, id } = await inFlight(20, { TOKEN_CHANGES: limit });
     await ended();
@@ -150,7 +153,7 @@ describe("a token with four changes in flight in an isolate", () => {
     expect(await status("POST")).toBe(429);
   });
 
-  it("holds up no other token, and nothing in another isolate", async () => {
+  it("the four running changes of a token do not stop other tokens or other isolates", async () => {
     const { world, faults, token, status, ended } = await inFlight();
     const { token: another } = await newToken();
     faults.plan(() => undefined);
@@ -159,7 +162,7 @@ describe("a token with four changes in flight in an isolate", () => {
     await ended();
   });
 
-  it("is served again after 8 seconds, when the platform has dropped them and nothing says that they ended", async () => {
+  it("a token's running changes that were dropped by the platform stop counting after 8 seconds", async () => {
     const { world, faults, status, ended } = await inFlight();
     faults.plan(() => undefined);
     world.clock.now += 7;
@@ -169,7 +172,7 @@ describe("a token with four changes in flight in an isolate", () => {
     await ended();
   });
 
-  it("may read 16 times at once too", async () => {
+  it("a token may have 16 reads at once in addition to its changes", async () => {
     const { faults, send, status } = await limited();
     faults.plan(({ name }) => (name === "DB.raw" ? "late" : undefined));
     const begun = Array.from({ length: 16 }, () => status("GET"));
@@ -180,7 +183,7 @@ describe("a token with four changes in flight in an isolate", () => {
     expect(await Promise.all(begun)).toEqual(Array(16).fill(200));
   });
 
-  it("does not count calls that were refused", async () => {
+  it("refused calls do not count as running calls of a token", async () => {
     const { status } = await limited();
     for (let n = 0; n < 5; n++) expect(await status("PUT")).toBe(405);
   });

@@ -8,10 +8,10 @@ import { searched } from "../console/search/search-world.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
-/** Path and query of a webhook's URL may hold a token of its receiver's: who may change no webhook sees the scheme and the host. */
+/** Path and query of a webhook's URL may hold a token of its receiver. A viewer sees only the scheme and the host. */
 const HIDDEN = "path-with-a-token";
 
-// A webhook is in its site's home alone: in apac, a read of the directory finds none.
+// A webhook is only in its site's home. The home is apac here, so that the directory has none.
 const home = "apac";
 
 async function start() {
@@ -24,23 +24,26 @@ async function start() {
 }
 
 describe("the URL of a webhook", () => {
-  it.each([false, true])("is scheme and host in every answer to a viewer's token, of one site: %s", async (ofSite) => {
-    const { world, list } = await start();
-    const { token } = await newToken({ role: "viewer", ...(ofSite && { siteId: world.siteId }) });
-    const authorization = `Bearer ${token}`;
-    for (const { method, path } of CALLS.filter((each) => each.role === "viewer")) {
-      const headers = { authorization };
-      const answer = await world.fetch(new Request(`http://worker${path(world)}`, { method, headers }));
-      expect([path(world), (await answer.text()).includes(HIDDEN)]).toEqual([path(world), false]);
-    }
-    const shown = await useToken(world, token, "GET", `/admin${list}`);
-    expect(shown.body).toMatchObject({ items: [{ url: "https://hooks.example.com" }] });
-    const { token: operators } = await newToken();
-    const whole = await useToken(world, operators, "GET", `/admin${list}`);
-    expect(whole.body).toMatchObject({ items: [{ url: `https://hooks.example.com/${HIDDEN}?t=1` }] });
-  });
+  it.each([false, true])(
+    "a viewer's token gets only scheme and host of a webhook's URL in every answer (token of one site: %s)",
+    async (ofSite) => {
+      const { world, list } = await start();
+      const { token } = await newToken({ role: "viewer", ...(ofSite && { siteId: world.siteId }) });
+      const authorization = `Bearer ${token}`;
+      for (const { method, path } of CALLS.filter((each) => each.role === "viewer")) {
+        const headers = { authorization };
+        const answer = await world.fetch(new Request(`http://worker${path(world)}`, { method, headers }));
+        expect([path(world), (await answer.text()).includes(HIDDEN)]).toEqual([path(world), false]);
+      }
+      const shown = await useToken(world, token, "GET", `/admin${list}`);
+      expect(shown.body).toMatchObject({ items: [{ url: "https://hooks.example.com" }] });
+      const { token: operators } = await newToken();
+      const whole = await useToken(world, operators, "GET", `/admin${list}`);
+      expect(whole.body).toMatchObject({ items: [{ url: `https://hooks.example.com/${HIDDEN}?t=1` }] });
+    },
+  );
 
-  it("is scheme and host on every page of the console for a viewer, and whole for an operator", async () => {
+  it("a viewer sees only scheme and host of a webhook's URL on every console page, an operator sees the whole URL", async () => {
     const { world, list } = await start();
     const id = `wh_of_${world.siteId}`;
     const site = `/console/sites/${world.siteId}`;

@@ -24,7 +24,7 @@ describe("the browser of a console session", () => {
     ["curl/8.14.1", "curl"],
     ["<script>alert(1)</script>", null],
     ["", null],
-  ])("is told by its User-Agent in fixed words: %s", (userAgent, told) => {
+  ])("the browser of a console session is named from its User-Agent in fixed words: %s", (userAgent, told) => {
     expect(browserOf(userAgent)).toBe(told);
   });
 });

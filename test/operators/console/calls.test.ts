@@ -33,27 +33,27 @@ const WEBHOOK = "/sites/:site_id/webhooks/:webhook_id";
 const ERASURE = "/sites/:site_id/customers/erasures/:erasure_id";
 const [{ eventType, wireName }] = OPERATIONS as readonly [(typeof OPERATIONS)[number]];
 
-/** Lets the admin API make a change first: its rows in the audit log come before those of the form. */
+/** Lets the admin API make a change first, so that its audit rows come before those of the form. */
 const changed = (path: string, change: unknown) => (world: World) =>
   world.admin("PATCH", adminPathOf({ path }, world), change);
 
-/** The erasure of each world that a sample is about. */
+/** The id of the erasure in each world. */
 const erasures = new Map<number, string>();
 
-/** The name of the console session of each world that a sample ends. */
+/** The name of the console session that a sample ends in each world. */
 const sessionsToEnd = new WeakMap<World, string>();
 
 interface SignedIn {
   visitor: ConsoleVisitor;
-  /** The hidden field of a form, which is good for any form of the console session. */
+  /** The hidden field of a form. It is valid for every form of the console session. */
   form: string;
 }
 
-/** One console session for all worlds, but for those whose sample ends it. */
+/** One console session for all worlds, except those whose sample ends its session. */
 let shared: SignedIn | undefined;
 const alone = new Map<number, SignedIn>();
 
-/** The query that lets a world's console session see a new secret. */
+/** The query with which each world's console session may see a new secret. */
 const queries = new WeakMap<World, string>();
 
 async function signedIn(world: World): Promise<SignedIn> {
@@ -65,14 +65,14 @@ const signedInAlone = async (world: World) => void alone.set(world.siteId, await
 const sessionOf = ({ siteId }: World) => alone.get(siteId) ?? (shared as SignedIn);
 const visitorOf = (world: World) => sessionOf(world).visitor.through(world);
 
-/** The hidden fields of the form of a rotation: which secret it is about. */
+/** The hidden fields of the form of a rotation. They name the secret in use. */
 const rotating = (path: string, filled: Record<string, string>) => async (world: World) => {
   const read = `SELECT version FROM ${path === APP ? "apps" : "webhooks"} WHERE site_id = ?`;
   const version = await databaseOf(world.home).prepare(read).bind(world.siteId).first<string>("version");
   return { version: version ?? "", ...filled };
 };
 
-/** Rotates a secret, so that an overlap runs, and the page of the new secret has one to show. */
+/** Rotates a secret, so that an overlap runs and the page of the new secret has one to show. */
 const rotated = (path: string) => async (world: World) => {
   const fields = await formOf(world, { body: rotating(path, { overlap_seconds: "60" }) });
   const answer = await visitorOf(world).post(pathOf({ path: `${path}/rotate` }, world), fields);
@@ -104,7 +104,7 @@ const restoredAfterDeleting = async (world: World) => {
   await travelBack();
 };
 
-/** Begins an erasure of each world that is not done: without KV, the first call deletes nothing. */
+/** Begins an erasure in each world. Without KV the first call deletes nothing, so the erasure stays unfinished. */
 async function beginErasing(world: World): Promise<void> {
   const answer = await world
     .anotherIsolate({ CREDENTIALS: undefined })
@@ -112,7 +112,7 @@ async function beginErasing(world: World): Promise<void> {
   erasures.set(world.siteId, (await answer.json<{ erasure_id: string }>()).erasure_id);
 }
 
-/** Samples for each form: how to fill it in, often enough to leave each row of the audit log that the form may leave. */
+/** Samples for each form, enough to write each audit row that the form can write. */
 const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   "POST /sign-in": [{ body: { token: ADMIN_TOKEN } }, { body: { token: "wrong" }, status: 401 }],
   "POST /sign-out": [{ before: signedInAlone }],
@@ -194,7 +194,7 @@ function samplesOf(call: Declaration): [Sample, ...Sample[]] {
   return samples;
 }
 
-/** Everything in the directory, which is also the home of the tests' sites, but the forms that were sent. */
+/** All tables of the directory except the sent forms. The tests' sites are in it too. */
 async function stored() {
   const { console_forms: _, ...tables } = await tablesOf(env.DB);
   return tables;
@@ -217,7 +217,7 @@ async function send(world: World, { method }: Declaration, path: string, sample:
 async function prepare(): Promise<World> {
   const world = await prepared(await World.create({ EVENTS: undefined }));
   sessionsToEnd.set(world, await newConsoleSession());
-  // A sign-in leaves a row of its own in the audit log: it comes before those of the samples.
+  // A sign-in writes an audit row of its own, so it comes before the samples.
   shared ??= await signedIn(world);
   return world;
 }
@@ -243,15 +243,15 @@ walk("the console", {
   },
 });
 
-// Each walks all calls: longer than a test of one rule.
+// Each test walks all calls and takes longer than a test of one rule.
 describe("the calls of the console", () => {
-  it("are each there once, and every sample belongs to one", () => {
+  it("each call of the console is declared once, and every sample belongs to a call", () => {
     const titles = CONSOLE_CALLS.map(titleOf);
     expect(titles.filter((title, at) => titles.indexOf(title) !== at)).toEqual([]);
     expect(Object.keys(SAMPLES).filter((title) => !titles.includes(title))).toEqual([]);
   });
 
-  it("are open without a sign-in only for signing in and out and for the language", () => {
+  it("only signing in, signing out and the language need no sign-in in the console", () => {
     expect(CONSOLE_CALLS.filter(({ role }) => role === "anyone").map(titleOf)).toEqual([
       "GET /sign-in",
       "POST /sign-in",
@@ -260,7 +260,7 @@ describe("the calls of the console", () => {
     ]);
   });
 
-  it("let an owner alone do what is named here, a viewer read, and an operator do the rest", () => {
+  it("only owners may make the listed calls of the console; viewers may read, and operators may do the rest", () => {
     const titles = (is: (call: Declaration) => boolean) => CONSOLE_CALLS.filter(is).map(titleOf).sort();
     expect(titles(({ role }) => role === "owner")).toEqual([
       "GET /homes/:name/restored",
@@ -286,7 +286,7 @@ describe("the calls of the console", () => {
       "POST /signature-check",
       "POST /sites/:site_id/customers/find",
     ]);
-    // Pages of secrets, and of forms.
+    // Pages of secrets, and pages of forms.
     expect(titles(({ role, method }) => role === "operator" && method === "get")).toEqual([
       "GET /sites/:site_id/agents/:id",
       `GET ${APP}/end-overlap`,
@@ -308,7 +308,7 @@ describe("the calls of the console", () => {
     ]);
   });
 
-  it("refuse a form from another site, however it is filled in", async () => {
+  it("every form of the console is refused when it comes from another site", async () => {
     const world = await prepare();
     const visitor = visitorOf(world);
     const before = await stored();
@@ -322,7 +322,7 @@ describe("the calls of the console", () => {
     expect(await stored()).toEqual(before);
   });
 
-  it("do nothing for a forged form that lacks the page's hidden fields", async () => {
+  it("every form of the console does nothing without the hidden fields of its page", async () => {
     const world = await prepare();
     const visitor = visitorOf(world);
     const before = await stored();
@@ -338,7 +338,7 @@ describe("the calls of the console", () => {
     expect(await stored()).toEqual(before);
   });
 
-  it("are logged by their pattern", async () => {
+  it("the log shows the pattern of each console path, not its ids", async () => {
     const world = await prepare();
     const visitor = visitorOf(world);
     const log = vi.spyOn(console, "log").mockReturnValue();

@@ -34,8 +34,8 @@ async function expectNothingInline(answer: Response) {
   );
 }
 
-describe("every page of the console, those of refusals too,", () => {
-  it("has the same strict headers and no inline style or script", async () => {
+describe("every page of the console, also of refusals", () => {
+  it("every page of the console has the same strict headers and no inline style or script", async () => {
     const { world, visitor } = await start("main");
     const chatId = await world.chatId();
     const site = `/console/sites/${world.siteId}`;
@@ -91,7 +91,7 @@ describe("every page of the console, those of refusals too,", () => {
 });
 
 describe("a form from another site", () => {
-  it("changes nothing, whatever headers it has", async () => {
+  it("a form from another site changes nothing, whatever headers it has", async () => {
     const { world, visitor } = await start("main");
     const before = await world.operated();
     const site = `/console/sites/${world.siteId}`;
@@ -112,7 +112,7 @@ describe("a form from another site", () => {
       }
     }
     expect(await world.operated()).toEqual(before);
-    // Older browsers send one of these headers, newer ones both.
+    // Older browsers send one of these headers, newer ones send both.
     expect((await visitor.submit(agents, "Disable Agent 1", {}, { "sec-fetch-site": "" })).status).toBe(303);
     expect((await visitor.submit(agents, "Disable Agent 2", {}, { origin: "" })).status).toBe(303);
     expect((await world.operated()).agents.map(({ status }) => status)).toEqual([

@@ -13,7 +13,7 @@ const SOURCES = Object.values(
   import.meta.glob("../../../src/operators/console/**/*.{ts,tsx}", { query: "?raw", import: "default", eager: true }),
 );
 
-/** Rules of the schemas that a form can break. Their texts are composed of several messages. */
+/** Rules of the schemas that a form can break, in the console's words. */
 const RULES = [
   "Is required",
   "Must be a string of {0} to {1} characters, at least one of them visible and none a control character or direction override",
@@ -29,7 +29,7 @@ const RULES = [
   "Must not look like root, ADMIN_TOKEN, worker, an e-mail address or the id of a token",
 ];
 
-/** Rules of a webhook's URL. An attempt also fails by them, when the URL was changed in the database. */
+/** Rules of a webhook's URL. An attempt can break them too, when the URL was changed in the database. */
 const URL_RULES = [
   "must be an absolute https URL",
   "must have at most {0} characters",
@@ -40,7 +40,7 @@ const URL_RULES = [
   "must use port {0}",
 ];
 
-/** The other reasons why an attempt failed, except the receiver's own texts. */
+/** The other reasons of a failed attempt, without the receiver's own texts. */
 const FAILURES = [
   "No answer in {0} s",
   "No connection",
@@ -55,10 +55,10 @@ const FAILURES = [
 
 const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** A status's name is its text. */
+/** The text of a status is its name. */
 const STATUSES = [...SESSION_STATUSES, ...DELIVERY_STATUSES, ...REDELIVERED_STATUSES].map(capitalised);
 
-/** What a call was refused for, in the words that stand beside the rule. */
+/** The reasons of refusals, in the words that stand beside the rule. */
 const REFUSALS = OPERATIONS.flatMap(({ refusals }) => Object.values(refusals).map(({ past }) => past));
 
 const texts = new Set([
@@ -76,12 +76,12 @@ const texts = new Set([
 ]);
 
 describe("the Chinese texts", () => {
-  it("exist for every English text, and for no other", () => {
+  it("each English text of the console has a Chinese one, and there are no others", () => {
     expect(texts.size).toBeGreaterThan(150);
     expect(Object.keys(chinese).sort()).toEqual([...texts].sort());
   });
 
-  it("take the same values as the English ones", () => {
+  it("each Chinese text takes the same values as the English text", () => {
     const values = (text: string) => [...new Set(text.match(/\{\d\}/g))].sort();
     for (const [english, text] of Object.entries(chinese))
       expect([text, values(text)]).toEqual([text, values(english)]);
@@ -96,11 +96,11 @@ describe("the language of a page", () => {
     ["zh;q=0, en;q=0.1", "en"],
     ["de", "en"],
     ["", "en"],
-  ])("follows Accept-Language: %s", (header, language) => {
+  ])("the language of a page follows Accept-Language: %s", (header, language) => {
     expect(languageOf(new Request("https://worker", { headers: { "accept-language": header } }))).toBe(language);
   });
 
-  it("is declared in the page, and the switch wins over Accept-Language", async () => {
+  it("a page declares its language, and the switch wins over Accept-Language", async () => {
     const { world, visitor } = await start("main");
     const inChinese = await (await visitor.get("/console", { "accept-language": "zh-CN" })).text();
     expect(inChinese).toContain('<html lang="zh-CN">');
@@ -122,7 +122,7 @@ describe("the language of a page", () => {
     expect(await (await visitor.get("/console", { "accept-language": "zh" })).text()).toContain('<html lang="en">');
   });
 
-  it("is switched on the very same page: further pages of lists, a rename, a refusal", async () => {
+  it("the language switch leads to the same page: further pages of lists, a rename, a refusal", async () => {
     const { world, visitor, site } = await start("main");
     const second = `${site}/agents?cursor=2&trail=`;
     for (const path of [
@@ -142,7 +142,7 @@ describe("the language of a page", () => {
 });
 
 describe("?lang=", () => {
-  it("shows any page in the language and keeps it, like the switch", async () => {
+  it("?lang= shows any page in that language and remembers it, like the switch", async () => {
     const { world, visitor } = await start("main");
     const list = `/console/sites/${world.siteId}/sessions?status=waiting`;
     const other = `/console/sites/${world.siteId}/agents`;
@@ -163,7 +163,7 @@ describe("?lang=", () => {
     expect([switched.path, switched.html.includes('<html lang="en">')]).toEqual([list, true]);
   });
 
-  it("works for somebody who is not signed in, and no other value or method changes the language", async () => {
+  it("?lang= works without a sign-in, and no other value or method changes the language", async () => {
     const world = await World.create();
     const visitor = new ConsoleVisitor(world);
     const asked = await visitor.get("/console/sign-in?lang=zh");
@@ -186,7 +186,7 @@ describe("?lang=", () => {
 });
 
 describe("the times of a page", () => {
-  it("follow the browser's zone, are UTC until the browser sent it, and ignore the address", async () => {
+  it("the times of a page follow the browser's time zone, and are UTC until the browser sent it", async () => {
     const { world, visitor } = await start("main");
     const read = async () => {
       const request = new Request(`https://worker/console/sites/${world.siteId}/audit`, {
@@ -217,7 +217,7 @@ describe("the reader's day and week", () => {
     ["Europe/Berlin", "2027-03-28T12:00:00Z", "2027-03-27T23:00:00Z", "2027-03-21T23:00:00Z"],
     ["Europe/Berlin", "2027-10-31T23:30:00Z", "2027-10-31T23:00:00Z", "2027-10-31T23:00:00Z"],
     ["Europe/Berlin", "2027-10-31T12:00:00Z", "2027-10-30T22:00:00Z", "2027-10-24T22:00:00Z"],
-  ])("begin at midnight and on Monday in %s at %s", (zone, now, day, week) => {
+  ])("the reader's day and week begin at midnight and on Monday in %s at %s", (zone, now, day, week) => {
     expect(startsOf(seconds(now), zone)).toEqual({ day: seconds(day), week: seconds(week) });
   });
 });
@@ -230,18 +230,18 @@ describe("a time that a reader enters", () => {
     ["Asia/Shanghai", "2027-01-15T08:30:07", "2027-01-15T00:30:07Z", "2027-01-15T00:30:07Z"],
     ["Asia/Kathmandu", "2027-01-15T00:00", "2027-01-14T18:15:00Z", "2027-01-14T18:15:59Z"],
     ["America/New_York", "2027-07-01T12:00", "2027-07-01T16:00:00Z", "2027-07-01T16:00:59Z"],
-    // The latest time that a call takes, where a day begins first.
+    // The latest accepted time, in the zone where a day begins first.
     ["Pacific/Kiritimati", "9999-12-31T13:59:59", "9999-12-30T23:59:59Z", "9999-12-30T23:59:59Z"],
-    // The clocks go forward from 01:00 UTC on.
+    // The clocks go forward at 01:00 UTC.
     ["Europe/Berlin", "2027-03-28T01:59", "2027-03-28T00:59:00Z", "2027-03-28T00:59:59Z"],
     ["Europe/Berlin", "2027-03-28T03:00", "2027-03-28T01:00:00Z", "2027-03-28T01:00:59Z"],
-  ])("is of the zone %s: %j", (zone, text, start, end) => {
+  ])("a typed time is read in the time zone %s: %j", (zone, text, start, end) => {
     expect([secondsOf(text, zone), secondsOf(text, zone, true)]).toEqual([seconds(start), seconds(end)]);
     expect(secondsOf(localTime(seconds(end), zone), zone)).toBe(seconds(end));
   });
 
   it.each(["", "x", "2027-02-30T08:30", "2027-13-01T08:30", "2027-01-15", "2027-01-15T24:30", "2027-01-15T08:30Z"])(
-    "is none: %j",
+    "this text is not read as a time: %j",
     (text) => {
       expect([secondsOf(text, "UTC"), secondsOf(text, "UTC", true)]).toEqual([undefined, undefined]);
     },

@@ -5,7 +5,7 @@ import { ConsoleVisitor, start } from "../../support/console-visitor.ts";
 import { World } from "../../support/world.ts";
 
 describe("a thing that a site does not have", () => {
-  it("keeps the site's tabs, and leads to the list", async () => {
+  it("a page of something that the site does not have keeps the site's tabs and links to the list", async () => {
     const { visitor, site } = await start("main");
     for (const [path, title, all, list] of [
       ["/apps/nothing", "This site has no such app", "All apps", "/apps"],
@@ -21,7 +21,7 @@ describe("a thing that a site does not have", () => {
     }
   });
 
-  it("shows nothing of a site to a stranger, and no tabs of a site that is not there", async () => {
+  it("an unknown page shows nothing of a site without a sign-in, and an unknown site has no tabs", async () => {
     const world = await World.create();
     const stranger = await new ConsoleVisitor(world).get(`/console/sites/${world.siteId}/sessions/999999`);
     expect(stranger.status).toBe(303);

@@ -4,7 +4,7 @@ import { ConsoleVisitor, start } from "../../support/console-visitor.ts";
 import { NOW, World } from "../../support/world.ts";
 
 describe("sites", () => {
-  it("are created and opened, and their names are escaped", async () => {
+  it("a site is created and opened, and its name is escaped", async () => {
     const { visitor } = await start("main");
     const name = `<script>alert("1")</script> & 'co'`;
     const page = await visitor.press(await visitor.open("/console"), "Create site", { Name: name });
@@ -17,12 +17,12 @@ describe("sites", () => {
     expect(sessions.html).toContain("<title>Sessions · &lt;script&gt;");
   });
 
-  it("are listed when the address of a site was cut off", async () => {
+  it("a cut-off address of a site leads to the list of sites", async () => {
     const { visitor } = await start("main");
     expect((await visitor.open("/console/sites")).path).toBe("/console");
   });
 
-  it("need a visible name; the error stands above the form and beside the field, and the typed text stays", async () => {
+  it("a new site needs a visible name: the error is above the form and at the field, and the text stays", async () => {
     const { visitor } = await start("main");
     const before = await env.DB.prepare("SELECT max(id) AS last FROM sites").first("last");
     const name = "Shop\n";
@@ -34,7 +34,7 @@ describe("sites", () => {
     expect(await env.DB.prepare("SELECT max(id) AS last FROM sites").first("last")).toBe(before);
   });
 
-  it("with an invisible name, which older versions allowed, have a link all the same", async () => {
+  it("a site with an invisible name from an older version has a link", async () => {
     const { visitor, world } = await start("main");
     await env.DB.prepare("UPDATE sites SET name = ? WHERE id = ?").bind(" \u200b ", world.siteId).run();
     const cursor = world.siteId - 1;
@@ -43,11 +43,11 @@ describe("sites", () => {
     );
   });
 
-  it("show sessions of the reader's day and week, from Monday, by status", async () => {
+  it("the overview of a site counts sessions of the reader's day and week, from Monday, by status", async () => {
     const { world, site } = await start("main");
-    // Counting expects ids in the order of time, and other tests have opened sessions of a later time.
+    // Counting expects ids in the order of time, and other tests have left sessions of a later time.
     await env.DB.batch(["messages", "participants", "sessions"].map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
-    // 2027-01-15 is a Friday; the reader's zone here is UTC.
+    // 2027-01-15 is a Friday. The reader's time zone is UTC here.
     const at = async (now: number, sender_type: number) => {
       world.clock.now = now;
       await world.chatId({ sender_type });
@@ -72,7 +72,7 @@ describe("sites", () => {
 });
 
 describe("apps", () => {
-  it("are issued with a secret that signs, shown on its own page only", async () => {
+  it("an issued app gets a secret that signs, and the secret is shown only on its own page", async () => {
     const { world, visitor, site } = await start("main");
     const page = await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: "Shop" });
     expect([page.status, page.heading]).toEqual([200, "The app was issued"]);
@@ -85,7 +85,7 @@ describe("apps", () => {
     }
   });
 
-  it("are imported; a taken appid is an error, and no secret comes back in a form", async () => {
+  it("an imported app with a taken appid is refused, and no secret comes back in a form", async () => {
     const { visitor, site } = await start("main");
     const appid = crypto.randomUUID();
     const input = { Name: "Moved", appid, Secret: "brought-along-secret" };
@@ -105,7 +105,7 @@ describe("apps", () => {
     expect([bad.value("Name"), bad.value("appid"), bad.value("Secret")]).toEqual([" ", "a b", ""]);
   });
 
-  it("are rotated once from two pages that were open at the same time, so that the secret in use stays valid", async () => {
+  it("two pages that rotate an app at the same time rotate it once, and the secret in use stays valid", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const [one, two] = [await visitor.open(path), await visitor.open(path)];
@@ -124,7 +124,7 @@ describe("apps", () => {
     }
   });
 
-  it("are rotated inside an overlap only after a page that says which secret stops at once", async () => {
+  it("an app is rotated during an overlap only after a page that says which secret stops at once", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const first = (await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" })).code("secret");
@@ -133,7 +133,7 @@ describe("apps", () => {
     const before = await world.operated();
     const unsaid = await visitor.press(app, "Rotate", { Overlap: "3600" });
     expect([unsaid.status, unsaid.error("Which secret stops")]).toEqual([400, "Choose which secret ends."]);
-    // The form never sends this: Number() would read an empty field as 0, which means no overlap.
+    // The form itself never sends these values: Number() would read an empty field as 0, which means no overlap.
     for (const overlap_seconds of ["", "604801"]) {
       const query = new URLSearchParams({ overlap_seconds });
       expect((await visitor.get(`${path}/rotate?${query}`)).status).toBe(303);
@@ -161,7 +161,7 @@ describe("apps", () => {
     expect(statuses).toEqual([401, 200, 200]);
   });
 
-  it("replace the secret that nobody received, and the previous one keeps its time", async () => {
+  it("a secret that nobody received is replaced, and the previous secret works as long as before", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const lost = (await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" })).code("secret");
@@ -181,7 +181,7 @@ describe("apps", () => {
     expect(statuses).toEqual([200, 401, 200]);
   });
 
-  it("keep the secret in use when the overlap has ended since the form was shown", async () => {
+  it("a secret rotation keeps the secret in use when the overlap has ended since the form was shown", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     await visitor.submit(await visitor.open(path), "Rotate", { Overlap: "86400" });
@@ -194,7 +194,7 @@ describe("apps", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it("keep the overlap of a rotation that came after the page that asks to end another", async () => {
+  it("ending a secret's overlap does nothing when another rotation came after its page was shown", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     await visitor.submit(await visitor.open(path), "Rotate", { Overlap: "86400" });
@@ -207,7 +207,7 @@ describe("apps", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it("are rotated without an overlap only after a page that says that the secret in use stops at once", async () => {
+  it("an app is rotated without an overlap only after a page that says that the secret in use stops at once", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const asked = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
@@ -223,7 +223,7 @@ describe("apps", () => {
     expect((await world.create()).status).toBe(200);
   });
 
-  it("ask for another confirmation when another rotation came before the answer", async () => {
+  it("a secret rotation must be confirmed again when another rotation came first", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const asked = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
@@ -235,7 +235,7 @@ describe("apps", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it("are revoked only by the form of a page that asks for confirmation", async () => {
+  it("an app is revoked only by the form of a page that asks for confirmation", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
     const app = await visitor.open(path);
@@ -252,7 +252,7 @@ describe("apps", () => {
     expect(late.notices).toEqual(["The app is revoked."]);
   });
 
-  it("of another site are not found", async () => {
+  it("the pages of an app of another site are 404", async () => {
     const { world, visitor, site } = await start("main");
     const other = await World.create();
     const path = `/console/sites/${other.siteId}/apps/${world.appid}`;
@@ -270,7 +270,7 @@ describe("apps", () => {
 });
 
 describe("agents", () => {
-  it("are added one by one, renamed, disabled and enabled", async () => {
+  it("an agent is added, renamed, disabled and enabled in the console", async () => {
     const { world, visitor, site } = await start("main");
     const path = `${site}/agents`;
     const added = await visitor.press(await visitor.open(path), "Add agent", { ID: "10", Name: "Ana, née Souza" });
@@ -289,7 +289,7 @@ describe("agents", () => {
     expect(agents.at(-1)).toEqual({ site_id: world.siteId, id: 10, name: "Ana Costa", status: "normal", revision: 3 });
   });
 
-  it("are not added with a wrong id or name, and the field says why", async () => {
+  it("an agent with a wrong id or name is not added, and the field says why", async () => {
     const { world, visitor, site } = await start("main");
     const before = await world.operated();
     const form = await visitor.open(`${site}/agents`);
@@ -306,7 +306,7 @@ describe("agents", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it("are all added from a pasted list, or none, and every bad line is named", async () => {
+  it("a pasted list adds all its agents or none, and every bad line is named", async () => {
     const { world, visitor, site } = await start("main");
     const before = await world.operated();
     const paste = async (list: string) =>
@@ -346,7 +346,7 @@ describe("agents", () => {
     expect(audit.slice(before.audit.length)).toMatchObject([{ action: "agent.added", subject: "", details }]);
   });
 
-  it("from a long list name the first bad lines, and how many more there are", async () => {
+  it("a long pasted list names its first bad lines and the number of the others", async () => {
     const { visitor, site } = await start("main");
     const form = await visitor.open(`${site}/agents`);
     const page = await visitor.press(form, "Add all", { "One agent a line: id, name": "x\n".repeat(60) });
@@ -357,7 +357,7 @@ describe("agents", () => {
     expect(long.html.length).toBeLessThan(300_000);
   });
 
-  it("of an unknown site are not found", async () => {
+  it("the pages of an unknown agent are 404", async () => {
     const { visitor, site } = await start("main");
     const form = (await visitor.open(`${site}/agents`)).value("form");
     expect((await visitor.get(`${site}/agents/99`)).status).toBe(404);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { CONSOLE_CALLS } from "../../../src/operators/console/calls.ts";
 import { PAGES } from "../../browser/pages.ts";
 
-/** What needs no picture: a page that leads on, one for strangers, one that only a form leads to, and files. */
+/** Pages without a picture: a redirect, the sign-in, a page that only a form leads to, and files. */
 const WITHOUT = [
   "/sites",
   "/sign-in",
@@ -11,13 +11,13 @@ const WITHOUT = [
   "/sites/:site_id/audit.csv",
 ];
 
-it("every page of the console is looked at: by people in pictures, and by the rules for all pages", () => {
+it("every page of the console has a picture and is checked by the rules for all pages", () => {
   const calls = CONSOLE_CALLS.filter(({ method, path }) => method === "get" && !WITHOUT.includes(path));
   const known = new Set(PAGES.map(({ call }) => call));
   expect(calls.map(({ path }) => path).filter((path) => !known.has(path))).toEqual([]);
 });
 
-it("every page that is looked at is one of the console", () => {
+it("every page with a picture is a page of the console", () => {
   const paths = CONSOLE_CALLS.filter(({ method }) => method === "get").map(({ path }) => path);
   const strange = PAGES.filter(({ call }) => call !== "" && !paths.includes(call));
   expect(strange.map(({ name }) => name)).toEqual([]);

@@ -34,17 +34,17 @@ const CHINESE = viewOf(chinese);
 
 const HAN = /\p{Script=Han}/u;
 
-/** What of the violations has no Chinese, or is told otherwise by a row of the journal from before rows had violations. */
+/** The violations without a Chinese text. Also checks that an old journal row without violations reads the same. */
 const unknownOf = (violations: readonly Violation[]) => {
   const old = { detail: describeViolations(violations), violations: null };
-  // Those rows tell of no other type that a value was sent as.
+  // Old rows do not say that a value was sent as another type.
   if (violations.every(({ sentAs = "string" }) => sentAs === "string")) {
     for (const view of [ENGLISH, CHINESE]) expect(refusalTexts(view, old)).toEqual(violationTexts(view, violations));
   }
   return violationTexts(CHINESE, violations).filter((text) => !HAN.test(text));
 };
 
-/** Values that break one rule or another. */
+/** Values that each break some rule. */
 const WRONG: unknown[] = [
   undefined,
   null,
@@ -79,7 +79,7 @@ const WRONG: unknown[] = [
 const violationsOf = (result: { ok: true } | Refused) => (result.ok ? [] : [result.violations ?? []]);
 
 describe("a violation in the reader's language", () => {
-  it("has a whole sentence for every rule, also in Chinese: another can follow", () => {
+  it("each rule has a whole sentence in both languages, so that another sentence can follow", () => {
     const texts: Readonly<Record<string, string>> = chinese;
     const words = [
       ...(Object.keys(RULES) as RuleName[]).map(wordsOf),
@@ -91,7 +91,7 @@ describe("a violation in the reader's language", () => {
   });
 
   it.each(DOCUMENTED.map(({ operation, documentation }) => [operation.wireName, operation, documentation] as const))(
-    "has words for every violation of the fields of %s",
+    "there are words for every violation of the fields of %s",
     (_, operation, { examples, probes }) => {
       const [example] = Object.values(examples);
       const violations = operation.fieldNames.flatMap((name) =>
@@ -104,7 +104,7 @@ describe("a violation in the reader's language", () => {
     },
   );
 
-  it("has words for the violations of the timestamp, the ranstr, the signature, the body and the Idempotency-Key", () => {
+  it("there are words for violations of timestamp, ranstr, signature, body and Idempotency-Key", () => {
     const violations = [
       ...WRONG.flatMap((value) => [
         ...violationsOf(checkFreshness({ timestamp: value, ranstr: "r" }, 1_000, 300)),
@@ -123,7 +123,7 @@ describe("a violation in the reader's language", () => {
     expect(violations.flatMap(unknownOf)).toEqual([]);
   });
 
-  it("names the field, the item and how it was sent, one text for each fault", () => {
+  it("a violation names the field, the item and the type that was sent, in one text per fault", () => {
     const violations: Violation[] = [
       { field: "sbs", rule: "required" },
       { field: "kefu_id", item: 2, rule: "integer_within", values: [1, 9007199254740991], sentAs: "string" },
@@ -136,12 +136,12 @@ describe("a violation in the reader's language", () => {
     ]);
     const second = "kefu_id, item 2, must be a whole number from 1 to 9007199254740991. It was sent as a string.";
     expect(violationTexts(ENGLISH, violations)[1]).toBe(second);
-    // Rows of the journal from before `sentAs`.
+    // Journal rows from before `sentAs`.
     const { sentAs: _, ...before } = { ...violations[1], rule: "integer_within" as const, asString: true as const };
     expect(violationTexts(ENGLISH, [before])).toEqual([second]);
   });
 
-  it("says why agents are left out, each kind once", () => {
+  it("a violation says why agents are left out, each reason once", () => {
     const leftOut: LeftOutAgent[] = [
       { id: 1, why: "already on the session" },
       { id: 99, why: "unknown" },
@@ -165,7 +165,7 @@ describe("a violation in the reader's language", () => {
 });
 
 describe("a row of the journal in the reader's language", () => {
-  it("says the same from its violations as a row without them did from its detail", () => {
+  it("a journal row says the same from its violations as an old row from its detail", () => {
     const sentences: Violation[] = [
       { rule: "site_open" },
       { rule: "home_open", values: ["eu-1"] },
@@ -179,7 +179,7 @@ describe("a row of the journal in the reader's language", () => {
     ]);
   });
 
-  it("quotes what was cut off, what has no violation, and a rule of another release", () => {
+  it("a journal row quotes what was cut off, what has no violation, and a rule of another release", () => {
     const violations: Violation[] = [{ field: "sbs", rule: "required" }];
     expect(refusalTexts(ENGLISH, { detail: "sbs: is required; sbs_mc: is req", violations })).toEqual([
       "sbs is missing.",
@@ -203,7 +203,7 @@ describe("a row of the journal in the reader's language", () => {
   });
 });
 
-/** Every reason that the code of a signed call names. */
+/** Every reason that the code of signed calls names. */
 function reasonsInCode(): Set<string> {
   const named = Object.values(SOURCES).flatMap((source) =>
     [...source.matchAll(/(?:refused\(\s*"\w+",|reason: |replayed\(|unreadable\()\s*"(\w+)"/g)].map(
@@ -218,12 +218,12 @@ function reasonsInCode(): Set<string> {
   ]);
 }
 
-/** Not reasons of a signed call: no operation has this path or method. `appid_missing` is logged as `body_appid_missing`. Only
+/** Not refusals of a signed call: no operation has the path or method, `appid_missing` is logged as `body_appid_missing`, and only
  * operators are refused for `changed_meanwhile`. */
 const OTHERS = ["method_not_allowed", "route_not_found", "appid_missing", "changed_meanwhile"];
 
 describe("a reason in words", () => {
-  it("exists for every reason that the code names, with a cure, in both languages", () => {
+  it("every reason that the code names has words and a cure in both languages", () => {
     const reasons = [...reasonsInCode().union(new Set(REFUSAL_REASONS))].filter((reason) => !OTHERS.includes(reason));
     expect(reasons.length).toBeGreaterThan(30);
     const without = reasons.filter((reason) => {
@@ -235,7 +235,7 @@ describe("a reason in words", () => {
     expect(without).toEqual([]);
   });
 
-  it("is the word itself when nothing is known of it", () => {
+  it("an unknown reason is shown as it is", () => {
     expect(reasonText(ENGLISH, "purple").what).toBe("It was refused for purple.");
     expect(reasonText(CHINESE, "constructor").what).toContain("constructor");
   });

@@ -6,12 +6,12 @@ import { databaseOf } from "../../support/homes.ts";
 import { eventsOn, newWebhook } from "../../support/new-webhook.ts";
 import { World } from "../../support/world.ts";
 
-/** D1 charges for rows, and runs one statement at a time: an erasure must not read a whole site. */
+/** D1 charges for rows and runs one statement at a time, so an erasure must not read a whole site. */
 
 const ERASED = 100;
 
 /**
- * The rows that erasing a customer with 100 sessions reads, among so many sessions of others; and the statements of the call.
+ * Counts the rows that erasing a customer with 100 sessions reads, and the statements of the call.
  *
  * @param added how many agents were added to one old session of another customer, between the sessions of this one
  */
@@ -45,7 +45,7 @@ async function costAmong(others: number, added = 0): Promise<{ read: number; sta
   return { read, statements };
 }
 
-/** Writes events of agents who were added to a session, as from a program that works through old sessions. */
+/** Writes events of agents added to a session, as a program that works through old sessions leaves them. */
 async function tellOfAdded({ siteId }: World, session: number, from: number, count: number): Promise<void> {
   const n = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)";
   await databaseOf("apac")
@@ -57,7 +57,7 @@ async function tellOfAdded({ siteId }: World, session: number, from: number, cou
     .run();
 }
 
-it("any call about a customer reads no more on a site with a thousand erasures", async () => {
+it("a call about a customer does not read more rows on a site with a thousand erasures", async () => {
   const world = await World.create({}, "apac");
   const db = databaseOf("apac");
   const reads = async (sbs: string) => {
@@ -82,7 +82,7 @@ it("any call about a customer reads no more on a site with a thousand erasures",
 });
 
 describe("erasing 100 sessions", () => {
-  it("reads less than 200 rows for each, and hardly more on a site with six times the sessions", async () => {
+  it("erasing 100 sessions reads less than 200 rows each, and hardly more on a site with six times the sessions", async () => {
     const [few, many] = [await costAmong(500), await costAmong(3_000)];
     expect(few.read).toBeLessThan(200 * ERASED);
     expect(many.read).toBeLessThan(1.5 * few.read);
@@ -90,7 +90,7 @@ describe("erasing 100 sessions", () => {
     expect(many.statements).toBeLessThanOrEqual(45);
   });
 
-  it("reads hardly more where agents were added to old sessions 20,000 times in between", async () => {
+  it("erasing 100 sessions reads hardly more when agents were added to old sessions 20,000 times", async () => {
     const [few, many] = [await costAmong(500), await costAmong(500, 20_000)];
     expect(many.read).toBeLessThan(2 * few.read);
   });

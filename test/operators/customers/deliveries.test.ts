@@ -18,7 +18,7 @@ import { bookmark } from "../../support/time-travel.ts";
 import { added, eventStore, keepingQueue } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** What becomes of events, deliveries and receivers' answers when a customer is erased. */
+/** What an erasure of a customer does to events, deliveries and the answers of receivers. */
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -26,7 +26,7 @@ afterEach(() => vi.unstubAllGlobals());
 const echo = ({ body }: { body: string }) => new Response(`cannot use ${body.slice(-150)}`, { status: 500 });
 
 describe("a receiver's answer", () => {
-  it("that repeats an erased event stands in its delivery alone, and is forgotten there", async () => {
+  it("a receiver's answer that repeats an erased event is stored only in its delivery, and is erased there", async () => {
     const world = await World.create();
     const webhook = await newWebhook(world);
     const text = personText();
@@ -44,7 +44,7 @@ describe("a receiver's answer", () => {
     ]);
   });
 
-  it("is forgotten also at a delivery that has arrived since", async () => {
+  it("an erasure removes the receiver's answer from a delivered event too", async () => {
     const world = await World.create();
     const webhook = await newWebhook(world);
     await world.chatId({ sbs: "forgotten" });
@@ -56,7 +56,7 @@ describe("a receiver's answer", () => {
   it.each([
     ["fails", 500],
     ["says that it is gone", 410],
-  ])("to an attempt that was in flight and %s is not kept", async (_, status) => {
+  ])("the answer to an attempt that runs during an erasure is not stored when it %s", async (_, status) => {
     const world = await World.create();
     const webhook = await newWebhook(world);
     const text = personText();
@@ -75,7 +75,7 @@ describe("a receiver's answer", () => {
     expect(first).toMatchObject({ status: "skipped", last_error: null });
   });
 
-  it("is not kept by an attempt in flight whose event is pruned, or whose session grows too old", async () => {
+  it("the answer to a running attempt is not stored when its event is pruned or its session gets too old", async () => {
     const world = await World.create({}, "apac");
     const webhook = await newWebhook(world);
     const [old, pruned] = [personText(), personText()];
@@ -102,7 +102,7 @@ describe("a receiver's answer", () => {
     expect((await eventStore(world)).webhooks).toMatchObject([{ last_cause: "status", last_error: null }]);
   });
 
-  it("that takes an attempt in flight counts: the receiver has the event", async () => {
+  it("an attempt that runs during an erasure counts as delivered when the receiver accepts it", async () => {
     const world = await World.create();
     const webhook = await newWebhook(world);
     const text = personText();
@@ -117,7 +117,7 @@ describe("a receiver's answer", () => {
     expect(await placesOf(text)).toEqual([]);
   });
 
-  it("to session.erased is not kept: it may name who was erased", async () => {
+  it("the answer to session.erased is not stored, because it may name the erased customer", async () => {
     const world = await World.create({}, "apac");
     const webhook = await newWebhook(world);
     const text = personText();
@@ -132,7 +132,7 @@ describe("a receiver's answer", () => {
 });
 
 describe("a delivery", () => {
-  it("that has failed is skipped with its event: what was not delivered never will be", async () => {
+  it("an erasure skips the failed deliveries of erased events", async () => {
     const world = await World.create({}, "apac");
     const webhook = await newWebhook(world);
     await world.chatId({ sbs: "forgotten" });
@@ -145,26 +145,29 @@ describe("a delivery", () => {
   it.each([
     ["its event", 0],
     ["an older event is kept, because pruning goes by time and clocks differ, and its own", 1],
-  ])("loses what its receiver said where %s was pruned: nobody knows whose it was", async (_, older) => {
-    const world = await World.create();
-    const webhook = await newWebhook(world);
-    const text = personText();
-    for (let i = 0; i < older; i++) await world.chatId({ sbs: "other" });
-    await world.chatId({ ...fieldsOf(text), content: text.repeat(3) });
-    await world.chatId({ sbs: "other" });
-    const worker = new DeliveringWorker();
-    worker.receiver = echo;
-    await worker.deliver(webhook);
-    const prune = "DELETE FROM events WHERE site_id = ? AND seq = ?";
-    await env.DB.prepare(prune)
-      .bind(world.siteId, older + 1)
-      .run();
-    await eraseWhole(world, text);
-    expect(await placesOf(text)).toEqual([]);
-  });
+  ])(
+    "an erasure removes the receiver's answer from a delivery whose event was pruned, when %s was pruned",
+    async (_, older) => {
+      const world = await World.create();
+      const webhook = await newWebhook(world);
+      const text = personText();
+      for (let i = 0; i < older; i++) await world.chatId({ sbs: "other" });
+      await world.chatId({ ...fieldsOf(text), content: text.repeat(3) });
+      await world.chatId({ sbs: "other" });
+      const worker = new DeliveringWorker();
+      worker.receiver = echo;
+      await worker.deliver(webhook);
+      const prune = "DELETE FROM events WHERE site_id = ? AND seq = ?";
+      await env.DB.prepare(prune)
+        .bind(world.siteId, older + 1)
+        .run();
+      await eraseWhole(world, text);
+      expect(await placesOf(text)).toEqual([]);
+    },
+  );
 });
 
-it("the events that are erased are those too whose time is half an hour behind that of the event before", async () => {
+it("an erasure finds events whose time is half an hour behind the event before", async () => {
   const world = await World.create({}, "apac");
   const text = personText();
   await newWebhook(world);
@@ -180,7 +183,7 @@ it("the events that are erased are those too whose time is half an hour behind t
   expect(await placesOf(text)).toEqual([]);
 });
 
-it("the webhooks of an erasure are told at once: the queue gets a message for each that takes session.erased", async () => {
+it("an erasure sends the queue a message for each webhook that takes session.erased", async () => {
   const { sent, EVENTS } = keepingQueue();
   const world = await World.create({ EVENTS }, "apac");
   const webhook = await newWebhook(world);
@@ -191,7 +194,7 @@ it("the webhooks of an erasure are told at once: the queue gets a message for ea
 });
 
 describe("the answer to an erasure", () => {
-  it("says of an erasure that found nobody that nobody is told", async () => {
+  it("the answer to an erasure that found nobody says that no webhook is told", async () => {
     const world = await World.create();
     const travelBack = await bookmark(env.DB);
     await world.chatId({ sbs: "x" });
@@ -202,7 +205,7 @@ describe("the answer to an erasure", () => {
     expect((await erase(world, { sbs: "x" })).body).toMatchObject({ remaining: 0, webhooks: [{ told: false }] });
   });
 
-  it("names all webhooks: who has got what, and who is not told", async () => {
+  it("the answer to an erasure names all webhooks: what each one got, and which are not told", async () => {
     const world = await World.create({}, "apac");
     const told = await newWebhook(world);
     const older = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
@@ -226,7 +229,7 @@ describe("the answer to an erasure", () => {
   it.each([
     ["was sent again after it had arrived", 200],
     ["was refused by a receiver that had read it", 500],
-  ])("counts a delivery that %s among those that may have arrived", async (_, status) => {
+  ])("the answer to an erasure counts a delivery that %s as one that may have arrived", async (_, status) => {
     const world = await World.create();
     const webhook = await newWebhook(world);
     await world.chatId({ sbs: "read" });
@@ -239,7 +242,7 @@ describe("the answer to an erasure", () => {
     expect(answer?.webhooks).toMatchObject([{ delivered: 0, may_have_arrived: 1 }]);
   });
 
-  it("names a deleted webhook that was posted to, whatever it answered", async () => {
+  it("the answer to an erasure names a deleted webhook that was posted to, whatever its receiver answered", async () => {
     const world = await World.create();
     const webhook = await newWebhook(world);
     await world.chatId({ sbs: "read" });
@@ -251,7 +254,7 @@ describe("the answer to an erasure", () => {
     expect(answer?.webhooks).toMatchObject([{ id: webhook.id, url: null, may_have_arrived: 1, told: false }]);
   });
 
-  it("says who was told, and not who would be told by now", async () => {
+  it("a repeated erasure says which webhooks were told, even when their types changed since", async () => {
     const world = await World.create();
     const older = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
     const told = await newWebhook(world);
@@ -265,7 +268,7 @@ describe("the answer to an erasure", () => {
     expect(byId).toEqual({ [older.id]: false, [told.id]: true });
   });
 
-  it("does not say that a webhook is told that takes the event only from a later step on", async () => {
+  it('the answer to an erasure says "not told" of a webhook that takes session.erased only from a later step on', async () => {
     const world = await World.create();
     const late = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
     await seedCustomer(world, "in two calls", 600);
@@ -276,7 +279,7 @@ describe("the answer to an erasure", () => {
     expect(end).toMatchObject({ remaining: 0, webhooks: [{ id: late.id, told: false }] });
   });
 
-  it("says that nobody is told on a site without events", async () => {
+  it("the answer to an erasure says that no webhook is told on a site without events", async () => {
     const world = await World.create();
     await newWebhook(world);
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { events: false });
@@ -288,7 +291,7 @@ describe("the answer to an erasure", () => {
 });
 
 describe("the events of an erased customer", () => {
-  it("are all found: among those of others, of agents who were added much later, and of the same second", async () => {
+  it("an erasure finds all events of a customer among those of others and in the same second", async () => {
     const world = await World.create();
     await newWebhook(world);
     const theirs = await world.chatId({ sbs: "theirs", kefu_id: [1] });
@@ -308,7 +311,7 @@ describe("the events of an erased customer", () => {
     ]);
   });
 
-  it("are found too when one comes between the search and the step", async () => {
+  it("an erasure finds an event that arrives between its search and its step", async () => {
     const world = await World.create();
     await newWebhook(world);
     const theirs = await world.chatId({ sbs: "busy", kefu_id: [1] });
@@ -318,7 +321,7 @@ describe("the events of an erased customer", () => {
     expect((await eventStore(world)).events.map(({ data }) => data === null)).toEqual([true, true, false]);
   });
 
-  it("are not sent again, and are pulled without data", async () => {
+  it("an erased event cannot be sent again, and the list of events shows it without data", async () => {
     const world = await World.create();
     const webhook = await newWebhook(world);
     await world.chatId({ sbs: "pulled" });

@@ -18,12 +18,12 @@ import { newWebhook } from "../../support/new-webhook.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { ADMIN_TOKEN, NOW, World } from "../../support/world.ts";
 
-/** Erasing a customer: docs/operating.md, "One customer's data". */
+/** Erasing a customer: see docs/operating.md, "One customer's data". */
 
 const DAY = 86_400;
 
 describe.each(HOMES)("erasing a customer in %s", (home) => {
-  it("leaves nothing of them in any database or KV, and everybody else as they were", async () => {
+  it("an erasure leaves nothing of the customer in any database or KV, and does not change other customers", async () => {
     const world = await World.create({}, home);
     const webhook = await newWebhook(world);
     const older = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
@@ -87,10 +87,10 @@ describe.each(HOMES)("erasing a customer in %s", (home) => {
         { hash: expect.any(String), sessions: 3, messages: 3, participants: 5, events: 4, deliveries: 7 },
       ],
     ]);
-    // The ids are never given again.
+    // An erased id is not given again.
     expect(await world.chatId({ sbs: "new" })).toBe(Number(chatIds.at(-1)) + 1);
 
-    // The same call again.
+    // The same call is repeated.
     const again = await erase(world, { sbs: text });
     expect(again.status).toBe(200);
     expect(again.body).toMatchObject({
@@ -101,15 +101,15 @@ describe.each(HOMES)("erasing a customer in %s", (home) => {
   });
 });
 
-it("an erasure of a customer who is unknown and was never erased is a 404, and writes nothing", async () => {
+it("an erasure of an unknown customer is 404 and writes nothing", async () => {
   const world = await World.create({}, "apac");
   const before = await world.operated();
   expect(await erase(world, { sbs: "nobody" })).toMatchObject(problem(404, "Not found"));
   expect(await world.operated()).toEqual(before);
 });
 
-describe("what is erased", () => {
-  it("goes in bounded steps, counted once, with one event for each step", async () => {
+describe("an erasure", () => {
+  it("an erasure goes in steps of 250 sessions, each counted once, with one event per step", async () => {
     const world = await World.create({}, "apac");
     const text = personText();
     await newWebhook(world);
@@ -133,13 +133,13 @@ describe("what is erased", () => {
     expect(end?.details).toMatchObject({ sessions: 1_200, messages: 1_200, participants: 1_200, events: 1_200 });
   });
 
-  it("is done by one call that erases exactly as many sessions as a step takes", async () => {
+  it("one call erases a customer with exactly as many sessions as a step takes", async () => {
     const world = await World.create({}, "apac");
     await seedCustomer(world, "whole", 250);
     expect((await erase(world, { sbs: "whole" })).body).toMatchObject({ erased: { sessions: 250 }, remaining: 0 });
   });
 
-  it("is all gone, with the id of the customer, when the key of the hashes is lost in between", async () => {
+  it("an erasure ends with the same id when the key of the hashes is lost in between", async () => {
     const world = await World.create();
     const text = personText();
     await seedCustomer(world, text, 300);
@@ -150,7 +150,7 @@ describe("what is erased", () => {
     expect(await placesOf(text)).toEqual([]);
   });
 
-  it("is what was there at the first step: who comes back stays, with the time of the first new session", async () => {
+  it("an erasure does not touch sessions of a customer who comes back after its first step", async () => {
     const world = await World.create();
     await seedCustomer(world, "comes back", 600);
     await erase(world, { sbs: "comes back" });
@@ -169,7 +169,7 @@ describe("what is erased", () => {
     expect(new Set((await auditOfErasures(world)).map(({ subject }) => subject)).size).toBe(2);
   });
 
-  it("is all that there is when the call comes that erases first, also days after one that erased nothing", async () => {
+  it("an erasure includes all sessions up to the first call that erases, even days after a call that failed", async () => {
     const world = await World.create({}, "apac");
     const text = personText();
     const old = await world.chatId(fieldsOf(text));
@@ -187,7 +187,7 @@ describe("what is erased", () => {
     expect(new Set(rows.map(({ subject }) => subject)).size).toBe(1);
   });
 
-  it("is counted with what came since, when a call erased nothing before", async () => {
+  it("the count of an erasure includes sessions that came after a call that erased nothing", async () => {
     const world = await World.create({}, "apac");
     await seedCustomer(world, "x", 10);
     expect((await erase(silent(world), { sbs: "x" })).status).toBe(503);
@@ -195,7 +195,7 @@ describe("what is erased", () => {
     expect((await erase(world, { sbs: "x" })).body).toMatchObject({ erased: { sessions: 250 }, remaining: 250 });
   });
 
-  it("is the same customer for an integer and for its digits, also beyond 2^53", async () => {
+  it("an erasure treats an integer and its digits as the same customer, also beyond 2^53", async () => {
     const world = await World.create();
     for (const digits of ["1001", "9007199254740993"]) {
       await world.chatId({ sbs: digits });
@@ -211,7 +211,7 @@ describe("what is erased", () => {
     expect((await world.stored()).customers).toEqual([]);
   });
 
-  it("can be brought back by Time Travel until 30 days after the last step, and not after the beginning", async () => {
+  it("the answer to an erasure says that Time Travel can bring the data back until 30 days after the last step", async () => {
     const world = await World.create();
     await seedCustomer(world, "slow", 600);
     await erase(world, { sbs: "slow" });
@@ -226,7 +226,7 @@ describe("what is erased", () => {
     }
   });
 
-  it("is not touched any more once it is done, also days later", async () => {
+  it("a finished erasure is not changed by a repeated call days later", async () => {
     const world = await World.create({}, "apac");
     await world.chatId({ sbs: "gone" });
     const [end] = await eraseWhole(world, "gone");
@@ -238,7 +238,7 @@ describe("what is erased", () => {
     expect((await stored()).results).toEqual(before);
   });
 
-  it("is never given a chat_id again, also when all sessions go, and first_chat_id stays above", async () => {
+  it("an erased chat_id is not given again, even when all sessions are erased", async () => {
     const world = await World.create();
     const ids = [await world.chatId({ sbs: "a" }), await world.chatId({ sbs: "a" })];
     await eraseWhole(world, "a");
@@ -247,7 +247,7 @@ describe("what is erased", () => {
     expect(await world.chatId({ sbs: "b" })).toBe(Number(ids[1]) + 1);
   });
 
-  it("revives by no retry: an Idempotency-Key answers its old id, and add_kf finds no session", async () => {
+  it("a retry does not revive an erased session: an Idempotency-Key returns the old id, and add_kf is 404", async () => {
     const world = await World.create();
     const key = { "idempotency-key": "key-1" };
     const body = { sbs: "retried" };
@@ -262,8 +262,8 @@ describe("what is erased", () => {
     expect([customers, sessions, participants, messages]).toEqual([[], [], [], []]);
   });
 
-  // These two stand last: tests that look at all rows would be slow after them.
-  it("is listed in parts before it goes, when a customer has very many sessions", async () => {
+  // The next two stand last, because tests that look at all rows would be slow after them.
+  it("the receipts of a customer with very many sessions are written in parts before the erasure", async () => {
     const world = await World.create();
     await seedCustomer(world, "many", 10_300, 1, { bare: true });
     const first = await erase(world, { sbs: "many" });
@@ -276,7 +276,7 @@ describe("what is erased", () => {
     ]);
   });
 
-  it("is counted whole and listed to the end by a call a day, also beyond what one call lists", async () => {
+  it("an erasure with one call a day reaches all 41,000 sessions and counts each", async () => {
     const world = await World.create({}, "apac");
     await seedCustomer(world, "slow", 41_000, 1, { bare: true });
     const steps: number[][] = [];
@@ -293,7 +293,7 @@ describe("what is erased", () => {
   });
 });
 
-it("an sbs that is none is refused, and nothing is stored", async () => {
+it("an erasure with a wrong sbs is refused and stores nothing", async () => {
   const world = await World.create();
   await world.chatId({ sbs: "x".repeat(64) });
   const before = [await world.stored(), await world.operated()];

@@ -6,7 +6,7 @@ import { eventsOn } from "../../support/new-webhook.ts";
 import { replacing } from "../../support/replacing.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** Handing over a customer's data: docs/operating.md, "One customer's data". */
+/** Exporting a customer's data: see docs/operating.md, "One customer's data". */
 
 interface Exported {
   customer: Record<string, unknown>;
@@ -15,11 +15,11 @@ interface Exported {
   next_cursor: string | null;
 }
 
-// The home is not the directory: a statement that goes to the wrong one of the two finds nothing.
+// The home is not the directory, so that a statement in the wrong database finds nothing.
 describe("the export of a customer", () => {
   const home = "apac";
 
-  it("has everything that is stored of them, and nothing of others", async () => {
+  it("the export of a customer has everything stored of that customer and nothing of others", async () => {
     const world = await World.create({}, home);
     await eventsOn(world);
     await world.chatId({ sbs: "other", content: "somebody else" });
@@ -63,7 +63,7 @@ describe("the export of a customer", () => {
     expect(JSON.stringify(shown)).not.toContain("somebody else");
   });
 
-  it("has nothing of another site whose sessions have the same ids", async () => {
+  it("the export of a customer has nothing of another site whose sessions have the same ids", async () => {
     const [world, another] = [await World.create({}, home), await World.create({}, home)];
     for (const each of [world, another]) await eventsOn(each);
     const ids = [
@@ -79,7 +79,7 @@ describe("the export of a customer", () => {
     expect(JSON.stringify(body)).not.toContain("of another site");
   });
 
-  it("comes in pages, the oldest first, each with a row in the audit log that does not name the customer", async () => {
+  it("the export of a customer comes in pages, oldest first, and each leaves an audit row without the customer's name", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "of many pages", 120);
     const pages: Exported[] = [];
@@ -106,7 +106,7 @@ describe("the export of a customer", () => {
     expect(JSON.stringify(rows)).not.toContain("of many pages");
   });
 
-  it("is 404 for an unknown customer and for an erased one, and 400 for a cursor that is none", async () => {
+  it("the export of a customer is 404 for an unknown or erased customer, and 400 for a malformed cursor", async () => {
     const world = await World.create({}, home);
     await world.chatId({ sbs: "gone" });
     expect((await exportOf(world, { sbs: "gone", cursor: "x" })).status).toBe(400);
@@ -116,7 +116,7 @@ describe("the export of a customer", () => {
     }
   });
 
-  it("says that there is more when an erasure takes its page while it is read", async () => {
+  it("the export of a customer gives a cursor when an erasure removes the page that is being read", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "both", 400);
     let batches = 0;
@@ -130,13 +130,13 @@ describe("the export of a customer", () => {
     expect(batches).toBe(1);
   });
 
-  it("is one page of exactly as many sessions as a page has", async () => {
+  it("the export of a customer is one page when the sessions exactly fill it", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "page", 50);
     expect((await exportOf(world, { sbs: "page" })).body).toMatchObject({ next_cursor: null });
   });
 
-  it("has what is left while the customer is being erased", async () => {
+  it("the export of a customer has the remaining sessions while an erasure is in progress", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "half", 300);
     await erase(world, { sbs: "half" });

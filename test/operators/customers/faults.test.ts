@@ -19,7 +19,7 @@ import { deleteSite, patchSite, pruneEnded } from "../../support/site-end.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { NOW, type Replacements, World } from "../../support/world.ts";
 
-/** What an erasure does when a part of the deployment does not answer. */
+/** What an erasure does when a part of the deployment fails. */
 
 describe("an erasure in apac is 503 and deletes nothing", () => {
   it.each<[string, Replacements]>([
@@ -31,7 +31,7 @@ describe("an erasure in apac is 503 and deletes nothing", () => {
       "while KV takes nothing",
       { CREDENTIALS: replacing(env.CREDENTIALS, { put: () => Promise.reject(new Error("KV PUT failed: 500")) }) },
     ],
-  ])("%s; the next call does it", async (_, bindings) => {
+  ])("an erasure in apac is 503 and deletes nothing %s; the next call erases", async (_, bindings) => {
     const world = await World.create({}, "apac");
     await eventsOn(world);
     await world.chatId({ sbs: "someone" });
@@ -44,8 +44,8 @@ describe("an erasure in apac is 503 and deletes nothing", () => {
   });
 });
 
-describe("a step whose answer D1 loses", () => {
-  /** Loses the answer of the n-th batch of the home, or does it only later. */
+describe("an erasure step whose answer D1 loses", () => {
+  /** Loses the answer of the n-th batch of the home, or runs that batch later. */
   const losing = (n: number, way: "answer lost" | "late") => {
     let batches = 0;
     const late = lateDb(env.HOME_APAC, way);
@@ -55,7 +55,7 @@ describe("a step whose answer D1 loses", () => {
   };
 
   it.each([1, 2, 3, 4, 5, 6, 7].flatMap((n) => [[n, "answer lost"] as const, [n, "late"] as const]))(
-    "is done once: batch %i, %s",
+    "an erasure whose D1 answer is lost erases once: batch %i, %s",
     async (n, way) => {
       const world = await World.create({}, "apac");
       const text = personText();
@@ -84,8 +84,8 @@ describe("a step whose answer D1 loses", () => {
   );
 });
 
-describe("a step that was prepared", () => {
-  it("does nothing when another call lets the erasure begin anew meanwhile", async () => {
+describe("a prepared erasure step", () => {
+  it("a prepared erasure step does nothing when another call restarts the erasure meanwhile", async () => {
     const world = await World.create({}, "apac");
     await world.chatId({ sbs: "x" });
     const slow = beforeStep(env.HOME_APAC, async () => {
@@ -98,10 +98,10 @@ describe("a step that was prepared", () => {
     expect((await world.stored()).sessions).toEqual([]);
   });
 
-  it("does nothing when another call has let it begin anew and made the receipts of it meanwhile", async () => {
+  it("a prepared erasure step does nothing when another call restarts the erasure and makes receipts meanwhile", async () => {
     const world = await World.create({ CREDENTIALS: undefined }, "apac");
     await world.chatId({ sbs: "x" });
-    // Without KV the operator gets the receipts before anything is erased.
+    // Without KV the first call gives the operator the receipts and erases nothing.
     expect((await erase(world, { sbs: "x" })).body).toMatchObject({ erased: { sessions: 0 }, remaining: 1 });
     const slow = beforeStep(env.HOME_APAC, async () => {
       await world.chatId({ sbs: "x" });
@@ -117,7 +117,7 @@ describe("a step that was prepared", () => {
   });
 });
 
-it("a step that comes when the site ends and its events are gone writes no event: it would get the seq of an old one", async () => {
+it("an erasure step writes no event when the site is being deleted and its events are gone", async () => {
   const world = await World.create({}, "apac");
   await eventsOn(world);
   await seedCustomer(world, "x", 3);
@@ -133,7 +133,7 @@ it("a step that comes when the site ends and its events are gone writes no event
   expect((await world.stored()).customers).toEqual([]);
 });
 
-it("a step tells receivers while a deletion of the site was begun and did not get through", async () => {
+it("an erasure step tells receivers when a deletion of the site was begun but did not complete", async () => {
   const world = await World.create({}, "apac");
   await newWebhook(world, { events: JSON.stringify(["session.erased"]) });
   await seedCustomer(world, "x", 3);
@@ -145,7 +145,7 @@ it("a step tells receivers while a deletion of the site was begun and did not ge
   expect((await eventStore(world)).events.map(({ type }) => type)).toContain("session.erased");
 });
 
-it("a session that goes between the look for a step and the step does not let the answer say that receivers were not told of all", async () => {
+it("the answer to an erasure says that webhooks are told even when a session disappears meanwhile", async () => {
   const world = await World.create({}, "apac");
   await newWebhook(world, { events: JSON.stringify(["session.erased"]) });
   const [, gone] = [await world.chatId({ sbs: "x" }), await world.chatId({ sbs: "x" })];
@@ -158,8 +158,8 @@ it("a session that goes between the look for a step and the step does not let th
   expect(body).toMatchObject({ erased: { sessions: 1 }, remaining: 0, webhooks: [{ told: true }] });
 });
 
-describe("a beginning that commits late, after another call has erased the customer", () => {
-  it("does not make a later erasure stop at its highest id", async () => {
+describe("an erasure whose beginning commits late", () => {
+  it("an erasure whose beginning commits late does not make a later erasure stop at an older chat_id", async () => {
     const world = await World.create({}, "apac");
     const text = personText();
     await world.chatId({ sbs: text });

@@ -20,14 +20,14 @@ import { forgetKept } from "../../support/site-end.ts";
 import { bookmark } from "../../support/time-travel.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** The receipts of erasures: docs/operating.md, "Receipts". */
+/** The receipts of erasures: see docs/operating.md, "Receipts". */
 
 const DAY = 86_400;
 
 beforeEach(forgetKept);
 afterEach(() => void vi.restoreAllMocks());
 
-/** The parts that the directory has of a site's erasures. */
+/** The parts of receipts that the directory has of a site. */
 async function receiptsOf({ siteId }: World) {
   const { results } = await env.DB.prepare(
     "SELECT at, listed_at, first_chat_id, chat_ids FROM erasure_receipts WHERE site_id = ? ORDER BY listed_at, first_chat_id",
@@ -40,7 +40,7 @@ async function receiptsOf({ siteId }: World) {
 const chatIdsOf = async (world: World) =>
   (await receiptsOf(world)).map(({ chat_ids }) => JSON.parse(chat_ids) as number[]);
 
-/** A hash that was made with a key that nobody has. */
+/** A hash made with an unknown key. */
 const UNKNOWN_HASH = `ffffffff.${"0".repeat(64)}`;
 
 const ofReceipts = (sql: string, { siteId }: World, ...values: unknown[]) =>
@@ -55,14 +55,14 @@ const forgetKv = async (world: World) => {
   for (const { name } of await kvOf(world)) await env.CREDENTIALS.delete(name);
 };
 
-/** The receipts that the first call of an erasure gives an operator: it deletes nothing. */
+/** The receipts that the first call of an erasure gives an operator. That call deletes nothing. */
 const receiptsFor = async (world: World, sbs: string) => ((await erase(world, { sbs })).body as Erased).receipts ?? [];
 
-/** Puts a part of a receipt of another erasure into KV. */
+/** Writes a part of another erasure's receipt into KV. */
 const writeReceipt = ({ siteId, home }: World, id: number, value: string, metadata: unknown) =>
   env.CREDENTIALS.put(`erasures:${home}:${siteId}:${crypto.randomUUID()}:${NOW}:${id}`, value, { metadata });
 
-/** A customer with one session who was erased, and is back because the home was restored. */
+/** A customer with one session, erased and then brought back by a restore of the home. */
 async function erasedAndBack(world: World) {
   const text = personText();
   const id = await world.chatId(fieldsOf(text));
@@ -73,7 +73,7 @@ async function erasedAndBack(world: World) {
 }
 
 describe("the receipts", () => {
-  it("are in the directory and in KV before anything is deleted", async () => {
+  it("the receipts of an erasure are in the directory and in KV before anything is deleted", async () => {
     const world = await World.create({}, "apac");
     const text = personText();
     const id = await world.chatId(fieldsOf(text));
@@ -84,20 +84,23 @@ describe("the receipts", () => {
     expect(await chatIdsOf(world)).toEqual([[id]]);
     const [key] = await kvOf(world);
     expect(await env.CREDENTIALS.get(String(key?.name), "json")).toEqual([id]);
-    // It goes on where it stopped.
+    // The next call goes on where this one stopped.
     await eraseWhole(world, text);
     expect(await placesOf(text)).toEqual([]);
   });
 
-  it.each(["KV", "the directory"])("are enough when only %s has them", async (kept) => {
-    const world = await World.create({}, "apac");
-    const { text } = await erasedAndBack(world);
-    await (kept === "KV" ? forgetDirectory(world) : forgetKv(world));
-    await settle(world, "apac");
-    expect(await placesOf(text)).toEqual([]);
-  });
+  it.each(["KV", "the directory"])(
+    "the erasure receipts in %s alone are enough to erase a customer again after a restore",
+    async (kept) => {
+      const world = await World.create({}, "apac");
+      const { text } = await erasedAndBack(world);
+      await (kept === "KV" ? forgetDirectory(world) : forgetKv(world));
+      await settle(world, "apac");
+      expect(await placesOf(text)).toEqual([]);
+    },
+  );
 
-  it("name all that goes in KV, also when a call that began before the last session comes late with its shorter part", async () => {
+  it("the erasure receipts in KV name all erased sessions, even when an older call writes its shorter part last", async () => {
     const world = await World.create({}, "apac");
     const first = await world.chatId({ sbs: "x" });
     let last = 0;
@@ -115,7 +118,7 @@ describe("the receipts", () => {
     expect(new Set((await Promise.all(parts)).flat())).toEqual(new Set([first, last]));
   });
 
-  it("are put together from parts in the directory and in KV", async () => {
+  it("the parts of an erasure receipt in the directory and in KV are combined", async () => {
     const world = await World.create({}, "apac");
     const text = personText();
     const id = await world.chatId(fieldsOf(text));
@@ -123,14 +126,14 @@ describe("the receipts", () => {
     const lost = await world.chatId(fieldsOf(text));
     await eraseWhole(world, text);
     await travelBack();
-    // The directory has the second part only, of sessions that the home has lost.
+    // The directory has only the second part, about sessions that the home has lost.
     await ofReceipts("UPDATE erasure_receipts SET chat_ids = ?, first_chat_id = ?", world, `[${lost}]`, lost);
     expect((await world.stored()).sessions).toMatchObject([{ id }]);
     await settle(world, "apac");
     expect(await placesOf(text)).toEqual([]);
   });
 
-  it("are written again when the directory has lost them, and when they are half a day old", async () => {
+  it("the erasure receipts are written again when the directory lost them, and when they are half a day old", async () => {
     const world = await World.create({}, "apac");
     await seedCustomer(world, "slow", 600);
     await erase(world, { sbs: "slow" });
@@ -144,7 +147,7 @@ describe("the receipts", () => {
     expect((await world.stored()).sessions).toEqual([]);
   });
 
-  it("are written again by a settling: a second restore may come long after the first receipts have gone", async () => {
+  it("reconciling a home writes its receipts again, for a second restore long after the first", async () => {
     const world = await World.create({}, "apac");
     const { id } = await erasedAndBack(world);
     world.clock.now = NOW + 29 * DAY;
@@ -155,7 +158,7 @@ describe("the receipts", () => {
   });
 
   it.each(HOMES)(
-    "are the operator's where no KV is bound, for a site in %s: the first call deletes nothing",
+    "without KV the operator gets the receipts, and the first call deletes nothing: a site in %s",
     async (home) => {
       const world = await World.create({ CREDENTIALS: undefined }, home);
       const text = personText();
@@ -175,7 +178,7 @@ describe("the receipts", () => {
     },
   );
 
-  it("that the operator kept may come in several calls, in any order", async () => {
+  it("the erasure receipts that an operator stored may be sent in several calls, in any order", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     await seedCustomer(world, "in parts", 10);
     const travelBack = await bookmark(env.DB);
@@ -188,14 +191,14 @@ describe("the receipts", () => {
     expect((await world.stored()).sessions).toEqual([]);
   });
 
-  it("that the operator keeps name the highest chat_id of the site, also when it is of somebody else", async () => {
+  it("the erasure receipts of the operator name the highest chat_id of the site, even when it belongs to another customer", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     const [id, others] = [await world.chatId({ sbs: "earlier" }), await world.chatId({ sbs: "later" })];
     const [answer] = await eraseWhole(world, "earlier");
     expect(answer?.receipts).toMatchObject([{ chat_ids: [id], highest_chat_id: others }]);
   });
 
-  it("that the operator keeps are given once, and erased after however many days", async () => {
+  it("the operator gets erasure receipts once, and the erasure goes on even days later", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     await world.chatId({ sbs: "slow" });
     const erased: number[] = [];
@@ -206,7 +209,7 @@ describe("the receipts", () => {
     expect(erased).toEqual([0, 1]);
   });
 
-  it("that the operator keeps are given again for sessions that came since", async () => {
+  it("the operator gets erasure receipts again when new sessions came since", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     const ids = [await world.chatId({ sbs: "writes on" })];
     await erase(world, { sbs: "writes on" });
@@ -217,7 +220,7 @@ describe("the receipts", () => {
     expect(await eraseWhole(world, "writes on")).toMatchObject([{ erased: { sessions: 2 } }]);
   });
 
-  it("that the operator sent are remembered: the next call goes on without them", async () => {
+  it("the erasure receipts that the operator sent are stored, and the next call goes on without them", async () => {
     const world = await World.create({ CREDENTIALS: undefined }, "apac");
     const people = ["a", "b", "c"];
     for (const sbs of people) await world.chatId({ sbs });
@@ -229,7 +232,7 @@ describe("the receipts", () => {
     expect((await world.stored()).customers).toEqual([]);
   });
 
-  it("that the operator sent while another home was settled are used when their own home is", async () => {
+  it("the erasure receipts that the operator sent while reconciling another home are used for their own home later", async () => {
     const world = await World.create({ CREDENTIALS: undefined }, "apac");
     await world.chatId({ sbs: "there" });
     const travels = [await bookmark(env.DB), await bookmark(env.HOME_APAC)];
@@ -240,7 +243,7 @@ describe("the receipts", () => {
     expect((await world.stored()).customers).toEqual([]);
   });
 
-  it("that the operator sent of somebody who is not back say that they were erased", async () => {
+  it("an erasure receipt of a customer who is not back lets a later call answer with the id of that erasure", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     const travelBack = await bookmark(env.DB);
     await world.chatId({ sbs: "x" });
@@ -250,23 +253,23 @@ describe("the receipts", () => {
     expect(await erase(world, { sbs: "x" })).toMatchObject({ status: 200, body: { erasure_id } });
   });
 
-  it("that a restored main still has count too, where no KV is bound", async () => {
+  it("the erasure receipts in a restored main are used where no KV is bound", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     await seedCustomer(world, "half", 300);
     for (let i = 0; i < 2; i++) await erase(world, { sbs: "half" });
-    // As after a restore to this moment.
+    // This is the state after a restore to this moment.
     expect((await world.stored()).sessions).toHaveLength(50);
     expect(await settle(world, "main")).toMatchObject([{ erased_again: 1, erasures_left: 0 }]);
     expect((await world.stored()).sessions).toEqual([]);
   });
 
-  it("with a hash of an unknown key erase nobody when several customers have their sessions", async () => {
+  it("an erasure receipt whose hash has an unknown key erases nobody when its sessions belong to several customers", async () => {
     const world = await World.create({}, "apac");
     const travelBack = await bookmark(env.HOME_APAC);
     for (let i = 0; i < 2; i++) await world.chatId({ sbs: "gone" });
     await eraseWhole(world, "gone");
     await travelBack();
-    // The home was opened unsettled, and the key was lost.
+    // The home was opened before it was reconciled, and the key was lost.
     await world.chatId({ sbs: "one" });
     await world.chatId({ sbs: "another" });
     await loseKey(world);
@@ -275,7 +278,7 @@ describe("the receipts", () => {
     expect((await world.stored()).customers).toHaveLength(2);
   });
 
-  it("in KV of which a part is lost, spoilt or no list of ids keep the home from being done, and the log says so", async () => {
+  it("a lost or malformed part of an erasure receipt in KV counts as an erasure that is left, and the log says so", async () => {
     const world = await World.create();
     const { text, id } = await erasedAndBack(world);
     const [lost] = await kvOf(world);
@@ -291,7 +294,7 @@ describe("the receipts", () => {
     expect(await placesOf(text)).toEqual([]);
   });
 
-  it("in KV alone, without a true hash or its highest id, keep the home from being done, and the log says so", async () => {
+  it("an erasure receipt in KV without a valid hash or highest id counts as an erasure that is left, and the log says so", async () => {
     const world = await World.create();
     const { text, id } = await erasedAndBack(world);
     const [{ name, metadata } = { name: "", metadata: undefined }] = await kvOf(world);
@@ -308,7 +311,7 @@ describe("the receipts", () => {
     expect(await placesOf(text)).toEqual([]);
   });
 
-  it("of somebody who is not back count as none, and are remembered as done", async () => {
+  it("an erasure receipt of a customer who is not back erases nothing and is stored as done", async () => {
     const world = await World.create({}, "apac");
     const travelBack = await bookmark(env.HOME_APAC);
     await world.chatId({ sbs: "x" });
@@ -319,7 +322,7 @@ describe("the receipts", () => {
     expect([status, body]).toMatchObject([200, { erasure_id: end?.erasure_id, remaining: 0 }]);
   });
 
-  it("in KV that are made up from true ones can have somebody erased who was erased once and came back, and nobody else", async () => {
+  it("a forged erasure receipt in KV can erase only a customer who was erased before and came back", async () => {
     const world = await World.create();
     await world.chatId({ sbs: "erased once" });
     await eraseWhole(world, "erased once");
@@ -331,7 +334,7 @@ describe("the receipts", () => {
     expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
   });
 
-  it("in KV add nobody to a receipt of the directory whose hash is of an unknown key", async () => {
+  it("an erasure receipt in KV adds nobody to a receipt of the directory whose hash has an unknown key", async () => {
     const world = await World.create({}, "apac");
     const other = await world.chatId({ sbs: "other" });
     const travelBack = await bookmark(env.HOME_APAC);
@@ -346,7 +349,7 @@ describe("the receipts", () => {
     expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
   });
 
-  it("in KV with a hash of an unknown key erase nobody, and keep the home from being done", async () => {
+  it("an erasure receipt in KV whose hash has an unknown key erases nobody and counts as an erasure that is left", async () => {
     const world = await World.create();
     const id = await world.chatId({ sbs: "honest" });
     await writeReceipt(world, id, `[${id}]`, { hash: UNKNOWN_HASH, until: id });
@@ -355,14 +358,14 @@ describe("the receipts", () => {
     expect((await world.stored()).sessions).toMatchObject([{ id }]);
   });
 
-  it("are written into KV first: what KV does not take the directory does not have either", async () => {
+  it("erasure receipts are written into KV first: when KV refuses them, the directory gets none", async () => {
     const world = await World.create({}, "apac");
     await world.chatId({ sbs: "x" });
     expect((await erase(silent(world), { sbs: "x" })).status).toBe(503);
     expect(await receiptsOf(world)).toEqual([]);
   });
 
-  it("are kept in KV for a day longer than Time Travel reaches back", async () => {
+  it("erasure receipts stay in KV for one day longer than Time Travel reaches back", async () => {
     const world = await World.create();
     await world.chatId({ sbs: "x" });
     const puts: unknown[] = [];
@@ -374,7 +377,7 @@ describe("the receipts", () => {
     expect(puts).toEqual([31 * DAY]);
   });
 
-  it("are read from every page of KV's list", async () => {
+  it("erasure receipts are read from every page of KV's list", async () => {
     const world = await World.create();
     for (const sbs of ["a", "b"]) await world.chatId({ sbs });
     const travelBack = await bookmark(env.DB);
@@ -385,7 +388,7 @@ describe("the receipts", () => {
     expect(body).toMatchObject({ erased_again: 2, erasures_left: 0 });
   });
 
-  it("in KV of a home whose name begins with this one's are not this home's", async () => {
+  it("erasure receipts in KV of a home whose name begins like this home's are not used", async () => {
     const world = await World.create();
     const name = `erasures:main2:${world.siteId}:${crypto.randomUUID()}:${NOW}:1`;
     await env.CREDENTIALS.put(name, "[1]", { metadata: { hash: UNKNOWN_HASH, until: 1 } });
@@ -393,7 +396,7 @@ describe("the receipts", () => {
     expect((await settleOnce(world, "main")).body).toMatchObject({ erased_again: 0, erasures_left: 0 });
   });
 
-  it("are written again when the directory has lost a piece of what goes now", async () => {
+  it("erasure receipts are written again when the directory has only a piece of them", async () => {
     const world = await World.create({}, "apac");
     await seedCustomer(world, "x", 400);
     await erase(world, { sbs: "x" });
@@ -404,7 +407,7 @@ describe("the receipts", () => {
     expect(new Set((await chatIdsOf(world)).flat()).size).toBe(400);
   });
 
-  it("that the operator sends again are kept for longer", async () => {
+  it("erasure receipts that the operator sends again are stored for longer", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     await world.chatId({ sbs: "x" });
     const travelBack = await bookmark(env.DB);
@@ -416,7 +419,7 @@ describe("the receipts", () => {
     expect((await receiptsOf(world)).find(({ listed_at }) => listed_at === 0)?.at).toBe(NOW + 20 * DAY);
   });
 
-  it("that the operator sends in parts go on with one erasure, and its counts", async () => {
+  it("erasure receipts that the operator sends in parts belong to one erasure, with one count", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     await seedCustomer(world, "x", 1);
     const travelBack = await bookmark(env.DB);
@@ -432,7 +435,7 @@ describe("the receipts", () => {
     expect(row).toEqual({ sessions: 2, total: 2 });
   });
 
-  it("in the directory that contradict the erasure of the home are left", async () => {
+  it("erasure receipts in the directory that contradict the home's erasure erase nobody and count as left", async () => {
     const world = await World.create({}, "apac");
     await seedCustomer(world, "x", 300);
     await erase(world, { sbs: "x" });
@@ -443,14 +446,14 @@ describe("the receipts", () => {
     expect((await world.stored()).sessions).toHaveLength(50);
   });
 
-  it("are for all sessions up to the highest id that any part has", async () => {
+  it("erasure receipts cover all sessions up to the highest id of any part", async () => {
     const world = await World.create({}, "apac");
     const text = personText();
     for (let i = 0; i < 2; i++) await world.chatId(fieldsOf(text));
     const travelBack = await bookmark(env.HOME_APAC);
     await eraseWhole(world, text);
     await travelBack();
-    // An older part, of a beginning that had one session.
+    // An older part, from the time when the customer had one session.
     const columns = "home, site_id, erasure_id, listed_at, first_chat_id, at, hash, until, chat_ids";
     const older = `SELECT home, site_id, erasure_id, listed_at - 1, 1, at, hash, 1, '[1]' FROM erasure_receipts`;
     await ofReceipts(`INSERT INTO erasure_receipts (${columns}) ${older}`, world);
@@ -458,7 +461,7 @@ describe("the receipts", () => {
     expect(await placesOf(text)).toEqual([]);
   });
 
-  it("take what came since, when the home could not note that they are written", async () => {
+  it("erasure receipts include later sessions when the home did not store that the first receipts are written", async () => {
     const world = await World.create({}, "apac");
     const first = await world.chatId({ sbs: "x" });
     const batch = (list: D1PreparedStatement[]) => {

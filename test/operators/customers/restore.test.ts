@@ -20,12 +20,12 @@ import { bookmark } from "../../support/time-travel.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** A restore must not bring anybody back: docs/operating.md, "Restoring a home". receipts.test.ts has how it is known whom. */
+/** A restore must not bring an erased customer back: see docs/operating.md, "Restoring a home". receipts.test.ts tests the receipts. */
 
 beforeEach(forgetKept);
 
-describe.each(HOMES)("%s, restored to before an erasure", (home) => {
-  it("has nobody back once it is settled, each time that it is restored, and everybody else", async () => {
+describe.each(HOMES)("the home %s, restored to before an erasure", (home) => {
+  it("after each reconciliation a restored home has no erased customers, but all others", async () => {
     const world = await World.create({}, home);
     await newWebhook(world);
     const text = personText();
@@ -42,12 +42,12 @@ describe.each(HOMES)("%s, restored to before an erasure", (home) => {
       expect(told).toHaveLength(1);
       expect((await auditOfErasures(world)).map(({ action }) => action)).toEqual(["customer.erased"]);
     }
-    // It is remembered, and a further settling finds nothing to do.
+    // The home stores this, and a further reconciliation finds nothing to do.
     expect((await erase(world, { sbs: text })).body).toMatchObject({ erased: { sessions: 0 }, remaining: 0 });
     expect(await settle(world, home)).toMatchObject([{ erased_again: 0, erasures_left: 0 }]);
   });
 
-  it("goes on with an erasure that the restore has stopped in the middle", async () => {
+  it("reconciling a home continues an erasure that the restore cut in the middle", async () => {
     const world = await World.create({}, home);
     const text = personText();
     await seedCustomer(world, text, 300);
@@ -60,7 +60,7 @@ describe.each(HOMES)("%s, restored to before an erasure", (home) => {
     expect(await placesOf(text)).toEqual([]);
   });
 
-  it("is settled by several calls on Workers Free, which allows 50 queries in each", async () => {
+  it("reconciling a home takes several calls on Workers Free, which allows 50 queries per call", async () => {
     const world = await World.create({}, home);
     const people = ["a", "b", "c"];
     for (const sbs of people) await world.chatId({ sbs });
@@ -71,14 +71,14 @@ describe.each(HOMES)("%s, restored to before an erasure", (home) => {
     expect((await world.stored()).customers).toEqual([]);
   });
 
-  it("does not erase a customer who has got an id that was given before", async () => {
+  it("reconciling a home does not erase a customer whose session has the id of an erased one", async () => {
     const world = await World.create({}, home);
     const text = personText();
     const travelBack = await bookmark(databaseOf(home));
     const id = await world.chatId(fieldsOf(text));
     await eraseWhole(world, text);
     await travelBack();
-    // The home was opened unsettled.
+    // The home was opened before it was reconciled.
     expect(await world.chatId({ sbs: "another" })).toBe(id);
     await settle(world, home);
     expect((await world.stored()).sessions).toMatchObject([{ id, customer_external_id: "another" }]);
@@ -86,24 +86,27 @@ describe.each(HOMES)("%s, restored to before an erasure", (home) => {
 });
 
 describe("a home restored to the middle of an erasure", () => {
-  it.each(HOMES)("has nobody back who came between a call that erased nothing and one that did: %s", async (home) => {
-    const world = await World.create({}, home);
-    const db = databaseOf(home);
-    const text = personText();
-    await world.chatId(fieldsOf(text));
-    const refusing = { [home === "main" ? "DB" : "HOME_APAC"]: beforeStep(db, overloaded) };
-    expect((await erase(world.anotherIsolate(refusing), { sbs: text })).status).toBe(503);
-    await world.chatId(fieldsOf(text));
-    const travelBack = await bookmark(db);
-    await eraseWhole(world, text);
-    expect(await placesOf(text)).toEqual([]);
-    await travelBack();
-    const { body } = await settleOnce(world, home);
-    expect(body).toMatchObject({ erasures_left: 0 });
-    expect(await placesOf(text)).toEqual([]);
-  });
+  it.each(HOMES)(
+    "reconciling a home also erases sessions between a failed and a successful erasure: restored %s",
+    async (home) => {
+      const world = await World.create({}, home);
+      const db = databaseOf(home);
+      const text = personText();
+      await world.chatId(fieldsOf(text));
+      const refusing = { [home === "main" ? "DB" : "HOME_APAC"]: beforeStep(db, overloaded) };
+      expect((await erase(world.anotherIsolate(refusing), { sbs: text })).status).toBe(503);
+      await world.chatId(fieldsOf(text));
+      const travelBack = await bookmark(db);
+      await eraseWhole(world, text);
+      expect(await placesOf(text)).toEqual([]);
+      await travelBack();
+      const { body } = await settleOnce(world, home);
+      expect(body).toMatchObject({ erasures_left: 0 });
+      expect(await placesOf(text)).toEqual([]);
+    },
+  );
 
-  it("does not list its sessions anew while their receipts are fresh", async () => {
+  it("reconciling a home does not write receipts again while they are fresh", async () => {
     const world = await World.create({}, "apac");
     await seedCustomer(world, "x", 300);
     await erase(world, { sbs: "x" });
@@ -116,7 +119,7 @@ describe("a home restored to the middle of an erasure", () => {
     expect(results).toEqual([{ listed_at: NOW }]);
   });
 
-  it("counts only the sessions of the erasure, and not those of a customer who came back", async () => {
+  it("the count of an erasure after a restore leaves out new sessions of a customer who came back", async () => {
     const world = await World.create();
     await world.chatId({ sbs: "x" });
     const travelBack = await bookmark(env.DB);
@@ -130,7 +133,7 @@ describe("a home restored to the middle of an erasure", () => {
     expect([row, (await world.stored()).sessions.map(({ id }) => id)]).toEqual([{ sessions: 1, total: 1 }, [back]]);
   });
 
-  it("does not look at receipts of a site that the restore has undone", async () => {
+  it("reconciling a home ignores receipts of a site that the restore has undone", async () => {
     const travelBack = await bookmark(env.DB);
     const world = await World.create();
     await world.chatId({ sbs: "x" });

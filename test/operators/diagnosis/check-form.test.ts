@@ -10,14 +10,14 @@ import { NOW } from "../../support/test-runtime.ts";
 
 const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
 
-/** The name of each step that refuses, with its status. */
+/** Each step that refuses: its status and its name. */
 const refusals = (body: string | Uint8Array, headers: { contentType?: string | null; contentEncoding?: string } = {}) =>
   checkForm({ body: typeof body === "string" ? encode(body) : body, ...headers }).steps.flatMap(({ name, refusal }) =>
     refusal === undefined ? [] : [`${refusal.status} ${name}`],
   );
 
 describe("the form of a request", () => {
-  it("is right for a JSON object with an appid, and gives its fields", () => {
+  it("the check of a request's format passes a JSON object with an appid and returns its fields", () => {
     const { steps, fields } = checkForm({ body: encode('{"appid":"a"}'), contentType: "application/json" });
     expect(steps.map(({ step, name }) => [step, name])).toEqual([
       ["content_type", "type_right"],
@@ -28,7 +28,7 @@ describe("the form of a request", () => {
     expect(fields).toEqual({ appid: "a" });
   });
 
-  it("tells all that is wrong before the body is read, in the route's order", () => {
+  it("the check of a request's format names all faults before the body is read, in the order of the route", () => {
     expect(refusals("x".repeat(65_537), { contentType: "text/html", contentEncoding: "gzip" })).toEqual([
       "415 type_other",
       "415 encoding_present",
@@ -36,7 +36,7 @@ describe("the form of a request", () => {
     ]);
   });
 
-  it("takes a header that is not known as right, except for the body of a form", () => {
+  it("the check of a request's format passes a header that is not given, except when the body is a form", () => {
     expect(refusals('{"appid":"a"}')).toEqual([]);
     expect(refusals("appid=a&timestamp=1")).toEqual(["415 url_encoded", "400 url_encoded"]);
     expect(refusals('--x\r\nContent-Disposition: form-data; name="a"\r\n')).toEqual(["415 multipart", "400 multipart"]);
@@ -47,7 +47,7 @@ describe("the form of a request", () => {
     );
   });
 
-  it("knows UTF-16 of either byte order, with and without its mark, and bytes that are in no encoding", () => {
+  it("the check of a request's format recognises UTF-16 in both byte orders, also without a mark, and unknown encodings", () => {
     for (const text of ["{}", '{"content":"订单在哪里"}']) {
       const little = utf16(text);
       expect(refusals(little)).toEqual(["400 utf16"]);
@@ -58,11 +58,11 @@ describe("the form of a request", () => {
     expect(refusals(Uint8Array.of(0x7b, 0xff, 0xff))).toEqual(["400 not_utf8"]);
   });
 
-  it("is told in general for a text of more than 32 levels", () => {
+  it("the check of a request's format names no exact fault in a text with more than 32 levels", () => {
     expect(refusals(`${"[".repeat(40)}x`)).toEqual(["400 too_deep"]);
   });
 
-  it("has a right Idempotency-Key or none", () => {
+  it("the check of a request's format passes a right Idempotency-Key or none", () => {
     expect([undefined, null, "a"].map((key) => checkIdempotencyKey(key).refusal)).toEqual(Array(3).fill(undefined));
     expect(checkIdempotencyKey("\u00e9").name).toBe("key_not_ascii");
     expect(checkIdempotencyKey("").refusal).toEqual({ status: 400, code: "invalid_parameters" });
@@ -102,12 +102,12 @@ describe("a text that is no JSON", () => {
     ["{} {}", "concatenated", 3],
     ["{};", "text_after", 2],
     ["[".repeat(33), "too_deep", 32],
-  ])("is told by its first fault: %s", (text, fault, at) => {
+  ])("the JSON reader names the first fault of a text that is not JSON: %s", (text, fault, at) => {
     expect(readTree(text)).toEqual({ ok: false, fault, at });
   });
 
   it.each(['{"a":[1,-2.5e+3,true,false,null,"\\u0041\\n"],"":{}}', " [ ] ", '"\u2028"', "0"])(
-    "is not found where JSON.parse takes it: %s",
+    "the JSON reader accepts what JSON.parse accepts: %s",
     (text) => {
       expect(readTree(text).ok).toBe(true);
       expect(() => JSON.parse(text)).not.toThrow();
@@ -116,7 +116,7 @@ describe("a text that is no JSON", () => {
 });
 
 describe("the reader of JSON", () => {
-  it("takes exactly what JSON.parse takes, and writes it back unchanged", () => {
+  it("the JSON reader accepts exactly what JSON.parse accepts, and writes it back unchanged", () => {
     const noise = fc.constantFrom(..."{}[],:\"'\\0-+.eE1 \n\ttrue/nul\u00a0\ufeff😀");
     const changed = fc.tuple(fc.json({ maxDepth: 4 }), fc.nat(), fc.nat(3), fc.string({ unit: noise, maxLength: 3 }));
     fc.assert(
@@ -145,7 +145,7 @@ function isJson(text: string): boolean {
 }
 
 describe("a caller's check without the operation", () => {
-  it("judges no fields, and takes the appid of the body", async () => {
+  it("the check of a caller's own request without an operation judges no fields and uses the appid of the body", async () => {
     const body = JSON.stringify({ appid: "a", timestamp: NOW, ranstr: "r" });
     const { answer, steps } = await checkAsCaller({
       body: encode(body),
@@ -173,7 +173,7 @@ describe("a caller's check without the operation", () => {
     ["\n", "LF (\\n)", "CRLF (\\r\\n)"],
     ["\r\n", "CRLF (\\r\\n)", "LF (\\n)"],
     ["\r", "CR (\\r)", "LF (\\n)"],
-  ])("says with which line ends it holds, where a form did not keep them: %j", async (end, fits, other) => {
+  ])("the check of a caller's own request says which line ends fit the signature: %j", async (end, fits, other) => {
     const sent = JSON.stringify({ appid: "a", timestamp: NOW, ranstr: "r" }, null, 2).replaceAll("\n", end);
     const given = { secret: "s", signature: await hmac("s", sent), now: NOW, tolerance: 300 };
     const typed = { ...given, body: encode(sent.replaceAll(/\r\n?/g, "\n")), lineEndsKept: false };
@@ -182,20 +182,23 @@ describe("a caller's check without the operation", () => {
     expect((await checkAsCaller({ ...given, body: encode(sent) })).conditions).toEqual([]);
   });
 
-  it.each(["s ", " s", '"s"', "s\n"])("warns of a secret that was taken with its edges: %j", async (secret) => {
-    const body = JSON.stringify({ appid: "a", timestamp: NOW, ranstr: "r" });
-    const given = { body: encode(body), signature: await hmac(secret, body), now: NOW, tolerance: 300 };
-    expect((await checkAsCaller({ ...given, secret })).conditions).toMatchObject([{ name: "secret_edges" }]);
-  });
+  it.each(["s ", " s", '"s"', "s\n"])(
+    "the check of a caller's own request warns of blanks or quotes around the secret: %j",
+    async (secret) => {
+      const body = JSON.stringify({ appid: "a", timestamp: NOW, ranstr: "r" });
+      const given = { body: encode(body), signature: await hmac(secret, body), now: NOW, tolerance: 300 };
+      expect((await checkAsCaller({ ...given, secret })).conditions).toMatchObject([{ name: "secret_edges" }]);
+    },
+  );
 
-  it("gives up on 64 KiB in the place of the signature", async () => {
+  it("the check of a caller's own request refuses 64 KiB in the place of the signature", async () => {
     for (const character of ["x", ",", '"', "a"]) {
       const given = { body: encode("{}"), secret: "s", signature: character.repeat(65_536), now: NOW, tolerance: 300 };
       expect((await checkAsCaller(given)).answer.status).toBe(400);
     }
   });
 
-  it("tells both answers of a request whose timestamp is stale", async () => {
+  it("the check of a caller's own stale request gives the answer now and the answer with a fresh timestamp", async () => {
     const body = JSON.stringify({ appid: "a", timestamp: NOW - 999, ranstr: "r" });
     const given = { body: encode(body), secret: "s", signature: await hmac("s", body), now: NOW, tolerance: 300 };
     expect(await checkAsCaller(given)).toMatchObject({ answer: { status: 401 }, fresh: { status: 200 } });

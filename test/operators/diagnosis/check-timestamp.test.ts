@@ -9,7 +9,7 @@ const at = (timestamp: number) => {
   return [finding.name, say(english, finding)];
 };
 
-describe("what is said of a timestamp", () => {
+describe("the check of a timestamp", () => {
   it.each<[number, string]>([
     [0, "fresh"],
     [300, "fresh"],
@@ -28,7 +28,7 @@ describe("what is said of a timestamp", () => {
     [-5 * HOUR, "timestamp_old_local_time"],
     [-1.5 * HOUR, "timestamp_old"],
     [-15 * HOUR, "timestamp_old"],
-  ])("names the distance of %s s: %s", (ahead, name) => {
+  ])("the check of a timestamp %s s ahead gives: %s", (ahead, name) => {
     expect(at(NOW + ahead)[0]).toBe(name);
   });
 
@@ -40,11 +40,11 @@ describe("what is said of a timestamp", () => {
     [-1_000, "It is 17 min old"],
     [-16 * HOUR, "It is 16 h old"],
     [-60 * HOUR, "It is 3 d old"],
-  ])("tells the distance of %s s to the minute, and the offset of a zone exactly: %s", (ahead, text) => {
+  ])("a timestamp %s s ahead is described to the minute, and a time zone's offset exactly: %s", (ahead, text) => {
     expect(at(NOW + ahead)[1]).toContain(text);
   });
 
-  it("tells seconds when the tolerance is small", () => {
+  it("the distance of a timestamp is in seconds when the tolerance is small", () => {
     expect(say(english, checkTimestamp(NOW + 90, NOW, 60))).toContain("It is 90 s ahead; 60 s are allowed");
   });
 
@@ -55,7 +55,7 @@ describe("what is said of a timestamp", () => {
     [20271315080000, "timestamp_milliseconds", "Send Unix seconds: 20271315080."],
     [20270115, "timestamp_date", `Send Unix seconds: ${NOW}.`],
     [-5, "timestamp_too_small", `Send Unix seconds: ${NOW}.`],
-  ])("names another unit: %s", (timestamp, name, text) => {
+  ])("the check recognises a timestamp in another unit: %s", (timestamp, name, text) => {
     expect(at(timestamp)).toEqual([name, expect.stringContaining(text)]);
   });
 });

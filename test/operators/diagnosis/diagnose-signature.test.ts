@@ -27,14 +27,14 @@ const PASTED = { operation: { path: "/openapi/chat/create_gd" } };
 const diagnose = (body: string, signature: string, secrets: readonly TriedSecret[] = [CURRENT], more = {}) =>
   diagnoseSignature({ body, signature, ...PASTED, ...more }, secrets, DOCUMENTED, NOW);
 
-/** The diagnosis when `signed` was signed and `sent` was pasted with its line ends. */
+/** The diagnosis when `signed` was signed and `sent` was sent with its line ends. */
 const found = async (signed: string | Uint8Array<ArrayBuffer>, sent: string) =>
   diagnose(sent, await hmac(SECRET, signed), [CURRENT], { lineEndsKept: true });
 
 const names = ({ findings }: Awaited<ReturnType<typeof diagnose>>) => findings.map(({ name }) => name);
 const texts = ({ findings }: Awaited<ReturnType<typeof diagnose>>) => findings.map((each) => say(english, each));
 
-/** An HMAC with a key of any bytes. */
+/** An HMAC whose key may be any bytes. */
 async function keyed(key: Uint8Array<ArrayBuffer>, body: string, hash = "SHA-256"): Promise<string> {
   const hmacKey = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash }, false, ["sign"]);
   return new Uint8Array(await crypto.subtle.sign("HMAC", hmacKey, new TextEncoder().encode(body))).toHex();
@@ -43,7 +43,7 @@ const hashed = async (text: string, hash = "SHA-256") =>
   new Uint8Array(await crypto.subtle.digest(hash, new TextEncoder().encode(text))).toHex();
 
 describe("a signature that the server accepts", () => {
-  it("is valid over exactly the pasted body, in either case and between blanks", async () => {
+  it("a signature over exactly the pasted body is valid, in either case and between blanks", async () => {
     const signature = await hmac(SECRET, BODY);
     for (const pasted of [signature, signature.toUpperCase(), ` ${signature}\n`]) {
       const diagnosis = await diagnose(BODY, pasted);
@@ -52,7 +52,7 @@ describe("a signature that the server accepts", () => {
     }
   });
 
-  it("is valid with the previous secret until its overlap ends, and not after that", async () => {
+  it("a signature with the previous secret is valid until its overlap ends", async () => {
     const signature = await hmac(OLD, BODY);
     const inside = await diagnose(BODY, signature, [CURRENT, overlapping]);
     expect([inside.valid, names(inside)]).toEqual([true, ["valid", "previous_valid"]]);
@@ -61,7 +61,7 @@ describe("a signature that the server accepts", () => {
     expect(texts(after)[0]).toContain("stopped working on 2027-01-15T08:00:00.000Z");
   });
 
-  it("has no fault in its form exactly when the server finds none", async () => {
+  it("the signature diagnosis finds a fault in a signature's form exactly when the server does", async () => {
     const right = "0".repeat(64);
     for (const signature of [
       right,
@@ -80,13 +80,13 @@ describe("a signature that the server accepts", () => {
 });
 
 describe("a signature that the server refuses", () => {
-  it("has no match when it was made with an unknown secret, or a value was changed after signing", async () => {
+  it("a signature by an unknown secret or over a changed value has no match", async () => {
     const unknown = await diagnose(BODY, await hmac("somebody else's", BODY));
     expect([unknown.valid, unknown.match, names(unknown)]).toEqual([false, undefined, ["no_match", "received"]]);
     expect(names(await found(BODY.replace("客户", "顾客"), BODY))).toEqual(["no_match", "received"]);
   });
 
-  it("names the other app of the site whose secret made it, and is never valid then", async () => {
+  it("a signature by another app's secret names that app and is not valid", async () => {
     const other = { slot: "other_app", secret: OLD, expiresAt: Number.POSITIVE_INFINITY, appid: "stock" } as const;
     const diagnosis = await diagnose(BODY, await hmac(OLD, BODY), [CURRENT, other]);
     expect([diagnosis.valid, diagnosis.exact, names(diagnosis)]).toEqual([false, false, ["other_app"]]);
@@ -98,14 +98,14 @@ describe("a signature that the server refuses", () => {
   });
 
   it.each(["", "not json", "[1]", '"text"', '{"appid":'])(
-    "is diagnosed for a body that is no object: %j",
+    "a signature over a body that is no object is diagnosed: %j",
     async (body) => {
       expect(names(await found(`${body}\n`, body))).toEqual(["lf_signed"]);
       expect((await found("{\n}", body)).match).toBeUndefined();
     },
   );
 
-  it("is looked for in the bytes alone when they are not UTF-8", async () => {
+  it("a signature over bytes that are not UTF-8 is compared with the bytes only", async () => {
     const bytes = Uint8Array.of(0x7b, 0xff);
     const sent = { bytes, lineEndsKept: true };
     expect(names(await diagnose("{\ufffd", await hmac(SECRET, bytes), [CURRENT], sent))).toEqual(["valid"]);
@@ -115,12 +115,12 @@ describe("a signature that the server refuses", () => {
     ]);
   });
 
-  it("has no match in GBK for a character that GBK has not", async () => {
+  it("the signature diagnosis does not try the encoding GBK when it lacks a character of the body", async () => {
     expect(names(await found('{"a":"😀"} ', '{"a":"😀"}'))).toEqual(["blank_after"]);
     expect(encodeGbk("😀")).toBeUndefined();
   });
 
-  it("says which line end was signed and which was sent", async () => {
+  it("the signature diagnosis says which line end was signed and which was sent", async () => {
     const cases: [signed: string, sent: string, name: string, text: RegExp][] = [
       [`${BODY}\n`, BODY, "lf_signed", /^What was signed ends with a line end, LF \(\\n\), that was not sent/],
       [`${BODY}\r\n`, BODY, "crlf_signed", /^What was signed ends with a line end, CRLF/],
@@ -145,12 +145,15 @@ describe("a signature that the server refuses", () => {
   it.each([
     ["lf", pretty, "LF (\\n)"],
     ["crlf", pretty.replaceAll("\n", "\r\n"), "CRLF (\\r\\n)"],
-  ] as const)("matches %s line ends, although a form turns all of them into CRLF", async (lineEnds, signed, fits) => {
-    const diagnosis = await diagnose(pretty.replaceAll("\n", "\r\n"), await hmac(SECRET, signed));
-    expect(diagnosis).toMatchObject({ valid: true, match: { body: { lineEnds, text: signed } } });
-    expect(diagnosis.match && lineEndsOf(diagnosis.match.body)?.fits).toBe(fits);
-    expect(names(diagnosis)).toEqual(["valid", "line_ends_depend"]);
-  });
+  ] as const)(
+    "a signature over %s line ends matches although a form turns all line ends into CRLF",
+    async (lineEnds, signed, fits) => {
+      const diagnosis = await diagnose(pretty.replaceAll("\n", "\r\n"), await hmac(SECRET, signed));
+      expect(diagnosis).toMatchObject({ valid: true, match: { body: { lineEnds, text: signed } } });
+      expect(diagnosis.match && lineEndsOf(diagnosis.match.body)?.fits).toBe(fits);
+      expect(names(diagnosis)).toEqual(["valid", "line_ends_depend"]);
+    },
+  );
 });
 
 const asUnicode = (text: string, which: RegExp) =>
@@ -247,14 +250,17 @@ describe("the same JSON, serialised anew", () => {
       '{"a":1,"b":[1,2],"c":{},"d":[]}',
       "indented_by_jackson",
     ],
-  ])("is named: %s", async (_, signed, sent, name) => {
-    const diagnosis = await found(signed, sent);
-    expect(names(diagnosis)).toEqual([name]);
-    expect(diagnosis.match?.body).toMatchObject({ text: signed, rewritten: name.split("+") });
-    expect(diagnosis.valid).toBe(false);
-  });
+  ])(
+    "the diagnosis recognises a signature over the same JSON written differently: %s",
+    async (_, signed, sent, name) => {
+      const diagnosis = await found(signed, sent);
+      expect(names(diagnosis)).toEqual([name]);
+      expect(diagnosis.match?.body).toMatchObject({ text: signed, rewritten: name.split("+") });
+      expect(diagnosis.valid).toBe(false);
+    },
+  );
 
-  it("is named also when a line end was signed that was not sent", async () => {
+  it("the signature diagnosis recognises differently written JSON even when an extra line end was signed", async () => {
     for (const signed of [sorted, asUnicode(BODY, NON_ASCII), JSON.stringify(FIELDS, null, "\t")]) {
       expect(names(await found(`${signed}\n`, BODY))).toEqual(names(await found(signed, BODY)));
     }
@@ -262,7 +268,7 @@ describe("the same JSON, serialised anew", () => {
     expect(names(await found(crlf, BODY))).toEqual(["indented+crlf"]);
   });
 
-  it("is told in one sentence with all of its changes", async () => {
+  it("the signature diagnosis names all changes of the written JSON in one sentence", async () => {
     const diagnosis = await found(JSON.stringify(JSON.parse(sorted), null, 2), BODY);
     expect(texts(diagnosis)[0]).toMatch(
       /^The signature is over another text of the same JSON: keys sorted, indented by spaces: 2\. /,
@@ -335,7 +341,7 @@ describe("another text than the body", () => {
       "pairs",
       encodedPairs(encodeURIComponent, FIELDS).replace("kefu_id=%5B2%2C1%5D", "kefu_id%5B0%5D=2&kefu_id%5B1%5D=1"),
     ],
-    // urllib.parse.urlencode of Python.
+    // As urllib.parse.urlencode of Python writes it.
     [
       "pairs",
       new URLSearchParams(Object.entries({ ...FIELDS, kefu_id: "[2, 1]" }).map(([k, v]) => [k, `${v}`])).toString(),
@@ -354,12 +360,12 @@ describe("another text than the body", () => {
     ["appid_added", JSON.stringify({ ...FIELDS, appid: undefined })],
     ["fields_added", JSON.stringify({ ...FIELDS, timestamp: undefined, ranstr: undefined })],
     ["fields_added", JSON.stringify({ ...FIELDS, content: undefined, kefu_id: undefined })],
-  ])("is named: %s", async (name, signed) => {
+  ])("the signature diagnosis recognises a signature over another text than the body: %s", async (name, signed) => {
     const diagnosis = await found(signed, BODY);
     expect([names(diagnosis), diagnosis.valid, diagnosis.exact]).toEqual([[name], false, false]);
   });
 
-  it("is found with the line ends that were signed, although a form turned them into CRLF", async () => {
+  it("the signature diagnosis finds the signed line ends in a text with the path although a form changed them", async () => {
     const pretty = JSON.stringify(FIELDS, null, 3);
     const signature = await hmac(SECRET, `${path}${pretty}`);
     expect(names(await diagnose(pretty.replaceAll("\n", "\r\n"), signature))).toEqual(["path_first"]);
@@ -378,7 +384,7 @@ describe("another text than the body", () => {
     ["nfc", '{"a":"\u00e9"}', '{"a":"e\u0301"}'],
     ["nfd", '{"a":"e\u0301"}', '{"a":"\u00e9"}'],
     ["appid_added", '{"a": 1, "b": "x"}', '{"a": 1, "b": "x", "appid": "app"}'],
-  ])("is named: %s", async (name, signed, sent) => {
+  ])("the signature diagnosis recognises a signature over a changed body: %s", async (name, signed, sent) => {
     expect(names(await found(signed, sent))).toEqual([name]);
   });
 });
@@ -401,7 +407,7 @@ describe("another key than the secret", () => {
     ["secret_null", bytes("null")],
     ["secret_appid", bytes("app")],
     ["secret_example", bytes("YOUR_APP_SECRET")],
-  ])("is named: %s", async (name, key) => {
+  ])("the signature diagnosis recognises a signature with a changed secret: %s", async (name, key) => {
     const diagnosis = await diagnose(BODY, await keyed(key, BODY), [{ ...CURRENT, secret: OLD }]);
     expect([names(diagnosis), diagnosis.valid]).toEqual([[name], false]);
   });
@@ -411,22 +417,25 @@ describe("another key than the secret", () => {
     ["secret_base64_decoded", "c2VjcmV0", bytes("secret")],
     ["secret_trimmed", ` ${OLD}\n`, bytes(OLD)],
     ["secret_unquoted", `"${OLD}"`, bytes(OLD)],
-  ])("is named: %s", async (name, secret, key) => {
-    expect(names(await diagnose(BODY, await keyed(key, BODY), [{ ...CURRENT, secret }]))).toEqual([name]);
-  });
+  ])(
+    "the signature diagnosis recognises a signature with a decoded or trimmed secret: %s",
+    async (name, secret, key) => {
+      expect(names(await diagnose(BODY, await keyed(key, BODY), [{ ...CURRENT, secret }]))).toEqual([name]);
+    },
+  );
 
-  it("is not tried together with another body", async () => {
+  it("the signature diagnosis does not try a changed secret together with a changed body", async () => {
     expect(names(await diagnose(BODY, await hmac(`${SECRET}\n`, sorted)))).toEqual(["no_match", "received"]);
   });
 
-  it("is told after the secret that it was made from", async () => {
+  it("the signature diagnosis names an ended secret first, and then the change that was made to it", async () => {
     const diagnosis = await diagnose(BODY, await hmac(`${OLD}\n`, BODY), [CURRENT, ended]);
     expect(names(diagnosis)).toEqual(["previous_ended", "secret_lf"]);
   });
 });
 
 describe("another computation than HMAC-SHA256", () => {
-  it("is named", async () => {
+  it("the signature diagnosis recognises a signature by another computation than HMAC-SHA256", async () => {
     const key = new TextEncoder().encode(SECRET);
     const right = await hmac(SECRET, BODY);
     const cases: [string, string][] = [
@@ -448,7 +457,7 @@ describe("another computation than HMAC-SHA256", () => {
     expect(texts(await diagnose(BODY, await hashed(BODY)))[0]).toMatch(/^It is a plain SHA-256 hash/);
   });
 
-  it("is named when only the writing of its bytes is wrong", async () => {
+  it("the signature diagnosis recognises a right signature whose bytes are written wrongly", async () => {
     // With this text the first byte of the signature is below 16, and others are above 127.
     let text = "";
     let right = "";
@@ -493,7 +502,7 @@ describe("a signature in another form", () => {
     [["twice"], (hex) => `${hex}, ${hex}`],
     [["invisible"], (hex) => `${hex}\u200b`],
     [["percent_encoded", "base64"], (hex) => encodeURIComponent(Uint8Array.fromHex(hex).toBase64())],
-  ])("is refused, and its form is named: %j", async (faults, write) => {
+  ])("a signature in another form is refused and its form is named: %j", async (faults, write) => {
     const diagnosis = await diagnose(BODY, write(await hmac(SECRET, BODY)));
     expect(diagnosis).toMatchObject({ valid: false, signature: { faults }, match: { body: { text: BODY } } });
     expect(names(diagnosis)).toEqual(faults);
@@ -508,13 +517,13 @@ describe("a signature in another form", () => {
     ["a".repeat(10), ["length"]],
     ["abc.def.ghi", ["jwt"]],
     ["not a signature", ["unreadable"]],
-  ])("is reported as unreadable: %j", async (pasted, faults) => {
+  ])("an unreadable signature is reported as such: %j", async (pasted, faults) => {
     const diagnosis = await diagnose(BODY, pasted);
     expect(diagnosis).toMatchObject({ exact: false, valid: false, match: undefined, signature: { faults } });
     expect(names(diagnosis)).toEqual(faults);
   });
 
-  it("is base64 also when that begins like a number", async () => {
+  it("a signature in base64 is recognised even when it begins like a number", async () => {
     expect(names(await diagnose(BODY, `0x${"Q".repeat(41)}`))).toEqual(["base64", "no_match", "received"]);
   });
 });
@@ -523,7 +532,7 @@ describe("a signature that nothing explains", () => {
   const digest = async (bytes: Uint8Array<ArrayBuffer>) =>
     new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 
-  it("is told with the length and the SHA-256 of the bytes, to compare", async () => {
+  it("an unexplained signature gets the length and the SHA-256 of the body to compare", async () => {
     const bytes = Uint8Array.from(new TextEncoder().encode(BODY));
     const diagnosis = await diagnose(BODY, "a".repeat(64));
     expect(texts(diagnosis)[1]).toContain(`has ${bytes.length} bytes; their SHA-256 is ${await digest(bytes)}.`);
@@ -531,13 +540,13 @@ describe("a signature that nothing explains", () => {
     expect(texts(diagnosis)[1]).toMatch(/If all are the same, the secret is another one: .*\.$/);
   });
 
-  it("is told with those of bytes that are no UTF-8", async () => {
+  it("an unexplained signature over bytes that are not UTF-8 gets the SHA-256 of these bytes", async () => {
     const bytes = Uint8Array.of(0x7b, 0xff);
     const diagnosis = await diagnose("{\ufffd", "a".repeat(64), [CURRENT], { bytes });
     expect(texts(diagnosis)[1]).toContain(`has 2 bytes; their SHA-256 is ${await digest(bytes)}.`);
   });
 
-  it("is told with those of LF where a form did not keep the line ends, and says so", async () => {
+  it("an unexplained signature gets the SHA-256 with LF when a form did not keep the line ends", async () => {
     const diagnosis = await diagnose("{\r\n}", "a".repeat(64));
     const sha = await digest(Uint8Array.from(new TextEncoder().encode("{\n}")));
     expect(texts(diagnosis)[1]).toContain(`has 3 bytes; their SHA-256 is ${sha}. A form cannot keep line ends`);
@@ -570,10 +579,10 @@ describe("the cost of a diagnosis", () => {
     ["16 KiB that is no JSON", "{".repeat(16_000)],
   ];
 
-  // What is tried is counted, and not computed: nothing matches.
+  // The attempts are only counted, so nothing matches.
   const verifying = () => vi.spyOn(crypto.subtle, "verify").mockResolvedValue(false);
 
-  it.each(bodies)("is bounded for %s", async (_, body) => {
+  it.each(bodies)("the cost of a diagnosis is bounded for %s", async (_, body) => {
     const verify = verifying();
     const sign = vi.spyOn(crypto.subtle, "sign").mockResolvedValue(new ArrayBuffer(32));
     vi.mocked(writeTree).mockClear();
@@ -582,13 +591,13 @@ describe("the cost of a diagnosis", () => {
     const macs = verify.mock.calls.length + sign.mock.calls.length;
     const bytes = verify.mock.calls.reduce((sum, [, , , message]) => sum + (message as Uint8Array).length, 0);
     expect(macs).toBeLessThan(3_500);
-    // Some 128 MiB for a body of 64 KiB. A short one costs little, however often it is tried.
+    // Some 128 MiB for a body of 64 KiB. A short body costs little, however often it is tried.
     const written = vi.mocked(writeTree).mock.results.reduce((sum, { value }) => sum + value.length, 0);
     expect(written).toBeLessThan(6 * 1024 * 1024);
     expect(bytes).toBeLessThan(Math.max(1_048_576, 2_048 * (new TextEncoder().encode(body).length + 100)));
   });
 
-  it("is that of the line ends alone beyond 32 levels or 64 KiB, and the diagnosis says so", async () => {
+  it("the signature diagnosis tries only line ends beyond 32 levels or 64 KiB, and says so", async () => {
     const verify = verifying();
     for (const body of [nested(2_000), nested(1, `"${"x".repeat(65_536)}"`)]) {
       verify.mockClear();

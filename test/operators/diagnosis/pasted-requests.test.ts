@@ -49,20 +49,23 @@ function check(sent: Sent) {
   });
 }
 
-describe("what a caller is told of his own request", () => {
-  it("is tried with at least 105 requests, each under a name of its own", () => {
+describe("the check of a caller's own request", () => {
+  it("the check of a caller's own request is tried with at least 105 requests, each with its own name", () => {
     expect(PASTED_REQUESTS.length).toBeGreaterThanOrEqual(105);
     expect(new Set(PASTED_REQUESTS.map(({ name }) => name)).size).toBe(PASTED_REQUESTS.length);
   });
 
-  it.each(PASTED_REQUESTS)("is the server's answer and the cause: $name", async ({ cause, make }) => {
-    const sent = await make(right);
-    const { answer, steps } = await check(sent);
-    const { detail, ...real } = await send(sent);
-    expect({ status: answer.status, message: answer.message }).toEqual(real);
-    const [first] = steps;
-    expect(first?.refusal === undefined ? "accepted" : first.name).toBe(cause);
-    if (first?.name === "fields_wrong" || first?.name === "freshness_form") expect(say(english, first)).toBe(detail);
-    expect(JSON.stringify(steps)).not.toContain(right.secret);
-  });
+  it.each(PASTED_REQUESTS)(
+    "the check of a caller's own request gives the server's answer and the cause: $name",
+    async ({ cause, make }) => {
+      const sent = await make(right);
+      const { answer, steps } = await check(sent);
+      const { detail, ...real } = await send(sent);
+      expect({ status: answer.status, message: answer.message }).toEqual(real);
+      const [first] = steps;
+      expect(first?.refusal === undefined ? "accepted" : first.name).toBe(cause);
+      if (first?.name === "fields_wrong" || first?.name === "freshness_form") expect(say(english, first)).toBe(detail);
+      expect(JSON.stringify(steps)).not.toContain(right.secret);
+    },
+  );
 });

@@ -12,12 +12,12 @@ import { scrape } from "../../support/usage.ts";
 import { NOW, type Replacements, World } from "../../support/world.ts";
 
 /**
- * The broken deployments of docs/operating.md, each brought about: what /healthz, the cron, a scrape and the front page say of it. When
- * an alert comes of it says docs/prometheus/alerts.test.yml.
+ * Each broken deployment of docs/operating.md, and what /healthz, the cron, a scrape and the front page say of it.
+ * docs/prometheus/alerts.test.yml has the alerts.
  */
 
 const WRONG = Uint8Array.fromBase64(env.MASTER_KEY).toReversed().toBase64();
-/** Between two runs of the cron, and until AgentSessionHomeSilent minds. */
+/** Between two runs of the cron, and before AgentSessionHomeSilent alerts. */
 const LATER = NOW + 1_200;
 
 let world: World;
@@ -43,7 +43,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   for (const stream of ["log", "warn", "error"] as const) vi.spyOn(console, stream).mockImplementation(() => {});
-  // As if that cron had just run.
+  // As if the cron had just run.
   await env.DB.exec(`UPDATE home_metrics SET at = ${NOW}`);
 });
 
@@ -57,14 +57,14 @@ const silent = (name: string) => home("silence_seconds", name, LATER - NOW);
 const NO_ANSWER = { status: 503, page: "The database does not answer" };
 
 interface Seen {
-  /** Of /healthz: its status, and what it says that it does not say of a sound deployment. */
+  /** The status of /healthz, and the fields that differ from those of a healthy deployment. */
   health: [status: number, body: object];
   /** What the cron throws. */
   cron: string;
   /** Samples of a scrape after that cron; undefined when the scrape fails. */
   scraped: Record<string, number | undefined> | undefined;
   front: { status: number; page: string };
-  /** The badge of the site in apac, there and on the site's own page; undefined when the front page is an error page. */
+  /** The badge of the site in apac, on the front page and on the site's own page; undefined when the front page is an error page. */
   state?: string;
 }
 
@@ -205,7 +205,7 @@ const BROKEN: [string, Replacements, Seen][] = [
 ];
 
 describe.each(BROKEN)("%s", (_, bindings, { health, cron, scraped, front, state }) => {
-  it("is seen by /healthz, the cron, a scrape, the front page and the page of a site", async () => {
+  it("a broken deployment shows in /healthz, the cron, a scrape, the front page and the site's page", async () => {
     const well = await world.fetch(new Request("http://worker/healthz"));
     const { homes, ...whole } = await well.json<Record<string, object>>();
     expect([well.status, whole]).toMatchObject([200, { status: "ok", kv: "ok", queues: "ok", master_key: "ok" }]);

@@ -6,7 +6,7 @@ import { newWebhook } from "../../support/new-webhook.ts";
 import { bookmark } from "../../support/time-travel.ts";
 import { World } from "../../support/world.ts";
 
-/** A home is restored, and operators change its sites before they reconcile the home: a change that was answered 200 stays. */
+/** Operators change sites of a restored home before they reconcile it. A change that was answered 200 stays. */
 
 const SKIPPED = 1_000_000;
 
@@ -34,7 +34,7 @@ async function change(world: World, body: Change) {
   return answer.body as Change;
 }
 
-/** A site that was changed after the point to which its home is restored; the isolate knows that the home is closed. */
+/** A site that was changed after the restore point of its home, and an isolate that treats the home as closed. */
 async function restored(...undone: Change[]) {
   const world = await World.create({}, "apac");
   await world.chatId();
@@ -59,7 +59,7 @@ async function audited({ siteId }: World) {
 }
 
 describe("a change of a site between the restore of its home and its reconciliation", () => {
-  it("cannot be the release of an appid, which would make the restored site look newer than the directory's copy", async () => {
+  it("an appid cannot be released between the restore of a home and its reconciliation", async () => {
     const { world, reconcile } = await restored({ status: "closed" });
     const appid = crypto.randomUUID();
     await env.DB.prepare("INSERT INTO app_routes (appid, site_id) VALUES (?, ?)").bind(appid, world.siteId).run();
@@ -87,18 +87,21 @@ describe("a change of a site between the restore of its home and its reconciliat
     ],
     ["turning events on", [CLOSED], { events: true }, { name: "Known", status: "closed" }],
     ["no change of values", [CLOSED], { name: "Site" }, { name: "Site", status: "closed" }],
-  ])("stays, and the other fields come from the directory: %s", async (_, undone, wanted, expected) => {
-    const { world, shut, reconcile } = await restored(...undone);
-    expect(await change(shut, wanted)).toMatchObject(expected);
-    expect(await both(world)).toMatchObject(expected);
-    expect(await reconcile()).toMatchObject({
-      ...expected,
-      floor: 1 + SKIPPED,
-      events: Number(wanted.events ?? false),
-    });
-  });
+  ])(
+    "a site change between restore and reconciliation stays, and the directory gives the other fields: %s",
+    async (_, undone, wanted, expected) => {
+      const { world, shut, reconcile } = await restored(...undone);
+      expect(await change(shut, wanted)).toMatchObject(expected);
+      expect(await both(world)).toMatchObject(expected);
+      expect(await reconcile()).toMatchObject({
+        ...expected,
+        floor: 1 + SKIPPED,
+        events: Number(wanted.events ?? false),
+      });
+    },
+  );
 
-  it("stays when another change follows, and when the directory knew of many more changes", async () => {
+  it("a site change between restore and reconciliation stays when another follows, also after many undone changes", async () => {
     const { shut, reconcile } = await restored({ name: "1" }, { name: "2" }, CLOSED, { first_chat_id: 500 });
     await change(shut, { name: "New" });
     await change(shut, { status: "open", events: true });
@@ -106,7 +109,7 @@ describe("a change of a site between the restore of its home and its reconciliat
     expect(await reconcile()).toEqual({ name: "New", status: "open", events: 0, floor: 499 + SKIPPED });
   });
 
-  it("gives no id that must be skipped according to the directory", async () => {
+  it("between restore and reconciliation no first_chat_id can be set below the one in the directory", async () => {
     const { world, shut, reconcile } = await restored({ first_chat_id: 5_000 });
     const low = await call(shut, "PATCH", `/admin/sites/${world.siteId}`, { first_chat_id: 100, name: "New" });
     expect([low.status, low.body]).toMatchObject([
@@ -120,7 +123,7 @@ describe("a change of a site between the restore of its home and its reconciliat
     expect(await world.anotherIsolate().chatId()).toBe(6_000 + SKIPPED);
   });
 
-  it("leaves an audit entry for every real change, and for nothing else", async () => {
+  it("a site change between restore and reconciliation leaves an audit entry for each value that really changed", async () => {
     const { world, shut } = await restored({ status: "closed", name: "Known", first_chat_id: 40 });
     await change(shut, { name: "New" });
     expect(await audited(world)).toEqual([
@@ -130,7 +133,7 @@ describe("a change of a site between the restore of its home and its reconciliat
     ]);
   });
 
-  it("stays beside webhooks that were added in between, which do not open a closed site", async () => {
+  it("webhooks added between restore and reconciliation do not open a closed site or undo its changes", async () => {
     const { world, shut, reconcile } = await restored(CLOSED);
     await newWebhook(shut);
     await change(shut, { events: false });

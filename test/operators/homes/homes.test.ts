@@ -25,7 +25,7 @@ const homesOf = async (world: World) => {
 const statesOf = async (world: World) => (await homesOf(world)).map(({ name, status }) => [name, status]);
 
 describe("GET /admin/homes", () => {
-  it("names every home, main first, with the number of its sites, and says that they are open", async () => {
+  it("GET /admin/homes lists every home, main first, with the number of its sites and the status open", async () => {
     const world = await World.create();
     const before = await homesOf(world);
     expect(before).toEqual([
@@ -37,7 +37,7 @@ describe("GET /admin/homes", () => {
     expect(more).toEqual([1, 2]);
   });
 
-  it("reports a closed home as closed, and as down when it does not answer or has no tables", async () => {
+  it("GET /admin/homes shows a closed home as closed, and one without answer or tables as down", async () => {
     const world = await World.create({}, "apac");
     const with_ = (bindings: Parameters<World["anotherIsolate"]>[0]) => statesOf(world.anotherIsolate(bindings));
     expect(await with_(closing("apac", "main"))).toEqual([
@@ -55,7 +55,7 @@ describe("GET /admin/homes", () => {
     ]);
   });
 
-  it("names a home that has sites although no database is bound for it; its sites are answered 503", async () => {
+  it("GET /admin/homes shows a home with sites and no bound database as down, and its sites answer 503", async () => {
     const world = await World.create({}, "apac");
     const unbound = world.anotherIsolate({ HOME_APAC: undefined });
     expect(await statesOf(unbound)).toEqual([
@@ -72,26 +72,29 @@ describe("GET /admin/homes", () => {
 });
 
 describe("sites in two homes", () => {
-  it.each(HOMES)("count their chat ids from 1 each, and %s knows no session of the other home", async (home) => {
-    const [world, other] = [await World.create({}, home), await World.create({}, OTHER[home])];
-    expect(await world.chatId()).toBe(1);
-    expect([await other.chatId(), await other.chatId()]).toEqual([1, 2]);
-    const before = await other.stored();
-    const foreign = await world.add(2);
-    expect([foreign.status, foreign.envelope]).toEqual([404, NOT_FOUND]);
-    expect((await world.add(1)).status).toBe(200);
-    expect(await other.stored()).toEqual(before);
-    const { participants } = await world.stored();
-    expect(participants.map(({ session_id, agent_id }) => [session_id, agent_id])).toEqual([
-      [1, 2],
-      [1, 3],
-    ]);
-    const own = await call(world, "GET", `/admin/sites/${world.siteId}/sessions/1`);
-    expect(own.body).toMatchObject({ chat_id: 1, participants: [{ agent_id: 2 }, { agent_id: 3 }] });
-    expect((await call(world, "GET", `/admin/sites/${world.siteId}/sessions/2`)).status).toBe(404);
-  });
+  it.each(HOMES)(
+    "sites in two homes both count chat ids from 1, and %s knows no session of the other home",
+    async (home) => {
+      const [world, other] = [await World.create({}, home), await World.create({}, OTHER[home])];
+      expect(await world.chatId()).toBe(1);
+      expect([await other.chatId(), await other.chatId()]).toEqual([1, 2]);
+      const before = await other.stored();
+      const foreign = await world.add(2);
+      expect([foreign.status, foreign.envelope]).toEqual([404, NOT_FOUND]);
+      expect((await world.add(1)).status).toBe(200);
+      expect(await other.stored()).toEqual(before);
+      const { participants } = await world.stored();
+      expect(participants.map(({ session_id, agent_id }) => [session_id, agent_id])).toEqual([
+        [1, 2],
+        [1, 3],
+      ]);
+      const own = await call(world, "GET", `/admin/sites/${world.siteId}/sessions/1`);
+      expect(own.body).toMatchObject({ chat_id: 1, participants: [{ agent_id: 2 }, { agent_id: 3 }] });
+      expect((await call(world, "GET", `/admin/sites/${world.siteId}/sessions/2`)).status).toBe(404);
+    },
+  );
 
-  it("keep their data in their own home: the directory has only the site, the route and their first audit entries of apac", async () => {
+  it("a site's data is only in its home: the directory has the site, its route and its first audit entries", async () => {
     const world = await World.create({}, "apac");
     await world.add(await world.chatId(), {}, { "idempotency-key": "k" });
     const { results } = await env.DB.prepare(
@@ -110,7 +113,7 @@ describe("sites in two homes", () => {
     expect(filled).toEqual({ app_routes: 1, audit_log: 2 });
   });
 
-  it("answer an Idempotency-Key in apac as in main: the same session again, and 422 for another request", async () => {
+  it("an Idempotency-Key works in the home apac: the same session again, and 422 for another request", async () => {
     const world = await World.create({}, "apac");
     const key = { "idempotency-key": "order-17" };
     const first = await world.create({}, key);
@@ -123,7 +126,7 @@ describe("sites in two homes", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
-  it("cannot share an appid: one of apac is taken for a site of main too", async () => {
+  it("an appid of a site in apac cannot be taken by a site in main", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
     const taken = { name: "App", appid: world.appid, secret: world.secret };
     const answer = await call(other, "POST", `/admin/sites/${other.siteId}/apps`, taken);
@@ -132,8 +135,8 @@ describe("sites in two homes", () => {
   });
 });
 
-describe.each(HOMES)("%s without an answer", (home) => {
-  it("stops its own sites with 503 and Retry-After, and no others", async () => {
+describe.each(HOMES)("the home %s without an answer", (home) => {
+  it("a home that does not answer stops only its own sites, with 503 and Retry-After", async () => {
     const [world, other] = [await World.create({}, home), await World.create({}, OTHER[home])];
     const isolate = world.anotherIsolate({ [BINDING[home]]: downDb(home === "main" ? env.DB : env.HOME_APAC) });
     const stopped = await expectUnwritten(world, () => isolate.create());
@@ -149,7 +152,7 @@ describe.each(HOMES)("%s without an answer", (home) => {
 });
 
 describe("an operator, while apac does not answer", () => {
-  it("reads which home fails, and can work with the others", async () => {
+  it("an operator sees which home is down and can work with the others", async () => {
     const world = await World.create({ HOME_APAC: downDb(env.HOME_APAC) }, "apac");
     const other = await World.create();
     expect(await statesOf(world)).toEqual([
@@ -175,7 +178,7 @@ describe("an operator, while apac does not answer", () => {
     }
   });
 
-  it("can repeat a failed call: an unfinished site or app is finished, and none is made twice", async () => {
+  it("an operator who repeats a failed call finishes the site or app, and makes none twice", async () => {
     const world = await World.create();
     let isDown = true;
     const batch = (statements: D1PreparedStatement[]) =>
@@ -207,7 +210,7 @@ describe("an operator, while apac does not answer", () => {
 });
 
 describe("the directory without an answer", () => {
-  it("is not needed for an app of apac that an isolate or KV knows, not even right after a rotation", async () => {
+  it("calls to an app of apac work without the directory when the isolate or KV knows the app", async () => {
     const world = await World.create({}, "apac");
     await world.chatId();
     const bindings = { DB: downDb(env.DB) };
@@ -230,7 +233,7 @@ describe("the directory without an answer", () => {
 });
 
 describe("a home whose database was never migrated", () => {
-  it("is down, stops its sites with 503, takes no site and says why, and takes it after the migration", async () => {
+  it("a home without migrated tables is down and accepts a site only after the migration", async () => {
     const inApac = await World.create({}, "apac");
     const stopped = await inApac.anotherIsolate({ HOME_APAC: env.UNMIGRATED }).create();
     expect([stopped.status, stopped.envelope]).toEqual([503, UNAVAILABLE]);

@@ -8,15 +8,15 @@ import { replacing } from "../../support/replacing.ts";
 import { bookmark } from "../../support/time-travel.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** Settling a home of which KV holds more floors than one call reads. A call to KV takes 2.5 s: so two pages are read, and the next is not. */
+/** KV holds more floors of a home than one call reads. A call to KV takes 2.5 s, so a reconciliation reads two pages. */
 
 const KV_MS = 2_500;
-/** Of the thousand that KV gives. */
+/** KV's own limit is a thousand. */
 const PER_PAGE = 20;
 const LIFT = 10;
-/** The first of the site's floors in the order of KV: only a call that begins reading there finds it. */
+/** The site's first floor in the order of KV: only a call that reads from the start finds it. */
 const HIGHEST = 1_000_000;
-/** An earlier release took a first_chat_id as high as this. */
+/** An earlier release accepted a first_chat_id as high as this. */
 const OLDER = 900_000_000_000_000;
 const UNREAD = { status: 503, body: { detail: expect.stringContaining("more floors") } };
 const FAILED = { status: 503, body: { detail: "KV does not answer." } };
@@ -40,11 +40,11 @@ afterEach(async () => {
 interface Answer {
   status: number;
   body: { detail?: string; lifted_by?: number };
-  /** The calls for floors: the numbers of the listed pages, and the ids of the read reconciliations. */
+  /** The calls for floors: the numbers of the listed pages, and the ids of reconciliations that were read. */
   asked: (number | string)[];
 }
 
-/** A site in a closed home. KV has its floors on five pages. */
+/** A site in a closed home, with five pages of floors in KV. */
 async function start(home: string) {
   const world = await World.create({}, home);
   const prefix = `floors:${home}:`;
@@ -91,7 +91,7 @@ async function start(home: string) {
 }
 
 it.each(["main", "apac"])(
-  "%s goes on where the last call stopped, and skips ids once, above all floors",
+  "reconciling %s reads floors where the last call stopped, and skips ids once, above all floors",
   async (home) => {
     const { world, settle, floor, places } = await start(home);
     const first = await settle();
@@ -106,7 +106,7 @@ it.each(["main", "apac"])(
   },
 );
 
-it("goes on between two values on one page, which hold the floors of earlier reconciliations", async () => {
+it("the reconciliation of a home goes on between two floors of the same page", async () => {
   const { world, prefix, settle, x, floor } = await start("apac");
   for (const id of ["A", "B", "C", "D"]) {
     const entries = [[world.siteId, id === "A" ? OLDER : HIGHEST, 0]];
@@ -118,7 +118,7 @@ it("goes on between two values on one page, which hold the floors of earlier rec
   expect(await floor()).toBe(OLDER + LIFT);
 });
 
-it("is done in the console by pressing again, and a receipt that was pasted once is used in the end", async () => {
+it("in the console, pressing again finishes the reconciliation, and a receipt pasted once is used at the end", async () => {
   const { world, bindings, floor } = await start("main");
   await world.chatId({ sbs: "mei" });
   const customers = async () =>
@@ -142,7 +142,7 @@ it("is done in the console by pressing again, and a receipt that was pasted once
   expect([await floor(), await customers()]).toEqual([HIGHEST + 1_000_000, []]);
 });
 
-it("counts a first_chat_id that is set while it goes on, before where it stopped", async () => {
+it("the reconciliation of a home respects a first_chat_id that is set while it goes on", async () => {
   const { world, settle, x, floor } = await start("main");
   expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [1, 2] });
   const change = { first_chat_id: HIGHEST * 10 + 1 };
@@ -152,7 +152,7 @@ it("counts a first_chat_id that is set while it goes on, before where it stopped
   expect(await floor()).toBe(HIGHEST * 10 + LIFT);
 });
 
-it("reads for each reconciliation on its own, and anew after another restore or 31 minutes", async () => {
+it("each reconciliation of a home reads its own floors, and starts anew after another restore or 31 minutes", async () => {
   const { settle, x, y, floor } = await start("apac");
   const travelBack = await bookmark(env.HOME_APAC);
   expect(await settle(x)).toMatchObject({ asked: [1, 2] });
@@ -167,7 +167,7 @@ it("reads for each reconciliation on its own, and anew after another restore or 
   expect(await floor()).toBe(HIGHEST + 2 * LIFT);
 });
 
-it("keeps what was read when KV fails, and begins anew when KV refuses the cursor alone", async () => {
+it("the reconciliation of a home continues after a KV failure, and restarts when KV refuses only the cursor", async () => {
   const { settle, x, floor, kv } = await start("main");
   kv.refuses = (page) => page === 2;
   expect(await settle(x)).toMatchObject({ ...UNREAD, asked: [1, 2] });

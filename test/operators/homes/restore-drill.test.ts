@@ -25,20 +25,20 @@ async function issue(world: World, siteId: number, name: string) {
   return body as { appid: string; secret: string };
 }
 
-/** Another isolate that signs for another app, on that app's site if it has its own. */
+/** Another isolate that signs for another app, on that app's site when it has its own. */
 const as = (world: World, app: { appid: string; secret: string; siteId?: number }) =>
   Object.assign(world.anotherIsolate(), app);
 
 const countSites = (db: D1Database) => db.prepare("SELECT count(*) AS n FROM home_sites").first("n");
 
-/** A request as an eavesdropper has it. */
+/** A request that an eavesdropper has recorded. */
 async function capture(world: World) {
   const body = JSON.stringify(world.createBody());
   return { body, headers: { "x-chat-signature": await hmac(world.secret, body) } };
 }
 
-describe("apac, restored to an earlier time", () => {
-  it("gives no chat_id twice, accepts no earlier request again, and lists the apps to look at", async () => {
+describe("the home apac, restored", () => {
+  it("the restored home apac gives no chat_id twice, accepts no earlier request again, and lists the apps to look at", async () => {
     const world = await World.create({}, "apac");
     const [rotated, revoked] = [
       await issue(world, world.siteId, "Rotated"),
@@ -47,7 +47,7 @@ describe("apac, restored to an earlier time", () => {
     const given = [await world.chatId(), await world.chatId(), await world.chatId()];
     const travelBack = await bookmark(env.HOME_APAC);
 
-    // Changes that the restore undoes.
+    // The restore undoes these changes.
     const captured = await capture(world);
     const taken = await world.sendRaw("create_gd", captured.body, captured.headers);
     given.push((taken.envelope.data as { chat_id: number }).chat_id, await world.chatId(), await world.chatId());
@@ -60,7 +60,7 @@ describe("apac, restored to an earlier time", () => {
     const late = await World.create({}, "apac");
     const lateIds = [await late.chatId(), await late.chatId()];
 
-    // Closed: no caller is served, and no ranstr is used up.
+    // While the home is closed, no caller is served and no ranstr is used up.
     const shut = closed(world, "apac");
     const waiting = JSON.stringify(world.createBody({ timestamp: NOW }));
     const stopped = await expectUnwritten(world, () => shut.send("create_gd", waiting));
@@ -140,7 +140,7 @@ describe("apac, restored to an earlier time", () => {
     expect((await as(world, revoked).create()).status).toBe(401);
   });
 
-  it("gives no seq twice, and goes on with the webhooks that the restore kept", async () => {
+  it("the restored home apac gives no seq twice and serves the webhooks that the restore did not lose", async () => {
     const world = await World.create({}, "apac");
     const { id } = await newWebhook(world);
     await world.chatId();
@@ -157,11 +157,11 @@ describe("apac, restored to an earlier time", () => {
     const { events, deliveries } = await eventStore(world);
     expect(events.map(({ seq }) => seq)).toEqual([1, SKIPPED + 2, SKIPPED + 3]);
     expect(deliveries.map(({ seq }) => seq)).toEqual([1, SKIPPED + 2, SKIPPED + 3]);
-    // Only the home knew of these webhooks, so the restore has lost them.
+    // Only the home knew these webhooks, so the restore has lost them.
     expect(await eventStore(late)).toMatchObject({ site: { events: 0, event_seq_floor: SKIPPED }, webhooks: [] });
   });
 
-  it("takes no agents for a site that it does not have before it is reconciled", async () => {
+  it("the restored home apac accepts no agents before its reconciliation for a site that it has lost", async () => {
     const travelBack = await bookmark(env.HOME_APAC);
     const world = await World.create({}, "apac");
     await travelBack();
@@ -173,7 +173,7 @@ describe("apac, restored to an earlier time", () => {
     expect((await add()).status).toBe(201);
   });
 
-  it("would accept an earlier request while its timestamp is fresh: that is why reopen_after waits", async () => {
+  it("a restored home accepts an earlier request while its timestamp is fresh, so reopen_after waits", async () => {
     const world = await World.create({}, "apac");
     const travelBack = await bookmark(env.HOME_APAC);
     const captured = await capture(world);
@@ -192,8 +192,8 @@ describe("apac, restored to an earlier time", () => {
   });
 });
 
-describe("main, restored to an earlier time", () => {
-  it("gets back the sites and routes of apac and gives no chat_id twice, and apac goes on meanwhile", async () => {
+describe("the home main, restored", () => {
+  it("the restored home main gets the sites and routes of apac back and gives no chat_id twice, while apac works", async () => {
     const world = await World.create();
     const given = [await world.chatId(), await world.chatId()];
     const kept = await World.create({}, "apac");
@@ -209,17 +209,17 @@ describe("main, restored to an earlier time", () => {
     expect((await expectUnwritten(world, () => shut.create())).status).toBe(503);
     await travelBack();
     expect((await as(shut, lost).create()).status).toBe(200);
-    // A cold isolate finds no route, and the lost site's id is taken in apac.
+    // A cold isolate finds no route, and apac uses the lost site's id.
     await env.CREDENTIALS.delete(`app:${lost.appid}`);
     expect((await expectUnwritten(lost, () => lost.anotherIsolate().create())).status).toBe(401);
-    // The directory has forgotten an id and an appid, so it must give out none while it is closed.
+    // The directory has lost an id and an appid, so it must give out none while it is closed.
     for (const home of ["main", "apac"]) {
       const refused = await call(shut, "POST", "/admin/sites", { name: "Clash", home });
       expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
     }
     const sameAppid = await call(shut, "POST", `/admin/sites/${kept.siteId}/apps`, { name: "App", appid: lost.appid });
     expect(sameAppid.body).toMatchObject({ status: 503, detail: "The home main is closed." });
-    // Without closing, the home that has the id refuses the new site.
+    // Without closing, the home that uses the id refuses the new site.
     const clash = await call(world.anotherIsolate(), "POST", "/admin/sites", { name: "Clash", home: "apac" });
     expect({ status: clash.status, body: clash.body }).toEqual(conflict("site_id_taken"));
     expect(clash.body).toMatchObject({ detail: expect.stringContaining("POST /admin/homes/main/restored") });
@@ -267,7 +267,7 @@ describe("tokens that were deleted before main was restored", () => {
     (await world.fetch(new Request("http://worker/admin/sites", { headers: { authorization: `Bearer ${token}` } })))
       .status;
 
-  it("open what they opened before, are in the answer of the reconciliation, and can be deleted again", async () => {
+  it("the restored home main accepts tokens that were deleted since, lists them, and lets them be deleted again", async () => {
     const world = await World.create();
     const { siteId } = world;
     const [kept, deleted] = [await make(world, "A kept one"), await make(world, "B deleted", { site_id: siteId })];
@@ -297,7 +297,7 @@ describe("tokens that were deleted before main was restored", () => {
 });
 
 describe("POST /admin/homes/:name/restored", () => {
-  it("skips the given number of ids, for every site of the home and for no other, and again without a settling_id", async () => {
+  it("each reconciliation without a settling_id skips the given number of ids, for every site of that home only", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
     const shut = closed(world, "apac");
     expect(await world.chatId()).toBe(1);
@@ -315,7 +315,7 @@ describe("POST /admin/homes/:name/restored", () => {
     }
   });
 
-  it("skips ids once for one settling_id, gives the same reopen_after, and leaves one audit row in each database", async () => {
+  it("repeating a reconciliation with one settling_id skips ids once and leaves one audit row in each database", async () => {
     const world = await World.create({}, "apac");
     const shut = closed(world, "apac");
     const settling_id = crypto.randomUUID();
@@ -340,7 +340,7 @@ describe("POST /admin/homes/:name/restored", () => {
     for (const db of [env.DB, env.HOME_APAC]) expect(await db.prepare(rows).bind(settling_id).first("n")).toBe(1);
   });
 
-  it("skips no ids when the audit row, which is in the same batch, cannot be written", async () => {
+  it("the reconciliation of a home skips no ids when its audit row cannot be written", async () => {
     const world = await World.create({}, "apac");
     await env.HOME_APAC.exec(
       "CREATE TRIGGER no_audit BEFORE INSERT ON audit_log WHEN new.action = 'home.restored' BEGIN SELECT RAISE(ABORT, 'no'); END",
@@ -353,7 +353,7 @@ describe("POST /admin/homes/:name/restored", () => {
     }
   });
 
-  it("is 409 for an open home, which stays as it is, unless the call forces it", async () => {
+  it("the reconciliation of an open home is 409 and changes nothing, unless the call forces it", async () => {
     const world = await World.create({}, "apac");
     const { status, body } = await reconcile(world, "apac", { lift: 5 });
     expect({ status, body }).toEqual(conflict("home_open"));
@@ -367,7 +367,7 @@ describe("POST /admin/homes/:name/restored", () => {
     ["lift", "must be an integer from 1 to 1000000000", [0, -1, 1.5, "5", null, 1_000_000_001]],
     ["settling_id", "must be 1 to 64 of A-Z a-z 0-9 _ -", ["", "a b", "x".repeat(65), 5, null]],
     ["force", "must be true or false", ["true"]],
-  ])("refuses a %s that %s", async (field, message, values) => {
+  ])("the reconciliation of a home refuses a %s that %s", async (field, message, values) => {
     const world = await World.create({}, "apac");
     for (const value of values) {
       const { status, body } = await reconcile(closed(world, "apac"), "apac", { [field]: value });
@@ -377,7 +377,7 @@ describe("POST /admin/homes/:name/restored", () => {
     expect(await world.chatId()).toBe(1);
   });
 
-  it("is 404 for a home that is none", async () => {
+  it("the reconciliation of an unknown home is 404", async () => {
     const world = await World.create();
     for (const home of ["emea", "MAIN", "__proto__", "HOME_APAC"]) {
       for (const { status, body } of [
@@ -390,7 +390,7 @@ describe("POST /admin/homes/:name/restored", () => {
     }
   });
 
-  it("is 503 when KV, which holds the floors, fails or hangs; a repeated call then skips ids once", async () => {
+  it("the reconciliation of a home is 503 when KV fails or hangs, and a repeated call skips ids once", async () => {
     const world = await World.create({}, "apac");
     const settling_id = crypto.randomUUID();
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));

@@ -9,7 +9,7 @@ import { bookmark } from "../../support/time-travel.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** Compares every id that was ever given with every other: an earlier mistake showed only at the second restore. */
+/** Compares all given ids with each other, because an earlier mistake showed only at the second restore. */
 
 const closed = (world: World) => world.anotherIsolate(closing(world.home));
 
@@ -19,7 +19,7 @@ async function reconcile(world: World, body?: unknown) {
   return reconciled as { settling_id: string; lifted_by: number };
 }
 
-/** Two sessions: their ids and the seqs of their events. */
+/** Opens two sessions and stores their ids and the seqs of their events. */
 async function openSessions(world: World, given: { ids: number[]; seqs: number[] }) {
   const before = new Set((await eventStore(world)).events.map(({ seq }) => seq));
   for (let i = 0; i < 2; i++) given.ids.push(await world.anotherIsolate().chatId());
@@ -33,8 +33,8 @@ const expectDistinct = ({ ids, seqs }: { ids: number[]; seqs: number[] }) => {
   expect(seqs.length).toBeGreaterThan(ids.length / 2);
 };
 
-describe.each(["main", "apac"])("%s, restored twice", (home) => {
-  it("gives no chat_id and no seq twice, when each restore goes further back and defaults are used", async () => {
+describe.each(["main", "apac"])("the home %s, restored twice", (home) => {
+  it("a home gives no chat_id and no seq twice when restores go back to different points", async () => {
     const world = await World.create({}, home);
     await newWebhook(world);
     const given = { ids: [] as number[], seqs: [] as number[] };
@@ -51,7 +51,7 @@ describe.each(["main", "apac"])("%s, restored twice", (home) => {
     expect(given.ids).toHaveLength(10);
   });
 
-  it("keeps a first_chat_id that was set after the restore point, at the second restore too", async () => {
+  it("a first_chat_id that was set after the restore point holds after the first and the second restore", async () => {
     const world = await World.create({}, home);
     const travelBack = await bookmark(databaseOf(home));
     const path = `/admin/sites/${world.siteId}`;
@@ -65,7 +65,7 @@ describe.each(["main", "apac"])("%s, restored twice", (home) => {
     expect(given).toEqual([70_000_000, 70_000_005, 70_000_010]);
   });
 
-  it("skips no more ids for the same settling_id, and keeps the ids skipped although a write to KV was lost", async () => {
+  it("a home's reconciliation repeated with its settling_id skips no more ids, even when a write to KV was lost", async () => {
     const world = await World.create({}, home);
     const travelBack = await bookmark(databaseOf(home));
     const given = [await world.chatId()];
@@ -83,11 +83,11 @@ describe.each(["main", "apac"])("%s, restored twice", (home) => {
   });
 });
 
-describe("apac, restored twice", () => {
+describe("the home apac, restored twice", () => {
   it.each([
     ["CREDENTIALS is not bound", { CREDENTIALS: undefined }],
     ["KV answers", {}],
-  ])("keeps its floors in the directory, also across a change before the second reconciliation: %s", async (_, kv) => {
+  ])("the floors of apac stay in the directory across a change before the second reconciliation: %s", async (_, kv) => {
     const world = await World.create(kv, "apac");
     const travelBack = await bookmark(env.HOME_APAC);
     const given = [await world.chatId()];
@@ -100,7 +100,7 @@ describe("apac, restored twice", () => {
     expect(given).toEqual([1, 1_000_001, 2_000_001]);
   });
 
-  it("refuses an old settling_id, which is no retry: after a second restore it would give ids again", async () => {
+  it("an old settling_id is refused, because ids would be given again after a second restore", async () => {
     const world = await World.create({}, "apac");
     const settling_id = crypto.randomUUID();
     await reconcile(world, { settling_id });
@@ -119,7 +119,7 @@ describe("apac, restored twice", () => {
     expect(given).toEqual([1_000_001, 2_000_001]);
   });
 
-  it("skips ids of a site that only a later try of the reconciliation finds in the directory", async () => {
+  it("the reconciliation of a home skips ids of a site that only a repeated call finds in the directory", async () => {
     const world = await World.create({}, "apac");
     const [noSite, noDirectory] = [await bookmark(env.HOME_APAC), await bookmark(env.DB)];
     const late = await World.create({}, "apac");
@@ -137,11 +137,11 @@ describe("apac, restored twice", () => {
   });
 });
 
-describe("main, restored", () => {
+describe("the home main, restored", () => {
   it.each([
     ["KV knows each", 0],
     ["KV has lost all that were made since the first", 2],
-  ])("gives no site id twice, not even at the second restore, when %s", async (_, lost) => {
+  ])("the restored home main gives no site id twice, even after a second restore, when %s", async (_, lost) => {
     const world = await World.create();
     const travelBack = await bookmark(env.DB);
     const make = async () => {
@@ -160,7 +160,7 @@ describe("main, restored", () => {
     expect(given).toEqual([...new Set(given)]);
   });
 
-  it("ignores floors in KV that are malformed, or that would leave a site no ids", async () => {
+  it("the reconciliation of a home ignores malformed floors in KV and floors that would leave a site no ids", async () => {
     const world = await World.create();
     const { siteId } = world;
     const at = (rest: string) => `floors:main:${rest}`;

@@ -6,7 +6,7 @@ import { contextAt } from "../../support/service-context.ts";
 import { NOW } from "../../support/test-runtime.ts";
 
 const READ = { method: "get", role: "owner", audit: [] } as const;
-/** Lets everybody in as the root. */
+/** Signs everybody in as the root. */
 const asRoot = async (c: AdminContext): Promise<undefined> => void c.set("ctx", contextAt(NOW));
 const done = (c: AdminContext) => c.text("done");
 
@@ -18,19 +18,19 @@ describe("an operators' call", () => {
     ["/apps/:appid", "site", "app"],
     ["/homes/:name", "site", "deployment"],
     ["/sites", "app", "deployment"],
-  ] as const)("cannot be made of %s with the scope %s", (path, scope, named) => {
+  ] as const)("a call cannot be declared with the path %s and the scope %s", (path, scope, named) => {
     const declared = { ...READ, path, scope } as Declaration & { scope: "app" };
     expect(() => call(declared, done)).toThrow(`get ${path} is about the ${named}, and says ${scope}`);
   });
 
-  it("gives its handler no site when it is about none", async () => {
+  it("the handler of a call about no site gets no site", async () => {
     const routes = newHono<AdminEnv>();
     const seen = call({ ...READ, path: "/seen", scope: "deployment" }, (c: AdminContext, site) => c.text(String(site)));
     mount(routes, [seen], asRoot);
     expect(await (await routes.request("/seen")).text()).toBe("undefined");
   });
 
-  it("requires a sign-in, as every other path does, unless anyone may make it", async () => {
+  it("each path of the admin API requires a sign-in unless its call is open to anyone", async () => {
     const routes = newHono<AdminEnv>();
     const calls = [
       call({ ...READ, path: "/open", role: "anyone", scope: "deployment" }, done),

@@ -10,7 +10,7 @@ import { replacing } from "../../support/replacing.ts";
 import { answeringBy, NO_ROWS, PROMPT_HOME, silentHomes } from "../../support/silent-homes.ts";
 
 afterEach(() => {
-  // The order matters: a restored mock returns the timer that it replaced, which may be a fake.
+  // Timers come last: a restored mock puts back the timer that it replaced, which may be a fake one.
   vi.restoreAllMocks();
   vi.useRealTimers();
 });
@@ -27,10 +27,10 @@ async function healthz(world: Isolate): Promise<{ status: number; body: unknown 
   return { status: response.status, body: await response.json() };
 }
 
-/** A deployment with everything bound and without sites. test/operators/homes/broken-deployments.test.ts has one that has served. */
+/** A deployment with all bindings and no sites. test/operators/homes/broken-deployments.test.ts has one with sites. */
 const deployed = (change: Replacements = {}) => new Isolate({ JOURNAL: env.JOURNAL as Queue, ...change });
 
-/** What an answer says when all is well. */
+/** The answer of a healthy deployment. */
 const WELL = {
   status: "ok",
   version,
@@ -46,7 +46,7 @@ const answerOf = (change: object) => {
   return { status: body.status === "down" ? 503 : 200, body };
 };
 
-/** How often the directory is asked by the first probe, and by those of the next minute: the homes that sites name are remembered. */
+/** How often the first probe reads the directory, and how often a probe of the next minute, when the homes of sites are cached. */
 const [FIRST, LATER] = [3, 2];
 const escaped = (text: string) => text.replaceAll('"', "&quot;").replaceAll("'", "&#39;");
 
@@ -56,7 +56,7 @@ const [MAIN_DOWN, APAC_DOWN] = [
   { main: "down", apac: "ok" },
   { main: "ok", apac: "down" },
 ];
-/** Without the directory nobody knows whether the master key is right. */
+/** Without the directory the master key cannot be checked. */
 const DIRECTORY_DOWN = { status: "down", directory: "down", homes: MAIN_DOWN, master_key: "down" };
 
 const deadQueue = (queue: Queue<never>) => replacing(queue, { metrics: async () => boom() });
@@ -130,17 +130,17 @@ describe("GET /healthz", () => {
       { ...closing("main"), DB: deadDb },
       answerOf({ ...DIRECTORY_DOWN, homes: { main: "closed", apac: "ok" } }),
     ],
-  ])("is %s", async (_, change, expected) => {
+  ])("/healthz is %s", async (_, change, expected) => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     vi.spyOn(console, "error").mockImplementation(() => {});
     expect(await healthz(deployed(change))).toEqual(expected);
   });
 
-  it("has one home, the directory's own database, when no other is bound", async () => {
+  it("/healthz shows only the home main when no other home is bound", async () => {
     expect(await healthz(deployed({ HOME_APAC: undefined }))).toEqual(answerOf({ homes: { main: "ok" } }));
   });
 
-  /** Silent homes, and after them one that answers. */
+  /** Silent homes, followed by one that answers. */
   const worldWith = (count: number, asked = vi.fn(), NONCES?: KVNamespace) => {
     const silence = silentHomes(count);
     const prompt = { get: async () => null };
@@ -161,7 +161,7 @@ describe("GET /healthz", () => {
     return { world, silence };
   };
 
-  it("waits only for a while for a KV that hangs", async () => {
+  it("/healthz waits only a limited time for a KV that hangs", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const hanging = replacing(env.NONCES, { get: () => new Promise<never>(() => {}) });
     const { world } = worldWith(0, undefined, hanging);
@@ -170,7 +170,7 @@ describe("GET /healthz", () => {
     expect(await withoutWaiting(healthz(world), { isSilent: true } as Faults)).toEqual(expected);
   });
 
-  it("gives each home its full time from its turn on, however many silent homes come before", async () => {
+  it("/healthz gives each home its full time, however many silent homes come before it", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const { world, silence } = worldWith(8);
     const answer = await withoutWaiting(healthz(world), { isSilent: true } as Faults);
@@ -179,7 +179,7 @@ describe("GET /healthz", () => {
     expect(silence.most()).toBeLessThanOrEqual(5);
   });
 
-  it("ends within a probe's time limit, so that probes do not pile up, and calls a home down that had no turn", async () => {
+  it("/healthz ends within a probe's time limit and calls a home down that it could not reach in time", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const asked = vi.fn();
     const { world, silence } = worldWith(11, asked);
@@ -191,7 +191,7 @@ describe("GET /healthz", () => {
     expect(asked).toHaveBeenCalledTimes(FIRST);
   });
 
-  it("asks at most every 5 s, and again when the clock went back", async () => {
+  it("/healthz checks at most every 5 s, and again when the clock went back", async () => {
     let asked = 0;
     const prepare = (sql: string) => {
       asked++;
@@ -208,7 +208,7 @@ describe("GET /healthz", () => {
     expect(await askedAt(-3600)).toBe(FIRST + 2 * LATER);
   });
 
-  it("asks once for all requests at the same time", async () => {
+  it("/healthz checks once for all requests at the same time", async () => {
     let asked = 0;
     const rows = async () => {
       asked++;
@@ -230,7 +230,7 @@ describe("GET /healthz", () => {
     expect(asked).toBe(FIRST + LATER);
   });
 
-  it("asks again, once, when the request that asked was cancelled", async () => {
+  it("/healthz checks again, once, when the request that checked was cancelled", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     let asked = 0;
     let isSilent = true;
@@ -239,7 +239,7 @@ describe("GET /healthz", () => {
       return isSilent ? new Promise<never>(() => {}) : NO_ROWS;
     };
     const world = deployed({ DB: answeringBy(rows) });
-    // Everything that a request waits for ends with the request, its timers too.
+    // When the platform cancels a request, everything that it waits for ends, timers too.
     const cancelled = vi.spyOn(globalThis, "setTimeout").mockImplementation((() => 0) as never);
     void healthz(world);
     while (asked < FIRST) await scheduler.wait(1);
@@ -254,7 +254,7 @@ describe("GET /healthz", () => {
     expect(asked).toBe(FIRST);
   });
 
-  it("keeps a bad state for 5 s, and sees the recovery after that", async () => {
+  it("/healthz shows a bad state for 5 s, and then the recovery", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     let down = true;
     const prepare = (sql: string) => (down ? boom() : env.DB.prepare(sql));
@@ -266,7 +266,7 @@ describe("GET /healthz", () => {
     expect(await healthz(world)).toEqual(OK);
   });
 
-  it("needs no token, and tells nothing but the state", async () => {
+  it("/healthz needs no token and shows only the state", async () => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     expect(await healthz(deployed({ ADMIN_TOKEN: undefined }))).toEqual(OK);
   });
@@ -279,7 +279,7 @@ describe("GET /healthz", () => {
     [{ DB: undefined }, "DB is not bound"],
     [{ ERROR_STATUS: "other" } as never, 'ERROR_STATUS must be "by-cause" or "always-200"'],
     [{ HOME__X: env.HOME_APAC }, `HOME__X is no home. ${BINDING_RULE}`],
-  ])("is down and names the setting, never its value, with %j", async (change, fault) => {
+  ])("/healthz is down and names the wrong setting, but not its value, with %j", async (change, fault) => {
     const [setting] = fault.split(" ");
     for (const isolate of [deployed(change), deployed(change)]) {
       expect(await healthz(isolate)).toEqual({ status: 503, body: { status: "down", version, setting, fault } });

@@ -6,7 +6,7 @@ import { replacing } from "../../support/replacing.ts";
 import { World } from "../../support/world.ts";
 
 describe("a token of one site", () => {
-  it("does not read in the audit log of its site's other tokens, which GET /admin/tokens keeps from it", async () => {
+  it("a token of one site sees no names of that site's other tokens in the audit log", async () => {
     const own = await World.create();
     await call(own, "POST", "/admin/tokens", { name: "Secret project", role: "operator", site_id: own.siteId });
     const { token } = await newToken({ siteId: own.siteId, role: "viewer" });
@@ -16,8 +16,8 @@ describe("a token of one site", () => {
   });
 });
 
-describe("odd paths", () => {
-  it("tell a token of one site nothing", async () => {
+describe("a token of one site on odd paths", () => {
+  it("a token of one site learns nothing of another site through odd paths", async () => {
     const own = await World.create();
     const other = await World.create();
     const { token } = await newToken({ siteId: own.siteId, role: "operator" });
@@ -84,13 +84,13 @@ describe("odd paths", () => {
   });
 });
 
-it("a token of one site gets no secret of an app that becomes another site's between the door and the work", async () => {
+it("a token of one site gets no secret of an app that moves to another site during the call", async () => {
   const own = await World.create();
   const other = await World.create();
   const { token } = await newToken({ siteId: own.siteId, role: "operator" });
   const routeTo = (siteId: number) =>
     env.DB.prepare("UPDATE app_routes SET site_id = ? WHERE appid = ?").bind(siteId, other.appid).run();
-  // The appid is kept for this site and has no app; it is released, and the other site gets it.
+  // The appid belongs to this site and has no app. It is then released, and the other site gets it.
   await routeTo(own.siteId);
   const after = (statement: D1PreparedStatement): D1PreparedStatement => {
     const late =

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Another isolate whose D1 never answers; D1 either does nothing, or makes the change without answering. */
+/** Another isolate whose D1 never answers. D1 either does nothing, or makes the change without answering. */
 function silent(world: World, done: boolean): { isolate: World; faults: Faults } {
   const faults = new Faults(({ name }) =>
     done ? (name === "DB.batch" ? "done in silence" : undefined) : "never done",
@@ -24,7 +24,7 @@ function silent(world: World, done: boolean): { isolate: World; faults: Faults }
 }
 
 describe("a D1 that never answers", () => {
-  it("is a 503 problem that says what is unknown, and is left out and named where a call goes over all homes", async () => {
+  it("an admin call is 503 when D1 never answers, or names the silent home when it reads all homes", async () => {
     const world = await World.create();
     for (const { name, method, path, body } of CALLS) {
       const { isolate, faults } = silent(world, false);
@@ -44,7 +44,7 @@ describe("a D1 that never answers", () => {
     }
   });
 
-  it("may have made the change, and the answer does not deny it", async () => {
+  it("an admin call that times out says that the change may have been made", async () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const world = await World.create();
     const { isolate, faults } = silent(world, true);
@@ -60,7 +60,7 @@ describe("a D1 that never answers", () => {
     await faults.end();
   });
 
-  it("is a 503 page in the console, for reading and for changing", async () => {
+  it("a console page is 503 when D1 never answers, for reading and for changing", async () => {
     const world = await World.create();
     const { isolate, faults } = silent(world, false);
     const { cookies } = await ConsoleVisitor.signedIn(world);

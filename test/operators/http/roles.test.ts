@@ -6,11 +6,11 @@ import { CALLS, prepared, read } from "../../support/admin-calls.ts";
 import { newToken } from "../../support/new-token.ts";
 import { World } from "../../support/world.ts";
 
-/** What a token of a kind gets from a call about the site of `world`. */
+/** A token for a call about the site of `world`. */
 interface Caller {
   name: string;
   role: Role;
-  /** Whether its token is of one site: that of the call, or another. */
+  /** The site of a token of one site: that of the call, or another. Undefined for a token of all sites. */
   of?: "this site" | "another site";
 }
 
@@ -22,7 +22,7 @@ const CALLERS: Caller[] = [
   ]),
 ];
 
-/** The answer that the declaration promises: 404 by scope first, then 403, else undefined for being let in. */
+/** The answer that the declaration promises: 404 by scope first, then 403; undefined when the call is allowed. */
 function refusalOf(
   { role, scope, id }: Pick<AdminCall, "role" | "scope" | "id">,
   caller: Caller,
@@ -32,20 +32,20 @@ function refusalOf(
   return role === "anyone" || isAtLeast(caller.role, role) ? undefined : 403;
 }
 
-/** The calls for which the rest of this file takes the declaration as it is: docs/operating.md, "Who may". */
+/** The calls that owners only, or tokens of all sites only, may make: docs/operating.md, "Who may". */
 const OWNERS_CALLS =
   "createToken deleteSite deleteToken eraseCustomer exportCustomer exportSite listTokens resealSecrets settleRestoredHome";
 const DEPLOYMENTS_CALLS =
   "createSite createToken deleteToken listDivergentApps listHomes listTokens readMetrics resealSecrets settleRestoredHome";
 
-describe("the declarations", () => {
+describe("the declared roles of the calls", () => {
   const idsWhere = (is: (call: AdminCall) => boolean) =>
     (ADMIN_CALLS as readonly AdminCall[])
       .filter(is)
       .map(({ id }) => id)
       .sort();
 
-  it("let a scraper read the metrics, a viewer read, an operator change things, and an owner alone do what is named here", () => {
+  it("only owners may make the listed calls; viewers may read, operators may change, scrapers may read metrics", () => {
     expect(idsWhere(({ role }) => role === "owner")).toEqual(OWNERS_CALLS.split(" "));
     const others = (role: string) => idsWhere((call) => call.role === role);
     const isKept = ({ id }: AdminCall) => OWNERS_CALLS.split(" ").includes(id);
@@ -55,7 +55,7 @@ describe("the declarations", () => {
     expect(others("operator")).toEqual(idsWhere((call) => call.method !== "get" && !isKept(call)));
   });
 
-  it("keep what is about the deployment from a token of one site, and give it its own part of three lists", () => {
+  it("a token of one site may make no call about the deployment, and gets its own part of three lists", () => {
     expect(idsWhere(({ scope }) => scope === "deployment")).toEqual(DEPLOYMENTS_CALLS.split(" "));
     expect(idsWhere(({ scope }) => scope === "sites")).toEqual(["findRefusal", "listAuditLog", "listSites"]);
   });
@@ -79,7 +79,7 @@ const send = (world: World, call: (typeof CALLS)[number], token: string, path = 
 };
 
 describe.each(CALLERS)("$name", (caller) => {
-  it("gets from every call what its declaration says, and changes nothing where it is refused", async () => {
+  it("each role gets from every call what the call declares, and a refused call changes nothing", async () => {
     const world = await prepared(await World.create());
     const token = await tokenOf(world, caller);
     const before = await world.operated();
@@ -95,7 +95,7 @@ describe.each(CALLERS)("$name", (caller) => {
       });
     }
     expect(await world.operated()).toEqual(before);
-    // A higher role may change all that a lower one may: test/operators/access/person-role.test.ts.
+    // test/operators/access/person-role.test.ts shows that a higher role may do all that a lower one may.
     const own = CALLS.filter(({ method, role }) => method === "GET" || role === caller.role);
     for (const call of own.filter((each) => refusalOf(each, caller) === undefined)) {
       await call.before?.(world);
@@ -106,7 +106,7 @@ describe.each(CALLERS)("$name", (caller) => {
 });
 
 describe("a token with the role metrics", () => {
-  it("reads the metrics, and is refused alike for a site that exists and one that does not", async () => {
+  it("a token with the role metrics gets the same 403 for an existing and an unknown site", async () => {
     const world = await prepared(await World.create());
     const { token } = await newToken({ role: "metrics" });
     for (const call of CALLS.filter(({ scope }) => scope === "site" || scope === "app")) {
@@ -118,7 +118,7 @@ describe("a token with the role metrics", () => {
 });
 
 describe("a token of one site", () => {
-  it("cannot tell from any call whether another site's things exist", async () => {
+  it("a token of one site gets the same 404 for another site's things as for unknown ones", async () => {
     const world = await prepared(await World.create());
     const token = await tokenOf(world, { name: "a stranger", role: "operator", of: "another site" });
     for (const call of CALLS.filter(({ scope }) => scope === "site" || scope === "app")) {
@@ -129,7 +129,7 @@ describe("a token of one site", () => {
     }
   });
 
-  it("lists its site alone, whatever the cursor", async () => {
+  it("a token of one site lists only that site, whatever the cursor", async () => {
     const [mine, other] = [await World.create(), await World.create()];
     const { token } = await newToken({ role: "viewer", siteId: mine.siteId });
     const list = async (query: string) => {
@@ -143,7 +143,7 @@ describe("a token of one site", () => {
     expect(await list(`?cursor=${other.siteId - 1}`)).toEqual([]);
   });
 
-  it("finds a refused call of another site neither by its id alone nor when that site's home is another", async () => {
+  it("a token of one site does not find a refused call of another site by its id, in any home", async () => {
     for (const home of ["main", "apac"]) {
       const other = await prepared(await World.create({}, home));
       const mine = await prepared(await World.create());

@@ -9,7 +9,7 @@ import { startCall, withoutWaiting } from "../../support/patient-fetch.ts";
 import { replacing } from "../../support/replacing.ts";
 import { type Body, hmac, World } from "../../support/world.ts";
 
-/** Words that occur nowhere else, so that each one found is a leak. */
+/** Words that occur nowhere else, so that each hit is a leak. */
 const PRIVATE = {
   sbs: "sbs-Zq81Kd",
   sbs_mc: "Ottoline Quackenbush",
@@ -35,13 +35,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A logged value with everything that a console or a log service would show of it. */
+/** A logged value with everything that a console or a log service would show. */
 function inFull(thing: unknown): string {
   if (!(thing instanceof Error)) return typeof thing === "string" ? thing : JSON.stringify(thing);
   return [thing.name, thing.message, thing.stack, inFull(thing.cause ?? "")].join(" ");
 }
 
-/** A run of a world that keeps every answer and secret, to search for them afterwards. */
+/** A run of a world that stores every answer and secret, to search for them later. */
 class Run {
   readonly world: World;
   readonly secrets = new Map<string, string>();
@@ -64,7 +64,7 @@ class Run {
     return this.world.createBody({ ...PRIVATE, ...change });
   }
 
-  /** Sends with an idempotency key, and signs unless a signature is given. */
+  /** Sends with an idempotency key. Signs when no signature is given. */
   async send(
     isolate: World,
     operation: "create_gd" | "add_kf",
@@ -104,7 +104,7 @@ class Run {
   }
 }
 
-it("says nothing secret of accepted and refused requests", async () => {
+it("the logs of accepted and refused requests hold nothing secret", async () => {
   const run = await Run.start();
   const { world } = run;
   const first = run.body();
@@ -141,7 +141,7 @@ it("says nothing secret of accepted and refused requests", async () => {
     APP_LIMIT: { limit: async () => ({ success: false }) },
     CLIENT_LIMIT: { limit: async () => ({ success: false }) },
   });
-  // The first request exceeds the limit, and the isolate remembers that.
+  // The first request is over the limit, and the isolate remembers it.
   expect((await run.send(limited, "create_gd", run.body())).status).toBe(200);
   expect((await run.send(limited, "create_gd", run.body())).status).toBe(429);
   const path = await world.fetch(new Request(`http://worker/${world.secret}?${PRIVATE.sbs}`));
@@ -149,7 +149,7 @@ it("says nothing secret of accepted and refused requests", async () => {
   await run.expectSilence(cases.length + 3);
 });
 
-it("says nothing secret of operators' calls: issue, import, rotate, revoke, read, and failures", async () => {
+it("the logs of operators' calls hold nothing secret: issue, import, rotate, revoke, read, and failures", async () => {
   const run = await Run.start();
   const { world } = run;
   const { appid, siteId } = world;
@@ -195,7 +195,7 @@ it("says nothing secret of operators' calls: issue, import, rotate, revoke, read
   await run.expectSilence(11);
 });
 
-it("says that the master key is wrong, and not which key or what it should open", async () => {
+it("the log says that the master key is wrong, without any key and without sealed data", async () => {
   const run = await Run.start();
   await env.CREDENTIALS.delete(`app:${run.world.appid}`);
   for (const [MASTER_KEY, reason] of [
@@ -214,10 +214,10 @@ it("says that the master key is wrong, and not which key or what it should open"
   await run.expectSilence(6);
 });
 
-/** The ways in which an error comes to the Worker: a rejection, an exception, and a rejection after the answer. */
+/** How an error reaches the Worker: a rejection, an exception, and a rejection after the answer. */
 const FAULTS: Fault[] = ["before", "throws", "never done"];
 
-/** Everything that a caller sent and an error may quote. */
+/** Everything that a caller sent and that an error may quote. */
 const QUOTE = JSON.stringify([PRIVATE, KEY]);
 
 it.each([
@@ -227,7 +227,7 @@ it.each([
   ["an error of any kind", `boom ${QUOTE}`],
   ["an error that looks like a stack", `boom\n    at ${QUOTE}\n    at ${PRIVATE.content}`],
   ["an overload", "D1_ERROR: D1 DB is overloaded. Requests queued for too long."],
-])("says nothing secret when bindings fail with %s, in any call", async (_, message) => {
+])("the logs hold nothing secret when bindings fail with %s", async (_, message) => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
   const run = await Run.start();
   for (const fault of FAULTS) {
@@ -256,7 +256,7 @@ it.each([
   await run.expectSilence(FAULTS.length + 4);
 });
 
-it("says nothing secret when SQLite refuses what a request writes", async () => {
+it("the logs hold nothing secret when SQLite refuses what a request writes", async () => {
   const run = await Run.start();
   const refusing = replacing(env.DB, {
     batch: () =>
@@ -273,7 +273,7 @@ it("says nothing secret when SQLite refuses what a request writes", async () => 
   await run.expectSilence(1);
 });
 
-it("says nothing secret in its cron jobs", async () => {
+it("the logs of cron jobs hold nothing secret", async () => {
   const run = await Run.start();
   expect((await run.send(run.world, "create_gd", run.body())).status).toBe(200);
   const context = createExecutionContext();

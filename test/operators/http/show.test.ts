@@ -13,7 +13,7 @@ const schema = z.object({
 });
 
 describe("an answer", () => {
-  it("has the fields of its schema, in its order and under its names", () => {
+  it("an answer has the fields of its schema, in the schema's order and with its names", () => {
     const value = {
       byTable: { audit_log: 1 },
       receipts: ["r"],
@@ -28,7 +28,7 @@ describe("an answer", () => {
     );
   });
 
-  it("has no stored field that its schema does not name, at any depth", () => {
+  it("an answer has no stored field that its schema does not name, at any depth", () => {
     const value = {
       siteId: 1,
       lastUsedAt: 2,
@@ -43,7 +43,7 @@ describe("an answer", () => {
     );
   });
 
-  it("is by one schema of a union, which its handler chooses", () => {
+  it("a schema that is a union is refused: the handler must choose one of its schemas", () => {
     const found = z.union([z.object({ chat_id: z.int() }), z.object({ at: z.int() })]);
     expect(() => show(found, { at: 1 })).toThrow("one schema of a union");
   });

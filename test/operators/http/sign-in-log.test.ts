@@ -35,12 +35,12 @@ const refusedAfter = async (row: number | null) =>
       .all<Record<string, unknown>>()
   ).results;
 
-describe("a row about refused tokens", () => {
+describe("the audit row of refused tokens", () => {
   it.each([
     ["token_slip", { expiresAt: null }, "x"],
     ["token_expired", { expiresAt: NOW }, ""],
     ["admin_token_wrong", { deletedAt: NOW }, ""],
-  ])("says %s, and is in nobody's name", async (reason, change, slip) => {
+  ])("the audit row of a refused token has the reason %s and names nobody", async (reason, change, slip) => {
     const [world, { token }] = [await World.create(), await newToken(change)];
     const before = await newestRow();
     await useToken(world, `${token}${slip}`, "GET", "/admin/sites", undefined, { "cf-connecting-ip": "203.0.113.9" });
@@ -57,7 +57,7 @@ describe("a row about refused tokens", () => {
     ]);
   });
 
-  it("comes once a minute, and counts those since the row before", async () => {
+  it("refused tokens leave one audit row a minute, which counts those since the row before", async () => {
     const world = await World.create();
     const before = await newestRow();
     for (const second of [0, 1, 59, 60]) {
@@ -72,8 +72,8 @@ describe("a row about refused tokens", () => {
   });
 });
 
-describe("rows that change nothing", () => {
-  it("of the root's reads are written in an hour in which the directory was down at first", async () => {
+describe("audit rows while the directory is down or a limit is reached", () => {
+  it("the audit row of the root's reads is written later in an hour in which the directory was down at first", async () => {
     const { state, db } = switched();
     const world = await World.create({ DB: db });
     const headers = { "cf-connecting-ip": "203.0.113.9" };
@@ -85,7 +85,7 @@ describe("rows that change nothing", () => {
     expect(await readsOf("203.0.113.0/24")).toBe(1);
   });
 
-  it("count the refused tokens while the directory was down, too", async () => {
+  it("the audit row of refused tokens counts those that came while the directory was down", async () => {
     const { state, db } = switched();
     const world = await World.create({ DB: db });
     const before = await env.DB.prepare("SELECT coalesce(max(id), 0) AS id FROM audit_log").first<number>("id");
@@ -101,7 +101,7 @@ describe("rows that change nothing", () => {
     expect(counts.reduce((sum, n) => sum + n, 0)).toBe(6);
   });
 
-  it("count made-up tokens that are refused while their address is over the limit", async () => {
+  it("the audit row of refused tokens counts made-up tokens from an address over the limit", async () => {
     const world = await World.create({
       CLIENT_LIMIT: { limit: async () => ({ success: false }) } as unknown as RateLimit,
     });

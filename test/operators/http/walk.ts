@@ -6,13 +6,13 @@ import { databaseOf } from "../../support/homes.ts";
 import { tablesOf } from "../../support/read-store.ts";
 import type { World } from "../../support/world.ts";
 
-/** A surface of operators, and how to make its calls. */
+/** The admin API or the console, and how to make its calls. */
 interface Surface<Each extends Declaration> {
   actor: Actor;
   calls: readonly Each[];
-  /** At least one sample; together they leave every row that the call declares. */
+  /** At least one sample. Together the samples write every audit row that the call declares. */
   samplesOf: (call: Each) => readonly Sample[];
-  /** A new site with everything that the samples need. */
+  /** Makes a new site with everything that the samples need. */
   prepare: () => Promise<World>;
   pathOf: (call: Each, world: World, parameters?: Record<string, string>) => string;
   send: (world: World, call: Each, path: string, sample: Sample) => Promise<Response>;
@@ -21,7 +21,7 @@ interface Surface<Each extends Declaration> {
 
 const HOMES = ["main", "apac"];
 
-/** Makes every call of a surface, and checks that it does what it declares. */
+/** Makes every call of the API or the console, and checks that it does what it declares. */
 export function walk<Each extends Declaration>(name: string, surface: Surface<Each>): void {
   const { calls, samplesOf, prepare, pathOf, send, sendUnsigned } = surface;
   const named = calls.map((call) => ({ title: `${call.method.toUpperCase()} ${call.path}`, call }));
@@ -35,7 +35,7 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
       shared = await prepare();
     });
 
-    it("is refused without a sign-in, and changes nothing", async () => {
+    it(`every call of ${name} that needs a sign-in is refused without one and changes nothing`, async () => {
       const stored = () => Promise.all(HOMES.map((home) => tablesOf(databaseOf(home))));
       const before = await stored();
       for (const { title, call } of kept) {
@@ -45,7 +45,7 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
       expect(await stored()).toEqual(before);
     });
 
-    it("is 404 for a site or an app that does not exist, and leaves no row in the audit log", async () => {
+    it(`every call of ${name} is 404 for an unknown site or app and leaves no audit row`, async () => {
       const before = await newestRows();
       for (const { title, call } of aboutOne) {
         const path = pathOf(call, shared, { site_id: "987654321", appid: "nobodys" });
@@ -56,7 +56,7 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
       expect(await rowsAfter(before)).toEqual([]);
     });
 
-    it("is 400 for a parameter that is given twice, also with the same value, and changes nothing", async () => {
+    it(`every call of ${name} is 400 for a parameter that is given twice, and changes nothing`, async () => {
       const before = await newestRows();
       for (const { title, call } of named) {
         const path = `${pathOf(call, shared)}?limit=1&l%69mit=1`;
@@ -69,7 +69,7 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
       expect(await rowsAfter(before)).toEqual([]);
     });
 
-    it.each(named)("$title leaves the rows in the audit log that it declares, and no others", async ({ call }) => {
+    it.each(named)("the call $title leaves exactly the audit rows that it declares", async ({ call }) => {
       const left = new Set<string>();
       const samples = samplesOf(call);
       const changes = call.method !== "get" && call.audit.length > 0;
@@ -90,7 +90,7 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
   });
 }
 
-/** The newest row of the audit log in each home. */
+/** The id of the newest audit row in each home. */
 const newestRows = () =>
   Promise.all(
     HOMES.map((home) =>
@@ -98,7 +98,7 @@ const newestRows = () =>
     ),
   );
 
-/** The rows after the newest, without those of the root's reads: they come once an hour, whatever is read. */
+/** The audit rows after these ids, without the root's hourly row, which any read may write. */
 async function rowsAfter(newest: (number | null)[]): Promise<{ actor: string; action: string }[]> {
   const rows = await Promise.all(
     HOMES.map((home, at) =>

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { CALLS, prepared } from "../../support/admin-calls.ts";
 import { World } from "../../support/world.ts";
 
-/** @returns reads all that a database has of a site, but for its audit log */
+/** @returns a function that reads all that a database has of a site, except its audit log */
 async function readerOf(db: D1Database, { siteId }: World): Promise<() => Promise<string>> {
   const named =
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%`site_id` integer%' AND name <> 'audit_log'";
@@ -12,7 +12,7 @@ async function readerOf(db: D1Database, { siteId }: World): Promise<() => Promis
   return async () => JSON.stringify((await db.batch(all)).map(({ results }) => results));
 }
 
-it("a call that reads or hands over leaves all of a site as it was, in the directory and in its home", async () => {
+it("a call that only reads changes nothing of a site, in the directory or in its home", async () => {
   const world = await prepared(await World.create({}, "apac"));
   const readers = await Promise.all([env.DB, env.HOME_APAC].map((db) => readerOf(db, world)));
   const rows = () => Promise.all(readers.map((read) => read()));

@@ -25,7 +25,7 @@ afterEach(() => {
 const FORGED = { "x-chat-signature": "0".repeat(64) };
 const ANOTHER_KEY = btoa("another master key of 32 bytes!!");
 
-/** The database of the world's home answers batches and single statements with this error. */
+/** The database of the world's home fails each batch and statement with this error. */
 function failing(world: World, message: string): Replacements {
   const fail = () => {
     throw new Error(message);
@@ -34,10 +34,10 @@ function failing(world: World, message: string): Replacements {
   return { [bindingOfHome(world.home)]: db };
 }
 
-/** Brings a refusal about. */
+/** Makes a call that is refused. */
 type Refuse = (world: World) => Promise<unknown>;
 
-/** The second of two calls in another isolate that has the same bindings, but for these. */
+/** Sends one request twice: the second time to an isolate with these bindings. */
 const again =
   (bindings: Replacements): Refuse =>
   async (world) => {
@@ -46,7 +46,7 @@ const again =
     await world.anotherIsolate(bindings).send("create_gd", body);
   };
 
-/** Two calls over a limit of one, then one that the isolate refuses by itself. */
+/** Makes two calls over a limit of one, and a third that the isolate refuses without asking the limiter. */
 const overLimit =
   (limit: Pick<Replacements, "APP_LIMIT" | "SITE_LIMIT">, change: Record<string, unknown> = {}): Refuse =>
   async (world) => {
@@ -62,7 +62,7 @@ const overLimit =
 const operate = async (world: World, method: string, path: string, body?: unknown) =>
   expect((await world.admin(method, path, body)).ok).toBe(true);
 
-/** How each reason comes about: the list is complete, or this file does not compile. */
+/** How each reason comes about. Without one of the reasons this file does not compile. */
 const COMMON: Record<keyof typeof COMMON_REASONS, Refuse> = {
   signature_missing: (world) => world.sendRaw("create_gd", JSON.stringify(world.createBody())),
   signature_malformed: (world) => world.create({}, { "x-chat-signature": "00" }),
@@ -145,7 +145,7 @@ const COMMON: Record<keyof typeof COMMON_REASONS, Refuse> = {
   },
 };
 
-/** How the refusals of the operations come about. A missing one fails below. */
+/** How each refusal of an operation comes about. A test below fails when a refusal is missing. */
 const OF_OPERATIONS: Record<string, Refuse> = {
   agents_invalid: (world) => world.create({ kefu_id: [99], fzr_uid: 99 }),
   session_not_found: (world) => world.add(12_345),
@@ -154,7 +154,7 @@ const OF_OPERATIONS: Record<string, Refuse> = {
   no_new_agents: async (world) => world.add(await world.chatId({ kefu_id: [1], fzr_uid: 1 }), { kefu_ids: "1" }),
 };
 
-/** A world whose refused calls come to the journals when `journal` is called. */
+/** A world whose refused calls reach the journals when `journal` is called. */
 async function journaled(home: string, bindings: Replacements = {}) {
   const { sent, JOURNAL } = keepingJournal();
   const world = await World.create({ JOURNAL, ...bindings }, home);
@@ -165,22 +165,22 @@ async function journaled(home: string, bindings: Replacements = {}) {
   return { world, journal };
 }
 
-/** Reasons that a call may be refused for before its app's record is read: then the directory alone knows whose call it was. */
+/** Reasons that can refuse a call before its app's record is read. Then only the directory knows the app's site. */
 const WITHOUT_RECORD = Object.keys(COMMON).filter((reason) =>
   /^(home|d1|master|configuration|app_unknown)/.test(reason),
 );
-/** In `main` these come from the directory itself, which then says nothing. */
+/** In `main` these faults are the directory's own, so it cannot answer either. */
 const OF_DIRECTORY = /^(home_unbound|d1_)/;
-/** For these no secret has verified, although one that a rotation has ended may have signed the call. */
+/** For these reasons no secret has verified. A secret that a rotation ended may have signed the call. */
 const UNVERIFIED = /^(signature_|app_(unknown|revoked)|credentials_|client_)/;
 
-describe("a refused call leaves its row", () => {
+describe("the journal row of a refused call", () => {
   const ways: Record<string, Refuse> = { ...COMMON, ...OF_OPERATIONS };
   const cold = WITHOUT_RECORD.flatMap((reason) =>
     ["apac", ...(OF_DIRECTORY.test(reason) ? [] : ["main"])].map((home) => [reason, home] as const),
   );
 
-  it("for every reason that there is", () => {
+  it("every reason of a refusal has a case in the test of the journal's rows", () => {
     expect(Object.keys(ways).sort()).toEqual([...REFUSAL_REASONS].sort());
     expect(OPERATIONS.flatMap(({ refusals }) => Object.keys(refusals)).filter((each) => !(each in ways))).toEqual([]);
   });
@@ -188,7 +188,7 @@ describe("a refused call leaves its row", () => {
   it.each([
     ...Object.keys(ways).map((reason) => [reason, "apac", "with KV", {}] as const),
     ...cold.map(([reason, home]) => [reason, home, "without KV", { CREDENTIALS: undefined }] as const),
-  ])("for %s in %s, %s", async (reason, home, _, bindings) => {
+  ])("a call refused for %s in %s, %s, leaves its journal row", async (reason, home, _, bindings) => {
     const { world, journal } = await journaled(home, bindings);
     await ways[reason]?.(world);
     const rows = (await journal()).filter((row) => row.reason === reason);
@@ -196,7 +196,7 @@ describe("a refused call leaves its row", () => {
   });
 
   it.each(["signature_mismatch", "credentials_stale"] as const)(
-    "for %s when a restore has taken the app out of its home",
+    "a call refused for %s leaves its journal row when a restore removed the app from its home",
     async (reason) => {
       const { world, journal } = await journaled("apac");
       await world.chatId();
@@ -213,24 +213,27 @@ describe("a call that a wrong setting refuses", () => {
     { MASTER_KEY: btoa("\0".repeat(32)) },
     { TIMESTAMP_TOLERANCE_SECONDS: "five" },
     { ERROR_STATUS: "sometimes" },
-  ])("leaves its row, which a consumer with the same setting writes: %o", async (wrong) => {
-    for (const home of ["main", "apac"]) {
-      const { sent, JOURNAL } = keepingJournal();
-      const world = await World.create({ JOURNAL }, home);
-      const isolate = world.anotherIsolate(wrong);
-      for (let i = 0; i < 2; i++) expect((await isolate.create()).status).toBe(500);
-      await isolate.create({ appid: "nobodys" });
-      await isolate.sendRaw("create_gd", "{");
-      await new JournalConsumer(wrong).write(sent);
-      const row = { reason: "configuration", status: 500, secret: null };
-      expect(await journalOf(world)).toMatchObject([row, row]);
-      expect(await world.stored()).toMatchObject({ sessions: [], nonces: [] });
-    }
-  });
+  ])(
+    "a call refused for a wrong setting leaves its journal row, written by a consumer with the same setting: %o",
+    async (wrong) => {
+      for (const home of ["main", "apac"]) {
+        const { sent, JOURNAL } = keepingJournal();
+        const world = await World.create({ JOURNAL }, home);
+        const isolate = world.anotherIsolate(wrong);
+        for (let i = 0; i < 2; i++) expect((await isolate.create()).status).toBe(500);
+        await isolate.create({ appid: "nobodys" });
+        await isolate.sendRaw("create_gd", "{");
+        await new JournalConsumer(wrong).write(sent);
+        const row = { reason: "configuration", status: 500, secret: null };
+        expect(await journalOf(world)).toMatchObject([row, row]);
+        expect(await world.stored()).toMatchObject({ sessions: [], nonces: [] });
+      }
+    },
+  );
 });
 
-describe("the look-ups of calls that a wrong setting refuses", () => {
-  it("end for an address that invents appids, and its calls of known apps wait for their rows", async () => {
+describe("the lookups of calls that a wrong setting refuses", () => {
+  it("an address that invents appids gets no more app lookups, and its calls of known apps get journal rows later", async () => {
     const { world, journal } = await journaled("apac", { MASTER_KEY: undefined, CLIENT_LIMIT: new Counted(1) });
     for (let i = 0; i < 2; i++) await world.create({ appid: `nobodys-${i}` });
     const { headers } = await world.create();
@@ -241,8 +244,8 @@ describe("the look-ups of calls that a wrong setting refuses", () => {
   });
 });
 
-describe("a refused call whose app nobody could look up", () => {
-  it("waits while the directory is silent, and gets its row with the next call that finds the app", async () => {
+describe("a refused call whose app could not be looked up", () => {
+  it("a refused call whose app is unknown while the directory is down gets its journal row with a later call", async () => {
     const { world, journal } = await journaled("apac", { CREDENTIALS: undefined });
     const state = { isDown: true };
     const down = downDb(env.DB);
@@ -260,12 +263,12 @@ describe("a refused call whose app nobody could look up", () => {
     expect(await journal()).toMatchObject([{ reason: "d1_unavailable", skipped: 2, secret: null }]);
   });
 
-  it("waits while its client is over the limit of failures, and gets its row when that is over", async () => {
+  it("a refused call gets its journal row later when its client was over the limit of failures", async () => {
     const { world, journal } = await journaled("apac");
     const isolate = world.anotherIsolate({ CLIENT_LIMIT: new Counted(1) });
     for (let i = 0; i < 2; i++) await isolate.create({ appid: `nobodys-${i}` });
     await env.CREDENTIALS.delete(`app:${world.appid}`);
-    // Nobody is drawn.
+    // No call is chosen at random for a lookup.
     const chance = vi.spyOn(Math, "random").mockReturnValue(1);
     expect((await isolate.create()).status).toBe(429);
     chance.mockRestore();
@@ -274,7 +277,7 @@ describe("a refused call whose app nobody could look up", () => {
     expect(await journal()).toMatchObject([{ reason: "client_limit", skipped: 0 }]);
   });
 
-  it("leaves nothing when there is no such app, or its site ends meanwhile", async () => {
+  it("a refused call leaves no journal row when its app does not exist or its site ends meanwhile", async () => {
     const { world, journal } = await journaled("apac");
     const isolate = world.anotherIsolate({ CLIENT_LIMIT: new Counted(1) });
     for (let i = 0; i < 3; i++) await isolate.create({ appid: "nobodys" });

@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers());
 
 const id = (n: number) => `01a3185c-5000-7000-8000-${String(n).padStart(12, "0")}`;
 
-/** A journal beside its queue. Each call counts itself in its request id. */
+/** A journal and its queue. Each call has its number as the request id. */
 function started() {
   const kept = keptTelemetry();
   const journal = new Journal(
@@ -27,7 +27,7 @@ function started() {
   } as unknown as Queue;
   const work: Promise<void>[] = [];
 
-  /** What a request does after a refusal, or with null after an accepted call. */
+  /** What a request does after a refusal, or after an accepted call when given null. */
   function refuse(given: Partial<Refusal> | null = {}, home: string | null = "main"): void {
     if (given !== null) {
       state.calls += 1;
@@ -57,7 +57,7 @@ function started() {
 }
 
 describe("an isolate's journal", () => {
-  it("sends the row of a refused call at once", async () => {
+  it("the journal sends the row of a refused call at once", async () => {
     const { refuse, sent, settle } = started();
     refuse({ detail: "timestamp: must be within 300 s of 1800000000, Unix seconds" });
     await settle(0);
@@ -87,7 +87,7 @@ describe("an isolate's journal", () => {
     ]);
   });
 
-  it("gives an app 20 rows at once, and counts the others in the next row, within two seconds", async () => {
+  it("the journal gives an app 20 rows at once and counts further refusals in the next row, within two seconds", async () => {
     const { refuse, rows, counted, settle } = started();
     for (let i = 0; i < 100; i++) refuse();
     await settle(2);
@@ -96,7 +96,7 @@ describe("an isolate's journal", () => {
     expect(counted()).toBe(100);
   });
 
-  it("gives an app one row a second while calls are refused without end", async () => {
+  it("the journal gives an app one row a second while calls are refused without end", async () => {
     const { refuse, rows, counted, settle } = started();
     for (let second = 0; second < 60; second++) {
       for (let i = 0; i < 50; i++) refuse();
@@ -108,7 +108,7 @@ describe("an isolate's journal", () => {
     expect(counted()).toBe(3_000);
   });
 
-  it("counts each app, operation and reason by itself", async () => {
+  it("the journal counts each app, operation and reason separately", async () => {
     const { refuse, rows, settle } = started();
     for (let i = 0; i < 20; i++) refuse();
     for (const reason of ["fields_invalid", "app_limit"]) for (let i = 0; i < 3; i++) refuse({ reason });
@@ -127,7 +127,7 @@ describe("an isolate's journal", () => {
   });
 
   it.each(["signature_mismatch", "fields_invalid"])(
-    "gives the first 20 calls of each minute a row each, refused as %s",
+    "the journal gives the first 20 calls of each minute a row each, refused as %s",
     async (reason) => {
       const { refuse, rows, settle } = started();
       const secret = reason === "fields_invalid" ? "v1" : null;
@@ -144,7 +144,7 @@ describe("an isolate's journal", () => {
     },
   );
 
-  it("gives an app 21 rows a minute at most for calls that did not verify, and counts all of them", async () => {
+  it("the journal gives an app at most 21 rows a minute for calls that did not verify, and counts all of them", async () => {
     const { refuse, rows, counted, settle, journal } = started();
     for (let i = 0; i < 500; i++) {
       refuse({ secret: null, reason: "signature_mismatch" });
@@ -167,11 +167,11 @@ describe("an isolate's journal", () => {
     refuse({ secret: null, reason: "signature_mismatch" });
     await settle(0);
     expect(counted()).toBe(1_601);
-    // The row of those that were left out is that of the last of them, and not of a call an hour later.
+    // The row that counts the rest is the row of its last call, not of a call an hour later.
     expect(rows().find(({ requestId }) => requestId === "call 1600")?.skipped).toBeGreaterThan(0);
   });
 
-  it("keeps rows of verified calls beside a flood of forgeries for the same app", async () => {
+  it("the journal keeps rows of verified calls beside a flood of forgeries for the same app", async () => {
     const { refuse, rows, settle } = started();
     for (let i = 0; i < 500; i++) refuse({ secret: null, reason: "signature_mismatch" });
     refuse({ reason: "fields_invalid" });
@@ -179,7 +179,7 @@ describe("an isolate's journal", () => {
     expect(rows().map(({ reason }) => reason)).toContain("fields_invalid");
   });
 
-  it("keeps the row of a verified call beside forgeries for 600 other apps of its home", async () => {
+  it("the journal keeps the row of a verified call beside forgeries for 600 other apps of its home", async () => {
     const { refuse, rows, settle } = started();
     refuse({ appid: "first" });
     await settle(0.1);
@@ -189,7 +189,7 @@ describe("an isolate's journal", () => {
     expect(rows().map(({ appid }) => appid)).toContain("honest");
   });
 
-  it("sends one message a second to each home", async () => {
+  it("the journal sends one message a second to each home", async () => {
     const { refuse, sent, settle } = started();
     for (let i = 0; i < 200; i++) {
       refuse({ appid: `app ${i}` });
@@ -206,7 +206,7 @@ describe("an isolate's journal", () => {
     expect(sent.flatMap(({ message }) => message.refusals)).toHaveLength(400);
   });
 
-  it("sends no message that is too large for the queue, also when each row is as long as it can be", async () => {
+  it("the journal sends no message larger than the queue allows, even with the longest rows", async () => {
     const { refuse, sent, settle } = started();
     const agents = Array.from({ length: 40 }, (_, i) => ({ id: 10 + i, why: "unknown" as const }));
     const violations = [{ field: "kefu_id", rule: "agents_fit" as const, agents }];
@@ -219,9 +219,9 @@ describe("an isolate's journal", () => {
     for (const { message } of sent) expect(JSON.stringify(message).length).toBeLessThan(128_000);
   });
 
-  it("waits a second after a message that went late, because the queue was slow to take the one before", async () => {
+  it("the journal waits a second after a message that a slow queue delayed", async () => {
     const { journal, queue, refuse, sent, state, settle } = started();
-    // Its work is not begun here: rows of both homes wait.
+    // No work begins here, so rows of both homes wait.
     const wait = vi.spyOn(journal, "isDue").mockReturnValue(false);
     refuse({ appid: "a" }, "main");
     refuse({ appid: "b" }, "apac");
@@ -239,7 +239,7 @@ describe("an isolate's journal", () => {
     expect([times[0], times[1]]).toEqual([900, expect.toSatisfy((at: number) => at >= 1_900)]);
   });
 
-  it("keeps the rows that the queue does not take, and sends them once when it takes messages again", async () => {
+  it("the journal keeps rows that the queue refuses, and sends them once when the queue works again", async () => {
     const { refuse, rows, settle, state, kept } = started();
     state.isDown = true;
     for (let i = 0; i < 5; i++) refuse();
@@ -252,7 +252,7 @@ describe("an isolate's journal", () => {
     expect(rows().map(({ requestId }) => requestId)).toEqual(["call 1", "call 2", "call 3", "call 4", "call 5"]);
   });
 
-  it("counts each call while the queue takes nothing for a day, and keeps 500 rows of a home at most meanwhile", async () => {
+  it("the journal counts each call while the queue is down for a day, and keeps at most 500 rows of a home", async () => {
     const { refuse, rows, counted, settle, state, sent } = started();
     state.isDown = true;
     for (let hour = 0; hour < 24; hour++) {
@@ -272,18 +272,21 @@ describe("an isolate's journal", () => {
   it.each([
     [600, 1],
     [100, 20],
-  ])("has a row or a count for each refusal of %i apps with %i calls each at one moment", async (apps, calls) => {
-    const { refuse, counted, settle } = started();
-    for (let i = 0; i < calls; i++) for (let app = 0; app < apps; app++) refuse({ appid: `app ${app}`, status: 503 });
-    await settle(10);
-    for (let i = 0; i < 3; i++) {
-      refuse(null);
+  ])(
+    "the journal has a row or a count for each refusal of %i apps with %i calls each at one moment",
+    async (apps, calls) => {
+      const { refuse, counted, settle } = started();
+      for (let i = 0; i < calls; i++) for (let app = 0; app < apps; app++) refuse({ appid: `app ${app}`, status: 503 });
       await settle(10);
-    }
-    expect(counted()).toBe(apps * calls);
-  });
+      for (let i = 0; i < 3; i++) {
+        refuse(null);
+        await settle(10);
+      }
+      expect(counted()).toBe(apps * calls);
+    },
+  );
 
-  it("loses no row when the work after an answer is cut off: the next call takes it over", async () => {
+  it("the journal loses no row when the work after an answer is cut off, because the next call takes it over", async () => {
     const { refuse, rows, settle } = started();
     refuse();
     await settle(0.1);
@@ -298,14 +301,14 @@ describe("an isolate's journal", () => {
     expect(rows().map(({ requestId }) => requestId)).toEqual(["call 1", "call 2"]);
   });
 
-  it("lets no second call wait beside one that will send its row", async () => {
+  it("only one request waits to send the rows of an app", async () => {
     const { refuse, work, settle } = started();
     for (let i = 0; i < 1_000; i++) refuse();
     expect(work.length).toBeLessThan(5);
     await settle(5);
   });
 
-  it("ends its work: in 10 seconds at the latest, whatever happens", async () => {
+  it("the journal ends its work after an answer within 10 seconds, whatever happens", async () => {
     const { refuse, work, settle, state } = started();
     state.isDown = true;
     refuse();

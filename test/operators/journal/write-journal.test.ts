@@ -32,7 +32,7 @@ const refusalOf = ({ siteId, appid }: Site, n = 1, given: Partial<Refusal> = {})
 const message = (home: string, ...refusals: Refusal[]) => ({ home, refusals });
 
 describe("the consumer of the journal", () => {
-  it("writes the refused calls into their home, and logs how many", async () => {
+  it("the journal's consumer writes refused calls into their homes and logs how many", async () => {
     const [site, other] = [await newSite("apac"), await newSite("main")];
     const consumer = new JournalConsumer();
     const rows = [refusalOf(site, 1), refusalOf(site, 2, { detail: null, secret: null, client: null, skipped: 79 })];
@@ -44,14 +44,14 @@ describe("the consumer of the journal", () => {
     ]);
   });
 
-  it("writes a row of the last release, which sends no violations, without them", async () => {
+  it("the journal's consumer writes a row of the last release, which sends no violations, without them", async () => {
     const site = await newSite("apac");
     const { violations: _, ...row } = refusalOf(site);
     await new JournalConsumer().write([{ home: "apac", refusals: [row] }]);
     expect(await journalOf(site)).toEqual([{ ...row, violations: null }]);
   });
 
-  it("changes nothing when a message comes twice, in one batch, later, or with other values", async () => {
+  it("the journal does not change when a message comes twice, even with other values", async () => {
     const site = await newSite("main");
     const consumer = new JournalConsumer();
     const twice = message("main", refusalOf(site, 1, { skipped: 3 }), refusalOf(site, 2));
@@ -61,7 +61,7 @@ describe("the consumer of the journal", () => {
     expect(await journalOf(site)).toEqual([refusalOf(site, 1, { skipped: 3 }), refusalOf(site, 2)]);
   });
 
-  it("asks for the messages of a closed home again, writes the others, and loses nothing", async () => {
+  it("the journal's consumer retries the messages of a closed home later, and writes those of open homes", async () => {
     const [closed, open] = [await newSite("apac"), await newSite("main")];
     const messages = [message("apac", refusalOf(closed)), message("main", refusalOf(open))];
     expect(await new JournalConsumer(closing("apac")).write(messages)).toEqual({ 0: 30 });
@@ -71,7 +71,7 @@ describe("the consumer of the journal", () => {
     expect(await journalOf(closed)).toEqual([refusalOf(closed)]);
   });
 
-  it("asks for the messages of a home that fails or is not bound again, ever later, up to an hour", async () => {
+  it("the journal's consumer retries the messages of a failing home after growing delays, up to an hour", async () => {
     const site = await newSite("apac");
     const failing = new JournalConsumer({ HOME_APAC: downDb(env.HOME_APAC) });
     const delays: (number | undefined)[] = [];
@@ -84,7 +84,7 @@ describe("the consumer of the journal", () => {
     expect(await new JournalConsumer().write([message("nowhere", refusalOf(site))])).toEqual({ 0: 30 });
   });
 
-  it("writes nothing of an app that the home does not have: a cache named a wrong home, or its site is gone", async () => {
+  it("the journal's consumer writes no row for an app that the home does not have", async () => {
     const [site, other] = [await newSite("apac"), await newSite("apac")];
     const consumer = new JournalConsumer();
     const strange = { ...refusalOf(site), siteId: other.siteId };
@@ -94,7 +94,7 @@ describe("the consumer of the journal", () => {
     expect(results).toEqual([]);
   });
 
-  it("asks the homes in another order each time, so that one that answers is written beside six that are silent", async () => {
+  it("the journal's consumer writes to a home that answers although six other homes are silent", async () => {
     const site = await newSite("main");
     const asked: string[] = [];
     const { promise: mainAnswered, resolve: answer } = Promise.withResolvers<void>();
@@ -118,7 +118,7 @@ describe("the consumer of the journal", () => {
     vi.useFakeTimers();
     const writing = consumer.write(messages);
     await mainAnswered;
-    // Six calls of an invocation may wait at once: there is room for an answer.
+    // An invocation may have six calls waiting. Five wait here, so an answer can arrive.
     await vi.advanceTimersByTimeAsync(TRY_LIMIT_MS - 1);
     expect(asked).toEqual(["main", "silent6", "silent5", "silent4", "silent3"]);
     await vi.advanceTimersByTimeAsync(TRY_LIMIT_MS + 1);
@@ -126,7 +126,7 @@ describe("the consumer of the journal", () => {
     expect(await journalOf(site)).toEqual([refusalOf(site, 6)]);
   });
 
-  it("leaves out rows that it cannot read, and writes all others", async () => {
+  it("the journal's consumer skips rows that it cannot read, and writes the others", async () => {
     const site = await newSite("main");
     const odd = [
       null,
@@ -150,7 +150,7 @@ describe("the consumer of the journal", () => {
     expect((await journalOf(site)).map(({ requestId }) => requestId)).toEqual([id(1), id(4)]);
   });
 
-  it("writes one batch a second to a home, so that a flood leaves the home to signed calls", async () => {
+  it("the journal's consumer writes one batch a second to a home, which leaves time for signed calls in a flood", async () => {
     const site = await newSite("main");
     const consumer = new JournalConsumer();
     await consumer.write([message("main", refusalOf(site, 1))]);
@@ -165,7 +165,7 @@ describe("the consumer of the journal", () => {
     expect(await journalOf(site)).toHaveLength(3);
   });
 
-  it("writes 40 rows a minute of an app's calls that did not verify, the first ones, and later one that counts the others", async () => {
+  it("the journal's consumer writes the first 40 rows a minute of an app's unverified calls, and one later row for the rest", async () => {
     const [site, other] = [await newSite("main"), await newSite("main")];
     const consumer = new JournalConsumer();
     const forged = (n: number, at = NOW) =>
@@ -200,7 +200,7 @@ describe("the consumer of the journal", () => {
     expect((await journalOf(site)).filter(({ secret }) => secret === null)).toEqual(rows);
   });
 
-  it("writes a message whole that comes again, and counts none of its calls twice", async () => {
+  it("the journal's consumer writes a repeated message whole and counts none of its calls twice", async () => {
     const site = await newSite("main");
     const forged = Array.from({ length: 60 }, (_, i) => refusalOf(site, i + 1, { secret: null }));
     const lost = replacing(env.DB, {
@@ -217,7 +217,7 @@ describe("the consumer of the journal", () => {
     expect((await journalOf(site)).map(({ skipped }) => skipped)).toEqual(Array(60).fill(0));
   });
 
-  it("writes 5,000 rows of one batch", async () => {
+  it("the journal's consumer writes 5,000 rows of one batch", async () => {
     const site = await newSite("main");
     const messages = Array.from({ length: 100 }, (_, i) =>
       message(

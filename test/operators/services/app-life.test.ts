@@ -26,7 +26,7 @@ async function rowOf(appid: string, db = env.DB): Promise<Row> {
   return row;
 }
 
-/** The world's site, in the form that services take. */
+/** The world's site, as services expect it. */
 const siteOf = ({ siteId }: { siteId: number }) => findSite(contextAt(NOW), { siteId });
 
 async function opened(appid: string, slot: Slot, sealed: string | null): Promise<string> {
@@ -51,7 +51,7 @@ const problemsOf = (schema: typeof issueAppSchema | typeof rotationSchema, input
   fieldIssues(schema.safeParse(input).error as never);
 
 describe("issuing an app", () => {
-  it("generates an appid of 32 and a secret of 64 hex digits, stores the secret sealed, and puts the app into the caches", async () => {
+  it("a new app gets an appid of 32 and a secret of 64 hex digits, its secret is stored sealed, and caches get the app", async () => {
     const { siteId } = await World.create();
     const site = await siteOf({ siteId });
     const ctx = contextAt(NOW);
@@ -80,7 +80,7 @@ describe("issuing an app", () => {
     expect(await issueApp(ctx, { site, name: "Name" })).not.toMatchObject({ secret: app.secret });
   });
 
-  it("imports an appid, a secret or both", async () => {
+  it("an app may be imported with its appid, its secret or both", async () => {
     const { siteId } = await World.create();
     const site = await siteOf({ siteId });
     const appid = `imported-${siteId}`;
@@ -99,7 +99,7 @@ describe("issuing an app", () => {
     });
   });
 
-  it("does not change a taken appid, also when another site or two sites at once ask for it", async () => {
+  it("a taken appid is refused for every site, also when two sites ask for it at once", async () => {
     const [mine, other] = [await World.create(), await World.create()];
     const before = await rowOf(mine.appid);
     const ctx = contextAt(NOW + 1);
@@ -127,7 +127,7 @@ describe("issuing an app", () => {
     ["64 characters", { appid: `-_${"Z".repeat(62)}` }],
     ["8 characters", { secret: "12345678" }],
     ["256 characters", { secret: " ".repeat(128) + "~".repeat(128) }],
-  ])("accepts %s: %o", (_, change) => {
+  ])("a new app may have an imported value of %s: %o", (_, change) => {
     expect(issueAppSchema.safeParse({ name: "N", ...(change as object) }).success).toBe(true);
   });
 
@@ -155,13 +155,13 @@ describe("issuing an app", () => {
       "must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override",
     ],
     ["other", 1, "is not a field of this call"],
-  ])("refuses %s %j", (field, value, message) => {
+  ])("a new app with the %s %j is refused", (field, value, message) => {
     expect(problemsOf(issueAppSchema, { name: "N", [field]: value })).toEqual([{ field, message }]);
   });
 });
 
 describe("rotating a secret", () => {
-  it("makes a new secret and keeps the previous one, sealed for its slot, until the overlap ends", async () => {
+  it("a secret rotation makes a new secret and stores the previous one, sealed for its slot, until the overlap ends", async () => {
     const { appid, secret } = await World.create();
     const before = await rowOf(appid);
     const ctx = contextAt(NOW + 5);
@@ -184,7 +184,7 @@ describe("rotating a secret", () => {
     expect(ctx.published).toEqual([appid]);
   });
 
-  it("loses no rotation to another at the same time: each answered secret was in force, and none is answered twice", async () => {
+  it("each of several secret rotations at the same time answers a secret that was in force, and no secret twice", async () => {
     const { appid, secret } = await World.create();
     const rotate = () => rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60, ends: "previous" });
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, rotate));
@@ -198,7 +198,7 @@ describe("rotating a secret", () => {
     expect(won).toContain(kept[0]);
   });
 
-  it("tries again when another rotation was made meanwhile, and gives up after three tries", async () => {
+  it("a secret rotation tries again when another one came first, and gives up after three tries", async () => {
     const { appid } = await World.create();
     const overtaken = (times: number) => {
       let left = times;
@@ -217,7 +217,7 @@ describe("rotating a secret", () => {
     expect(ctx.published).toEqual([]);
   });
 
-  it("puts into KV what is stored, also when its answer was lost and its overlap ended before it was asked again", async () => {
+  it("a secret rotation puts the stored secrets into KV, even when its answer was lost and the overlap ended meanwhile", async () => {
     const { appid } = await World.create();
     const records: unknown[] = [];
     const CREDENTIALS = replacing(env.CREDENTIALS, {
@@ -230,7 +230,7 @@ describe("rotating a secret", () => {
     expect(records).toMatchObject([{ appid, version, secret, ...none }]);
   });
 
-  it("does nothing to a revoked app, to one that is revoked meanwhile, or to an unknown one", async () => {
+  it("a secret rotation does nothing to a revoked or unknown app", async () => {
     const { appid } = await World.create();
     const { version } = await rowOf(appid);
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -246,7 +246,7 @@ describe("rotating a secret", () => {
     await expect(unknown).rejects.toMatchObject({ code: "not_found" });
   });
 
-  it("overlaps for a day by default, and for 0 to 604800 s", () => {
+  it("a secret rotation's overlap is a day by default, and may be 0 to 604800 s", () => {
     expect(rotationSchema.parse({})).toEqual({ overlap_seconds: 86_400 });
     for (const seconds of [0, 604_800]) {
       expect(rotationSchema.parse({ overlap_seconds: seconds })).toEqual({ overlap_seconds: seconds });
@@ -254,7 +254,7 @@ describe("rotating a secret", () => {
   });
 
   it.each([[""], ["x".repeat(101)], [1], [null], [true], [["v"]]])(
-    "refuses %j as the expected version",
+    "a secret rotation refuses %j as the expected version",
     (expected_version) => {
       expect(problemsOf(rotationSchema, { expected_version })).toEqual([
         { field: "expected_version", message: "must be a string of 1 to 100 characters" },
@@ -262,15 +262,18 @@ describe("rotating a secret", () => {
     },
   );
 
-  it.each([[-1], [604_801], [1.5], ["60"], [null], [true]])("refuses an overlap of %j", (overlap_seconds) => {
-    expect(problemsOf(rotationSchema, { overlap_seconds })).toEqual([
-      { field: "overlap_seconds", message: "must be an integer from 0 to 604800" },
-    ]);
-  });
+  it.each([[-1], [604_801], [1.5], ["60"], [null], [true]])(
+    "a secret rotation refuses an overlap of %j",
+    (overlap_seconds) => {
+      expect(problemsOf(rotationSchema, { overlap_seconds })).toEqual([
+        { field: "overlap_seconds", message: "must be an integer from 0 to 604800" },
+      ]);
+    },
+  );
 });
 
 describe("revoking an app", () => {
-  it("marks it once, keeps the first time, and puts the record into the caches", async () => {
+  it("revoking an app twice keeps the first time and puts the record into the caches", async () => {
     const { appid } = await World.create();
     const { version } = await rowOf(appid);
     const ctx = contextAt(NOW);
@@ -282,7 +285,7 @@ describe("revoking an app", () => {
 });
 
 describe("reading a secret", () => {
-  it("opens the secret of a given version, and no newer one", async () => {
+  it("a secret is read only for its own version, not for an older or newer one", async () => {
     const { siteId, appid, secret } = await World.create();
     const { version } = await rowOf(appid);
     const ctx = contextAt(NOW);
@@ -293,7 +296,7 @@ describe("reading a secret", () => {
     expect(await readSecret(ctx, { site, appid, version: rotated.version })).toBe(rotated.secret);
   });
 
-  it("is refused for a revoked app, for another site's, and with another master key", async () => {
+  it("a secret cannot be read of a revoked app, of another site's app, or with another master key", async () => {
     const [{ siteId, appid }, other] = [await World.create(), await World.create()];
     const { version } = await rowOf(appid);
     const site = await siteOf({ siteId });
@@ -309,7 +312,7 @@ describe("reading a secret", () => {
 });
 
 describe("an app's change", () => {
-  it("is undone as a whole when a later statement of its batch fails", async () => {
+  it("a change of an app is undone as a whole when a later statement of its batch fails", async () => {
     const { appid, siteId } = await World.create();
     const before = await rowOf(appid);
     const failing = replacing(env.DB, {

@@ -18,21 +18,24 @@ const appIn = (home: string, appid: string) =>
 const TAKEN = { code: "conflict", context: { reason: "appid_taken" } };
 const apacDown = () => contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) });
 
-/** Answers all reads, and fails at the first batch, which inserts the app. */
+/** Answers all reads and fails at the first batch, which inserts the app. */
 const apacFails = () => contextAt(NOW, { HOME_APAC: replacing(env.HOME_APAC, { batch: downDb(env.HOME_APAC).batch }) });
 
 describe("an app", () => {
-  it.each(["main", "apac"])("has its route in the directory, and itself in its site's home only: %s", async (home) => {
-    const world = await World.create({}, home);
-    const ctx = contextAt(NOW);
-    const { appid, version } = await issueApp(ctx, { site: await siteOf(world), name: "N" });
-    expect(await routeOf(appid)).toBe(world.siteId);
-    expect(await appIn(home, appid)).toEqual({ site_id: world.siteId, version });
-    expect(await appIn(home === "main" ? "apac" : "main", appid)).toBeNull();
-    expect(ctx.published).toEqual([appid]);
-  });
+  it.each(["main", "apac"])(
+    "a new app has its route in the directory and its record only in the home of its site: %s",
+    async (home) => {
+      const world = await World.create({}, home);
+      const ctx = contextAt(NOW);
+      const { appid, version } = await issueApp(ctx, { site: await siteOf(world), name: "N" });
+      expect(await routeOf(appid)).toBe(world.siteId);
+      expect(await appIn(home, appid)).toEqual({ site_id: world.siteId, version });
+      expect(await appIn(home === "main" ? "apac" : "main", appid)).toBeNull();
+      expect(ctx.published).toEqual([appid]);
+    },
+  );
 
-  it("is not begun while its home does not answer: nothing is stored, and any site can get the appid", async () => {
+  it("a new app is refused while its home is down: nothing is stored, and any site can get the appid", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
     const appid = `free-${world.siteId}`;
     const refused = issueApp(apacDown(), { site: await siteOf(world), name: "N", appid });
@@ -41,7 +44,7 @@ describe("an app", () => {
     expect(await issueApp(contextAt(NOW), { site: await siteOf(other), name: "N", appid })).toMatchObject({ appid });
   });
 
-  it("that has only a route is finished by the same call, and by no other site", async () => {
+  it("an app that has only a route is finished by the same call, and not by another site", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
     const appid = `begun-${world.siteId}`;
     const issue = async (of: World, ctx = contextAt(NOW)) =>
@@ -73,7 +76,7 @@ describe("an app", () => {
     expect((await caller.create()).status).toBe(200);
   });
 
-  it("is not issued while the directory does not answer, and leaves nothing in its home", async () => {
+  it("a new app is refused while the directory is down, and nothing is stored in its home", async () => {
     const world = await World.create({}, "apac");
     const site = await siteOf(world);
     const appid = `unrouted-${world.siteId}`;
@@ -82,7 +85,7 @@ describe("an app", () => {
     expect([await routeOf(appid), await appIn("apac", appid)]).toEqual([null, null]);
   });
 
-  it("is rotated and revoked in its home, and its record is published with the home", async () => {
+  it("an app is rotated and revoked in its home, and its record in KV names the home", async () => {
     const world = await World.create({}, "apac");
     const record = () => env.CREDENTIALS.get<Record<string, unknown>>(`app:${world.appid}`, "json");
     const rotated = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
@@ -93,7 +96,7 @@ describe("an app", () => {
     expect(await record()).toMatchObject({ version, home: "apac", revokedAt: NOW });
   });
 
-  it("is not changed while its home is down, and is not found when only its route exists", async () => {
+  it("an app is not changed while its home is down, and is 404 when only its route exists", async () => {
     const world = await World.create({}, "apac");
     const { appid } = world;
     const before = await appIn("apac", appid);

@@ -10,7 +10,7 @@ import { NOW } from "../../support/world.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Asks the homes main and apac, then this many silent homes, then one that answers. */
+/** Asks the homes main and apac, then so many silent homes, then one that answers. */
 async function askWith(count: number) {
   const silence = silentHomes(count);
   const ctx = contextAt(NOW, { ...silence.bindings, DB: PROMPT_HOME, HOME_APAC: PROMPT_HOME, HOME_Z: PROMPT_HOME });
@@ -26,18 +26,18 @@ async function askWith(count: number) {
 const answered = (...homes: string[]) => homes.map((home) => [home, home]);
 
 describe("asking all homes", () => {
-  it("gives each home 3 s from its turn on, asks five at a time, and answers in the order of the homes", async () => {
+  it("asking all homes gives each home 3 s, asks five at a time, and lists the answers in the order of the homes", async () => {
     const { answers, down, silence, seconds } = await askWith(8);
     expect([answers, down, seconds]).toEqual([answered("main", "apac", "z"), silence.names, 6]);
     expect(silence.most()).toBe(5);
   });
 
-  it("ends after 6 s, and names a home that had no turn", async () => {
+  it("asking all homes ends after 6 s and names as down a home that was not asked", async () => {
     const { answers, down, silence, seconds } = await askWith(10);
     expect([answers, down, seconds]).toEqual([answered("main", "apac"), [...silence.names, "z"], 6]);
   });
 
-  it("throws errors that are no fault of a database", async () => {
+  it("asking all homes throws an error that does not come from a database", async () => {
     const fault = new TypeError("a bug");
     const asked = askHomes(contextAt(NOW), () => Promise.reject(fault));
     await expect(asked).rejects.toBe(fault);

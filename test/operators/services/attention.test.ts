@@ -25,7 +25,7 @@ async function start(home = "main") {
   return { world, site: await siteOf(world) };
 }
 
-/** Stores refused calls of a site: how long ago they came, in seconds before the end of the last counted hour. */
+/** Stores refused calls of a site. `ago` counts seconds back from the end of the last counted hour. */
 async function refused(
   { siteId, home }: World,
   appid: string,
@@ -46,7 +46,7 @@ async function attentionFor(sites: Site[], bindings: Replacements = {}) {
 }
 
 describe("webhooks", () => {
-  it("need attention when the Worker disabled them, or when they fail for 5 minutes; the disabled come first", async () => {
+  it("a webhook needs attention when the Worker disabled it, or after it has failed for 5 minutes", async () => {
     const { world, site } = await start();
     const failing = await newWebhook(world, { failing_since: NOW - 300, last_status: 500, last_cause: "status" });
     const gone = await newWebhook(world, GONE);
@@ -71,7 +71,7 @@ describe("webhooks", () => {
 });
 
 describe("overlaps", () => {
-  it("are named while both secrets work, the next to end first, and not of a revoked app", async () => {
+  it("what needs attention lists running overlaps, the first to end first, but none of a revoked app", async () => {
     const { world, site } = await start("apac");
     const db = databaseOf("apac");
     const overlap = (table: string, where: string, endsAt: number) =>
@@ -93,7 +93,7 @@ describe("overlaps", () => {
 });
 
 describe("a reason of refused calls", () => {
-  it("needs attention with 10 calls in 24 hours, when these are twice the daily mean of the week before", async () => {
+  it("a reason of refusals needs attention at 10 calls in 24 hours and twice the daily mean of the week before", async () => {
     const { world, site } = await start();
     // The calls of the last 24 hours, and those of the seven days before.
     const reasons: [reason: string, count: number, before: number][] = [
@@ -116,7 +116,7 @@ describe("a reason of refused calls", () => {
     ]);
   });
 
-  it("is judged by the sum over hours and apps of its site, by itself, and from the first to the last of its hours", async () => {
+  it("the calls of one reason of refusal are summed over all hours and apps of the site", async () => {
     const { world, site } = await start();
     const { appid } = await issueApp(contextAt(NOW), { site, name: "Second" });
     await refused(world, world.appid, [
@@ -139,7 +139,7 @@ describe("a reason of refused calls", () => {
 });
 
 describe("the homes of the sites", () => {
-  it("are each asked, and no other home is", async () => {
+  it("only the homes of the listed sites are asked what needs attention", async () => {
     const [main, apac] = [await start(), await start("apac")];
     const asked = new Set<string>();
     const noting = (name: string, db: D1Database) =>
@@ -160,7 +160,7 @@ describe("the homes of the sites", () => {
     expect([...asked]).toEqual([]);
   });
 
-  it("are named when they do not answer or are not bound, and the others answer", async () => {
+  it("what needs attention names a home that is down or not bound, and shows the other homes", async () => {
     const [main, apac] = [await start(), await start("apac")];
     for (const { world } of [main, apac]) await newWebhook(world, GONE);
     const read = (bindings: Replacements, apacSite = apac.site) => attentionFor([main.site, apacSite], bindings);
@@ -179,7 +179,7 @@ describe("the homes of the sites", () => {
     expect([siteIds(unfinished), [...unfinished.homes]]).toEqual([[main.site.id], []]);
   });
 
-  it("are asked while they are closed: what fails there does not vanish", async () => {
+  it("a closed home is still asked what needs attention", async () => {
     for (const home of ["main", "apac"]) {
       const { world, site } = await start(home);
       await newWebhook(world, GONE);

@@ -9,12 +9,12 @@ import { NOW, type Replacements, World } from "../../support/world.ts";
 
 const HOMES = ["main", "apac"];
 
-// The tests read the log of the whole deployment, so this file has storage of its own.
+// The tests read the audit log of the whole deployment, so this file has storage of its own.
 beforeEach(async () => {
   for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
 });
 
-/** Entries of a home with ids from 1 up, at these seconds after NOW. */
+/** Writes entries with ids from 1 up into a home, so many seconds after NOW. */
 async function put(home: string, seconds: number[], siteId: number | null = null): Promise<void> {
   const db = databaseOf(home);
   const insert = db.prepare(
@@ -23,7 +23,7 @@ async function put(home: string, seconds: number[], siteId: number | null = null
   await db.batch(seconds.map((at) => insert.bind(siteId, NOW + at)));
 }
 
-/** All pages, each by the cursor of the page before. */
+/** All pages, each read with the cursor of the page before. */
 async function walk(limit: number, input: { siteId?: number } = {}, bindings: Replacements[] = []) {
   const items: AuditLogEntry[] = [];
   const cursors: (string | null)[] = [];
@@ -45,7 +45,7 @@ const idsOf = (items: AuditLogEntry[]) => items.map(({ home, id }) => `${home}:$
 
 describe("the audit log of all homes", () => {
   it.each([1, 2, 3, 4, 6, 7])(
-    "comes newest first, with no entry missing or repeated, in pages of %d",
+    "the audit log of all homes comes newest first, with each entry once, in pages of %d",
     async (limit) => {
       await put("main", [1, 3, 5, 7]);
       await put("apac", [2, 4]);
@@ -68,19 +68,22 @@ describe("the audit log of all homes", () => {
     },
   );
 
-  it.each([1, 2, 3, 5])("misses no entry when clocks differ or go back, in pages of %d", async (limit) => {
-    await put("main", [9, 1, 8, 2, 2]);
-    await put("apac", [5, 5, 100, 3, 0]);
-    const { items } = await walk(limit);
-    const ids = idsOf(items);
-    expect(new Set(ids).size).toBe(ids.length);
-    for (const home of HOMES) {
-      const own = ids.filter((id) => id.startsWith(home));
-      expect(own).toEqual([5, 4, 3, 2, 1].map((id) => `${home}:${id}`));
-    }
-  });
+  it.each([1, 2, 3, 5])(
+    "the audit log misses no entry when clocks differ or go back, in pages of %d",
+    async (limit) => {
+      await put("main", [9, 1, 8, 2, 2]);
+      await put("apac", [5, 5, 100, 3, 0]);
+      const { items } = await walk(limit);
+      const ids = idsOf(items);
+      expect(new Set(ids).size).toBe(ids.length);
+      for (const home of HOMES) {
+        const own = ids.filter((id) => id.startsWith(home));
+        expect(own).toEqual([5, 4, 3, 2, 1].map((id) => `${home}:${id}`));
+      }
+    },
+  );
 
-  it("holds in its cursor the place in each home, 0 where all is listed", async () => {
+  it("the cursor of the audit log holds the place in each home, and 0 for a home that is finished", async () => {
     await put("main", [1, 2, 3]);
     await put("apac", [2]);
     const { cursors } = await walk(1);
@@ -89,7 +92,7 @@ describe("the audit log of all homes", () => {
     expect(cursors.at(-1)).toBeNull();
   });
 
-  it("continues without a home that is down, names it, and shows its entries once it answers", async () => {
+  it("the audit log goes on without a home that is down, names it, and shows its entries when it answers again", async () => {
     await put("main", [1, 2, 3]);
     await put("apac", [2, 4]);
     const down = { HOME_APAC: downDb(env.HOME_APAC) };
@@ -102,7 +105,7 @@ describe("the audit log of all homes", () => {
     expect(later.down.slice(1).flat()).toEqual([]);
   });
 
-  it("is empty when there are no entries, and names no home", async () => {
+  it("an empty audit log has no entries, no cursor and no home that is down", async () => {
     expect(await walk(5)).toEqual({ items: [], cursors: [null], down: [[]] });
   });
 
@@ -117,7 +120,7 @@ describe("the audit log of all homes", () => {
     "main:-1",
     "main:1;apac:1",
     "main:1234567890123456",
-  ])("refuses any other cursor: %j", async (cursor) => {
+  ])("the audit log refuses a malformed cursor: %j", async (cursor) => {
     const listed = listAuditLog(contextAt(NOW), { limit: 5, cursor });
     await expect(listed).rejects.toMatchObject({
       code: "invalid_input",
@@ -125,15 +128,15 @@ describe("the audit log of all homes", () => {
     });
   });
 
-  it("accepts a cursor that names a home which no longer exists", async () => {
+  it("the audit log accepts a cursor that names a home which no longer exists", async () => {
     await put("main", [1]);
     const { items } = await listAuditLog(contextAt(NOW), { limit: 5, cursor: "eu:3" });
     expect(idsOf(items)).toEqual(["main:1"]);
   });
 });
 
-describe("a filtered page of a long log", () => {
-  /** This many entries of a home, a second after the other up to NOW; every 4,000th, counted from the newest, is about `wanted`. */
+describe("a filtered page of a long audit log", () => {
+  /** Writes so many entries into a home, one a second up to NOW. Every 4,000th from the newest is about `wanted`. */
   const putMany = (home: string, amount: number, siteId: number | null = null) =>
     databaseOf(home)
       .prepare(
@@ -144,7 +147,7 @@ describe("a filtered page of a long log", () => {
       .bind(amount, siteId, NOW)
       .run();
 
-  /** The rows that D1 read for each page, and what the pages had. */
+  /** The rows that D1 read for each page, and the entries of each page. */
   async function pagesOf(input: Partial<Parameters<typeof listAuditLog>[1]>, more: Replacements = {}) {
     const pages: { ids: string[]; searchedTo: number | null; read: number }[] = [];
     let cursor: string | null | undefined;
@@ -166,7 +169,7 @@ describe("a filtered page of a long log", () => {
     return pages;
   }
 
-  it("reads 10,000 rows at most, in all homes together, and says how far it has looked and where it goes on", async () => {
+  it("a filtered page of the audit log reads at most 10,000 rows in all homes together, and says how far it looked", async () => {
     await putMany("main", 12_000);
     await putMany("apac", 4_500);
     const pages = await pagesOf({ subject: "wanted", until: NOW });
@@ -178,7 +181,7 @@ describe("a filtered page of a long log", () => {
     expect(times).toEqual(times.toSorted((a, b) => Number(b) - Number(a)));
   });
 
-  it("reads 10,000 rows at most of a site, and no rows of others", async () => {
+  it("a filtered page of one site's audit log reads at most 10,000 rows of that site, and none of others", async () => {
     const { siteId } = await World.create();
     await putMany("main", 5_500, siteId);
     await putMany("main", 20_000);
@@ -188,15 +191,15 @@ describe("a filtered page of a long log", () => {
     expect((await pagesOf({ siteId, subject: "wanted" })).flatMap(({ ids }) => ids)).toHaveLength(1);
   });
 
-  it("ends where all older entries are older than `since`", async () => {
+  it("a filtered read of the audit log ends where all older entries are older than `since`", async () => {
     await putMany("main", 6_000);
     await env.DB.prepare("UPDATE audit_log SET at = at - 90000 WHERE id <= 5000").run();
     expect(await pagesOf({ since: NOW - 500, subject: "wanted" })).toMatchObject([{ ids: [], searchedTo: null }]);
   });
 
-  it("begins near `until`, also where rows were removed, and misses no entry that is a day late", async () => {
+  it("a filtered read of the audit log begins near `until`, and misses no entry that is a day late", async () => {
     await putMany("main", 20_000);
-    // Now 100 s apart: a day has 864.
+    // The entries are now 100 s apart, so a day has 864 of them.
     await env.DB.prepare("UPDATE audit_log SET at = at - 99 * (20000 - id)").run();
     const until = NOW - 1_999_900;
     await env.DB.prepare("UPDATE audit_log SET at = ? WHERE id = 865").bind(until).run();
@@ -209,7 +212,7 @@ describe("a filtered page of a long log", () => {
     expect(await pagesOf({ until: until - 90_000 })).toMatchObject([{ ids: [], searchedTo: null }]);
   });
 
-  it("asks no home again that it has read to the end, and leaves its rows to the others", async () => {
+  it("the audit log does not ask a home again that was read to the end, and gives its share of rows to the others", async () => {
     await putMany("main", 5_000);
     await put("apac", [1]);
     let asked = 0;
@@ -223,7 +226,7 @@ describe("a filtered page of a long log", () => {
     for (const { read } of pages) expect(read).toBeLessThanOrEqual(10_000);
   });
 
-  it("reads without a filter what it lists, and one row more", async () => {
+  it("the audit log without a filter reads only the listed rows and one more", async () => {
     await putMany("main", 6_000);
     const page = await listAuditLog(contextAt(NOW), { limit: 5 });
     expect(page).toMatchObject({ nextCursor: "main:5996,apac:0", searchedTo: NOW - 4 });
@@ -233,14 +236,14 @@ describe("a filtered page of a long log", () => {
 });
 
 describe("the audit log of a site", () => {
-  it("is that of its home and of the directory, where sites and appids are begun", async () => {
+  it("the audit log of a site has the entries of its home and those of the directory", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create({}, "apac")];
     for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
     await put("apac", [1, 3], world.siteId);
     await put("apac", [2], other.siteId);
     await put("main", [1, 2], world.siteId);
     const itself = { siteId: world.siteId };
-    // In the same second the directory's entries come first, so they are listed last.
+    // At the same second the directory's entries come first, so they are listed last.
     expect(idsOf((await walk(1, itself)).items)).toEqual(["apac:2", "main:2", "apac:1", "main:1"]);
     expect(idsOf((await walk(5, { siteId: other.siteId })).items)).toEqual(["apac:3"]);
     const prepare = (sql: string) => (sql.includes("audit_log") ? downDb(env.DB) : env.DB).prepare(sql);
@@ -252,7 +255,7 @@ describe("the audit log of a site", () => {
     ]);
   });
 
-  it("asks only the home of the site", async () => {
+  it("the audit log of a site asks only the home of the site and the directory", async () => {
     const world = await World.create({}, "main");
     const log = await listAuditLog(contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) }), {
       siteId: world.siteId,
@@ -267,7 +270,7 @@ describe("the audit log of a site", () => {
     ]);
   });
 
-  it("is not found for an unknown site", async () => {
+  it("the audit log of an unknown site is 404", async () => {
     const listed = listAuditLog(contextAt(NOW), { siteId: 999_999, limit: 5 });
     await expect(listed).rejects.toMatchObject({ code: "not_found" });
   });

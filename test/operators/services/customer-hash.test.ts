@@ -11,7 +11,7 @@ import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
 import { NOW } from "../../support/world.ts";
 
-/** The key of customers' hashes: one for the deployment. docs/operating.md, "Was this one erased?" */
+/** A deployment has one key for the hashes of its customers: docs/operating.md, "Was this one erased?" */
 
 const OLD = env.MASTER_KEY;
 const NEW = Uint8Array.fromBase64(OLD).toReversed().toBase64();
@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterEach(forgetHashKeys);
 
 describe("the key of customers' hashes", () => {
-  it("is drawn once: in the directory and in KV, sealed, and the same for every isolate", async () => {
+  it("the customer hash key is made once: sealed in the directory and in KV, and the same for every isolate", async () => {
     const hash = await hashOf(before());
     expect(hash).toMatch(/^[0-9a-f]{8}\.[0-9a-f]{64}$/);
     expect(await hashOf(before())).toBe(hash);
@@ -46,21 +46,21 @@ describe("the key of customers' hashes", () => {
     expect(await kept()).toEqual([`customer-hash-key:${id}`]);
   });
 
-  it("is one, also when two isolates draw it at once", async () => {
+  it("isolates that make the customer hash key at once end with one key", async () => {
     const hashes = await Promise.all([hashOf(before()), hashOf(before()), hashOf(before())]);
     expect(new Set(hashes).size).toBe(1);
     const [id] = String(hashes[0]).split(".");
     expect([(await rows()).length, await kept()]).toEqual([1, [`customer-hash-key:${id}`]]);
   });
 
-  it("comes back from KV to a directory that was restored to before it was drawn", async () => {
+  it("a directory restored to before the customer hash key was made gets the key back from KV", async () => {
     const hash = await hashOf(before());
     await env.DB.exec("DELETE FROM customer_hash_keys");
     expect(await hashOf(before())).toBe(hash);
     expect(await rows()).toHaveLength(1);
   });
 
-  it("checks hashes that a restored directory has lost the key of, also when another one was drawn since", async () => {
+  it("a customer hash is checked with a key from KV that the directory lost, even after a new key was made", async () => {
     const hash = await hashOf(before());
     const [name = ""] = await kept();
     const { value, metadata } = await CREDENTIALS.getWithMetadata(name, "text");
@@ -71,7 +71,7 @@ describe("the key of customers' hashes", () => {
     expect(await (await hashCheck(before()))(hash, 1, "mei")).toBe(true);
   });
 
-  it("is not changed by a call that has read it before another one sealed it anew", async () => {
+  it("a call that read the customer hash key before it was re-sealed does not overwrite it", async () => {
     await hashOf(before());
     const [row] = await selectHashKeys(env.DB);
     if (row === undefined) throw new Error("no key");
@@ -80,7 +80,7 @@ describe("the key of customers' hashes", () => {
     expect(await rows()).not.toEqual([{ id: row.id, sealed: row.sealed }]);
   });
 
-  it("hashes nothing before KV has its copy, also when KV was bound after it was drawn", async () => {
+  it("the customer hash key is not used before KV has a copy, also when KV was bound later", async () => {
     const hash = await hashOf(contextAt(NOW, { CREDENTIALS: undefined }));
     expect(await kept()).toEqual([]);
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));
@@ -90,7 +90,7 @@ describe("the key of customers' hashes", () => {
     expect(await kept()).toHaveLength(1);
   });
 
-  it("is put into KV once, because KV takes one write of a key in a second", async () => {
+  it("the customer hash key is put into KV once, because KV accepts one write per second and key", async () => {
     let puts = 0;
     const put = (...given: [string, string]) => {
       puts++;
@@ -100,7 +100,7 @@ describe("the key of customers' hashes", () => {
     expect(puts).toBe(1);
   });
 
-  it("leaves nothing in KV of a call that has drawn one too late and died", async () => {
+  it("a call that made a customer hash key too late and died leaves no second key in KV", async () => {
     const list = async (...given: never[]) => {
       const found = await CREDENTIALS.list(...given);
       await hashOf(before());
@@ -111,7 +111,7 @@ describe("the key of customers' hashes", () => {
     expect([(await rows()).length, (await kept()).length]).toEqual([1, 1]);
   });
 
-  it("is not drawn while KV has one that does not open: an operator must delete it", async () => {
+  it("no customer hash key is made while KV has one that does not open, until an operator deletes it", async () => {
     await env.CREDENTIALS.put("customer-hash-key:junk", "junk");
     await expect(hashOf(before())).rejects.toSatisfy(refused("hash_key_unopened"));
     expect(await rows()).toEqual([]);
@@ -119,7 +119,7 @@ describe("the key of customers' hashes", () => {
     expect(await hashOf(before())).toMatch(/^[0-9a-f]{8}\.[0-9a-f]{64}$/);
   });
 
-  it("is needed from the directory, which may be down or closed", async () => {
+  it("customer ids cannot be hashed while the directory, which has the key, is down or closed", async () => {
     await expect(hashOf(contextAt(NOW, { DB: downDb(env.DB) }))).rejects.toSatisfy(refused("d1_unavailable"));
     const closed = contextAt(NOW, closing("main"));
     await expect(hashOf(closed)).rejects.toSatisfy(refused("home_closed"));
@@ -127,20 +127,20 @@ describe("the key of customers' hashes", () => {
 });
 
 describe("a new master key", () => {
-  it("opens it after re-sealing, and the hashes stay", async () => {
+  it("after re-sealing, the new master key opens the hash key, and the hashes stay the same", async () => {
     const hash = await hashOf(before());
     expect(await hashOf(both())).toBe(hash);
     expect((await resealSecrets(both())).resealed).toBe(1);
     expect((await resealSecrets(both())).resealed).toBe(0);
     expect(await hashOf(after())).toBe(hash);
-    // A directory of before the re-sealing has a seal that nothing opens any more, and KV has the new one.
+    // A directory from before the re-sealing has a seal that no key opens. KV has the new seal.
     await env.DB.exec("UPDATE customer_hash_keys SET sealed = 'v2.00000000.a.b'");
     expect(await hashOf(after())).toBe(hash);
     expect(await (await hashCheck(after()))(hash, 1, "mei")).toBe(true);
     expect(await (await hashCheck(after()))(hash, 1, "li")).toBe(false);
   });
 
-  it("does not make an isolate that has not got it draw another key, nor re-sealing", async () => {
+  it("an isolate without the new master key makes no other customer hash key, and re-sealing makes none", async () => {
     const hash = await hashOf(before());
     await resealSecrets(both());
     const stored = [await rows(), await kept()];
@@ -153,7 +153,7 @@ describe("a new master key", () => {
     expect([await rows(), await kept()]).toEqual(stored);
   });
 
-  it("opens the key that only KV has: a restored directory has lost it", async () => {
+  it("re-sealing reaches a customer hash key that only KV has after a restore of the directory", async () => {
     const hash = await hashOf(before());
     await env.DB.exec("DELETE FROM customer_hash_keys");
     expect((await resealSecrets(both())).resealed).toBe(1);
@@ -161,7 +161,7 @@ describe("a new master key", () => {
     expect(await hashOf(after())).toBe(hash);
   });
 
-  it("is followed by another key when the old one is lost and its keys are deleted", async () => {
+  it("a new customer hash key is made when the old master key is lost and the old hash keys are deleted", async () => {
     const hash = await hashOf(before());
     await expect(hashOf(after())).rejects.toSatisfy(refused("hash_key_unopened"));
     await forgetHashKeys();

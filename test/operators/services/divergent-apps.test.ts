@@ -12,7 +12,7 @@ import { NOW, type Replacements, World } from "../../support/world.ts";
 
 const context = (bindings: Replacements = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
 
-/** All pages of a list, each with at most `limit` items. */
+/** All pages of the list, each with at most `limit` items. */
 async function allPages(home: string, limit: number) {
   const pages: DivergentApp[][] = [];
   for (let cursor: string | undefined; pages.length < 100; ) {
@@ -24,7 +24,7 @@ async function allPages(home: string, limit: number) {
   throw new Error("the list has no end");
 }
 
-/** A site with this many apps, without their routes or without the apps themselves on demand. */
+/** A site with so many apps, optionally without their routes or without the apps themselves. */
 async function siteWithApps(home: string, count: number, { routes = true, apps = true } = {}) {
   const { id } = await createSite(context(), { name: "Apps", home, firstChatId: 1 });
   const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)";
@@ -46,7 +46,7 @@ const forget = ({ id }: { id: number }) =>
   ]);
 
 describe("the divergent apps after a restore", () => {
-  it.each([1, 3, 100])("come in pages of %i, each app once", async (limit) => {
+  it.each([1, 3, 100])("the list of divergent apps has each app once, in pages of %i", async (limit) => {
     const site = await siteWithApps("apac", 7, { apps: false });
     const pages = await allPages("apac", limit);
     expect(pages.every((page) => page.length <= limit)).toBe(true);
@@ -55,18 +55,21 @@ describe("the divergent apps after a restore", () => {
     await forget(site);
   });
 
-  it.each([2, 100])("include for main the apps of other homes without a route, in pages of %i", async (limit) => {
-    const missing = await siteWithApps("main", 3, { apps: false });
-    const unrouted = await siteWithApps("apac", 5, { routes: false });
-    const pages = await allPages("main", limit);
-    expect(pages.flat()).toEqual([
-      ...missing.names.map((appid) => ({ appid, siteId: missing.id, why: "missing" })),
-      ...unrouted.names.map((appid) => ({ appid, siteId: unrouted.id, why: "unrouted" })),
-    ]);
-    await Promise.all([missing, unrouted].map(forget));
-  });
+  it.each([2, 100])(
+    "the list of divergent apps of main includes apps of other homes without a route, in pages of %i",
+    async (limit) => {
+      const missing = await siteWithApps("main", 3, { apps: false });
+      const unrouted = await siteWithApps("apac", 5, { routes: false });
+      const pages = await allPages("main", limit);
+      expect(pages.flat()).toEqual([
+        ...missing.names.map((appid) => ({ appid, siteId: missing.id, why: "missing" })),
+        ...unrouted.names.map((appid) => ({ appid, siteId: unrouted.id, why: "unrouted" })),
+      ]);
+      await Promise.all([missing, unrouted].map(forget));
+    },
+  );
 
-  it("include for main an app of another home that the directory leads elsewhere, as missing there and unrouted", async () => {
+  it("an app whose site the directory has in the wrong home is listed as missing there and as unrouted", async () => {
     const { id } = await siteWithApps("apac", 1);
     const lead = (home: string) => env.DB.prepare("UPDATE sites SET home = ? WHERE id = ?").bind(home, id).run();
     await lead("main");
@@ -77,7 +80,7 @@ describe("the divergent apps after a restore", () => {
     await Promise.all([forget({ id }), lead("apac")]);
   });
 
-  it("leave out those of a site that ends", async () => {
+  it("the list of divergent apps leaves out the apps of a site that is being deleted", async () => {
     const { id } = await siteWithApps("apac", 1, { apps: false });
     const set = (status: string) => env.DB.prepare("UPDATE sites SET status = ? WHERE id = ?").bind(status, id).run();
     await set("deleting");
@@ -85,7 +88,7 @@ describe("the divergent apps after a restore", () => {
     await Promise.all([forget({ id }), set("open")]);
   });
 
-  it("are searched among 5,000 in a call: a page without any still has a cursor", async () => {
+  it("a page of divergent apps looks at 5,000 apps, and has a cursor even when it lists none", async () => {
     const site = await siteWithApps("apac", 5_001);
     const last = site.names.at(-1) ?? "";
     await env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(last).run();
@@ -95,7 +98,7 @@ describe("the divergent apps after a restore", () => {
     await forget(site);
   });
 
-  it("are listed although a value in KV is no JSON", async () => {
+  it("divergent apps are listed although a value in KV is not JSON", async () => {
     const [bad, revoked] = [await World.create({}, "apac"), await World.create({}, "apac")];
     await revoked.admin("DELETE", `/admin/apps/${revoked.appid}`);
     await env.HOME_APAC.prepare("UPDATE apps SET revoked_at = NULL WHERE appid = ?").bind(revoked.appid).run();
@@ -109,7 +112,7 @@ describe("the divergent apps after a restore", () => {
   });
 
   it.each(["", "nowhere/1/x", "apac/1/x", "main/1/x", "apac/x/y", "a b", "apac/1", "x".repeat(65)])(
-    "refuse %j, which is no cursor of apac",
+    "the list of divergent apps of apac refuses the cursor %j",
     async (cursor) => {
       const list = listDivergentApps(context(), { home: "apac", limit: 1, cursor });
       await expect(list).rejects.toMatchObject({ code: "invalid_input" });
@@ -118,7 +121,7 @@ describe("the divergent apps after a restore", () => {
 });
 
 describe("reconciling main with many homes", () => {
-  it("reaches 14 homes beside one that is down, names that one, and asks only that one again", async () => {
+  it("reconciling main reaches 14 homes beside one that is down, and a repeated call asks only that one", async () => {
     const reconciliationId = crypto.randomUUID();
     const asked: string[] = [];
     const names = Array.from({ length: 14 }, (_, i) => `HOME_X${i}`);

@@ -13,7 +13,7 @@ const GB = 1_000_000_000;
 
 beforeEach(() => env.DB.batch(["home_metrics", "site_metrics"].map((each) => env.DB.prepare(`DELETE FROM ${each}`))));
 
-/** What the directory knows of the home apac: its size now, and the sizes before, by how many days ago they were taken. */
+/** Stores what the directory knows of the home apac: its size now, and earlier sizes with their age in days. */
 async function said(size: number | null, before: [daysAgo: number, bytes: number][] | undefined): Promise<void> {
   const sizes = before?.map(([days, bytes]) => [NOW - days * DAY, bytes]);
   await env.DB.prepare("INSERT INTO home_metrics (home, at, copy, counters, gauges) VALUES ('apac', ?, 1, '[]', ?)")
@@ -21,7 +21,7 @@ async function said(size: number | null, before: [daysAgo: number, bytes: number
     .run();
 }
 
-/** How full the home apac is, whose first site was made so many days ago. */
+/** How full the home apac is when its first site was made so many days ago. */
 async function fillOf(firstSiteDays = 0) {
   await World.create({}, "apac");
   await env.DB.prepare("UPDATE sites SET created_at = ? WHERE home = 'apac'")
@@ -32,8 +32,8 @@ async function fillOf(firstSiteDays = 0) {
   return fills[1];
 }
 
-describe("how full a home is", () => {
-  it("counts on from the sizes of the last 31 days", async () => {
+describe("the fill of a home", () => {
+  it("the time when a home is full is estimated from its sizes of the last 31 days", async () => {
     await said(8 * GB, [
       [20, 6 * GB],
       [10, 7.5 * GB],
@@ -51,7 +51,7 @@ describe("how full a home is", () => {
     });
   });
 
-  it("takes the age of its first site while fewer than 3 days of sizes are known", async () => {
+  it("the time when a home is full is estimated from the age of its first site while few sizes are known", async () => {
     await said(5 * GB, [[2, 1 * GB]]);
     const old = await fillOf(100);
     expect(old).toMatchObject({ growth: 0.05 * GB, from: "age", since: NOW - 100 * DAY, fullAt: NOW + 100 * DAY });
@@ -59,7 +59,7 @@ describe("how full a home is", () => {
     expect(await fillOf(50)).toMatchObject({ fullAt: NOW + 50 * DAY, isFilling: true });
   });
 
-  it("is not known of a home that is new or has said nothing; a home that does not grow is never full", async () => {
+  it("the time when a home is full is unknown for a new or unmeasured home, and a home that shrinks is never full", async () => {
     expect(await fillOf(100)).toMatchObject({ bytes: null, at: null, growth: null, fullAt: null, isFilling: false });
     await said(8 * GB, undefined);
     expect(await fillOf(0)).toMatchObject({ bytes: 8 * GB, growth: null, from: null, fullAt: null, isFilling: true });
@@ -68,7 +68,7 @@ describe("how full a home is", () => {
     expect(await fillOf(100)).toMatchObject({ growth: -0.1 * GB, fullAt: null, isFilling: false });
   });
 
-  it("reads the directory alone, once", async () => {
+  it("the fill level of all homes is read from the directory with one query", async () => {
     await said(1 * GB, []);
     const { db, trips } = countingDb(env.DB);
     await homeFill(contextAt(NOW, { DB: db, HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) }));
@@ -76,8 +76,8 @@ describe("how full a home is", () => {
   });
 });
 
-describe("the sizes that the directory keeps of a home", () => {
-  it("are one a day, of the last 31 days", async () => {
+describe("the stored sizes of a home", () => {
+  it("the directory keeps one size of a home per day, for 31 days", async () => {
     for (const at of [NOW, NOW + 300, NOW + DAY, NOW + 2 * DAY + 60]) await pruneAt(at);
     const { sizes } = await selectCopy(env.DB, "apac");
     expect(sizes.map(([at]) => at)).toEqual([NOW, NOW + DAY, NOW + 2 * DAY + 60]);

@@ -15,7 +15,7 @@ import { contextAt } from "../../support/service-context.ts";
 import { bookmark } from "../../support/time-travel.ts";
 import { NOW, type Replacements, World } from "../../support/world.ts";
 
-/** On the real KV, because a reconciled home is compared with what operators published there. */
+/** Uses the real KV, because a reconciliation compares a home with the records that were published there. */
 const context = (bindings: Replacements = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
 const reconcile = (home: string, skip = 1_000_000, bindings: Replacements = {}) =>
   reconcileHome(context({ ...closing(home), ...bindings }), { home, skip });
@@ -39,7 +39,7 @@ describe("the list of homes", () => {
   const statusesOf = async (bindings: Replacements = {}) =>
     Object.fromEntries((await listHomes(contextAt(NOW, bindings))).map(({ name, status }) => [name, status]));
 
-  it("names each home, main first, with the number of its sites, and says whether it is open", async () => {
+  it("the list of homes has each home, main first, with the number of its sites and whether it is open", async () => {
     await World.create();
     for (const _ of [1, 2]) await World.create({}, "apac");
     const homes = await listHomes(contextAt(NOW));
@@ -50,7 +50,7 @@ describe("the list of homes", () => {
     expect(homes[1]?.sites).toBeGreaterThan(1);
   });
 
-  it("reports a closed home, one that does not answer, and one that was not migrated", async () => {
+  it("the list of homes shows a closed home as closed, and a silent or unmigrated one as down", async () => {
     expect(await statusesOf(closing("apac"))).toEqual({ main: "open", apac: "closed" });
     expect(await statusesOf({ HOME_APAC: downDb(env.HOME_APAC) })).toEqual({ main: "open", apac: "down" });
     const prepare = () => env.HOME_APAC.prepare("SELECT site_id FROM no_such_table");
@@ -60,14 +60,14 @@ describe("the list of homes", () => {
     expect(await statusesOf({ HOME_APAC: empty })).toEqual({ main: "open", apac: "down" });
   });
 
-  it("includes homes that have sites although no database is bound for them", async () => {
+  it("the list of homes includes a home that has sites but no bound database", async () => {
     await World.create({}, "apac");
     expect(await statusesOf({ HOME_APAC: undefined })).toEqual({ main: "open", apac: "down" });
   });
 });
 
 describe("a home that was restored", () => {
-  it("gets back the sites it lost, takes names and statuses from the directory, and gives no chat id twice", async () => {
+  it("a restored home gets its lost sites back, takes names and statuses from the directory, and gives no chat id twice", async () => {
     const [kept, renamed] = [await World.create({}, "apac"), await World.create({}, "apac")];
     await kept.chatId();
     const restore = await bookmark(env.HOME_APAC);
@@ -102,14 +102,14 @@ describe("a home that was restored", () => {
       expect(await db.prepare(entry).first()).toEqual({ site_id: null, subject: "apac", details });
     }
 
-    // The appid stays reserved for the site, which may issue it again.
+    // The appid belongs to the site, which may issue the app again.
     await issueApp(context(), { site: lost, name: "N", appid: `lost-${lost.id}` });
     await reconcile("apac", 5);
     expect(await homeRow("apac", kept.siteId)).toMatchObject({ chat_id_floor: 1_000_007 });
     expect(await homeRow("apac", lost.id)).toMatchObject({ chat_id_floor: 1_005_004 });
   });
 
-  it("keeps a first_chat_id that was set after the time it was restored to", async () => {
+  it("a restored home keeps a first_chat_id that was set after the restore point", async () => {
     const world = await World.create({}, "apac");
     const restore = await bookmark(env.HOME_APAC);
     await changeSite(context(), { site: await findSite(context(), world), change: { firstChatId: 1_000_000_000 } });
@@ -121,7 +121,7 @@ describe("a home that was restored", () => {
     expect(await homeRow("apac", world.siteId)).toMatchObject({ chat_id_floor: 1_000_000_009 });
   });
 
-  it("names the apps that were revoked or rotated since, according to KV, and no others", async () => {
+  it("a restored home lists exactly the apps that were revoked or rotated since, according to KV", async () => {
     const [same, revoked, rotated, both] = await Promise.all([1, 2, 3, 4].map(() => World.create({}, "apac")));
     if (!same || !revoked || !rotated || !both) throw new Error("no worlds");
     await admin(both, "DELETE", `/admin/apps/${both.appid}`);
@@ -138,7 +138,7 @@ describe("a home that was restored", () => {
     ]);
   });
 
-  it("lists only missing apps when KV is not bound", async () => {
+  it("a restored home lists only missing apps when KV is not bound", async () => {
     const world = await World.create({}, "apac");
     const restore = await bookmark(env.HOME_APAC);
     await admin(world, "DELETE", `/admin/apps/${world.appid}`);
@@ -151,7 +151,7 @@ describe("a home that was restored", () => {
   it.each<[string, string, Replacements]>([
     ["the home", "apac", { HOME_APAC: downDb(env.HOME_APAC) }],
     ["the directory", "apac", { DB: downDb(env.DB) }],
-  ])("skips no ids when %s does not answer", async (_, home, bindings) => {
+  ])("the reconciliation of a home skips no ids when %s does not answer", async (_, home, bindings) => {
     await World.create({}, home);
     const before = await floors(home);
     await expect(reconcile(home, 1_000, bindings)).rejects.toThrow();
@@ -159,7 +159,7 @@ describe("a home that was restored", () => {
   });
 
   it.each(["list", "get", "put"])(
-    "is not reconciled while KV, which holds its floors, refuses %s()",
+    "a home is not reconciled while KV, which holds its floors, refuses %s()",
     async (method) => {
       const world = await World.create({}, "apac");
       await reconcile("apac", 1);
@@ -170,7 +170,7 @@ describe("a home that was restored", () => {
     },
   );
 
-  it("takes the newer status of home and directory, and keeps it when an older copy arrives late", async () => {
+  it("reconciling a home takes the newer status of home and directory, and a late older copy does not overwrite it", async () => {
     const world = await World.create({}, "apac");
     const site = await findSite(context(), world);
     const restore = await bookmark(env.HOME_APAC);
@@ -178,7 +178,7 @@ describe("a home that was restored", () => {
     await restore();
     await reconcile("apac", 1);
     expect(await homeRow("apac", world.siteId)).toMatchObject({ status: "closed", revision: 1 });
-    // The directory missed these two changes, and the home has served by them, so the home's values stay.
+    // The directory missed these two changes, but the home answered calls by them, so the home's values stay.
     const deaf = context({ DB: downDb(env.DB) });
     for (const status of ["open", "closed"] as const) {
       await expect(changeSite(deaf, { site, change: { status, name: "Later" } })).rejects.toThrow();
@@ -189,14 +189,14 @@ describe("a home that was restored", () => {
     await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...copy, name: "New", status: "open", revision: 5 });
     await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...copy, name: "Old", status: "closed", revision: 4 });
     expect(await findSite(context(), world)).toMatchObject({ name: "New", status: "open", revision: 5 });
-    // A reconciliation may have raised the directory's first_chat_id.
+    // A reconciliation may raise the directory's first_chat_id.
     const opened = { ...copy, name: "New", status: "open" } as const;
     await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...opened, firstChatId: 9, revision: 6 });
     await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...opened, firstChatId: 4, revision: 7 });
     expect(await findSite(context(), world)).toMatchObject({ firstChatId: 9, revision: 7 });
   });
 
-  it("starts at the first_chat_id that was set, also when the directory saw only a later change", async () => {
+  it("a restored home starts at the first_chat_id that was set, even when the directory saw only a later change", async () => {
     const world = await World.create({}, "apac");
     const site = await findSite(context(), world);
     const restore = await bookmark(env.HOME_APAC);
@@ -208,11 +208,11 @@ describe("a home that was restored", () => {
     expect(await homeRow("apac", world.siteId)).toMatchObject({ name: "Later", chat_id_floor: 5_000_000 });
   });
 
-  it("must be bound", async () => {
+  it("a home that is not bound cannot be reconciled", async () => {
     await expect(reconcile("eu")).rejects.toMatchObject({ code: "not_found", context: { reason: "home_unknown" } });
   });
 
-  it("skips 1,000,000 ids by default, and up to 1,000,000,000", () => {
+  it("the reconciliation of a home skips 1,000,000 ids by default, and up to 1,000,000,000", () => {
     expect(reconcileSchema.parse({})).toEqual({ lift: 1_000_000, force: false });
     for (const lift of [1, 1_000_000_000]) expect(reconcileSchema.safeParse({ lift }).success).toBe(true);
     for (const lift of [0, 1_000_000_001, 1.5, "1", null])
@@ -221,7 +221,7 @@ describe("a home that was restored", () => {
 });
 
 describe("a directory that was restored", () => {
-  it("gets back the sites and routes of the other homes; their apps work again for cold isolates", async () => {
+  it("a restored directory gets the sites and routes of other homes back, and their apps work in cold isolates", async () => {
     const earlier = await World.create({}, "apac");
     const begun = `begun ${crypto.randomUUID()}`;
     const wanted = { name: begun, home: "apac", firstChatId: 30 };
@@ -251,7 +251,7 @@ describe("a directory that was restored", () => {
     expect(await lost.anotherIsolate().chatId({ sbs: "b" })).toBe(2);
   });
 
-  it("changes no existing route of an appid", async () => {
+  it("reconciling main changes no existing route of an appid", async () => {
     const [mine, other] = [await World.create(), await World.create({}, "apac")];
     await env.HOME_APAC.prepare("UPDATE apps SET appid = ? WHERE appid = ?").bind(mine.appid, other.appid).run();
     await reconcile("main", 1);
@@ -260,7 +260,7 @@ describe("a directory that was restored", () => {
     await env.HOME_APAC.prepare("UPDATE apps SET appid = ? WHERE appid = ?").bind(other.appid, mine.appid).run();
   });
 
-  it("names the homes that do not answer, and reconciles the others", async () => {
+  it("reconciling main names the homes that are down and reconciles the others", async () => {
     const world = await World.create();
     const bindings = { HOME_APAC: downDb(env.HOME_APAC) };
     const { homesDown } = await reconcile("main", 1, bindings);
@@ -269,7 +269,7 @@ describe("a directory that was restored", () => {
     expect(await homeRow("main", world.siteId)).toMatchObject({ chat_id_floor: 1 });
   });
 
-  it("makes no route to another home's app whose site id now belongs to another site, and names the app", async () => {
+  it("reconciling main makes no route to an app whose site id now belongs to another site, and names the app", async () => {
     const restore = await bookmark(env.DB);
     const lost = await World.create({}, "apac");
     await restore();
@@ -290,7 +290,7 @@ describe("a directory that was restored", () => {
     );
   });
 
-  it("skips ids only for the sites of main", async () => {
+  it("reconciling main skips ids only for the sites of main", async () => {
     const [world, far] = [await World.create(), await World.create({}, "apac")];
     await reconcile("main", 100);
     expect([await world.chatId(), await far.chatId()]).toEqual([101, 1]);

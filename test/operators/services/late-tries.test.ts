@@ -16,7 +16,7 @@ import { eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /**
- * Two operators change one thing. The first operator's try gets no answer: either it was done, or it commits after the second
+ * Two operators change one thing. D1 does not answer the first operator's try: the change was made, or it commits after the second
  * operator's change.
  */
 
@@ -40,7 +40,7 @@ describe("a change of a site", () => {
     const world = await World.create({}, "apac");
     const site = async () => findSite(contextAt(NOW), world);
     const other = async (change: SiteChange) => changeSite(contextAt(NOW), { site: await site(), change });
-    /** Changes the site on a home that loses the answer of the first try; `meanwhile` is the other operator's change before the second try. */
+    /** Changes the site on a home that loses the answer of the first try. `meanwhile` is the other operator's change before the second try. */
     const change = async (way: Way, wanted: SiteChange, ...meanwhile: SiteChange[]) => {
       const between = async () => {
         for (const each of meanwhile) await other(each);
@@ -53,7 +53,7 @@ describe("a change of a site", () => {
     return { world, site, other, change, directory };
   }
 
-  it("that commits late undoes no change that another operator made after the answer", async () => {
+  it("a site change that commits late undoes no later change of another operator", async () => {
     const { world, other, change, directory } = await start();
     const { answer, commitLate } = await change("late", { status: "open" });
     expect(answer).toMatchObject({ status: "open" });
@@ -65,7 +65,7 @@ describe("a change of a site", () => {
     expect(await directory()).toMatchObject({ status: "closed", name: "New", revision: before.row?.revision });
   });
 
-  it("that commits late does not turn off the events that a first webhook turned on", async () => {
+  it("a site change that commits late does not turn off events that a first webhook turned on", async () => {
     const { world, site, change } = await start();
     const { commitLate } = await change("late", { name: "New" });
     await addWebhook(contextAt(NOW), { site: await site(), url: "https://hooks.example.com/" });
@@ -77,7 +77,7 @@ describe("a change of a site", () => {
     expect((await stored(world, "home_sites")).row).toMatchObject({ events: 1 });
   });
 
-  it("that got no answer undoes nothing when it commits after another change, even one to the same values", async () => {
+  it("a site change without an answer undoes nothing when it commits after another change, even an equal one", async () => {
     const { world, other, site } = await start();
     const { db, commitLate } = lateDb(env.HOME_APAC, "late");
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -92,17 +92,20 @@ describe("a change of a site", () => {
     expect((await stored(world, "home_sites")).row).toMatchObject({ status: "open" });
   });
 
-  it.each(WAYS)("is done once, with one audit row, when nobody else changes anything: %s", async (way) => {
-    const { world, change, directory } = await start();
-    const { answer, commitLate } = await change(way, { status: "closed", name: "New" });
-    expect(answer).toMatchObject({ status: "closed", name: "New" });
-    if (way === "late") await commitLate();
-    const { row, actions } = await stored(world, "home_sites");
-    expect([row?.revision, actions]).toEqual([1, ["site.created", "site.renamed", "site.closed"]]);
-    expect(await directory()).toMatchObject({ status: "closed", name: "New", revision: 1 });
-  });
+  it.each(WAYS)(
+    "a site change is made once, with one audit row, when nobody else changes the site: %s",
+    async (way) => {
+      const { world, change, directory } = await start();
+      const { answer, commitLate } = await change(way, { status: "closed", name: "New" });
+      expect(answer).toMatchObject({ status: "closed", name: "New" });
+      if (way === "late") await commitLate();
+      const { row, actions } = await stored(world, "home_sites");
+      expect([row?.revision, actions]).toEqual([1, ["site.created", "site.renamed", "site.closed"]]);
+      expect(await directory()).toMatchObject({ status: "closed", name: "New", revision: 1 });
+    },
+  );
 
-  it.each(WAYS)("is done when another operator made the same change meanwhile: %s", async (way) => {
+  it.each(WAYS)("a site change succeeds when another operator made the same change meanwhile: %s", async (way) => {
     const { world, change } = await start();
     const { answer } = await change(way, { status: "closed" }, { status: "closed", name: "Theirs" });
     expect(answer).toMatchObject({ status: "closed", name: "Theirs" });
@@ -111,7 +114,7 @@ describe("a change of a site", () => {
   });
 
   it.each(WAYS)(
-    "is a conflict, and changes nothing more, when another change came between its tries: %s",
+    "a site change is a conflict and changes nothing when another change came between its tries: %s",
     async (way) => {
       const { world, change, directory } = await start();
       const { answer, commitLate } = await change(way, { status: "closed" }, { status: "closed" }, { status: "open" });
@@ -122,7 +125,7 @@ describe("a change of a site", () => {
     },
   );
 
-  it("applies to what another operator changed between its reading and its first try", async () => {
+  it("a site change is applied on top of another operator's change that came before its first try", async () => {
     const { world, site, other } = await start();
     let first = true;
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -145,7 +148,7 @@ describe("a change of a site", () => {
 });
 
 describe("first_chat_id", () => {
-  it("is set once when D1's answer was lost and a session took the id meanwhile", async () => {
+  it("first_chat_id is set once when D1's answer was lost and a session took that id meanwhile", async () => {
     const world = await World.create({}, "apac");
     const site = await findSite(contextAt(NOW), world);
     const { db } = lateDb(env.HOME_APAC, "answer lost", () => world.chatId());
@@ -154,7 +157,7 @@ describe("first_chat_id", () => {
     expect(await world.chatId()).toBe(41);
   });
 
-  it("succeeds when the same call comes again after sessions were opened, also with another name in it", async () => {
+  it("setting the same first_chat_id again succeeds after sessions were opened, even with a new name", async () => {
     const world = await World.create({}, "apac");
     const change = async (wanted: SiteChange) =>
       changeSite(contextAt(NOW), { site: await findSite(contextAt(NOW), world), change: wanted });
@@ -188,7 +191,7 @@ describe("a change of a webhook", () => {
     return { world, ctx, site, webhookId, other, change };
   }
 
-  it("that commits late undoes no change that another operator made after the answer", async () => {
+  it("a webhook change that commits late undoes no later change of another operator", async () => {
     const { world, other, change } = await start();
     const { answer, commitLate } = await change("late", { url: `${URL}/1`, status: "enabled" });
     expect(answer).toMatchObject({ url: `${URL}/1` });
@@ -199,7 +202,7 @@ describe("a change of a webhook", () => {
     expect(before.webhooks).toMatchObject([{ url: `${URL}/2`, status: "disabled" }]);
   });
 
-  it("that commits late does not enable a webhook that the Worker has disabled", async () => {
+  it("a webhook change that commits late does not enable a webhook that the Worker disabled", async () => {
     const { world, webhookId, change } = await start();
     const { commitLate } = await change("late", { status: "enabled" });
     const cause = { lastStatus: 410, lastCause: "status", lastSeq: 1 } as const;
@@ -213,17 +216,20 @@ describe("a change of a webhook", () => {
     expect(webhooks).toMatchObject([{ status: "disabled", disabled_reason: "gone" }]);
   });
 
-  it.each(WAYS)("is done once, with one audit row, when nobody else changes anything: %s", async (way) => {
-    const { world, change } = await start();
-    const { answer, commitLate } = await change(way, { url: `${URL}/1`, status: "disabled" });
-    expect(answer).toMatchObject({ url: `${URL}/1`, status: "disabled" });
-    if (way === "late") await commitLate();
-    const { webhooks, audit } = await eventStore(world);
-    expect(webhooks).toMatchObject([{ revision: 1 }]);
-    expect(audit.slice(2).map(({ action }) => action)).toEqual(["webhook.changed", "webhook.disabled"]);
-  });
+  it.each(WAYS)(
+    "a webhook change is made once, with one audit row, when nobody else changes the webhook: %s",
+    async (way) => {
+      const { world, change } = await start();
+      const { answer, commitLate } = await change(way, { url: `${URL}/1`, status: "disabled" });
+      expect(answer).toMatchObject({ url: `${URL}/1`, status: "disabled" });
+      if (way === "late") await commitLate();
+      const { webhooks, audit } = await eventStore(world);
+      expect(webhooks).toMatchObject([{ revision: 1 }]);
+      expect(audit.slice(2).map(({ action }) => action)).toEqual(["webhook.changed", "webhook.disabled"]);
+    },
+  );
 
-  it.each(WAYS)("is a conflict when another change came between its tries: %s", async (way) => {
+  it.each(WAYS)("a webhook change is a conflict when another change came between its tries: %s", async (way) => {
     const { world, other, change } = await start();
     const others = async () => {
       await other({ status: "enabled" });
@@ -235,14 +241,14 @@ describe("a change of a webhook", () => {
     expect((await eventStore(world)).webhooks).toMatchObject([{ url: `${URL}/2` }]);
   });
 
-  it.each(WAYS)("finds no webhook when the webhook was deleted between its tries: %s", async (way) => {
+  it.each(WAYS)("a webhook change is 404 when the webhook was deleted between its tries: %s", async (way) => {
     const { world, ctx, site, webhookId, change } = await start();
     const { answer } = await change(way, { url: `${URL}/1` }, () => deleteWebhook(ctx, { site, webhookId }));
     expect(answer).toMatchObject({ code: "not_found", context: { reason: "webhook_unknown" } });
     expect((await eventStore(world)).webhooks).toEqual([]);
   });
 
-  it("does not bring a deleted webhook back when the try that added it commits late", async () => {
+  it("a late commit of the call that added a webhook does not bring the deleted webhook back", async () => {
     const world = await World.create();
     const ctx = contextAt(NOW);
     const site = await findSite(ctx, world);
@@ -257,7 +263,7 @@ describe("a change of a webhook", () => {
     ]);
   });
 
-  it("reports a webhook that was added and deleted between its tries as a conflict, and not as one too many", async () => {
+  it("adding a webhook that is deleted between two tries is a conflict, and does not count as one too many", async () => {
     const world = await World.create();
     const ctx = contextAt(NOW);
     const site = await findSite(ctx, world);
@@ -286,7 +292,7 @@ describe("a change of an agent", () => {
   it.each<[string, { status: "normal"; name?: string }]>([
     ["another one", { status: "normal", name: "New" }],
     ["one to the values that it has", { status: "normal" }],
-  ])("that got no answer and commits late does not undo %s", async (_, later) => {
+  ])("an agent change that commits late does not undo %s", async (_, later) => {
     const { world, change, agent } = await start();
     const { db, commitLate } = lateDb(env.DB, "late");
     await expect(change({ status: "disabled", name: "Late" }, db)).rejects.toThrow("Network connection lost");
@@ -297,7 +303,7 @@ describe("a change of an agent", () => {
     expect(before[0]).toMatchObject({ status: "normal", revision: 1 });
   });
 
-  it("applies to what another operator changed between its reading and its writing, and finds no unknown agent", async () => {
+  it("an agent change is applied on top of another operator's change that came first", async () => {
     const { change, agent } = await start();
     let rounds = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -310,7 +316,7 @@ describe("a change of an agent", () => {
     expect([rounds, await agent()]).toMatchObject([3, { name: "Theirs 2", status: "disabled", revision: 3 }]);
   });
 
-  it("is a conflict that changes nothing when others change the agent during each of three tries", async () => {
+  it("an agent change is a conflict and changes nothing when others change the agent during each of three tries", async () => {
     const { change, agent } = await start();
     let rounds = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -324,7 +330,7 @@ describe("a change of an agent", () => {
   });
 });
 
-describe("a database that answers after the operator was told that the result is unknown", () => {
+describe("a database that answers too late", () => {
   type Change = (ctx: ServiceContext, site: Site, webhookId: string, appid: string) => Promise<unknown>;
 
   it.each<[string, Change]>([
@@ -333,20 +339,23 @@ describe("a database that answers after the operator was told that the result is
     ["a webhook", (ctx, site, webhookId) => changeWebhook(ctx, { site, webhookId, change: { status: "disabled" } })],
     ["a webhook's secret", (ctx, site, webhookId) => rotateWebhookSecret(ctx, { site, webhookId, overlapSeconds: 0 })],
     ["an app's secret", (ctx, _, __, appid) => rotateSecret(ctx, { appid, overlapSeconds: 0 })],
-  ])("lets no change begin that late: %s", async (_, change) => {
-    const world = await World.create();
-    const site = await findSite(contextAt(NOW), world);
-    const { id } = await addWebhook(contextAt(NOW), { site, url: "https://hooks.example.com/" });
-    const before = [await eventStore(world), await world.operated()];
-    let elapsed = 0;
-    const prepare = (sql: string) => {
-      elapsed = 8_000;
-      return env.DB.prepare(sql);
-    };
-    const ctx = contextAt(NOW, { DB: replacing(env.DB, { prepare }) });
-    const runtime = { ...ctx.runtime, elapsed: () => elapsed };
-    const changed = change({ ...ctx, runtime, answerBy: 8_000 }, site, id, world.appid);
-    await expect(changed).rejects.toMatchObject({ code: "unavailable", context: { reason: "d1_unavailable" } });
-    expect([await eventStore(world), await world.operated()]).toEqual(before);
-  });
+  ])(
+    "no change begins 8 s after the call, when the operator knows that the result is unknown: %s",
+    async (_, change) => {
+      const world = await World.create();
+      const site = await findSite(contextAt(NOW), world);
+      const { id } = await addWebhook(contextAt(NOW), { site, url: "https://hooks.example.com/" });
+      const before = [await eventStore(world), await world.operated()];
+      let elapsed = 0;
+      const prepare = (sql: string) => {
+        elapsed = 8_000;
+        return env.DB.prepare(sql);
+      };
+      const ctx = contextAt(NOW, { DB: replacing(env.DB, { prepare }) });
+      const runtime = { ...ctx.runtime, elapsed: () => elapsed };
+      const changed = change({ ...ctx, runtime, answerBy: 8_000 }, site, id, world.appid);
+      await expect(changed).rejects.toMatchObject({ code: "unavailable", context: { reason: "d1_unavailable" } });
+      expect([await eventStore(world), await world.operated()]).toEqual(before);
+    },
+  );
 });

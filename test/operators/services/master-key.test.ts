@@ -12,7 +12,7 @@ import { replacing } from "../../support/replacing.ts";
 import { contextAt } from "../../support/service-context.ts";
 import { NOW, type Replacements, World } from "../../support/world.ts";
 
-/** Whether MASTER_KEY is right: the key of the customers' hashes tells, which the cron draws for it. */
+/** MASTER_KEY is right when it opens the canary: the key of customers' hashes, which the cron makes. */
 
 const RIGHT = env.MASTER_KEY;
 const NEW = Uint8Array.fromBase64(RIGHT).toReversed().toBase64();
@@ -20,7 +20,7 @@ const WRONG = { MASTER_KEY: NEW };
 const { CREDENTIALS } = env;
 
 const at = (bindings: Replacements = {}) => contextAt(NOW, { CREDENTIALS, ...bindings });
-/** What a scrape, which asks no more than it needs, and /healthz say of it. They never differ. */
+/** The state of the key in a scrape and in /healthz. The two never differ. */
 async function stateIn(bindings: Replacements = {}) {
   const ctx = at(bindings);
   const [{ master_key }, { parts, isKeyWrong }] = await Promise.all([readParts(ctx), readHealth(ctx, 4_000)]);
@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterEach(forgetHashKeys);
 
-it("is off until there is an app, whichever key it is", async () => {
+it("the master key is shown as off while there is no app, whichever key is set", async () => {
   expect([await keepCanary(at()), await keepCanary(at(WRONG))]).toEqual([true, true]);
   expect([await stateIn(), await stateIn(WRONG), await keyRows()]).toEqual(["off", "off", []]);
 });
@@ -44,10 +44,10 @@ it("is off until there is an app, whichever key it is", async () => {
 describe.each(["main", "apac"])("with an app in %s", (home) => {
   const other = home === "main" ? "apac" : "main";
 
-  it("is down with a wrong key before the cron has run, and then no canary is made", async () => {
+  it("a wrong master key is shown as down before the cron has run, and the cron makes no canary with it", async () => {
     const world = await World.create(WRONG, home);
     expect([await stateIn(WRONG), await stateIn()]).toEqual(["down", "off"]);
-    // An app that is issued with the wrong key opens with it.
+    // An app that is issued with the wrong key opens with that key.
     expect((await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "App" })).status).toBe(201);
     for (let i = 0; i < 2; i++) expect([await keepCanary(at(WRONG)), await keyRows()]).toEqual([false, []]);
     expect([await stateIn(WRONG), await keepCanary(at())]).toEqual(["down", false]);
@@ -56,7 +56,7 @@ describe.each(["main", "apac"])("with an app in %s", (home) => {
     expect([await stateIn(WRONG), await keepCanary(at(WRONG))]).toEqual(["down", false]);
   });
 
-  it("waits for a silent home before it makes a canary, because its apps may not open; a closed home is asked", async () => {
+  it("the cron makes no canary for the master key while a home is silent, but asks a closed home", async () => {
     await World.create({}, home);
     for (const bindings of [
       { ...WRONG, HOME_APAC: downDb(env.HOME_APAC) },
@@ -73,7 +73,7 @@ describe("with an app in apac", () => {
   it.each<[string, Replacements]>([
     ["with KV", {}],
     ["without KV", { CREDENTIALS: undefined }],
-  ])("is ok with the right key: %s, after a rotation, and after two crons at once", async (_, kv) => {
+  ])("a right master key is shown as ok %s, after a rotation, and after two crons at once", async (_, kv) => {
     await World.create({}, "apac");
     expect(await Promise.all([keepCanary(at(kv)), keepCanary(at(kv))])).toEqual([true, true]);
     expect([await stateIn(kv), (await keyRows()).length]).toEqual(["ok", 1]);
@@ -83,20 +83,20 @@ describe("with an app in apac", () => {
     expect([await stateIn({ ...WRONG, ...kv }), await stateIn(kv)]).toEqual(["ok", "down"]);
   });
 
-  it("is down in the cron too, while the canary does not open and the home whose apps do not is silent", async () => {
+  it("a wrong master key is shown as down, also by the cron, when the home with the sealed apps is silent", async () => {
     await World.create({}, "apac");
     await keepCanary(at());
     const silent = { ...WRONG, HOME_APAC: downDb(env.HOME_APAC) };
     expect([await keepCanary(at(silent)), await stateIn(silent)]).toEqual([false, "down"]);
   });
 
-  it("is well again when the app that no key opens is revoked", async () => {
+  it("the master key is shown as ok again when the app that no key opens is revoked", async () => {
     const { appid } = await World.create({}, "apac");
     await env.HOME_APAC.prepare("UPDATE apps SET revoked_at = ? WHERE appid = ?").bind(NOW, appid).run();
     expect([await keepCanary(at(WRONG)), await stateIn(WRONG)]).toEqual([true, "ok"]);
   });
 
-  it("keeps its canary through two restores of main to before it, when KV has it", async () => {
+  it("the canary for the master key survives two restores of main to before it was made, when KV has it", async () => {
     await World.create({}, "apac");
     await keepCanary(at());
     const [row] = await keyRows();
@@ -109,7 +109,7 @@ describe("with an app in apac", () => {
     }
   });
 
-  it("takes no newer canary from KV while a restored home has apps of an older key", async () => {
+  it("the cron takes no newer canary from KV while a restored home has apps sealed with an older key", async () => {
     await World.create({}, "apac");
     await keepCanary(at());
     const [before] = await keyRows();
@@ -121,7 +121,7 @@ describe("with an app in apac", () => {
     expect([await keepCanary(at(WRONG)), await stateIn(WRONG), await stateIn()]).toEqual([false, "down", "ok"]);
   });
 
-  it("leaves the canary for a later run when the directory or KV does not answer", async () => {
+  it("the cron makes the canary in a later run when the directory or KV fails", async () => {
     await World.create({}, "apac");
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));
     expect(await keepCanary(at({ DB: downDb(env.DB) }))).toBe(true);
@@ -130,7 +130,7 @@ describe("with an app in apac", () => {
   });
 });
 
-it("no key is drawn for an erasure either, with a wrong key, while the home whose apps do not open is silent", async () => {
+it("an erasure makes no hash key with a wrong master key while the home with the sealed apps is silent", async () => {
   await World.create({}, "apac");
   const silent = { ...WRONG, HOME_APAC: downDb(env.HOME_APAC) };
   await expect(customerHasher(at(silent))).rejects.toMatchObject({ context: { reason: "hash_key_unopened" } });

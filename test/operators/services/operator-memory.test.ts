@@ -14,7 +14,7 @@ describe("what an isolate remembers of a token", () => {
     ["five minutes", null, 300],
     ["five minutes", NOW + 301, 300],
     ["until the token expires", NOW + 60, 60],
-  ])("counts for %s, with expires_at %s", (_, expiresAt, seconds) => {
+  ])("an isolate remembers a token for %s, with expires_at %s", (_, expiresAt, seconds) => {
     let now = NOW;
     const memory = new OperatorMemory(
       runtimeAt(() => now * 1000),

@@ -41,7 +41,7 @@ const actionsOf = async (appid: string) => (await auditOf(appid)).map(({ action 
 const issue = (site: Site, appid: string, bindings: Replacements = {}) =>
   issueApp(contextAt(NOW, bindings), { site, name: "N", appid });
 
-/** The home apac, which fails at every batch, as at inserting an app. */
+/** The home apac, where every batch fails, so that no app is inserted. */
 const failingApac = () =>
   faultyD1(env.HOME_APAC, new Faults(({ name }) => (name === "DB.batch" ? "before" : undefined), "D1_ERROR: x"));
 
@@ -60,24 +60,27 @@ async function keep(site: Site, appid: string): Promise<void> {
 }
 
 describe("an appid reserved for a site without an app", () => {
-  it.each(["main", "apac"])("is released: any site can get it, and the audit log has every step: %s", async (home) => {
-    const [site, other] = [await newSite(home), await newSite("main")];
-    const appid = crypto.randomUUID();
-    await keep(site, appid);
-    await expect(issue(other, appid)).rejects.toMatchObject({ context: { reason: "appid_taken" } });
-    await deleteApp(contextAt(NOW + 5), { appid });
-    expect([await routeOf(appid), await ownersOf(appid)]).toEqual([null, []]);
-    const kept = { home: "main", siteId: site.id };
-    expect(await auditOf(appid)).toEqual([
-      { ...kept, action: "app.routed", details: { name: "N" } },
-      { ...kept, action: "app.released", details: {} },
-    ]);
-    await expect(deleteApp(contextAt(NOW), { appid })).rejects.toMatchObject({ code: "not_found" });
-    await issue(other, appid);
-    expect([(await routeOf(appid))?.site_id, await ownersOf(appid)]).toEqual([other.id, [other.id]]);
-  });
+  it.each(["main", "apac"])(
+    "an appid without an app is released: any site can get it, and the audit log has every step: %s",
+    async (home) => {
+      const [site, other] = [await newSite(home), await newSite("main")];
+      const appid = crypto.randomUUID();
+      await keep(site, appid);
+      await expect(issue(other, appid)).rejects.toMatchObject({ context: { reason: "appid_taken" } });
+      await deleteApp(contextAt(NOW + 5), { appid });
+      expect([await routeOf(appid), await ownersOf(appid)]).toEqual([null, []]);
+      const kept = { home: "main", siteId: site.id };
+      expect(await auditOf(appid)).toEqual([
+        { ...kept, action: "app.routed", details: { name: "N" } },
+        { ...kept, action: "app.released", details: {} },
+      ]);
+      await expect(deleteApp(contextAt(NOW), { appid })).rejects.toMatchObject({ code: "not_found" });
+      await issue(other, appid);
+      expect([(await routeOf(appid))?.site_id, await ownersOf(appid)]).toEqual([other.id, [other.id]]);
+    },
+  );
 
-  it("is named to the operator when it was generated, with the next step", async () => {
+  it("the answer names a generated appid that has no app, and the next step", async () => {
     const site = await newSite("apac");
     const world = Object.assign(await World.create({ HOME_APAC: failingApac() }), { siteId: site.id });
     vi.spyOn(console, "error").mockImplementation(() => {});
@@ -95,7 +98,7 @@ describe("an appid reserved for a site without an app", () => {
     expect(await ownersOf(appid)).toEqual([site.id]);
   });
 
-  it("stays reserved while its home does not answer, and while its home or the directory is closed", async () => {
+  it("an appid stays reserved while its home is down, and while its home or the directory is closed", async () => {
     const site = await newSite("apac");
     const appid = crypto.randomUUID();
     await keep(site, appid);
@@ -112,7 +115,7 @@ describe("an appid reserved for a site without an app", () => {
     }
   });
 
-  it("is released only for the given site", async () => {
+  it("an appid is released only for the given site", async () => {
     const [site, other] = [await newSite("apac"), await newSite("apac")];
     const appid = crypto.randomUUID();
     await keep(site, appid);
@@ -124,7 +127,7 @@ describe("an appid reserved for a site without an app", () => {
 });
 
 describe("the appid of an app", () => {
-  it("stays its site's for good: DELETE revokes, and never releases", async () => {
+  it("the appid of an issued app belongs to its site for good: DELETE revokes the app and does not release the appid", async () => {
     const [site, other] = [await newSite("apac"), await newSite("main")];
     const { appid } = await issueApp(contextAt(NOW), { site, name: "N" });
     const before = await routeOf(appid);
@@ -138,7 +141,7 @@ describe("the appid of an app", () => {
 });
 
 describe("a call that issues an app while another releases its appid", () => {
-  /** Each call makes three trips: site, route, app for the issue; route, fence, route for the release. */
+  /** Each call makes three trips. Issuing: site, route, app. Releasing: route, fence, route. */
   const TURNS = ordersOf("IIIRRR");
 
   function takingTurns(order: string) {
@@ -150,7 +153,7 @@ describe("a call that issues an app while another releases its appid", () => {
     return { turns, bindings };
   }
 
-  /** The invariants for every order of the trips. */
+  /** Checks what must hold after every order of the trips. */
   async function check(appid: string, issued: PromiseSettledResult<unknown>[], sites: Site[]): Promise<void> {
     const [route, owners, actions] = [await routeOf(appid), await ownersOf(appid), await actionsOf(appid)];
     const times = (wanted: string) => actions.filter((action) => action === wanted).length;
@@ -165,7 +168,7 @@ describe("a call that issues an app while another releases its appid", () => {
     });
   }
 
-  it("never makes an app without a route, in any order", async () => {
+  it("issuing and releasing one appid at once makes no app without a route, in any order", async () => {
     expect(TURNS).toHaveLength(20);
     const site = await newSite("apac");
     const seen = new Set<string>();
@@ -184,14 +187,14 @@ describe("a call that issues an app while another releases its appid", () => {
     expect(seen).toEqual(new Set(["released", "app_issued", "route_claimed"]));
   });
 
-  it("never gives an appid to two sites, wherever a third call asks for it", async () => {
+  it("issuing and releasing one appid at once never gives it to two sites, wherever a third call comes in between", async () => {
     const [site, other] = [await newSite("apac"), await newSite("main")];
     const winners = new Set<number | undefined>();
-    // Every seventh of the 140 orders: in some the third call comes first, between the trips of the release, or right after it.
+    // Every seventh of the 140 orders. The third call comes first, between the trips of the release, or right after it.
     for (const order of ordersOf("IIIRRRT").filter((_, i) => i % 7 === 3)) {
       const appid = crypto.randomUUID();
       await keep(site, appid);
-      // The third call's trips come one after the other.
+      // The third call's trips follow each other.
       const { turns, bindings } = takingTurns(order.replace("T", "TTT"));
       const [issued, third] = await Promise.all([
         turns.run("I", () => issue(site, appid, bindings("I"))),
@@ -206,7 +209,7 @@ describe("a call that issues an app while another releases its appid", () => {
     expect(winners).toEqual(new Set([site.id, other.id]));
   });
 
-  it("starts again when the site is renamed meanwhile, and gives up with a clear message when renames do not stop", async () => {
+  it("issuing an app starts again when the site is renamed meanwhile, and gives up when renames do not stop", async () => {
     const site = await newSite("apac");
     const bump = () =>
       env.HOME_APAC.prepare("UPDATE home_sites SET revision = revision + 1 WHERE site_id = ?").bind(site.id).run();
@@ -234,24 +237,27 @@ describe("a call that issues an app while another releases its appid", () => {
 describe("a late try", () => {
   afterEach(() => void vi.useRealTimers());
 
-  it.each(["main", "apac"])("makes no app without a route after the appid was released: %s", async (home) => {
-    const [site, other] = [await newSite(home), await newSite("apac")];
-    const appid = crypto.randomUUID();
-    const first = home === "main" ? 1 : 0;
-    const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth >= first ? "late" : undefined));
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
-    const binding = home === "main" ? "DB" : "HOME_APAC";
-    const late = issue(site, appid, { [binding]: faultyD1(databaseOf(home), faults) });
-    const refused = expect(late).rejects.toMatchObject({ context: { reason: "app_unfinished" } });
-    await withoutWaiting(refused, faults);
-    vi.useRealTimers();
-    await deleteApp(contextAt(NOW), { appid });
-    await issue(other, appid);
-    await faults.end();
-    expect([(await routeOf(appid))?.site_id, await ownersOf(appid)]).toEqual([other.id, [other.id]]);
-  });
+  it.each(["main", "apac"])(
+    "a late try to issue an app makes no app without a route after the appid was released: %s",
+    async (home) => {
+      const [site, other] = [await newSite(home), await newSite("apac")];
+      const appid = crypto.randomUUID();
+      const first = home === "main" ? 1 : 0;
+      const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth >= first ? "late" : undefined));
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+      const binding = home === "main" ? "DB" : "HOME_APAC";
+      const late = issue(site, appid, { [binding]: faultyD1(databaseOf(home), faults) });
+      const refused = expect(late).rejects.toMatchObject({ context: { reason: "app_unfinished" } });
+      await withoutWaiting(refused, faults);
+      vi.useRealTimers();
+      await deleteApp(contextAt(NOW), { appid });
+      await issue(other, appid);
+      await faults.end();
+      expect([(await routeOf(appid))?.site_id, await ownersOf(appid)]).toEqual([other.id, [other.id]]);
+    },
+  );
 
-  it("of the route leaves a route that is in the audit log and can be released", async () => {
+  it("a late try to make a route leaves a route that the audit log shows and that can be released", async () => {
     const site = await newSite("apac");
     const appid = crypto.randomUUID();
     await keep(site, appid);
@@ -269,7 +275,7 @@ describe("a late try", () => {
     expect(await actionsOf(appid)).toEqual(["app.routed", "app.released", "app.routed", "app.released"]);
   });
 
-  it("of a release deletes no route that was made since", async () => {
+  it("a late try to release an appid deletes no route that was made since", async () => {
     const site = await newSite("apac");
     const appid = crypto.randomUUID();
     await keep(site, appid);
@@ -286,7 +292,7 @@ describe("a late try", () => {
 });
 
 describe("a released appid that caches still know", () => {
-  it("verifies only with the next site's secret, whatever the caches hold", async () => {
+  it("a released appid verifies only with the next site's secret, whatever the caches hold", async () => {
     const world = await World.create({}, "apac");
     expect((await world.create()).status).toBe(200);
     const kvOnly = world.anotherIsolate();

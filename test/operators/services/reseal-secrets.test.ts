@@ -24,7 +24,7 @@ const BOTH = await importKeyring([Uint8Array.fromBase64(NEW_TEXT), Uint8Array.fr
 const NEW_ID = BOTH.sealing.id;
 const [OLD_SEAL, NEW_SEAL] = [`v2.${OLD.sealing.id}`, `v2.${NEW_ID}`];
 
-// Re-sealing covers every app, webhook and hash key of the deployment.
+// Re-sealing covers all apps, webhooks and hash keys of the deployment, so each test begins without any.
 beforeEach(async () => {
   await forgetHashKeys();
   for (const db of [env.DB, env.HOME_APAC]) await db.exec("DELETE FROM webhooks; DELETE FROM apps");
@@ -34,7 +34,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A deployment with the new master key and the old one beside it, or still with the old one alone. */
+/** A deployment with the new master key and the old one. `old` below has only the old one. */
 const KEYS = { MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT };
 const both = (DB = env.DB) => contextAt(NOW, { DB, ...KEYS });
 const old = () => contextAt(NOW, { MASTER_KEY: OLD_TEXT });
@@ -48,7 +48,7 @@ async function rows(db = env.DB): Promise<Row[]> {
   return (await db.prepare("SELECT * FROM apps ORDER BY appid").all<Row>()).results;
 }
 
-/** Form and key of a seal. */
+/** The format and key of a seal. */
 const sealedWith = (sealed: string) => sealed.split(".", 2).join(".");
 
 const result = (resealed: number, remaining: number, unopened = 0, unopenedApps: string[] = []) => ({
@@ -60,7 +60,7 @@ const result = (resealed: number, remaining: number, unopened = 0, unopenedApps:
   homesDown: [] as string[],
 });
 
-/** The same result, as the admin API answers it. */
+/** The same result, as the admin API shows it. */
 const answer = (...values: Parameters<typeof result>) => {
   const { unopenedApps, unopenedWebhooks, homesDown, ...others } = result(...values);
   return { ...others, unopened_apps: unopenedApps, unopened_webhooks: unopenedWebhooks, homes_down: homesDown };
@@ -87,7 +87,7 @@ async function putApps(siteId: number, count: number, db = env.DB): Promise<void
   await db.batch(await Promise.all(apps));
 }
 
-/** A database that counts its queries, also those in a batch. An `idle` one runs no batch. */
+/** A database that counts its queries, also in batches. An `idle` one runs no batch. */
 function counting(db: D1Database, idle = false) {
   let queries = 0;
   const counted = (statement: D1PreparedStatement): D1PreparedStatement => {
@@ -108,7 +108,7 @@ function counting(db: D1Database, idle = false) {
 }
 
 describe("re-sealing", () => {
-  it("seals both slots again, changes nothing else, and then has nothing left to do", async () => {
+  it("re-sealing the secrets seals both slots again, changes nothing else, and has nothing left to do afterwards", async () => {
     const world = await World.create();
     await rotateSecret(old(), { appid: world.appid, overlapSeconds: 60 });
     const [before] = await rows();
@@ -120,7 +120,7 @@ describe("re-sealing", () => {
     expect(await rows()).toEqual([after]);
   });
 
-  it("renews only the slot that needs it", async () => {
+  it("re-sealing the secrets renews only the slot that needs it", async () => {
     const world = await World.create();
     await rotateSecret(both(), { appid: world.appid, overlapSeconds: 60 });
     const [before] = await rows();
@@ -133,13 +133,13 @@ describe("re-sealing", () => {
     expect(sealsOf(after)).toEqual([NEW_SEAL, NEW_SEAL]);
   });
 
-  it("includes revoked apps, so that no stored secret needs the old key", async () => {
+  it("re-sealing the secrets includes revoked apps, so that no stored secret needs the old key", async () => {
     const world = await World.create();
     await revokeApp(old(), world);
     expect(await resealSecrets(both())).toEqual(result(1, 0));
   });
 
-  it("includes webhooks' secrets, counts them with the apps', and names those that do not open", async () => {
+  it("re-sealing the secrets includes secrets of webhooks, counts them with those of apps, and names those that do not open", async () => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create();
     const which = { siteId: world.siteId, id: "wh_good" };
@@ -158,11 +158,11 @@ describe("re-sealing", () => {
     expect(await resealSecrets(both())).toEqual({ ...result(0, 0, 1), unopenedWebhooks: [damaged.id] });
   });
 
-  it("has nothing to do without apps", async () => {
+  it("re-sealing the secrets has nothing to do without apps", async () => {
     expect(await resealSecrets(both())).toEqual(result(0, 0));
   });
 
-  it("overwrites no rotation that was made meanwhile, and counts the secrets that remain", async () => {
+  it("re-sealing the secrets overwrites no rotation that came meanwhile, and counts the secrets that remain", async () => {
     const world = await World.create();
     let rotated: { secret: string } | undefined;
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -176,7 +176,7 @@ describe("re-sealing", () => {
     expect((await isolate.create()).status).toBe(200);
   });
 
-  it("goes on when one secret does not open, and names that one", async () => {
+  it("re-sealing the secrets goes on when one secret does not open, and names that one", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create();
     await env.DB.exec("DELETE FROM apps");
@@ -195,7 +195,7 @@ describe("re-sealing", () => {
     ]);
   });
 
-  it("re-seals the slot that opens of an app whose other slot does not", async () => {
+  it("re-sealing the secrets renews the slot that opens although the app's other slot does not open", async () => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create();
     await rotateSecret(old(), { appid: world.appid, overlapSeconds: 60 });
@@ -205,7 +205,7 @@ describe("re-sealing", () => {
   });
 
   it.each([OWNERS_PER_CALL, 1_000, 1_001])(
-    "goes on past %d apps that do not open and sort first, and ends",
+    "re-sealing the secrets goes on past %d apps that do not open and sort first, and ends",
     async (unopened) => {
       vi.spyOn(console, "warn").mockImplementation(() => {});
       const world = await World.create();
@@ -227,31 +227,31 @@ describe("re-sealing", () => {
     },
   );
 
-  it("makes 50 queries a call at most, as Workers Free allows: for 100 apps, and with ten homes to work on", async () => {
+  it("re-sealing the secrets makes at most 50 queries a call, as Workers Free allows, for 100 apps and for ten homes", async () => {
     const [world] = [await World.create(), await World.create({}, "apac")];
     await putApps(world.siteId, 2 * OWNERS_PER_CALL);
     const main = counting(env.DB);
     expect(await resealSecrets(both(main.db))).toMatchObject({ resealed: OWNERS_PER_CALL });
     expect(main.queries()).toBeLessThanOrEqual(50);
     await env.DB.exec("DELETE FROM apps");
-    // These databases change nothing, so that all nine have the app of apac to re-seal.
+    // These databases run no batch, so all nine have the app of apac to re-seal.
     const homes = ["APAC", "B", "C", "D", "E", "F", "G", "H", "I"].map(
       (name) => [name, counting(env.HOME_APAC, true)] as const,
     );
     const bindings = Object.fromEntries(homes.map(([name, { db }]) => [`HOME_${name}`, db]));
     const { remaining, homesDown } = await resealSecrets(contextAt(NOW, { ...bindings, ...KEYS }));
     expect([remaining, homesDown]).toEqual([9, []]);
-    // One query more, which counts the secrets of main.
+    // One more query counts the secrets of main.
     const queries = homes.reduce((sum, [, home]) => sum + home.queries(), 1);
     expect([queries <= 50, queries > 40]).toEqual([true, true]);
   });
 
-  it("re-seals the apps of every home, 100 a call over all of them", async () => {
+  it("re-sealing the secrets renews the apps of every home, 100 per call over all homes", async () => {
     const [world, far] = [await World.create(), await World.create({}, "apac")];
     await env.DB.exec("DELETE FROM apps");
     await putApps(world.siteId, OWNERS_PER_CALL - 1);
     await putApps(far.siteId, 2, env.HOME_APAC);
-    // The two of apac and the app that the world of apac has.
+    // The two new apps in apac, and the app of the world in apac.
     expect(await resealSecrets(both())).toEqual(result(OWNERS_PER_CALL, 2));
     expect(await resealSecrets(both())).toEqual(result(2, 0));
     expect(await resealSecrets(both())).toEqual(result(0, 0));
@@ -261,7 +261,7 @@ describe("re-sealing", () => {
     expect((await far.anotherIsolate({ MASTER_KEY: NEW_TEXT, CREDENTIALS: undefined }).create()).status).toBe(200);
   });
 
-  it("waits once for all silent homes together, and continues in the others", async () => {
+  it("re-sealing the secrets waits once for all silent homes together, and goes on in the others", async () => {
     await World.create();
     await World.create({}, "apac");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
@@ -280,7 +280,7 @@ describe("re-sealing", () => {
     expect((await rows(env.HOME_APAC)).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL]);
   });
 
-  it("re-seals a home that is too slow for the answer after it", async () => {
+  it("re-sealing of a slow home continues after the answer", async () => {
     await World.create({}, "apac");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const [reached, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -302,7 +302,7 @@ describe("re-sealing", () => {
     expect((await rows(env.HOME_APAC)).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL]);
   });
 
-  it("answers in time, also when homes fall silent after they were counted", async () => {
+  it("re-sealing the secrets answers in time even when homes fall silent after they were counted", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const counts: Record<string, number> = {};
     let counted = 0;
@@ -316,7 +316,7 @@ describe("re-sealing", () => {
       HOME_B: silentAfterwards("b"),
       HOME_C: silentAfterwards("c"),
       HOME_D: silentAfterwards("d"),
-      // One count, and then no key of customers' hashes.
+      // The directory answers a count, and then that it has no hash key.
       DB: answeringBy(async () => (counted++ === 0 ? [[0]] : [])),
       HOME_APAC: undefined,
       ...KEYS,
@@ -324,7 +324,7 @@ describe("re-sealing", () => {
     const began = Date.now();
     const { homesDown, remaining } = await withoutWaiting(resealSecrets(ctx), { isSilent: true } as Faults);
     expect(Date.now() - began).toBeLessThan(WHOLE_LIMIT_MS);
-    // 3 s, 3 s and the rest of the time; the last home has no turn, and its secrets count as remaining.
+    // 3 s, 3 s and the rest of the time. The last home is not asked, and its secrets count as remaining.
     expect([homesDown, remaining, counts]).toEqual([["a", "b", "c"], 5, { a: 2, b: 2, c: 2, d: 1 }]);
   });
 
@@ -334,7 +334,7 @@ describe("re-sealing", () => {
     ["main", "closed"],
     ["apac", "closed"],
   ])(
-    "continues in the other home and names %s, which is %s; a closed one may be under restore and is not asked",
+    "re-sealing the secrets goes on in the other home and names %s, which is %s; a closed home is not asked",
     async (home, state) => {
       for (const each of ["main", "apac"]) await World.create({}, each);
       const [down, other] = home === "main" ? [env.DB, env.HOME_APAC] : [env.HOME_APAC, env.DB];
@@ -354,7 +354,7 @@ describe("re-sealing", () => {
     },
   );
 
-  it("does not treat another fault as a secret that does not open", async () => {
+  it("re-sealing the secrets does not treat another error as a secret that does not open", async () => {
     const world = await World.create();
     const bytes = Uint8Array.fromBase64(NEW_TEXT);
     const cannotSeal = await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["decrypt"]);
@@ -366,7 +366,7 @@ describe("re-sealing", () => {
     expect([await rows(), before[0]?.appid]).toEqual([before, world.appid]);
   });
 
-  it("adds an entry to the audit log, and none when there was nothing to do", async () => {
+  it("re-sealing the secrets writes an audit entry, and none when there was nothing to do", async () => {
     await World.create();
     const entries = async () =>
       (await env.DB.prepare("SELECT * FROM audit_log WHERE action = 'secrets.resealed'").all()).results;
@@ -382,7 +382,7 @@ describe("re-sealing", () => {
 describe("rotating the master key", () => {
   const line = (spy: { mock: { calls: unknown[][] } }) => JSON.parse(String(spy.mock.calls.at(-1)?.[0]));
 
-  it("changes the key without a refused request", async () => {
+  it("a rotation of the master key refuses no request", async () => {
     const world = await World.create();
     expect((await world.create()).status).toBe(200);
 
@@ -399,7 +399,7 @@ describe("rotating the master key", () => {
     expect(sealedWith((await env.CREDENTIALS.get<Row>(`app:${world.appid}`, "json"))?.secret ?? "")).toBe(NEW_SEAL);
   });
 
-  it("needs MASTER_KEY_PREVIOUS: without it every use of a secret is a 500, and the log says why", async () => {
+  it("without MASTER_KEY_PREVIOUS every use of a secret is a 500 after a change of MASTER_KEY, and the log says why", async () => {
     const world = await World.create();
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const wrong = world.anotherIsolate({ MASTER_KEY: NEW_TEXT });
@@ -421,7 +421,7 @@ describe("rotating the master key", () => {
   });
 });
 
-it("brings back no seal of an older master key when it commits after a later re-sealing", async () => {
+it("a re-sealing that commits late brings back no seal of an older master key", async () => {
   const world = await World.create();
   const { db, commitLate } = lateDb(env.DB, "late");
   await resealSecrets(both(db));

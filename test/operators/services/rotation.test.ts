@@ -32,7 +32,7 @@ interface Row {
 const NO_PREVIOUS = { previous_version: null, previous_secret: null, previous_expires_at: null };
 
 interface Owner {
-  /** The secret that it was made with. */
+  /** The secret with which it was made. */
   secret: string;
   rotate: (
     ctx: ServiceContext,
@@ -40,7 +40,7 @@ interface Owner {
   ) => Promise<{ secret: string; version: string; previousExpiresAt: number | null }>;
   end: (ctx: ServiceContext, input?: { expectedVersion?: string }) => Promise<{ version: string }>;
   row: () => Promise<Row>;
-  /** Its secrets in clear text. */
+  /** Its secrets, opened. */
   opened: () => Promise<{ current: string; previous: string | null }>;
   /** The actions of its rotations and their details, from the audit log. */
   audit: () => Promise<[string, Record<string, unknown>][]>;
@@ -48,7 +48,7 @@ interface Owner {
 
 const COLUMNS = "version, secret, previous_version, previous_secret, previous_expires_at";
 
-/** @param owner without the version, as seals name it */
+/** @param owner the owner without the version, as seals name it */
 function ownerOf(
   table: "apps WHERE appid" | "webhooks WHERE id",
   name: string,
@@ -106,10 +106,10 @@ const OWNERS: [string, () => Promise<Owner>][] = [
   ["a webhook", newWebhook],
 ];
 
-/** A database whose first batch loses its answer after it was done; `between` runs before the next try. */
+/** A database that runs its first batch but loses the answer. `between` runs before the next try. */
 const losing = (between?: () => Promise<unknown>) => contextAt(NOW, { DB: lateDb(env.DB, "answer lost", between).db });
 
-/** A database on which `meanwhile` runs once, between the reading of the secrets and the first batch. */
+/** A database on which `meanwhile` runs once, after the secrets are read and before the first batch. */
 function crossed(meanwhile: () => Promise<unknown>) {
   let isDone = false;
   const batch = async (statements: D1PreparedStatement[]) => {
@@ -123,7 +123,7 @@ function crossed(meanwhile: () => Promise<unknown>) {
 }
 
 describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
-  it("is refused while an overlap runs and nothing says which secret ends; is accepted from its end on", async () => {
+  it("a secret rotation is refused during an overlap when the call does not say which secret ends, and accepted afterwards", async () => {
     const { rotate, row, audit } = await make();
     const { version } = await rotate(contextAt(NOW), { overlapSeconds: DAY });
     const before = await row();
@@ -138,7 +138,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     expect(previousExpiresAt).toBe(NOW + 2 * DAY);
   });
 
-  it("keeps the secret in use as the previous one when it says that the previous one ends", async () => {
+  it('a secret rotation with ends "previous" makes the secret in use the previous one', async () => {
     const { rotate, row, opened, audit } = await make();
     const second = await rotate(contextAt(NOW), { overlapSeconds: DAY });
     const third = await rotate(contextAt(NOW + 5), { overlapSeconds: 60, ends: "previous" });
@@ -151,7 +151,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     expect(last).toEqual(["rotated", details]);
   });
 
-  it("replaces the secret that nobody received when it says that the current one ends: the previous keeps its time", async () => {
+  it('a secret rotation with ends "current" replaces the newest secret, and the previous one works as long as before', async () => {
     const { secret, rotate, row, opened, audit } = await make();
     const lost = await rotate(contextAt(NOW), { overlapSeconds: DAY });
     const before = await row();
@@ -168,7 +168,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     expect((await audit()).slice(1)).toEqual([["rotated", details]]);
   });
 
-  it("is refused when the current one is to end and no overlap runs: callers have no other", async () => {
+  it('a secret rotation with ends "current" is refused when no overlap runs', async () => {
     const { rotate, row, audit } = await make();
     const refused = (now: number) => rotate(contextAt(now), { overlapSeconds: 60, ends: "current" });
     const first = await row();
@@ -180,7 +180,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     expect([await row(), (await audit()).length]).toEqual([before, 1]);
   });
 
-  it("is like any other rotation when the previous one is to end and there is none", async () => {
+  it('a secret rotation with ends "previous" and without a previous secret is an ordinary rotation', async () => {
     const { secret, rotate, opened } = await make();
     const rotated = await rotate(contextAt(NOW), { overlapSeconds: 60, ends: "previous" });
     expect(rotated.previousExpiresAt).toBe(NOW + 60);
@@ -188,7 +188,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
   });
 
   it.each([undefined, "previous"] as const)(
-    "without overlap removes both old secrets from the row, during an overlap too; ends: %s",
+    "a secret rotation without overlap removes both old secrets, during an overlap too; ends: %s",
     async (ends) => {
       const { rotate, row, opened, audit } = await make();
       for (const overlapSeconds of [0, DAY, 0]) {
@@ -202,7 +202,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     },
   );
 
-  it("is refused when no old secret is to stay and the previous one is to keep its time", async () => {
+  it('a secret rotation without overlap and with ends "current" is refused', async () => {
     const { rotate, row } = await make();
     await rotate(contextAt(NOW), { overlapSeconds: DAY });
     const before = await row();
@@ -211,7 +211,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     expect(await row()).toEqual(before);
   });
 
-  it("rotates once when the expected version is given, however often it is called", async () => {
+  it("equal secret rotations with an expected version rotate once", async () => {
     const { rotate, row, audit } = await make();
     const { version: expectedVersion } = await row();
     const calls = [1, 2, 3].map(() =>
@@ -230,7 +230,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     ["ends: previous", { overlapSeconds: 60, ends: "previous" }],
     ["ends: current", { overlapSeconds: 60, ends: "current" }],
     ["without overlap", { overlapSeconds: 0 }],
-  ])("recognises its own rotation when D1's answer was lost: %s", async (name, input) => {
+  ])("a secret rotation recognises its own result when D1's answer was lost: %s", async (name, input) => {
     const { rotate, row, opened, audit } = await make();
     const isFirst = name === "a first one";
     if (!isFirst) await rotate(contextAt(NOW), { overlapSeconds: DAY });
@@ -241,7 +241,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     expect(await audit()).toHaveLength(isFirst ? 1 : 2);
   });
 
-  it("answers with the secret that it stored when its seal was replaced, and its overlap ended, before the answer", async () => {
+  it("a secret rotation shows the stored secret although the secret was re-sealed and the overlap ended before the answer", async () => {
     const { rotate, end, row, opened, audit } = await make();
     const ctx = losing(async () => {
       await end(contextAt(NOW));
@@ -256,7 +256,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     expect((await audit()).map(([action]) => action)).toEqual(["rotated", "overlap_ended"]);
   });
 
-  it("does not end the secret in use when another operator ended the overlap meanwhile", async () => {
+  it('a secret rotation with ends "current" is refused when another operator ended the overlap meanwhile', async () => {
     const { rotate, end, row } = await make();
     await rotate(contextAt(NOW), { overlapSeconds: DAY });
     let before: Row | undefined;
@@ -269,7 +269,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     expect(await row()).toEqual(before);
   });
 
-  it("that commits late undoes no rotation and no end of an overlap that came after it", async () => {
+  it("a secret rotation that commits late undoes no later rotation and no later end of an overlap", async () => {
     const { rotate, end, row, audit } = await make();
     await rotate(contextAt(NOW), { overlapSeconds: DAY });
     for (const meanwhile of [
@@ -286,7 +286,7 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
 });
 
 describe.each(OWNERS)("ending the overlap of %s", (_, make) => {
-  it("removes the previous secret, sealed and all, and leaves one audit row however often it is called", async () => {
+  it("ending a secret's overlap removes the previous secret and leaves one audit row, however often it is called", async () => {
     const { rotate, end, row, opened, audit, secret } = await make();
     const { version: first } = await row();
     const rotated = await rotate(contextAt(NOW), { overlapSeconds: DAY });
@@ -300,7 +300,7 @@ describe.each(OWNERS)("ending the overlap of %s", (_, make) => {
     expect((await audit()).slice(1)).toEqual([["overlap_ended", details]]);
   });
 
-  it("changes nothing when there was no rotation, and removes a previous secret whose time is over", async () => {
+  it("ending a secret's overlap changes nothing without a rotation, and removes a previous secret that has expired", async () => {
     const { rotate, end, row, audit } = await make();
     const before = await row();
     expect(await end(contextAt(NOW))).toEqual({ version: before.version });
@@ -311,7 +311,7 @@ describe.each(OWNERS)("ending the overlap of %s", (_, make) => {
     expect((await audit()).map(([action]) => action)).toEqual(["rotated", "overlap_ended"]);
   });
 
-  it("is refused for another version than the expected one, and changes nothing", async () => {
+  it("ending a secret's overlap is refused and changes nothing when the expected version is another one", async () => {
     const { rotate, end, row, audit } = await make();
     const { version: expectedVersion } = await row();
     await rotate(contextAt(NOW), { overlapSeconds: DAY });
@@ -320,7 +320,7 @@ describe.each(OWNERS)("ending the overlap of %s", (_, make) => {
     expect([await row(), (await audit()).length]).toEqual([before, 1]);
   });
 
-  it("is done once when D1's answer was lost", async () => {
+  it("ending a secret's overlap is done once when D1's answer was lost", async () => {
     const { rotate, end, row, audit } = await make();
     const { version } = await rotate(contextAt(NOW), { overlapSeconds: DAY });
     expect(await end(losing())).toEqual({ version });
@@ -329,7 +329,7 @@ describe.each(OWNERS)("ending the overlap of %s", (_, make) => {
   });
 
   it.each(["answer lost", "late"] as const)(
-    "never ends the overlap of a rotation that another operator made before its second try: %s",
+    "ending a secret's overlap never ends the overlap of another operator's rotation before its second try: %s",
     async (way) => {
       const { rotate, end, row, audit } = await make();
       await rotate(contextAt(NOW), { overlapSeconds: DAY });
@@ -343,7 +343,7 @@ describe.each(OWNERS)("ending the overlap of %s", (_, make) => {
     },
   );
 
-  it("never ends the overlap of a rotation that came between its reading and its writing", async () => {
+  it("ending a secret's overlap never ends the overlap of a rotation that came before it was written", async () => {
     const { rotate, end, row, audit } = await make();
     await rotate(contextAt(NOW), { overlapSeconds: DAY });
     const ctx = crossed(() => rotate(contextAt(NOW), { overlapSeconds: DAY, ends: "current" }));
@@ -354,7 +354,7 @@ describe.each(OWNERS)("ending the overlap of %s", (_, make) => {
 });
 
 describe.each(OWNERS)("a day of rotations of %s", (_, make) => {
-  it("never ends a secret that nobody named", async () => {
+  it("a series of rotations ends no secret that no call named", async () => {
     const { secret: first, rotate, end, opened } = await make();
     const at = (hour: number) => contextAt(NOW + hour * 3_600);
     const second = await rotate(at(0), { overlapSeconds: DAY });
@@ -370,7 +370,7 @@ describe.each(OWNERS)("a day of rotations of %s", (_, make) => {
     expect(second.secret).not.toBe(third.secret);
   });
 
-  it("leaves rows that are sealed with a new master key, with and without a previous secret", async () => {
+  it("re-sealing after rotations renews rows with and without a previous secret", async () => {
     const { rotate, end, row, opened } = await make();
     const newer = () => contextAt(NOW, { MASTER_KEY: NEWER_KEY, MASTER_KEY_PREVIOUS: env.MASTER_KEY });
     await rotate(contextAt(NOW), { overlapSeconds: DAY });
@@ -389,7 +389,7 @@ describe.each(OWNERS)("a day of rotations of %s", (_, make) => {
 });
 
 describe("ending the overlap", () => {
-  it("is refused for a revoked app, also one that is revoked meanwhile, and for an unknown one", async () => {
+  it("ending a secret's overlap is refused for an unknown app and for an app that is revoked, even meanwhile", async () => {
     const { appid } = await World.create();
     const previous = () =>
       env.DB.prepare("SELECT previous_expires_at AS at FROM apps WHERE appid = ?").bind(appid).first<number>("at");
@@ -402,7 +402,7 @@ describe("ending the overlap", () => {
     await expect(endOverlap(contextAt(NOW), { appid: "unknown" })).rejects.toMatchObject({ code: "not_found" });
   });
 
-  it("is not found for a webhook that is deleted meanwhile", async () => {
+  it("ending a secret's overlap is 404 for a webhook that is deleted meanwhile", async () => {
     const site = await findSite(contextAt(NOW), await World.create());
     const { id: webhookId } = await addWebhook(contextAt(NOW), { site, url: "https://hooks.example.com/" });
     const which = { site, webhookId };
@@ -411,14 +411,14 @@ describe("ending the overlap", () => {
     await expect(endWebhookOverlap(ctx, which)).rejects.toMatchObject({ code: "not_found" });
   });
 
-  it("puts a record without the previous secret into KV, as a rotation without overlap does", async () => {
+  it("ending a secret's overlap puts a record without the previous secret into KV", async () => {
     const { appid } = await World.create();
     const put: string[] = [];
     const CREDENTIALS = replacing(env.CREDENTIALS, { put: async (_: string, value: string) => void put.push(value) });
     const ctx = () => contextAt(NOW, { CREDENTIALS });
     await rotateSecret(ctx(), { appid, overlapSeconds: DAY });
     await endOverlap(ctx(), { appid });
-    // A call that changes nothing puts nothing.
+    // A call that changes nothing writes nothing.
     await endOverlap(ctx(), { appid });
     await rotateSecret(ctx(), { appid, overlapSeconds: DAY });
     await rotateSecret(ctx(), { appid, overlapSeconds: 0 });

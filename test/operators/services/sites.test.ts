@@ -49,7 +49,7 @@ async function refusalOf(call: Promise<unknown>): Promise<ServiceError> {
 }
 
 describe("creating a site", () => {
-  it("is refused while main is closed, whichever home it is for, and stores nothing", async () => {
+  it("a new site is refused while main is closed, whatever its home, and nothing is stored", async () => {
     for (const home of HOMES) {
       const name = crypto.randomUUID();
       const { code, context } = await refusalOf(
@@ -60,7 +60,7 @@ describe("creating a site", () => {
     }
   });
 
-  it("makes one site, also when the answer that says that it is open is lost", async () => {
+  it("a new site is made once even when the answer about its last step is lost", async () => {
     const faults = new Faults(({ name, nth }) => (name === "DB.run" && nth === 0 ? "after" : undefined));
     const name = crypto.randomUUID();
     const site = await createSite(contextAt(NOW, { DB: faultyD1(env.DB, faults) }), {
@@ -73,7 +73,7 @@ describe("creating a site", () => {
     expect(apac).toHaveLength(1);
   });
 
-  it.each(HOMES)("stores it in the directory and in its home only: %s", async (home) => {
+  it.each(HOMES)("a new site is stored only in the directory and in its home: %s", async (home) => {
     const name = crypto.randomUUID();
     const site = await createSite(contextAt(NOW), { name, home, firstChatId: 100 });
     const { id } = site;
@@ -112,7 +112,7 @@ describe("creating a site", () => {
     expect(await audited(home, id)).toEqual(home === "main" ? [begun, made] : [made]);
   });
 
-  it("is refused in an unbound home, with the field and the bound homes named, and stores nothing", async () => {
+  it("a new site in an unbound home is refused with the names of the bound homes, and nothing is stored", async () => {
     const name = crypto.randomUUID();
     const { code, context } = await refusalOf(createSite(contextAt(NOW), { name, home: "eu", firstChatId: 1 }));
     expect([code, context.issues]).toEqual([
@@ -122,7 +122,7 @@ describe("creating a site", () => {
     expect(await stored(name)).toEqual({ directory: [], main: [], apac: [] });
   });
 
-  it("leaves an unfinished site when its home is down; the same call again finishes that very site", async () => {
+  it("a new site stays unfinished when its home is down, and the same call again finishes it", async () => {
     const name = crypto.randomUUID();
     const wanted = { name, home: "apac", firstChatId: 7 };
     const whileDown = contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) });
@@ -141,7 +141,7 @@ describe("creating a site", () => {
     expect(await createSite(contextAt(NOW), wanted)).not.toMatchObject({ id: begun?.id });
   });
 
-  it("does not finish a site that was begun for another home or another first chat_id", async () => {
+  it("a new site does not finish one that was begun for another home or another first chat_id", async () => {
     const name = crypto.randomUUID();
     const whileDown = contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) });
     await refusalOf(createSite(whileDown, { name, home: "apac", firstChatId: 1 }));
@@ -159,35 +159,29 @@ describe("creating a site", () => {
     FAULTS.filter((fault) => !/never|silence|late/.test(fault)).map((fault): [string, string] => [call, fault]),
   );
 
-  it.each(ways)(
-    "ends with one site, open in both databases, when %s fails %s and the call is sent again",
-    async (call, fault) => {
-      const name = crypto.randomUUID();
-      // Faults that are not tried again within the call: the caller repeats the call.
-      const faults = new Faults(
-        (made) => (made.name === call ? (fault as never) : undefined),
-        "D1_ERROR: is overloaded",
-      );
-      const home = new Faults(
-        (made) => (made.name.replace("DB", "HOME") === call ? (fault as never) : undefined),
-        "D1_ERROR: is overloaded",
-      );
-      const directory = call === "HOME.batch" ? env.DB : faultyD1(env.DB, faults);
-      const apac = call === "HOME.batch" ? faultyD1(env.HOME_APAC, home) : env.HOME_APAC;
-      const wanted = { name, home: "apac", firstChatId: 1 };
-      const first = createSite(contextAt(NOW, { DB: directory, HOME_APAC: apac }), wanted);
-      expect((await refusalOf(first)).code).toBe("unavailable");
-      // The last answer was lost: the site is finished, and an operator who looks finds it.
-      const isDone = call === "DB.run" && fault === "after";
-      if (!isDone) await createSite(contextAt(NOW + 1), wanted);
-      const { directory: sites, apac: homeSites, main } = await stored(name);
-      expect([sites, homeSites, main]).toMatchObject([[{ status: "open" }], [{ status: "open" }], []]);
-      expect(homeSites[0]?.site_id).toBe(sites[0]?.id);
-      expect(await audited("apac", Number(sites[0]?.id))).toHaveLength(1);
-    },
-  );
+  it.each(ways)("a repeated call ends with one site, open in both databases, when %s fails %s", async (call, fault) => {
+    const name = crypto.randomUUID();
+    // Faults that the call itself does not retry, so the caller repeats the call.
+    const faults = new Faults((made) => (made.name === call ? (fault as never) : undefined), "D1_ERROR: is overloaded");
+    const home = new Faults(
+      (made) => (made.name.replace("DB", "HOME") === call ? (fault as never) : undefined),
+      "D1_ERROR: is overloaded",
+    );
+    const directory = call === "HOME.batch" ? env.DB : faultyD1(env.DB, faults);
+    const apac = call === "HOME.batch" ? faultyD1(env.HOME_APAC, home) : env.HOME_APAC;
+    const wanted = { name, home: "apac", firstChatId: 1 };
+    const first = createSite(contextAt(NOW, { DB: directory, HOME_APAC: apac }), wanted);
+    expect((await refusalOf(first)).code).toBe("unavailable");
+    // The last answer was lost. The site is finished, and an operator who looks finds it.
+    const isDone = call === "DB.run" && fault === "after";
+    if (!isDone) await createSite(contextAt(NOW + 1), wanted);
+    const { directory: sites, apac: homeSites, main } = await stored(name);
+    expect([sites, homeSites, main]).toMatchObject([[{ status: "open" }], [{ status: "open" }], []]);
+    expect(homeSites[0]?.site_id).toBe(sites[0]?.id);
+    expect(await audited("apac", Number(sites[0]?.id))).toHaveLength(1);
+  });
 
-  it("makes a separate site for each of several equal calls at the same moment", async () => {
+  it("several equal calls at the same moment each make a site of their own", async () => {
     const name = crypto.randomUUID();
     const wanted = { name, home: "apac", firstChatId: 1 };
     const sites = await Promise.all(Array.from({ length: 8 }, () => createSite(contextAt(NOW), wanted)));
@@ -197,7 +191,7 @@ describe("creating a site", () => {
     expect(apac.map(({ site_id }) => site_id)).toEqual(directory.map(({ id }) => id));
   });
 
-  it("is refused where the home has another site under the next id, which a restored directory has forgotten", async () => {
+  it("a new site is refused when its home has another site with the next id, which a restored directory has lost", async () => {
     const next = Number(await env.DB.prepare("SELECT coalesce(max(id), 0) + 1 AS id FROM sites").first("id"));
     const other = [next, "Other", "open", 50, 0, NOW - 100, 0, 0, null];
     await env.HOME_APAC.prepare("INSERT INTO home_sites VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
@@ -211,7 +205,7 @@ describe("creating a site", () => {
     expect(Object.values(kept ?? {})).toEqual(other);
   });
 
-  it("uses main and counts from 1 by default, and first_chat_id has limits", () => {
+  it("a new site is in main with first_chat_id 1 by default, and first_chat_id has limits", () => {
     expect(newSiteSchema.parse({ name: "N" })).toEqual({ name: "N", home: "main", first_chat_id: 1 });
     for (const first_chat_id of [1, 1_000_000_000_000]) {
       expect(newSiteSchema.safeParse({ name: "N", first_chat_id }).success).toBe(true);
@@ -225,13 +219,13 @@ describe("creating a site", () => {
 });
 
 describe("the chat ids of a site", () => {
-  it("count from 1 in each site", async () => {
+  it("chat ids count from 1 in each site", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create({}, "apac")];
     expect([await world.chatId(), await world.chatId()]).toEqual([1, 2]);
     expect([await other.chatId(), await world.chatId()]).toEqual([1, 3]);
   });
 
-  it("count from first_chat_id, given at once or set later", async () => {
+  it("chat ids count from first_chat_id, set at the beginning or later", async () => {
     const made = await createSite(contextAt(NOW), { name: "N", home: "apac", firstChatId: 5_000 });
     const { appid, secret } = await issueApp(contextAt(NOW), { site: made, name: "N" });
     const world = Object.assign(await World.create({}, "apac"), { siteId: made.id, appid, secret });
@@ -253,14 +247,14 @@ describe("changing a site", () => {
     return changeSite(contextAt(NOW + 5, bindings), { site, change: wanted });
   };
 
-  /** The world's site as the directory and the home have it. */
+  /** The world's site, as the directory and the home store it. */
   const both = async ({ siteId, home }: World) => {
     const directory = await env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(siteId).first();
     const inHome = await databaseOf(home).prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(siteId).first();
     return { directory, home: inHome };
   };
 
-  it.each(HOMES)("renames, closes and opens it in its home and in the directory: %s", async (home) => {
+  it.each(HOMES)("a site is renamed, closed and opened in its home and in the directory: %s", async (home) => {
     const world = await World.create({}, home);
     expect(await change(world, { name: "New" })).toMatchObject({ id: world.siteId, home, name: "New", status: "open" });
     expect(await change(world, { status: "closed" })).toMatchObject({ name: "New", status: "closed" });
@@ -281,7 +275,7 @@ describe("changing a site", () => {
     );
   });
 
-  it("is refused as a whole when first_chat_id is 2 and the site has given 1 and 2", async () => {
+  it("a site change is refused as a whole when its first_chat_id was already given", async () => {
     const world = await World.create({}, "apac");
     for (const _ of [1, 2]) await world.chatId();
     const before = { ...(await both(world)), audit: await audited("apac", world.siteId) };
@@ -291,7 +285,7 @@ describe("changing a site", () => {
     expect({ ...(await both(world)), audit: await audited("apac", world.siteId) }).toEqual(before);
   });
 
-  it("accepts a first_chat_id right above the highest id, and never a lower one again", async () => {
+  it("first_chat_id may be right above the highest id, and never lower afterwards", async () => {
     const world = await World.create({}, "apac");
     await world.chatId();
     await change(world, { firstChatId: 2 });
@@ -300,7 +294,7 @@ describe("changing a site", () => {
     expect((await refusalOf(change(world, { firstChatId: 8 }))).context.issues).toMatchObject([
       { message: expect.stringContaining("above 8,") },
     ]);
-    // No id was given since, so the same call again changes nothing.
+    // No id was given since, so the same call changes nothing.
     await change(world, { firstChatId: 9 });
     expect(await world.chatId()).toBe(9);
     const actions = (await audited("apac", world.siteId)).map(({ action, details }) => [action, details]);
@@ -310,7 +304,7 @@ describe("changing a site", () => {
     ]);
   });
 
-  it("holds in the home when the directory misses the copy, and the same call again repairs it", async () => {
+  it("a site change holds in the home when the directory misses the copy, and the same call again repairs it", async () => {
     const world = await World.create({}, "apac");
     const wanted = { name: "New", status: "closed" as const, firstChatId: 40 };
     const { code } = await refusalOf(change(world, wanted, { DB: downDb(env.DB) }));
@@ -323,7 +317,7 @@ describe("changing a site", () => {
     expect((await both(world)).directory).toMatchObject({ name: "New", status: "closed", first_chat_id: 40 });
   });
 
-  it("changes nothing when the home does not answer", async () => {
+  it("a site change does nothing when the home does not answer", async () => {
     const world = await World.create({}, "apac");
     const before = await both(world);
     const down = { HOME_APAC: downDb(env.HOME_APAC) };
@@ -333,7 +327,7 @@ describe("changing a site", () => {
     expect(await both(world)).toEqual(before);
   });
 
-  it("finds no site that is missing in its home, and does not change the directory's copy", async () => {
+  it("a site that is missing in its home is 404, and the directory's copy stays", async () => {
     const world = await World.create({}, "apac");
     const site = await findSite(contextAt(NOW), world);
     const elsewhere = { site: { ...site, home: "main" }, change: { name: "New" } };
@@ -341,7 +335,7 @@ describe("changing a site", () => {
     expect((await both(world)).directory).toMatchObject({ name: "Site" });
   });
 
-  it("is made once when an answer is lost", async () => {
+  it("a site change is made once when an answer is lost", async () => {
     const world = await World.create({}, "apac");
     let tries = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -354,7 +348,7 @@ describe("changing a site", () => {
     expect((await audited("apac", world.siteId)).map(({ action }) => action)).toEqual(["site.created", "site.renamed"]);
   });
 
-  it("must change something, and only to valid values", () => {
+  it("a site change must change something, and only to valid values", () => {
     const issues = (input: unknown) => fieldIssues(siteChangeSchema.safeParse(input).error as never);
     expect(issues({})).toMatchObject([
       { message: "must change name, status, first_chat_id, events or retention_days" },

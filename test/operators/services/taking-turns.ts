@@ -1,13 +1,13 @@
 import { replacing } from "../../support/replacing.ts";
 
-/** Lets several callers take turns at the database: each trip waits until the order names its caller. */
+/** Lets several callers take turns at the database. Each trip waits until the order names its caller. */
 export class TakingTurns {
   readonly #order: string[];
   #waiting: { who: string; go: () => void }[] = [];
   #done = new Set<string>();
   #busy = false;
 
-  /** @param order a letter for each trip. A caller that it no longer names goes on when the order is over. */
+  /** @param order a letter for each trip. When the order is over, all callers may go on. */
   constructor(order: string) {
     this.#order = [...order];
   }
@@ -69,7 +69,7 @@ export class TakingTurns {
   }
 }
 
-/** Every order of these letters: `IIR` gives IIR, IRI and RII. */
+/** Every order of these letters: `IIR` has IIR, IRI and RII. */
 export function ordersOf(letters: string): string[] {
   if (letters === "") return [""];
   return [...new Set(letters)].flatMap((first) => ordersOf(letters.replace(first, "")).map((others) => first + others));

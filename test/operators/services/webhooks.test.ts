@@ -19,7 +19,7 @@ async function start() {
   return { ctx, world, site, sent };
 }
 
-/** The context on a database that does every batch, and loses the answer of the first. */
+/** A context whose database runs every batch but loses the answer of the first. */
 function forgetful() {
   let lost = 0;
   const batch = async (statements: D1PreparedStatement[]) => {
@@ -31,7 +31,7 @@ function forgetful() {
 }
 
 describe("a service whose database loses an answer", () => {
-  it("adds one webhook and returns its secret", async () => {
+  it("a webhook is added once when the database loses the answer, and its stored secret is returned", async () => {
     const { ctx, world, site } = await start();
     const { id, secret, version } = await addWebhook(forgetful(), { site, url: URL });
     const { webhooks, audit, site: stored } = await eventStore(world);
@@ -41,14 +41,14 @@ describe("a service whose database loses an answer", () => {
     expect(await readWebhookSecret(ctx, { site, webhookId: id, version })).toBe(secret);
   });
 
-  it("adds the tenth webhook, and does not count it as an eleventh", async () => {
+  it("the tenth webhook is added when the database loses the answer, and is not refused as an eleventh", async () => {
     const { ctx, world, site } = await start();
     for (let count = 1; count < 10; count++) await addWebhook(ctx, { site, url: URL });
     await addWebhook(forgetful(), { site, url: URL });
     expect((await eventStore(world)).webhooks).toHaveLength(10);
   });
 
-  it("changes and deletes once in the audit log", async () => {
+  it("a change and a deletion of a webhook each leave one audit row when the database loses the answer", async () => {
     const { ctx, world, site } = await start();
     const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
     const change = { events: ["session.created"], status: "disabled" as const };
@@ -63,7 +63,7 @@ describe("a service whose database loses an answer", () => {
     ]);
   });
 
-  it("sends no second ping: the operator reads that the result is unknown", async () => {
+  it("a ping is sent once when the database loses the answer, and the operator reads that the result is unknown", async () => {
     const { ctx, world, site } = await start();
     const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
     await expect(pingWebhook(forgetful(), { site, webhookId })).rejects.toThrow("Network connection lost");
@@ -73,7 +73,7 @@ describe("a service whose database loses an answer", () => {
 });
 
 describe("the secret of a webhook", () => {
-  it("is read by its version, so that nobody is shown a newer secret", async () => {
+  it("a webhook's secret is read by its version, so that a caller never gets a newer secret", async () => {
     const { ctx, site } = await start();
     const added = await addWebhook(ctx, { site, url: URL });
     const which = { site, webhookId: added.id };
@@ -89,14 +89,14 @@ describe("the secret of a webhook", () => {
     await expect(older).rejects.toMatchObject({ code: "conflict", context: { reason: "version_other" } });
   });
 
-  it("is not part of what a look-up of the webhook returns", async () => {
+  it("a lookup of a webhook does not return its secret", async () => {
     const { ctx, site } = await start();
     const { id } = await addWebhook(ctx, { site, url: URL });
     expect(Object.keys(await findWebhook(ctx, { site, webhookId: id }))).not.toContain("secret");
   });
 });
 
-it("says whether a site has events", async () => {
+it("siteHasEvents says whether a site has events, and is 404 for an unknown site", async () => {
   const { ctx, site } = await start();
   expect(await siteHasEvents(ctx, { site })).toBe(false);
   await addWebhook(ctx, { site, url: URL });
@@ -105,7 +105,7 @@ it("says whether a site has events", async () => {
   await expect(lost).rejects.toMatchObject({ code: "not_found", context: { reason: "site_unknown" } });
 });
 
-it("does not say that an event is on its way to a webhook that was disabled just now", async () => {
+it("sending an event again is refused when the webhook was disabled during the call", async () => {
   const { ctx, world, site, sent } = await start();
   const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
   const { seq } = await pingWebhook(ctx, { site, webhookId });

@@ -9,7 +9,7 @@ import { newWebhook } from "../../support/new-webhook.ts";
 import { DAY, patchSite } from "../../support/site-end.ts";
 import { World } from "../../support/world.ts";
 
-/** D1 charges for rows, and runs one statement at a time: that old sessions go must not read a whole site. */
+/** D1 charges for rows and runs one statement at a time, so deleting old sessions must not read a whole site. */
 
 const HOME = "apac";
 const GONE = 400;
@@ -35,7 +35,7 @@ const deliver = ({ siteId }: World, webhookId: string) =>
     .bind(siteId, webhookId)
     .run();
 
-/** What one run costs in which the first so many sessions of a site are older than a day. Sessions of no other site are. */
+/** What one run costs when the first `gone` sessions of this site are older than a day, and none of other sites. */
 async function costOf(world: World, gone: number) {
   let [removed, read, written, statements] = [0, 0, 0, 0];
   const { db } = countingDb(databaseOf(HOME), {
@@ -57,13 +57,13 @@ async function costOf(world: World, gone: number) {
   return { removed, read, written, statements };
 }
 
-describe("when 400 sessions go", () => {
+describe("deleting 400 old sessions", () => {
   let few: Awaited<ReturnType<typeof costOf>>;
   beforeAll(async () => {
     few = await costOf(await siteWith(600), GONE);
   });
 
-  it("reads at most 60 rows and writes at most 6 for each, and no more on a site with six times the sessions", async () => {
+  it("deleting 400 old sessions reads at most 60 rows each and writes at most 6, also on a site with six times as many", async () => {
     const many = await costOf(await siteWith(3_600), GONE);
     expect([few.removed, many.removed]).toEqual([GONE, GONE]);
     expect(few.read).toBeLessThan(60 * GONE);
@@ -72,14 +72,14 @@ describe("when 400 sessions go", () => {
     expect(many.read).toBeLessThan(1.05 * few.read);
   });
 
-  it("takes at most 13 statements for each 200 sessions, so that a run of 900 every five minutes removes 40 sessions a second", () => {
+  it("deleting 200 old sessions takes at most 13 statements, so that 40 sessions a second can go", () => {
     const { statements } = few;
-    // Two batches, a search that finds no more, and twice the sites that are due.
+    // Two batches, one search that finds no more, and two searches for sites with old sessions.
     expect(statements).toBeLessThanOrEqual((GONE / 200) * 13 + 2 + 2);
     expect((900 / statements) * GONE).toBeGreaterThanOrEqual(40 * 300);
   });
 
-  it("does not read the first hour of the log where their events were pruned just before", async () => {
+  it("deleting old sessions does not read the first hour of events when their own events were pruned before", async () => {
     const world = await siteWith(600);
     const db = databaseOf(HOME);
     const border = createdAt(GONE);
@@ -97,10 +97,10 @@ describe("when 400 sessions go", () => {
     expect(read).toBeLessThan(60 * GONE);
   });
 
-  it("reads less than 250 rows for each where agents were added to another session 40,000 times in between", async () => {
+  it("deleting old sessions reads less than 250 rows each when agents were added to another session 40,000 times", async () => {
     const world = await siteWith(600);
     const run = (sql: string) => databaseOf(HOME).prepare(sql).bind(world.siteId).run();
-    // All that came after the first hundred sessions came later, behind these events.
+    // Everything after the first hundred sessions is moved to a later time, behind these events.
     const later = 120 * 1_000;
     await run(
       `UPDATE events SET seq = seq + 100000, created_at = created_at + ${later} WHERE site_id = ? AND seq > 100`,
@@ -118,7 +118,7 @@ describe("when 400 sessions go", () => {
   });
 });
 
-it("a site with nothing to go costs a handful of rows, however many sessions it has", async () => {
+it("a site without old sessions costs a few rows, however many sessions it has", async () => {
   const world = await siteWith(600);
   const { removed, read, statements } = await costOf(world, -1);
   expect([removed, statements]).toEqual([0, 1]);

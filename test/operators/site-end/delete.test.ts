@@ -18,9 +18,9 @@ import {
 } from "../../support/site-end.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** The end of a site: docs/operating.md, "Deleting a site". */
+/** Deleting a site: see docs/operating.md, "Deleting a site". */
 
-/** A site with something in every table that a site's data is in. */
+/** A site with rows in every table that holds data of sites. */
 async function lived(home: string): Promise<{ world: World; text: string }> {
   const world = await World.create({}, home);
   await newWebhook(world);
@@ -35,7 +35,7 @@ async function lived(home: string): Promise<{ world: World; text: string }> {
 }
 
 describe.each(HOMES)("a site in %s that is deleted", (home) => {
-  it("is gone from every table, says what remains and since when, and its neighbour has all it had", async () => {
+  it("a deleted site is gone from every table, shows what remains meanwhile, and its neighbour does not change", async () => {
     const { world, text } = await lived(home);
     const neighbour = await World.create({}, home);
     const id = await neighbour.chatId(fieldsOf("neighbour"));
@@ -70,7 +70,7 @@ describe.each(HOMES)("a site in %s that is deleted", (home) => {
 });
 
 describe("a site that was deleted", () => {
-  it("frees its appids 31 days after its end, and never its id", async () => {
+  it("a deleted site frees its appids 31 days after its end, but never its id", async () => {
     const [other, world, newest] = [
       await World.create(),
       await World.create({}, "apac"),
@@ -92,9 +92,9 @@ describe("a site that was deleted", () => {
 });
 
 describe("a site that is being deleted", () => {
-  it("has no app any more at once: a call gets what that of an unknown app gets", async () => {
+  it("a site that is being deleted has no app at once: its calls are answered like those of an unknown app", async () => {
     const world = await World.create({}, "apac");
-    // This isolate has the credentials in its memory.
+    // This isolate has the credentials in memory.
     await world.chatId();
     await endSite(world);
     const unknown = await World.create({}, "apac");
@@ -105,7 +105,7 @@ describe("a site that is being deleted", () => {
     expect([fresh.status, fresh.envelope]).toEqual([than.status, than.envelope]);
   });
 
-  it("gets no token any more", async () => {
+  it("a site that is being deleted gets no new token", async () => {
     const world = await World.create({}, "apac");
     await endSite(world);
     const fields = { name: "Late", role: "viewer", site_id: world.siteId };
@@ -115,7 +115,7 @@ describe("a site that is being deleted", () => {
     });
   });
 
-  it("is unknown to every other call", async () => {
+  it("a site that is being deleted is 404 for every other call", async () => {
     const world = await World.create({}, "apac");
     await endSite(world);
     for (const path of ["/sessions", "/apps", "/export", "/webhooks"]) {
@@ -134,7 +134,7 @@ describe("a site that is being deleted", () => {
 });
 
 describe("the deletion of a site", () => {
-  it("is refused while the site is open, with another name or more than a name, and deletes nothing", async () => {
+  it("deleting a site is refused while the site is open, or with a wrong name, and deletes nothing", async () => {
     const world = await World.create();
     await world.chatId();
     const before = [await world.stored(), await world.operated()];
@@ -154,7 +154,7 @@ describe("the deletion of a site", () => {
     expect((await world.create()).envelope).toMatchObject({ code: 1 });
   });
 
-  it("needs an owner, and ends the tokens of the site when it is done", async () => {
+  it("deleting a site needs an owner, and the tokens of the site end when it is done", async () => {
     const world = await World.create();
     const operator = await newToken({ role: "operator", siteId: world.siteId });
     const owner = await newToken({ role: "owner", siteId: world.siteId });
@@ -168,7 +168,7 @@ describe("the deletion of a site", () => {
     expect((await useToken(world, owner.token, "GET", sitePath(world))).status).toBe(401);
   });
 
-  it("deletes nothing while KV does not take it, keeps the site closed, and goes on when it is sent again", async () => {
+  it("deleting a site deletes nothing while KV fails, and goes on when the call is repeated", async () => {
     const put = async () => {
       throw new Error("KV is down");
     };

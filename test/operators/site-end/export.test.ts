@@ -6,7 +6,7 @@ import { newToken, useToken } from "../../support/new-token.ts";
 import { sitePath } from "../../support/site-end.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** The export of a site: docs/operating.md, "Exporting a site". */
+/** Exporting a site: see docs/operating.md, "Exporting a site". */
 
 type Line = Record<string, unknown> & { kind: string };
 
@@ -31,11 +31,11 @@ async function exported(world: World, limit: number): Promise<Line[]> {
 
 const of = (lines: Line[], kind: string) => lines.filter((line) => line.kind === kind);
 
-// The home is not the directory: a statement that goes to the wrong one of the two finds nothing.
+// The home is not the directory, so that a statement in the wrong database finds nothing.
 describe("the export of a site", () => {
   const home = "apac";
 
-  it("has every row once, in parts of any size", async () => {
+  it("the export of a site has every row once, in parts of any size", async () => {
     const world = await World.create({}, home);
     const neighbour = await World.create({}, home);
     await neighbour.chatId({ sbs: "neighbour" });
@@ -55,7 +55,7 @@ describe("the export of a site", () => {
       const joined = of(lines, "session").flatMap((line) => line.participants as object[]);
       const said = of(lines, "session").flatMap((line) => line.messages as object[]);
       expect([joined.length, said.length]).toEqual([participants.length, messages.length]);
-      // A customer comes before their first session, so that a program can insert line by line.
+      // A customer comes before the first session, so that a program can insert line by line.
       const known = new Set<unknown>();
       for (const { kind, sbs } of lines) {
         if (kind === "customer") known.add(sbs);
@@ -64,7 +64,7 @@ describe("the export of a site", () => {
     }
   });
 
-  it("has what is stored of a session, and no secret", async () => {
+  it("the export of a site has everything stored of a session, and no secret", async () => {
     const world = await World.create({}, home);
     const id = await world.chatId({ sbs: "a", sbs_mc: "Alice", content: "Hello", metadata: { order: "A-17" } });
     const lines = await exported(world, 100);
@@ -91,7 +91,7 @@ describe("the export of a site", () => {
     for (const secret of [world.secret, String(apps[0]?.secret)]) expect(JSON.stringify(lines)).not.toContain(secret);
   });
 
-  it("has what is stored of an agent, an app and a customer, whom another site may have too", async () => {
+  it("the export of a site has its own agents, apps and customers, also when another site has the same ids", async () => {
     const world = await World.create({}, home);
     const neighbour = await World.create({}, home);
     await neighbour.chatId({ sbs: "both" });
@@ -104,7 +104,7 @@ describe("the export of a site", () => {
     expect((await call(world, "DELETE", `/admin/apps/${world.appid}`)).status).toBe(204);
     await call(world, "PATCH", `${sitePath(world)}/agents/2`, { name: "Bob", status: "disabled" });
     const { appid, name, created_at } = (await world.operated()).apps[0] as Record<string, unknown>;
-    // As after an older session has gone.
+    // As if an older session had been deleted.
     const older = "UPDATE customers SET created_at = created_at - 7 WHERE site_id = ?";
     await databaseOf(home).prepare(older).bind(world.siteId).run();
     const lines = await exported(world, 100);
@@ -114,7 +114,7 @@ describe("the export of a site", () => {
     expect(of(lines, "app")).toEqual([{ kind: "app", appid, name, revoked_at: NOW + 180, created_at }]);
   });
 
-  it("goes on behind sessions that were opened or went meanwhile", async () => {
+  it("the export of a site goes on at its place when sessions were opened or deleted meanwhile", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "many", 10);
     const { body } = await partOf(world, "?limit=8");
@@ -132,7 +132,7 @@ describe("the export of a site", () => {
 });
 
 describe("a call for an export", () => {
-  it("answers NDJSON: a JSON object a line", async () => {
+  it("the export of a site is NDJSON: one JSON object a line", async () => {
     const world = await World.create();
     await world.chatId();
     const answer = await world.admin("GET", `${sitePath(world)}/export`);
@@ -142,7 +142,7 @@ describe("a call for an export", () => {
     for (const line of text.trimEnd().split("\n")) expect(JSON.parse(line)).toHaveProperty("kind");
   });
 
-  it("refuses the `after` of another site, and a malformed one", async () => {
+  it("the export of a site refuses a malformed `after` and one of another site", async () => {
     const world = await World.create();
     const other = await World.create();
     for (const each of [world, other]) await each.chatId();
@@ -157,7 +157,7 @@ describe("a call for an export", () => {
     }
   });
 
-  it("refuses a limit that is not an integer from 1 to 500", async () => {
+  it("the export of a site refuses a limit that is not an integer from 1 to 500", async () => {
     const world = await World.create();
     for (const limit of ["0", "501", "1.5", "-1", "x", ""]) {
       const { status, body } = await partOf(world, `?limit=${limit}`);
@@ -165,7 +165,7 @@ describe("a call for an export", () => {
     }
   });
 
-  it("needs an owner, and leaves one row in the audit log for an operator and hour", async () => {
+  it("the export of a site needs an owner, and leaves one audit row per operator and hour", async () => {
     const world = await World.create();
     const { token } = await newToken({ role: "operator" });
     const refused = await useToken(world, token, "GET", `${sitePath(world)}/export`);

@@ -24,16 +24,16 @@ import {
 } from "../../support/site-end.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** What a fault leaves of the end of a site, and of a retention. */
+/** What faults do to the deletion of a site and to retention. */
 
-/** A database that loses the answer of its n-th batch: what it was asked for is done, or not. */
+/** A database that loses the answer of its n-th batch. The batch is run or not. */
 function losing(db: D1Database, n: number, isDone: boolean): D1Database {
   let batches = 0;
   const batch = async <T>(statements: D1PreparedStatement[]) => {
     batches++;
     if (batches !== n) return db.batch<T>(statements);
     if (isDone) await db.batch<T>(statements);
-    // Not one of the errors that are worth another try.
+    // An error that is not retried.
     throw new Error("D1_ERROR: D1 DB is overloaded.");
   };
   return replacing(db, { batch });
@@ -41,7 +41,7 @@ function losing(db: D1Database, n: number, isDone: boolean): D1Database {
 
 describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
   const binding = home === "main" ? "DB" : "HOME_APAC";
-  /** The homes of a cron for which this one has another database. */
+  /** The homes of a cron run, with another database for this home. */
   const homesWith = (db: D1Database) => new Map(Object.entries({ main: env.DB, apac: env.HOME_APAC, [home]: db }));
 
   async function closed() {
@@ -51,8 +51,8 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
     return world;
   }
 
-  it("is whole or gone when any batch fails, done or not, and gone when the call is sent again", async () => {
-    // The directory, which is in main, takes one batch more.
+  it("a deletion of a site is all or nothing when a batch fails, and completes when the call is repeated", async () => {
+    // The directory is in main, and takes one more batch.
     for (const n of home === "main" ? [1, 2, 3] : [1, 2]) {
       const world = await closed();
       const { sessions, messages } = await world.stored();
@@ -61,7 +61,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
         expect((await deleteSite(faulty)).status).toBe(503);
       }
       await pruneEnded(NOW);
-      // The cron goes on with a deletion that the directory knows.
+      // The cron continues a deletion that the directory knows.
       const left = n === 1 ? { sessions, messages } : { sessions: [], messages: [] };
       expect(await world.stored()).toMatchObject(left);
       expect((await patchSite(world, { status: "open" })).status).toBeOneOf([404, 409]);
@@ -74,7 +74,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
     }
   });
 
-  it("begins once for two operators at the same time", async () => {
+  it("a deletion of a site begins once when several operators ask at the same time", async () => {
     const world = await closed();
     const answers = await Promise.all([1, 2, 3].map(() => deleteSite(world.anotherIsolate())));
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
@@ -85,7 +85,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
     expect(await tablesLeft(world)).toEqual([]);
   });
 
-  it("waits while its home or the directory is closed", async () => {
+  it("a deletion of a site is 503 while its home or the directory is closed", async () => {
     const world = await closed();
     for (const other of new Set([home, "main"])) {
       const shut = world.anotherIsolate(closing(other));
@@ -94,12 +94,12 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
     }
   });
 
-  it("ends although two crons are at it at once, without a fault of either", async () => {
+  it("a deletion of a site ends without a fault although two crons work on it at once", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "one of many", 250);
     await endSite(world);
     let isFirst = true;
-    // Another run removes the first sessions after this one has found them.
+    // Another run removes the first sessions after this run has found them.
     const batch = async <T>(statements: D1PreparedStatement[]) => {
       if (statements.length === STATEMENTS_PER_BATCH && isFirst) {
         isFirst = false;
@@ -113,7 +113,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
     expect(await tablesLeft(world)).toEqual([]);
   });
 
-  it("keeps its row while another run, which was slow, has counted its events again", async () => {
+  it("a deleted site keeps its row while a slow run of the cron still counts its events", async () => {
     const world = await World.create({}, home);
     await patchSite(world, { events: true });
     await world.chatId();
@@ -122,7 +122,7 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
     const slow = (await selectUncounted(db, 0, 1_000)).filter(({ siteId }) => siteId === world.siteId);
     expect(slow).toHaveLength(1);
     let isLate = false;
-    // The last batch of a home for a site: by then its events are gone, and this run has found nothing left.
+    // The last batch of a home for a site. Its events are gone then, and this run has found nothing left.
     const batch = async <T>(statements: D1PreparedStatement[]) => {
       if (!isLate && (await tablesLeft(world)).join() === `${home}.home_sites`) {
         isLate = true;
@@ -139,11 +139,11 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
     expect((await readSite(world)).status).toBe("deleted");
   });
 
-  it("ends although the cron loses the answer of any batch", async () => {
+  it("a deletion of a site ends although the cron loses the answer of any batch", async () => {
     const world = await World.create({}, home);
     await world.chatId();
     await endSite(world);
-    // Each run goes on behind the batch whose answer was lost: sessions found, sessions deleted, the site's row, the directory's.
+    // Each run continues behind the batch whose answer was lost: sessions found, sessions deleted, the site's row, the directory's.
     for (const n of home === "main" ? [1, 2, 1, 2] : [1, 2, 1]) {
       await expect(pruneEnded(NOW, homesWith(losing(databaseOf(home), n, true)))).rejects.toThrow("unavailable");
     }
@@ -153,12 +153,12 @@ describe.each(HOMES)("a site in %s whose deletion meets a fault", (home) => {
   });
 });
 
-describe("a deletion of a site in apac that its home does not know to be kept", () => {
-  it("is carried out by the cron of apac alone, and not by that of main, whose database has the directory", async () => {
+describe("a deletion in apac that was not stored everywhere", () => {
+  it("a deletion in apac is carried out by the cron of apac, not by that of main, where the directory is", async () => {
     const world = await World.create({}, "apac");
     await world.chatId();
     await patchSite(world, { status: "closed" });
-    // The second batch in apac notes that the directory and KV keep it.
+    // The second batch in apac notes that the directory and KV have stored the deletion.
     const faulty = world.anotherIsolate({ HOME_APAC: losing(env.HOME_APAC, 2, false) });
     expect((await deleteSite(faulty)).status).toBe(503);
     await pruneEnded(NOW, new Map([["main", env.DB]]));
@@ -171,7 +171,7 @@ describe("a deletion of a site in apac that its home does not know to be kept", 
     expect(await tablesLeft(world)).toEqual([]);
   });
 
-  it("goes on by the cron once the directory has it", async () => {
+  it("the cron continues a deletion in apac only when the directory has it", async () => {
     const world = await World.create({}, "apac");
     await world.chatId();
     await patchSite(world, { status: "closed" });
@@ -185,7 +185,7 @@ describe("a deletion of a site in apac that its home does not know to be kept", 
   });
 });
 
-it("an app or a webhook that was asked for before the deletion of a site began comes to nothing", async () => {
+it("a call that adds an app or a webhook is refused when the deletion of the site began meanwhile", async () => {
   const world = await World.create({}, "apac");
   const site = await selectSite(env.DB, world.siteId);
   await endSite(world);
@@ -198,7 +198,7 @@ it("an app or a webhook that was asked for before the deletion of a site began c
   expect(await tablesLeft(world)).toEqual([]);
 });
 
-it("a site ends and old sessions go over several runs on Workers Free, which allows 50 queries in an invocation", async () => {
+it("deleting a site and old sessions takes several runs on Workers Free, with 50 queries each", async () => {
   const [ended, old] = [await World.create({}, "apac"), await World.create()];
   for (const world of [ended, old]) {
     world.clock.now = NOW - 40 * DAY;

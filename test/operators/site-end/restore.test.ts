@@ -21,7 +21,7 @@ import {
 import { bookmark } from "../../support/time-travel.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** A restore does not bring a site back: docs/operating.md, "Restoring a home". */
+/** A restore must not bring a deleted site back: see docs/operating.md, "Restoring a home". */
 
 beforeEach(forgetKept);
 
@@ -46,8 +46,8 @@ async function expectGone(world: World, text: string): Promise<void> {
   expect((await readSite(world)).status).toBe("deleted");
 }
 
-describe.each(HOMES)("the home %s of a site that ended, restored", (home) => {
-  it("to before its end has no app of it once it is settled, and nothing of it once the cron has run", async () => {
+describe.each(HOMES)("the home %s, restored after a site ended", (home) => {
+  it("a home restored to before a site's end has no app of it when reconciled, and no row of it after the cron", async () => {
     const { world, text } = await lived(home);
     const neighbour = await World.create({}, home);
     const id = await neighbour.chatId();
@@ -64,7 +64,7 @@ describe.each(HOMES)("the home %s of a site that ended, restored", (home) => {
     }
   });
 
-  it("to the middle of its end goes on", async () => {
+  it("a home restored to the middle of a site's deletion goes on deleting it", async () => {
     const { world, text } = await lived(home);
     await endSite(world);
     const travelBack = await bookmark(databaseOf(home));
@@ -75,7 +75,7 @@ describe.each(HOMES)("the home %s of a site that ended, restored", (home) => {
     await expectGone(world, text);
   });
 
-  it("to a time before the site was made has nothing of it", async () => {
+  it("a home restored to a time before a deleted site was made has nothing of that site", async () => {
     const travelBack = await bookmark(databaseOf(home));
     const { world, text } = await lived(home);
     await ended(world);
@@ -86,8 +86,8 @@ describe.each(HOMES)("the home %s of a site that ended, restored", (home) => {
   });
 });
 
-describe("the directory, restored to before the end of a site of another home", () => {
-  it("learns of it from that home when main is settled, and keeps its appids", async () => {
+describe("the directory, restored after a site of another home ended", () => {
+  it("reconciling main learns of a deleted site from its home, and does not free its appids", async () => {
     const { world, text } = await lived("apac");
     const other = await World.create();
     const travelBack = await bookmark(env.DB);
@@ -100,7 +100,7 @@ describe("the directory, restored to before the end of a site of another home", 
     expect(take.status).toBe(409);
   });
 
-  it("forgets its metrics and the receipts of its erasures again", async () => {
+  it("a restored directory removes the metrics and receipts of a deleted site again", async () => {
     const { world, text } = await lived("apac");
     const erased = personText();
     await world.chatId(fieldsOf(erased));
@@ -117,7 +117,7 @@ describe("the directory, restored to before the end of a site of another home", 
     }
   });
 
-  it("lets a deletion that is under way go on", async () => {
+  it("reconciling main lets a running deletion of a site in apac go on", async () => {
     const { world, text } = await lived("apac");
     const travelBack = await bookmark(env.DB);
     await endSite(world);
@@ -130,7 +130,7 @@ describe("the directory, restored to before the end of a site of another home", 
 });
 
 describe("a deployment without KV", () => {
-  it("answers the receipt that settling takes, and ends the site again with it", async () => {
+  it("without KV, deleting a site returns a receipt, and reconciling with it deletes the site again", async () => {
     const { world, text } = await lived("main", { CREDENTIALS: undefined });
     const travelBack = await bookmark(env.DB);
     const { deletions } = (await endSite(world)).body as { deletions: unknown[] };
@@ -145,7 +145,7 @@ describe("a deployment without KV", () => {
     await expectGone(world, text);
   });
 
-  it("ends no site of main by a deletion whose key nobody knows, when main has no such site and its home is silent", async () => {
+  it("a deletion receipt with an unknown key is not stored when main does not have the site", async () => {
     const travelBack = await bookmark(env.DB);
     const world = await World.create({ CREDENTIALS: undefined }, "apac");
     await travelBack();
@@ -156,7 +156,7 @@ describe("a deployment without KV", () => {
     expect((await kept.all()).results).toEqual([]);
   });
 
-  it("refuses deletions that are none", async () => {
+  it("reconciling a home refuses malformed deletions", async () => {
     const world = await World.create();
     for (const deletions of [[{ site_id: 1 }], [{ deletion_id: "x", site_id: 1 }], "all"]) {
       expect([deletions, (await settleOnce(world, "apac", { deletions })).status]).toEqual([deletions, 400]);
@@ -164,8 +164,8 @@ describe("a deployment without KV", () => {
   });
 });
 
-describe("somebody who can write KV", () => {
-  it("ends no site by it", async () => {
+describe("a forged entry in KV", () => {
+  it("a forged entry in KV ends no site", async () => {
     const { world } = await lived("apac");
     await endSite(await World.create({}, "apac"));
     const [theirs] = (await env.CREDENTIALS.list<{ hash: string }>({ prefix: "site-deletions:apac:" })).keys;
@@ -180,8 +180,8 @@ describe("somebody who can write KV", () => {
   });
 });
 
-describe("a restore of main without KV's entry, long after the end of a site", () => {
-  it("is survived by an entry that the first settling wrote again", async () => {
+describe("a second restore of main, long after a site ended", () => {
+  it("reconciling a home writes the deletion of a site into KV again, for a second restore much later", async () => {
     const { world, text } = await lived("main");
     const travelBack = await bookmark(env.DB);
     await endSite(world);
@@ -198,7 +198,7 @@ describe("a restore of main without KV's entry, long after the end of a site", (
   });
 });
 
-it("an entry of KV whose hash is of an unknown key keeps the home from being done while the site is back", async () => {
+it("a site deletion in KV whose key is unknown counts as not done while the site exists", async () => {
   const { world } = await lived("apac");
   const key = `site-deletions:apac:${world.siteId}:${crypto.randomUUID()}`;
   await env.CREDENTIALS.put(key, "", { metadata: { hash: `ffffffff.${"0".repeat(64)}`, begunAt: NOW } });
@@ -209,7 +209,7 @@ it("an entry of KV whose hash is of an unknown key keeps the home from being don
   expect((await settleOnce(world, "apac")).body).toMatchObject({ erasures_left: 0 });
 });
 
-it("the id of a site that ended is not given again by a restored directory", async () => {
+it("the id of a deleted site is not given again by a restored directory", async () => {
   const travelBack = await bookmark(env.DB);
   const { world } = await lived("apac");
   await ended(world);
@@ -220,7 +220,7 @@ it("the id of a site that ended is not given again by a restored directory", asy
   expect((await call(world, "POST", "/admin/sites", { name: crypto.randomUUID(), home: "apac" })).status).toBe(201);
 });
 
-it("settling a home of which many sites have ended asks no more than when one has", async () => {
+it("reconciling a home makes no more queries when many of its sites have ended", async () => {
   const world = await World.create({}, "apac");
   const statements = async (sites: number) => {
     const rows = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
@@ -239,7 +239,7 @@ it("settling a home of which many sites have ended asks no more than when one ha
   expect(await statements(120)).toBe(one);
 });
 
-it("a deletion that was begun, and not kept, when the directory lost the site goes on with the next call, after main was settled", async () => {
+it("a deletion that was begun and not stored goes on with the next call after main was reconciled", async () => {
   const travelBack = await bookmark(env.DB);
   const { world, text } = await lived("apac");
   await patchSite(world, { status: "closed" });
@@ -253,7 +253,7 @@ it("a deletion that was begun, and not kept, when the directory lost the site go
   await expectGone(world, text);
 });
 
-it("receipts of erasures of a site that has ended are not kept when an operator sends them all, also for another home", async () => {
+it("receipts of erasures are not stored when their site has ended, in any home", async () => {
   const { world, text } = await lived("main", { CREDENTIALS: undefined });
   const { receipts } = (await erase(world, { sbs: text })).body as Erased;
   expect(receipts).toHaveLength(1);
@@ -264,8 +264,8 @@ it("receipts of erasures of a site that has ended are not kept when an operator 
   }
 });
 
-describe("an appid that was freed, and is another site's when the directory is restored", () => {
-  it("leads to that site once main is settled, and is not freed again", async () => {
+describe("an appid that another site got before a restore of the directory", () => {
+  it("an appid that was freed and given to another site leads to that site after a restore of the directory", async () => {
     const { world } = await lived("apac");
     const other = await World.create({}, "apac");
     await ended(world);
@@ -283,7 +283,7 @@ describe("an appid that was freed, and is another site's when the directory is r
   });
 });
 
-it("a site of main that has the id of a site of apac that ended loses nothing, and can be changed and get apps and webhooks", async () => {
+it("a site of main with the id of a deleted site of apac loses nothing and works", async () => {
   const { world } = await lived("main");
   const row = "INSERT INTO site_deletions VALUES (?, ?, 'apac', 1, 1, NULL)";
   await env.DB.prepare(row).bind(world.siteId, crypto.randomUUID()).run();

@@ -8,7 +8,7 @@ import { DAY, patchSite, pruneAll, pruneAt, pruneOld, readSite } from "../../sup
 import { eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
-/** How long a site keeps its sessions: docs/operating.md, "How long sessions are kept". */
+/** How long a site stores its sessions: see docs/operating.md, "How long sessions are kept". */
 
 /** Makes a session that is this old, with its message, participants and events. */
 async function aged(world: World, days: number, change = {}): Promise<number> {
@@ -20,18 +20,18 @@ async function aged(world: World, days: number, change = {}): Promise<number> {
 
 const idsOf = async (world: World) => (await world.stored()).sessions.map(({ id }) => id);
 
-// The home is not the directory: a statement that goes to the wrong one of the two finds nothing.
+// The home is not the directory, so that a statement in the wrong database finds nothing.
 describe("a site that keeps sessions for 30 days", () => {
   const home = "apac";
 
-  it("loses those that are 30 days old with all that belongs to them, and no others", async () => {
+  it("a retention of 30 days deletes exactly the sessions that are 30 days old, with their data", async () => {
     const world = await World.create({}, home);
     await newWebhook(world);
     // Another site of the home has a customer of the same id.
     await (await World.create({}, home)).chatId({ sbs: "old" });
     const gone = [await aged(world, 400, { sbs: "old" }), await aged(world, 30, { sbs: "both" })];
     const kept = [await aged(world, 29, { sbs: "both" }), await aged(world, 0, { sbs: "new" })];
-    // Agents join an old session today: that event goes too.
+    // Agents join an old session today, and that event is deleted too.
     await world.add(gone[1] ?? 0);
     await patchSite(world, { retention_days: 30 });
     await pruneAll(NOW);
@@ -45,13 +45,13 @@ describe("a site that keeps sessions for 30 days", () => {
     const { events, deliveries } = await eventStore(world);
     expect(events.map(({ session_id }) => session_id)).toEqual(kept);
     expect(deliveries.map(({ seq }) => seq).sort()).toEqual(events.map(({ seq }) => seq).sort());
-    // Seqs and ids are not given again, although the newest event of all is gone.
+    // Seqs and ids are not given again, although the newest event is deleted.
     const next = await world.chatId();
     expect(next).toBe(Math.max(...kept) + 1);
     expect((await eventStore(world)).events.map(({ seq }) => seq)).toEqual([3, 4, 6]);
   });
 
-  it("gives no id again after its newest session has gone", async () => {
+  it("a chat_id is not given again after retention deleted the newest session", async () => {
     const world = await World.create({}, home);
     const ids = [await aged(world, 40), await aged(world, 35)];
     await patchSite(world, { retention_days: 30 });
@@ -60,7 +60,7 @@ describe("a site that keeps sessions for 30 days", () => {
     expect(await world.chatId()).toBe(Math.max(...ids) + 1);
   });
 
-  it("keeps them all while it has no retention, or has none any more", async () => {
+  it("a site without retention, or whose retention was removed, keeps all sessions", async () => {
     const [never, once] = [await World.create({}, home), await World.create({}, home)];
     const ids = [await aged(never, 4_000), await aged(once, 4_000)];
     await patchSite(once, { retention_days: 1 });
@@ -69,7 +69,7 @@ describe("a site that keeps sessions for 30 days", () => {
     expect([...(await idsOf(never)), ...(await idsOf(once))]).toEqual(ids);
   });
 
-  it("loses thousands, the oldest first, over several runs", async () => {
+  it("retention deletes thousands of sessions over several runs, oldest first", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "one of many", 1_000);
     await patchSite(world, { retention_days: 30 });
@@ -81,7 +81,7 @@ describe("a site that keeps sessions for 30 days", () => {
     expect(await idsOf(world)).toEqual([]);
   });
 
-  it("loses sessions with very many participants in smaller batches", async () => {
+  it("retention deletes sessions with very many participants in smaller batches", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "crowd", 30);
     await databaseOf(home)
@@ -97,7 +97,7 @@ describe("a site that keeps sessions for 30 days", () => {
     expect(await idsOf(world)).toEqual([]);
   });
 
-  it("is not held up by a site that cannot lose any", async () => {
+  it("retention of one site goes on although another site's sessions cannot be deleted", async () => {
     const broken = await World.create({}, home);
     const world = await World.create({}, home);
     await aged(world, 50);
@@ -117,7 +117,7 @@ describe("a site that keeps sessions for 30 days", () => {
 });
 
 describe("the retention of a site", () => {
-  it("is refused unless it is an integer from 1 to 3650, or null", async () => {
+  it("retention_days is refused unless it is an integer from 1 to 3650, or null", async () => {
     const world = await World.create();
     const message = "must be an integer from 1 to 3650, or null";
     for (const retention_days of [0, 1.5, -1, 3_651, "30", true]) {
@@ -127,7 +127,7 @@ describe("the retention of a site", () => {
     expect(await readSite(world)).toMatchObject({ retention_days: null });
   });
 
-  it("is set by an owner only, and an operator's change with it does nothing at all", async () => {
+  it("only an owner may set retention_days; an operator's call with it changes nothing", async () => {
     const world = await World.create();
     const { token } = await newToken({ role: "operator" });
     const change = { name: "New", retention_days: 5 };
@@ -137,7 +137,7 @@ describe("the retention of a site", () => {
     expect([name === "New", retention_days]).toEqual([false, null]);
   });
 
-  it("is shown with what would go, estimated from ids, and is in the audit log", async () => {
+  it("a site shows its retention, its oldest session and an estimate of the sessions to delete; the audit log has the change", async () => {
     const world = await World.create();
     for (const days of [40, 35, 5]) await aged(world, days);
     expect(await readSite(world)).toMatchObject({ retention_days: null, sessions_to_go: null, deletion: null });
@@ -153,7 +153,7 @@ describe("the retention of a site", () => {
     expect(await readSite(world)).toMatchObject({ oldest_session_at: NOW - 5 * DAY, sessions_to_go: 0 });
   });
 
-  it("answers a call about a session that has gone as one about an unknown session", async () => {
+  it("a session deleted by retention is 404, like an unknown session", async () => {
     const world = await World.create();
     const id = await aged(world, 40);
     await patchSite(world, { retention_days: 30 });

@@ -50,7 +50,7 @@ async function planOf({ sql, values }: Bound): Promise<string[]> {
   return results.map(({ detail }) => detail);
 }
 
-/** The only ways in which a statement may find stored rows: by a whole key. */
+/** The only ways in which a statement may find stored rows: by whole keys. */
 const BY_WHOLE_KEY = [
   "agents USING PRIMARY KEY (site_id=? AND id=?)",
   "app_routes USING PRIMARY KEY (appid=?)",
@@ -65,7 +65,7 @@ const BY_WHOLE_KEY = [
   "sites USING INTEGER PRIMARY KEY (rowid=?)",
 ];
 
-/** The reads that SQLite would make for foreign keys before it removes a row that others refer to. */
+/** The reads that SQLite would make for foreign keys before it removes a row to which other rows refer. */
 const FOR_FOREIGN_KEYS = [
   "messages USING PRIMARY KEY (site_id=? AND session_id=?)",
   "participants USING PRIMARY KEY (site_id=? AND session_id=?)",
@@ -76,7 +76,7 @@ const FOR_FOREIGN_KEYS = [
 /** max(id) of a site: SQLite reads only the site's last row in the primary key. */
 const NEWEST_SESSION = "SEARCH sessions USING PRIMARY KEY (site_id=?)";
 
-/** The event's seq in its row and in its data, the event of the deliveries, and the site's webhooks (ten at most). */
+/** Reads of the event's seq in its row and in its data, of the deliveries' event, and of the site's webhooks (ten at most). */
 const OUTBOX = [
   "SEARCH events USING PRIMARY KEY (site_id=?)",
   "SEARCH events USING PRIMARY KEY (site_id=?)",
@@ -84,11 +84,11 @@ const OUTBOX = [
   "SEARCH webhooks USING PRIMARY KEY (site_id=?)",
 ];
 
-/** Lists that the request brought, and single rows that a statement builds. */
+/** Lists from the request, and single rows that a statement builds. */
 const NOT_STORED =
   /^SCAN ((asked|each_row|wanted|json_each) VIRTUAL TABLE INDEX 1:|decision|search|found|step|looked|begin|newest|CONSTANT ROW|\(subquery-\d+\))( LEFT-JOIN)?$/;
 
-/** The reads of a plan that use no whole key and touch stored rows. */
+/** The steps of a plan that read stored rows without a whole key. */
 function suspicious(plan: string[]): string[] {
   const allowed = [...BY_WHOLE_KEY, ...FOR_FOREIGN_KEYS].map((way) => `SEARCH ${way}`);
   const plain = (step: string) => step.replace(" EXISTS USING", " USING").replace(/ LEFT-JOIN$/, "");
@@ -114,7 +114,7 @@ const startOf = ({ sql }: Bound) =>
 const KEY = { "idempotency-key": "key" };
 
 describe("the query plans of the signed path", () => {
-  it("find all rows for create_gd by whole keys, and the next id by one row", async () => {
+  it("create_gd finds all rows by whole keys, and the next id by reading one row", async () => {
     const [plain, world] = [await World.create(), await World.create()];
     await eventsOn(world);
     const statements = await statementsOf((isolate) => isolate.create({}, KEY), world);
@@ -138,7 +138,7 @@ describe("the query plans of the signed path", () => {
     expect(await suspiciousOf(without)).toEqual([NEWEST_SESSION]);
   });
 
-  it("find all rows for add_kf by whole keys", async () => {
+  it("add_kf finds all rows by whole keys", async () => {
     const world = await World.create();
     const chatId = await world.chatId();
     await eventsOn(world);
@@ -156,9 +156,9 @@ describe("the query plans of the signed path", () => {
     expect(await suspiciousOf(statements)).toEqual(OUTBOX);
   });
 
-  it("read no more for a site with many agents, sessions and customers", async () => {
+  it("signed calls read no more rows on a site with many agents, sessions and customers", async () => {
     const world = await World.create();
-    // The first site has no session, so there is no highest id to read.
+    // The site gets a session first, so that there is a highest id to read.
     await world.chatId();
     const small = await rowsRead(world);
     const many = "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 1100)";
@@ -172,7 +172,7 @@ describe("the query plans of the signed path", () => {
     expect(await rowsRead(world)).toEqual(small);
   });
 
-  it("read the same without the planner's statistics", async () => {
+  it("signed calls read the same rows without the planner's statistics", async () => {
     const world = await World.create();
     await world.chatId();
     const before = await rowsRead(world);
@@ -187,8 +187,8 @@ describe("the query plans of the signed path", () => {
 });
 
 /**
- * Runs an operators' call on a site of apac, and returns the statements that reached either home. For a site of main the statements are
- * the same, or fewer.
+ * Runs an operators' call on a site of apac. @returns the statements that reached either home. A site of main needs the same
+ * statements, or fewer.
  */
 async function operated(act: (ctx: ServiceContext, world: World) => Promise<unknown>): Promise<Bound[]> {
   const world = await World.create({}, "apac");
@@ -200,11 +200,11 @@ async function operated(act: (ctx: ServiceContext, world: World) => Promise<unkn
   return statements;
 }
 
-/** Small tables that rare operators' calls may read as a whole: one row for each site, app, home or token. */
+/** Small tables that rare operators' calls may read as a whole, with one row for each site, app, home or token. */
 const READ_WHOLE =
   /^SCAN (admin_tokens|home_sites|site_deletions|sites|apps|app_routes|webhooks|customer_hash_keys)( USING .*)?$/;
 
-/** The probe of a home names all tables, and reads no row: test/operators/store/home/probe.test.ts. */
+/** The probe of a home names all tables and reads no rows: test/operators/store/home/probe.test.ts. */
 const isProbe = ({ sql }: Bound) => sql.includes(" WHERE 0)");
 
 const scansOf = async (statements: Bound[]) =>
@@ -297,12 +297,12 @@ describe("the query plans of operators' calls", () => {
         await deleteWebhook(ctx, which);
       },
     ],
-  ])("scan no table: %s", async (_, act) => {
+  ])("a call to %s scans no table", async (_, act) => {
     expect(await scansOf(await operated(act))).toEqual([]);
   });
 
   it.each<[string, string[], (ctx: ServiceContext, world: World) => Promise<unknown>]>([
-    // app_routes is read for a foreign key only, and never in fact: see the next test.
+    // The plan names app_routes only for a foreign key. The next test shows that its rows are not read.
     ["create a site", ["app_routes", "sites"], (ctx) => createSite(ctx, { name: "New", home: "apac", firstChatId: 1 })],
     ["list homes", ["sites"], (ctx) => listHomes(ctx)],
     ["re-seal", ["apps", "customer_hash_keys", "webhooks"], (ctx) => resealSecrets(ctx)],
@@ -316,13 +316,13 @@ describe("the query plans of operators' calls", () => {
       ["admin_tokens", "app_routes", "home_sites", "site_deletions"],
       (ctx) => reconcileHome(ctx, { home: "main", skip: 1, force: true }),
     ],
-  ])("scan only tables of sites, apps and tokens: %s", async (_, tables, act) => {
+  ])("a call to %s scans only small tables", async (_, tables, act) => {
     const scans = await scansOf(await operated(act));
     expect(scans.filter((scan) => !READ_WHOLE.test(scan))).toEqual([]);
     expect([...new Set(scans.map((scan) => scan.split(" ")[1]))].sort()).toEqual(tables);
   });
 
-  it("read no more for a new site when there are many routes", async () => {
+  it("a new site reads no more rows when there are many routes", async () => {
     const { siteId } = await World.create();
     const create = async () => {
       const seen = reading();
@@ -342,7 +342,7 @@ describe("the query plans of operators' calls", () => {
   });
 });
 
-/** The rows that D1 reports as read for one create and one add. */
+/** The rows that D1 reads for one create and one add. */
 async function rowsRead(world: World): Promise<{ create: number; add: number }> {
   const { db, rows } = reading();
   const isolate = world.anotherIsolate({ DB: db });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { SITE_TABLES } from "../../../src/operators/store/site-tables.ts";
 import { TABLES } from "../../support/tables.ts";
 
-/** Tables with a site's id whose rows do not go table by table when the site ends, each with what becomes of them. */
+/** Tables with a site_id column that are not in SITE_TABLES, each with what happens to its rows when the site ends. */
 const OTHERS = {
   home_sites: "the site itself, which goes last",
   site_deletions: "stays: a restore must not bring the site back",
@@ -14,21 +14,24 @@ const OTHERS = {
   erasure_receipts: "in the directory: deleted when nothing is left of the site",
 };
 
-describe("the tables that a site loses when it ends", () => {
-  it("are all with a column for the site, but those whose rows stay or go elsewhere", () => {
+describe("SITE_TABLES", () => {
+  it("every table with a site_id is deleted at the site's end or is listed here with the reason", () => {
     const withSite = TABLES.filter(({ columns }) => columns.some(({ name }) => name === "site_id")).map(
       ({ name }) => name,
     );
     expect([...Object.keys(SITE_TABLES), ...Object.keys(OTHERS)].sort()).toEqual(withSite.sort());
   });
 
-  it.each(Object.entries(SITE_TABLES))("name the key of %s after the site", (name, { table, key }) => {
-    const { name: stored, primaryKeys } = getTableConfig(table);
-    const columns = primaryKeys[0]?.columns.map((column) => column.name);
-    expect([stored, ...key.map((column) => column.name)]).toEqual([name, ...(columns ?? []).slice(1)]);
-  });
+  it.each(Object.entries(SITE_TABLES))(
+    "SITE_TABLES has the key columns of %s that follow site_id",
+    (name, { table, key }) => {
+      const { name: stored, primaryKeys } = getTableConfig(table);
+      const columns = primaryKeys[0]?.columns.map((column) => column.name);
+      expect([stored, ...key.map((column) => column.name)]).toEqual([name, ...(columns ?? []).slice(1)]);
+    },
+  );
 
-  it("go before the tables that they refer to", () => {
+  it("SITE_TABLES lists a table before the tables that it refers to", () => {
     const order = Object.keys(SITE_TABLES);
     for (const { table } of Object.values(SITE_TABLES)) {
       const { name, foreignKeys } = getTableConfig(table);

@@ -29,7 +29,7 @@ const textOf = async (world: World, query = "") => {
 };
 
 describe("the metrics", () => {
-  it("are OpenMetrics: each family with its type and help before its samples, no series twice, and # EOF last", async () => {
+  it("the metrics are OpenMetrics: type and help before the samples, no series twice, and # EOF last", async () => {
     const world = await World.create();
     await newWebhook(world);
     await world.chatId();
@@ -45,7 +45,7 @@ describe("the metrics", () => {
     }
   });
 
-  it("refuse a query that they do not know, and name it", async () => {
+  it("the metrics refuse an unknown query and name it", async () => {
     const world = await World.create();
     expect(await call(world, "GET", "/admin/metrics?by=app")).toMatchObject(
       problem(400, "Invalid input", [{ field: "by", message: "must be site" }]),
@@ -53,7 +53,7 @@ describe("the metrics", () => {
     expect(await call(world, "GET", "/admin/metrics?site=1")).toMatchObject({ status: 400 });
   });
 
-  it("count calls, refusals, events and attempts, and say how the homes are", async () => {
+  it("the metrics count calls, refusals, events and attempts, and show the state of the homes", async () => {
     // The first run of the cron begins the counting.
     await env.HOME_APAC.exec("DELETE FROM folds");
     await pruneAt(NOW);
@@ -72,7 +72,7 @@ describe("the metrics", () => {
     const before = await scrape(world);
     await pruneAt(COUNTED);
     const after = await scrape(world);
-    // Other tests have left some in these databases.
+    // Other tests have left some rows in these databases.
     const more = (name: string) => Number(after[name]) - Number(before[name]);
     expect(more('agent_session_home_deliveries{home="apac",status="pending"}')).toBe(4);
     expect(more('agent_session_home_webhooks{home="apac",state="failing"}')).toBe(1);
@@ -108,7 +108,7 @@ describe("the metrics", () => {
     }
   });
 
-  it("have an age of 0 in a home where nothing is pending", async () => {
+  it("the metrics have an age of 0 for the oldest pending delivery in a home without pending ones", async () => {
     const world = await World.create({}, "apac");
     await newWebhook(world);
     await world.chatId();
@@ -119,7 +119,7 @@ describe("the metrics", () => {
     expect((await scrape(world))[oldest]).toBe(0);
   });
 
-  it("count a result once that is recorded twice", async () => {
+  it("the metrics count a delivery's result once when it is recorded twice", async () => {
     const world = await World.create();
     const webhook = await newWebhook(world);
     await world.chatId();
@@ -137,7 +137,7 @@ describe("the metrics", () => {
     expect(lost).toBeGreaterThan(2);
   });
 
-  it("count all events that have come since the last run, however many one site has", async () => {
+  it("the metrics count all events since the last run, however many one site has", async () => {
     const [world, other] = [await World.create(), await World.create()];
     const insert = ({ siteId }: World, from: number, to: number) =>
       env.DB.prepare(
@@ -151,13 +151,13 @@ describe("the metrics", () => {
     await insert(other, 1, 1);
     await pruneAt(COUNTED, {}, MAIN);
     expect(await pings()).toBe(1_501);
-    // After a restore, seqs begin higher.
+    // After a restore, new seqs begin higher.
     await insert(world, 1_000_001, 1_000_003);
     for (let run = 0; run < 2; run++) await pruneAt(COUNTED, {}, MAIN);
     expect(await pings()).toBe(1_504);
   });
 
-  it("have the site and the app as labels only with by=site, and then the same sums", async () => {
+  it("the metrics have the labels site and app only with by=site, and then the same sums", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
     for (const each of [world, world, other]) await each.chatId();
     await pruneAt(COUNTED);
@@ -168,7 +168,7 @@ describe("the metrics", () => {
     expect(await scrape(world, "?by=site")).toMatchObject({ [of(world)]: 2, [of(other)]: 1 });
   });
 
-  it("hold no text of a person", async () => {
+  it("the metrics contain no text of a person", async () => {
     const world = await World.create();
     const MARK = "marker7Q";
     await newWebhook(world, { url: `https://${MARK}.example.com/` });
@@ -190,14 +190,14 @@ describe("the metrics", () => {
 describe("a scrape", () => {
   beforeEach(async () => void (await keepCanary(contextAt(NOW, { CREDENTIALS: env.CREDENTIALS }))));
 
-  it("is two queries of the directory at once, and asks no home", async () => {
+  it("a scrape of the metrics makes two queries of the directory at once and asks no home", async () => {
     const world = await World.create();
     await world.chatId();
     await pruneAt(COUNTED, {}, MAIN);
     const directory = countingDb(env.DB);
     const home = countingDb(env.HOME_APAC);
     const scraper = world.anotherIsolate({ DB: directory.db, HOME_APAC: home.db });
-    // The first call of the root's hour leaves a row in the audit log, and the first scrape of a minute asks which homes sites name.
+    // The root's first call in an hour writes an audit row, and a minute's first scrape reads which homes sites name.
     await textOf(scraper);
     directory.trips.single = 0;
     for (const query of ["", "?by=site"]) await textOf(scraper, query);
@@ -207,7 +207,7 @@ describe("a scrape", () => {
     ]);
   });
 
-  it("asks no home, so it answers while one of ten is silent, with what that home said last and since when", async () => {
+  it("a scrape of the metrics answers while a home is silent, with that home's last values and the time of its silence", async () => {
     const world = await World.create({}, "apac");
     await newWebhook(world);
     await world.chatId();
@@ -234,7 +234,7 @@ describe("a scrape", () => {
     expect(samples['agent_session_home_size_bytes{home="never"}']).toBeUndefined();
   });
 
-  it("sees no counter fall when an older copy arrives late, or when a home is bound no more", async () => {
+  it("a counter does not fall in a scrape when an older copy arrives late or a home is no longer bound", async () => {
     const world = await World.create({}, "apac");
     const db = databaseOf("apac");
     await world.chatId();
@@ -256,7 +256,7 @@ describe("a scrape", () => {
     });
   });
 
-  it("sees no counter of a site that ended before a copy arrived, and no home that is heard of earlier than before", async () => {
+  it("a scrape of the metrics shows no counter of an ended site, even when a late copy has one", async () => {
     const world = await World.create({}, "apac");
     await world.chatId();
     await pruneAt(COUNTED + 60);
@@ -271,7 +271,7 @@ describe("a scrape", () => {
     expect(Object.keys(samples).filter((name) => name.includes(`site="${world.siteId}"`))).toEqual([]);
   });
 
-  it("sees all counters of a restored home, also when the directory took the first copy and the answer was lost", async () => {
+  it("a scrape of the metrics shows all counters of a restored home, even when an answer about the first copy was lost", async () => {
     const world = await World.create({}, "apac");
     const db = databaseOf("apac");
     await world.chatId();
@@ -282,14 +282,14 @@ describe("a scrape", () => {
     await pruneAt(COUNTED + 60);
     await pruneAt(COUNTED + 120);
     await restore();
-    // The first reading of the restored home is lost.
+    // The first reading of the restored home gets lost.
     const known = await env.DB.prepare("SELECT copy FROM home_metrics WHERE home = 'apac'").first<number>("copy");
     await readMetrics(db, Number(known), COUNTED);
     const { sites } = await readMetrics(db, Number(known), COUNTED);
     expect(sites.get(world.siteId)).toMatchObject([{ name: "calls", count: 1 }]);
   });
 
-  it("sees many sites with many counters, in parts that D1 takes", async () => {
+  it("a scrape of the metrics shows many sites with many counters, written in parts that D1 accepts", async () => {
     const world = await World.create();
     const sites = new Map(
       Array.from({ length: 300 }, (_, i) => [
@@ -316,7 +316,7 @@ describe("a scrape", () => {
     );
   });
 
-  it("says 503 when the directory is silent", async () => {
+  it("a scrape of the metrics is 503 when the directory is silent", async () => {
     const world = await World.create({ DB: downDb(env.DB) });
     expect(await call(world, "GET", "/admin/metrics")).toMatchObject({ status: 503 });
   });

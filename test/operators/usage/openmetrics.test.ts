@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { openMetrics } from "../../../src/operators/usage/openmetrics.ts";
 
-it("OpenMetrics has of each family its type, unit and help before its samples, and escapes labels and help", () => {
+it("OpenMetrics text has the type, unit and help of each family before its samples, and escapes labels and help", () => {
   const text = openMetrics([
     {
       name: "homes_size_bytes",

@@ -13,7 +13,7 @@ import { bookmark } from "../../support/time-travel.ts";
 import { beginCounting, COUNTED, countsOf, MAIN, readUsage, scrape, storedUsage } from "../../support/usage.ts";
 import { NOW, World } from "../../support/world.ts";
 
-// The work of the journal goes on for seconds after a refused call.
+// The journal works on for some seconds after a refused call.
 beforeEach(beginCounting);
 
 const HOUR = NOW - (NOW % 3_600);
@@ -21,13 +21,13 @@ const requestIdAt = (at: number) => newRequestId({ now: () => at * 1_000, uuid: 
 
 const OK = 'agent_session_calls_total{operation="create_gd",outcome="ok"}';
 
-// The home is not the directory: a statement that goes to the wrong one of the two finds nothing.
+// The home is not the directory, so that a statement in the wrong database finds nothing.
 describe("the calls of a site", () => {
   const home = "apac";
   const newWorld = () => World.create({}, home);
   const pruneWith = (db: D1Database) => pruneAt(COUNTED, {}, new Map(Object.entries({ main: env.DB, [home]: db })));
 
-  it("are counted once each, by hour, app, operation and outcome", async () => {
+  it("each call is counted once, by hour, app, operation and outcome", async () => {
     const { JOURNAL, sent, rows } = keepingJournal();
     const world = await newWorld();
     const chat = await world.chatId();
@@ -36,7 +36,7 @@ describe("the calls of a site", () => {
     await world.create({}, { "idempotency-key": "k" });
     const body = world.createBody();
     await world.send("create_gd", body);
-    // The journal of one isolate would wait a second between two rows.
+    // The journal of one isolate waits a second between two rows, so each refused call gets an isolate.
     const refused = () => world.anotherIsolate({ JOURNAL });
     await refused().add(chat);
     await refused().send("create_gd", body);
@@ -57,7 +57,7 @@ describe("the calls of a site", () => {
     expect(await countsOf(world, "?by=day")).toEqual(expected);
   });
 
-  it("are not counted before their nonces have expired, and not twice by later runs", async () => {
+  it("calls are counted after their nonces have expired, and later runs do not count them again", async () => {
     const world = await newWorld();
     await world.chatId();
     await newRefusal(world, { requestId: requestIdAt(NOW), skipped: 6 });
@@ -75,7 +75,7 @@ describe("the calls of a site", () => {
     });
   });
 
-  it("are counted once by two runs at once, and after an answer of D1 that was lost", async () => {
+  it("calls are counted once by two runs at once, and when an answer of D1 was lost", async () => {
     const world = await newWorld();
     for (let i = 0; i < 2; i++) await world.chatId();
     await newRefusal(world, { requestId: requestIdAt(NOW), skipped: 2 });
@@ -97,7 +97,7 @@ describe("the calls of a site", () => {
     expect(lost).toBeGreaterThan(3);
   });
 
-  it("are counted by small runs that stop in the middle of the nonces, and complete only when all were read", async () => {
+  it("calls are counted by small runs that stop among the nonces, and are complete only when all nonces were read", async () => {
     const world = await World.create();
     await world.chatId();
     const copies = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5)
@@ -117,7 +117,7 @@ describe("the calls of a site", () => {
     expect(counts.length).toBeGreaterThan(2);
   });
 
-  it("are counted when the home comes back that was down when they were due", async () => {
+  it("the calls of a home that was down are counted when the home answers again", async () => {
     const world = await newWorld();
     await world.chatId();
     await newRefusal(world, { requestId: requestIdAt(NOW) });
@@ -128,7 +128,7 @@ describe("the calls of a site", () => {
     expect(await readUsage(world)).toMatchObject({ complete_until: NOW + 5 * DAY });
   });
 
-  it("count a call that was done although its answer was 503 as done, and as nothing else", async () => {
+  it("a call that was stored although its answer was 503 counts as done, not as refused", async () => {
     const world = await newWorld();
     const { headers } = await world.create();
     const requestId = headers.get("x-request-id") ?? "";
@@ -138,7 +138,7 @@ describe("the calls of a site", () => {
     expect(await countsOf(world)).toEqual({ "create_gd ok": 1, "create_gd d1_unavailable": 3 });
   });
 
-  it("count a refusal with a nonce by its nonce, however many rows the journal has of it", async () => {
+  it("a refusal with a nonce counts once, however many journal rows it has", async () => {
     const world = await newWorld();
     const { headers } = await world.create({ kefu_id: [1, 2, 77], fzr_uid: 77 });
     const reason = String((await world.stored()).nonces[0]?.outcome);
@@ -147,7 +147,7 @@ describe("the calls of a site", () => {
     expect(await countsOf(world)).toEqual({ [`create_gd ${reason}`]: 1 });
   });
 
-  it("are counted when their rows of the journal come late, once for each row", async () => {
+  it("a call whose journal row comes late is counted once", async () => {
     const world = await newWorld();
     await pruneAt(COUNTED + 3_600);
     const row = {
@@ -164,7 +164,7 @@ describe("the calls of a site", () => {
       skipped: 4,
     };
     const consumer = new JournalConsumer();
-    // A home is written at most once a second.
+    // The journal writes to a home at most once a second.
     consumer.clock.now = COUNTED + 3_600;
     const write = async (...messages: object[][]) => {
       consumer.clock.now += 1;
@@ -179,7 +179,7 @@ describe("the calls of a site", () => {
     expect(await countsOf(world)).toEqual({ "create_gd timestamp_stale": 5 });
   });
 
-  it("move to their day after 14 days, and go after 400", async () => {
+  it("the counts of calls become counts per day after 14 days, and are deleted after 400", async () => {
     const world = await newWorld();
     await world.chatId();
     world.clock.now = NOW + 3_600;
@@ -197,7 +197,7 @@ describe("the calls of a site", () => {
     await pruneAt(world.clock.now);
     expect((await readUsage(world)).items).toHaveLength(3);
     world.clock.now = day + 15 * DAY;
-    // In chunks of two rows, so that the second adds to what the first made.
+    // The chunks have two rows, so that the second chunk adds to the counts of the first.
     await pruneAt(world.clock.now, { chunkRows: 2 });
     expect((await storedUsage(world)).hours).toEqual([]);
     expect(await readUsage(world)).toMatchObject({ items: [], apps: [{ last_used_at: NOW + 3_600 }] });
@@ -207,11 +207,11 @@ describe("the calls of a site", () => {
     expect((await storedUsage(world)).days).toHaveLength(2);
     await pruneAt(world.clock.now);
     expect((await storedUsage(world)).days).toEqual([]);
-    // The counters only rise.
+    // Counters never fall.
     expect((await scrape(world))[OK]).toBe(2);
   });
 
-  it("say when each secret was last used, and forgeries do not count", async () => {
+  it("the usage of a site shows when each secret was last used, and forgeries do not count", async () => {
     const world = await newWorld();
     await world.chatId();
     const { body } = await call(world, "POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 86_400 });
@@ -227,7 +227,7 @@ describe("the calls of a site", () => {
     ]);
   });
 
-  it("do not count as uses of the previous secret when an earlier one has verified them", async () => {
+  it("a call verified by an earlier secret does not count as a use of the previous secret", async () => {
     const world = await newWorld();
     await world.chatId();
     const rotate = () => call(world, "POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
@@ -240,12 +240,12 @@ describe("the calls of a site", () => {
   });
 });
 
-// The directory has a part in both, and it is also the home main.
+// In both cases the directory takes part, and it is also the home main.
 describe.each(["main", "apac"])("the counted calls of a site in %s", (home) => {
   const homes = new Map([...MAIN, [home, databaseOf(home)]]);
   const prune = (now: number) => pruneAt(now, {}, homes);
 
-  it("go with their site, all but the counts of the home", async () => {
+  it("the counts of a site are deleted with the site, except the totals of its home", async () => {
     const world = await World.create({}, home);
     const neighbour = await World.create({}, home);
     for (const each of [world, neighbour]) await each.chatId();
@@ -266,7 +266,7 @@ describe.each(["main", "apac"])("the counted calls of a site in %s", (home) => {
     expect((await scrape(world))[OK]).toBe(sums[OK]);
   });
 
-  it("are counted again from where a restored home is, and the directory follows it down", async () => {
+  it("the calls of a restored home are counted again, and the directory's counters follow", async () => {
     const world = await World.create({}, home);
     await world.chatId();
     await prune(COUNTED);
@@ -290,10 +290,10 @@ describe.each(["main", "apac"])("the counted calls of a site in %s", (home) => {
   });
 });
 
-describe("usage", () => {
+describe("the usage of a site", () => {
   const prune = (now: number) => pruneAt(now, {}, MAIN);
 
-  it("refuses what it does not know and what is not kept, and names it", async () => {
+  it("the usage of a site refuses an unknown query and times that are no longer stored, and names the field", async () => {
     const world = await World.create();
     const get = (query: string) => call(world, "GET", `/admin/sites/${world.siteId}/usage?${query}`);
     const day = NOW - (NOW % DAY);
@@ -313,7 +313,7 @@ describe("usage", () => {
     expect(await call(world, "GET", "/admin/sites/999999999/usage")).toMatchObject({ status: 404 });
   });
 
-  it("gives only the hours from since to until, and only the app that is asked for", async () => {
+  it("the usage of a site has only the hours from since to until, and only the app that was asked for", async () => {
     const world = await World.create();
     const issued = await call(world, "POST", `/admin/sites/${world.siteId}/apps`, { name: "Second" });
     const second = world.anotherIsolate();
@@ -329,7 +329,7 @@ describe("usage", () => {
     const query = `?since=${HOUR + 3_600}&until=${HOUR + 7_200}`;
     const { items } = await readUsage(world, query);
     expect(items.map(({ at }) => at)).toEqual([HOUR + 3_600, HOUR + 3_600, HOUR + 7_200, HOUR + 7_200]);
-    // Without a time, all that is kept, its first hour too.
+    // Without a time, the answer has all stored hours, the first one too.
     const oldest = NOW - (NOW % DAY) - 14 * DAY;
     const first =
       "INSERT INTO usage SELECT site_id, appid, operation, outcome, secret, 8, last_at, ?2 FROM usage WHERE site_id = ?1";
@@ -354,7 +354,7 @@ describe("usage", () => {
     expect(await readUsage(world, "?appid=nobody")).toMatchObject({ items: [], apps: [] });
   });
 
-  it("is not complete beyond a run's own time, although a run that began later stopped in the middle of the nonces", async () => {
+  it("the usage of a site is complete up to a run's own time, even when a later run stopped among the nonces", async () => {
     const world = await World.create();
     world.clock.now = NOW + 200;
     await world.chatId();
@@ -366,7 +366,7 @@ describe("usage", () => {
     expect(await readUsage(world)).toMatchObject({ items: [], complete_until: NOW });
   });
 
-  it("gives whole days, also when since is in the middle of one, or until at the beginning of one", async () => {
+  it("the usage by day has whole days, wherever in a day since and until are", async () => {
     const world = await World.create();
     const day = NOW - (NOW % DAY);
     for (const at of [day + 3_600, day + 20 * 3_600, day + DAY + 3_600]) {
@@ -386,7 +386,7 @@ describe("usage", () => {
     expect(await items(`until=${day}`)).toEqual([first]);
   });
 
-  it("counts a refused call that comes between the look for such calls and the end of the run", async () => {
+  it("a refused call that comes during a run of the cron is counted", async () => {
     const world = await World.create();
     let isIn = false;
     const meanwhile = replacing(env.DB, {
@@ -412,7 +412,7 @@ describe("usage", () => {
     expect(await countsOf(world)).toEqual({ "create_gd timestamp_stale": 2 });
   });
 
-  it("refuses an answer of more than 10,000 items, and says what to ask for instead", async () => {
+  it("the usage of a site refuses an answer of more than 10,000 items, and names what to ask for", async () => {
     const world = await World.create();
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
@@ -426,11 +426,11 @@ describe("usage", () => {
     });
   });
 
-  it("keeps a refused call that is older than JOURNAL_DAYS until it is counted", async () => {
+  it("a refused call older than JOURNAL_DAYS is kept until it is counted", async () => {
     const world = await World.create();
     const at = NOW + 60;
     await newRefusal(world, { requestId: firstRequestIdAt(at), at });
-    // Counting is stopped: the nonces of the home cannot be read.
+    // Counting stops, because the nonces of the home cannot be read.
     const { batch } = downDb(env.DB);
     await pruneAt(at + 40 * DAY, {}, new Map([["main", replacing(env.DB, { batch })]]));
     expect(await countsOf(world)).toEqual({});

@@ -16,7 +16,7 @@ const endOf = (name: string) => `${PATH}/${name}/end`;
 
 let people = 0;
 
-/** A person whom no other test knows. */
+/** The id of a person who occurs in no other test. */
 const somebody = () => `person-${++people}@example.com`;
 
 const personOf = (id: string, role: Role = "viewer"): Identity => ({
@@ -25,7 +25,7 @@ const personOf = (id: string, role: Role = "viewer"): Identity => ({
   onlySite: undefined,
 });
 
-/** What the row of a person's session holds of them. */
+/** The columns of a session's row that name its person. */
 const of = (id: string) => ({ whoKind: "person" as const, whoId: id, whoName: id });
 
 const rowOf = (name: string) =>
@@ -36,8 +36,8 @@ async function auditOf(name: string) {
   return (await env.DB.prepare(rows).bind(name).all()).results;
 }
 
-describe("the bar", () => {
-  it("has the reader's name, which leads to their access", async () => {
+describe("the bar of the console", () => {
+  it("the bar of the console shows the reader's name, which links to the page of their access", async () => {
     const world = await World.create();
     const root = await (await ConsoleVisitor.signedIn(world)).open("/console");
     expect(root.link("Your access: ADMIN_TOKEN")).toBe(PATH);
@@ -46,8 +46,8 @@ describe("the bar", () => {
   });
 });
 
-describe("your access", () => {
-  it("says who a person is and what their role may do, and lists their sessions alone", async () => {
+describe('the page "Your access"', () => {
+  it('the page "Your access" shows who a person is, what their role may do, and only their own sessions', async () => {
     const world = await World.create();
     const [ada, bob] = [somebody(), somebody()];
     await newConsoleSession(of(bob));
@@ -68,7 +68,7 @@ describe("your access", () => {
     expect(page.text).not.toContain(bob);
   });
 
-  it("shows an owner everyone's sessions, also those from before it was kept whose they are", async () => {
+  it('the page "Your access" shows an owner the sessions of all people, also old ones without a person', async () => {
     const world = await World.create();
     const ada = somebody();
     await newConsoleSession(of(ada));
@@ -82,7 +82,7 @@ describe("your access", () => {
     expect(page.rows.filter((cells) => cells[1]?.includes("This session"))).toHaveLength(1);
   });
 
-  it("lists 200 sessions at most, those used last", async () => {
+  it('the page "Your access" lists at most 200 sessions, those used last', async () => {
     const ctx = contextAt(NOW, {});
     const ada = somebody();
     await env.DB.prepare(
@@ -98,7 +98,7 @@ describe("your access", () => {
 });
 
 describe("ending a session", () => {
-  it("refuses its cookie from the next request on, and leaves a row that says who ended it", async () => {
+  it("the cookie of an ended console session is refused at once, and an audit row names who ended the session", async () => {
     const world = await World.create();
     const other = await ConsoleVisitor.signedIn(world);
     const name = await ownSession(other);
@@ -120,7 +120,7 @@ describe("ending a session", () => {
     ]);
   });
 
-  it("says of one that has ended that it has, and does nothing", async () => {
+  it("ending a console session that has ended already changes nothing, and the page says so", async () => {
     const { visitor } = await start("main");
     for (const change of [{ endedAt: NOW - 60 }, { expiresAt: NOW }]) {
       const name = await newConsoleSession(change);
@@ -132,7 +132,7 @@ describe("ending a session", () => {
     }
   });
 
-  it("leaves one row when two operators end it at once", async () => {
+  it("two operators who end a console session at once leave one audit row", async () => {
     const name = await newConsoleSession();
     const by = (id: string) => ({ ...contextAt(NOW, {}), identity: personOf(id, "owner") });
     await Promise.all([by(somebody()), by(somebody())].map((ctx) => endConsoleSession(ctx, { name })));
@@ -140,27 +140,30 @@ describe("ending a session", () => {
     expect(await rowOf(name)).toMatchObject({ ended_at: NOW });
   });
 
-  it.each(["viewer", "operator"] as const)("is for a person with the role %s only one of their own", async (role) => {
-    const world = await World.create();
-    const ada = somebody();
-    const visitor = await visitorWithRole(world, role, ada);
-    const [own, others, root] = [
-      await newConsoleSession(of(ada)),
-      await newConsoleSession(of(somebody())),
-      await newConsoleSession(),
-    ];
-    const form = (await visitor.open(PATH)).value("form");
-    for (const name of [others, root, "0".repeat(16), "x", "%"]) {
-      const answer = await visitor.post(endOf(encodeURIComponent(name)), { form });
-      expect([name, answer.status, answer.headers.get("location")]).toEqual([name, 404, null]);
-    }
-    expect([await rowOf(others), await rowOf(root)]).toMatchObject([{ ended_at: null }, { ended_at: null }]);
-    const page = await visitor.press(await visitor.open(PATH), `End ${ada}, Firefox, Linux`);
-    expect(page.notices).toEqual(["The session was ended: its browser is asked to sign in again."]);
-    expect(await rowOf(own)).toMatchObject({ ended_at: NOW });
-  });
+  it.each(["viewer", "operator"] as const)(
+    "a person with the role %s can end only their own console sessions",
+    async (role) => {
+      const world = await World.create();
+      const ada = somebody();
+      const visitor = await visitorWithRole(world, role, ada);
+      const [own, others, root] = [
+        await newConsoleSession(of(ada)),
+        await newConsoleSession(of(somebody())),
+        await newConsoleSession(),
+      ];
+      const form = (await visitor.open(PATH)).value("form");
+      for (const name of [others, root, "0".repeat(16), "x", "%"]) {
+        const answer = await visitor.post(endOf(encodeURIComponent(name)), { form });
+        expect([name, answer.status, answer.headers.get("location")]).toEqual([name, 404, null]);
+      }
+      expect([await rowOf(others), await rowOf(root)]).toMatchObject([{ ended_at: null }, { ended_at: null }]);
+      const page = await visitor.press(await visitor.open(PATH), `End ${ada}, Firefox, Linux`);
+      expect(page.notices).toEqual(["The session was ended: its browser is asked to sign in again."]);
+      expect(await rowOf(own)).toMatchObject({ ended_at: NOW });
+    },
+  );
 
-  it("takes a session from before it was kept whose it is for the root's", async () => {
+  it("an old console session that names no person counts as a session of the root", async () => {
     const name = await newConsoleSession({ whoKind: null, whoId: null, whoName: null });
     const ctx = contextAt(NOW, {});
     const viewer = personOf(somebody());
@@ -173,13 +176,13 @@ describe("ending a session", () => {
     expect(await auditOf(name)).toHaveLength(1);
   });
 
-  it("signs out who ends their own", async () => {
+  it("a person who ends their own console session is signed out", async () => {
     const world = await World.create();
     for (const press of ["button", "address"]) {
       const visitor = await ConsoleVisitor.signedIn(world);
       const name = await ownSession(visitor);
       const page = await visitor.open(PATH);
-      // Another session has the token: this one's button is that of the bar.
+      // Another session's button carries the form token. The button of this session is in the bar.
       await newConsoleSession();
       const form = (await visitor.open(PATH)).value("form");
       const answer =

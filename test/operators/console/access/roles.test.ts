@@ -17,34 +17,34 @@ import { World } from "../../../support/world.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
-/** Further pages of lists, examples in another language and the docs are no part of the walk. */
+/** The walk skips further pages of lists, examples in other languages, and the docs. */
 const isElsewhere = (path: string) => /^(?!\/console)|[?&](?:cursor|code)=/.test(path);
 
-/** Whether a link of a filtered list leads to the same list with another filter: there are as many as combinations of filters. */
+/** Whether a link leads from a filtered list to the same list with another filter. There are too many such links. */
 const isRefiltered = (path: string, href: string) => path.includes("?") && path.split("?")[0] === href.split("?")[0];
 
-/** A path with ids in place of the world's own. */
+/** The pattern of a path: its ids are replaced by parameter names. */
 const patternOf = (path: string) =>
   CONSOLE_CALLS.find((call) => {
     const pattern = `^/console${call.path === "/" ? "" : call.path.replaceAll(/:\w+/g, "[^/]+")}(\\?|$)`;
     return new RegExp(pattern).test(path);
   })?.path ?? path;
 
-/** Pages of one kind differ only in the things that they show: one of them is opened. A query filters, on every site in the same way. */
+/** The kind of a page. Pages of one kind differ only in what they show, so the walk opens one of them. */
 function kindOf(path: string): string {
   const { pathname, searchParams } = new URL(path, "https://worker");
   const [site] = searchParams.size === 0 ? (/\/sites\/\d+/.exec(pathname) ?? []) : [];
   return [site, patternOf(pathname), ...searchParams.keys(), searchParams.get("status")].join(" ");
 }
 
-/** Opens a page of each kind that links lead to, from the list of sites and these sites on. Addresses that redirect count as the page's. */
+/** Opens a page of each linked kind, beginning at the list of sites and these sites. A redirect counts for its target. */
 async function walkPages(visitor: ConsoleVisitor, sites: number[]): Promise<ConsolePage[]> {
   const kinds = new Set<string>();
   const pages: ConsolePage[] = [];
   const left = ["/console", ...sites.map((id) => `/console/sites/${id}`)];
   for (let path = left.shift(); path !== undefined; path = left.shift()) {
     const [, site] = /^\/console\/sites\/(\d+)/.exec(path) ?? [];
-    // The database has sites of other tests too.
+    // The database also has sites of other tests.
     if (kinds.has(kindOf(path)) || (site !== undefined && !sites.includes(Number(site)))) continue;
     kinds.add(kindOf(path));
     const page = await visitor.open(path);
@@ -61,7 +61,7 @@ const start = async () => prepared(await World.create());
 
 const webhookOf = (world: World) => pathOf({ path: "/sites/:site_id/webhooks/:webhook_id" }, world);
 
-/** What a site may look like: each look has other forms and links. */
+/** States of a site. Each state has other forms and links. */
 const LOOKS: Record<string, (world: World) => Promise<unknown>> = {
   "in use": async () => {},
   "closed, without events, its webhook disabled": async (world) => {
@@ -93,13 +93,13 @@ describe("the pages of each role", () => {
     const [world] = worlds as [World];
     const sites = worlds.map(({ siteId }) => siteId);
     for (const role of PERSON_ROLES) {
-      // Each reader has another session too, which the page of their access ends.
+      // Each reader also has another session, which "Your access" can end.
       await visitorWithRole(world, role);
       pagesOf.set(role, await walkPages(await visitorWithRole(world, role), sites));
     }
   });
 
-  it.each(PERSON_ROLES)("lead a reader with the role %s to no page and no form that they may not use", (role) => {
+  it.each(PERSON_ROLES)("a reader with the role %s finds no link and no form that they may not use", (role) => {
     for (const page of pagesOf.get(role) ?? []) {
       expect([page.path, page.status]).toEqual([page.path, 200]);
       const links = linksOf(page).filter((path) => path.startsWith("/console"));
@@ -109,7 +109,7 @@ describe("the pages of each role", () => {
     }
   });
 
-  it("hold for a viewer no form but those that change nothing, and those of their own session", () => {
+  it("a viewer finds only forms that change nothing and forms of their own session", () => {
     const posts = (pagesOf.get("viewer") ?? []).flatMap(({ forms }) => forms.filter(({ method }) => method === "POST"));
     const paths = new Set(
       posts.map(({ path }) => path.replace(/[0-9a-f]{16}/, ":session").replace(/\/\d+\//, "/:site_id/")),
@@ -119,13 +119,13 @@ describe("the pages of each role", () => {
     expect([...paths].sort()).toEqual([...own, ...reading, "/console/sites/:site_id/customers/find"].sort());
   });
 
-  it("offer an owner every call", () => {
+  it("an owner finds links or forms for every call of the console", () => {
     const pages = pagesOf.get("owner") ?? [];
     const offered = new Set(
       pages.flatMap(({ path, forms }) => [path, ...forms.map((form) => form.path)].map(patternOf)),
     );
     const missed = CONSOLE_CALLS.filter(({ path }) => !offered.has(path)).map(({ path }) => path);
-    // The pages of new secrets, test calls and erasures are led to by forms. A button of the form that hands a customer's data over erases.
+    // Forms lead to the pages of new secrets, test calls and erasures. A button of the hand-over form erases.
     const customers = ["/sites/:site_id/customers/erase", "/sites/:site_id/customers/erasures/:erasure_id"];
     const tested = "/sites/:site_id/apps/:appid/test/result";
     const led = [
@@ -150,13 +150,13 @@ describe("what a role may", () => {
     ["owner", "/console/homes/main/restored", "POST", true],
     ["owner", "/console/nothing", "GET", false],
     ["owner", "/console/sites/1/2/close", "POST", false],
-  ])("is told by the call: %s, %s %s", (role, path, method, may) => {
+  ])("the declaration of a call decides what a role may do: %s, %s %s", (role, path, method, may) => {
     expect(mayOf(role)(path, method)).toBe(may);
   });
 });
 
-describe("the words for what an owner may do", () => {
-  it("tell of every row of the audit log that calls of owners leave", () => {
+describe("what an owner may do, in words", () => {
+  it('the page "Your access" describes every audit action that only owners can cause', () => {
     const calls: readonly Declaration[] = [...CONSOLE_CALLS, ...ADMIN_CALLS];
     const left = calls.filter(({ role }) => role === "owner").flatMap(({ audit }) => audit as readonly AuditAction[]);
     const told = ownerActs({ t: (english) => english }).flatMap(([, ...actions]) => actions);
@@ -166,7 +166,7 @@ describe("the words for what an owner may do", () => {
 });
 
 describe("an address that needs a higher role", () => {
-  it("tells which role it needs, who the reader is, and of a form that it changed nothing", async () => {
+  it("a page above the reader's role names the needed role and the reader, and says that a form changed nothing", async () => {
     const world = await start();
     const visitor = await visitorWithRole(world, "viewer", "ada@example.com");
     const page = await visitor.open(`/console/sites/${world.siteId}/close`);
@@ -183,7 +183,7 @@ describe("an address that needs a higher role", () => {
 });
 
 describe("an operator", () => {
-  it("is offered no field for the chat_id of a site, which is an owner's", async () => {
+  it("an operator finds no field for the chat_id of a site, which only owners may set", async () => {
     const world = await start();
     const labels = ["First chat_id", "Next chat_id"];
     for (const role of ["owner", "operator"] as const) {
@@ -203,7 +203,7 @@ describe("an operator", () => {
 });
 
 describe("a viewer", () => {
-  it("sees the settings of a site as facts", async () => {
+  it("a viewer sees the settings of a site as facts without forms", async () => {
     const world = await start();
     const page = await (await visitorWithRole(world, "viewer")).open(`/console/sites/${world.siteId}/settings`);
     expect(page.text).toMatch(

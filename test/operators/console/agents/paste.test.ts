@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { World } from "../../../support/world.ts";
 
-/** Adding agents from a list that somebody pastes. Each new site has the agents 1 to 4. */
+/** Agents are added from a pasted list. Each new site has the agents 1 to 4. */
 
 async function start() {
   const world = await World.create();
@@ -15,7 +15,7 @@ async function start() {
 }
 
 describe("a pasted list of agents", () => {
-  it("of 50 lines with 3 wrong ones is added after one correction, which needs the wrong lines only", async () => {
+  it("a pasted list of 50 agents with 3 wrong lines is added after one correction of these lines", async () => {
     const { world, visitor, paste, added } = await start();
     const lines = Array.from({ length: 50 }, (_, i) => `${100 + i},Person ${i}`);
     lines[6] = "x7,Person 6";
@@ -24,7 +24,7 @@ describe("a pasted list of agents", () => {
     const page = await paste(["id,name", ...lines].join("\r\n"));
     expect(page.status).toBe(400);
     expect(page.text).toContain("Right lines: 47. Wrong lines: 3. No agent was added yet.");
-    // The numbers are those of what was pasted, with its header.
+    // Lines are numbered as they were pasted, with the header.
     expect([...page.html.matchAll(/<li>Line (\d+) /g)].map(([, line]) => line)).toEqual(["8", "20", "34"]);
     expect(page.value("The wrong lines").split("\r\n")).toEqual(["x7,Person 6", "118", "100,Twice"]);
     expect(await added()).toEqual([]);
@@ -35,7 +35,7 @@ describe("a pasted list of agents", () => {
     expect((await world.operated()).audit.filter(({ action }) => action === "agent.added")).toHaveLength(1);
   });
 
-  it("shows again only what is still wrong, and is added without the wrong lines when they are deleted", async () => {
+  it("a corrected list of agents shows only the lines still wrong, and deleted lines are left out", async () => {
     const { visitor, paste, added } = await start();
     const page = await paste("10,Ana\r\nx,Ben\r\ny,Cem");
     const again = await visitor.press(page, "Add all", { "The wrong lines": "12,Ben\r\n10,Cem" });
@@ -52,7 +52,7 @@ describe("a pasted list of agents", () => {
     ]);
   });
 
-  it("adds nothing when a line that was right is taken meanwhile, and names that line", async () => {
+  it("a pasted list adds nothing when an id was taken meanwhile, and names that line", async () => {
     const { world, visitor, paste, added } = await start();
     const page = await paste("10,Ana\r\nx,Ben");
     await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id: 10, name: "Earlier" });
@@ -62,7 +62,7 @@ describe("a pasted list of agents", () => {
     expect(await added()).toEqual([[10, "Earlier"]]);
   });
 
-  it("keeps its right and its wrong lines when the language is changed", async () => {
+  it("a pasted list of agents keeps its right and wrong lines when the language changes", async () => {
     const { visitor, paste, added } = await start();
     const chinese = await visitor.press(await paste("10,Ana\r\nx,Ben"), "中文");
     expect([chinese.value("有误的行"), chinese.value("这些行也会一起添加")]).toEqual(["x,Ben", "10,Ana"]);
@@ -70,7 +70,7 @@ describe("a pasted list of agents", () => {
     expect(await added()).toEqual([]);
   });
 
-  it("keeps the lines that were right when its correction is shown again in another session", async () => {
+  it("a pasted list of agents keeps its right lines when its correction is shown in another session", async () => {
     const { world, paste } = await start();
     const other = await ConsoleVisitor.signedIn(world);
     const draft = await other.press(await paste("10,Ana\r\nx,Ben"), "Add all", { "The wrong lines": "11,Ben" });
@@ -78,7 +78,7 @@ describe("a pasted list of agents", () => {
     expect((await other.press(draft, "Add all")).notices).toEqual(["2 agents were added."]);
   });
 
-  it("comes back whole when it has more agents than a list may hold", async () => {
+  it("a pasted list of agents that is too long comes back whole, and adds nothing", async () => {
     const { paste, added } = await start();
     const list = Array.from({ length: 1_002 }, (_, i) => `${100 + i},A`).join("\r\n");
     const page = await paste(list);
@@ -87,7 +87,7 @@ describe("a pasted list of agents", () => {
     expect(await added()).toEqual([]);
   });
 
-  it("says that one agent was added when it has one line", async () => {
+  it("a pasted list of one line says that one agent was added", async () => {
     const { paste, added } = await start();
     expect((await paste("ID;Name;;;\r\n10;Ana;;;\r\n;;;;")).notices).toEqual(["The agent was added."]);
     expect(await added()).toEqual([[10, "Ana"]]);

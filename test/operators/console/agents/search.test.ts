@@ -5,8 +5,8 @@ import { seedAgents } from "../../../support/seed-agents.ts";
 import { World } from "../../../support/world.ts";
 
 /**
- * Finding one of many agents. Each new site has the agents 1 to 4. The sites are in another home than the directory: what is read in
- * the wrong database is missed there.
+ * Each new site has the agents 1 to 4. The sites are in another home than the directory, so that a read of the wrong database
+ * finds nothing.
  */
 
 const HOME = "apac";
@@ -27,7 +27,7 @@ describe("the agents of a site", () => {
 
   const namesAt = async (query: string) => (await visitor.open(`${path}?${query}`)).rows.map(([name]) => name);
 
-  it("are found by words of the name in any case and order, and by their whole id", async () => {
+  it("agents are found by words of the name in any case and order, and by their whole id", async () => {
     await add(10411, "Amara Okafor");
     await add(104, "Łukasz Żak");
     await add(77, "林晓雯");
@@ -40,7 +40,7 @@ describe("the agents of a site", () => {
     expect(await namesAt("q=amara+souza")).toEqual([]);
   });
 
-  it("are found by status, together with a search, and each filter can be taken off", async () => {
+  it("agents are found by status together with a search, and each filter can be removed", async () => {
     await add(10411, "Amara Okafor");
     await add(10412, "Amara Souza");
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/10412`, { status: "disabled" });
@@ -51,7 +51,7 @@ describe("the agents of a site", () => {
     expect(page.link("Name or ID: amara Take this filter off")).toBe(`${path}?status=disabled`);
   });
 
-  it("keep their filter from page to page, and after one of them was changed", async () => {
+  it("the list of agents keeps its filter on further pages and after a change of an agent", async () => {
     await seedAgents(
       world,
       Array.from({ length: 150 }, (_, i) => 1000 + i),
@@ -68,7 +68,7 @@ describe("the agents of a site", () => {
     expect(changed.rows.map(([each]) => each)).not.toContain(name);
   });
 
-  it("say when none fits, which is not the same as none yet", async () => {
+  it("an empty list of agents says whether the search found none or the site has none", async () => {
     const none = await visitor.open(`${path}?q=nobody`);
     expect(none.text).toContain("No agent fits this search.");
     expect(none.link("Show all agents")).toBe(path);
@@ -76,14 +76,14 @@ describe("the agents of a site", () => {
     expect((await visitor.open(path)).text).toContain("No agents yet.");
   });
 
-  it("are of this site only", async () => {
+  it("a search for agents finds only agents of this site", async () => {
     const other = await World.create({}, HOME);
     await other.admin("POST", `/admin/sites/${other.siteId}/agents`, { id: 10411, name: "Somebody else" });
     expect(await namesAt("q=somebody")).toEqual([]);
     expect(await namesAt("q=10411")).toEqual([]);
   });
 
-  it("go on with the next page when a search has looked at 10,000 of them", async () => {
+  it("a search for agents goes on with the next page after 10,000 agents", async () => {
     await seedAgents(
       world,
       Array.from({ length: 10_001 }, (_, i) => 10_000 + i),
@@ -97,7 +97,7 @@ describe("the agents of a site", () => {
 });
 
 describe("the menu of an agent", () => {
-  it("leads to its sessions, and to what the reader may change", async () => {
+  it("the menu of an agent links to its sessions and to what the reader may change", async () => {
     const { visitor, site } = await start("main");
     const page = await visitor.open(`${site}/agents`);
     expect(page.link("Sessions of this agent Agent 1")).toBe(`${site}/sessions?agent=1`);

@@ -7,14 +7,14 @@ import { withoutUsage } from "../../../support/without-usage.ts";
 import { NOW } from "../../../support/world.ts";
 
 /**
- * What an app's page says of its calls. NOW is 15 January 2027, 08:00 UTC. The sites are in another home than the directory: what is
- * read in the wrong database is missed there.
+ * What an app's page shows about its calls. NOW is 15 January 2027, 08:00 UTC. The sites are in another home than the directory, so
+ * that a read of the wrong database finds nothing.
  */
 
 describe("the page of an app", () => {
   beforeAll(beginCounting);
 
-  it("counts the calls of 14 days of this app alone, accepted and refused, with a link to each reason, and says before it is revoked when it was last used", async () => {
+  it("the page of an app counts its calls of 14 days, with a link to each reason, and shows its last use", async () => {
     const { world, visitor, site, app } = await start();
     await world.chatId();
     await world.chatId();
@@ -36,7 +36,7 @@ describe("the page of an app", () => {
     expect((await visitor.open(`${app}/revoke`)).text).toContain("Last used 15 Jan 2027, 08:00");
   });
 
-  it("claims nothing of calls that are not counted yet, or cannot be read", async () => {
+  it("the page of an app claims nothing about calls that are not counted yet or cannot be read", async () => {
     const { world, visitor, app } = await start();
     const muted = visitor.through(world.anotherIsolate({ HOME_APAC: withoutUsage(env.HOME_APAC) }));
     expect((await muted.open(app)).text).toContain("Counted calls in 14 days – Refused calls of this app");
@@ -46,7 +46,7 @@ describe("the page of an app", () => {
 });
 
 describe("the menu of an app", () => {
-  it("leads to what may be done with it, and for a revoked app only to its refused calls", async () => {
+  it("the menu of an app links to its actions, and for a revoked app only to its refused calls", async () => {
     const { world, visitor, site, app } = await start();
     const list = await visitor.open(`${site}/apps`);
     const hrefs = () => [`${app}/test`, `${app}#rotate`, `${app}/revoke`];

@@ -3,7 +3,7 @@ import { PROGRAMS } from "../../../../src/operators/console/apps/code-programs.t
 import { CALLERS } from "../../../../src/tools/docs/programs.ts";
 import { start } from "../../../support/console-visitor.ts";
 
-/** The program that an app's page gives to whoever writes its caller. */
+/** The program on an app's page, for the author of its caller. */
 
 const SOURCES = Object.fromEntries(
   Object.entries(
@@ -17,13 +17,13 @@ describe("the program on an app's page", () => {
     started = await start();
   });
 
-  it("is each program of the docs that opens a session, in its order", () => {
+  it("an app's page offers each program of the docs that opens a session, in the same order", () => {
     expect(Object.values(PROGRAMS)).toEqual(CALLERS.map(({ file, language, run }) => ({ file, language, run })));
     expect(Object.keys(SOURCES).sort()).toEqual(CALLERS.map(({ file }) => file).sort());
   });
 
   it.each(Object.entries(PROGRAMS))(
-    "is for %s the whole example, with the settings of this app",
+    "an app's page shows the whole example for %s, with the settings of this app",
     async (code, program) => {
       const { world, visitor, app } = started;
       const page = await visitor.open(`${app}?code=${code}`);
@@ -43,7 +43,7 @@ describe("the program on an app's page", () => {
     },
   );
 
-  it("remembers the language of programming, also on another app's page", async () => {
+  it("an app's page remembers the programming language, also on another app's page", async () => {
     const { world, visitor, site, app } = await start();
     expect((await visitor.open(app)).html).toContain("create-session.sh");
     await visitor.open(`${app}?code=python`);
@@ -56,7 +56,7 @@ describe("the program on an app's page", () => {
     expect((await visitor.open(`${app}?code=cobol`)).html).toContain("create-session.py");
   });
 
-  it("stands beneath a new secret, which it does not hold, and the choice of a language keeps the secret on the page", async () => {
+  it("the program below a new secret does not contain it, and another programming language keeps the secret shown", async () => {
     const { visitor, site } = await start();
     const made = await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: "Shop" });
     const secret = made.code("secret");
@@ -69,7 +69,7 @@ describe("the program on an app's page", () => {
     expect(go.html.split(secret)).toHaveLength(2);
   });
 
-  it("says what is missing while no agent is enabled, and is not there for a revoked app", async () => {
+  it("an app's page says that no agent is enabled, and a revoked app has no program", async () => {
     const { world, visitor, site, app } = await start();
     for (const id of [1, 2, 3])
       await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/${id}`, { status: "disabled" });

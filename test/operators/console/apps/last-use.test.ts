@@ -9,14 +9,14 @@ import { withoutUsage } from "../../../support/without-usage.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 /**
- * When apps and their old secrets were last used. NOW is 15 January 2027, 08:00 UTC. The sites are in another home than the directory:
- * what is read in the wrong database is missed there.
+ * When apps and their old secrets were last used. NOW is 15 January 2027, 08:00 UTC. The sites are in another home than the directory,
+ * so that a read of the wrong database finds nothing.
  */
 
 const HOME = "apac";
 const pathOf = ({ siteId, appid }: World) => `/console/sites/${siteId}/apps/${appid}`;
 
-/** Makes an overlap, and returns the new secret. */
+/** Rotates with an overlap. @returns the new secret */
 async function rotate(world: World): Promise<string> {
   const answer = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 86_400 });
   return (await answer.json<{ secret: string }>()).secret;
@@ -25,14 +25,14 @@ async function rotate(world: World): Promise<string> {
 let world: World;
 let visitor: ConsoleVisitor;
 let site: string;
-/** An app whose old secret made a call and then its new one, and one of whose secrets only the new one did. */
+/** `used`: the old secret made a call, and then the new one. `unused`: only the new secret made calls. */
 let used: World;
 let unused: World;
 let silent: string;
 let young: string;
 let uncounted: [path: string, ConsolePage][];
 
-// Calls at NOW, 120 and 600 seconds later; then all of them are counted.
+// Calls come at NOW, 120 and 600 seconds later. Then all are counted.
 beforeAll(async () => {
   await beginCounting();
   [world, used, unused] = [await World.create({}, HOME), await World.create({}, HOME), await World.create({}, HOME)];
@@ -62,14 +62,14 @@ beforeAll(async () => {
 });
 
 describe("an app", () => {
-  it("is not called unused while its calls of the last half hour are not counted", () => {
+  it("an app is not called unused while its calls of the last half hour are not counted", () => {
     const claims = /Never|No calls|No counted/;
     for (const [path, { text }] of uncounted) {
       expect([path, text.includes("Not counted yet"), claims.test(text)]).toEqual([path, true, false]);
     }
   });
 
-  it("shows when it was last used, in the list and on its page", async () => {
+  it("the list of apps and the page of an app show when the app was last used", async () => {
     const list = await visitor.open(`${site}/apps`);
     const lastOf = (id: string) => list.rows.find((cells) => cells.includes(id))?.[3];
     expect([world.appid, silent, young].map(lastOf)).toEqual(["40 min ago", "No counted call", "Not counted yet"]);
@@ -79,14 +79,14 @@ describe("an app", () => {
     expect((await visitor.open(pathOf(world))).text).toContain(`Last used 15 Jan 2027, 08:02 ${known}`);
   });
 
-  it("keeps the time of its last use when it is revoked", async () => {
+  it("a revoked app keeps the time of its last use", async () => {
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
     expect((await visitor.open(pathOf(world))).text).toContain("Last used 15 Jan 2027, 08:02");
   });
 });
 
 describe("the page that ends an overlap", () => {
-  it("says when the old secret was last used, and how far that is known; calls with the new one change nothing", async () => {
+  it("the page that ends a secret's overlap shows when the old secret was last used, and up to when calls are counted", async () => {
     const app = pathOf(used);
     const text = "The old secret was last used on 15 Jan 2027, 08:00, as far as is counted.";
     const counted = "Counted up to 15 Jan 2027, 08:10: later calls are not known yet.";
@@ -98,24 +98,24 @@ describe("the page that ends an overlap", () => {
     expect([page.text.includes(text), page.text.includes("Last used 15 Jan 2027, 08:10")]).toEqual([true, true]);
     const chinese = await visitor.open(`${app}/end-overlap`, { "accept-language": "zh-CN" });
     expect(chinese.text).toContain("旧密钥最近使用 据已统计的调用，旧密钥最近于 2027年1月15日 08:00 使用。");
-    // The old secret goes on: there is nothing to end.
+    // With ends=current the old secret goes on, so the page does not show its last use.
     expect((await visitor.open(`${app}/rotate?overlap_seconds=3600&ends=current`)).text).not.toContain("Last use of");
   });
 
-  it("says that no counted call has used it, and that later ones are not known", async () => {
+  it("the page that ends a secret's overlap says when no counted call has used the old secret", async () => {
     expect((await visitor.open(`${pathOf(unused)}/end-overlap`)).text).toContain(
       "It is not known whether the old secret is still used: no counted call has used it. Counted up to 15 Jan 2027, 08:10: later calls are not known yet.",
     );
   });
 
-  it("says nothing of it for a webhook, whose receiver alone uses the secret", async () => {
+  it("the page that ends a webhook's overlap says nothing about the last use of the old secret", async () => {
     const { id } = await newWebhook(world);
     await world.admin("POST", `/admin/sites/${world.siteId}/webhooks/${id}/rotate`, { overlap_seconds: 86_400 });
     const page = await visitor.open(`${site}/webhooks/${id}/end-overlap`);
     expect([page.heading, page.text.includes("Last use of")]).toEqual(["Stop the old secret now?", false]);
   });
 
-  it("does not claim to know before calls are counted, or when they cannot be read, and the secret can be ended", async () => {
+  it("the page that ends a secret's overlap claims no last use when calls are not counted or cannot be read", async () => {
     const path = `${pathOf(unused)}/end-overlap`;
     const muted = await visitor.through(world.anotherIsolate({ HOME_APAC: withoutUsage(env.HOME_APAC) })).open(path);
     expect(muted.text).toContain("When the old secret was last used could not be read. Try again in a moment.");

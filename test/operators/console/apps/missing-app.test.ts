@@ -9,7 +9,7 @@ import { World } from "../../../support/world.ts";
 const routeOf = (appid: string) =>
   env.DB.prepare("SELECT site_id FROM app_routes WHERE appid = ?").bind(appid).first<number>("site_id");
 
-/** A visitor, and an appid that was generated for a site whose home then failed. */
+/** A visitor, and an appid that was generated for a site whose home failed afterwards. */
 async function start() {
   const world = await World.create({}, "apac");
   const visitor = await ConsoleVisitor.signedIn(world);
@@ -22,7 +22,7 @@ async function start() {
 }
 
 describe("an appid reserved for a site without an app", () => {
-  it("is named on the error page, which leads to the appid's own page, and is in no list of apps", async () => {
+  it("the error page of an unfinished app links to its appid's page, and the appid is in no list of apps", async () => {
     const { world, visitor, apps, failed, appid } = await start();
     expect([failed.status, failed.heading]).toEqual([503, "The app is not finished"]);
     expect(failed.link("To the page of this appid")).toBe(`${apps}/${appid}`);
@@ -33,7 +33,7 @@ describe("an appid reserved for a site without an app", () => {
     expect([list.status, list.text.includes(appid)]).toEqual([200, false]);
   });
 
-  it("is released after a confirmation: any site can get it", async () => {
+  it("an appid without an app is released after a confirmation, and any site can get it", async () => {
     const { visitor, apps, appid } = await start();
     const page = await visitor.open(`${apps}/${appid}`);
     const question = await visitor.open(page.link("Release the appid…"));
@@ -47,14 +47,14 @@ describe("an appid reserved for a site without an app", () => {
     expect((await visitor.open(`${apps}/${appid}`)).status).toBe(404);
   });
 
-  it("gets its app from its page", async () => {
+  it("an appid without an app gets its app from its own page", async () => {
     const { world, visitor, apps, appid } = await start();
     const made = await visitor.press(await visitor.open(`${apps}/${appid}`), "Issue app", { Name: "Shop" });
     expect([made.status, made.path.split("?")[0]]).toEqual([200, `${apps}/${appid}/secret`]);
     expect((await world.operated()).apps.map((app) => app.appid)).toContain(appid);
   });
 
-  it("is not released when the app was issued meanwhile, and the operator reads so", async () => {
+  it("an appid is not released when its app was issued meanwhile, and the page says so", async () => {
     const { world, visitor, apps, appid } = await start();
     const question = await visitor.open(`${apps}/${appid}/release`);
     expect((await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "N", appid })).status).toBe(201);
@@ -67,7 +67,7 @@ describe("an appid reserved for a site without an app", () => {
     expect((await visitor.open(`${apps}/${appid}/release`)).path).toBe(`${apps}/${appid}`);
   });
 
-  it("cannot be released while its home is closed", async () => {
+  it("an appid cannot be released while its home is closed", async () => {
     const { world, visitor, apps, appid } = await start();
     const closed = visitor.through(world.anotherIsolate(closing("apac")));
     const page = await closed.open(`${apps}/${appid}`);

@@ -7,8 +7,8 @@ import { replacing } from "../../../support/replacing.ts";
 import type { World } from "../../../support/world.ts";
 
 /**
- * A test call from the console is a real call: it is signed, walks every step, and leaves what a call leaves. The sites are in another
- * home than the directory: what is written in the wrong database is missed there.
+ * A test call from the console is a real call: it is signed, checked and stored like any other. The sites are in another home than
+ * the directory, so that the tests notice a write to the wrong database.
  */
 
 const rowsOf = async <Row>(world: World, sql: string): Promise<Row[]> =>
@@ -21,7 +21,7 @@ const sessionsOf = (world: World) =>
   );
 
 describe("a test call", () => {
-  it("asks first, opens one session that says what it is, shows that it arrived, and is in the audit log", async () => {
+  it("a test call asks first, opens one session, shows that it arrived, and is in the audit log", async () => {
     const { world, visitor, app, site } = await start();
     const page = await visitor.open(`${app}/test`);
     expect(page.heading).toBe("Send a test call");
@@ -39,7 +39,7 @@ describe("a test call", () => {
     expect(result.notices).toEqual([`It arrived: the session ${session?.id} was opened.`]);
     expect(result.text).toContain("Status 200");
     expect(result.text).toContain(`"chat_id":${session?.id}`);
-    // The id on the page is that of the call itself, not of the page.
+    // The page shows the request id of the call, not of the page.
     expect(result.text).toContain(`Request id ${session?.request}`);
     expect(result.link("Open the session")).toBe(`${site}/sessions/${session?.id}`);
     const nonces = await rowsOf(world, "SELECT appid, operation, outcome FROM nonces WHERE site_id = ?");
@@ -49,7 +49,7 @@ describe("a test call", () => {
     expect(audit.at(-1)).toMatchObject({ ...tested, details: JSON.stringify({ agent_id: 2 }) });
   });
 
-  it("opens one session when its button is pressed twice, and both presses lead to the same result", async () => {
+  it("a test call whose button is pressed twice opens one session, and both presses show the same result", async () => {
     const { world, visitor, app } = await start();
     const page = await visitor.open(`${app}/test`);
     const press = () => visitor.submit(page, "Send a test call", { "Responsible agent": "1" });
@@ -59,7 +59,7 @@ describe("a test call", () => {
     expect(new Set([...answers, again].map((answer) => answer.headers.get("location"))).size).toBe(1);
   });
 
-  it("says in words why it was refused and what to do, and opens nothing", async () => {
+  it("a refused test call shows the reason and the cure, and opens no session", async () => {
     const { world, visitor, app } = await start();
     const page = await visitor.open(`${app}/test`);
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/1`, { status: "disabled" });
@@ -71,10 +71,10 @@ describe("a test call", () => {
     expect(await sessionsOf(world)).toEqual([]);
   });
 
-  it("is not called refused when the database may have done it although its answer did not come", async () => {
+  it("a test call is not reported as refused when the database may have stored it", async () => {
     const { world, visitor, app } = await start();
     const page = await visitor.open(`${app}/test`);
-    // Only the batch of the call itself writes nonces. It is done, and its answer is lost at each try.
+    // Only the batch of the call has more than five statements. The batch is run, but its answer is lost at each try.
     const batch = async (statements: D1PreparedStatement[]) => {
       const done = await env.HOME_APAC.batch(statements);
       if (done.length > 5) throw new Error("D1_ERROR: Network connection lost.");
@@ -88,7 +88,7 @@ describe("a test call", () => {
     expect(await sessionsOf(world)).toHaveLength(1);
   });
 
-  it("says no more than a caller is told", async () => {
+  it("a test call shows no more than a caller would learn", async () => {
     const { world, visitor, app } = await start();
     const page = await visitor.open(`${app}/test`);
     const closed = visitor.through(world.anotherIsolate(closing("apac")));
@@ -96,7 +96,7 @@ describe("a test call", () => {
     expect(result.text).toContain("It was refused, and no session was opened. The home was closed. Open it:");
   });
 
-  it("is signed with the secret in use, also while an old one works", async () => {
+  it("a test call is signed with the secret in use, also during an overlap", async () => {
     const { world, visitor, app } = await start();
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 3600 });
     await visitor.submit(await visitor.open(`${app}/test`), "Send a test call", { "Responsible agent": "1" });
@@ -108,7 +108,7 @@ describe("a test call", () => {
     expect(nonce?.secret).toBe(version);
   });
 
-  it("changes nothing when the secret was rotated since the page was shown", async () => {
+  it("a test call does nothing when the secret was rotated since the page was shown", async () => {
     const { world, visitor, app } = await start();
     const page = await visitor.open(`${app}/test`);
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, {});
@@ -118,7 +118,7 @@ describe("a test call", () => {
     expect((await world.operated()).audit.map(({ action }) => action)).not.toContain("app.tested");
   });
 
-  it("is not offered while no agent is enabled, nor for a revoked app", async () => {
+  it("a test call is not offered while no agent is enabled, or for a revoked app", async () => {
     const { world, visitor, site, app } = await start();
     await databaseOf(world.home)
       .prepare("UPDATE agents SET status = 'disabled' WHERE site_id = ?")
@@ -132,7 +132,7 @@ describe("a test call", () => {
     expect((await visitor.open(`${app}/test`)).path).toBe(app);
   });
 
-  it("shows no result that the console did not make", async () => {
+  it("a forged link shows no result of a test call", async () => {
     const { visitor, app } = await start();
     const made = await visitor.press(await visitor.open(`${app}/test`), "Send a test call", {
       "Responsible agent": "1",

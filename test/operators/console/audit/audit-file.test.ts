@@ -11,7 +11,7 @@ import { start } from "./audit-world.ts";
 const ADA = { whoKind: "person", whoId: "ada@example.com", whoName: "ada@example.com" } as const;
 const CALL = "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12";
 
-/** The file that the page's link leads to. */
+/** The file to which the page links. */
 async function fileOf(
   { visitor, path }: Awaited<ReturnType<typeof start>>,
   query = "",
@@ -23,7 +23,7 @@ async function fileOf(
 }
 
 describe("the audit log as a file", () => {
-  it("has what the filter finds, with a mark for Excel, names, words and the raw details", async () => {
+  it("the audit file has the entries that the filter finds, with a byte order mark for Excel and the raw details", async () => {
     const world = await start(
       {
         ...ADA,
@@ -50,7 +50,7 @@ describe("the audit log as a file", () => {
     ]);
   });
 
-  it("is in the reader's language and zone", async () => {
+  it("the audit file is in the reader's language and time zone", async () => {
     const world = await start({ ...ADA });
     world.visitor.cookies.set("__Host-zone", "Asia/Shanghai");
     const { lines } = await fileOf(world, "", { "accept-language": "zh" });
@@ -58,7 +58,7 @@ describe("the audit log as a file", () => {
     expect(lines[1]).toMatch(/^2027-01-15 16:00:00,ada@example.com,person,客服改名/);
   });
 
-  it("is of all sites too, for a viewer", async () => {
+  it("a viewer gets the audit file of all sites too", async () => {
     const { world } = await start({ ...ADA, at: NOW + 9_000_000, subject: "of-a-site" });
     const viewer = await visitorWithRole(world, "viewer");
     const answer = await viewer.get("/console/audit.csv?since=2027-04-01T00:00");
@@ -66,7 +66,7 @@ describe("the audit log as a file", () => {
     expect([answer.status, row?.includes(`,of-a-site,Site,${world.siteId},`)]).toEqual([200, true]);
   });
 
-  it("has 10,000 entries at most, and says from where to go on", async () => {
+  it("the audit file has at most 10,000 entries, and says where to go on", async () => {
     const world = await start();
     const seed = `INSERT INTO audit_log (site_id, at, actor, action, subject, details)
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001) SELECT ?, ${NOW} - 10001 + i, 'console', 'agent.renamed', i, '{}' FROM n`;
@@ -78,7 +78,7 @@ describe("the audit log as a file", () => {
     );
   });
 
-  it("has what 20 pages find, each of which reads 10,000 rows at most, and the file up to the time that it says has the rest", async () => {
+  it("the audit file searches at most 20 pages of 10,000 rows, and says where to go on", async () => {
     const world = await start({ subject: "wanted" });
     const seed = `INSERT INTO audit_log (site_id, at, actor, action, subject, details)
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT ?, ${NOW}, 'console', 'agent.renamed', 's', '{}' FROM n`;
@@ -92,7 +92,7 @@ describe("the audit log as a file", () => {
     expect([lines.length, lines[1]?.split(",")[4]]).toEqual([3, "wanted"]);
   });
 
-  it("says which homes it has nothing of, and why a wrong filter gives none", async () => {
+  it("the audit file names the homes that are missing, and a wrong filter gives a page with the fault", async () => {
     const { world, visitor, path } = await start({});
     const apart = visitor.through(world.anotherIsolate({ HOME_APAC: downDb(env.HOME_APAC) }));
     const all = await (await apart.get("/console/audit.csv?since=2027-01-15T07:59")).text();
@@ -118,7 +118,7 @@ describe("a cell of a file", () => {
     ["a\nb", '"a\nb"'],
     ['say "no"', '"say ""no"""'],
     ["", ""],
-  ])("%j is no formula, and is quoted where it must be", (text, cell) => {
+  ])("the cell %j of a file is not read as a formula, and is quoted where needed", (text, cell) => {
     expect(csvOf([[text, "x"]])).toBe(`\ufeff${cell},x\r\n`);
   });
 });

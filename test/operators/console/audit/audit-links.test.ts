@@ -10,7 +10,7 @@ const DAY = 86_400;
 const ADA = { whoKind: "person", whoId: "ada@example.com", whoName: "ada@example.com" } as const;
 
 describe("an entry of the audit log", () => {
-  it("leads to the page of its subject", async () => {
+  it("an audit entry links to the page of its subject", async () => {
     const led: [row: Partial<Row>, text: string, path: string][] = [
       [{ action: "app.rotated", subject: "my-shop" }, "my-shop", "/apps/my-shop"],
       [{ action: "agent.disabled", subject: "7" }, "7", "/agents/7"],
@@ -26,12 +26,12 @@ describe("an entry of the audit log", () => {
   it.each<[row: Partial<Row>, text: string, path: string]>([
     [{ action: "token.created", subject: "tok_x", siteId: null }, "tok_x", "/console/tokens"],
     [{ action: "operator.signed_in", subject: "5e551011", siteId: null }, "5e551011", "/console/access"],
-  ])("of no site leads there too: %j", async (row, text, path) => {
+  ])("an audit entry without a site links to the page of its subject: %j", async (row, text, path) => {
     const { visitor } = await start({ ...row, at: NOW + 9_000_000 });
     expect((await visitor.open("/console/audit?since=2027-04-01T00:00")).link(text)).toBe(path);
   });
 
-  it("leads nowhere when its thing is gone, is of a site that ends, or is for higher roles", async () => {
+  it("an audit entry has no link when its subject is gone, belongs to an ended site, or needs a higher role", async () => {
     const erased = { action: "customer.erased", subject: "019a-erasure" } as const;
     const rows = [
       { action: "webhook.deleted", subject: "wh_gone" },
@@ -50,7 +50,7 @@ describe("an entry of the audit log", () => {
     expect(await hrefs()).toEqual([]);
   });
 
-  it("names its site, also one that ended, and shows the id of one that is gone for good", async () => {
+  it("an audit entry names its site, also an ended one, and shows only the id of a deleted one", async () => {
     const { visitor, world } = await start({ at: NOW + 9_000_000 });
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name: "Café <Nord>" });
     const since = "/console/audit?since=2027-04-01T00:00";
@@ -62,7 +62,7 @@ describe("an entry of the audit log", () => {
     await env.DB.prepare("DELETE FROM audit_log WHERE site_id = 999999").run();
   });
 
-  it("leads to all that the same person did, within the filter in force", async () => {
+  it("an audit entry links to all entries of the same person within the current filter", async () => {
     const { visitor, path } = await start({ ...ADA, action: "site.closed" }, { ...ADA }, {});
     const page = await visitor.open(`${path}?action=site.closed`);
     const theirs = await visitor.open(page.link("ada@example.com"));
@@ -71,13 +71,13 @@ describe("an entry of the audit log", () => {
   });
 });
 
-describe("who did what yesterday", () => {
+describe("the links for days", () => {
   const rows = [-2 * DAY, -DAY - 8 * 3_600, -8 * 3_600 - 1, -8 * 3_600, -1].map((ago, i) => ({
     at: NOW + ago,
     subject: `s${i}`,
   }));
 
-  it("is one link from the log, and so are today and a week", async () => {
+  it("the audit log has links for yesterday, today and the last 7 days", async () => {
     const { visitor, path } = await start({ at: NOW - 7 * DAY, subject: "old" }, ...rows);
     const log = await visitor.open(path);
     const subjects = async (day: string) => (await visitor.open(log.link(day))).rows.map((row) => row[2]);
@@ -86,7 +86,7 @@ describe("who did what yesterday", () => {
     expect(await subjects("Last 7 days")).toEqual(["s4", "s3", "s2", "s1", "s0"]);
   });
 
-  it("is a day of the reader's zone, and keeps the rest of the filter", async () => {
+  it("the link for yesterday uses the reader's time zone and keeps the rest of the filter", async () => {
     const { visitor, path } = await start(...rows.map((row, i) => ({ ...row, ...(i % 2 === 1 ? ADA : {}) })));
     visitor.cookies.set("__Host-zone", "Asia/Shanghai");
     const yesterday = (await visitor.open(`${path}?who=ada%40example.com`)).link("Yesterday");
@@ -96,7 +96,7 @@ describe("who did what yesterday", () => {
     expect(page.html).toMatch(/aria-current="true">Yesterday</);
   });
 
-  it("is right on the days when the clocks change", async () => {
+  it("the link for yesterday is right on the days when the clocks change", async () => {
     const { world, path } = await start();
     const later = world.anotherIsolate();
     later.clock.now = Date.parse("2027-03-29T10:00:00Z") / 1000;

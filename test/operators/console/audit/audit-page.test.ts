@@ -9,7 +9,7 @@ const CALL = "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12";
 const ADA = { whoKind: "person", whoId: "ada@example.com", whoName: "ada@example.com" } as const;
 const NIGHTLY = { whoKind: "token", whoId: "tok_1", whoName: "Nightly" } as const;
 
-/** The details of each row of a site's log, newest first, as a reader of a language sees them; undefined without any. */
+/** The details of each row of a site's audit log, newest first, in the given language. Undefined when a row has no details. */
 async function shown({ visitor, path }: Awaited<ReturnType<typeof start>>, language: string) {
   const { html } = await visitor.open(path, { "accept-language": language });
   return [...html.matchAll(/<tr[^>]*><th scope="row">.*?<\/tr>/gs)].map(([row]) => {
@@ -117,7 +117,7 @@ const DETAILS: [action: Row["action"], details: object, english: string | undefi
 ];
 
 describe("the page of the audit log", () => {
-  it("says in a line who did what to what and when, and behind a button all the rest", async () => {
+  it("an audit entry shows in one line who did what, to what and when, and the rest behind a button", async () => {
     const { visitor, path } = await start(
       { ...ADA, address: "192.0.2.0/24", requestId: CALL },
       {
@@ -143,12 +143,12 @@ describe("the page of the audit log", () => {
     expect(rest[3]).toContain(`Through Console Network 192.0.2.0/24 Request id ${CALL}`);
   });
 
-  it("shows names as text", async () => {
+  it("the audit page shows names as text, not as HTML", async () => {
     const { visitor, path } = await start({ ...NIGHTLY, whoName: "<b>Nightly</b>" });
     expect((await visitor.page(path)).includes("<bdi>&lt;b&gt;Nightly&lt;/b&gt;</bdi>")).toBe(true);
   });
 
-  it("tells the details in the reader's language", async () => {
+  it("the audit page shows the details in the reader's language", async () => {
     const rows = DETAILS.map(([action, details]) => ({ action, details: JSON.stringify(details) }));
     const site = await start(...rows.toReversed());
     for (const [at, language] of [
@@ -160,7 +160,7 @@ describe("the page of the audit log", () => {
     }
   });
 
-  it("names the first ten of many agents, and how many more they are", async () => {
+  it("the audit page names the first ten of many agents and the number of the others", async () => {
     const ids = Array.from({ length: 100 }, (_, i) => i + 1);
     const details = JSON.stringify({ ids, names: ids.map((id) => `N${id}`) });
     const [said] = await shown(await start({ action: "agent.added", details }), "en");
@@ -169,7 +169,7 @@ describe("the page of the audit log", () => {
 });
 
 describe("the filter of the audit log", () => {
-  it("offers every action, also with one home", async () => {
+  it("the filter of the audit log offers every action, also with one home", async () => {
     const { visitor, path } = await start();
     const { html } = await visitor.open(path);
     for (const action of AUDIT_ACTIONS) expect(html).toContain(`<option value="${action}"`);
@@ -194,7 +194,7 @@ describe("the filter of the audit log", () => {
     [{ To: "2027-01-15T08:01" }, ["2", "10411"]],
     [{ From: "2027-01-15T08:01", To: "2027-01-15T08:01" }, ["2"]],
     [{ Who: "ada@example.com", Subject: "2" }, []],
-  ])("finds %j", async (fill, subjects) => {
+  ])("the audit log filtered by %j shows exactly the entries that match", async (fill, subjects) => {
     const { visitor, path } = filled;
     const page = await visitor.press(await visitor.open(path), "Find", fill);
     expect([page.status, page.rows.map((row) => row[2])]).toEqual([200, subjects]);
@@ -202,7 +202,7 @@ describe("the filter of the audit log", () => {
     expect(page.text.includes("Nothing fits this filter.")).toBe(subjects.length === 0);
   });
 
-  it("takes times in the reader's zone", async () => {
+  it("the filter of the audit log takes times in the reader's time zone", async () => {
     const { world, path } = filled;
     const visitor = filled.visitor.through(world);
     visitor.cookies.set("__Host-zone", "Asia/Shanghai");
@@ -211,7 +211,7 @@ describe("the filter of the audit log", () => {
     expect(page.rows.map((row) => row[2])).toEqual(["2"]);
   });
 
-  it("stays on further pages", async () => {
+  it("the filter of the audit log stays on further pages", async () => {
     const rows = Array.from({ length: 60 }, (_, i) => ({ ...(i % 2 === 0 ? ADA : NIGHTLY), subject: String(i) }));
     const { visitor, path } = await start(...rows, ...rows);
     const first = await visitor.open(`${path}?who=ada%40example.com`);
@@ -228,7 +228,7 @@ describe("the filter of the audit log", () => {
     ["since=2027-01-15T08:02&until=2027-01-15T08:01", "From", "Must not be after “To”."],
     [`who=${"x".repeat(321)}`, "Who", "Must have at most 320 characters"],
     [`subject=${"x".repeat(321)}`, "Subject", "Must have at most 320 characters"],
-  ])("is shown again with what is wrong: ?%s", async (query, label, error) => {
+  ])("the filter of the audit log is shown again with its faults: ?%s", async (query, label, error) => {
     const { visitor, path } = filled;
     const page = await visitor.open(`${path}?${query}`);
     expect([page.status, page.rows]).toEqual([400, []]);
@@ -239,8 +239,8 @@ describe("the filter of the audit log", () => {
   });
 });
 
-describe("a filter of a long log", () => {
-  it("says how far the log was searched, and leads on from there", async () => {
+describe("a filter of a long audit log", () => {
+  it("a filtered audit page says how far the log was searched, and links to the rest", async () => {
     const { world, visitor, path } = await start({ subject: "wanted", at: NOW - 9_000 });
     const seed = `INSERT INTO audit_log (site_id, at, actor, action, subject, details)
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT ?, ${NOW} - 5000 + i, 'console', 'agent.renamed', i, '{}' FROM n`;

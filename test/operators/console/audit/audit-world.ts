@@ -6,7 +6,7 @@ import { NOW, World } from "../../../support/world.ts";
 
 export type Row = typeof auditLog.$inferInsert;
 
-/** A site whose log has only these rows, oldest first. */
+/** A site whose audit log has only these rows, oldest first. */
 export async function start(...rows: Partial<Row>[]) {
   const world = await World.create({ HOME_APAC: undefined });
   const visitor = await ConsoleVisitor.signedIn(world);

@@ -8,7 +8,7 @@ type Page = { items: (Entry & { id: number; site_id: number | null })[]; next_cu
 const log = async (world: World, query = ""): Promise<Page> =>
   (await world.admin("GET", `/admin/audit?site_id=${world.siteId}${query}`)).json();
 
-/** The log's entries since `before`, oldest first. */
+/** The entries of the audit log since `before`, oldest first. */
 async function since(world: World, before: Page): Promise<Entry[]> {
   const { items } = await log(world, "&limit=100");
   const known = new Set(before.items.map(({ id }) => id));
@@ -19,7 +19,7 @@ async function since(world: World, before: Page): Promise<Entry[]> {
 }
 
 describe("the audit log", () => {
-  it("tells of each change through the console and through the API who made it, what it was, to which thing, and when", async () => {
+  it("the audit log shows each change through the console and the API: who made it, what, to which thing, and when", async () => {
     const world = await World.create();
     const before = await log(world, "&limit=100");
     const visitor = await ConsoleVisitor.signedIn(world);
@@ -73,7 +73,7 @@ describe("the audit log", () => {
     }
   });
 
-  it("has no row for a change that was refused or changed nothing", async () => {
+  it("the audit log has no row for a change that was refused or changed nothing", async () => {
     const world = await World.create();
     const { appid, siteId } = world;
     const before = await log(world, "&limit=100");
@@ -93,7 +93,7 @@ describe("the audit log", () => {
     expect((await since(world, before)).map(({ action }) => action)).toEqual(["app.revoked"]);
   });
 
-  it("has one row for each of two rotations at once that both succeeded, and none for a failed one", async () => {
+  it("the audit log has one row for each of several rotations at once that succeeded", async () => {
     const world = await World.create();
     const before = await log(world, "&limit=100");
     const answers = await Promise.all(
@@ -104,7 +104,7 @@ describe("the audit log", () => {
     expect([versions.length, new Set(versions).size]).toEqual([done, done]);
   });
 
-  it("never holds a secret, sealed or not", async () => {
+  it("the audit log never has a secret, sealed or not", async () => {
     const world = await World.create();
     const brought = "brought-along-secret-of-mine";
     await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Moved", secret: brought });

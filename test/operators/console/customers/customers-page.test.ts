@@ -5,9 +5,9 @@ import { found, manySessions, start } from "./customers-world.ts";
 
 const DAY = 86_400;
 
-// `start` makes a site in another home than the directory: what is read in the wrong database is missed there.
+// `start` makes a site in another home than the directory, so that a read of the wrong database finds nothing.
 describe("the customers of a site", () => {
-  it("are listed once each, the latest first, with their latest session", async () => {
+  it("the list of customers shows each customer once, with the latest session, newest first", async () => {
     const { world, visitor, path } = await start();
     const site = path.replace("/customers", "");
     await world.chatId({ sbs: "a", sbs_mc: "Ana", title: "First" });
@@ -28,7 +28,7 @@ describe("the customers of a site", () => {
     );
   });
 
-  it("of other sites are not listed, and a site without any leads to its sessions", async () => {
+  it("the list of customers has none of other sites, and a site without customers links to its sessions", async () => {
     const { world } = await start();
     await world.chatId({ sbs: "theirs" });
     const { visitor, path } = await start();
@@ -39,7 +39,7 @@ describe("the customers of a site", () => {
 });
 
 describe("the page of a customer", () => {
-  it("shows who they are, their first and latest session, and the metadata of the latest", async () => {
+  it("the page of a customer shows the name, the first and latest session, and the latest metadata", async () => {
     const { world, visitor, path } = await start();
     const theirs = { sbs: "mei", sbs_mc: "Mei Tanaka", ip: "203.0.113.7" };
     const first = await world.chatId({ ...theirs, metadata: { plan: "free", order: "1" } });
@@ -65,7 +65,7 @@ describe("the page of a customer", () => {
     expect(page.rows[0]?.[0]).toBe(`Last ${last}`);
   });
 
-  it("is reached by any of their sessions, and lists all of them in pages", async () => {
+  it("each session of a customer links to the customer's page, which lists all sessions in pages", async () => {
     const { world, visitor, path } = await start();
     const ids = (await manySessions(world, "many", 45)).toReversed();
     const listed: number[] = [];
@@ -79,7 +79,7 @@ describe("the page of a customer", () => {
     expect(listed).toEqual(ids);
   });
 
-  it("is the list, with a notice, for a session that the site does not have", async () => {
+  it("a link to the customer of an unknown session shows the list of customers with a notice", async () => {
     const { visitor, path } = await start();
     for (const id of ["99", "x", "-1", "9".repeat(16)]) {
       const page = await visitor.open(`${path}?chat_id=${id}`);
@@ -87,7 +87,7 @@ describe("the page of a customer", () => {
     }
   });
 
-  it("shows a customer without a visible name by their id", async () => {
+  it("a customer without a visible name is shown by the customer id", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
     const unnamed = databaseOf(world.home).prepare("UPDATE customers SET name = '\u200b' WHERE site_id = ?");

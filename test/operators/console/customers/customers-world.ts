@@ -4,21 +4,21 @@ import { databaseOf } from "../../../support/homes.ts";
 import type { Replacements } from "../../../support/isolate.ts";
 import { NOW, World } from "../../../support/world.ts";
 
-/** A signed-in owner, and the page where customers are handed over and erased. */
+/** A signed-in owner, and the path of the customers' pages. */
 export async function start(home = "apac", bindings: Replacements = {}) {
   const world = await World.create(bindings, home);
   const visitor = await ConsoleVisitor.signedIn(world);
   return { world, visitor, path: `/console/sites/${world.siteId}/customers` };
 }
 
-/** The field that finds a customer. */
+/** The label of the field that finds a customer. */
 export const SBS = "Customer id (sbs), to the letter";
 
-/** The page of the customer whose id is sent from the list of customers, or this list again with an error. */
+/** The customer's page, found from the list of customers, or the list with an error. */
 export const found = async (visitor: ConsoleVisitor, path: string, sbs: string): Promise<ConsolePage> =>
   visitor.follow(await visitor.post(`${path}/find`, { sbs }), path);
 
-/** The page that asks before that customer is erased. */
+/** The page that asks before it erases this customer. */
 export const askedToErase = async (visitor: ConsoleVisitor, path: string, sbs: string): Promise<ConsolePage> =>
   visitor.press(await found(visitor, path, sbs), "Erase this customer…");
 

@@ -12,7 +12,7 @@ const actionsOf = async (world: Parameters<typeof audited>[0]) => (await audited
 const iso = (at: number) => `datetime="${new Date(at * 1000).toISOString()}"`;
 
 describe("erasing a customer", () => {
-  it("asks with the facts, and then shows what is gone, who had it and what stays", async () => {
+  it("the console asks before it erases a customer, and then shows what is gone, who had received it and what stays", async () => {
     const { world, visitor, path } = await start();
     const told = await newWebhook(world, { url: "https://told.example.com/" });
     const untold = await newWebhook(world, { url: "https://untold.example.com/", events: '["session.created"]' });
@@ -68,7 +68,7 @@ describe("erasing a customer", () => {
 });
 
 describe("an erasure of several steps", () => {
-  it("shows how many sessions are left, and goes on by its button until none is", async () => {
+  it("an erasure of many sessions shows how many are left, and its button continues until none is left", async () => {
     const { world, visitor, path } = await start();
     await manySessions(world, "many", 370);
     const asked = await askedToErase(visitor, path, "many");
@@ -90,13 +90,13 @@ describe("an erasure of several steps", () => {
     expect((await world.stored()).customers).toEqual([]);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
 
-    // The old page, sent again.
+    // The form of the old page is sent again.
     const again = await visitor.press(begun, "Go on erasing");
     expect([again.path, again.notices, again.fact("Sessions")]).toEqual([begun.path, ["It is done"], "370"]);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
   });
 
-  it("goes on from the customer's page too, when its own page was closed", async () => {
+  it("an unfinished erasure continues from the customer's page too", async () => {
     const { world, visitor, path } = await start();
     await manySessions(world, "many", 251);
     const begin = async () => {
@@ -111,7 +111,7 @@ describe("an erasure of several steps", () => {
 });
 
 describe("a form that erases", () => {
-  it("leads to the same result when it is sent twice, at once or later", async () => {
+  it("an erasing form that is sent twice, at once or later, leads to the same result", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
     const asked = await askedToErase(visitor, path, "mei");
@@ -123,7 +123,7 @@ describe("a form that erases", () => {
     await world.chatId({ sbs: "mei" });
     const later = await visitor.press(asked, "Erase now", SURE);
     expect(later.path).toBe(one.path);
-    // It was about what was there then: a session that came later needs another question.
+    // The form was about the sessions at that time. A later session needs another confirmation.
     expect((await world.stored()).sessions).toHaveLength(1);
     const anew = await askedToErase(visitor, path, "mei");
     const second = await visitor.press(anew, "Erase now", SURE);
@@ -131,7 +131,7 @@ describe("a form that erases", () => {
     expect((await world.stored()).sessions).toEqual([]);
   });
 
-  it("of another tab leads to the erasure that was done", async () => {
+  it("an erasing form in another tab leads to the erasure that was done", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
     const ask = async () => askedToErase(visitor, path, "mei");
@@ -142,7 +142,7 @@ describe("a form that erases", () => {
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
   });
 
-  it("says at the field that the customer is unknown, and leads to the erasure of one who is gone", async () => {
+  it("the console says at the field that a customer is unknown, and finds the erasure of an erased customer", async () => {
     const { world, visitor, path } = await start();
     const unknown = await found(visitor, path, "mei");
     expect([unknown.status, unknown.link("Customer id (sbs)"), unknown.value(SBS)]).toEqual([404, "#sbs", "mei"]);
@@ -154,7 +154,7 @@ describe("a form that erases", () => {
     const done = await visitor.press(asked, "Erase now", SURE);
     const gone = await visitor.press(await found(visitor, path, "mei"), "Look for an erasure");
     expect([gone.status, gone.path, gone.heading]).toEqual([200, done.path, "A customer's data was erased"]);
-    // The page of the customer, which was open since before.
+    // The customer's page that was opened before the erasure.
     expect((await visitor.press(page, "Erase this customer…")).path).toBe(done.path);
     expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
     const handedOver = await visitor.press(page, "Hand over as a file");
@@ -167,7 +167,7 @@ describe("a form that erases", () => {
     expect((await visitor.post(`${path}/erase`, { ...forged, customer: "{" })).status).toBe(400);
   });
 
-  it("asks again after a change of language or a new sign-in, and erases nothing by it", async () => {
+  it("an erasing form asks again after a change of language or a new sign-in, and erases nothing meanwhile", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
     const asked = await askedToErase(visitor, path, "mei");
@@ -187,7 +187,7 @@ describe("a form that erases", () => {
 });
 
 describe("an erasure that cannot be done now", () => {
-  it("is 503 while a home is closed, and deletes nothing", async () => {
+  it("an erasure in the console is 503 while a home is closed, and deletes nothing", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
     const asked = await askedToErase(visitor, path, "mei");
@@ -204,7 +204,7 @@ describe("an erasure that cannot be done now", () => {
     expect((await visitor.press(again, "Erase now", SURE)).notices).toEqual(["It is done"]);
   });
 
-  it("is no page for an erasure of another site, or none", async () => {
+  it("the page of an erasure is 404 for an unknown id or another site's erasure", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
     const asked = await askedToErase(visitor, path, "mei");
@@ -220,7 +220,7 @@ describe("an erasure that cannot be done now", () => {
 });
 
 describe("a deployment without KV", () => {
-  it("gives receipts to keep before anything is deleted", async () => {
+  it("without KV the console shows the receipts of an erasure before anything is deleted", async () => {
     const { world, visitor, path } = await start("main", { CREDENTIALS: undefined });
     const chatId = await world.chatId({ sbs: "mei" });
     const asked = await askedToErase(visitor, path, "mei");

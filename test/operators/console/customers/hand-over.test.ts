@@ -17,7 +17,7 @@ const HAND_OVER = "Hand over as a file";
 const fileOf = async (answer: Response): Promise<File> => JSON.parse(await answer.text());
 
 describe("handing a customer's data over", () => {
-  it("is one file of everything, with the rows that the admin API's call leaves", async () => {
+  it("a customer's data is handed over as one file, with the same audit rows as an export by the API", async () => {
     const { world, visitor, path } = await start();
     await newWebhook(world);
     const theirs = { sbs: "mei", sbs_mc: "Mei 😀", content: "Where is it?", metadata: { order: "7" } };
@@ -39,7 +39,7 @@ describe("handing a customer's data over", () => {
     ]);
   });
 
-  it("may be pressed again, and reads anew each time", async () => {
+  it("the button that hands a customer's data over may be pressed again, and reads the data again", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
     const page = await found(visitor, path, "mei");
@@ -49,7 +49,7 @@ describe("handing a customer's data over", () => {
     expect((await press()).sessions).toHaveLength(2);
   });
 
-  it("is one file of 150 sessions", async () => {
+  it("the data of a customer with 150 sessions is one file", async () => {
     const { world, visitor, path } = await start();
     const chatIds = await manySessions(world, "many", 150);
     const answer = await visitor.submit(await found(visitor, path, "many"), HAND_OVER);
@@ -59,7 +59,7 @@ describe("handing a customer's data over", () => {
     expect((await audited(world)).map(([, , { after }]) => after)).toEqual([0, 50, 100]);
   });
 
-  it("is several files of a customer with more, which have each session once", async () => {
+  it("the data of a customer with more than 150 sessions is several files with each session once", async () => {
     const { world, visitor, path } = await start();
     const chatIds = await manySessions(world, "many", 331);
     const page = await visitor.press(await found(visitor, path, "many"), HAND_OVER);
@@ -84,7 +84,7 @@ describe("handing a customer's data over", () => {
     expect(files[2]?.sessions[0]?.messages).toMatchObject([{ content: "said 301" }]);
   });
 
-  it("lists further files of a customer with over 10,000 sessions", async () => {
+  it("a button leads to further files of a customer with over 10,000 sessions", async () => {
     const { world, visitor, path } = await start();
     await manySessions(world, "most", 10_002);
     const customer = await found(visitor, path, "most");
@@ -101,11 +101,11 @@ describe("handing a customer's data over", () => {
   it.each([
     ["nobody", 404, "This site has no such customer."],
     ["", 400, "Must have 1 to 64 characters"],
-  ])("says at the field what is wrong with %j", async (sbs, status, text) => {
+  ])("handing over a customer's data says at the field what is wrong with %j", async (sbs, status, text) => {
     const { world, visitor, path } = await start();
     const before = await world.operated();
     const form = (await visitor.open(path)).value("form");
-    // The form of a page that finds a customer, and that of a page which was open when they went.
+    // The form that finds a customer, and the form of a page that was open when the customer was erased.
     for (const action of ["find", "export"]) {
       const page = await ConsolePage.read(await visitor.post(`${path}/${action}`, { form, sbs }), path);
       expect([page.status, page.notices]).toEqual([status, ["No customer was found, and nothing was changed."]]);
@@ -115,7 +115,7 @@ describe("handing a customer's data over", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it("keeps what was typed through a change of language, and hands nothing over by it", async () => {
+  it("handing over a customer's data keeps the typed id when the language changes, and hands nothing over", async () => {
     const { world, visitor, path } = await start();
     const missed = await found(visitor, path, "late");
     const chinese = await visitor.press(missed, "中文");
@@ -130,7 +130,7 @@ describe("handing a customer's data over", () => {
     expect((await fileOf(await visitor.submit(page, "导出为文件"))).customer.sbs).toBe("late");
   });
 
-  it("waits for a second press after a new sign-in, on the customer's page", async () => {
+  it("handing over a customer's data waits for a second press after a new sign-in", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei\nx", sbs_mc: "Mei" });
     const page = await visitor.open((await visitor.open(path)).link("Mei"));
@@ -145,7 +145,7 @@ describe("handing a customer's data over", () => {
     expect((await fileOf(await visitor.submit(back, HAND_OVER))).customer.sbs).toBe("mei\nx");
   });
 
-  it("knows no customer of another site", async () => {
+  it("the data of another site's customer cannot be handed over", async () => {
     const { world } = await start();
     await world.chatId({ sbs: "theirs" });
     const { visitor, path } = await start();
@@ -155,7 +155,7 @@ describe("handing a customer's data over", () => {
     expect(answer.status).toBe(404);
   });
 
-  it("is 503 when its home does not answer, and may be tried again: nothing was changed", async () => {
+  it("handing over a customer's data is 503 when the home does not answer, and may be tried again", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei" });
     const page = await found(visitor, path, "mei");

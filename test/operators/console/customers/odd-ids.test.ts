@@ -10,7 +10,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 const SURE = { "Nobody can undo this": "on" };
 
-/** Ids of customers that paths, pages or forms could take for something else. */
+/** Customer ids that paths, pages or forms could misread. */
 const ODD = [
   "../../tokens",
   "a/b?c=d#e%2f",
@@ -27,7 +27,7 @@ const ODD = [
   "tab\t\u0000zero",
 ];
 
-/** A visitor who keeps every address that they were led to. */
+/** A visitor that records every address that was requested or redirected to. */
 function watched(world: World): { visitor: ConsoleVisitor; addresses: string[] } {
   const addresses: string[] = [];
   const visitor = new ConsoleVisitor({
@@ -41,24 +41,24 @@ function watched(world: World): { visitor: ConsoleVisitor; addresses: string[] }
   return { visitor, addresses };
 }
 
-/** What can be typed into a field of one line. */
+/** Whether a one-line field can hold this id. */
 const canBeTyped = (sbs: string) => !/\p{Cc}/u.test(sbs);
 
-describe("a customer with the id", () => {
+describe("a customer with an odd id", () => {
   let started: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
     started = await start();
     await started.world.chatId({ sbs: "other" });
   });
 
-  it.each(ODD)("%j is found, handed over and erased like any other", async (sbs) => {
+  it.each(ODD)("the customer id %j is found, handed over and erased like any other", async (sbs) => {
     const { world, visitor, path } = started;
     const chatId = await world.chatId({ sbs });
     const page = await visitor.open(`${path}?chat_id=${chatId}`);
     const ask = "Erase this customer…";
     const held = (from: ConsolePage) => new URLSearchParams(from.submission(ask, {}).body).get("customer");
     expect(held(page)).toBe(JSON.stringify(sbs));
-    // From here on it is the same form, whichever way led to it.
+    // From here on the form is the same, whichever way led to it.
     if (canBeTyped(sbs)) {
       const typed = await visitor.press(await visitor.open(path), "Find", { [SBS]: sbs });
       expect(held(typed)).toBe(held(page));
@@ -73,7 +73,7 @@ describe("a customer with the id", () => {
     expect([left.includes(sbs), left.includes("other")]).toEqual([false, true]);
   });
 
-  it("that is not there is shown again as it was typed", async () => {
+  it("an unknown customer id is shown again as it was typed", async () => {
     const { visitor, path } = await start();
     const list = await visitor.open(path);
     for (const sbs of ODD.filter(canBeTyped)) {
@@ -85,7 +85,7 @@ describe("a customer with the id", () => {
 });
 
 describe("the id of a customer", () => {
-  it("stands in no address, no log line, no stored form and no row of the audit log", async () => {
+  it("the id of a customer is in no address, no log line, no stored form and no audit row", async () => {
     const { world, path } = await start();
     const lines: string[] = [];
     for (const method of ["log", "warn", "error", "info"] as const) {

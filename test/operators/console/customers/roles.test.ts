@@ -6,7 +6,7 @@ import { audited, found } from "./customers-world.ts";
 afterEach(() => void vi.unstubAllGlobals());
 
 describe.each(["viewer", "operator"] as const)("a reader with the role %s", (role) => {
-  it("sees customers and their sessions, and neither hands their data over nor erases them", async () => {
+  it("a viewer or operator sees customers and sessions, but cannot hand their data over or erase them", async () => {
     const world = await World.create();
     const chatId = await world.chatId({ sbs: "mei", sbs_mc: "Mei Tanaka" });
     const visitor = await visitorWithRole(world, role);
@@ -22,7 +22,7 @@ describe.each(["viewer", "operator"] as const)("a reader with the role %s", (rol
 });
 
 describe("an owner", () => {
-  it("erases from the page that a session leads to, and is named in the audit log", async () => {
+  it("an owner erases a customer from the page that a session links to, and the audit log names the owner", async () => {
     const world = await World.create();
     const chatId = await world.chatId({ sbs: "mei" });
     const visitor = await visitorWithRole(world, "owner", "ada@example.com");

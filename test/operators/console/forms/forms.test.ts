@@ -4,7 +4,7 @@ import { ConsoleVisitor, start } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
 import { NOW, World } from "../../../support/world.ts";
 
-/** A form that is sent again waits up to two seconds, in steps, for the first try: until the test ends, these steps take no time. */
+/** A repeated form waits up to two seconds for the first try, in steps. Until the test ends these steps take no time. */
 function withoutPauses(): void {
   const real = globalThis.setTimeout;
   const spy = vi.spyOn(globalThis, "setTimeout");
@@ -16,7 +16,7 @@ const NOT_KNOWN =
   "This form was sent before, and it is not known what came of it. It is never done twice; look here whether it was done.";
 
 describe("a form that is sent again", () => {
-  it("issues one app and redirects to the same place, however often it is sent", async () => {
+  it("a repeated form issues one app and redirects to the same place", async () => {
     const { world, visitor, site } = await start("main");
     const before = await world.operated();
     const form = await visitor.open(`${site}/apps`);
@@ -31,7 +31,7 @@ describe("a form that is sent again", () => {
     expect(audit.slice(before.audit.length).map(({ action }) => action)).toEqual(["app.routed", "app.issued"]);
   });
 
-  it("does its work once when it is sent five times at once, through several isolates", async () => {
+  it("a form that is sent five times at once through several isolates does its work once", async () => {
     const { world, visitor, site } = await start("main");
     const form = await visitor.open(`${site}/apps`);
     const others = [1, 2, 3, 4].map(() => visitor.through(world.anotherIsolate()));
@@ -43,7 +43,7 @@ describe("a form that is sent again", () => {
     expect((await world.operated()).apps).toHaveLength(2);
   });
 
-  it("counts as another form once it was edited", async () => {
+  it("an edited form counts as another form", async () => {
     const { world, visitor, site } = await start("main");
     const form = await visitor.open(`${site}/agents`);
     await visitor.submit(form, "Add agent", { ID: "10", Name: "Ana" });
@@ -53,7 +53,7 @@ describe("a form that is sent again", () => {
     expect((await world.operated()).agents.map(({ id }) => id)).toEqual([1, 2, 3, 4, 10, 11]);
   });
 
-  it("may be sent again after it was refused", async () => {
+  it("a form may be sent again after it was refused", async () => {
     const { world, visitor, site } = await start("main");
     const form = await visitor.open(`${site}/agents`);
     const fill = { ID: "10", Name: "Ana" };
@@ -63,7 +63,7 @@ describe("a form that is sent again", () => {
     expect((await visitor.press(form, "Add agent", fill)).notices).toEqual(["The agent was added."]);
   });
 
-  it("creates one site, and does not enable again what was disabled since", async () => {
+  it("a repeated form creates one site, and does not enable an agent that was disabled since", async () => {
     const { world, visitor, site } = await start("main");
     const sites = await visitor.open("/console");
     const made = async () => (await visitor.press(sites, "Create site", { Name: `Twice ${world.siteId}` })).path;
@@ -76,11 +76,11 @@ describe("a form that is sent again", () => {
   });
 
   it.each(["before", "after"] as const)(
-    "says that its first result is unknown when the first try failed %s its work",
+    "a repeated form says that its result is unknown when the first try failed %s its work",
     async (fault) => {
       const { world, visitor, site } = await start("main");
       const form = await visitor.open(`${site}/apps`);
-      // The first batch claims the form, the second makes the route; every try to issue the app comes after those.
+      // The first batch claims the form, and the second makes the route. Every try to issue the app comes later.
       const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth >= 2 ? fault : undefined));
       const broken = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
       const failed = await broken.press(form, "Issue app", { Name: "Shop" });
@@ -94,7 +94,7 @@ describe("a form that is sent again", () => {
     },
   );
 
-  it("does nothing when it cannot know that its claim is its own", async () => {
+  it("a form does nothing when the console cannot know whether the form was sent before", async () => {
     const { world, visitor, site } = await start("main");
     const form = await visitor.open(`${site}/apps`);
     const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth === 0 ? "after" : undefined));
@@ -105,7 +105,7 @@ describe("a form that is sent again", () => {
     expect((await world.operated()).apps).toHaveLength(1);
   });
 
-  it("is shown again, filled in, in another console session, and does nothing until it is sent from there", async () => {
+  it("a form from another console session is shown again filled in, and does nothing until it is sent there", async () => {
     const { world, visitor, site } = await start("main");
     const form = await visitor.open(`${site}/agents`);
     const list = { "One agent a line: id, name": "20, Ana\r\n21, Ben" };
@@ -120,7 +120,7 @@ describe("a form that is sent again", () => {
   });
 });
 
-describe("a secret that was just shown", () => {
+describe("a new secret", () => {
   async function rotated() {
     const { world, visitor, site } = await start("main");
     const path = `${site}/apps/${world.appid}`;
@@ -130,7 +130,7 @@ describe("a secret that was just shown", () => {
     return { world, visitor, path, page, secret };
   }
 
-  it("stays on its page for ten minutes: after a reload, in the other language, after a click and back", async () => {
+  it("a new secret stays on its page for ten minutes: after a reload, in the other language, and after going back", async () => {
     const { world, visitor, path, page, secret } = await rotated();
     expect(page.html).toMatch(new RegExp(`data-until="${NOW + 600}"[^>]*>\\(00:10:00\\)`));
     expect(page.headers.get("refresh")).toBe("600");
@@ -149,7 +149,7 @@ describe("a secret that was just shown", () => {
     expect(gone.link("Rotate the secret")).toBe(`${path}#rotate`);
   });
 
-  it("is not shown to another session, nor to the same person after signing out", async () => {
+  it("a new secret is not shown to another session, or to the same person after signing out", async () => {
     const { world, visitor, page, secret } = await rotated();
     const other = await ConsoleVisitor.signedIn(world);
     expect((await other.open(page.path)).status).toBe(410);
@@ -161,7 +161,7 @@ describe("a secret that was just shown", () => {
     expect(back.html).not.toContain(secret);
   });
 
-  it("is not shown on another app's page, nor once the app is rotated again or revoked", async () => {
+  it("a new secret is not shown on another app's page, or after the app is rotated again or revoked", async () => {
     const { world, visitor, path, page } = await rotated();
     const other = await World.create();
     const elsewhere = page.path.replace(path, `/console/sites/${other.siteId}/apps/${other.appid}`);
@@ -180,7 +180,7 @@ describe("a secret that was just shown", () => {
     expect((await visitor.open(shown.path)).status).toBe(410);
   });
 
-  it("is in no address, no cookie and no row of the console", async () => {
+  it("a new secret is in no address, no cookie and no row of the console", async () => {
     const { visitor, page, secret } = await rotated();
     const stored = await env.DB.prepare("SELECT * FROM console_forms").all();
     const sessions = await env.DB.prepare("SELECT * FROM console_sessions").all();
@@ -190,7 +190,7 @@ describe("a secret that was just shown", () => {
 });
 
 describe("a finished change", () => {
-  it("is announced on the page that it redirects to, and on no page of a forged link", async () => {
+  it("a finished change is announced on the page that it redirects to, but not by a forged link", async () => {
     const { world, visitor, site } = await start("main");
     const app = `${site}/apps/${world.appid}`;
     const path = `${site}/agents`;
@@ -207,7 +207,7 @@ describe("a finished change", () => {
     expect((await visitor.open(disabled.path)).notices).toEqual([]);
   });
 
-  it("leads back to the page of the list where the form was", async () => {
+  it("a change in a list leads back to the page of the list with the form", async () => {
     const { visitor, site } = await start("main");
     const agents = Array.from({ length: 60 }, (_, i) => `${100 + i}, Person ${i}`).join("\n");
     const list = await visitor.press(await visitor.open(`${site}/agents`), "Add all", {
@@ -216,7 +216,7 @@ describe("a finished change", () => {
     const second = await visitor.open(list.link("Next page"));
     const disabled = await visitor.press(second, "Disable Person 59");
     expect(disabled.text).toContain("Person 59 159 Disabled");
-    // The link goes to the row too, which the page scrolls to and marks.
+    // The link also names the row, so that the page scrolls to it and marks it.
     expect(disabled.path).toMatch(/#agent-159$/);
     expect(disabled.html).toContain('<tr id="agent-159">');
     expect(disabled.notices).toEqual(["The agent was disabled."]);
@@ -225,7 +225,7 @@ describe("a finished change", () => {
     expect(rename.link("Cancel")).toBe(second.path);
     const renamed = await visitor.press(rename, "Rename", { Name: "Renamed" });
     expect(renamed.text).toContain("Renamed 158 Normal");
-    // A return address that the console did not make is ignored.
+    // The console ignores a return address that it did not make.
     const answer = await visitor.post(`${site}/agents/1`, {
       form: list.value("form"),
       status: "disabled",
@@ -236,7 +236,7 @@ describe("a finished change", () => {
 });
 
 describe("the language switch", () => {
-  it("keeps the fields and the errors of a form that came back", async () => {
+  it("a change of language keeps the fields and errors of a refused form", async () => {
     const { world, visitor, site } = await start("main");
     const before = await world.operated();
     const cases: [string, string, Record<string, string>, string, string][] = [

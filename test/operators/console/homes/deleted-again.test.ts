@@ -7,12 +7,12 @@ import { patchSite, pruneAll } from "../../../support/site-end.ts";
 import { bookmark } from "../../../support/time-travel.ts";
 import { NOW, World } from "../../../support/world.ts";
 
-/** Settling a home that was restored to a time before a site was deleted. */
+/** Reconciling a home that was restored to a time before a site was deleted. */
 
 const LIFT = "It was restored: skip now";
 const RECEIPTS = "Receipts of erasures and deletions";
 
-/** A closed home that was restored to a time before the deletion of one of its sites. */
+/** A closed home that was restored to a time before one of its sites was deleted. */
 async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}) {
   const world = await World.create(bindings, home);
   await world.chatId();
@@ -33,7 +33,7 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
 }
 
 describe("a restored home", () => {
-  it("deletes again the sites that had ended, and says how many", async () => {
+  it("reconciling a home in the console deletes ended sites again, and shows how many", async () => {
     const { world, closed, asked, site } = await restored("apac");
     const done = await closed.press(asked, LIFT);
     expect(done.notices).toEqual(["The sites of the home apac have skipped session numbers (chat_id)"]);
@@ -47,7 +47,7 @@ describe("a restored home", () => {
 });
 
 describe("a restored main without KV", () => {
-  it("deletes again by the receipt that is pasted in, also beside receipts of erasures", async () => {
+  it("reconciling main without KV deletes sites again by a pasted receipt, also beside receipts of erasures", async () => {
     const { world, closed, asked, receipt } = await restored("main", { CREDENTIALS: undefined });
     expect(asked.text).toContain("and so do sites that were deleted");
     const erasure = { erasure_id: "x", site_id: 1, hash: "y", highest_chat_id: 1, chat_ids: [1] };

@@ -8,7 +8,7 @@ import { bookmark } from "../../../support/time-travel.ts";
 import { World } from "../../../support/world.ts";
 import { askedToErase } from "../customers/customers-world.ts";
 
-/** Settling a home that was restored to a time before a customer was erased: docs/operating.md, "Restoring a home". */
+/** Reconciling a home that was restored to a time before a customer was erased: docs/operating.md, "Restoring a home". */
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -20,7 +20,7 @@ const customersOf = async ({ home, siteId }: World) =>
     await databaseOf(home).prepare("SELECT external_id FROM customers WHERE site_id = ?").bind(siteId).all()
   ).results.map(({ external_id }) => external_id);
 
-/** A KV whose lists of receipts take so long that no time is left to erase. */
+/** A KV whose lists of receipts take so long that no time is left for an erasure. */
 function slowKv(): KVNamespace {
   const real = Date.now;
   const list: KVNamespace["list"] = async (options) => {
@@ -51,7 +51,7 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
 }
 
 describe("a restored home", () => {
-  it("erases again who was erased, and says how many", async () => {
+  it("reconciling a home in the console erases erased customers again, and shows how many", async () => {
     const { world, closed, form } = await restored("apac");
     expect(form.text).toContain("customers who were erased are erased again");
     const asked = await closed.press(form, "Go on…");
@@ -64,7 +64,7 @@ describe("a restored home", () => {
     expect(again.text).toContain("Customers erased again 0");
   });
 
-  it("says that it must not be opened while erasures are left, and leads to the form again", async () => {
+  it("the console warns against opening a home while erasures are left, and links to the form again", async () => {
     const { world, closed, form } = await restored("apac");
     const asked = await closed.press(form, "Go on…");
     const late = closed.through(world.anotherIsolate({ ...closing("apac"), CREDENTIALS: slowKv() }));
@@ -85,7 +85,7 @@ describe("a restored home", () => {
 });
 
 describe("a restored main without KV", () => {
-  it("erases again by the receipts that are pasted in", async () => {
+  it("reconciling main without KV erases customers again by pasted receipts", async () => {
     const { world, closed, form, receipts } = await restored("main", { CREDENTIALS: undefined });
     const asked = await closed.press(form, "Go on…");
     expect(asked.value(RECEIPTS)).toBe("");
@@ -104,7 +104,7 @@ describe("a restored main without KV", () => {
     expect(await customersOf(world)).toEqual(["other"]);
   });
 
-  it("says at the field what is wrong with what was pasted, keeps it, and lifts nothing", async () => {
+  it("the console says at the field what is wrong with pasted receipts, keeps them, and skips no ids", async () => {
     const world = await World.create({ CREDENTIALS: undefined, ...closing("main") });
     const visitor = await ConsoleVisitor.signedIn(world);
     const before = await world.operated();

@@ -12,7 +12,7 @@ const [OPERATING = ""] = Object.values(
 
 const broken = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
 
-/** The page of the list that shows the site. */
+/** The page of the list of sites that shows this site. */
 const listed = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
 
 const siteRow = (siteId: number) => env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(siteId).first();
@@ -20,7 +20,7 @@ const homeRow = (siteId: number, db = env.HOME_APAC) =>
   db.prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(siteId).first();
 
 describe("a deployment of one home", () => {
-  it("mentions no home on any page, but for the link to the page Homes and an action of the audit log", async () => {
+  it('a deployment of one home mentions homes only in the link "Homes" and in one audit action', async () => {
     const { world, visitor, site } = await start("main", { HOME_APAC: undefined });
     const created = await visitor.press(await visitor.open("/console"), "Create site", { Name: "Only" });
     const tabs = ["", "/sessions", "/apps", "/agents", "/audit", "/settings", "/close"].map((tab) => site + tab);
@@ -31,7 +31,7 @@ describe("a deployment of one home", () => {
     }
   });
 
-  it("leads from the bar to the steps of a restore", async () => {
+  it("a deployment of one home links to the steps of a restore", async () => {
     const visitor = await ConsoleVisitor.signedIn(await World.create({ HOME_APAC: undefined }));
     const homes = await visitor.open((await visitor.open("/console")).link("Homes"));
     const page = await visitor.open(homes.link("It was restored… main"));
@@ -39,7 +39,7 @@ describe("a deployment of one home", () => {
     expect(page.text).toContain("npx wrangler d1 time-travel restore DB ");
   });
 
-  it("says that its one home is closed", async () => {
+  it("a deployment of one home says when that home is closed", async () => {
     const world = await World.create({ HOME_APAC: undefined, ...closing("main") });
     const visitor = await ConsoleVisitor.signedIn(world);
     const page = await visitor.open(`/console/sites/${world.siteId}`);
@@ -49,7 +49,7 @@ describe("a deployment of one home", () => {
 });
 
 describe("creating a site", () => {
-  it("asks for a home and the first chat_id, from which its sessions count", async () => {
+  it("the form for a new site asks for a home and the first chat_id, from which sessions count", async () => {
     const { visitor, world } = await start();
     const form = await visitor.open("/console");
     expect(form.value("Home")).toBe("main");
@@ -65,7 +65,7 @@ describe("creating a site", () => {
     expect(row?.slice(0, 4)).toEqual([name, String(siteId), "apac", "Open"]);
   });
 
-  it("refuses a first chat_id that is none at its field, and keeps the other fields", async () => {
+  it("the form for a new site refuses a wrong first chat_id at its field, and keeps the other fields", async () => {
     const { visitor } = await start();
     const before = await env.DB.prepare("SELECT max(id) FROM sites").first();
     const form = await visitor.open("/console");
@@ -76,14 +76,14 @@ describe("creating a site", () => {
     expect(await env.DB.prepare("SELECT max(id) FROM sites").first()).toEqual(before);
   });
 
-  it("refuses an unknown home, at its field", async () => {
+  it("the form for a new site refuses an unknown home at its field", async () => {
     const { visitor } = await start();
     const form = (await visitor.open("/console")).value("form");
     const page = await visitor.follow(await visitor.post("/console/sites", { form, name: "N", home: "mars" }), "/");
     expect([page.status, page.error("Home")]).toEqual([400, "Choose one of the homes."]);
   });
 
-  it("leaves a site unfinished when its home does not answer, and a button finishes that very site", async () => {
+  it("a new site stays unfinished when its home does not answer, and a button finishes it", async () => {
     const { world, visitor } = await start();
     const apart = visitor.through(world.anotherIsolate(broken()));
     const name = `Begun ${world.siteId}`;
@@ -123,7 +123,7 @@ describe("creating a site", () => {
 });
 
 describe("the page Homes", () => {
-  it("is in the navigation and lists each home with its sites and its state", async () => {
+  it('the page "Homes" is in the navigation and lists each home with its sites and state', async () => {
     const { visitor, world } = await start();
     const page = await visitor.open((await visitor.open("/console")).link("Homes"));
     expect([page.path, page.heading]).toEqual(["/console/homes", "Homes"]);
@@ -140,7 +140,7 @@ describe("the page Homes", () => {
     expect(down.rows[1]?.[1]).toBe("Down");
   });
 
-  it("shows how large each home is, how fast it grows and when it will be full, and says what is not known", async () => {
+  it('the page "Homes" shows the size, growth and estimated full date of each home, or that they are unknown', async () => {
     const { visitor } = await start();
     await env.DB.prepare("DELETE FROM home_metrics").run();
     const unknown = await visitor.open("/console/homes");
@@ -159,7 +159,7 @@ describe("the page Homes", () => {
     expect(page.text).toContain("Sizes as of 15 Jan 2027, 08:00.");
   });
 
-  it("reconciles a restored home after a confirmation, and shows the result", async () => {
+  it("a restored home is reconciled in the console after a confirmation, and the page shows the result", async () => {
     const { visitor: opened, world, site } = await start();
     const lost = await (await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Lost" })).json<{
       appid: string;
@@ -191,7 +191,7 @@ describe("the page Homes", () => {
     expect(done.link(lost.appid)).toBe(`${site}/apps`);
     expect(done.rows.find(([appid]) => appid === lost.appid)?.[2]).toContain("issue it again with this appid");
     expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
-    // The same form again, or the same page again, is the same reconciliation and skips no more ids.
+    // The same form or page again is the same reconciliation and skips no more ids.
     await visitor.submit(asked, "It was restored: skip now");
     const again = await visitor.press(await visitor.open(asked.path), "It was restored: skip now");
     expect(again.text).toContain("Session numbers skipped (chat_id) 0");
@@ -207,7 +207,7 @@ describe("the page Homes", () => {
     await env.DB.prepare("DELETE FROM app_routes WHERE appid = ?").bind(lost.appid).run();
   });
 
-  it("asks after a restore of main which tokens were deleted since, and leads back there from each deletion", async () => {
+  it("after a restore of main the console lists the tokens, and each deletion leads back to that list", async () => {
     const { visitor: opened, world } = await start("main");
     const visitor = opened.through(world.anotherIsolate(closing("main")));
     const { id } = await newToken({
@@ -235,7 +235,7 @@ describe("the page Homes", () => {
     expect((await other.press(apac, "It was restored: skip now")).text).not.toContain("Which of these tokens");
   });
 
-  it("has the steps of the docs, in their order", async () => {
+  it("the page of a restored home has the steps of the docs, in their order", async () => {
     const { visitor } = await start();
     const [, section = ""] = OPERATING.split("\n## Restoring a home\n");
     const steps = [...section.matchAll(/^\d\. \*\*(.+?)\.?\*\*/gm)].map(([, begins]) => begins);
@@ -244,7 +244,7 @@ describe("the page Homes", () => {
     expect([...html.matchAll(/<li><strong>(.+?)\.<\/strong>/g)].map(([, begins]) => begins)).toEqual(steps);
   });
 
-  it("refuses to skip no ids, or too many", async () => {
+  it("the page of a restored home refuses to skip zero or too many ids", async () => {
     const { visitor, world, site } = await start();
     const before = await homeRow(world.siteId);
     const form = await visitor.open("/console/homes/apac/restored");
@@ -257,7 +257,7 @@ describe("the page Homes", () => {
     expect(await homeRow(world.siteId)).toEqual(before);
   });
 
-  it("knows no home of another name", async () => {
+  it("the page of a restored home is 404 for an unknown home", async () => {
     const { visitor } = await start();
     expect((await visitor.get("/console/homes/mars/restored")).status).toBe(404);
   });

@@ -9,13 +9,13 @@ import { NOW, World } from "../../../support/world.ts";
 
 const broken = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
 
-/** The directory without this table. */
+/** A directory without this table. */
 const unmigratedIn = (table: string) =>
   replacing(env.DB, {
     prepare: (sql: string) => (sql.includes(`from "${table}"`) ? env.UNMIGRATED : env.DB).prepare(sql),
   });
 
-/** The page of the list that shows the site. */
+/** The page of the list of sites that shows this site. */
 const listed = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
 
 describe("a site of a home that does not serve", () => {
@@ -26,7 +26,7 @@ describe("a site of a home that does not serve", () => {
     ({ world, visitor, site } = await start());
   });
 
-  it("says on its pages that the home is closed", async () => {
+  it("the pages of a site say that its home is closed", async () => {
     const closed = visitor.through(world.anotherIsolate(closing("apac")));
     for (const tab of ["", "/apps", "/settings"]) {
       const page = await closed.open(site + tab);
@@ -34,7 +34,7 @@ describe("a site of a home that does not serve", () => {
     }
   });
 
-  it("names the home that is down", async () => {
+  it("the pages of a site name its home when that home is down", async () => {
     const apart = visitor.through(world.anotherIsolate(broken()));
     for (const tab of ["", "/sessions", "/apps", "/agents", "/agents/1"]) {
       const page = await apart.open(site + tab);
@@ -44,7 +44,7 @@ describe("a site of a home that does not serve", () => {
     }
   });
 
-  it("names the directory too, which may be the database that fails", async () => {
+  it("the error page names the directory too when the directory may be the failing database", async () => {
     const prepare = (sql: string) => (sql.includes('into "sites"') ? downDb(env.DB) : env.DB).prepare(sql);
     const apart = visitor.through(world.anotherIsolate({ DB: replacing(env.DB, { prepare }) }));
     const fill = { Name: "New", Home: "apac" };
@@ -56,14 +56,14 @@ describe("a site of a home that does not serve", () => {
   it.each([
     ["apac", { HOME_APAC: env.UNMIGRATED }, "The home apac or the directory is not migrated"],
     ["main", { DB: unmigratedIn("agents") }, "A database is not migrated"],
-  ])("says that a database is not migrated, for a site of %s", async (home, bindings, heading) => {
+  ])("the error page says that a database is not migrated, for a site of %s", async (home, bindings, heading) => {
     const { visitor, world, site } = await start(home);
     const page = await visitor.through(world.anotherIsolate(bindings)).open(`${site}/agents`);
     expect([page.status, page.heading]).toEqual([503, heading]);
     expect(page.text).toContain("npm run deploy migrates all databases.");
   });
 
-  it("says that a home is not bound", async () => {
+  it("the error page says that a home has no database", async () => {
     const unbound = visitor.through(world.anotherIsolate({ HOME_APAC: undefined }));
     const page = await unbound.open(`${site}/apps`);
     expect([page.status, page.heading]).toEqual([503, "The home apac has no database"]);
@@ -73,7 +73,7 @@ describe("a site of a home that does not serve", () => {
     expect([log.status, log.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
   });
 
-  it("shows the part of its overview that could be read, and says that the rest is missing", async () => {
+  it("the overview of a site shows the parts that could be read, and says that the rest is missing", async () => {
     const db = new Proxy(env.HOME_APAC, {
       get: (target, name) =>
         name === "prepare"
@@ -92,10 +92,10 @@ describe("a site of a home that does not serve", () => {
 });
 
 describe("the audit pages of several homes", () => {
-  it("name the home of each entry, and the homes that give none", async () => {
+  it("the audit pages name the home of each entry, and the homes whose entries are missing", async () => {
     const { visitor, world, site } = await start();
     const main = await World.create();
-    // Later than the entries that other tests leave in the log, so that the first page has these.
+    // These entries are later than those of other tests, so the first page has them.
     for (const each of [world, main]) {
       const later = each.anotherIsolate();
       later.clock.now = NOW + 10_000_000;

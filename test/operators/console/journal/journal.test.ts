@@ -23,7 +23,7 @@ async function issueApp(world: World, name: string): Promise<string> {
   return ((await answer.json()) as { appid: string }).appid;
 }
 
-/** The counts above the list: by app, and by reason. */
+/** The counts above the list, by app and by reason. */
 const tallies = ({ html }: ConsolePage): string[][] =>
   (/<div class="tallies">.*?<\/div>/s.exec(html)?.[0] ?? "")
     .split("<nav")
@@ -33,7 +33,7 @@ const tallies = ({ html }: ConsolePage): string[][] =>
 const idOf = (answer: { headers: Headers }) => answer.headers.get("x-request-id") ?? "";
 
 describe("the refused calls of a site", () => {
-  it("are a line each, in plain words, that leads to the page of the call, and from there into the check", async () => {
+  it("the list of refused calls has a line per call, in plain words, with a link to its page and to the check", async () => {
     const { world, visitor, settle, site } = await start();
     const answer = await world.create({ kefu_id: [1, "x"] });
     await settle();
@@ -53,7 +53,7 @@ describe("the refused calls of a site", () => {
     expect([check.value("Which call is it?"), check.value("appid")]).toEqual(["create_gd", world.appid]);
   });
 
-  it("say the same in both languages when their rows are from before rows had violations", async () => {
+  it("an old journal row without violations reads the same in both languages", async () => {
     const { world, visitor, settle, site } = await start();
     const chatId = await world.chatId();
     await world.create({ kefu_id: [1, "x"], title: "" });
@@ -78,7 +78,7 @@ describe("the refused calls of a site", () => {
     expect(await read()).toEqual(known);
   });
 
-  it("keep the violations that stand whole in 500 characters, and quote the rest", async () => {
+  it("a refused call shows the violations that fit whole into 500 characters, and quotes the rest", async () => {
     const { world, visitor, settle, site } = await start();
     const ids = Array(100)
       .keys()
@@ -92,7 +92,7 @@ describe("the refused calls of a site", () => {
     expect(page.text).toContain(`“${long?.detail}”`);
   });
 
-  it("say how many were left out", async () => {
+  it("the list of refused calls says how many calls were left out", async () => {
     const { world, visitor, site } = await start();
     await newRefusal(world, { requestId: firstRequestIdAt(NOW), skipped: 12_345, reason: "signature_mismatch" });
     expect((await visitor.open(`${site}/refusals`)).rows[0]?.[0]).toContain(
@@ -100,7 +100,7 @@ describe("the refused calls of a site", () => {
     );
   });
 
-  it("are found by app, reason, call and time, from the form and from the page of the app", async () => {
+  it("refused calls are found by app, reason, call and time, from the form and from the app's page", async () => {
     const { world, visitor, site } = await start();
     await newRefusal(world, { requestId: firstRequestIdAt(NOW - 7_200), at: NOW - 7_200, reason: "app_limit" });
     await newRefusal(world, { requestId: firstRequestIdAt(NOW - 60), at: NOW - 60, operation: "add_agents" });
@@ -124,7 +124,7 @@ describe("the refused calls of a site", () => {
     expect((await visitor.open(app.link("Refused calls of this app"))).rows).toHaveLength(2);
   });
 
-  it("say which filters are in force, and each is taken off by itself", async () => {
+  it("the list of refused calls shows the active filters, and each can be removed", async () => {
     const { world, visitor, site } = await start();
     await newRefusal(world, { requestId: firstRequestIdAt(NOW - 60), at: NOW - 60 });
     await newRefusal(world, { requestId: firstRequestIdAt(NOW - 50), at: NOW - 50, reason: "app_limit" });
@@ -136,7 +136,7 @@ describe("the refused calls of a site", () => {
     expect(both.link("Clear")).toBe(`${site}/refusals`);
   });
 
-  it("are counted by app and by reason, the most first, also those that were left out; each count filters", async () => {
+  it("refused calls are counted by app and by reason, the largest count first, and each count is a filter", async () => {
     const { world, visitor, site } = await start();
     const quiet = await issueApp(world, "Quiet");
     const noisy = await issueApp(world, "Noisy");
@@ -156,11 +156,11 @@ describe("the refused calls of a site", () => {
     const lastHour = await visitor.open(page.link("Last hour"));
     expect(tallies(lastHour)[1]).toEqual(["The timestamp was too old 1,234", "The app was over its limit of calls 1"]);
     const reason = await visitor.open(page.link("The app was over its limit of calls 2"));
-    // As many of each: the order is that of their random appids.
+    // Both apps have the same count, so the order is that of their random appids.
     expect([tallies(reason)[0]?.toSorted(), reason.rows.length]).toEqual([["Noisy 1", "Quiet 1"], 2]);
   });
 
-  it("keep a filter that is wrong, and say why", async () => {
+  it("the list of refused calls keeps a wrong filter and says what is wrong", async () => {
     const { world, visitor, site } = await start();
     await newRefusal(world, { requestId: firstRequestIdAt(NOW) });
     const form = await visitor.open(`${site}/refusals`);
@@ -175,14 +175,14 @@ describe("the refused calls of a site", () => {
     }
   });
 
-  it("refuse an appid that can be none", async () => {
+  it("the list of refused calls refuses a malformed appid", async () => {
     const { visitor, site } = await start();
     const page = await visitor.open(`${site}/refusals?appid=a+b`);
     expect([page.status, page.text.includes("Must be 1 to 64 of A–Z a–z 0–9 _ -.")]).toEqual([400, true]);
     expect(page.value("App")).toBe("a b");
   });
 
-  it("are in Chinese for a Chinese reader, but for what is quoted", async () => {
+  it("the list of refused calls is in Chinese for a Chinese reader, except for quotes", async () => {
     const { world, visitor, settle, site } = await start();
     await world.create({ timestamp: NOW - 301 });
     await settle();
@@ -194,7 +194,7 @@ describe("the refused calls of a site", () => {
     );
   });
 
-  it("say when there are none", async () => {
+  it("the list of refused calls says when there are none", async () => {
     const { visitor, site } = await start();
     expect((await visitor.open(`${site}/refusals`)).text).toContain(
       "No call of this site has been refused in the last 30 days.",
@@ -205,7 +205,7 @@ describe("the refused calls of a site", () => {
 });
 
 describe("the page of a call", () => {
-  it("explains a refused call from the journal alone: answer, reason, cure, secret and network", async () => {
+  it("the page of a refused call explains its answer, reason, cure, secret and network", async () => {
     const { world, visitor, settle, site } = await start();
     const answer = await world.create({ timestamp: NOW - 301 }, { "cf-connecting-ip": "192.0.2.7" });
     await settle();
@@ -224,7 +224,7 @@ describe("the page of a call", () => {
     }
   });
 
-  it("shows the message that belongs to the reason, also where every answer has status 200", async () => {
+  it("the page of a refused call shows the message of its reason, also when ERROR_STATUS is always-200", async () => {
     const { sent, JOURNAL } = keepingJournal();
     const world = await World.create({ JOURNAL, ERROR_STATUS: "always-200" });
     const answer = await world.create({ timestamp: NOW - 301 });
@@ -237,7 +237,7 @@ describe("the page of a call", () => {
     );
   });
 
-  it("shows the session of a call that was done although its answer was 503", async () => {
+  it("the page of a call shows its session when the call was stored although its answer was 503", async () => {
     const { world, visitor, site } = await start();
     const answer = await world.create();
     const { chat_id } = answer.envelope.data as { chat_id: number };
@@ -247,7 +247,7 @@ describe("the page of a call", () => {
     expect(page.link("To the session")).toBe(`${site}/sessions/${chat_id}`);
   });
 
-  it("says so when the secret is one from before a rotation, or none verified", async () => {
+  it("the page of a refused call says whether its secret is from before a rotation, or that none verified", async () => {
     const { world, visitor, settle, site } = await start();
     const stale = await world.create({ timestamp: 1 });
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
@@ -258,7 +258,7 @@ describe("the page of a call", () => {
     expect(await text(forged)).toContain("None: the signature was not right, or was not checked");
   });
 
-  it("that the site does not have tells its time, the calls around it, and how many were left out", async () => {
+  it("the page of an unknown call shows its time, the calls around it, and how many were left out", async () => {
     const { world, visitor, site } = await start();
     const [before, missing, after] = [
       firstRequestIdAt(NOW - 61),
@@ -280,7 +280,7 @@ describe("the page of a call", () => {
     }
   });
 
-  it("says that its home did not answer what is around it, and not that there is nothing", async () => {
+  it("the page of an unknown call says when the home did not answer about the calls around it", async () => {
     const { world, visitor, site } = await start("apac");
     const silent = visitor.through(world.anotherIsolate({ HOME_APAC: downAround(env.HOME_APAC) }));
     for (const [language, without, none] of [
@@ -298,7 +298,7 @@ describe("the page of a call", () => {
     }
   });
 
-  it("says of an id that it is none, that its time is to come, or that its calls are kept no longer", async () => {
+  it("the page of a request id says that the id is malformed, in the future, or too old", async () => {
     const { visitor, site } = await start();
     for (const [id, status, text] of [
       [crypto.randomUUID(), 400, "That is no request id"],
@@ -310,7 +310,7 @@ describe("the page of a call", () => {
     }
   });
 
-  it("leads to the session of an accepted call, and the session's page leads back", async () => {
+  it("the page of an accepted call links to its session, and the session's page links back", async () => {
     const { world, visitor, site } = await start();
     const answer = await world.create({}, { "idempotency-key": "k" });
     const { chat_id } = answer.envelope.data as { chat_id: number };

@@ -10,7 +10,7 @@ import { newSite } from "../../../support/new-site.ts";
 import { NOW } from "../../../support/world.ts";
 import { searched } from "./search-world.ts";
 
-/** A world whose refused calls reach the journal. */
+/** A world whose refused calls reach the journal when `settle` is called. */
 async function startWithJournal(home = "main") {
   const { sent, JOURNAL } = keepingJournal();
   const settle = () => new JournalConsumer().write(sent.splice(0));
@@ -22,7 +22,7 @@ const idOf = (answer: { headers: Headers }) => answer.headers.get("x-request-id"
 const BOX = "Search by chat_id, customer, title, app, agent, request id or webhook";
 
 describe("a request id in the search of any page", () => {
-  it("finds its refused call on any site of any home, also with the header's name in front", async () => {
+  it("a request id in the search finds its refused call on any site and home, also with the header's name", async () => {
     const { world, settle } = await startWithJournal("apac");
     const answer = await world.create({ timestamp: 1 });
     await settle();
@@ -39,7 +39,7 @@ describe("a request id in the search of any page", () => {
     }
   });
 
-  it("finds the call that opened a session, on any site", async () => {
+  it("a request id in the search finds the call that opened a session, on any site", async () => {
     const { world } = await start();
     for (let i = 0; i < 5; i++) await world.chatId();
     const answer = await world.create();
@@ -48,7 +48,7 @@ describe("a request id in the search of any page", () => {
     expect(page.path).toBe(`/console/sites/${world.siteId}/requests/${idOf(answer)}`);
   });
 
-  it("finds a call that opened none from the pages of its site, and says elsewhere what it does not know", async () => {
+  it("a request id of a call that opened no session is found only from the pages of its site", async () => {
     const { world, visitor, site } = await start("main");
     const answer = await world.add(await world.chatId(), { kefu_ids: "3" });
     const here = await visitor.press(await visitor.open(`${site}/sessions`), "Search", { [BOX]: idOf(answer) });
@@ -59,7 +59,7 @@ describe("a request id in the search of any page", () => {
     expect(elsewhere.text).toContain("Refused calls are kept for 30 days, and of a flood some are left out.");
   });
 
-  it("that no home knows tells its time, and the refused calls around it", async () => {
+  it("an unknown request id in the search shows its time and the refused calls around it", async () => {
     const { world, visitor } = await start();
     const [missing, near] = [firstRequestIdAt(NOW - 2_000_000), firstRequestIdAt(NOW - 2_000_001)];
     await newRefusal(world, { requestId: near, skipped: 6 });
@@ -69,14 +69,14 @@ describe("a request id in the search of any page", () => {
     expect(page.links).toContain(`/console/sites/${world.siteId}/requests/${near}`);
   });
 
-  it("that is a customer's id too gives a page with both", async () => {
+  it("the search for a request id that is also a customer's id shows both", async () => {
     const { world, visitor, site } = await start("main");
     const sbs = newRequestId(systemRuntime);
     const chatId = await world.chatId({ sbs });
     expect((await searched(visitor, sbs)).links).toContain(`${site}/sessions/${chatId}`);
   });
 
-  it("names the homes that do not answer, when the others do not know it, and does not say that nothing is around it", async () => {
+  it("the search for an unknown request id names the homes that do not answer", async () => {
     const { world, visitor } = await start("main");
     await newSite("apac");
     for (const HOME_APAC of [downDb(env.HOME_APAC), undefined]) {

@@ -9,8 +9,8 @@ import { endSite } from "../../../support/site-end.ts";
 import { NOW, World } from "../../../support/world.ts";
 import { linksTo, newSession, searched } from "./search-world.ts";
 
-describe("what a reader sees", () => {
-  it("is found by a viewer too, without links to what only an owner may open", async () => {
+describe("what a reader finds", () => {
+  it("a viewer finds sessions in the search too, without links that only owners may open", async () => {
     const { world, site } = await start("main");
     await newSession(world, 11, { customerExternalId: "k-1", autoTitle: "Nothing special" });
     const found = async (role: "viewer" | "owner") => {
@@ -21,7 +21,7 @@ describe("what a reader sees", () => {
     expect((await found("viewer"))[0]).toEqual([`${site}/sessions/11`]);
   });
 
-  it("leads a viewer, who may not rename an agent, to the list with this agent", async () => {
+  it("a viewer who finds an agent is led to the list with this agent, because only operators may rename", async () => {
     const world = await World.create();
     const site = `/console/sites/${world.siteId}`;
     const found = async (role: "viewer" | "operator") =>
@@ -29,7 +29,7 @@ describe("what a reader sees", () => {
     expect([await found("viewer"), await found("operator")]).toEqual([[`${site}/agents?q=2`], [`${site}/agents/2`]]);
   });
 
-  it("is one site alone for an operator of one site, whatever site is named", async () => {
+  it("an operator of one site finds only things of that site in the search, whatever site is named", async () => {
     const [mine, other] = [await World.create(), await World.create({}, "apac")];
     for (const world of [mine, other])
       await newSession(world, 7_100_000, { autoTitle: "Same words", customerExternalId: "same" });
@@ -52,7 +52,7 @@ describe("what a reader sees", () => {
     expect(onlyFound(await search(ctx, { typed: requestId }), undefined)).toBeUndefined();
   });
 
-  it("is no more on a site that ends", async () => {
+  it("the search finds nothing of a site that is being deleted", async () => {
     const { world, visitor, site } = await start("main");
     await newSession(world, 11, { autoTitle: "Gone with it" });
     await endSite(world);
@@ -62,7 +62,7 @@ describe("what a reader sees", () => {
 });
 
 describe("a home that is down", () => {
-  it("is named, and the others answer", async () => {
+  it("the search names a home that is down and finds the things of other homes", async () => {
     const { world, visitor, site } = await start("main");
     const away = await World.create({}, "apac");
     for (const each of [world, away]) await newSession(each, 7_200_000, { autoTitle: "Zebra" });
@@ -76,7 +76,7 @@ describe("a home that is down", () => {
 });
 
 describe("many sites", () => {
-  /** More sites than are searched for ids, beside those of other tests. */
+  /** Makes more sites than a search for ids looks at. */
   const seedSites = async () => {
     const row = "SELECT 5000000 + i, 'Many ' || i, 'main', 1, 'open', 0, 0 FROM n";
     const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)";
@@ -84,7 +84,7 @@ describe("many sites", () => {
     await env.DB.prepare(`${into} ${numbers} ${row}`).run();
   };
 
-  it("are searched up to a bound, the open one first, and the page says of how many nothing was searched", async () => {
+  it("the search looks at a bounded number of sites, the open one first, and says how many it left out", async () => {
     const { world, visitor, site } = await start("main");
     await seedSites();
     const last = { ...world, siteId: 5_000_250 };

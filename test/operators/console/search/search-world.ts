@@ -6,14 +6,14 @@ import { databaseOf } from "../../../support/homes.ts";
 import type { Site } from "../../../support/new-site.ts";
 import { NOW } from "../../../support/world.ts";
 
-/** Sends the search box, from a page of a site when there is one, and follows it to the page in the end. */
+/** Sends the search box, from a page of a site when one is given, and follows redirects to the last page. */
 export async function searched(visitor: ConsoleVisitor, q: string, site?: number): Promise<ConsolePage> {
   const path = "/console/search";
   const fields = { q, ...(site !== undefined && { site: String(site) }) };
   return visitor.follow(await visitor.post(path, fields), path);
 }
 
-/** The texts of a page's rows whose first cells link to `path`. */
+/** The links of a page that begin with `path`, each once. */
 export const linksTo = (page: ConsolePage, path: string): string[] => [
   ...new Set(page.links.filter((href) => href.startsWith(path))),
 ];

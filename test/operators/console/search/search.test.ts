@@ -6,7 +6,7 @@ import { linksTo, newSession, searched } from "./search-world.ts";
 afterEach(() => void vi.restoreAllMocks());
 
 describe("a session is found by words of its titles", () => {
-  it("whatever their script, case and marks", async () => {
+  it("a session is found by words of its titles in any script, case and with accents", async () => {
     const { world, visitor, site } = await start("main");
     const cases = [
       ["订单", "我的订单在哪里"],
@@ -29,7 +29,7 @@ describe("a session is found by words of its titles", () => {
     }
   });
 
-  it("and only when every word occurs in what a reader sees of it", async () => {
+  it("a session is found only when every word occurs in a title that readers see", async () => {
     const { world, visitor, site } = await start("main");
     await newSession(world, 71, {
       autoTitle: "hidden",
@@ -44,7 +44,7 @@ describe("a session is found by words of its titles", () => {
       expect(linksTo(await searched(visitor, typed, world.siteId), `${site}/sessions/`)).toEqual([]);
   });
 
-  it("among the newest 10,000 of its site, and the page says so", async () => {
+  it("a session is found by its title among the newest 10,000 of its site, and the page says so", async () => {
     const { world, visitor, site } = await start("main");
     await newSession(world, 1, { autoTitle: "Needle" });
     await newSession(world, 2, { autoTitle: "Needle" });
@@ -56,7 +56,7 @@ describe("a session is found by words of its titles", () => {
     expect(page.text).toContain("in the titles of the newest 10,000 sessions of each site");
   });
 
-  it("the newest first, 20 of a kind, and the page says that there are more", async () => {
+  it("the search shows the newest 20 sessions first, and says that there are more", async () => {
     const { world, visitor, site } = await start("main");
     for (let id = 1; id <= 21; id++) await newSession(world, id, { autoTitle: "Same" });
     const page = await searched(visitor, "same", world.siteId);
@@ -67,7 +67,7 @@ describe("a session is found by words of its titles", () => {
 });
 
 describe("a chat_id", () => {
-  it("leads straight to the session from the pages of its site, also as a copied line", async () => {
+  it("a chat_id in the search leads straight to the session from the pages of its site", async () => {
     const { world, visitor, site } = await start("main");
     await newSession(world, 7_000_123);
     for (const typed of ["7000123", " #7000123 ", '"chat_id": 7000123,']) {
@@ -76,7 +76,7 @@ describe("a chat_id", () => {
     }
   });
 
-  it("that something else of the site has too gives a page with both", async () => {
+  it("the search for a chat_id that is also an agent's id shows both", async () => {
     const { world, visitor, site } = await start("main");
     await newSession(world, 2);
     const page = await searched(visitor, "2", world.siteId);
@@ -84,7 +84,7 @@ describe("a chat_id", () => {
     expect(page.links.indexOf(`${site}/sessions/2`)).toBeLessThan(page.links.indexOf(`${site}/agents/2`));
   });
 
-  it("is found on every site from other pages, with the site of each", async () => {
+  it("the search for a chat_id from pages without a site finds it on every site, with the site's name", async () => {
     const [one, other] = [await start(), await start("main")];
     for (const { world } of [one, other]) await newSession(world, 7_000_456);
     const page = await searched(other.visitor, "7000456");
@@ -94,7 +94,7 @@ describe("a chat_id", () => {
 });
 
 describe("a customer", () => {
-  it("is found by the whole id, trimmed, with the newest sessions", async () => {
+  it("a customer is found by the whole id, without outer blanks, with the newest sessions", async () => {
     const { world, visitor, site } = await start("main");
     await newSession(world, 11, { customerExternalId: "Kim 0'7%" });
     await newSession(world, 12, { customerExternalId: "Kim 0'7%" });
@@ -107,7 +107,7 @@ describe("a customer", () => {
       expect(linksTo(await searched(visitor, typed), `${site}/sessions/`)).toEqual([]);
   });
 
-  it("stands in no address and no line of the log, and the page finds it again in each language and after Back", async () => {
+  it("a searched customer id is in no address and no log line, and the page works in each language and after Back", async () => {
     const { world, visitor, site } = await start("main");
     await newSession(world, 11, { customerExternalId: "private-person" });
     const log = vi.spyOn(console, "log").mockReturnValue();
@@ -124,7 +124,7 @@ describe("a customer", () => {
     expect(JSON.stringify(log.mock.calls)).not.toContain("private");
   });
 
-  it("cannot be read from the address by another session", async () => {
+  it("another session cannot read a searched customer id from the address", async () => {
     const { world, visitor } = await start("main");
     const { path } = await searched(visitor, "private-person", world.siteId);
     const other = await (await start("main")).visitor.open(path);
@@ -141,7 +141,7 @@ describe("an app", () => {
     return { world, ...others, appid };
   };
 
-  it("is led to by its appid, and found by six characters of its start, not by five", async () => {
+  it("the search leads to an app by its appid, and finds it by the first six characters, not five", async () => {
     const { world, visitor, site, appid } = await named();
     const found = async (typed: string) => linksTo(await searched(visitor, typed, world.siteId), `${site}/apps/`);
     expect(await found(appid.slice(0, 6))).toEqual([`${site}/apps/${appid}`]);
@@ -150,7 +150,7 @@ describe("an app", () => {
     expect((await searched(visitor, ` ${appid} `)).path).toBe(`${site}/apps/${appid}`);
   });
 
-  it("is found by words of its name, and said to be revoked", async () => {
+  it("a revoked app is found by words of its name, and is marked as revoked", async () => {
     const { world, visitor, site, appid } = await named();
     await world.admin("DELETE", `/admin/apps/${appid}`);
     const page = await searched(visitor, "角店 corner", world.siteId);
@@ -160,7 +160,7 @@ describe("an app", () => {
 });
 
 describe("an agent", () => {
-  it("is found by the id, and by words of the name", async () => {
+  it("an agent is found by the id and by words of the name", async () => {
     const { world, visitor, site } = await start("main");
     await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id: 7_000_001, name: "Zoë Quill" });
     for (const typed of ["7000001", "quill zoë", "UIL"]) {
@@ -171,7 +171,7 @@ describe("an agent", () => {
 });
 
 describe("a webhook and an event", () => {
-  it("are led to by the webhook's id, and lead to the event's session and webhooks by the event's", async () => {
+  it("a webhook's id leads to the webhook, and an event's id to its session and webhooks", async () => {
     const { world, visitor, site } = await start("main");
     const events = ["session.created"];
     const url = "https://hooks.example.com/in";
@@ -194,7 +194,7 @@ describe("a webhook and an event", () => {
 });
 
 describe("the search", () => {
-  it("says what can be searched for when nothing was typed", async () => {
+  it("an empty search shows what can be searched for", async () => {
     const { visitor } = await start("main");
     for (const page of [await searched(visitor, " "), await visitor.open("/console/search")]) {
       expect([page.status, page.heading, page.path]).toEqual([200, "Search", "/console/search"]);
@@ -211,7 +211,7 @@ describe("the search", () => {
     }
   });
 
-  it("says what was searched, and what was not, when nothing was found, and keeps the text", async () => {
+  it("a search without a hit says what was searched and what was not, and keeps the text", async () => {
     const { world, visitor } = await start("main");
     const page = await searched(visitor, "no such thing", world.siteId);
     expect([page.status, page.text.includes("Nothing was found for no such thing")]).toEqual([200, true]);
@@ -220,7 +220,7 @@ describe("the search", () => {
     expect(page.text).toContain("What was written in sessions, and the names of customers, were not searched.");
   });
 
-  it("refuses more than 200 characters, and leaves words after the tenth out", async () => {
+  it("a search refuses more than 200 characters and ignores words after the tenth", async () => {
     const { world, visitor, site } = await start("main");
     const long = await searched(visitor, "字".repeat(201));
     expect([long.status, long.notices]).toEqual([400, ["That is too long: a search has at most 200 characters."]]);
@@ -231,14 +231,14 @@ describe("the search", () => {
     expect(page.text).toContain("Only the first 10 words were searched for.");
   });
 
-  it("shows what was typed as text", async () => {
+  it("the search shows the typed text as text, not as HTML", async () => {
     const { visitor } = await start("main");
     const page = await searched(visitor, '"><script>alert(1)</script>\u202e');
     expect(page.html).not.toContain("<script>alert");
     expect(page.html).toContain("&lt;script&gt;alert(1)");
   });
 
-  it("finds a site by words of its name", async () => {
+  it("a site is found by words of its name", async () => {
     const { world, visitor, site } = await start("main");
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name: "Nordlicht Outlet" });
     expect((await searched(visitor, "outlet NORD")).links).toContain(site);

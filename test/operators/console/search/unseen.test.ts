@@ -7,7 +7,7 @@ import { linksTo, newSession, searched } from "./search-world.ts";
 const WITHOUT = "Search without them";
 const GONE = "nothing is left of them here";
 
-describe("characters that nobody sees", () => {
+describe("invisible characters", () => {
   it.each([
     ["zero\u200bwidth\u200c\u200d\u2060", "zero[U+200B]width[U+200C][U+200D][U+2060]", "zerowidth"],
     ["\ufeffmark", "[U+FEFF]mark", "mark"],
@@ -18,17 +18,17 @@ describe("characters that nobody sees", () => {
     ["  two words ", "␣␣two words␣", "two words"],
     ["\u3164\u2800\u{e0020}tag", "[U+3164][U+2800][U+E0020]tag", "tag"],
     ["\u200b", "[U+200B]", ""],
-  ])("are shown, and left out: %j", (text, shown, without) => {
+  ])("invisible characters are shown by their codes and can be removed: %j", (text, shown, without) => {
     expect([showUnseen(text), withoutUnseen(text), hasUnseen(without)]).toEqual([shown, without, false]);
   });
 
-  it.each(["王伟", "a b", "e\u0301", "<b>", "🙂", "قال مرحبا"])("are not those of %j", (text) => {
+  it.each(["王伟", "a b", "e\u0301", "<b>", "🙂", "قال مرحبا"])("this text has no invisible characters: %j", (text) => {
     expect([hasUnseen(text), withoutUnseen(text)]).toEqual([false, text]);
   });
 });
 
-describe("a search for a text with such characters", () => {
-  it("of all sites shows them when it finds nothing, and one press searches without them", async () => {
+describe("a search with invisible characters", () => {
+  it("a search with invisible characters shows them when it finds nothing, and a button searches without them", async () => {
     const { world, visitor, site } = await start("main");
     await newSession(world, 11, { customerExternalId: "customer_001" });
     const page = await searched(visitor, "customer_\u200b001\u00ad", world.siteId);
@@ -39,7 +39,7 @@ describe("a search for a text with such characters", () => {
     expect(linksTo(await visitor.press(chinese, "去掉这些字符再搜索"), `${site}/sessions/`)).toHaveLength(1);
   });
 
-  it("of all sites finds what has exactly these characters first, and leaves nothing out of nothing", async () => {
+  it("a search with invisible characters first finds exact matches, and is not repeated with an empty text", async () => {
     const { world, visitor, site } = await start("main");
     await newSession(world, 11, { customerExternalId: "mei" });
     await newSession(world, 12, { customerExternalId: "mei\u200b" });
@@ -50,7 +50,7 @@ describe("a search for a text with such characters", () => {
     expect([nothing.text.includes("Nothing was found for [U+200B]"), nothing.has(WITHOUT)]).toEqual([true, false]);
   });
 
-  it("for a customer says only that this id is not there, and the press finds the customer; so for an erasure", async () => {
+  it("a search for a customer or an erasure with invisible characters offers the search without them", async () => {
     const { world, visitor, site } = await start();
     const path = `${site}/customers`;
     const chatId = await world.chatId({ sbs: "mei" });
@@ -66,7 +66,7 @@ describe("a search for a text with such characters", () => {
     expect([gone.status, gone.text.includes(GONE), gone.has(WITHOUT)]).toEqual([404, true, false]);
   });
 
-  it("in the filter of a list shows them, and a link leads to the list without them, its other filters kept", async () => {
+  it("a list filter with invisible characters shows them and links to the list without them", async () => {
     const { world, visitor, site } = await start();
     const chatId = await world.chatId({ sbs: "mei", kefu_id: [1], fzr_uid: 1 });
     const cases = [

@@ -3,7 +3,7 @@ import { type ConsoleVisitor, start } from "../../../support/console-visitor.ts"
 import { beginCounting } from "../../../support/usage.ts";
 import { NOW, type World } from "../../../support/world.ts";
 
-/** Changing a secret without an outage: the console says what is left to do, and lets one end the old secret wherever it stands. */
+/** Changing a secret without an outage: the console shows the next step and offers to end the old secret. */
 
 const STOP = "The old secret stops now…";
 
@@ -12,7 +12,7 @@ const rotate = (world: World) => world.admin("POST", `/admin/apps/${world.appid}
 beforeAll(beginCounting);
 
 describe("a secret of an app", () => {
-  it("is changed on four pages: rotate, hand over the new one, look at the last use of the old one, stop it", async () => {
+  it("a secret is changed on four pages: rotate, copy the new one, check the last use of the old one, end the old one", async () => {
     const { world, visitor, site, app } = await start();
     expect((await visitor.open(`${app}/end-overlap`)).path).toBe(app);
     const before = await visitor.open(app);
@@ -49,7 +49,7 @@ describe("a secret of an app", () => {
 });
 
 describe("the old secret", () => {
-  it("can be stopped from the new secret, from the app's page and from the list of apps", async () => {
+  it("the old secret can be ended from the page of the new one, from the app's page and from the list of apps", async () => {
     const { world, visitor, site, app } = await start();
     const rotated = await visitor.press(await visitor.open(app), "Rotate");
     const list = await visitor.open(`${site}/apps`);
@@ -62,7 +62,7 @@ describe("the old secret", () => {
     expect(links).toEqual([1, 2, 3].map(() => `${app}/end-overlap`));
   });
 
-  it("is not offered to be stopped when none works, when the app is revoked", async () => {
+  it("the console does not offer to end an old secret when there is none, or for a revoked app", async () => {
     const { world, visitor, site, app } = await start();
     const absent = async (who: ConsoleVisitor) => {
       for (const path of [app, `${site}/apps`]) expect((await who.open(path)).html).not.toContain("/end-overlap");

@@ -6,7 +6,7 @@ import { seedSession } from "../../../support/seed-session.ts";
 import { NOW, World } from "../../../support/world.ts";
 import { start } from "./sessions-world.ts";
 
-/** What happened, each second as one text. */
+/** The timeline of a session, one text for each second. */
 const happened = (html: string): string[] => {
   const [, list = ""] = /<ol class="timeline">(.*?)<\/ol>/s.exec(html) ?? [];
   return [...list.matchAll(/<li><time.*?<\/time>(.*?)<\/li>(?=<li><time|$)/gs)].map(([, said = ""]) =>
@@ -18,7 +18,7 @@ const happened = (html: string): string[] => {
 };
 
 describe("the page of a session", () => {
-  it("shows who said what, who takes part and the titles, all escaped", async () => {
+  it("the page of a session shows the messages, the participants and the titles, all escaped", async () => {
     const { world, visitor, path } = await start();
     const id = await world.chatId({
       sender_type: 1,
@@ -46,7 +46,7 @@ describe("the page of a session", () => {
     expect(await visitor.page(`${path}/${system}`)).toContain("System (uid 0)");
   });
 
-  it("opens with the title, once, and keeps it out of the browser's history", async () => {
+  it("the page of a session shows the title once, at the top, and keeps it out of the browser's history", async () => {
     const { world, visitor, path } = await start();
     const id = await world.chatId({ title: "Parcel not received", content: "Where is it?" });
     const page = await visitor.open(`${path}/${id}`);
@@ -64,7 +64,7 @@ describe("the page of a session", () => {
     ]);
   });
 
-  it("leads to the customer, the app and the call that opened it", async () => {
+  it("the page of a session links to its customer, its app and the call that opened it", async () => {
     const { world, visitor, site, path } = await start();
     const { envelope, headers } = await world.create({ sbs: "mei", sbs_mc: "Mei Tanaka" });
     const id = (envelope.data as { chat_id: number }).chat_id;
@@ -75,12 +75,12 @@ describe("the page of a session", () => {
     expect(page.link("App")).toBe(`${site}/apps/${world.appid}`);
     expect(page.link(requestId)).toBe(`${site}/requests/${requestId}`);
     expect(page.html).toContain(`data-copy="request-id"`);
-    // A session from before request ids were kept.
+    // A session from before request ids were stored.
     const old = await visitor.open(`${path}/${await seedSession(world)}`);
     expect(old.fact("By the call")).toBeUndefined();
   });
 
-  it("names the responsible agent first, and folds up more than five others", async () => {
+  it("the page of a session names the responsible agent first, and folds more than five others", async () => {
     const { world, visitor, site, path } = await start();
     const many = Array.from({ length: 80 }, (_, i) => 100 + i);
     await seedAgents(world, many);
@@ -94,12 +94,12 @@ describe("the page of a session", () => {
       /^Agent 1 \(1\) Responsible 80 more agents Agent 100 \(100\) .* Agent 179 \(179\)$/,
     );
     expect(large.html).toMatch(/<details class="people"><summary>80 more agents<\/summary>/);
-    // An agent whom the site does not have any more has no page.
+    // An agent that the site no longer has gets no link.
     await env.HOME_APAC.prepare("DELETE FROM agents WHERE site_id = ? AND id = 3").bind(world.siteId).run();
     expect((await visitor.open(`${path}/${few}`)).fact("Agents")).toBe("3 Responsible Agent 1 (1) Agent 2 (2)");
   });
 
-  it("shows the pairs that the caller gave, escaped, and no heading for them where there are none", async () => {
+  it("the page of a session shows the caller's metadata, escaped, and no heading without metadata", async () => {
     const { world, visitor, path } = await start();
     const id = await seedSession(world, { metadata: JSON.stringify({ "shop.plan": "<b>gold</b>", order: "A-17" }) });
     const page = await visitor.page(`${path}/${id}`);
@@ -110,7 +110,7 @@ describe("the page of a session", () => {
     expect(await visitor.page(`${path}/${none}`)).not.toContain("Metadata");
   });
 
-  it("shows an unknown status by its own name, without a colour", async () => {
+  it("the page of a session shows an unknown status by its own name, without a colour", async () => {
     const { world, visitor, path } = await start();
     const id = await seedSession(world);
     await env.HOME_APAC.prepare("UPDATE sessions SET status = 'on_hold' WHERE id = ?").bind(id).run();
@@ -118,8 +118,8 @@ describe("the page of a session", () => {
   });
 });
 
-describe("what happened to a session", () => {
-  it("is the call, the agents who joined later, and each event with what came of its deliveries", async () => {
+describe("the timeline of a session", () => {
+  it("the timeline of a session has the call, agents who joined later, and each event with its deliveries", async () => {
     const { world, visitor, site, path } = await start();
     const well = await newWebhook(world, { url: "https://well.example.com/in", created_at: NOW - 2 });
     const ill = await newWebhook(world, { url: "https://ill.example.com/in", created_at: NOW - 1 });
@@ -145,7 +145,7 @@ describe("what happened to a session", () => {
     expect((await visitor.open(page.link("ill.example.com"))).heading).toBe("session.created, event 2");
   });
 
-  it("is found in a long log, and never holds the events of other sessions", async () => {
+  it("the timeline of a session has no events of other sessions, also in a long log", async () => {
     const { world, visitor, path } = await start();
     await newWebhook(world);
     const ids: number[] = [];
@@ -160,8 +160,8 @@ describe("what happened to a session", () => {
   });
 });
 
-describe("what happened to a session without events", () => {
-  it("is the call and who joined, also when the log has others or is pruned", async () => {
+describe("the timeline of a session without events", () => {
+  it("the timeline of a session without events has the call and the agents who joined", async () => {
     const { world, visitor, path } = await start();
     const before = await world.chatId({ kefu_id: [1], fzr_uid: 1 });
     const webhook = await newWebhook(world);
@@ -177,7 +177,7 @@ describe("what happened to a session without events", () => {
     expect(untold.html).not.toContain(webhook.id);
   });
 
-  it("lists at most 50 events, and says so", async () => {
+  it("the timeline of a session has at most 50 events, and says so", async () => {
     const { world, visitor, path } = await start();
     await newWebhook(world);
     const id = await world.chatId();
@@ -195,8 +195,8 @@ describe("what happened to a session without events", () => {
   });
 });
 
-describe("the history of a session that agents joined more than 50 times", () => {
-  it("says that not all of it is shown", async () => {
+describe("the timeline of a session with many agents", () => {
+  it("the timeline of a session says when it does not show everything", async () => {
     const { world, visitor, path } = await start();
     const id = await world.chatId();
     const join = (count: number) =>
@@ -214,8 +214,8 @@ describe("the history of a session that agents joined more than 50 times", () =>
   });
 });
 
-describe("a session that is not there", () => {
-  it("keeps the tabs of its site, and leads to others, with the status 404", async () => {
+describe("an unknown session", () => {
+  it("an unknown session is 404 on a page with the site's tabs and a link to all sessions", async () => {
     const { world, visitor, site, path } = await start();
     const id = await world.chatId({ title: "Late" });
     const other = await World.create({}, "apac");

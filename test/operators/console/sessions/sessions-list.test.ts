@@ -10,7 +10,7 @@ const SBS = "Customer id (sbs)";
 const DAY = 86_400;
 
 describe("sessions", () => {
-  it("are listed newest first, by status, by customer, and by both, in pages", async () => {
+  it("the list of sessions has the newest first, filtered by status, by customer or both, in pages", async () => {
     const { world, visitor, path } = await start();
     for (const sbs of ["c0", "c1"]) await world.chatId({ sbs, sender_type: sbs === "c0" ? 1 : 2 });
     await env.HOME_APAC.prepare(
@@ -33,11 +33,11 @@ describe("sessions", () => {
     expect(await find({ [SBS]: "nobody" })).toEqual([]);
     const found = await visitor.press(page, "Find", { [SBS]: "c0", Status: "replied" });
     expect([found.value("Status"), found.value(SBS)]).toEqual(["replied", "c0"]);
-    // An unknown status is ignored, and the rest of the filter stays.
+    // An unknown status is ignored, and the rest of the filter applies.
     expect(idsIn(await visitor.open(`${path}?status=asleep&sbs=c1`))).toEqual(of((i) => i % 2 === 1));
   });
 
-  it("without a visible character in their title or their customer have links all the same", async () => {
+  it("a session without a visible title or customer still has links", async () => {
     const { world, visitor, site, path } = await start();
     const id = await world.chatId({ sbs: "\u200b", sbs_mc: "\u2800", content: "\u200b\u2800" });
     for (const at of [site, path]) {
@@ -49,7 +49,7 @@ describe("sessions", () => {
     expect([page.heading, page.link("[U+200B]")]).toEqual([`Session ${id}`, `${site}/customers?chat_id=${id}`]);
   });
 
-  it("keep the filter on further pages, and each has a link back", async () => {
+  it("the list of sessions keeps its filter on further pages, and each page has a link back", async () => {
     const { world, visitor, path } = await start();
     await manySessions(world, "many", 45);
     await world.chatId({ sbs: "other" });
@@ -67,7 +67,7 @@ describe("sessions", () => {
     expect(idsIn(await visitor.open(three.link("First page")))).toEqual(idsIn(one));
   });
 
-  it("of another site's customer with the same id are not listed", async () => {
+  it("the list of sessions has none of another site's customer with the same id", async () => {
     const { world, visitor } = await start();
     const other = await World.create({}, "apac");
     await world.chatId({ sbs: "same" });
@@ -75,7 +75,7 @@ describe("sessions", () => {
     expect(idsIn(await visitor.open(`/console/sites/${other.siteId}/sessions?sbs=same`))).toEqual([mine]);
   });
 
-  it("name the app and the end of the call's id, and lead to the call and the customer", async () => {
+  it("the list of sessions shows the app and the end of the request id, and links to the call and the customer", async () => {
     const { world, visitor, site, path } = await start();
     const { envelope, headers } = await world.create({ sbs: "mei", sbs_mc: "Mei Tanaka", title: "Late" });
     const requestId = headers.get("x-request-id") ?? "";
@@ -94,7 +94,7 @@ describe("sessions", () => {
 });
 
 describe("the filters of sessions", () => {
-  it("are app, agent, days, status and customer, which combine, say what they do, and come off one by one", async () => {
+  it("the filters of sessions are app, agent, days, status and customer; they combine and can be removed one by one", async () => {
     const { world, path } = await start();
     const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Second" });
     const second = world.anotherIsolate();
@@ -138,7 +138,7 @@ describe("the filters of sessions", () => {
     expect(page.link("Clear")).toBe(path);
   });
 
-  it("find an agent who is responsible, who was in the call, and who was added later", async () => {
+  it("the agent filter finds sessions of a responsible agent, of one in the call, and of one added later", async () => {
     const { world, visitor, path } = await start();
     const responsible = await world.chatId({ kefu_id: [3], fzr_uid: 3 });
     const inCall = await world.chatId({ kefu_id: [1, 3], fzr_uid: 1 });
@@ -148,7 +148,7 @@ describe("the filters of sessions", () => {
     expect(idsIn(await visitor.open(`${path}?agent=3`))).toEqual([later, inCall, responsible]);
   });
 
-  it("take days of the reader's zone, from the first second to the last", async () => {
+  it("the day filter of sessions takes days of the reader's time zone", async () => {
     const { world, visitor, path } = await start();
     visitor.cookies.set("__Host-zone", "Asia/Shanghai");
     const midnight = Date.UTC(2027, 0, 14, 16) / 1000;
@@ -163,14 +163,14 @@ describe("the filters of sessions", () => {
     expect(await list("to=2027-01-15")).toEqual([ids[2], ids[1], ids[0]]);
     expect(await list("from=2027-01-16&to=2027-01-14")).toEqual([]);
     expect(chipsOf(await visitor.open(`${path}?from=2027-01-15&to=2027-01-15`))).toEqual(["Opened: 15 Jan 2027"]);
-    // No such day, or no day at all: no filter.
+    // A day that does not exist, or no day at all, is ignored.
     for (const day of ["2027-02-30", "yesterday", "15.01.2027"]) {
       const page = await visitor.open(`${path}?from=${day}`);
       expect([day, idsIn(page).length, chipsOf(page)]).toEqual([day, 4, []]);
     }
   });
 
-  it("have one click for today and for 7 days, which keeps the others", async () => {
+  it("the list of sessions has links for today and for 7 days, which keep the other filters", async () => {
     const { world, visitor, path } = await start();
     const ids: number[] = [];
     for (const days of [8, 6.5, 1, 0]) {
@@ -186,7 +186,7 @@ describe("the filters of sessions", () => {
     expect(idsIn(await visitor.open(week.link("Any time")))).toEqual(ids.toReversed());
   });
 
-  it("look through the newest 10,000 sessions for an app or an agent, say so, and look further on the next page", async () => {
+  it("the session filters by app and agent look at the newest 10,000 sessions, and go on with the next page", async () => {
     const { world, visitor, path } = await start();
     const oldest = await world.chatId({ kefu_id: [3], fzr_uid: 3 });
     await env.HOME_APAC.prepare(
@@ -206,14 +206,14 @@ describe("the filters of sessions", () => {
       expect([idsIn(second), chipsOf(second).length]).toEqual([[oldest], 1]);
       expect(second.text).not.toContain("looked through");
     }
-    // A page that is full needs no further look.
+    // A full page needs no further search.
     const full = await visitor.open(`${path}?app=another`);
     expect([idsIn(full).length, full.text.includes("looked through")]).toEqual([20, false]);
   });
 });
 
-describe("a later page", () => {
-  it("that has no session says that there is none further, and blames no filter", async () => {
+describe("a further page of sessions", () => {
+  it("a further page of sessions that is empty says that there are no more, and does not blame the filter", async () => {
     const { world, visitor, path } = await start();
     const id = await world.chatId({ sbs: "mei" });
     for (const query of [`cursor=${id}`, `cursor=${id}&sbs=mei`, `cursor=${id}&agent=2`]) {
@@ -228,7 +228,7 @@ describe("a later page", () => {
 });
 
 describe("the filter by agent", () => {
-  it("takes an id of 16 digits too", async () => {
+  it("the agent filter of sessions accepts an id of 16 digits", async () => {
     const { world, visitor, path } = await start();
     await world.chatId();
     const page = await visitor.open(`${path}?agent=1000000000000001`);
@@ -237,7 +237,7 @@ describe("the filter by agent", () => {
 });
 
 describe("a chat_id in the filter", () => {
-  it("leads to the session, on its own site only", async () => {
+  it("a chat_id in the filter of sessions leads to the session, on its own site only", async () => {
     const { world, visitor, path } = await start();
     const id = await world.chatId({ title: "Late" });
     const fill = { "Session (chat_id)": ` ${id} ` };
@@ -253,7 +253,7 @@ describe("a chat_id in the filter", () => {
 });
 
 describe("an empty list of sessions", () => {
-  it("says that a customer has none, and what to check", async () => {
+  it("an empty list of sessions says that the customer has none, and what to check", async () => {
     const { world, visitor, site, path } = await start();
     await world.chatId({ sbs: "mei" });
     const page = await visitor.open(`${path}?sbs=Mei`);
@@ -262,7 +262,7 @@ describe("an empty list of sessions", () => {
     expect(page.link("All sessions")).toBe(path);
   });
 
-  it("says that filters leave none, and whether the customer has others", async () => {
+  it("an empty list of sessions says whether the filters exclude all, and whether the customer has others", async () => {
     const { world, visitor, path } = await start();
     await world.chatId({ sbs: "mei", sender_type: 1 });
     const none = "No session fits all of these filters";
@@ -272,7 +272,7 @@ describe("an empty list of sessions", () => {
     expect(ofSite.text).toContain(`${none} Take one of them off above.`);
   });
 
-  it("of a new site shows the first call, which is accepted as it stands there", async () => {
+  it("the empty list of a new site shows a first call, which is accepted as it is shown", async () => {
     const { world, visitor, site, path } = await start();
     const page = await visitor.open(path);
     expect(page.text).toContain("No session yet");
@@ -286,7 +286,7 @@ describe("an empty list of sessions", () => {
     expect((await visitor.open(path)).text).not.toContain("No session yet");
   });
 
-  it("of a site without apps and agents leads to both", async () => {
+  it("the empty list of a site without apps and agents links to both", async () => {
     const { world, visitor, site, path } = await start();
     await world.admin("POST", `/admin/apps/${world.appid}/revoke`);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);

@@ -3,8 +3,8 @@ import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { World } from "../../../support/world.ts";
 
 /**
- * A signed-in owner, and the list of a new site's sessions. The site is in another home than the directory: what is read in the wrong
- * database is missed there.
+ * A signed-in owner, and the list of a new site's sessions. The site is in another home than the directory, so that a read of the
+ * wrong database finds nothing.
  */
 export async function start() {
   const world = await World.create({}, "apac");
@@ -17,13 +17,13 @@ export async function start() {
 export const idsIn = ({ html }: Pick<ConsolePage, "html">): number[] =>
   [...html.matchAll(/sessions\/(\d+)"/g)].map(([, id]) => Number(id));
 
-/** What the filters in force say. */
+/** The texts of the active filters. */
 export const chipsOf = ({ html }: ConsolePage): string[] =>
   [...html.matchAll(/<a class="chip" href="[^"]*"><span>(.*?)<\/span>/g)].map(([, said = ""]) =>
     said.replace(/<[^>]*>/g, ""),
   );
 
-/** The address of the list without the filter of this label. */
+/** The address of the list without the filter that has this label. */
 export const without = ({ html }: ConsolePage, label: string): string => {
   const [, href = ""] = new RegExp(`<a class="chip" href="([^"]*)"><span>${label}:`).exec(html) ?? [];
   return href.replaceAll("&amp;", "&");

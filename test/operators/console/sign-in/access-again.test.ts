@@ -11,7 +11,7 @@ afterEach(() => void vi.unstubAllGlobals());
 const HEADER = "cf-access-jwt-assertion";
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/** The same assertion in other letters: the last digit of an RS256 signature has four bits that no decoder reads. */
+/** The same assertion in other letters. The last digit of an RS256 signature has four bits that no decoder reads. */
 const twin = (assertion: string, by = 1) =>
   assertion.slice(0, -1) + DIGITS[DIGITS.indexOf(assertion.at(-1) ?? "") ^ by];
 
@@ -20,7 +20,7 @@ describe("an assertion whose session was ended", () => {
     ["with another unused bit in its last digit", twin],
     ["with padding", (assertion) => `${assertion}==`],
     ["with a blank inside the signature", (assertion) => `${assertion.slice(0, -8)} ${assertion.slice(-8)}`],
-  ])("stays shut, also %s", async (_, change) => {
+  ])("an Access assertion whose session was ended stays refused, also %s", async (_, change) => {
     const world = await accessWorld();
     const assertion = await assertionFor(PEOPLE.owner);
     const person = new ConsoleVisitor(world, { [HEADER]: assertion });
@@ -32,7 +32,7 @@ describe("an assertion whose session was ended", () => {
 });
 
 describe("a form of a session by Access", () => {
-  it("is carried out once, as long as its session lives", async () => {
+  it("a form sent by a person signed in by Access works once, as long as the session lives", async () => {
     const world = await accessWorld();
     const assertion = await assertionFor(PEOPLE.owner); // 24 hours, as Access does by default
     const person = new ConsoleVisitor(world, { [HEADER]: assertion });
@@ -64,7 +64,7 @@ describe("a form of a session by Access", () => {
 });
 
 describe("CONSOLE_SIGN_IN = both", () => {
-  it("lets a person of Access sign in with the admin token", async () => {
+  it("with CONSOLE_SIGN_IN = both, a person who comes through Access may sign in with the admin token", async () => {
     const world = await accessWorld();
     const person = new ConsoleVisitor(world, { [HEADER]: await assertionFor(PEOPLE.viewer) });
     const page = await person.get("/console/sign-in");
@@ -74,7 +74,7 @@ describe("CONSOLE_SIGN_IN = both", () => {
 });
 
 describe("an assertion that comes again", () => {
-  it("leaves a row when its session was ended", async () => {
+  it("an Access assertion that comes again after its session was ended leaves an audit row", async () => {
     const world = await accessWorld();
     const person = new ConsoleVisitor(world, { [HEADER]: await assertionFor(PEOPLE.owner) });
     await person.submit(await person.open("/console"), "Sign out");
@@ -84,7 +84,7 @@ describe("an assertion that comes again", () => {
     expect(rows.results).toEqual([{ action: "operator.refused" }]);
   });
 
-  it("refuses a request of an assertion whose session was ended while it was being opened", async () => {
+  it("an Access assertion is refused when its session is ended while the request opens it", async () => {
     const world = await accessWorld();
     const assertion = await assertionFor(PEOPLE.owner);
     const real = world.env.DB as D1Database;
@@ -111,7 +111,7 @@ describe("an assertion that comes again", () => {
 });
 
 describe("CONSOLE_SIGN_IN = access", () => {
-  it("does not promise to bring back a sent form, which it drops", async () => {
+  it("with CONSOLE_SIGN_IN = access, the console does not promise to bring back a sent form", async () => {
     const world = await accessWorld({ CONSOLE_SIGN_IN: "access" } as never);
     const assertion = await assertionFor(PEOPLE.owner);
     const person = new ConsoleVisitor(world, { [HEADER]: assertion });
@@ -123,8 +123,8 @@ describe("CONSOLE_SIGN_IN = access", () => {
   });
 });
 
-describe("a viewer whom Access vouches for", () => {
-  it("posts no form of a higher role, draft or not", async () => {
+describe("a viewer by Access", () => {
+  it("a viewer signed in by Access can post no form of a higher role, not even a draft", async () => {
     const world = await accessWorld();
     const viewer = new ConsoleVisitor(world, { [HEADER]: await assertionFor(PEOPLE.viewer) });
     for (const path of [
@@ -142,8 +142,8 @@ describe("a viewer whom Access vouches for", () => {
   });
 });
 
-describe("the header given twice, or an assertion with a comma", () => {
-  it("opens nothing", async () => {
+describe("the assertion header given twice", () => {
+  it("two Access assertions in one request sign nobody in", async () => {
     const world = await accessWorld();
     const assertion = await assertionFor(PEOPLE.owner);
     const headers = new Headers({ [HEADER]: assertion });
@@ -153,7 +153,7 @@ describe("the header given twice, or an assertion with a comma", () => {
 });
 
 describe("without a usable ADMIN_TOKEN", () => {
-  it("tells a person who did come through Access what is wrong", async () => {
+  it("the console tells a person who comes through Access when ADMIN_TOKEN is not usable", async () => {
     const world = await accessWorld({ CONSOLE_SIGN_IN: "access", ADMIN_TOKEN: undefined } as never);
     const person = new ConsoleVisitor(world, { [HEADER]: await assertionFor(PEOPLE.owner) });
     const text = await (await person.get("/console")).text();

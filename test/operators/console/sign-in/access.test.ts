@@ -21,7 +21,7 @@ interface Row {
   details: string;
 }
 
-/** The rows that a call of an isolate left in the audit log. */
+/** The audit rows that `act` writes. */
 async function rowsOf(act: () => Promise<unknown>): Promise<Row[]> {
   const newest = await env.DB.prepare("SELECT coalesce(max(id), 0) AS id FROM audit_log").first<number>("id");
   await act();
@@ -32,8 +32,8 @@ async function rowsOf(act: () => Promise<unknown>): Promise<Row[]> {
 const open = (world: World, assertion: string, path = "/console") =>
   new ConsoleVisitor(world).get(path, { [HEADER]: assertion });
 
-describe("a person whom Access vouches for", () => {
-  it("is signed in by the first request, under their name, and the same assertion opens no second session", async () => {
+describe("a person by Access", () => {
+  it("the first request through Access signs the person in, and the same assertion opens no second session", async () => {
     const world = await accessWorld();
     const person = await personAt(world, "Bo@Example.com");
     const agent = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0" };
@@ -58,7 +58,7 @@ describe("a person whom Access vouches for", () => {
     });
   });
 
-  it("makes a change under their name, with their network", async () => {
+  it("a change by a person signed in by Access has their name and network in the audit log", async () => {
     const world = await accessWorld();
     const person = await personAt(world, PEOPLE.operator);
     const page = await person.open(`/console/sites/${world.siteId}/settings`);
@@ -76,7 +76,7 @@ describe("a person whom Access vouches for", () => {
     ]);
   });
 
-  it("has the highest role of the lists, read at each request", async () => {
+  it("a person signed in by Access has the highest role of the lists, which each request reads", async () => {
     const world = await accessWorld();
     const assertion = await assertionFor(PEOPLE.owner);
     expect((await open(world, assertion, "/console/homes/main/restored")).status).toBe(200);
@@ -91,7 +91,7 @@ describe("a person whom Access vouches for", () => {
     expect((await open(removed, assertion)).status).toBe(403);
   });
 
-  it("without a role gets 403, a page that names the address, and no session", async () => {
+  it("a person without a role who comes through Access gets 403, a page that names the address, and no session", async () => {
     const world = await accessWorld();
     const rows = await rowsOf(async () => {
       const answer = await open(world, await assertionFor("eve@elsewhere.example"));
@@ -111,7 +111,7 @@ describe("a person whom Access vouches for", () => {
     ]);
   });
 
-  it("is signed out by the console's button too: the same assertion stays shut, and a new one opens", async () => {
+  it("the sign-out button ends a session by Access: the same assertion stays refused, and a new one is accepted", async () => {
     const world = await accessWorld();
     const person = await personAt(world, PEOPLE.viewer);
     const rows = await rowsOf(async () => {
@@ -141,7 +141,7 @@ describe("an assertion", () => {
     ["that is garbage", async () => "garbage", 401],
     ["that is empty", async () => "", 401],
     ["without a signature", async () => `${(await assertionFor(PEOPLE.owner)).split(".").slice(0, 2).join(".")}.`, 401],
-  ])("%s lets nobody in, and shows nothing", async (_, make, status) => {
+  ])("an Access assertion %s lets nobody in and shows nothing", async (_, make, status) => {
     const world = await accessWorld();
     const assertion = await make();
     const rows = await rowsOf(async () => {
@@ -157,7 +157,7 @@ describe("an assertion", () => {
     expect(site).toBe("open");
   });
 
-  it("refused leaves one row a minute, which counts those since the row before", async () => {
+  it("refused Access assertions leave one audit row a minute, which counts those since the row before", async () => {
     const world = await accessWorld();
     const details = async (times: number) => {
       const rows = await rowsOf(async () => {
@@ -172,7 +172,7 @@ describe("an assertion", () => {
     expect(await details(1)).toEqual(['{"reason":"assertion_malformed","count":5}']);
   });
 
-  it("whose key cannot be fetched is asked to come again in a minute", async () => {
+  it("an Access assertion whose key cannot be fetched is 503 with Retry-After: 60", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const world = await accessWorld();
     vi.stubGlobal("fetch", async () => new Response("down", { status: 502 }));
@@ -181,7 +181,7 @@ describe("an assertion", () => {
     expect(await answer.text()).toContain("Its keys cannot be fetched now.");
   });
 
-  it("opens neither the admin API nor a signed call", async () => {
+  it("an Access assertion opens neither the admin API nor a signed call", async () => {
     const world = await accessWorld();
     const headers = {
       [HEADER]: await assertionFor(PEOPLE.owner),
@@ -193,13 +193,13 @@ describe("an assertion", () => {
     expect(signed.status).toBe(401);
   });
 
-  it("is not looked at when the console takes tokens only", async () => {
+  it("an Access assertion is ignored when the console accepts tokens only", async () => {
     const world = await accessWorld({ CONSOLE_SIGN_IN: "token" } as never);
     const answer = await open(world, await assertionFor(PEOPLE.owner));
     expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console/sign-in?next=%2Fconsole"]);
   });
 
-  it("from another site's form changes nothing", async () => {
+  it("an Access assertion with a form from another site changes nothing", async () => {
     const world = await accessWorld();
     const forged = {
       [HEADER]: await assertionFor(PEOPLE.owner),
@@ -211,10 +211,10 @@ describe("an assertion", () => {
   });
 });
 
-describe("a console that takes Access only", () => {
+describe("a console with Access only", () => {
   const only = { CONSOLE_SIGN_IN: "access" } as never;
 
-  it("takes no admin token, and no cookie from before", async () => {
+  it("with CONSOLE_SIGN_IN = access, the console refuses the admin token and older cookies", async () => {
     const world = await accessWorld();
     const root = await ConsoleVisitor.signedIn(world);
     const shut = world.anotherIsolate(only);
@@ -225,7 +225,7 @@ describe("a console that takes Access only", () => {
     expect([answer.status, answer.headers.getSetCookie()]).toEqual([401, []]);
   });
 
-  it("stays shut when it is set up wrongly, says why, and serves signed calls", async () => {
+  it("with wrong Access settings the console lets nobody in and says why, and signed calls work", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const world = await accessWorld({ CONSOLE_SIGN_IN: "access", ACCESS_AUD: "" } as never);
     const page = await ConsolePage.read(await open(world, await assertionFor(PEOPLE.owner)), "/console");
@@ -234,8 +234,8 @@ describe("a console that takes Access only", () => {
   });
 });
 
-describe("a console that takes both", () => {
-  it("takes the admin token beside an assertion, and then the root acts", async () => {
+describe("a console with Access and token", () => {
+  it("with CONSOLE_SIGN_IN = both, the admin token beside an Access assertion signs the root in", async () => {
     const world = await accessWorld();
     const person = await personAt(world, PEOPLE.viewer);
     const rows = await rowsOf(async () => {
@@ -246,28 +246,31 @@ describe("a console that takes both", () => {
   });
 });
 
-describe.each<[Role, string]>(Object.entries(PEOPLE) as [Role, string][])("as %s", (role, email) => {
-  it("a person is refused the calls of higher roles, and let into those that need this role", async () => {
-    const world = await prepared(await accessWorld());
-    const person = await personAt(world, email);
-    const before = await world.operated();
-    const low = CONSOLE_CALLS.filter((each) => each.role !== "anyone" && !isAtLeast(role, each.role));
-    expect(low.length > 0).toBe(role !== "owner");
-    for (const each of low) {
-      const path = pathOf(each, world, { erasure_id: "of-nobody" }).replace("/admin", "/console").replace(/\/$/, "");
-      const answer = each.method === "get" ? await person.get(path) : await person.post(path, {});
-      expect([each.method, path, answer.status]).toEqual([each.method, path, 403]);
-    }
-    expect(await world.operated()).toEqual(before);
-    await world.chatId({ sbs: "erased" });
-    const erased = await world.admin("POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs: "erased" });
-    const { erasure_id } = await erased.json<{ erasure_id: string }>();
-    for (const each of CONSOLE_CALLS.filter((one) => one.method === "get" && one.role === role)) {
-      const path = pathOf(each, world, { erasure_id }).replace("/admin", "/console").replace(/\/$/, "");
-      expect([path, (await person.get(path)).status]).toEqual([
-        path,
-        expect.toSatisfy((status: number) => ![401, 403, 404].includes(status)),
-      ]);
-    }
-  });
-});
+describe.each<[Role, string]>(Object.entries(PEOPLE) as [Role, string][])(
+  "a person by Access with the role %s",
+  (role, email) => {
+    it("a person signed in by Access gets 403 for calls of higher roles and is let into calls of their own role", async () => {
+      const world = await prepared(await accessWorld());
+      const person = await personAt(world, email);
+      const before = await world.operated();
+      const low = CONSOLE_CALLS.filter((each) => each.role !== "anyone" && !isAtLeast(role, each.role));
+      expect(low.length > 0).toBe(role !== "owner");
+      for (const each of low) {
+        const path = pathOf(each, world, { erasure_id: "of-nobody" }).replace("/admin", "/console").replace(/\/$/, "");
+        const answer = each.method === "get" ? await person.get(path) : await person.post(path, {});
+        expect([each.method, path, answer.status]).toEqual([each.method, path, 403]);
+      }
+      expect(await world.operated()).toEqual(before);
+      await world.chatId({ sbs: "erased" });
+      const erased = await world.admin("POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs: "erased" });
+      const { erasure_id } = await erased.json<{ erasure_id: string }>();
+      for (const each of CONSOLE_CALLS.filter((one) => one.method === "get" && one.role === role)) {
+        const path = pathOf(each, world, { erasure_id }).replace("/admin", "/console").replace(/\/$/, "");
+        expect([path, (await person.get(path)).status]).toEqual([
+          path,
+          expect.toSatisfy((status: number) => ![401, 403, 404].includes(status)),
+        ]);
+      }
+    });
+  },
+);

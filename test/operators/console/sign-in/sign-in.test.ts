@@ -12,21 +12,21 @@ const HOURS_12 = 43_200;
 const rows = async (sql: string) => (await env.DB.prepare(sql).all<Record<string, unknown>>()).results;
 
 describe("signing in", () => {
-  it("sets a cookie for this host alone, for 12 hours, which scripts cannot read and other sites' posts do not carry", async () => {
+  it("signing in sets a cookie for this host and 12 hours, unreadable for scripts and not sent by other sites' posts", async () => {
     const world = await World.create();
     const answer = await new ConsoleVisitor(world).signIn();
     expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console"]);
     const [cookie, ...others] = answer.headers.getSetCookie();
     expect(others).toEqual([]);
     expect(cookie).toMatch(/^__Host-console=[\w-]{43}\.[\w-]{43}; /);
-    // Lax: a link from a mail must carry the cookie. Posts are checked by their origin.
+    // Lax: a link from a mail must send the cookie. Posts are checked by their origin.
     expect(cookie?.split("; ").slice(1).sort()).toEqual(
       ["HttpOnly", "Max-Age=43200", "Path=/", "SameSite=Lax", "Secure"].sort(),
     );
     expect(cookie).not.toContain("Domain");
   });
 
-  it("stores a row that is useless for signing in", async () => {
+  it("the stored row of a console session is useless for signing in", async () => {
     const world = await World.create();
     const before = (await rows("SELECT id FROM console_sessions")).map(({ id }) => id);
     const visitor = await ConsoleVisitor.signedIn(world);
@@ -47,7 +47,7 @@ describe("signing in", () => {
     expect([...visitor.cookies.values()].join()).not.toContain(row?.id);
   });
 
-  it("lasts 12 hours by the server's clock, however long the browser keeps the cookie", async () => {
+  it("a console session lasts 12 hours by the server's clock, however long the browser keeps the cookie", async () => {
     const { world, visitor } = await start("main");
     world.clock.now = NOW + HOURS_12 - 1;
     expect((await visitor.get("/console")).status).toBe(200);
@@ -56,7 +56,7 @@ describe("signing in", () => {
     expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console/sign-in?next=%2Fconsole"]);
   });
 
-  it("ends for everyone when ADMIN_TOKEN changes", async () => {
+  it("every console session ends when ADMIN_TOKEN changes", async () => {
     const world = await World.create();
     const { cookies } = await ConsoleVisitor.signedIn(world);
     const changed = world.anotherIsolate({ ADMIN_TOKEN: "another-admin-token-0123456789abcdef" });
@@ -65,7 +65,7 @@ describe("signing in", () => {
     expect((await visitor.get("/console")).status).toBe(303);
   });
 
-  it("cannot be forged, and a made-up cookie costs no database read", async () => {
+  it("a console cookie cannot be forged, and a made-up one costs no database read", async () => {
     const { world, visitor } = await start("main");
     const cookie = visitor.cookies.get("__Host-console") ?? "";
     const [value = "", mac = ""] = cookie.split(".");
@@ -93,7 +93,7 @@ describe("signing in", () => {
     expect((await visitor.get("/console")).status).toBe(200);
   });
 
-  it("shows to everyone that the database does not answer, and lets nobody in meanwhile", async () => {
+  it("the console shows that the database does not answer, and lets nobody in meanwhile", async () => {
     const world = await World.create();
     const { cookies } = await ConsoleVisitor.signedIn(world);
     const down = new Faults(() => "before");
@@ -106,7 +106,7 @@ describe("signing in", () => {
     expect((await visitor.post("/console/sign-out", {})).status).toBe(503);
   });
 
-  it("is refused with another token, and the page says so without repeating the token", async () => {
+  it("signing in with a wrong token is refused, and the page does not repeat the token", async () => {
     const world = await World.create();
     const visitor = new ConsoleVisitor(world);
     const page = await visitor.press(await visitor.open("/console/sign-in"), "Sign in", {
@@ -119,7 +119,7 @@ describe("signing in", () => {
     expect(page.html).not.toContain(ADMIN_TOKEN);
   });
 
-  it("counts only failures by client address, so that the right token always gets in", async () => {
+  it("only failed sign-ins count towards the limit of an address, so the right token is always accepted", async () => {
     const keys: string[] = [];
     const limit = { limit: async ({ key }: { key: string }) => ({ success: keys.push(key) <= 2 }) };
     const world = await World.create({ CLIENT_LIMIT: limit as RateLimit });
@@ -135,11 +135,11 @@ describe("signing in", () => {
     expect([third.status, third.headers.get("retry-after")]).toEqual([429, "60"]);
     expect(third.headers.getSetCookie()).toEqual([]);
     expect((await attempt(ADMIN_TOKEN)).status).toBe(303);
-    // Another name than the one that counts failed signatures of the same address.
+    // The key differs from the one that counts failed signatures of the same address.
     expect(keys).toEqual(Array(3).fill("operator 203.0.113.7"));
   });
 
-  it("is impossible while ADMIN_TOKEN is not set, also with an empty token", async () => {
+  it("nobody can sign in while ADMIN_TOKEN is not set, not even with an empty token", async () => {
     const world = await World.create({ ADMIN_TOKEN: "" });
     for (const token of ["", ADMIN_TOKEN]) {
       const answer = await new ConsoleVisitor(world).signIn(token);
@@ -151,7 +151,7 @@ describe("signing in", () => {
   it.each([
     ["holds a blank", `${ADMIN_TOKEN} ${ADMIN_TOKEN}`],
     ["is shorter than 32 characters", ADMIN_TOKEN.slice(0, 31)],
-  ])("is announced as impossible on the page when ADMIN_TOKEN %s", async (fault, token) => {
+  ])("the sign-in page says that nobody can sign in when ADMIN_TOKEN %s", async (fault, token) => {
     const visitor = new ConsoleVisitor(await World.create({ ADMIN_TOKEN: token }));
     expect(await visitor.page("/console/sign-in")).toContain(`ADMIN_TOKEN ${fault}, so nobody can sign in.`);
     const answer = await visitor.post("/console/sign-in", { token });
@@ -161,7 +161,7 @@ describe("signing in", () => {
     expect(page).not.toContain(token);
   });
 
-  it("leads back to the requested page, whatever its query, and to no other site", async () => {
+  it("signing in leads back to the requested page with its query, and to no other site", async () => {
     const world = await World.create();
     const visitor = new ConsoleVisitor(world);
     const sessions = `/console/sites/${world.siteId}/sessions`;
@@ -191,7 +191,7 @@ describe("signing in", () => {
     }
   });
 
-  it("is not shown to a visitor who is signed in: its link redirects to the page that it names", async () => {
+  it("the sign-in page redirects a visitor who is signed in to the page that its link names", async () => {
     const { visitor } = await start("main");
     const answer = await visitor.get("/console/sign-in?next=%2Fconsole%2Faudit");
     expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console/audit"]);
@@ -214,7 +214,7 @@ describe("signing in over plain http", () => {
   };
 
   it.each(["http://desk.example", "http://192.0.2.7:8787", "http://localhost.example", "http://127.0.0.1.example"])(
-    "is refused at %s, where the browser would drop the cookie, with the reason and what to do",
+    "signing in is refused at %s, where the browser would drop the cookie, with the reason and what to do",
     async (at) => {
       const before = await rows("SELECT id FROM console_sessions");
       const { page, answer, text } = await signInAt(at);
@@ -233,12 +233,12 @@ describe("signing in over plain http", () => {
     "http://127.0.0.1:8787",
     "http://127.1.2.3",
     "http://[::1]",
-  ])("works at %s, whose cookies browsers keep", async (at) => {
+  ])("signing in works at %s, whose cookies browsers keep", async (at) => {
     const { page, answer } = await signInAt(at);
     expect([page.includes(REASON), answer.status, answer.headers.getSetCookie().length]).toEqual([false, 303, 1]);
   });
 
-  it("works behind a tunnel that ends TLS: the browser says where it is", async () => {
+  it("signing in works behind a tunnel that ends TLS, because the browser sends the real origin", async () => {
     const { page, answer } = await signInAt("http://desk.example", {
       origin: "https://desk.example",
       site: "same-origin",
@@ -248,7 +248,7 @@ describe("signing in over plain http", () => {
 });
 
 describe("signing out", () => {
-  it("stays in force when a try of the sign-in commits after it, though the session was pruned meanwhile", async () => {
+  it("a console session stays signed out when a late try of its sign-in commits afterwards", async () => {
     const { db, commitLate } = lateDb(env.DB, "late");
     const world = await World.create({ DB: db });
     const visitor = await ConsoleVisitor.signedIn(world);
@@ -262,7 +262,7 @@ describe("signing out", () => {
     expect((await thief.get("/console")).status).toBe(303);
   });
 
-  it("deletes the cookie and ends the session for every copy of it", async () => {
+  it("signing out deletes the cookie and ends the session for every copy of it", async () => {
     const { world, visitor } = await start("main");
     const copy = new ConsoleVisitor(world.anotherIsolate());
     for (const [name, value] of visitor.cookies) copy.cookies.set(name, value);
@@ -279,7 +279,7 @@ describe("signing out", () => {
 });
 
 describe("a form sent after the sign-in has ended", () => {
-  it("comes back filled in after the new sign-in, and has changed nothing", async () => {
+  it("a form sent after the sign-in has ended comes back filled in after the new sign-in, and changes nothing", async () => {
     const { world, visitor } = await start("main");
     const path = `/console/sites/${world.siteId}/agents`;
     const form = await visitor.open(path);
@@ -305,7 +305,7 @@ describe("a form sent after the sign-in has ended", () => {
     expect((await world.operated()).agents.at(-1)).toMatchObject({ id: 21, name: "<b>Ben</b> & co" });
   });
 
-  it("carries no secret, no token and no form token along", async () => {
+  it("a form that comes back after a new sign-in carries no secret, no token and no form token", async () => {
     const { world, visitor } = await start("main");
     const form = await visitor.open(`/console/sites/${world.siteId}/apps`);
     world.clock.now = NOW + HOURS_12;
@@ -317,7 +317,7 @@ describe("a form sent after the sign-in has ended", () => {
     expect((await world.operated()).apps).toHaveLength(1);
   });
 
-  it("leaves the admin token on no page, whichever form was sent", async () => {
+  it("the admin token is on no page after a new sign-in, whichever form was sent", async () => {
     const { world, visitor, site } = await start("main");
     const forms: [string, string, Record<string, string>][] = [
       ["/console/signature-check", "Check", { "Which call is it?": "create_gd", "Body, as it was sent": "{" }],
@@ -337,7 +337,7 @@ describe("a form sent after the sign-in has ended", () => {
     }
   });
 
-  it("is checked after the sign-in when it is a signature check, because a check changes nothing", async () => {
+  it("a signature check sent after the sign-in has ended is done after the new sign-in, because it changes nothing", async () => {
     const { world, visitor } = await start("main");
     const form = { "Which call is it?": "create_gd", "Body, as it was sent": "{" };
     const out = new ConsoleVisitor(world);
@@ -349,7 +349,7 @@ describe("a form sent after the sign-in has ended", () => {
     expect(back.text).toContain("Sent now, the server answers 400");
   });
 
-  it("that is a single button leads to the page that has the button", async () => {
+  it("a single button pressed after the sign-in has ended leads to the page of that button", async () => {
     const { world, visitor, site } = await start("main");
     const pages = [
       [await visitor.open(`${site}/agents`), "Disable Agent 1", `${site}/agents`],
@@ -384,7 +384,7 @@ describe("a form sent after the sign-in has ended", () => {
 });
 
 describe("an address of the console with a slash at its end", () => {
-  it("redirects to the page without the slash", async () => {
+  it("a console address with a slash at its end redirects to the page without it", async () => {
     const { world, visitor, site } = await start("main");
     for (const [path, to] of [
       ["/console/", "/console"],

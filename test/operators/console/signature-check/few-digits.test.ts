@@ -4,7 +4,7 @@ import { hmac } from "../../../support/hmac.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
-it("the signature check tells a viewer nothing of eight digits: a whole signature could be found digit by digit", async () => {
+it("the signature check tells a viewer nothing about eight digits, or a signature could be found digit by digit", async () => {
   const world = await accessWorld();
   const viewer = await personAt(world, PEOPLE.viewer);
   const body = JSON.stringify(world.createBody());

@@ -28,7 +28,7 @@ describe("a check that was opened from a refused call", () => {
       "Signature (x-chat-signature)": signature,
     });
 
-  it("does not say of another app's request what that call was answered", async () => {
+  it("a check opened from a refused call does not show that call's answer for another app's request", async () => {
     const other = await World.create();
     const body = JSON.stringify(other.createBody());
     const page = await checked(other.appid, body, await hmac(other.secret, body));
@@ -36,10 +36,10 @@ describe("a check that was opened from a refused call", () => {
     expect(page.text).not.toContain("This call was answered");
   });
 
-  it("does not hide what a call with the pasted ranstr was answered", async () => {
+  it("a check opened from a refused call still shows the answer of a call with the pasted ranstr", async () => {
     const body = JSON.stringify(world.createBody({ kefu_id: [99], fzr_uid: 99 }));
     const signature = await hmac(world.secret, body);
-    // In an isolate of its own: one that has just written to the journal waits for more to write.
+    // It is sent through another isolate, because one that has just written to the journal waits for more rows.
     const headers = { "content-type": "application/json", "x-chat-signature": signature };
     expect((await world.anotherIsolate().sendRaw("create_gd", body, headers)).status).toBe(400);
     const page = await checked(world.appid, body, signature);
@@ -59,7 +59,7 @@ describe("a header of a pasted request", () => {
     ["content-type", "\u00a0application/json", "contentType"],
     ["idempotency-key", "order-7\u00a0", "idempotencyKey"],
     ["x-chat-signature", undefined, "signature"],
-  ])("is judged as the server does when it has a no-break space: %s", async (name, value, field) => {
+  ])("a pasted header with a no-break space is judged as the server does: %s", async (name, value, field) => {
     const body = JSON.stringify(world.createBody());
     const hex = await hmac(world.secret, body);
     const given = value ?? `${hex}\u00a0`;
@@ -79,7 +79,7 @@ describe("a header of a pasted request", () => {
     expect(told.includes("accepts") ? 200 : Number(/\d{3}/.exec(told)?.[0])).toBe(answer.status);
   });
 
-  it("that is the Content-Type and is absent is 415 when the operator says so, and accepted when he does not know", async () => {
+  it("an absent Content-Type is 415 when the operator says so, and accepted when the operator does not know", async () => {
     const body = JSON.stringify(world.createBody());
     const filled = {
       "Which call is it?": "create_gd",

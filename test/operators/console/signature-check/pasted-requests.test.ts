@@ -25,8 +25,8 @@ beforeAll(async () => {
 });
 
 /**
- * What a form cannot hold: bytes that are no text in UTF-8, and headers that are absent or empty. A signature that begins with the
- * header's name reads like a line of a log, and is taken for one.
+ * Whether a form can hold the request. A form cannot hold bytes that are not UTF-8, or absent and empty headers. It takes a
+ * signature that begins with the header's name for a line of a log.
  */
 const canBePasted = ({ body, signature = "", headers = {} }: Sent) =>
   typeof body === "string" &&
@@ -43,7 +43,7 @@ async function send({ operation, body, signature, headers }: Sent) {
   return { ...answer, detail: answer.headers.get("x-error-detail") };
 }
 
-/** The sentence that names the cause: the callers' check of the same request has it, with the right secret. */
+/** The sentence that names the cause, from the callers' check of the same request with the right secret. */
 async function causeOf({ operation, body, signature = "", headers = {} }: Sent) {
   const { steps } = await checkAsCaller({
     operation: OPERATIONS.find(({ wireName }) => wireName === (operation ?? "create_gd")),
@@ -64,8 +64,8 @@ async function causeOf({ operation, body, signature = "", headers = {} }: Sent) 
 }
 
 /**
- * All requests that are accepted, and the first refused one of each cause, call and set of headers. They are made for an app of no site,
- * only to see what they are. test/operators/diagnosis/pasted-requests.test.ts compares every request with its cause and the server's answer.
+ * All accepted requests, and the first refused one for each cause, call and set of headers. They are made for an app of no site,
+ * to sort them. test/operators/diagnosis/pasted-requests.test.ts compares every request with its cause and the server's answer.
  */
 async function oneOfEachKind() {
   const own = { appid: "shop", timestamp: NOW };
@@ -90,8 +90,8 @@ async function oneOfEachKind() {
 
 const ONE_OF_EACH_KIND = await oneOfEachKind();
 
-describe("what an operator is told of a caller's request", () => {
-  it.each(ONE_OF_EACH_KIND)("is the server's answer and the cause: $name", async ({ make }) => {
+describe("the signature check of a caller's request", () => {
+  it.each(ONE_OF_EACH_KIND)("the signature check shows the server's answer and the cause: $name", async ({ make }) => {
     const sent = await make(right);
     const { operation = "create_gd", body, signature = "", headers = {} } = sent;
     const { answer, lines } = await check(visitor, {
@@ -104,7 +104,7 @@ describe("what an operator is told of a caller's request", () => {
     });
     const cause = await causeOf(sent);
     const { status, envelope, detail } = await send(sent);
-    // The form changes line ends: then the page says with which of them the server accepts the request.
+    // The form changes line ends, so the page says with which of them the server accepts the request.
     if (!answer.includes("if its line ends are")) {
       const accepts = "Sent now, the server accepts this request";
       expect(answer).toBe(status === 200 ? accepts : `Sent now, the server answers ${status} ${envelope.msg}`);

@@ -10,7 +10,7 @@ import { type Body, hmac, NOW, type Replacements, World } from "../../../support
 interface Case {
   body: string | Body;
   operation?: Operation;
-  /** Undefined means the right one. */
+  /** Undefined means the right signature. */
   signature?: string;
   contentType?: string;
   contentEncoding?: string;
@@ -23,7 +23,7 @@ const twice = async (world: World, operation: Operation, body: Body, first: numb
   return { operation, body };
 };
 
-/** Requests that pasted-requests.test.ts does not compare: at the edges, and those whose answer depends on what is stored. */
+/** Requests that pasted-requests.test.ts does not compare: limits, and answers that depend on stored data. */
 const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
   ["a create with a fraction for sbs", 400, (world) => ({ body: world.createBody({ sbs: 1.5 }) })],
   [
@@ -125,14 +125,14 @@ const add = (world: World, chatId: number, change: Body = {}): Case => ({
   body: world.addBody(chatId, change),
 });
 
-/** A create that is signed by an app of its own site, which the given steps may change. */
+/** A create signed by an app of another site, which `make` may change. */
 async function ofAnotherSite(make: (world: World) => Promise<Body>): Promise<Case> {
   const world = await World.create();
   const body = JSON.stringify(await make(world));
   return { body, signature: await hmac(world.secret, body) };
 }
 
-/** A create of this many bytes that lacks a field. */
+/** A create of this many bytes without a required field. */
 function padded(world: World, bytes: number): string {
   const body = JSON.stringify(world.createBody({ ip: undefined, note: "" }));
   return body.replace('"note":""', `"note":"${"x".repeat(bytes - body.length)}"`);
@@ -142,12 +142,12 @@ describe("the signature check gives the server's answer", () => {
   let world: World;
   let visitor: ConsoleVisitor;
   beforeAll(async () => {
-    // The check waits for KV, so that replays are seen before fields are looked at.
+    // The check waits for KV, so that replays are seen before fields are checked.
     world = await World.create({ REPLAY_LOOK_MS: "1000" });
     visitor = await ConsoleVisitor.signedIn(world);
   });
 
-  it.each(CASES)("to %s: %d", async (_, status, make) => {
+  it.each(CASES)("the signature check gives the server's answer to %s: %d", async (_, status, make) => {
     const { operation = "create_gd", ...made } = await make(world);
     const body = typeof made.body === "string" ? made.body : JSON.stringify(made.body);
     const { signature = await hmac(world.secret, body) } = made;
@@ -166,7 +166,7 @@ describe("the signature check gives the server's answer", () => {
     if (about?.startsWith("Fields of")) expect(cause?.text).toContain(sent.headers.get("x-error-detail"));
   });
 
-  it("with status 200 where every failure has status 200", async () => {
+  it("the signature check says 200 for a refused request when ERROR_STATUS is always-200", async () => {
     const world = await World.create({ ERROR_STATUS: "always-200" });
     const visitor = await ConsoleVisitor.signedIn(world);
     const { answer } = await checkSigned(world, visitor, { sbs: "" });
@@ -177,14 +177,14 @@ describe("the signature check gives the server's answer", () => {
 describe("the signature check for a site that does not serve", () => {
   const UNAVAILABLE = "Sent now, the server answers 503 服务暂时不可用";
 
-  /** The check's verdict and the server's answer to the same request, from an isolate with these bindings. */
+  /** The check's verdict, and the server's answer to the same request from an isolate with these bindings. */
   async function compare(world: World, visitor: ConsoleVisitor, bindings: Replacements, change: Body = {}) {
     const other = world.anotherIsolate(bindings);
     const said = await checkSigned(world, visitor.through(other), change);
     return { said, sent: await other.create(change) };
   }
 
-  it("gives the server's answer for a closed site, after the checks that the server makes first", async () => {
+  it("the signature check gives the server's answer for a closed site, after the checks that come first", async () => {
     const { world, visitor } = await start();
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
     const before = await world.stored();
@@ -203,7 +203,7 @@ describe("the signature check for a site that does not serve", () => {
     expect(await world.stored()).toEqual(before);
   });
 
-  it("gives the server's answer for a closed home, whatever the request is", async () => {
+  it("the signature check gives the server's answer for a closed home, whatever the request is", async () => {
     const { world, visitor } = await start();
     for (const change of [{}, { sbs: "" }, { timestamp: NOW - 9_999 }]) {
       const { said, sent } = await compare(world, visitor, closing("apac"), change);
@@ -216,7 +216,7 @@ describe("the signature check for a site that does not serve", () => {
   it.each([
     ["does not answer", { HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) }],
     ["is not bound", { HOME_APAC: undefined }],
-  ])("gives the server's answer for a home that %s", async (_, bindings) => {
+  ])("the signature check gives the server's answer for a home that %s", async (_, bindings) => {
     const { world, visitor } = await start();
     const { said, sent } = await compare(world, visitor, bindings);
     expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
@@ -224,7 +224,7 @@ describe("the signature check for a site that does not serve", () => {
     expect(said.lines.Home?.state).toBe("Cause");
   });
 
-  it("mentions neither when both serve", async () => {
+  it("the signature check does not mention home and site when both are open", async () => {
     const { world, visitor } = await start();
     const { answer, lines } = await checkSigned(world, visitor);
     expect([answer, lines.Home, lines.Site]).toEqual([ACCEPTS, undefined, undefined]);

@@ -12,7 +12,7 @@ const issue = async (world: World, more: Record<string, unknown> = {}) => {
   return answer.json<{ appid: string; secret: string }>();
 };
 
-/** The page of a check whose body names this appid, signed with this secret. */
+/** The page of a check whose body names this appid and is signed with this secret. */
 async function checkAppid(world: World, visitor: ConsoleVisitor, appid: string, secret = "another") {
   const body = JSON.stringify(world.createBody({ appid }));
   const page = await pressCheck(visitor, { operation: "create_gd", body, signature: await hmac(secret, body) });
@@ -36,18 +36,21 @@ describe("an unknown appid in the signature check", () => {
     ["a character that is missing", (appid) => appid.slice(1), "One character is wrong, missing", ["s"]],
     ["two that are swapped", (appid) => appid.replace("shop", "shpo"), "or two are swapped", ["po", "op"]],
     ["two slips", (appid) => `${appid.slice(1, -1)}`, "Two characters are wrong", [...""]],
-  ])("is compared with what exists, and the difference shown: %s", async (_, change, words, marks) => {
-    const { world, visitor } = started;
-    const appid = `shop-o0-${world.siteId}-${crypto.randomUUID().slice(0, 8)}`;
-    await issue(world, { appid });
-    const { page, text, marks: shown } = await checkAppid(world, visitor, change(appid));
-    expect(text).toContain(`There is no such app. It may be ${appid} of the site`);
-    expect(text).toContain(words);
-    expect(page.html).toContain(`<a href="/console/sites/${world.siteId}/apps/${appid}"><code>`);
-    if (marks.length > 0) expect(shown).toEqual(marks);
-  });
+  ])(
+    "the signature check compares an unknown appid with existing ones and marks the difference: %s",
+    async (_, change, words, marks) => {
+      const { world, visitor } = started;
+      const appid = `shop-o0-${world.siteId}-${crypto.randomUUID().slice(0, 8)}`;
+      await issue(world, { appid });
+      const { page, text, marks: shown } = await checkAppid(world, visitor, change(appid));
+      expect(text).toContain(`There is no such app. It may be ${appid} of the site`);
+      expect(text).toContain(words);
+      expect(page.html).toContain(`<a href="/console/sites/${world.siteId}/apps/${appid}"><code>`);
+      if (marks.length > 0) expect(shown).toEqual(marks);
+    },
+  );
 
-  it("is named as the app whose secret makes the signature, also one of another site in another home", async () => {
+  it("the signature check recognises an unknown appid as the app whose secret made the signature, on any site", async () => {
     const { world, visitor } = await start("main");
     const other = await World.create({}, "apac");
     const { text } = await checkAppid(world, visitor, `${other.appid} `, other.secret);
@@ -55,7 +58,7 @@ describe("an unknown appid in the signature check", () => {
     expect(text).toContain("its secret makes this signature");
   });
 
-  it("is named as the app that the operator expected, when that app's secret makes the signature", async () => {
+  it("the signature check recognises an unknown appid as the expected app when that app's secret made the signature", async () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody({ appid: "shop" }));
     const said = async (secret: string) =>
@@ -64,7 +67,7 @@ describe("an unknown appid in the signature check", () => {
     expect(await said("another")).toContain("There is no app shop here.");
   });
 
-  it("is not compared with an appid that differs by more than two characters", async () => {
+  it("the signature check does not compare an unknown appid with one that differs in more than two characters", async () => {
     const { world, visitor } = await start("main");
     const { text, marks } = await checkAppid(world, visitor, world.appid.replace(/^.../, "zzz"));
     expect(text).toContain("There is no app zzz");
@@ -90,7 +93,7 @@ describe("the comparison of two appids", () => {
     ["", "ab", ["", "[ab]", ["slips", 2]]],
     ["ab", "", ["[ab]", "", ["slips", 2]]],
     ["abcd", "badc", ["[abcd]", "[badc]", ["slips", 2]]],
-  ])("of %j and %j finds the fewest slips", (given, existing, found) => {
+  ])("the comparison of the appids %j and %j finds the fewest differences", (given, existing, found) => {
     const [a, b, ...rest] = difference(given, existing);
     const [wantedA, wantedB, ...wanted] = found;
     expect([String(a).replaceAll("[", "").replaceAll("]", ""), b, rest]).toEqual([given, wantedB, wanted]);
@@ -99,7 +102,7 @@ describe("the comparison of two appids", () => {
 });
 
 describe("the secrets in the signature check", () => {
-  it("name another app of the site, whose secret was used", async () => {
+  it("the signature check names another app of the site whose secret made the signature", async () => {
     const { world, visitor } = await start();
     const { appid, secret } = await issue(world);
     const body = JSON.stringify(world.createBody());
@@ -113,11 +116,11 @@ describe("the secrets in the signature check", () => {
     expect(page.html).not.toContain(secret);
   });
 
-  it("are tried of the first 50 other apps of the site, and of no other site", async () => {
+  it("the signature check tries the secrets of the first 50 other apps of the site, and of no other site", async () => {
     const { world, visitor } = await start();
     const called = (name: string) => issue(world, { appid: `${name}-${world.siteId}` });
     const [first, last, beyond] = [await called("a"), await called("m"), await called("z")];
-    // 48 others stand between the first and the last one that is tried.
+    // 48 more apps are between the first and the last one that is tried.
     await env.HOME_APAC.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 48)
        INSERT INTO apps (site_id, appid, name, version, secret, created_at)
@@ -135,7 +138,7 @@ describe("the secrets in the signature check", () => {
     expect(named).toEqual([true, true, false, false]);
   });
 
-  it("name the last rotation when no known secret makes the signature", async () => {
+  it("the signature check names the last rotation when no known secret makes the signature", async () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody());
     const signature = await hmac("older", body);
@@ -144,17 +147,17 @@ describe("the secrets in the signature check", () => {
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
     world.clock.now += 200;
     expect(await said()).toMatch(/The secret was rotated on .*: the sender may still use the one before\./);
-    // What the change of another app did is no hint.
+    // A change of another app is no hint.
     const { appid } = await issue(world);
     const other = JSON.stringify(world.createBody({ appid }));
     const { lines } = await check(visitor, { body: other, signature: await hmac("older", other) });
     expect(lines.Signature?.text).not.toContain("was rotated");
-    // The previous secret itself is known as such.
+    // The previous secret itself is recognised.
     const previous = await check(visitor, { body, signature: await hmac(world.secret, body) });
     expect(previous.lines.Signature?.text).not.toContain("may still use the one before");
   });
 
-  it("belong to an app that the page links to, and to its site by name", async () => {
+  it("the signature check links to the app and to its site by name", async () => {
     const { world, visitor } = await start("main");
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name: "Shop Berlin" });
     const body = JSON.stringify(world.createBody({ timestamp: NOW }));

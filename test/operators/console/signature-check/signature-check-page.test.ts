@@ -13,7 +13,7 @@ describe("the page of the signature check", () => {
     shared = await start("main");
   });
 
-  it("has the cause large, then the other findings, and folds what is fine with its number", async () => {
+  it("the page of the signature check shows the cause first, then other findings, and folds away what is fine", async () => {
     const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody({ timestamp: NOW + 999, sbs: "" }));
     const page = await pressCheck(visitor, { operation: "create_gd", body, signature: await hmac("wrong", body) });
@@ -28,7 +28,7 @@ describe("the page of the signature check", () => {
     expect(folded).not.toContain("wrong");
   });
 
-  it("folds neither an old secret that still works nor a second appid", async () => {
+  it("the page of the signature check does not fold away an old secret that works or a second appid", async () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody());
     const signature = await hmac(world.secret, body);
@@ -41,7 +41,7 @@ describe("the page of the signature check", () => {
     expect(folded).not.toMatch(/Two appids|previous secret/);
   });
 
-  it("takes headers with their names in front, keeps them, and opens them when there are any", async () => {
+  it("the signature check accepts headers with their names, keeps them, and opens their section", async () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody());
     const signature = await hmac(world.secret, body);
@@ -68,7 +68,7 @@ describe("the page of the signature check", () => {
     expect(chinese.value("Content-Encoding")).toBe("Content-Encoding: gzip");
   });
 
-  it("says what a call under a used Idempotency-Key comes to", async () => {
+  it("the signature check says what a call with a used Idempotency-Key would get", async () => {
     const { world, visitor } = shared;
     const sent = await world.create({}, { "idempotency-key": "order-17" });
     const { chat_id } = sent.envelope.data as { chat_id: number };
@@ -94,7 +94,7 @@ describe("the page of the signature check", () => {
     expect(fresh.lines["Idempotency-Key"]?.text).toContain("No call was accepted under this key");
   });
 
-  it("is filled in by a link with what is known, and keeps the id of the request", async () => {
+  it("a link fills in the form of the signature check and keeps the request id", async () => {
     const { world, visitor } = await start("main");
     const query = new URLSearchParams({
       operation: "add_kf",
@@ -110,7 +110,7 @@ describe("the page of the signature check", () => {
     expect((await visitor.press(checked, "中文")).value("request")).toBe(query.get("request"));
   });
 
-  it("says first what the call of the link was answered, also after the check, and nothing of an unknown one", async () => {
+  it("the signature check first shows the answer of the linked call, and nothing for an unknown call", async () => {
     const { world, visitor } = shared;
     const requestId = firstRequestIdAt(NOW - 60);
     await newRefusal(world, {
@@ -133,7 +133,7 @@ describe("the page of the signature check", () => {
     }
   });
 
-  it("says what a URL-encoded body is answered with either media type", async () => {
+  it("the signature check says what a URL-encoded body gets with either media type", async () => {
     const { world, visitor } = shared;
     const body = `appid=${world.appid}`;
     const said = async (contentType?: string) =>
@@ -147,7 +147,7 @@ describe("the page of the signature check", () => {
   });
 });
 
-/** Text of a page outside code, without the form and the frame. */
+/** The text of a page outside code, without the form and the frame. */
 const proseOf = (html: string): string =>
   html
     .replace(/^.*?<main[^>]*>/s, "")
@@ -156,7 +156,7 @@ const proseOf = (html: string): string =>
     .replaceAll(/<[^>]*>/g, "\n");
 
 describe("the Chinese page of the signature check", () => {
-  it("has no English sentence outside code, whatever is pasted", async () => {
+  it("the Chinese page of the signature check has no English sentence outside code", async () => {
     const { world, visitor } = await start("main");
     await visitor.submit(await visitor.open("/console/signature-check"), "中文");
     const id = await world.chatId({ kefu_id: [1, 2] });
@@ -196,7 +196,7 @@ describe("the Chinese page of the signature check", () => {
     expect(english).toEqual([]);
   });
 
-  it("gives the server's own words beside the Chinese ones", async () => {
+  it("the Chinese page of the signature check shows the server's own words beside the Chinese ones", async () => {
     const { world, visitor } = await start("main");
     await visitor.submit(await visitor.open("/console/signature-check"), "中文");
     const body = JSON.stringify(world.createBody({ sbs: undefined }));

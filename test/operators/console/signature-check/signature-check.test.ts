@@ -20,7 +20,7 @@ describe("the signature check", () => {
     shared = await start("main");
   });
 
-  it("accepts a request that the server accepts, and leaves the ranstr unused, nothing stored and nothing logged", async () => {
+  it("the signature check accepts a request that the server accepts, uses no ranstr, and stores and logs nothing", async () => {
     const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody({ content: "a very private message" }));
     const signature = await hmac(world.secret, body);
@@ -41,7 +41,7 @@ describe("the signature check", () => {
     expect((await world.sendRaw("create_gd", body, { "x-chat-signature": signature })).status).toBe(200);
   });
 
-  it("changes nothing in any table or in KV, and counts for no limit, whatever is pasted", async () => {
+  it("the signature check changes nothing in any table or in KV, and counts for no limit", async () => {
     const [writes, limit] = [[] as string[], new Counted(1_000)];
     const recording = (kv: KVNamespace) =>
       replacing(kv, {
@@ -84,7 +84,7 @@ describe("the signature check", () => {
     expect([writes, limit.keys]).toEqual([[], []]);
   });
 
-  it("names an unknown appid, a revoked one, and one that differs from the body's", async () => {
+  it("the signature check names an unknown appid, a revoked one, and one that differs from the body's", async () => {
     const { world, visitor } = await start("main");
     const unknown = await checkSigned(world, visitor, { appid: "nobody" });
     expect([unknown.answer, unknown.lines.App]).toEqual([
@@ -103,7 +103,7 @@ describe("the signature check", () => {
     expect(revoked.lines.Signature?.state).toBe("Fine");
   });
 
-  it("names a wrong secret, and a previous one inside its overlap and after it", async () => {
+  it("the signature check names a wrong secret, and a previous secret during and after its overlap", async () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody());
     const wrong = await check(visitor, { body, signature: await hmac("wrong", body) });
@@ -124,7 +124,7 @@ describe("the signature check", () => {
     expect(after.lines.Signature?.text).toContain("which stopped working on");
   });
 
-  it("tells which line ends the signature fits, because a form turns all of them into CRLF", async () => {
+  it("the signature check says which line ends fit the signature, because a form turns them into CRLF", async () => {
     const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody(), null, 2);
     const sent = body.replaceAll("\n", "\r\n");
@@ -144,14 +144,14 @@ describe("the signature check", () => {
     expect(line.lines.Signature?.text).not.toContain("both were tried");
   });
 
-  it("accepts the signature with its header's name, as a log shows it", async () => {
+  it("the signature check accepts a signature with its header's name, as a log shows it", async () => {
     const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody());
     const signature = `X-Chat-Signature: ${await hmac(world.secret, body)}`;
     expect((await check(visitor, { body, signature })).answer).toBe(ACCEPTS);
   });
 
-  it("shows what was signed when the JSON was rewritten", async () => {
+  it("the signature check shows what was signed when the JSON was rewritten", async () => {
     const { world, visitor } = shared;
     const fields = world.createBody();
     const body = JSON.stringify(fields);
@@ -162,7 +162,7 @@ describe("the signature check", () => {
     expect(rewritten.lines.Signature?.text).toContain(sorted);
   });
 
-  it("says first that a call was accepted, and only then that its ranstr is used", async () => {
+  it("the signature check first says that the call was accepted, and then that its ranstr is used", async () => {
     const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody());
     const sent = await world.send("create_gd", body);
@@ -184,12 +184,12 @@ describe("the signature check", () => {
     expect(added.was).toContain(`A call with this one-time text (ranstr) was accepted: session ${chat_id}`);
   });
 
-  it("says first why a call was refused, and does not blame the ranstr", async () => {
+  it("the signature check first says why the call was refused, and does not blame the ranstr", async () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody({ kefu_id: [1, 99] }));
     expect((await world.send("create_gd", body)).status).toBe(400);
     const signature = await hmac(world.secret, body);
-    // Any earlier time will do while the ranstr is remembered.
+    // Any earlier time counts while the ranstr is remembered.
     for (const now of [NOW, NOW + 400]) {
       world.clock.now = now;
       const { was, answer, lines } = await check(visitor, { body, signature });
@@ -212,7 +212,7 @@ describe("the signature check", () => {
     );
   });
 
-  it("does not mistake an earlier call with the same ranstr for this one", async () => {
+  it("the signature check does not mistake an earlier call with the same ranstr for this one", async () => {
     const { world, visitor } = shared;
     const ranstr = "shared";
     const id = await world.chatId({ ranstr });
@@ -236,14 +236,14 @@ describe("the signature check", () => {
     ]);
   });
 
-  it("says nothing of a call's answer when the signature does not fit", async () => {
+  it("the signature check shows no answer of a call when the signature does not match", async () => {
     const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody());
     await world.send("create_gd", body);
     expect(await check(visitor, { body, signature: "0".repeat(64) })).toMatchObject({ was: undefined, answer: TOKEN });
   });
 
-  it("names the other errors of a request that is no longer fresh", async () => {
+  it("the signature check names the other errors of a request that is no longer fresh", async () => {
     const { world, visitor } = shared;
     const old = { timestamp: NOW - 7_200 };
     expect((await checkSigned(world, visitor, old)).note).toBe("With a fresh timestamp it accepts the request.");
@@ -254,7 +254,7 @@ describe("the signature check", () => {
     ]);
   });
 
-  it("names field errors as the server does, also of agents and sessions", async () => {
+  it("the signature check names field errors as the server does, also of agents and sessions", async () => {
     const { world, visitor } = shared;
     const answers: [Body, string, string, string][] = [
       [
@@ -287,7 +287,7 @@ describe("the signature check", () => {
     }
   });
 
-  it("names the agents that add_kf ignores, each with the reason, and refuses when none is left", async () => {
+  it("the signature check names the agents that add_kf ignores, with the reasons, and refuses when none is left", async () => {
     const { world, visitor } = shared;
     const id = await world.chatId({ kefu_id: [1, 2] });
     const said = async (kefu_ids: unknown) => {
@@ -312,7 +312,7 @@ describe("the signature check", () => {
     expect(many).toEqual({ state: "Cause", text: expect.stringMatching(/ 1052 unknown$/) });
   });
 
-  it("judges by the chosen call, and warns when the body looks like one of the other call", async () => {
+  it("the signature check judges by the chosen call, and warns when the body looks like the other call", async () => {
     const { world, visitor } = shared;
     const create = JSON.stringify(world.createBody());
     const asAdd = await check(visitor, {
@@ -336,7 +336,7 @@ describe("the signature check", () => {
     expect([stray.answer, stray.lines["Fields of create_gd"]?.text]).toEqual([ACCEPTS, "All as they should be."]);
   });
 
-  it("checks nothing until the call is chosen, and only a link chooses it beforehand", async () => {
+  it("the signature check checks nothing until a call is chosen, and only a link chooses it before", async () => {
     const { world, visitor } = shared;
     const body = JSON.stringify(world.createBody());
     for (const operation of ["", "constructor", "no_such_gd"]) {
@@ -352,14 +352,14 @@ describe("the signature check", () => {
     expect(await visitor.page("/console/signature-check?operation=add_kf")).toMatch(/<option selected[^>]*>add_kf</);
   });
 
-  it("names a body that is nested too deep to rewrite", async () => {
+  it("the signature check says when a body is nested too deep to rewrite", async () => {
     const { world, visitor } = shared;
     const deep = JSON.stringify(world.createBody()).replace("{", `{"x":${"[".repeat(2_000)}${"]".repeat(2_000)},`);
     const { answer, lines } = await check(visitor, { body: deep, signature: await hmac("wrong", deep) });
     expect([answer, lines.Signature?.text]).toEqual([TOKEN, expect.stringContaining("Rewritings were not tried")]);
   });
 
-  it("keeps the request and its verdict when the language is switched, and puts neither into an address or a log", async () => {
+  it("a change of language keeps the checked request and its verdict, and puts neither into an address or a log", async () => {
     const { world, visitor } = await start("main");
     const body = JSON.stringify(world.createBody({ content: "a very private message" }));
     const signature = await hmac("wrong", body);
@@ -379,7 +379,7 @@ describe("the signature check", () => {
     for (const secret of ["private", signature, world.appid]) expect(logged).not.toContain(secret);
   });
 
-  it("names as the cause what was wrong at the time of sending, and not the time since", async () => {
+  it("the signature check names a fault at the time of sending as the cause, and not the age of the request", async () => {
     const { world, visitor } = shared;
     const states = async (change: Body) => {
       const { lines } = await checkSigned(world, visitor, change);
@@ -387,11 +387,11 @@ describe("the signature check", () => {
     };
     expect(await states({ timestamp: NOW - 999, sbs: "" })).toEqual(["If sent again", "Cause"]);
     expect(await states({ timestamp: NOW - 999 })).toEqual(["Cause", "Fine"]);
-    // A clock that is ahead was already wrong then.
+    // A clock that is ahead was wrong at that time too.
     expect(await states({ timestamp: NOW + 999, sbs: "" })).toEqual(["Cause", "Also"]);
   });
 
-  it("does not claim that another call of the same ranstr was accepted", async () => {
+  it("the signature check does not claim that another call with the same ranstr was accepted", async () => {
     const { world, visitor } = shared;
     const first = world.createBody();
     await world.send("create_gd", JSON.stringify(first));
@@ -401,7 +401,7 @@ describe("the signature check", () => {
     expect(was).toContain(OTHER_BYTES);
   });
 
-  it("explains that an Idempotency-Key was used before", async () => {
+  it("the signature check explains that an Idempotency-Key was used before", async () => {
     const { world, visitor } = shared;
     const key = { "idempotency-key": "one-key" };
     const sent = async (change: Body) => {
@@ -420,7 +420,7 @@ describe("the signature check", () => {
     expect(page.text).not.toContain("key_reused");
   });
 
-  it("shows the pasted text again, escaped", async () => {
+  it("the signature check shows the pasted text again, escaped", async () => {
     const { visitor } = shared;
     const body = "</textarea><script>1</script>";
     const { html } = await pressCheck(visitor, { operation: "create_gd", body });

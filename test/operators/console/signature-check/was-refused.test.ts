@@ -25,8 +25,8 @@ const pageOf = (texts: Record<string, string>, reason: string, status: number, d
   return String(WasRefused({ view: viewOf(texts), call }));
 };
 
-describe("a refused call of the journal, above the signature check,", () => {
-  it("has its answer, the reason large, its faults, the cure and the server's own words", () => {
+describe("a refused call above the signature check", () => {
+  it("the signature check shows a refused call's answer, reason, faults, cure and the server's own words", () => {
     const html = pageOf({}, "fields_invalid", 400, "sbs: is required");
     expect(html).toContain('<p class="found">sbs is missing.</p>');
     expect(plain(html)).toBe(
@@ -34,14 +34,14 @@ describe("a refused call of the journal, above the signature check,", () => {
     );
   });
 
-  it("has the reason above its faults when they do not say it all", () => {
+  it("the signature check shows a refused call's reason above its faults when the faults do not explain it", () => {
     const html = pageOf({}, "agents_invalid", 400, "kefu_id: 99 unknown");
     expect(plain(html)).toContain(
       "An agent was unknown, foreign or disabled. kefu_id: Unknown on this site: 99. Send only agents of this site",
     );
   });
 
-  it("is in Chinese on the Chinese page, also without a detail", () => {
+  it("the signature check shows a refused call in Chinese on the Chinese page, also without a detail", () => {
     const text = plain(pageOf(chinese, "ranstr_claimed_in_d1", 401, null));
     expect(text).toContain("此调用得到的返回是 401 token验证失败! 随机串（ranstr）已被使用过。");
     expect(text).not.toMatch(/x-error-detail|null/);

@@ -12,21 +12,21 @@ import { beginCounting, MAIN } from "../../../support/usage.ts";
 import { withoutUsage } from "../../../support/without-usage.ts";
 import { NOW, World } from "../../../support/world.ts";
 
-/** What needs attention, as the first part of the list of sites and of a site's overview. test/operators/services/attention.test.ts has its rules. */
+/** The part "Needs attention" of the list of sites and of a site's overview. test/operators/services/attention.test.ts has its rules. */
 
 beforeAll(beginCounting);
 
-/** The page of the list that begins with the site. */
+/** The page of the list that begins with this site. */
 const listed = (visitor: ConsoleVisitor, { siteId }: World) => visitor.open(`/console?cursor=${siteId - 1}`);
 
-/** In apac: a statement that went to the directory instead of the site's home would find nothing there. */
+/** In apac, so that a statement in the directory instead of the site's home finds nothing. */
 describe("a site", () => {
-  it("says in one line that nothing needs attention", async () => {
+  it("the overview of a site says in one line that nothing needs attention", async () => {
     const { visitor, site } = await start();
     expect((await visitor.open(site)).text).toContain("Nothing needs attention.");
   });
 
-  it("names a webhook in trouble with its last error, a link to it and the time, on its overview and in the list", async () => {
+  it("a failing webhook is named with its last error, a link and the time, on the overview and in the list", async () => {
     const { world, visitor, site } = await start();
     const row = { failing_since: NOW - 600, last_status: 500, last_cause: "status" };
     const { id } = await newWebhook(world, row);
@@ -37,7 +37,7 @@ describe("a site", () => {
     }
   });
 
-  it("counts down to the end of an app's old secret", async () => {
+  it("the overview of a site counts down to the end of an app's old secret", async () => {
     const { world, visitor, site } = await start();
     await databaseOf("apac")
       .prepare("UPDATE apps SET previous_expires_at = ? WHERE site_id = ?")
@@ -50,7 +50,7 @@ describe("a site", () => {
 });
 
 describe("many troubles", () => {
-  it("are counted, and those after the fourth are folded up", async () => {
+  it("the overview of a site counts its troubles and folds those after the fourth", async () => {
     const { world, visitor, site } = await start("main");
     for (let i = 0; i < 6; i++) await newWebhook(world, { failing_since: NOW - 300 - i });
     const page = await visitor.open(site);
@@ -60,7 +60,7 @@ describe("many troubles", () => {
 });
 
 describe("a home that fills", () => {
-  it("is named in the list of sites with its share and its day, and leads to the homes", async () => {
+  it("a home that is nearly full is named in the list of sites with its share and date, and links to the homes", async () => {
     const { world, visitor } = await start("main");
     await pruneAt(NOW, {}, MAIN);
     const sized = (size: number) =>
@@ -80,7 +80,7 @@ describe("a home that fills", () => {
 });
 
 describe("a home, while it is closed", () => {
-  it("is named on the list and on its sites' overviews, where no site is green, and its troubles stay", async () => {
+  it("a closed home is named in the list and on its sites' overviews, and other troubles stay shown", async () => {
     const { world, visitor, site } = await start();
     await newWebhook(world, { failing_since: NOW - 600 });
     const closed = visitor.through(world.anotherIsolate(closing("apac")));
@@ -93,7 +93,7 @@ describe("a home, while it is closed", () => {
   });
 });
 
-/** Wraps bindings to learn how many of their calls wait at the same time. */
+/** Wraps bindings to measure how many of their calls wait at the same time. */
 function inFlight() {
   const waiting = { now: 0, most: 0 };
   const watched = <Binding extends object>(binding: Binding): Binding =>
@@ -117,7 +117,7 @@ function inFlight() {
 }
 
 describe("a home that does not answer", () => {
-  it("is named in the list, and the other homes' sites are judged", async () => {
+  it("a silent home is named in the list, and the sites of other homes are judged", async () => {
     const { world, visitor } = await start();
     const other = await World.create();
     await newWebhook(other, { failing_since: NOW - 600 });
@@ -132,7 +132,7 @@ describe("a home that does not answer", () => {
     }
   });
 
-  it("delays the list by a second at most", async () => {
+  it("a silent home delays the list of sites by a second at most", async () => {
     const { world, visitor } = await start();
     const silent = { all: () => new Promise(() => {}), raw: () => new Promise(() => {}) };
     const prepare = () => ({ ...silent, bind: () => silent });
@@ -143,7 +143,7 @@ describe("a home that does not answer", () => {
     expect(Math.max(...fired)).toBeLessThanOrEqual(1_000);
   });
 
-  it("makes no other part look down: no more than six calls wait at once", async () => {
+  it("a silent home makes no other home look down, because at most six calls wait at once", async () => {
     const { world, visitor } = await start();
     await World.create();
     const { most, watched } = inFlight();
@@ -161,7 +161,7 @@ describe("a home that does not answer", () => {
     expect(most()).toBeLessThanOrEqual(6);
   });
 
-  it("is not blamed when only its refused calls could not be read", async () => {
+  it("a home is not called silent when only its refused calls could not be read", async () => {
     const { world, visitor } = await start("main");
     const page = await listed(visitor.through(world.anotherIsolate({ DB: withoutUsage(env.DB) })), world);
     expect(page.text).toContain("Refused calls could not be compared with the week before.");

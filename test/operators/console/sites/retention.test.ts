@@ -6,7 +6,7 @@ import { databaseOf } from "../../../support/homes.ts";
 import { DAY, endSite, patchSite, pruneAll } from "../../../support/site-end.ts";
 import { NOW, World } from "../../../support/world.ts";
 
-/** How long a site keeps its sessions, as a person changes it. */
+/** How a person changes the time for which a site stores its sessions. */
 
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -14,8 +14,8 @@ const CARD = "How long sessions are kept";
 const AGAIN = "The number of days again";
 
 /**
- * A site with a session of each of these ages, in days. It is in apac: a statement that went to the directory instead of the site's home
- * would find nothing there.
+ * A site with a session of each of these ages, in days. It is in apac, so that a statement in the directory instead of the home
+ * finds nothing.
  */
 async function start(ages: number[] = []) {
   const world = await World.create({}, "apac");
@@ -28,7 +28,7 @@ async function start(ages: number[] = []) {
   return { world, visitor, site: `/console/sites/${world.siteId}` };
 }
 
-/** The retention in the home and in the directory, and what the audit log says of it. */
+/** The retention in the home and in the directory, and the details of its audit rows. */
 async function stored({ siteId, home }: World) {
   const [inHome, inDirectory] = await Promise.all([
     databaseOf(home).prepare("SELECT retention_days FROM home_sites WHERE site_id = ?").bind(siteId).first(),
@@ -45,7 +45,7 @@ async function stored({ siteId, home }: World) {
 }
 
 describe("an owner who sets how long sessions are kept", () => {
-  it("is told what would go today, types the days a second time, and sees how far it is", async () => {
+  it("an owner who sets a retention sees what would be deleted, types the days twice, and sees the progress", async () => {
     const { world, visitor, site } = await start([400, 31, 5]);
     const form = await visitor.open(`${site}/settings`);
     expect([form.text.includes(CARD), form.value("Days")]).toEqual([true, ""]);
@@ -73,7 +73,7 @@ describe("an owner who sets how long sessions are kept", () => {
     expect((await visitor.open(`${site}/settings`)).text).toContain("No session is older than 30 days.");
   });
 
-  it("changes nothing without the same days a second time", async () => {
+  it("a retention is not changed unless the same number of days is typed twice", async () => {
     const { world, visitor, site } = await start([400]);
     for (const typed of ["", "31"]) {
       const asked = await visitor.open(`${site}/retention?days=30`);
@@ -83,7 +83,7 @@ describe("an owner who sets how long sessions are kept", () => {
     expect(await stored(world)).toEqual({ days: [null, null], audit: [] });
   });
 
-  it("lengthens it, or sets it to for ever, by a page that says that nothing goes, and types nothing again", async () => {
+  it("a longer or removed retention is typed only once, and the page says that nothing is deleted", async () => {
     const { world, visitor, site } = await start([40]);
     await patchSite(world, { retention_days: 60 });
     for (const [typed, heading, days] of [
@@ -108,7 +108,7 @@ describe("an owner who sets how long sessions are kept", () => {
 });
 
 describe("the days that sessions are kept", () => {
-  it("are refused at their field, and stay in it", async () => {
+  it("a wrong number of retention days is refused at its field, and stays in it", async () => {
     const { world, visitor, site } = await start();
     const days = "3651";
     const page = await visitor.press(await visitor.open(`${site}/settings`), "Go on…", { Days: days });
@@ -121,7 +121,7 @@ describe("the days that sessions are kept", () => {
     expect(await stored(world)).toEqual({ days: [null, null], audit: [] });
   });
 
-  it("are those at the edges: 1 and 3650", async () => {
+  it("a retention may have 1 to 3650 days", async () => {
     const { world, visitor, site } = await start([0.5, 2]);
     for (const [days, words] of [
       ["3650", "3650 days"],
@@ -134,7 +134,7 @@ describe("the days that sessions are kept", () => {
     }
   });
 
-  it("need a second time also when somebody has lengthened them since the page was shown", async () => {
+  it("a retention must be typed twice when somebody else lengthened it since the page was shown", async () => {
     const { world, visitor, site } = await start();
     await patchSite(world, { retention_days: 10 });
     const asked = await visitor.open(`${site}/retention?days=30`);
@@ -144,7 +144,7 @@ describe("the days that sessions are kept", () => {
     expect((await stored(world)).days).toEqual([null, null]);
   });
 
-  it("are asked for once more after a change of language, and nothing is changed by it", async () => {
+  it("a change of language shows the question about a retention again, and changes nothing", async () => {
     const { world, visitor, site } = await start();
     const asked = await visitor.open(`${site}/retention?days=30`);
     const wrong = await visitor.press(asked, "Change it now", { [AGAIN]: "31" });
@@ -155,10 +155,10 @@ describe("the days that sessions are kept", () => {
     expect((await stored(world)).audit).toEqual([{ from: null, to: 30 }]);
   });
 
-  it("cannot be changed once the site's deletion has begun", async () => {
+  it("a retention cannot be changed when the site's deletion has begun", async () => {
     const { world, visitor, site } = await start();
     const asked = await visitor.open(`${site}/retention?days=30`);
-    // The key of the hashes is drawn once, and not without KV.
+    // The key of the hashes is made once, and only with KV.
     await endSite(await World.create());
     expect((await endSite(world.anotherIsolate({ CREDENTIALS: deafKv() }))).status).toBe(503);
     const page = await visitor.press(asked, "Change it now", { [AGAIN]: "30" });
@@ -177,7 +177,7 @@ const deafKv = () =>
   }) as unknown as KVNamespace;
 
 describe("an operator", () => {
-  it("sees the setting and how far it is, and cannot change it", async () => {
+  it("an operator sees the retention and its progress, and cannot change it", async () => {
     const { world, site } = await start([40]);
     await patchSite(world, { retention_days: 30 });
     const visitor = await visitorWithRole(world, "operator");

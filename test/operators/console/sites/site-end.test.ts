@@ -11,7 +11,7 @@ import { databaseOf } from "../../../support/homes.ts";
 import { endSite, patchSite, pruneAll, sitePath } from "../../../support/site-end.ts";
 import { NOW, World } from "../../../support/world.ts";
 
-/** The end of a site, as a person goes about it. */
+/** How a person deletes a site. */
 
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -26,7 +26,7 @@ async function closed(home = "apac", name = `Shop ${crypto.randomUUID()}`) {
   return { world, visitor, name, site: `/console/sites/${world.siteId}` };
 }
 
-/** What the databases know of a site's end. */
+/** What the databases store about a site's deletion. */
 async function deletionOf({ siteId, home }: World) {
   const [directory, ofHome, ofDirectory] = await Promise.all([
     env.DB.prepare("SELECT status FROM sites WHERE id = ?").bind(siteId).first<string>("status"),
@@ -48,7 +48,7 @@ const KV_DOWN = {
 };
 
 describe("an owner of a closed site", () => {
-  it("reads what goes and what stays, types its name, and sees how far its deletion is", async () => {
+  it("an owner who deletes a site reads what goes and what stays, types its name, and sees the progress", async () => {
     const { world, visitor, site, name } = await closed();
     const asked = await visitor.open((await visitor.open(`${site}/settings`)).link("Delete this site…"));
     expect([asked.path, asked.heading]).toEqual([`${site}/delete`, "Delete this site?"]);
@@ -94,7 +94,7 @@ describe("an owner of a closed site", () => {
 });
 
 describe("an owner of a site that is being deleted", () => {
-  it("sees its state in the list of sites, and no tab that leads to nothing", async () => {
+  it("a site that is being deleted shows its state in the list of sites, and has no tabs to missing pages", async () => {
     const { world, visitor, site, name } = await closed();
     await call(world, "DELETE", sitePath(world), { name });
     const listed = async () => (await visitor.open(`/console?cursor=${world.siteId - 1}`)).rows;
@@ -105,14 +105,14 @@ describe("an owner of a site that is being deleted", () => {
       expect([tab, (await visitor.get(`${site}/${tab}`)).status]).toEqual([tab, 404]);
     }
     await pruneAll(NOW);
-    // A deleted site is in the list no more.
+    // A deleted site is no longer in the list.
     expect((await listed()).map(([, id]) => id)).not.toContain(String(world.siteId));
     expect((await visitor.open(`${site}/delete`)).path).toBe(site);
   });
 });
 
 describe("the form that deletes a site", () => {
-  it("refuses another name at its field, and deletes nothing", async () => {
+  it("the form that deletes a site refuses another name at its field, and deletes nothing", async () => {
     const { world, visitor, site, name } = await closed();
     const before = [await world.stored(), await world.operated()];
     for (const wrong of ["", name.toUpperCase()]) {
@@ -123,7 +123,7 @@ describe("the form that deletes a site", () => {
     expect([await world.stored(), await world.operated()]).toEqual(before);
   });
 
-  it("is not there for an open site, and a site that was opened since is refused in words", async () => {
+  it("the form that deletes a site is not shown for an open site, and a site opened since is refused", async () => {
     const { world, visitor, site, name } = await closed();
     const asked = await visitor.open(`${site}/delete`);
     await patchSite(world, { status: "open" });
@@ -138,7 +138,7 @@ describe("the form that deletes a site", () => {
     expect([await world.stored(), await world.operated()]).toEqual(before);
   });
 
-  it("sent twice, also from two tabs, begins one deletion", async () => {
+  it("the form that deletes a site begins one deletion when it is sent twice, also from two tabs", async () => {
     const { world, visitor, site, name } = await closed();
     const tabs = [await visitor.open(`${site}/delete`), await visitor.open(`${site}/delete`)] as const;
     const first = await visitor.press(tabs[0], "Delete this site now", { [NAME]: name });
@@ -150,7 +150,7 @@ describe("the form that deletes a site", () => {
     expect(audit.filter(({ action }) => action === "site.deletion_begun")).toHaveLength(1);
   });
 
-  it("is shown again after a change of language, and deletes nothing by it", async () => {
+  it("the form that deletes a site is shown again after a change of language, and deletes nothing", async () => {
     const { world, visitor, site, name } = await closed();
     const wrong = await visitor.press(await visitor.open(`${site}/delete`), "Delete this site now", { [NAME]: "x" });
     const chinese = await visitor.press(wrong, "中文");
@@ -162,10 +162,10 @@ describe("the form that deletes a site", () => {
 });
 
 describe("a deletion that KV or the directory does not take", () => {
-  it("deletes nothing, is shown as half begun, and goes on when it is sent again", async () => {
+  it("a deletion that KV or the directory refuses deletes nothing, and continues when it is sent again", async () => {
     const { world, visitor, site, name } = await closed();
     const before = await world.stored();
-    // The key of the hashes is drawn once, and not without KV.
+    // The key of the hashes is made once, and only with KV.
     await endSite(await World.create());
     const deaf = visitor.through(world.anotherIsolate(KV_DOWN));
     const failed = await deaf.press(await deaf.open(`${site}/delete`), "Delete this site now", { [NAME]: name });
@@ -191,7 +191,7 @@ describe("a deletion that KV or the directory does not take", () => {
     expect((await world.stored()).sessions).toEqual([]);
   });
 
-  it("is 503 in words while a home is closed", async () => {
+  it("a deletion of a site in the console is 503 while a home is closed, and the page says why", async () => {
     const { world, visitor, site, name } = await closed();
     const asked = await visitor.open(`${site}/delete`);
     const other = visitor.through(world.anotherIsolate(closing("apac")));
@@ -202,7 +202,7 @@ describe("a deletion that KV or the directory does not take", () => {
 });
 
 describe("the page of a site that is being deleted", () => {
-  it("counts no table further than 1,000", async () => {
+  it("the page of a site that is being deleted counts each table up to 1,000", async () => {
     const { world, visitor, site, name } = await closed();
     await databaseOf(world.home)
       .prepare(
@@ -215,12 +215,12 @@ describe("the page of a site that is being deleted", () => {
     expect((await visitor.open(site)).fact("Agents")).toBe("1,000+");
   });
 
-  it("has words for every table", () => {
+  it("the page of a site that is being deleted has words for every table", () => {
     const words = Object.keys(SITE_TABLES).map((table) => [table, tableText({ t: (text) => text } as View, table)]);
     expect(words.filter(([table, text]) => table === text)).toEqual([]);
   });
 
-  it("shows a receipt to keep without KV, to an owner", async () => {
+  it("without KV the page of a site that is being deleted shows an owner the receipt", async () => {
     const { world, visitor, site, name } = await closed("main");
     const bare = world.anotherIsolate({ CREDENTIALS: undefined });
     const owner = visitor.through(bare);

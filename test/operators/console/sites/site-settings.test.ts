@@ -6,7 +6,7 @@ import { databaseOf } from "../../../support/homes.ts";
 import { lateDb } from "../../../support/late-db.ts";
 import type { World } from "../../../support/world.ts";
 
-/** The site as the directory has it and as its home has it, and its entries in the audit log. */
+/** The site as the directory and its home store it, and its audit entries. */
 async function siteOf({ siteId, home }: World) {
   const db = databaseOf(home);
   return {
@@ -28,7 +28,7 @@ describe("the settings of a site", () => {
     ["main, of one home", "main", { HOME_APAC: undefined }],
     ["main, of two homes", "main", {}],
     ["apac, of two homes", "apac", {}],
-  ] as const)("rename it in both databases: %s", async (_, home, bindings) => {
+  ] as const)("the settings rename a site in both databases: %s", async (_, home, bindings) => {
     const { world, visitor, site } = await start(home, bindings);
     const form = await visitor.open((await visitor.open(site)).link("Settings"));
     expect([form.path, form.value("Name")]).toEqual([`${site}/settings`, "Site"]);
@@ -46,7 +46,7 @@ describe("the settings of a site", () => {
     expect((await visitor.open(`${site}/audit`)).text).toContain("Site renamed");
   });
 
-  it("close it after a page that says what callers get, and open it again", async () => {
+  it("the settings close a site after a page that says what callers get, and open it again", async () => {
     const { world, visitor, site } = await start();
     const asked = await visitor.open((await visitor.open(`${site}/settings`)).link("Close this site…"));
     expect(asked.heading).toBe("Close this site?");
@@ -63,7 +63,7 @@ describe("the settings of a site", () => {
       const page = await visitor.open(site + tab);
       expect([page.notices, page.link("To the settings")]).toEqual([["This site is closed"], `${site}/settings`]);
     }
-    // A site that is closed needs no confirmation.
+    // A closed site needs no confirmation.
     expect((await visitor.open(`${site}/close`)).path).toBe(`${site}/settings`);
 
     const opened = await visitor.press(closed, "Open this site");
@@ -74,7 +74,7 @@ describe("the settings of a site", () => {
     for (const said of ["Site closed", "Site opened"]) expect(log.text).toContain(said);
   });
 
-  it("set the next chat_id after a page that says how far it jumps, and never to one that was already given", async () => {
+  it("the settings of a site set the next chat_id after a page that shows the jump, and never to an id that was given", async () => {
     const { world, visitor, site } = await start();
     expect(await world.chatId()).toBe(1);
     const form = await visitor.open(`${site}/settings`);
@@ -84,7 +84,7 @@ describe("the settings of a site", () => {
       "Without this, the next session gets 2 With this, it gets 5000 Numbers that are never given 4,998",
     );
     expect(asked.link("Cancel")).toBe(`${site}/settings`);
-    // Sessions that are opened meanwhile change nothing about the question.
+    // Sessions that are opened meanwhile do not change the question.
     expect(await world.chatId()).toBe(2);
     for (const again of [1, 2]) {
       const page = await visitor.press(asked, "Set the chat_id");
@@ -103,7 +103,7 @@ describe("the settings of a site", () => {
     expect((await visitor.open(`${site}/audit`)).text).toContain("First chat_id set");
   });
 
-  it("ask once more for the chat_id when somebody else has set it meanwhile", async () => {
+  it("the settings of a site ask again for the chat_id when somebody else has set it meanwhile", async () => {
     const { world, visitor, site } = await start();
     const said = "Somebody else changed it meanwhile. Nothing was changed now: look at it once more.";
     const asked = await visitor.open(`${site}/first-chat-id?first_chat_id=500`);
@@ -120,7 +120,7 @@ describe("the settings of a site", () => {
 });
 
 describe("a change that the directory missed", () => {
-  it("counts as made, and is complete when the form is sent again", async () => {
+  it("a site change that the directory missed counts as made, and is complete when the form is sent again", async () => {
     const { world, visitor } = await start();
     const path = `/console/sites/${world.siteId}/settings`;
     const form = await visitor.open(path);
@@ -145,22 +145,26 @@ describe("a change whose answer was lost while another change was made", () => {
   it.each([
     ["en", "Somebody else changed it meanwhile", "Look at it, and send yours again if it is still wanted."],
     ["zh", "其间有其他人更改了它", "若仍需要您的更改，请重新提交。"],
-  ])("is explained in words, and nothing more is changed: %s", async (language, heading, words) => {
-    const { world, visitor } = await start();
-    const path = `/console/sites/${world.siteId}/settings`;
-    const form = await visitor.open(path);
-    const others = async () => {
-      for (const name of ["Theirs", "Theirs too"]) await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name });
-    };
-    const { db, commitLate } = lateDb(env.HOME_APAC, "late", others);
-    const apart = visitor.through(world.anotherIsolate({ HOME_APAC: db }));
-    apart.cookies.set("__Host-language", language);
-    const refused = await apart.press(form, "Rename", { Name: "Mine" });
-    expect([refused.status, refused.heading]).toEqual([409, heading]);
-    expect(refused.text).toContain(words);
-    await commitLate();
-    expect(await siteOf(world)).toMatchObject({ directory: { name: "Theirs too" }, home: { name: "Theirs too" } });
-    const again = await visitor.press(await visitor.open(path), "Rename", { Name: "Mine" });
-    expect(again.notices).toEqual(["The site was renamed."]);
-  });
+  ])(
+    "a site change that was overtaken by another change is explained, and changes nothing more: %s",
+    async (language, heading, words) => {
+      const { world, visitor } = await start();
+      const path = `/console/sites/${world.siteId}/settings`;
+      const form = await visitor.open(path);
+      const others = async () => {
+        for (const name of ["Theirs", "Theirs too"])
+          await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name });
+      };
+      const { db, commitLate } = lateDb(env.HOME_APAC, "late", others);
+      const apart = visitor.through(world.anotherIsolate({ HOME_APAC: db }));
+      apart.cookies.set("__Host-language", language);
+      const refused = await apart.press(form, "Rename", { Name: "Mine" });
+      expect([refused.status, refused.heading]).toEqual([409, heading]);
+      expect(refused.text).toContain(words);
+      await commitLate();
+      expect(await siteOf(world)).toMatchObject({ directory: { name: "Theirs too" }, home: { name: "Theirs too" } });
+      const again = await visitor.press(await visitor.open(path), "Rename", { Name: "Mine" });
+      expect(again.notices).toEqual(["The site was renamed."]);
+    },
+  );
 });

@@ -14,18 +14,18 @@ import { NOW, type World } from "../../../support/world.ts";
 /** The calls of a site on its overview. NOW is 15 January 2027, 08:00 UTC. */
 
 const TODAY = NOW - (NOW % DAY);
-/** When the calls of NOW are counted. */
+/** The time when the calls of NOW are counted. */
 const COUNTED = NOW + 1_922;
 
 beforeEach(beginCounting);
 
-/** Counts everything, and moves the clock there. */
+/** Counts all calls, and moves the clock to that time. */
 async function count(world: World): Promise<void> {
   await pruneAt(COUNTED);
   world.clock.now = COUNTED;
 }
 
-/** Stores counts as a fold leaves them. */
+/** Stores counts, as the cron stores them. */
 async function counts({ siteId, appid, home }: World, rows: [hour: number, outcome: string, count: number][]) {
   const db = databaseOf(home);
   const add = db.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', ?, '', ?, ?, ?)");
@@ -42,7 +42,7 @@ const bars = ({ html }: ConsolePage, of: "accepted" | "refused") =>
   [...html.matchAll(new RegExp(`<rect class="${of}"`, "g"))].length;
 
 describe("the overview of a site", () => {
-  it("shows each call of today, also to a viewer: in the title of the picture, in its bars and in the table", async () => {
+  it("the overview of a site shows each call of today, also to a viewer: in the picture's title, its bars and the table", async () => {
     const { world, visitor, site } = await start();
     const chat = await world.chatId();
     await world.chatId();
@@ -56,7 +56,7 @@ describe("the overview of a site", () => {
     await newRefusal(world, { requestId: firstRequestIdAt(NOW + 1), at: NOW + 1, skipped: 4 });
     await count(world);
     const page = await visitor.open(site);
-    // Accepted: four sessions, a repetition, and an agent added. Refused: a foreign agent, and five stale timestamps.
+    // Accepted: four sessions, a repetition and an added agent. Refused: a foreign agent and five stale timestamps.
     expect(page.html).toContain('<svg role="img" aria-labelledby="calls-title"');
     expect(page.html).toContain(
       '<title id="calls-title">Calls in the last 14 days: 12, of which 6 were refused.</title>',
@@ -79,7 +79,7 @@ describe("the overview of a site", () => {
     expect((await viewer.open(`${site}/apps/${world.appid}`)).text).toContain("Last used 15 Jan 2027, 08:00");
   });
 
-  it("shows whole days of UTC, the newest of them first, and no older ones", async () => {
+  it("the overview of a site shows the calls of whole days in UTC, the newest first, and no older ones", async () => {
     const { world, visitor, site } = await start();
     await counts(world, [
       [TODAY, "accepted", 1],
@@ -102,7 +102,7 @@ describe("the overview of a site", () => {
 });
 
 describe("the overview of a site without counted calls", () => {
-  it("says of a new one that nothing is counted yet, and how far counts are known", async () => {
+  it("the overview of a new site says that nothing is counted yet, and up to when counts are known", async () => {
     const { visitor, site } = await start();
     const page = await visitor.open(site);
     expect(page.text).toContain("Not counted yet. Days in UTC. Counted up to 15 Jan 2027, 07:");
@@ -110,13 +110,13 @@ describe("the overview of a site without counted calls", () => {
     expect(page.rows.at(0)?.[3]).toBe("Not counted yet");
   });
 
-  it("says of an older one that none is counted in the shown days", async () => {
+  it("the overview of an older site says that no call is counted in the shown days", async () => {
     const { world, visitor, site } = await start();
     await count(world);
     expect((await visitor.open(site)).text).toContain("No counted calls in the last 14 days. Days in UTC.");
   });
 
-  it("says before the first run of the cron that nothing is counted", async () => {
+  it("the overview of a site says before the first run of the cron that nothing is counted", async () => {
     const { world, visitor, site } = await start();
     await env.HOME_APAC.prepare("DELETE FROM folds").run();
     await world.chatId();
@@ -129,7 +129,7 @@ describe("the overview of a site without counted calls", () => {
 });
 
 describe("a rise of refused calls", () => {
-  it("is named in plain words, in the reader's language, with its numbers and a link to these calls", async () => {
+  it("the overview of a site names a rise of refused calls in plain words, with its numbers and a link to these calls", async () => {
     const { world, visitor, site } = await start();
     await counts(world, [
       [TODAY, "timestamp_stale", 12],
@@ -157,7 +157,7 @@ describe("a rise of refused calls", () => {
     expect(chinese.text).toContain("被拒绝的调用增多");
   });
 
-  it("is none when all of them came before the last 24 counted hours", async () => {
+  it("the overview of a site names no rise of refused calls when all came before the last 24 counted hours", async () => {
     const { world, visitor, site } = await start();
     await counts(world, [[TODAY - DAY, "timestamp_stale", 500]]);
     expect((await visitor.open(site)).text).toContain("Nothing needs attention.");
@@ -165,7 +165,7 @@ describe("a rise of refused calls", () => {
 });
 
 describe("a site with more counts than one answer may have", () => {
-  it("shows the whole of them all the same", async () => {
+  it("the overview of a site shows all its calls when the site has more counts than one answer may have", async () => {
     const { world, visitor, site } = await start();
     await env.HOME_APAC.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 10999)
@@ -179,8 +179,8 @@ describe("a site with more counts than one answer may have", () => {
   });
 });
 
-describe("a home that gives no usage", () => {
-  it("leaves its part out, and the rest of the pages stays", async () => {
+describe("a home without usage", () => {
+  it("the overview of a site leaves the calls out when the home gives no usage, and shows the rest", async () => {
     const { world, visitor, site } = await start();
     await world.chatId({ title: "Parcel" });
     const muted = visitor.through(world.anotherIsolate({ HOME_APAC: withoutUsage(env.HOME_APAC) }));

@@ -24,12 +24,12 @@ async function auditOf(id: string) {
   return (await env.DB.prepare(rows).bind(id).all()).results;
 }
 
-/** What the admin API answers to a token. */
+/** The status of the admin API's answer to a token. */
 const statusWith = async (world: World, token: string, path = "/admin/sites") =>
   (await world.fetch(new Request(`http://worker${path}`, { headers: { authorization: `Bearer ${token}` } }))).status;
 
 describe("the list of tokens", () => {
-  it("tells of each its name, role, site and times, and marks the expired ones", async () => {
+  it("the list of tokens shows each token's name, role, site and times, and marks expired ones", async () => {
     const { world, visitor } = await start("main");
     const [used, expired] = [fresh(), fresh()];
     const first = { id: `tok_${"0".repeat(31)}1`, createdAt: NOW - DAY, lastUsedAt: NOW };
@@ -59,7 +59,7 @@ describe("the list of tokens", () => {
     expect(links).toContain(`/console/sites/${world.siteId}`);
   });
 
-  it("goes on after 50", async () => {
+  it("the list of tokens goes on after 50", async () => {
     const { visitor } = await start("main");
     await env.DB.prepare(
       `INSERT INTO admin_tokens (id, hash, name, role, created_at)
@@ -72,7 +72,7 @@ describe("the list of tokens", () => {
 });
 
 describe("making a token", () => {
-  it("shows the token on the answer, and it works; stored is only its hash", async () => {
+  it("a new token is shown once and works, and only its hash is stored", async () => {
     const { world, visitor } = await start("main");
     const name = fresh();
     const fill = { Name: name, Role: "operator", Site: String(world.siteId), Days: "30" };
@@ -99,7 +99,7 @@ describe("making a token", () => {
     expect((await visitor.open(PATH)).html).not.toContain(token);
   });
 
-  it("makes one for all sites that never expires when both fields are left empty", async () => {
+  it("a new token is for all sites and never expires when both fields are left empty", async () => {
     const { visitor } = await start("main");
     const name = fresh();
     const form = await visitor.open(PATH);
@@ -108,7 +108,7 @@ describe("making a token", () => {
     expect(await tokensOf(name)).toMatchObject([{ role: "owner", site_id: null, expires_at: null }]);
   });
 
-  it("makes one token of a double click, and says that it is not shown a second time", async () => {
+  it("a double click makes one token, and the page says that the token is not shown a second time", async () => {
     const { visitor } = await start("main");
     const name = fresh();
     const form = await visitor.open(PATH);
@@ -121,12 +121,12 @@ describe("making a token", () => {
     expect([third.path.split("?")[0], third.notices]).toEqual([PATH, [notShown]]);
     expect(third.html).not.toContain("ast_");
     expect(await tokensOf(name)).toHaveLength(1);
-    // Another name is another form.
+    // A form with another name is another form.
     await visitor.submit(form, "Make the token", { Name: `${name} again` });
     expect(await tokensOf(`${name} again`)).toHaveLength(1);
   });
 
-  it("refuses wrong fields at these fields, and keeps what was typed", async () => {
+  it("the form for a new token refuses wrong fields at these fields, and keeps what was typed", async () => {
     const { visitor } = await start("main");
     const name = fresh();
     for (const [wrong, errors] of [
@@ -153,7 +153,7 @@ describe("making a token", () => {
 });
 
 describe("the last use of a token", () => {
-  it("is the hour that is stored, in the reader's zone, and after a day its day, also where it is asked whether to delete it", async () => {
+  it("the last use of a token is shown as its hour in the reader's time zone, and after a day as its day", async () => {
     const { world, visitor } = await start("main");
     const { id, token } = await newToken({ name: fresh(), role: "viewer" });
     world.clock.now = NOW + 45 * 60;
@@ -164,13 +164,13 @@ describe("the last use of a token", () => {
     const used = async (of: string) =>
       /Last used (.+?) Expires/.exec((await visitor.open(`${PATH}/${of}/delete`)).text)?.[1];
     expect([await used(id), await used(old.id)]).toEqual(["13:30–14:30", "14 Jan 2027"]);
-    // By the clock of this page, 17:30 lies ahead.
+    // By the clock of this page, 17:30 is in the future.
     expect(await used(yesterdays.id)).toBe("14 Jan, 17:30–18:30");
   });
 });
 
 describe("deleting a token", () => {
-  it("asks first, and then the token opens nothing", async () => {
+  it("a token is deleted after a confirmation, and is refused afterwards", async () => {
     const { world, visitor } = await start("main");
     const name = fresh();
     const { id, token } = await newToken({ name, role: "viewer" });
@@ -191,7 +191,7 @@ describe("deleting a token", () => {
     expect((await visitor.get(`${PATH}/${id}/delete`)).status).toBe(404);
   });
 
-  it("says of one that is deleted that it is, and leaves no second row", async () => {
+  it("deleting a deleted token changes nothing and leaves no second audit row", async () => {
     const { visitor } = await start("main");
     const { id } = await newToken({ name: fresh() });
     const [one, two] = [await visitor.open(`${PATH}/${id}/delete`), await visitor.open(`${PATH}/${id}/delete`)];
@@ -201,7 +201,7 @@ describe("deleting a token", () => {
     expect(await auditOf(id)).toHaveLength(1);
   });
 
-  it("leads back to the page it came from, within the console alone", async () => {
+  it("deleting a token leads back to the page it came from, but only within the console", async () => {
     const { visitor } = await start("main");
     for (const [back, leads] of [
       [`${PATH}?cursor=tok_${"0".repeat(32)}&trail=`, `${PATH}?cursor=tok_${"0".repeat(32)}&trail=&done=`],
@@ -216,7 +216,7 @@ describe("deleting a token", () => {
 });
 
 describe("letting a colleague look and nothing else", () => {
-  it("is explained where the bar leads owners to, with Access and without", async () => {
+  it("the page of tokens explains how a colleague gets read access, with Access and without", async () => {
     const { world, visitor } = await start("main");
     const page = await visitor.open((await visitor.open("/console")).link("People and tokens"));
     expect(page.text).toContain("Let a colleague look and nothing else");
@@ -231,7 +231,7 @@ describe("letting a colleague look and nothing else", () => {
   });
 
   it.each(["viewer", "metrics"])(
-    "is, for a program, a token with the role %s, whose form is open and filled in",
+    "the page of tokens has a filled-in form for a program's token with the role %s",
     async (role) => {
       const { visitor, world } = await start("main");
       const all = (await visitor.open(PATH)).links.find((href) => href.includes(`role=${role}`)) ?? "";
@@ -245,7 +245,7 @@ describe("letting a colleague look and nothing else", () => {
     },
   );
 
-  it("is linked from each owner's own access, and others learn whom to ask", async () => {
+  it('the page "Your access" links owners to the page of tokens, and tells others whom to ask', async () => {
     const { world, visitor } = await start("main");
     const link = (await visitor.open("/console/access")).link("Let a colleague look and nothing else");
     expect(link).toBe(`${PATH}#people`);

@@ -27,11 +27,11 @@ const setAll = ({ webhook }: Started, assignments: string, where = "true") =>
 
 const FAILED = "status = 'failed', attempts = 8, next_attempt_at = NULL";
 
-/** The link in a cell to another page of the console. */
+/** How many links of the page lead to this path. */
 const linksTo = (page: ConsolePage, path: string) => page.links.filter((each) => each === path).length;
 
 describe("a ping", () => {
-  it("is sent once by a button, and its row says first that it is on its way and then what came of it", async () => {
+  it("a ping is sent once by a button, and its row shows that it is on its way and then its result", async () => {
     const started = await start();
     const { visitor, webhook, path } = started;
     const page = await visitor.open(path);
@@ -51,7 +51,7 @@ describe("a ping", () => {
     expect((await visitor.open(sent.path.replace(/#.*/, ""))).rows).toEqual([delivered]);
   });
 
-  it("is not sent to a webhook that was disabled since the page was shown, and the page says so", async () => {
+  it("a ping is not sent to a webhook that was disabled since the page was shown, and the page says so", async () => {
     const { visitor, webhook, path } = await start();
     const page = await visitor.open(path);
     await setWebhook(webhook, "status = 'disabled', disabled_reason = 'gone'");
@@ -62,7 +62,7 @@ describe("a ping", () => {
 });
 
 describe("the deliveries of a webhook", () => {
-  it("are listed newest first with their last answer, what comes next, and their session", async () => {
+  it("the deliveries of a webhook are listed newest first with their last answer, next step and session", async () => {
     const started = await start();
     const { world, visitor, webhook, site, path } = started;
     const chatId = await world.chatId();
@@ -96,7 +96,7 @@ describe("the deliveries of a webhook", () => {
     expect(page.text).toContain("Failing for 1 second");
   });
 
-  it("say what comes next, and no time in the past", async () => {
+  it("a delivery shows its next step, and no time in the past", async () => {
     const started = await start();
     const { visitor, webhook, path } = started;
     const cases: [columns: string, next: string, whileFailing?: string][] = [
@@ -115,7 +115,7 @@ describe("the deliveries of a webhook", () => {
     expect(await said()).toEqual(cases.map(([, next, whileFailing = next]) => expected(whileFailing)));
   });
 
-  it("say in the reader's language why they failed", async () => {
+  it("a failed delivery shows the reason in the reader's language", async () => {
     const started = await start();
     const { visitor, webhook, path } = started;
     const cases = [
@@ -149,7 +149,7 @@ describe("the deliveries of a webhook", () => {
     expect(await said("zh-CN")).toEqual(cases.map(([, , chinese]) => chinese));
   });
 
-  it("have a tab for each status, with the numbers of those that need somebody", async () => {
+  it("the deliveries of a webhook have a tab for each status, with counts of pending and failed ones", async () => {
     const started = await start();
     const { world, visitor, path } = started;
     for (let count = 0; count < 5; count++) await world.chatId();
@@ -168,7 +168,7 @@ describe("the deliveries of a webhook", () => {
     expect((await visitor.open(`${path}?status=lost`)).rows).toHaveLength(5);
   });
 
-  describe("that are many", () => {
+  describe("many deliveries", () => {
     let many: Started;
     beforeAll(async () => {
       many = await start();
@@ -179,7 +179,7 @@ describe("the deliveries of a webhook", () => {
     it.each([
       ["", 45],
       ["?status=failed", 43],
-    ])("are turned page by page to the oldest and back: %s", async (query, count) => {
+    ])("a long list of deliveries can be paged to the oldest and back: %s", async (query, count) => {
       const { visitor, path } = many;
       const all = Array.from({ length: count }, (_, i) => String(45 - i));
       const [first, second, rest] = [all.slice(0, 20), all.slice(20, 40), all.slice(40)];
@@ -207,7 +207,7 @@ describe("the deliveries of a webhook", () => {
     });
   });
 
-  it("have no other pages when there are few, and say so on a page beyond them", async () => {
+  it("a short list of deliveries has one page, and a page beyond it says that it is empty", async () => {
     const { world, visitor, path } = await start();
     await world.chatId();
     const page = await visitor.open(`${path}?after=0`);
@@ -216,7 +216,7 @@ describe("the deliveries of a webhook", () => {
     expect([beyond.text.includes("No deliveries here."), beyond.link("First page")]).toEqual([true, path]);
   });
 
-  it("are listed as skipped when their event is gone, without a type, a session and a button", async () => {
+  it("a delivery whose event is gone is listed as skipped, without type, session and button", async () => {
     const started = await start();
     const { world, visitor, path } = started;
     await world.chatId();
@@ -231,7 +231,7 @@ describe("the deliveries of a webhook", () => {
 });
 
 describe("redelivering one event", () => {
-  it("is said in its own row, which stays in the list that it has left", async () => {
+  it("a redelivered event is reported in its own row, which stays in the filtered list", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     for (let count = 0; count < 3; count++) await world.chatId();
@@ -250,7 +250,7 @@ describe("redelivering one event", () => {
       { seq: 2, status: "pending", attempts: 0 },
       { seq: 3, status: "failed", attempts: 8 },
     ]);
-    // The same form again leads to the same row, which tells how it is now.
+    // The same form again leads to the same row, which shows its present state.
     await setAll(started, "status = 'delivered', attempts = 1, last_status = 200, next_attempt_at = NULL", "seq = 2");
     const again = await visitor.press(page, "Redeliver 2");
     expect([again.path, again.rows[1]?.[1]]).toEqual([sent.path, "Delivered"]);
@@ -260,7 +260,7 @@ describe("redelivering one event", () => {
     expect((await visitor.open(sent.path.replace("again=2", "again=1").replace(/#.*/, ""))).rows).toHaveLength(2);
   });
 
-  it("is not possible once the event is erased: skipped ones have no button, for others the page says why", async () => {
+  it("an erased event cannot be redelivered: it has no button, or the page says why", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     await world.chatId();
@@ -274,7 +274,7 @@ describe("redelivering one event", () => {
     expect((await visitor.open(path)).has("Redeliver 1")).toBe(false);
   });
 
-  it("is not done by a form of another session", async () => {
+  it("an event is not redelivered by a form of another session", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     await world.chatId();
@@ -289,7 +289,7 @@ describe("redelivering one event", () => {
 });
 
 describe("the audit log", () => {
-  it("says that the Worker disabled a webhook, without its path", async () => {
+  it("the audit log says that the Worker disabled a webhook, without the path of its URL", async () => {
     const { world, visitor, webhook, site } = await start();
     await world.chatId();
     const worker = new DeliveringWorker();

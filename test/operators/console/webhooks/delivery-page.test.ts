@@ -13,7 +13,7 @@ async function start(row = {}) {
 }
 
 describe("the page of a delivery", () => {
-  it("shows what was posted, the last attempt with its answer and time, and what comes next", async () => {
+  it("the page of a delivery shows what was posted, the last attempt with its answer, and what comes next", async () => {
     const { world, visitor, webhook, path } = await start();
     const chatId = await world.chatId({ content: '<i>Hello</i> & "you"' });
     const worker = new DeliveringWorker();
@@ -31,7 +31,7 @@ describe("the page of a delivery", () => {
     expect(page.html).not.toContain("<i>Hello");
   });
 
-  it("is where ?event= of the webhook's page leads to", async () => {
+  it("the address ?event= of a webhook's page leads to the page of that delivery", async () => {
     const { world, visitor, path } = await start();
     await world.chatId();
     expect((await visitor.open(`${path}?event=1`)).path).toBe(`${path}/deliveries/1`);
@@ -39,7 +39,7 @@ describe("the page of a delivery", () => {
       expect((await visitor.open(`${path}?event=${odd}`)).path).toBe(`${path}?event=${odd}`);
   });
 
-  it("redelivers, and says on the same page that it is on its way", async () => {
+  it("the page of a delivery redelivers it, and then says that it is on its way", async () => {
     const { world, visitor, webhook, path } = await start();
     await world.chatId();
     await setDeliveries(
@@ -54,7 +54,7 @@ describe("the page of a delivery", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", attempts: 0 }]);
   });
 
-  it("of a missed event says so, and sends it for the first time", async () => {
+  it("the page of a missed event says that it was missed, and sends it for the first time", async () => {
     const { world, visitor, webhook, path } = await start({ status: "disabled" });
     await world.chatId();
     const off = await visitor.open(`${path}/deliveries/1`);
@@ -67,7 +67,7 @@ describe("the page of a delivery", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ seq: 1, status: "pending" }]);
   });
 
-  it("says that the event was erased, or is not kept, and has no button then", async () => {
+  it("the page of a delivery says that its event was erased or is no longer stored, and has no button then", async () => {
     const { world, visitor, path } = await start();
     await world.chatId();
     await env.HOME_APAC.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
@@ -79,7 +79,7 @@ describe("the page of a delivery", () => {
     expect([gone.text.includes("The event is not kept any more."), gone.has("Redeliver 1")]).toEqual([true, false]);
   });
 
-  it("is not found for an event that never was, of another site, or without a number", async () => {
+  it("the page of a delivery is 404 for an unknown event, one of another site, or a malformed number", async () => {
     const { world, visitor, path } = await start();
     const other = await World.create({}, "apac");
     await newWebhook(other);

@@ -20,7 +20,7 @@ const FAILED = `status = 'failed', attempts = 8, next_attempt_at = NULL, last_st
 const RETRIED = `attempts = 2, next_attempt_at = ${NOW + 60}, last_error = 'no answer in 15 s', last_attempt_at = ${NOW - 30}`;
 
 describe("the list of webhooks", () => {
-  it("has the worst first: stopped and failing for minutes, then failing, what waits, and the others", async () => {
+  it("the list of webhooks has the worst first: disabled by the Worker or failing for minutes, then other failures", async () => {
     const { world, visitor, list } = await start();
     const hosts = {
       well: {},
@@ -41,7 +41,7 @@ describe("the list of webhooks", () => {
     expect(rows.map(([host]) => host?.split(".")[0])).toEqual(["hangs", "gone", "failing", "waits", "off", "well"]);
   });
 
-  it("says of each what failed last and when, the share that was delivered, what waits, and which events it gets", async () => {
+  it("the list of webhooks shows each one's last failure, delivered share, waiting events and types", async () => {
     const { world, visitor, list } = await start();
     const webhook = await newWebhook(world, {
       url: "https://hooks.example.com/in?token=t",
@@ -58,7 +58,7 @@ describe("the list of webhooks", () => {
         "hooks.example.com /in?token=t",
         "Enabled",
         "No answer within 15 s now",
-        // Event 9 was not tried yet, and 8 is skipped.
+        // Event 9 was not tried yet, and event 8 is skipped.
         "57% 4 of 7 tried",
         "3 pending oldest now",
         "2 of 5 session.created session.erased",
@@ -66,7 +66,7 @@ describe("the list of webhooks", () => {
     ]);
   });
 
-  it("says with an empty list what a webhook is for", async () => {
+  it("an empty list of webhooks says what a webhook is for", async () => {
     const { visitor, list } = await start();
     const page = await visitor.open(list);
     expect(page.text).toContain("No webhooks yet. A webhook tells a program of yours of each session");
@@ -80,7 +80,7 @@ describe("the health of a webhook", () => {
     started = await start();
   });
 
-  it("says nothing of what went to another URL, or came before it was enabled, here and in the list", async () => {
+  it("the health of a webhook counts nothing from before its URL was changed or it was enabled", async () => {
     const { page, visitor, list } = await open(
       async (webhook) => {
         await fillDeliveries(webhook, 2);
@@ -97,7 +97,7 @@ describe("the health of a webhook", () => {
     expect(rows.find(([host]) => host?.startsWith("moved"))?.slice(1, 4)).toEqual(["Enabled", "–", "– none tried"]);
   });
 
-  it("says that the newest delivery took long, while it does not fail", async () => {
+  it("the health of a webhook says that the newest delivery took long, unless it fails", async () => {
     const said = "Its newest delivery took over 10 s.";
     const none = async () => {};
     expect((await open(none, { slow: 1 })).page.text).toContain(said);
@@ -105,7 +105,7 @@ describe("the health of a webhook", () => {
     expect((await open(none, { slow: 1, failing_since: NOW - 9 })).page.text).not.toContain(said);
   });
 
-  it("counts what was tried since, also of older events", async () => {
+  it("the health of a webhook counts later attempts, also for older events", async () => {
     const { page } = await open(
       async (webhook) => {
         await fillDeliveries(webhook, 3);
@@ -117,7 +117,7 @@ describe("the health of a webhook", () => {
     expect(page.text).toContain("Delivered in 24 h 0% 0 of 1 tried");
   });
 
-  it("says of one that the Worker disabled, and that got another URL, to enable it", async () => {
+  it("a webhook that the Worker disabled and whose URL was changed shows that it must be enabled", async () => {
     const row = { status: "disabled", disabled_reason: "gone", disabled_at: NOW - 500, health_since: NOW - 60 };
     const { page } = await open(async () => {}, row);
     expect(page.text).toContain(
@@ -132,13 +132,13 @@ describe("the health of a webhook", () => {
     return { page: await visitor.open(`${list}/${webhook.id}`), visitor, list };
   };
 
-  it("names the last failure with its time, what the receiver said, and what can be done", async () => {
+  it("the page of a webhook shows its last failure with the time, the receiver's words, and what to do", async () => {
     const { page } = await open(
       async (webhook) => {
         await fillDeliveries(webhook, 3);
         await setSome(webhook, DELIVERED, "seq = 1");
         await setSome(webhook, FAILED, "seq = 2");
-        // An attempt in flight has no result yet.
+        // A running attempt has no result yet.
         await setSome(webhook, `${RETRIED}, claim = 'lease', last_attempt_at = ${NOW}`, "seq = 3");
       },
       { failing_since: NOW - 7_300, last_status: 500, last_cause: "status", last_failed_at: NOW - 60, last_seq: 2 },
@@ -151,7 +151,7 @@ describe("the health of a webhook", () => {
     );
   });
 
-  it("says why it fails also when no delivery tells of it any more", async () => {
+  it("the page of a webhook says why it fails even when no delivery shows it", async () => {
     const { page } = await open(async () => {}, {
       failing_since: NOW - 90_000,
       last_status: 526,
@@ -214,7 +214,7 @@ describe("the health of a webhook", () => {
       },
       "Delivered in 24 h 100% 5 of 5 tried",
     ],
-  ])("says so when %s", async (_, set, text) => {
+  ])("the page of a webhook describes its health when %s", async (_, set, text) => {
     expect((await open(set)).page.text).toContain(text);
   });
 });

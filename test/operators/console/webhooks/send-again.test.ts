@@ -21,7 +21,7 @@ async function start(home = "main") {
 
 type Started = Awaited<ReturnType<typeof start>>;
 
-/** The statuses of the deliveries, the oldest first. */
+/** The statuses of the deliveries, oldest first. */
 const statusesOf = async ({ webhook }: Started) => (await deliveriesOf(webhook)).map(({ status }) => status);
 
 const countsOf = async ({ webhook }: Started) => {
@@ -32,7 +32,7 @@ const countsOf = async ({ webhook }: Started) => {
   return Object.fromEntries(results.map(({ status, n }) => [status, n]));
 };
 
-/** The details of the rows that sending again has left, the oldest first. */
+/** The details of the audit rows about sending again, oldest first. */
 const auditOf = async ({ world }: Started) => {
   const { results } = await env.DB.prepare(
     "SELECT actor, details FROM audit_log WHERE site_id = ? AND action = 'webhook.redelivered' ORDER BY id",
@@ -42,7 +42,7 @@ const auditOf = async ({ world }: Started) => {
   return results.map(({ actor, details }): Record<string, unknown> => ({ actor, ...JSON.parse(details) }));
 };
 
-/** Three sessions, an hour apart from 08:00, whose events have failed, are pending and were delivered. */
+/** Three sessions an hour apart from 08:00. Their events have failed, are pending and were delivered. */
 async function threeEvents(started: Started) {
   const { world, webhook } = started;
   for (const hour of [0, 1, 2]) {
@@ -56,11 +56,11 @@ async function threeEvents(started: Started) {
   await set("status = 'delivered', attempts = 1, next_attempt_at = NULL", 3);
 }
 
-/** Chooses a time of one's own in the form. */
+/** Chooses a time range in the form. */
 const own = (from = "", to = "") => ({ "The last hour": "", "Times of your own": "own", From: from, To: to });
 
 describe("sending events again", () => {
-  it("counts first, at once what the receiver lacks of the last hour, and sends nothing by that", async () => {
+  it("sending events again first counts what the receiver lacks of the last hour, and sends nothing yet", async () => {
     const started = await start();
     const { visitor, path, world } = started;
     await threeEvents(started);
@@ -71,7 +71,7 @@ describe("sending events again", () => {
     const page = await visitor.open((await visitor.open(path)).link("Send again…"));
     const ticked = ["Failed", "Pending", "Missed", "Delivered"];
     expect(ticked.map((label) => page.value(label))).toEqual(["on", "on", "on", ""]);
-    // The failed one is two hours old.
+    // The failed event is two hours old.
     expect(page.text).toContain(
       "2 events match: send them again? Failed, Pending, Missed · 15 Jan 2027, 09:00 to 15 Jan 2027, 10:00",
     );
@@ -87,7 +87,7 @@ describe("sending events again", () => {
     expect([await deliveriesOf(started.webhook), await auditOf(started)]).toEqual([before, []]);
   });
 
-  it("sends what was missed in the last hour, in four pages from the front page", async () => {
+  it("sending missed events again takes four pages from the front page", async () => {
     const started = await start();
     const { visitor, world, webhook } = started;
     await world.chatId();
@@ -101,12 +101,12 @@ describe("sending events again", () => {
     expect([sent.notices, await statusesOf(started)]).toEqual([[SENT(1)], ["pending"]]);
   });
 
-  it("can begin when the webhook began to fail", async () => {
+  it("sending events again can begin at the time when the webhook began to fail", async () => {
     const started = await start();
     const { visitor, form, webhook, world } = started;
     await threeEvents(started);
     expect((await visitor.open(form)).text).not.toContain("Since it began to fail");
-    // Without a failure, the link of before means a day.
+    // Without a failure, a link with this choice means a day.
     expect((await visitor.open(`${form}?time=failing&failed=on`)).text).toContain("1 event matches: send it again?");
     await setWebhook(webhook, `failing_since = ${NOW + 1_800}`);
     const page = await visitor.press(await visitor.open(form), "Count", {
@@ -126,7 +126,7 @@ describe("sending events again", () => {
     expect(await auditOf(started)).toMatchObject([{ since: NOW + 1_800, until: world.clock.now, queued: 2 }]);
   });
 
-  it("sends after the count what was counted, once, and leaves one row in the audit log", async () => {
+  it("sending events again sends exactly what was counted, once, and leaves one audit row", async () => {
     const started = await start();
     const { visitor, path, form, world } = started;
     await threeEvents(started);
@@ -134,7 +134,7 @@ describe("sending events again", () => {
     expect([counted.value("From"), counted.value("To")]).toEqual(["2027-01-15T09:00", ""]);
     expect(counted.text).toContain("1 event matches: send it again?");
     const until = world.clock.now;
-    // What happens after the count is not sent.
+    // Events after the count are not sent.
     world.clock.now += 60;
     await world.chatId();
     for (const _ of [1, 2]) {
@@ -154,7 +154,7 @@ describe("sending events again", () => {
     expect(log.text).toContain("Events sent again");
   });
 
-  it("takes times in the reader's zone, the whole minute of the end too", async () => {
+  it("sending events again takes times in the reader's time zone, with the whole last minute", async () => {
     const started = await start();
     const { visitor, form, world } = started;
     await threeEvents(started);
@@ -171,7 +171,7 @@ describe("sending events again", () => {
     expect(await matches("2027-01-15T08:00", "2027-01-15T15:59")).toBe("No");
   });
 
-  it("sends missed events, those of a disabled time, with a time to begin with", async () => {
+  it("sending events again sends events missed while the webhook was disabled, and needs a time to begin with", async () => {
     const started = await start();
     const { visitor, form, world, webhook } = started;
     await setWebhook(webhook, "status = 'disabled'");
@@ -190,7 +190,7 @@ describe("sending events again", () => {
     expect([sent.notices, await statusesOf(started)]).toEqual([[SENT(1)], ["pending"]]);
   });
 
-  it("is offered after a webhook is enabled again, for the time that it was disabled", async () => {
+  it("an enabled webhook offers to send again what it missed while it was disabled", async () => {
     const started = await start();
     const { visitor, path, world, webhook } = started;
     await world.chatId();
@@ -205,7 +205,7 @@ describe("sending events again", () => {
       const on = await visitor.press(off, "Enable");
       expect(on.notices).toEqual(["The webhook is enabled. It got nothing since 15 Jan 2027, 08:01."]);
       const counted = await visitor.open(on.link("Send what it missed…"));
-      // What was pending then happened before.
+      // The delivery that was pending is from before that time, and is not counted.
       expect(counted.text).toContain("1 event matches: send it again? Failed, Missed · 15 Jan 2027, 08:01");
       expect(counted.value("From")).toBe("2027-01-15T08:01:00");
     }
@@ -216,7 +216,7 @@ describe("sending events again", () => {
     expect((await visitor.open(enabled)).notices).toEqual(["Disabled by an operator."]);
   });
 
-  it("is offered from the first failure on, when the webhook failed before it was disabled", async () => {
+  it("an enabled webhook offers events from its first failure when it failed before it was disabled", async () => {
     const { visitor, path, webhook } = await start();
     await setWebhook(webhook, `status = 'disabled', failing_since = ${NOW - 3_600}, disabled_at = ${NOW}`);
     const on = await visitor.press(await visitor.open(path), "Enable");
@@ -224,7 +224,7 @@ describe("sending events again", () => {
     expect((await visitor.open(on.link("Send what it missed…"))).value("From")).toBe("2027-01-15T07:00:00");
   });
 
-  describe("with something wrong", () => {
+  describe("a wrong form", () => {
     let started: Started;
     let page: ConsolePage;
     let before: Awaited<ReturnType<typeof deliveriesOf>>;
@@ -243,20 +243,23 @@ describe("sending events again", () => {
       [own("2027-01-15T10:00", "2027-01-15T09:00"), "From", "Must not be after “To”."],
       [own("2027-02-30T10:00"), "From", "Must be a date and a time"],
       [own("2027-01-15T09:00", "yesterday"), "To", "Must be a date and a time"],
-    ] as const)("is refused at the field, and the form keeps what was entered: %j", async (fill, label, rule) => {
-      const { visitor } = started;
-      const refused = await visitor.press(page, "Count", fill);
-      expect([refused.status, refused.notices, refused.error(label)]).toEqual([400, ["Nothing was changed."], rule]);
-      expect(refused.html).not.toContain("send them again?");
-      const { "Times of your own": time, "The last hour": _, ...entered } = { ...own(), ...fill };
-      const shown = { ...entered, ...("From" in fill && { "Times of your own": time }) };
-      for (const [name, value] of Object.entries(shown)) expect([name, refused.value(name)]).toEqual([name, value]);
-      const chinese = await visitor.press(refused, "中文");
-      expect([chinese.path, chinese.status]).toEqual([refused.path, 400]);
-      await visitor.submit(chinese, "English");
-    });
+    ] as const)(
+      "sending events again refuses a wrong field at that field, and the form keeps what was entered: %j",
+      async (fill, label, rule) => {
+        const { visitor } = started;
+        const refused = await visitor.press(page, "Count", fill);
+        expect([refused.status, refused.notices, refused.error(label)]).toEqual([400, ["Nothing was changed."], rule]);
+        expect(refused.html).not.toContain("send them again?");
+        const { "Times of your own": time, "The last hour": _, ...entered } = { ...own(), ...fill };
+        const shown = { ...entered, ...("From" in fill && { "Times of your own": time }) };
+        for (const [name, value] of Object.entries(shown)) expect([name, refused.value(name)]).toEqual([name, value]);
+        const chinese = await visitor.press(refused, "中文");
+        expect([chinese.path, chinese.status]).toEqual([refused.path, 400]);
+        await visitor.submit(chinese, "English");
+      },
+    );
 
-    it("is refused at the field when the form that sends was not made by the page", async () => {
+    it("sending events again refuses a forged form at the wrong field", async () => {
       const { visitor, form } = started;
       const token = page.value("form");
       for (const [fields, error] of [
@@ -268,13 +271,13 @@ describe("sending events again", () => {
       ] as const) {
         const refused = await visitor.post(form, { form: token, ...fields });
         expect([refused.status, (await refused.text()).includes(`id="${error}-error"`)]).toEqual([400, true]);
-        // The same in an address.
+        // The same fields in an address.
         expect((await visitor.get(`${form}?${new URLSearchParams({ ...fields, time: "own" })}`)).status).toBe(400);
       }
     });
   });
 
-  it("goes on with the rest, in the same time, until nothing is left", async () => {
+  it("sending events again goes on with the rest of the same time range until nothing is left", async () => {
     const started = await start();
     const { visitor, form, world, webhook } = started;
     await fillDeliveries(webhook, 20_002);
@@ -284,7 +287,7 @@ describe("sending events again", () => {
     const some = await visitor.press(counted, "Send again");
     expect(some.notices).toEqual(["Events sent again: 20,000. There may be more."]);
     expect(await countsOf(started)).toEqual({ pending: 20_000, failed: 2 });
-    // What happens after the first press is not of the time that was asked for.
+    // Events after the first press are outside the time range.
     world.clock.now += 60;
     await world.chatId();
     await env.DB.prepare(`UPDATE deliveries SET ${FAILED} WHERE webhook_id = ? AND seq = 20003`).bind(webhook.id).run();
@@ -304,11 +307,11 @@ describe("sending events again", () => {
     expect((await auditOf(started)).map(({ queued, until }) => [queued, until])).toEqual(
       [5_000, 5_000, 5_000, 5_000, 2].map((queued) => [queued, NOW]),
     );
-    // What is left in the list behind the notice is sent by the draft too, from the same place.
+    // The draft sends what is left too, from the same place.
     expect((await other.press(draft, "Send 2 events again")).notices).toEqual([SENT(2)]);
   });
 
-  it("tells what is on its way when the database fails after the first step, and goes on", async () => {
+  it("the page that sends events again shows what is on its way when the database fails after the first step, and goes on", async () => {
     const started = await start("apac");
     const { visitor, form, world, webhook } = started;
     await fillDeliveries(webhook, 5_003);
@@ -330,7 +333,7 @@ describe("sending events again", () => {
     expect(await countsOf(started)).toEqual({ pending: 5_003 });
   });
 
-  it("has no button when nothing matches, and says so when nothing is left to send", async () => {
+  it("the page that sends events again has no button when nothing matches, and says so when nothing is left", async () => {
     const started = await start();
     const { visitor, form, webhook, world } = started;
     const none = await visitor.open(form);
@@ -343,7 +346,7 @@ describe("sending events again", () => {
     expect([sent.notices, await auditOf(started)]).toEqual([["No event matched, so none was sent."], []]);
   });
 
-  it("tells its result to its own session only, and for two hours", async () => {
+  it("the result of sending again is shown only to its own session, and for two hours", async () => {
     const started = await start();
     const { visitor, form, world } = started;
     await threeEvents(started);
@@ -357,7 +360,7 @@ describe("sending events again", () => {
     expect((await visitor.open(sent.path)).notices).toEqual([]);
   });
 
-  it("is refused by the page of a webhook that was disabled since, which says so", async () => {
+  it("sending events again is refused for a webhook that was disabled since, and the page says so", async () => {
     const started = await start();
     const { visitor, path, form, webhook } = started;
     await threeEvents(started);
@@ -373,7 +376,7 @@ describe("sending events again", () => {
 });
 
 describe("the button that redelivers all failed", () => {
-  it("stands on every page and filter of the deliveries with the count, and sends those that failed", async () => {
+  it('the button "Redeliver all failed" is on every page of the deliveries with its count, and sends the failed ones', async () => {
     const started = await start();
     const { visitor, path } = started;
     await threeEvents(started);
@@ -391,7 +394,7 @@ describe("the button that redelivers all failed", () => {
     expect(await auditOf(started)).toMatchObject([{ status: ["failed"], queued: 1 }]);
   });
 
-  it("sends nothing for another session, whose form is shown for review", async () => {
+  it('the button "Redeliver all failed" sends nothing for another session, which sees the form for review', async () => {
     const started = await start();
     const { world, visitor, path } = started;
     await threeEvents(started);

@@ -9,14 +9,14 @@ import { NOW, World } from "../../../support/world.ts";
 
 const URL_OF = "https://hooks.example.com/agent-session";
 const ALL = [...EVENT_TYPES];
-/** All types but the first, which the forms below leave unticked. */
+/** All types except the first, which the forms below leave unticked. */
 const [FIRST = "", ...OTHERS] = ALL;
 const WITHOUT_FIRST = { [FIRST]: "" };
 
-/** Nothing is posted: no queue hands deliveries over. */
+/** Nothing is posted, because no queue hands deliveries over. */
 const begin = () => start("main", { EVENTS: undefined });
 
-/** The stored webhooks of the site, whether the site has events, and the actions in its audit log. */
+/** The stored webhooks of the site, whether its events are on, and the actions in its audit log. */
 async function storedOf({ siteId }: World) {
   const rows = async (sql: string) => (await env.DB.prepare(sql).bind(siteId).all<Record<string, unknown>>()).results;
   const webhooks = await rows(
@@ -31,7 +31,7 @@ async function storedOf({ siteId }: World) {
 }
 
 describe("a webhook", () => {
-  it("is added with a secret that is shown on its own page only, and turns the site's events on", async () => {
+  it("a new webhook turns the site's events on, and its secret is shown only on its own page", async () => {
     const { world, visitor, site } = await begin();
     const list = await visitor.open((await visitor.open(site)).link("Webhooks"));
     expect(list.text).toContain("No webhooks yet.");
@@ -41,7 +41,7 @@ describe("a webhook", () => {
     expect(page.code("secret")).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(page.link("How a receiver verifies")).toBe("/docs/receiving/#verify");
     expect(page.headers.get("refresh")).toBe("600");
-    // The same form again adds no second one.
+    // The same form again adds no second webhook.
     expect((await visitor.press(list, "Add a webhook", { URL: URL_OF })).path).toBe(page.path);
     expect(await storedOf(world)).toEqual({
       webhooks: [{ url: URL_OF, events: ALL, status: "enabled", disabled_reason: null }],
@@ -62,14 +62,14 @@ describe("a webhook", () => {
     expect([late.status, late.heading]).toEqual([410, "This secret is no longer shown"]);
   });
 
-  it("keeps what was typed and ticked after a wrong URL, whose rule stands at the field, and is added once it is right", async () => {
+  it("the form for a webhook keeps its fields after a wrong URL, and adds the webhook once the URL is right", async () => {
     const { world, visitor, site } = await begin();
     const form = await visitor.open(`${site}/webhooks`);
     const kept = (page: ConsolePage) => [page.value("URL"), ...ALL.map((type) => page.value(type))];
     const typed = ["http://hooks.example.com/", "", ...OTHERS.map(() => "on")];
     const page = await visitor.press(form, "Add a webhook", { URL: "http://hooks.example.com/", ...WITHOUT_FIRST });
     expect([page.status, page.notices]).toEqual([400, ["Nothing was changed."]]);
-    // Which URLs break which rule is for test/events/url.test.ts.
+    // test/events/url.test.ts tests which URLs break which rule.
     expect(page.error("URL")).toBe("Must be an absolute https URL");
     expect(kept(page)).toEqual(typed);
     expect(await storedOf(world)).toEqual({ webhooks: [], events: 0, audit: [] });
@@ -80,7 +80,7 @@ describe("a webhook", () => {
     expect((await storedOf(world)).webhooks).toMatchObject([{ events: OTHERS }]);
   });
 
-  it("needs at least one type of event", async () => {
+  it("the form for a webhook needs at least one type of event", async () => {
     const { world, visitor, site } = await begin();
     const none = { URL: URL_OF, ...Object.fromEntries(ALL.map((type) => [type, ""])) };
     const page = await visitor.press(await visitor.open(`${site}/webhooks`), "Add a webhook", none);
@@ -92,7 +92,7 @@ describe("a webhook", () => {
     expect((await storedOf(world)).webhooks).toEqual([]);
   });
 
-  it("is changed on its page, and the audit log names no more than the URL's origin", async () => {
+  it("a webhook is changed on its page, and the audit log names only the origin of the URL", async () => {
     const { world, visitor, site } = await begin();
     const { id, url } = await newWebhook(world, { events: JSON.stringify(ALL) });
     const form = await visitor.open((await visitor.open(`${site}/webhooks/${id}`)).link("Change URL and events…"));
@@ -115,7 +115,7 @@ describe("a webhook", () => {
     expect((await storedOf(world)).webhooks).toMatchObject([{ url: change.URL }]);
   });
 
-  it("shows the real URL: no control character can reverse it, and no look-alike letters pass for ASCII", async () => {
+  it("the console shows the real URL of a webhook, without control characters and look-alike letters", async () => {
     const { world, visitor, site } = await begin();
     const { id } = await newWebhook(world, { url: "https://ex\u0430mple.com/\u202egpj.exe" });
     const [row] = (await visitor.open(`${site}/webhooks`)).rows;
@@ -124,7 +124,7 @@ describe("a webhook", () => {
     expect(asked.text).toContain("https://xn--exmple-4nf.com/%E2%80%AEgpj.exe");
   });
 
-  it("is disabled after a page that says what happens to pending deliveries, and enabled again", async () => {
+  it("the console disables a webhook after a page about its pending deliveries, and enables it again", async () => {
     const { world, visitor, site } = await begin();
     const { id } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
@@ -159,7 +159,7 @@ describe("a webhook", () => {
       "Disabled by the Worker: nothing but failures for 5 days.",
       "已由 Worker 停用：连续 5 天全部投递失败。",
     ],
-  ])("says that the Worker disabled it, and why: %s", async (reason, english, chinese) => {
+  ])("the console says that the Worker disabled a webhook, and why: %s", async (reason, english, chinese) => {
     const { world, visitor, site } = await begin();
     const state = {
       status: "disabled",
@@ -184,7 +184,7 @@ describe("a webhook", () => {
     expect((await visitor.press(page, "中文")).notices).toEqual([`${chinese} 时间：2027年1月15日 07:00。`]);
   });
 
-  it("says since when it fails, and with which answer, in red after five minutes", async () => {
+  it("the console says since when a webhook fails and with which answer, in red after five minutes", async () => {
     const { world, visitor, site } = await begin();
     const { id } = await newWebhook(world, { failing_since: NOW - 300, last_cause: "no_answer" });
     const text = "Failing for 5 minutes";
@@ -199,7 +199,7 @@ describe("a webhook", () => {
     expect((await visitor.open(`${site}/webhooks`)).html).not.toContain('class="badge bad"');
   });
 
-  it("says how much is pending since when, and how much failed, up to 10,000", async () => {
+  it("the page of a webhook shows how much is pending since when, and how much failed, up to 10,000", async () => {
     const { world, visitor, site } = await begin();
     const webhook = await newWebhook(world);
     await fillDeliveries(webhook, 10_001);
@@ -212,14 +212,14 @@ describe("a webhook", () => {
     expect(failed.has("Redeliver all failed (10,000 or more)")).toBe(true);
   });
 
-  it("is not enabled while what was pending is being ended, and the page says why", async () => {
+  it("a webhook is not enabled while its pending deliveries are being ended, and the page says why", async () => {
     const { world, visitor, site } = await begin();
     const webhook = await newWebhook(world);
     await world.chatId();
     const path = `${site}/webhooks/${webhook.id}`;
     const before = await visitor.open(path);
     expect(before.text).not.toContain("It can be enabled in a few minutes.");
-    // The state of more pending deliveries than one statement ends.
+    // The state of a webhook with more pending deliveries than one statement ends.
     await setWebhook(webhook, "status = 'disabled'");
     const page = await visitor.open(path);
     expect(page.text).toContain("It can be enabled in a few minutes.");
@@ -237,7 +237,7 @@ describe("a webhook", () => {
     expect([enabled.notices, (await storedOf(world)).audit]).toEqual([["Saved."], ["webhook.enabled"]]);
   });
 
-  it("has a hint beside the types of events that tell about other webhooks", async () => {
+  it("the types of events about other webhooks have a hint beside them", async () => {
     const { world, visitor, site } = await begin();
     const { id } = await newWebhook(world);
     const others = ALL.filter((type) => type.startsWith("webhook."));
@@ -248,7 +248,7 @@ describe("a webhook", () => {
     }
   });
 
-  it("is deleted after a confirmation; the same form again leads to the same place", async () => {
+  it("a webhook is deleted after a confirmation, and the same form again leads to the same place", async () => {
     const { world, visitor, site } = await begin();
     const { id } = await newWebhook(world);
     await world.chatId();
@@ -264,7 +264,7 @@ describe("a webhook", () => {
     expect((await visitor.open(path)).status).toBe(404);
   });
 
-  it("of another site is not found", async () => {
+  it("the pages of a webhook of another site are 404", async () => {
     const { world, visitor, site } = await begin();
     const other = await World.create();
     const { id } = await newWebhook(other);
@@ -284,7 +284,7 @@ describe("a webhook", () => {
 });
 
 describe("the secret of a webhook", () => {
-  it("is rotated once with an overlap, and the new secret is shown on its own page only", async () => {
+  it("a webhook's secret is rotated once with an overlap, and the new secret is shown only on its own page", async () => {
     const { world, visitor, site } = await begin();
     const { id, secret } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
@@ -302,7 +302,7 @@ describe("the secret of a webhook", () => {
     expect((await storedOf(world)).audit).toEqual(["webhook.rotated"]);
   });
 
-  it("loses its previous secret before its time only after a confirmation", async () => {
+  it("a webhook's previous secret ends early only after a confirmation", async () => {
     const { world, visitor, site } = await begin();
     const { id } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
@@ -320,7 +320,7 @@ describe("the secret of a webhook", () => {
 });
 
 describe("the events of a site", () => {
-  it("are turned off after a page that says what is lost, and on in its settings", async () => {
+  it("the events of a site are turned off after a page that says what is lost, and on in the settings", async () => {
     const { world, visitor, site } = await begin();
     await newWebhook(world);
     const settings = await visitor.open(`${site}/settings`);
@@ -352,7 +352,7 @@ describe("the events of a site", () => {
     for (const said of ["Events turned off", "Events turned on"]) expect(log.text).toContain(said);
   });
 
-  it("that somebody else turned off meanwhile are off, and the page says that it was not by this form", async () => {
+  it("events of a site that somebody else turned off meanwhile stay off, and the page says so", async () => {
     const { world, visitor, site } = await begin();
     await newWebhook(world);
     const asked = await visitor.open(`${site}/events/off`);

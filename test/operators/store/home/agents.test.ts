@@ -21,7 +21,7 @@ async function changed(...changes: { name?: string; status?: AgentStatus }[]) {
 }
 
 describe("changing an agent", () => {
-  it("leaves it disabled when it gets another name, and tells both names", async () => {
+  it("a renamed agent stays disabled, and the audit log has both names", async () => {
     expect(await changed({ status: "disabled" }, { name: "Ada" })).toMatchObject({
       agent: { id: 2, name: "Ada", status: "disabled" },
       entries: [
@@ -31,7 +31,7 @@ describe("changing an agent", () => {
     });
   });
 
-  it("leaves its name when it is disabled or enabled, and tells it with both statuses", async () => {
+  it("a disabled or enabled agent keeps its name, and the audit log has the name and both statuses", async () => {
     expect(await changed({ name: "Ada" }, { status: "disabled" }, { status: "normal" })).toEqual({
       agent: { id: 2, name: "Ada", status: "normal" },
       entries: [

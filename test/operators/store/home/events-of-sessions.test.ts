@@ -5,16 +5,16 @@ import { FARTHEST_SECONDS, findEvents } from "../../../../src/operators/store/ho
 import { seedCustomer } from "../../../support/customers.ts";
 import { World } from "../../../support/world.ts";
 
-/** All events of a customer's sessions are found, whatever else is in the log. */
+/** The search for the events of a customer's sessions finds all of them, in any log. */
 
 const TYPES = ["session.created", "session.agents_added", "session.noted"];
 const PEOPLE = ["x", "y", "z"];
 
-/** What happens to the site next. */
+/** One thing that happens to the site. */
 const happening = fc.record({
-  /** Seconds since the one before. */
+  /** Seconds since the thing before it. */
   after: fc.oneof({ weight: 9, arbitrary: fc.nat(40) }, { weight: 1, arbitrary: fc.nat(5_000) }),
-  /** How far the clock of this isolate is behind: mostly little. */
+  /** How many seconds the clock of this isolate is behind: mostly few. */
   behind: fc.oneof(
     { weight: 8, arbitrary: fc.nat(1) },
     { weight: 2, arbitrary: fc.nat(60) },
@@ -28,13 +28,13 @@ const happening = fc.record({
 
 type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
 
-/** Inserts rows, each a list of so many values, by one statement. */
+/** Inserts rows, each with so many values, by one statement. */
 const insert = (into: string, values: number, rows: unknown[][]) => {
   const each = Array.from({ length: values }, (_, i) => `value ->> ${i}`);
   return env.DB.prepare(`INSERT INTO ${into} SELECT ${each} FROM json_each(?)`).bind(JSON.stringify(rows));
 };
 
-/** Writes what happened, and returns the seqs of all events of the sessions of `x`. */
+/** Writes the rows of what happened. @returns the seqs of all events of the sessions of `x` */
 async function write(siteId: number, happenings: Happening[], pruned: number): Promise<number[]> {
   const sessions: { id: number; who: string; agents: number; at: number }[] = [];
   const joined: unknown[][] = [];
@@ -63,7 +63,7 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
       tell("session.created", opened, at, { participants: Array(agents).fill({}) });
     } else if (what === "note") tell("session.noted", session, at, {});
     else {
-      // Also in the very second of the creation.
+      // Also in the second of the creation.
       const second = what === "addAtOnce" && now - session.at <= FARTHEST_SECONDS ? session.at : at;
       for (let i = 0; i <= agents; i++) join(session, second);
       tell("session.agents_added", session, second, { agent_ids: Array(agents + 1).fill(0) });
@@ -94,7 +94,7 @@ async function write(siteId: number, happenings: Happening[], pruned: number): P
 }
 
 describe("the events of a customer's sessions", () => {
-  it("are found of two calls of one second that added agents, also when one commits later", async () => {
+  it("the search for a customer's events finds two calls of one second that added agents, even when one commits late", async () => {
     const world = await World.create({}, "apac");
     await seedCustomer(world, "x", 1);
     const { siteId } = world;
@@ -112,7 +112,7 @@ describe("the events of a customer's sessions", () => {
   });
 
   let siteId = 1_000_000;
-  it("are all found: out of order by an hour, with gaps, pruned, of any type, and in the second of the creation", async () => {
+  it("the search for a customer's events finds all: out of order by an hour, with gaps, pruned, and of any type", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(happening, { minLength: 1, maxLength: 200 }),

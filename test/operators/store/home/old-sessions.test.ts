@@ -4,7 +4,7 @@ import { findOldSessions, SESSIONS_PER_BATCH } from "../../../../src/operators/s
 import { databaseOf } from "../../../support/homes.ts";
 import { NOW, World } from "../../../support/world.ts";
 
-/** How much goes with one batch: signed calls wait for it. docs/decisions.md, "How long sessions are kept". */
+/** How much one batch deletes while signed calls wait for it. See docs/decisions.md, "How long sessions are kept". */
 
 let world: World;
 
@@ -12,7 +12,7 @@ beforeEach(async () => {
   world = await World.create({}, "apac");
 });
 
-/** 250 sessions of one participant, each with its event and a delivery of it for each webhook. */
+/** Writes 250 sessions of one participant, each with its event and one delivery per webhook. */
 async function seed(webhooks: number): Promise<void> {
   const { siteId, appid } = world;
   const n = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)";
@@ -39,23 +39,26 @@ async function find() {
 }
 
 describe("a batch of old sessions", () => {
-  it.each([0, 1, 4])(`has ${SESSIONS_PER_BATCH} sessions on a site with %d webhooks`, async (webhooks) => {
-    await seed(webhooks);
-    expect(await find()).toEqual({ sessions: SESSIONS_PER_BATCH, events: SESSIONS_PER_BATCH, hasMore: true });
-  });
+  it.each([0, 1, 4])(
+    `a batch of old sessions has ${SESSIONS_PER_BATCH} sessions on a site with %d webhooks`,
+    async (webhooks) => {
+      await seed(webhooks);
+      expect(await find()).toEqual({ sessions: SESSIONS_PER_BATCH, events: SESSIONS_PER_BATCH, hasMore: true });
+    },
+  );
 
-  it("has no more than 1,000 participants and deliveries, also of webhooks that were deleted", async () => {
+  it("a batch of old sessions has at most 1,000 participants and deliveries, including those of deleted webhooks", async () => {
     await seed(10);
     expect(await find()).toEqual({ sessions: 90, events: 90, hasMore: true });
   });
 
-  it("counts no deliveries of events that were pruned", async () => {
+  it("a batch of old sessions counts no deliveries of pruned events", async () => {
     await seed(10);
     await databaseOf(world.home).prepare("DELETE FROM events WHERE site_id = ?").bind(world.siteId).run();
     expect(await find()).toEqual({ sessions: SESSIONS_PER_BATCH, events: 0, hasMore: true });
   });
 
-  it("has one session, though that alone has more", async () => {
+  it("a batch of old sessions has one session even when that session alone is over the limit", async () => {
     await seed(0);
     const crowd = `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 1001)
       INSERT INTO participants SELECT ${world.siteId}, 1, i, 1, ${NOW} + 1 FROM n`;

@@ -11,7 +11,7 @@ const reasonOf = (db: D1Database) =>
     (error: unknown) => databaseFault(error)?.context.reason,
   );
 
-it("takes a home for migrated when it has every table and every column of this release, and reads none of its rows", async () => {
+it("a home counts as migrated when it has every table and column of this release, and the probe reads no rows", async () => {
   const db = env.UNMIGRATED;
   for (const done of [0, 1]) {
     await applyD1Migrations(db, env.MIGRATIONS.slice(0, done));

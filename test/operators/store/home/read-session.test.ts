@@ -5,7 +5,7 @@ import { seedSession } from "../../../support/seed-session.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 describe("reading a session", () => {
-  it("keeps every value in its place, also of columns with the same name", async () => {
+  it("a session is read with every value in its place, even for columns with the same name", async () => {
     const world = await World.create();
     for (const id of [1, 2, 3])
       await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/${id}`, { name: `N${id}` });
@@ -35,7 +35,7 @@ describe("reading a session", () => {
     });
   });
 
-  it("returns no name for agents that the site no longer has, and nothing for another site's session", async () => {
+  it("reading a session gives no names of deleted agents, and nothing of another site's session", async () => {
     const world = await World.create();
     const id = await world.chatId();
     await env.DB.prepare("DELETE FROM agents WHERE site_id = ?").bind(world.siteId).run();
@@ -50,7 +50,7 @@ describe("reading a session", () => {
   it.each([
     ["the stored object", '{"order":"A-17","channel":"web"}', { order: "A-17", channel: "web" }],
     ["an empty object without one", undefined, {}],
-  ])("gives its metadata: %s", async (_, metadata, expected) => {
+  ])("a session is read with its metadata: %s", async (_, metadata, expected) => {
     const world = await World.create();
     const id = await seedSession(world, metadata === undefined ? {} : { metadata });
     expect((await selectSession(env.DB, world.siteId, id))?.session.metadata).toEqual(expected);

@@ -7,7 +7,7 @@ const SESSIONS = 3_000;
 
 const NONE = Object.fromEntries(SESSION_STATUSES.map((status) => [status, 0]));
 
-/** Sessions of two sites in turn, four in each second, three of four waiting. */
+/** Writes sessions of two sites in turn: four in each second, three of four waiting. */
 async function seed(): Promise<void> {
   await env.DB.batch([
     env.DB.prepare(
@@ -23,7 +23,7 @@ async function seed(): Promise<void> {
 }
 
 describe("counting sessions", () => {
-  it("is right for any time, by site and status, and reads no more rows than it counts", async () => {
+  it("the count of sessions is right for any time, site and status, and reads no more rows than it counts", async () => {
     await seed();
     let read = 0;
     const counting = new Proxy(env.DB, {
@@ -46,13 +46,13 @@ describe("counting sessions", () => {
         const naive = { ...NONE, ...Object.fromEntries(results.map(({ status, counted }) => [status, counted])) };
         expect([since, site, await selectSessionCounts(counting, site, [since])]).toEqual([since, site, [naive]]);
         const counted = Object.values(naive).reduce((sum, each) => sum + each);
-        // Besides the counted rows: for each status a binary search of twelve steps, with a few rows each.
+        // Beside the counted rows, each status needs a binary search of twelve steps, with a few rows each.
         expect(read).toBeLessThan(counted + 75 * SESSION_STATUSES.length);
       }
     }
   });
 
-  it("is zero where there are no sessions", async () => {
+  it("the count of sessions is zero where there are none", async () => {
     const empty = await env.DB.prepare("SELECT coalesce(max(site_id), 0) + 10 AS id FROM sessions").first<number>("id");
     expect(await selectSessionCounts(env.DB, empty ?? 0, [0, 10])).toEqual([NONE, NONE]);
   });

@@ -9,7 +9,7 @@ import { World } from "../../../support/world.ts";
 const author = { actor: "admin-api", now: NOW, requestId: "a call", who: null, address: null } as const;
 
 it.each<[WebhookChange]>([[{ url: "https://hooks.example.com/new" }], [{ events: ["session.created"] }]])(
-  "a webhook that the Worker has disabled stays so, with the reason and the time, when it gets %j",
+  "a webhook that the Worker disabled stays disabled, with reason and time, when it gets %j",
   async (change) => {
     const reason = { status: "disabled", disabled_reason: "gone", disabled_at: NOW - 5 };
     const webhook = await newWebhook(await World.create(), reason);

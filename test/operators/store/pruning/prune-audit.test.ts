@@ -19,7 +19,7 @@ const put = (action: string, ...ages: number[]) =>
     ),
   );
 
-/** A run on the home apac. @returns the rows that it removed, and how many it read to find them */
+/** Runs the pruner on the home apac. @returns the removed rows, and how many rows it read to find them */
 async function run(auditDays = 730, chunkRows = 3) {
   let read = 0;
   const prepare = (sql: string) => {
@@ -48,7 +48,7 @@ const left = async () =>
   ).results.map(({ age }) => age);
 
 describe("pruning the audit log", () => {
-  it("keeps a row for AUDIT_DAYS, to the second, and removes it then, in chunks", async () => {
+  it("pruning removes an audit row after AUDIT_DAYS, to the second, in chunks", async () => {
     await put("agent.renamed", ...Array<number>(7).fill(731 * DAY), 730 * DAY, 730 * DAY - 1, 0);
     expect((await run()).removed).toBe(8);
     expect(await left()).toEqual([730 * DAY - 1, 0]);
@@ -57,7 +57,7 @@ describe("pruning the audit log", () => {
     expect(await left()).toEqual([0]);
   });
 
-  it("keeps receipts of erasures and of the ends of sites for ever, and no other rows", async () => {
+  it("pruning never removes the audit rows about erasures and ends of sites", async () => {
     for (const action of AUDIT_ACTIONS) await put(action, 10_000 * DAY);
     await put("agent.renamed", 0);
     await run();
@@ -68,7 +68,7 @@ describe("pruning the audit log", () => {
     expect(RECEIPTS).toHaveLength(4);
   });
 
-  it("reads no receipt twice, and of the rows that stay the first alone", async () => {
+  it("pruning the audit log reads no receipt twice, and only the first of the rows that stay", async () => {
     await put("customer.erased", ...Array<number>(50).fill(800 * DAY));
     await put("agent.renamed", ...Array<number>(50).fill(0));
     expect(await run(730, 1_000)).toMatchObject({ removed: 0, read: expect.toSatisfy((read) => read > 50) });
@@ -79,7 +79,7 @@ describe("pruning the audit log", () => {
     expect(await left()).toHaveLength(100);
   });
 
-  it("keeps the newest row, so that no id is given twice", async () => {
+  it("pruning never removes the newest audit row, so that no id is given twice", async () => {
     await put("agent.renamed", 800 * DAY, 800 * DAY);
     await run();
     await put("agent.renamed", 0);
@@ -87,7 +87,7 @@ describe("pruning the audit log", () => {
     expect(ids.results).toEqual([{ id: 2 }, { id: 3 }]);
   });
 
-  it("goes on behind a row that is out of order, once this one is old", async () => {
+  it("pruning removes an audit row that is out of order when the row before it is old", async () => {
     await put("agent.renamed", 731 * DAY, 700 * DAY, 731 * DAY, 0);
     expect((await run()).removed).toBe(1);
     expect((await run(700)).removed).toBe(2);

@@ -4,13 +4,13 @@ import { replacing } from "../../../support/replacing.ts";
 import { DAY, pruneAt } from "../../../support/site-end.ts";
 import { NOW, World } from "../../../support/world.ts";
 
-/** The latest time of an event that is too old, with a retention of 30 days. */
+/** The latest time at which an event is too old, with a retention of 30 days. */
 const OLD = NOW - 30 * DAY;
 
-// Mostly in apac, because a run asks main more: it has the tables of the console too.
+// Mostly in apac, because a run has more to do in main, which also has the tables of the console.
 const sql = (text: string, ...values: (string | number | null)[]) => env.HOME_APAC.prepare(text).bind(...values);
 
-// This file has storage of its own, and each test clears it: the next must not prune rows of the one before.
+// This file has storage of its own, and each test clears it, so that no test prunes rows of another one.
 beforeEach(async () => {
   await env.HOME_APAC.batch(["events", "deliveries"].map((table) => sql(`DELETE FROM ${table}`)));
 });
@@ -22,7 +22,7 @@ async function pruned(now = NOW, days = 30, chunkRows = 10_000, db = env.HOME_AP
   return removed.apac ?? {};
 }
 
-/** Events of a site with the seqs 1 … count, of which the first `old` are too old. */
+/** Writes events of a site with the seqs 1 to count. The first `old` are too old. */
 const putEvents = ({ siteId }: World, count: number, old: number) =>
   sql(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
@@ -63,16 +63,16 @@ async function deliveriesOf({ siteId }: World): Promise<string[]> {
 }
 
 describe("pruning events", () => {
-  it("goes on in main as in another home", async () => {
+  it("pruning events works in main as in another home", async () => {
     const { siteId } = await World.create();
     const row = "SELECT ?, value, 'evt_' || value, 'session.created', 1, ?, '{}' FROM json_each('[1, 2, 3]')";
     await env.DB.prepare(`INSERT INTO events ${row}`).bind(siteId, OLD).run();
     const { removed } = await pruneAt(NOW, {}, new Map([["main", env.DB]]), { eventRetentionDays: 30 });
-    // The newest stays.
+    // The newest event stays.
     expect(removed.main?.events).toBe(2);
   });
 
-  it("removes events that have reached the age limit, and no younger one", async () => {
+  it("pruning removes exactly the events that have reached the age limit", async () => {
     const world = await World.create({}, "apac");
     await putEvents(world, 5, 3);
     expect((await pruned()).events).toBe(3);
@@ -81,7 +81,7 @@ describe("pruning events", () => {
     expect((await pruned(NOW + 1)).events).toBe(1);
   });
 
-  it("never removes the newest event of a site, so that no seq is given twice", async () => {
+  it("pruning never removes the newest event of a site, so that no seq is given twice", async () => {
     const [one, many] = [await World.create({}, "apac"), await World.create({}, "apac")];
     await putEvents(one, 1, 1);
     await putEvents(many, 4, 4);
@@ -97,7 +97,7 @@ describe("pruning events", () => {
     [7, 40],
     [700, 2_500],
     [10_000, 2_500],
-  ])("goes on until none is left, in chunks of %d", async (chunkRows, count) => {
+  ])("pruning events goes on until no old one is left, in chunks of %d", async (chunkRows, count) => {
     const [some, more] = [await World.create({}, "apac"), await World.create({}, "apac")];
     await putEvents(some, 40, 33);
     await putEvents(more, count, count);
@@ -105,7 +105,7 @@ describe("pruning events", () => {
     expect([(await seqsOf(some))[0], await seqsOf(more)]).toEqual([34, [count]]);
   });
 
-  it("continues after the seqs that a restore skipped", async () => {
+  it("pruning events goes on after the seqs that a restore skipped", async () => {
     const world = await World.create({}, "apac");
     await putEvents(world, 3, 3);
     await sql("UPDATE events SET seq = seq + 1000000 WHERE site_id = ? AND seq > 1", world.siteId).run();
@@ -113,7 +113,7 @@ describe("pruning events", () => {
     expect(await seqsOf(world)).toEqual([1_000_003]);
   });
 
-  it("takes what receivers said of them, and skips what is pending, also in flight", async () => {
+  it("pruning an event removes the receiver's answers to it and skips its pending deliveries, running ones too", async () => {
     const world = await World.create({}, "apac");
     await putEvents(world, 4, 3);
     await putWebhook(world, "wh_a");
@@ -133,7 +133,7 @@ describe("pruning events", () => {
     ]);
   });
 
-  it("reads few rows of the events that stay", async () => {
+  it("pruning reads few of the events that stay", async () => {
     const world = await World.create({}, "apac");
     await putEvents(world, 500, 0);
     let read = 0;
@@ -157,8 +157,8 @@ describe("pruning events", () => {
   });
 });
 
-describe("what the release before wrote of webhooks while it was back", () => {
-  it("goes with the next run, and so does a cause that it left behind; what is written now stays", async () => {
+describe("what an older release wrote about webhooks", () => {
+  it("pruning removes the errors that an older release stored in webhooks, and keeps what the current one writes", async () => {
     const world = await World.create({}, "apac");
     for (const id of ["a", "b", "c"]) await putWebhook(world, `wh_${id}`);
     const set = (id: string, values: string) => sql(`UPDATE webhooks SET ${values} WHERE id = ?`, `wh_${id}`).run();
@@ -178,7 +178,7 @@ describe("what the release before wrote of webhooks while it was back", () => {
 });
 
 describe("pruning deliveries", () => {
-  it("removes those of old events, except pending ones", async () => {
+  it("pruning removes deliveries of old events, except pending ones", async () => {
     const world = await World.create({}, "apac");
     await putWebhook(world, "wh_a");
     await putWebhook(world, "wh_b");
@@ -192,7 +192,7 @@ describe("pruning deliveries", () => {
     expect(await deliveriesOf(world)).toEqual(["wh_a 2", "wh_a 4", "wh_b 1"]);
   });
 
-  it("removes all deliveries of deleted webhooks, however young, and none of others", async () => {
+  it("pruning removes all deliveries of deleted webhooks, however young, and none of other webhooks", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create({}, "apac")];
     await putWebhook(world, "wh_b");
     await putWebhook(other, "wh_a");
@@ -207,7 +207,7 @@ describe("pruning deliveries", () => {
     expect(await deliveriesOf(other)).toEqual(["wh_a 1", "wh_a 2", "wh_a 3"]);
   });
 
-  it("reads two rows for each webhook where nothing is to be removed", async () => {
+  it("pruning deliveries reads two rows for each webhook when nothing is to be removed", async () => {
     const world = await World.create({}, "apac");
     await putWebhook(world, "wh_a");
     for (let seq = 1; seq <= 50; seq++) await putDelivery(world, "wh_a", seq, "delivered", NOW);

@@ -11,7 +11,7 @@ const runAt = (now: number, journalDays: number) =>
   pruneAt(now, { chunkRows: 3 }, new Map([["apac", env.HOME_APAC]]), { journalDays });
 
 describe("pruning the journal", () => {
-  it("keeps a refused call for JOURNAL_DAYS, to the second, and removes it then, in chunks", async () => {
+  it("pruning removes a refused call from the journal after JOURNAL_DAYS, to the second, in chunks", async () => {
     const [site, other] = [await newSite("apac"), await newSite("apac")];
     for (const age of [31 * DAY, 30 * DAY, 30 * DAY - 1, 29 * DAY, 0]) {
       for (const each of [site, other]) {
@@ -26,7 +26,7 @@ describe("pruning the journal", () => {
     expect((await journalOf(site)).map(({ at }) => at)).toEqual([NOW]);
   });
 
-  it("reads no row that stays", async () => {
+  it("pruning the journal reads no row that stays", async () => {
     const site = await newSite("apac");
     for (let i = 0; i < 50; i++) await newRefusal(site, { requestId: firstRequestIdAt(NOW + i), at: NOW + i });
     const [plan] = await env.HOME_APAC.batch<{ detail: string }>([

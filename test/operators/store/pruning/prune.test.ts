@@ -13,11 +13,11 @@ import { NOW, World } from "../../../support/world.ts";
 
 const LIVE = NOW + 1;
 
-/** Small, so that a few rows make many chunks. */
+/** A small number, so that a few rows make many chunks. */
 const CHUNK_ROWS = 10;
 const LIMITS = { chunkRows: CHUNK_ROWS, statements: 900 };
 
-/** Its tries of a call follow each other at once. */
+/** Retries follow each other at once. */
 const runtime: Runtime = {
   ...systemRuntime,
   after: (milliseconds, callback) => systemRuntime.after(milliseconds <= 100 ? 0 : milliseconds, callback),
@@ -35,7 +35,7 @@ const TABLES = [
 
 const sql = (text: string, ...values: (string | number)[]) => env.DB.prepare(text).bind(...values);
 
-// This file has storage of its own, and each test clears it: the next must not prune rows of the one before.
+// This file has storage of its own, and each test clears it, so that no test prunes rows of another one.
 beforeEach(async () => {
   for (const db of [env.DB, env.HOME_APAC]) {
     await db.batch(TABLES.map((table) => db.prepare(`DELETE FROM ${table}`)));
@@ -43,7 +43,7 @@ beforeEach(async () => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-/** Without the console's tables, which are used in main only. */
+/** Without the tables of the console, which only main uses. */
 const NONE_APAC = {
   nonces: 0,
   idempotency_keys: 0,
@@ -64,7 +64,7 @@ const NONE = {
   freed_appids: 0,
 };
 
-/** A deployment with the home main alone, or with apac beside it. */
+/** A deployment with the home main, and with apac if given. */
 const deployment = (main = env.DB, apac?: D1Database, ...closed: string[]) => ({
   directory: main,
   homes: new Map([["main", main], ...(apac === undefined ? [] : [["apac", apac] as const])]),
@@ -76,7 +76,7 @@ const deployment = (main = env.DB, apac?: D1Database, ...closed: string[]) => ({
   callRules: CALL_RULES,
 });
 
-/** The number of rows that one run removes in the home main. Expects no fault. */
+/** The number of rows that one run removes in main. Expects no fault. */
 async function pruned(now = NOW, limits: Partial<PruneLimits> = {}, db = env.DB): Promise<typeof NONE> {
   const { removed, faults } = await prune(runtime, deployment(db), now, { ...LIMITS, ...limits });
   expect([faults, Object.keys(removed)]).toEqual([{}, ["main"]]);
@@ -105,7 +105,7 @@ const putSession = (id: string, expiresAt: number) =>
 const putForm = (id: string, expiresAt: number) =>
   sql("INSERT INTO console_forms VALUES (?, 'session', NULL, ?)", id, expiresAt).run();
 
-/** Nonces of one appid with ranstr 1 … count, in seven digits; every `liveEvery`-th is live. */
+/** Writes nonces of one appid with ranstr 1 to count, in seven digits. Every `liveEvery`-th is live. */
 async function putManyNonces(appid: string, count: number, liveEvery: number): Promise<void> {
   await sql(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
@@ -123,7 +123,7 @@ async function left(table: (typeof TABLES)[number]): Promise<Record<string, unkn
   return (await sql(`SELECT * FROM ${table} ORDER BY ${table === "jobs" ? "1" : "1, 2, 3"}`).all()).results;
 }
 
-/** The places stored for the tables, without the home that the next run starts with. */
+/** The stored places in the tables, without the home where the next run begins. */
 const places = async () => (await left("jobs")).filter(({ name }) => name !== "prune");
 
 async function countLeft(): Promise<number | null> {
@@ -171,8 +171,8 @@ function watched(
   return { db: replacing(real, { prepare, batch: send }), seen };
 }
 
-describe("prune", () => {
-  it("removes nonces, keys, console sessions and forms from the second in which they expire, and keeps live ones", async () => {
+describe("the pruner", () => {
+  it("the pruner removes nonces, keys, console sessions and forms in the second of their expiry, and keeps live ones", async () => {
     await putNonces(["a", "long gone", 1], ["a", "expires now", NOW], ["a", "live", LIVE], ["b", "gone", NOW - 1]);
     await putKeys(
       ["a", "add_agents", "k", NOW],
@@ -191,7 +191,7 @@ describe("prune", () => {
     expect(await left("console_forms")).toMatchObject([{ id: "live" }]);
   });
 
-  it("removes an ended session a day after its end, and not before the assertion that opened it expires", async () => {
+  it("the pruner removes an ended console session after a day, and not before its assertion expires", async () => {
     const day = 86_400;
     const put = (id: string, expiresAt: number, endedAt: number) =>
       sql(
@@ -206,7 +206,7 @@ describe("prune", () => {
     expect((await left("console_sessions")).map(({ id }) => id).sort()).toEqual(["new", "signed on"]);
   });
 
-  it("removes a token a day after it was deleted, and no other, expired or not", async () => {
+  it("the pruner removes a token a day after it was deleted, and no other token, even expired", async () => {
     const day = 86_400;
     const put = (id: string, expiresAt: number | null, deletedAt: number | null) =>
       env.DB.prepare("INSERT INTO admin_tokens VALUES (?, ?, 'T', 'viewer', NULL, 0, ?, NULL, ?)")
@@ -222,7 +222,7 @@ describe("prune", () => {
     expect((await left("admin_tokens")).map(({ id }) => id)).toEqual(["in use", "late", "old"]);
   });
 
-  it("removes the receipts of erasures after 31 days, one more than Time Travel reaches back", async () => {
+  it("the pruner removes the receipts of erasures after 31 days, one more than Time Travel reaches back", async () => {
     for (const [id, at] of [
       ["older", NOW - 31 * 86_400],
       ["newer", NOW - 31 * 86_400 + 1],
@@ -233,15 +233,15 @@ describe("prune", () => {
     expect(await left("erasure_receipts")).toMatchObject([{ erasure_id: "newer" }]);
   });
 
-  it("has nothing to do in empty tables, and writes nothing", async () => {
+  it("the pruner writes nothing when all tables are empty", async () => {
     expect(await pruned()).toEqual(NONE);
     expect(await left("jobs")).toEqual([]);
   });
 
   it.each([CHUNK_ROWS - 1, CHUNK_ROWS, 3 * CHUNK_ROWS + 1])(
-    "removes %d expired rows among live ones, chunk by chunk",
+    "the pruner removes %d expired rows among live ones, chunk by chunk",
     async (expired) => {
-      // Of two rows one is live, so that chunks do not end where the tables do.
+      // Every second row is live, so that chunks do not end where the tables end.
       await putManyNonces("a", 2 * expired, 2);
       expect(await pruned()).toEqual({ ...NONE, nonces: expired });
       const rows = await left("nonces");
@@ -250,13 +250,13 @@ describe("prune", () => {
     },
   );
 
-  it("goes on across apps", async () => {
+  it("the pruner removes nonces of several apps", async () => {
     for (const appid of ["a", "b", "c"]) await putManyNonces(appid, CHUNK_ROWS, 5);
     expect((await pruned()).nonces).toBe(3 * CHUNK_ROWS * 0.8);
     expect(await countLeft()).toBe(3 * CHUNK_ROWS * 0.2);
   });
 
-  it("goes on across keys of both operations", async () => {
+  it("the pruner removes idempotency keys of both operations", async () => {
     const key = (_: unknown, i: number): [string, string, string, number] => [
       "a",
       i % 2 === 0 ? "add_agents" : "create_session",
@@ -268,7 +268,7 @@ describe("prune", () => {
     expect(await left("idempotency_keys")).toHaveLength(5);
   });
 
-  it("passes chunks that end in NUL, astral and other odd characters, and removes no live row beside them", async () => {
+  it("the pruner passes texts with NUL, astral and other odd characters, and removes no live row beside them", async () => {
     const odd = ["\0", "a\0", "a\0b", "a\0c", "\u{10ffff}", "😀\0😀", "\uffff", "漢字", "é", "é", "'; --", "%"];
     const rows = odd.flatMap((text, i): [string, string, number][] => {
       const appid = String(i).padStart(2, "0");
@@ -278,7 +278,7 @@ describe("prune", () => {
       ];
     });
     await putNonces(["", "first", LIVE], ...rows);
-    // Each chunk ends in an odd text. Small runs, so that these are also stored as places and read again.
+    // Each chunk ends in an odd text. The runs are small, so that these texts are also stored as places and read again.
     let removed = 0;
     for (let run = 0; run < 60 && removed < odd.length; run++) {
       removed += (await pruned(NOW, { chunkRows: 2, statements: 80 })).nonces;
@@ -287,21 +287,21 @@ describe("prune", () => {
     expect((await left("nonces")).map((row) => row.ranstr)).toEqual(["first", ...odd.map((text) => `${text}\0`)]);
   });
 
-  it("reads each stored row a fixed number of times, however many chunks there are", async () => {
+  it("the pruner reads each row a fixed number of times, however many chunks there are", async () => {
     const [others, { db, seen }] = [watched(), watched()];
     const [chunks, chunkRows] = [10, 50];
-    // Other tables may hold rows of other tests.
+    // Other tables may have rows of other tests.
     await pruned(NOW, { chunkRows }, others.db);
     await putManyNonces("a", chunks * chunkRows, 2);
     await pruned(NOW, { chunkRows }, db);
     const rowsRead = seen.rowsRead - others.seen.rowsRead;
-    // A row is read once to find a chunk's end, once by each of three statements that count, once to see whether it expired, and once more
+    // A row is read once to find a chunk's end, once by each of three statements that count, once to check its expiry, and once
     // when it is removed.
     expect(rowsRead).toBeLessThanOrEqual(6 * chunks * chunkRows + 100);
     expect(rowsRead).toBeGreaterThanOrEqual(chunks * chunkRows);
   });
 
-  it("writes at most a tenth of a row for each nonce to count it, besides the nonce that it removes", async () => {
+  it("counting nonces writes at most a tenth of a row for each removed nonce", async () => {
     const { db, seen } = watched();
     const expired = 2_000;
     await putManyNonces("a", expired, expired + 1);
@@ -312,10 +312,10 @@ describe("prune", () => {
   });
 });
 
-describe("a run that cannot read all rows", () => {
+describe("a limited run of the pruner", () => {
   const few = { statements: 60 };
 
-  it("starts again at the beginning, and reaches rows that expired before its place", async () => {
+  it("a limited run of the pruner starts again at the beginning, and reaches rows that expired before its place", async () => {
     await putManyNonces("b live", 10 * CHUNK_ROWS, 1);
     await pruned(NOW, few);
     const [place] = await places();
@@ -329,7 +329,7 @@ describe("a run that cannot read all rows", () => {
     expect(runs).toBeLessThan(20);
   });
 
-  it("reads the whole table once when it can, wherever the previous run stopped", async () => {
+  it("a run of the pruner that can read a whole table reads it once, wherever the previous run stopped", async () => {
     await putManyNonces("b live", 10 * CHUNK_ROWS, 1);
     await pruned(NOW, few);
     await putNonces(["a", "gone", NOW], ["c", "gone", NOW]);
@@ -339,7 +339,7 @@ describe("a run that cannot read all rows", () => {
     expect(seen.rowsRead).toBeLessThan(6 * 10 * CHUNK_ROWS);
   });
 
-  it.each([48, 60, 120])("sends no more than %d statements", async (statements) => {
+  it.each([48, 60, 120])("a run of the pruner sends no more than %d statements", async (statements) => {
     await putManyNonces("a", 40 * CHUNK_ROWS, 2);
     const { db, seen } = watched();
     await pruned(NOW, { statements }, db);
@@ -347,14 +347,14 @@ describe("a run that cannot read all rows", () => {
     expect(seen.statements).toBeGreaterThan(statements - 24);
   });
 
-  it("counts failed tries as statements too", async () => {
+  it("the pruner counts failed tries as statements too", async () => {
     await putManyNonces("a", 40 * CHUNK_ROWS, 2);
     const { db, seen } = watched({ naming: /delete/, times: 2, error: "D1_ERROR: Network connection lost." });
     await pruned(NOW, { statements: 100 }, db);
     expect(seen.statements).toBeLessThanOrEqual(100);
   });
 
-  it("gives every table a share, and the share that one does not need to the others", async () => {
+  it("the pruner gives every table a share of its statements, and unused shares to the others", async () => {
     await putManyNonces("a", 40 * CHUNK_ROWS, 2);
     for (let i = 0; i < 3; i++) {
       await putKeys(["a", "add_agents", `k${i}`, NOW]);
@@ -364,11 +364,11 @@ describe("a run that cannot read all rows", () => {
     const { nonces, ...others } = await pruned(NOW, { statements: 200 });
     const all = { ...NONE, idempotency_keys: 3, console_sessions: 3, console_forms: 3 };
     expect({ nonces: 0, ...others }).toEqual(all);
-    // Six statements a chunk, half of whose rows are live.
+    // A chunk takes six statements, and half of its rows are live.
     expect(nonces).toBeGreaterThan((200 / 6 / 2) * (CHUNK_ROWS / 2));
   });
 
-  it("stores its place with each chunk, so that a run that is cut off loses nothing", async () => {
+  it("the pruner stores its place with each chunk, so that a run that is cut off loses nothing", async () => {
     await putManyNonces("a", 4 * CHUNK_ROWS, 2);
     const batch = vi.fn((statements: D1PreparedStatement[]) => {
       if (batch.mock.calls.length > 2) throw new Error("D1_ERROR: no more");
@@ -380,7 +380,7 @@ describe("a run that cannot read all rows", () => {
   });
 
   it.each(["", "null", '[1,"a"]', '[1,"a",1]', '["1","a","b"]', '[1,"a","b","c"]'])(
-    "starts at the beginning when the stored place is %j",
+    "the pruner starts at the beginning when the stored place is %j",
     async (place) => {
       await putNonces(["a", "gone", NOW], ["b", "live", LIVE]);
       await sql("INSERT INTO jobs VALUES ('prune nonces', ?)", place).run();
@@ -390,8 +390,8 @@ describe("a run that cannot read all rows", () => {
   );
 });
 
-describe("a run over several homes", () => {
-  it("takes at most 20 statements for a home with nothing to delete, so that 45 such homes fit into it", async () => {
+describe("a run of the pruner over several homes", () => {
+  it("the pruner takes at most 20 statements for a home with nothing to delete, so that 45 such homes fit into a run", async () => {
     const { db, seen } = watched(undefined, env.HOME_APAC);
     const { removed } = await prune(runtime, deployment(env.DB, db), NOW, LIMITS);
     expect(removed.apac).toEqual(NONE_APAC);
@@ -411,7 +411,7 @@ describe("a run over several homes", () => {
     ).run();
   const leftInApac = () => inApac("SELECT count(*) AS n FROM nonces").first<number>("n");
 
-  it("removes expired rows in every home, and reports the number for each home", async () => {
+  it("the pruner removes expired rows in every home and reports the number for each", async () => {
     await putNonces(["a", "gone", NOW], ["a", "live", LIVE]);
     await Promise.all([putInApac(3, NOW), putSession("gone", NOW)]);
     await inApac("INSERT INTO idempotency_keys VALUES (2, 'b', 'add_agents', 'k', 'f', 1, ?)", NOW).run();
@@ -423,7 +423,7 @@ describe("a run over several homes", () => {
     expect([await countLeft(), await leftInApac()]).toEqual([1, 0]);
   });
 
-  it.each(["main", "apac"])("leaves a closed home alone: %s", async (closed) => {
+  it.each(["main", "apac"])("the pruner does not touch a closed home: %s", async (closed) => {
     await putNonces(["a", "gone", NOW]);
     await putInApac(1, NOW);
     const deployed = deployment(env.DB, env.HOME_APAC, closed);
@@ -432,7 +432,7 @@ describe("a run over several homes", () => {
     expect([await countLeft(), await leftInApac()]).toEqual(closed === "main" ? [1, 0] : [0, 1]);
   });
 
-  it("asks a closed main nothing, not even for the home to start with: each run starts with a random one", async () => {
+  it("the pruner sends a closed main no statement and begins with a random home", async () => {
     const main = vi.fn(() => {
       throw new Error("D1_ERROR: asked");
     });
@@ -443,7 +443,7 @@ describe("a run over several homes", () => {
         ...deployment(closed, undefined, "main"),
         homes: new Map([["main", closed], ...homes.map(({ home, seen }) => [home, seen.db] as const)]),
       };
-      // Enough statements for the first home's first chunk, and no more.
+      // Enough statements for one chunk of the first home, and no more.
       const few = { chunkRows: CHUNK_ROWS, statements: 25 };
       const { faults } = await prune({ ...runtime, random: () => random }, deployed, NOW, few);
       expect(faults).toEqual({});
@@ -453,12 +453,12 @@ describe("a run over several homes", () => {
     expect(main).not.toHaveBeenCalled();
   });
 
-  it("prunes nothing and reports no fault when all homes are closed", async () => {
+  it("the pruner reports no fault when all homes are closed", async () => {
     const deployed = deployment(env.DB, env.HOME_APAC, "main", "apac");
     expect(await prune(runtime, deployed, NOW, LIMITS)).toEqual({ removed: {}, faults: {} });
   });
 
-  it("continues when a home fails, even the directory", async () => {
+  it("the pruner goes on when a home fails, even the directory", async () => {
     await putNonces(["a", "gone", NOW]);
     await putInApac(1, NOW);
     const withoutApac = await prune(runtime, deployment(env.DB, downDb(env.HOME_APAC)), NOW, LIMITS);
@@ -477,7 +477,7 @@ describe("a run over several homes", () => {
     expect([await countLeft(), await leftInApac()]).toEqual([0, 0]);
   });
 
-  it("shares one budget of statements among the homes, and starts the next run where this one ended", async () => {
+  it("the pruner shares one budget of statements among the homes, and the next run starts where this one ended", async () => {
     await putManyNonces("a", 50 * CHUNK_ROWS, 1);
     await putInApac(50 * CHUNK_ROWS, LIVE);
     const [main, apac] = [watched(), watched(undefined, env.HOME_APAC)];
@@ -501,7 +501,7 @@ describe("a run over several homes", () => {
     expect(next.seen.statements).toBeGreaterThan(1);
   });
 
-  it("reaches the expired rows of each home behind live ones after some runs, however small the runs are", async () => {
+  it("small runs of the pruner reach the expired rows of each home behind live ones", async () => {
     await putManyNonces("a live", 5 * CHUNK_ROWS, 1);
     await putNonces(["b", "gone", NOW]);
     await putInApac(5 * CHUNK_ROWS, LIVE);
@@ -515,7 +515,7 @@ describe("a run over several homes", () => {
     expect([await countLeft(), await leftInApac()]).toEqual([5 * CHUNK_ROWS, 5 * CHUNK_ROWS]);
   });
 
-  it("does not wait for the directory's stored place, and starts anywhere when the place names no home", async () => {
+  it("the pruner starts at any home when the stored place names an unknown one", async () => {
     await sql("INSERT INTO jobs VALUES ('prune', 'gone-home')").run();
     await putInApac(1, NOW);
     const { removed } = await prune(runtime, deployment(env.DB, env.HOME_APAC), NOW, LIMITS);
@@ -523,23 +523,23 @@ describe("a run over several homes", () => {
   });
 });
 
-describe("a run that finds nothing to delete", () => {
-  it("fits, with two homes, into the 50 statements of Workers Free; the cron looks at MASTER_KEY with one more", async () => {
+describe("a run of the pruner with nothing to delete", () => {
+  it("a run of the pruner with nothing to delete in two homes fits into the 50 statements of Workers Free", async () => {
     const [main, apac] = [watched(), watched(undefined, env.HOME_APAC)];
     const counts = async () => {
       await prune(runtime, deployment(main.db, apac.db), NOW);
       return main.seen.statements + apac.seen.statements;
     };
-    // The first run stores where it began.
+    // The first run stores where it begins.
     const first = await counts();
     expect((await counts()) - first + 1).toBeLessThan(50);
   });
 });
 
-describe("runs that Workers Free cuts off after 50 statements", () => {
+describe("runs of the pruner on Workers Free", () => {
   const HOMES = ["main", "b", "c", "d"];
 
-  /** Homes of one invocation. All but `main` are one database, so that each has all rows of the others. */
+  /** Homes of one invocation. All except `main` are one database, so that each has all rows of the others. */
   function invocation(allowed: number, failing?: string) {
     let left = allowed;
     const asked = new Map<string, number>();
@@ -561,7 +561,7 @@ describe("runs that Workers Free cuts off after 50 statements", () => {
     return { asked: [...asked.keys()], faults, next };
   }
 
-  it("reach each table of each home after some runs, however many rows one of them has", async () => {
+  it("runs of the pruner that Workers Free cuts off reach each table of each home after some runs", async () => {
     await putManyNonces("a", 100 * CHUNK_ROWS, 2);
     await Promise.all([putKeys(["a", "add_agents", "k", NOW]), putSession("s", NOW), putForm("f", NOW)]);
     const seen = new Set<string>();
@@ -581,7 +581,7 @@ describe("runs that Workers Free cuts off after 50 statements", () => {
     expect(await env.HOME_APAC.prepare("SELECT count(*) AS n FROM idempotency_keys").first("n")).toBeLessThan(2);
   });
 
-  it("start where the previous run was cut off, so that no two runs do the same work", async () => {
+  it("a run of the pruner starts where Workers Free cut the previous one off", async () => {
     const starts: unknown[] = [];
     for (let n = 0; n < 3; n++) {
       await run();
@@ -591,13 +591,13 @@ describe("runs that Workers Free cuts off after 50 statements", () => {
     expect(starts).not.toContain(null);
   });
 
-  it("continue when a home fails: the others are reached as before", async () => {
+  it("runs of the pruner that are cut off reach all homes although one home fails", async () => {
     const seen = new Set<string>();
     for (let n = 0; n < 4; n++) for (const home of (await run("b")).asked) seen.add(home);
     expect([...seen].sort()).toEqual([...HOMES].sort());
   });
 
-  it("start with a random table while the directory does not answer", async () => {
+  it("the pruner starts with a random table while the directory is down", async () => {
     const seen = new Set<string>();
     for (const random of [0.4, 0.7]) {
       const { asked, settings } = invocation(50, "main");
@@ -608,7 +608,7 @@ describe("runs that Workers Free cuts off after 50 statements", () => {
   });
 });
 
-it("two runs at once remove expired rows once, keep live ones, and leave the next run a place to continue from", async () => {
+it("two runs of the pruner at once remove expired rows once and keep live ones", async () => {
   await putManyNonces("a", 6 * CHUNK_ROWS, 2);
   const few = { statements: 60 };
   const both = await Promise.all([pruned(NOW, few), pruned(NOW, few), pruned(NOW), pruned(NOW)]);
@@ -626,7 +626,7 @@ describe("the scheduled handler", () => {
   };
   const lines = (spy: { mock: { calls: unknown[][] } }) => spy.mock.calls.map(([line]) => JSON.parse(String(line)));
 
-  it("prunes rows that expired by its scheduled time, at any hour, and logs how many", async () => {
+  it("the cron prunes rows that expired by its scheduled time, and logs how many", async () => {
     const log = vi.spyOn(console, "log").mockImplementation(() => {});
     await putNonces(["a", "gone", NOW + 1500], ["a", "live", NOW + 1501]);
     await putKeys(["a", "add_agents", "gone", NOW + 1500], ["a", "add_agents", "live", NOW + 1501]);
@@ -639,7 +639,7 @@ describe("the scheduled handler", () => {
 
   const FOUR = ["nonces", "idempotency_keys", "console_sessions", "console_forms"] as const;
   const FAILING = ["nonces", "console_forms"] as const;
-  it.each(FAILING)("prunes the other tables when %s fails, logs why, and fails at the end", async (table) => {
+  it.each(FAILING)("the cron prunes the other tables when %s fails, logs why, and fails at the end", async (table) => {
     vi.spyOn(console, "log").mockImplementation(() => {});
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     await putNonces(["a", "gone", NOW]);
@@ -650,7 +650,7 @@ describe("the scheduled handler", () => {
     const { db } = watched({ naming: new RegExp(`\\b${table}\\b`), times: 100, error: fault });
     await expect(runAt(NOW, db)).rejects.toThrow(/^not pruned: main\./);
     const all = { ...NONE, nonces: 1, idempotency_keys: 1, console_sessions: 1, console_forms: 1 };
-    // A home that lacks a table says nothing of itself.
+    // A home without this table sends no metrics of itself.
     const told = {
       pruned: { main: { ...all, [table]: 0 }, apac: NONE_APAC },
       not_pruned: { main: { [table]: fault, usage: fault } },
@@ -660,7 +660,7 @@ describe("the scheduled handler", () => {
     for (const each of FOUR) expect(await left(each)).toEqual([]);
   });
 
-  it("prunes when D1 refuses the look at MASTER_KEY, and fails at the end without telling a parameter", async () => {
+  it("the cron prunes although D1 refuses the check of MASTER_KEY, and fails at the end without showing a parameter", async () => {
     const log = vi.spyOn(console, "log").mockImplementation(() => {});
     const fault = "D1_ERROR: wrong number of parameter bindings: SQLITE_ERROR";
     const { db } = watched({ naming: /any_app/, times: 100, error: fault });
@@ -668,7 +668,7 @@ describe("the scheduled handler", () => {
     expect(lines(log)).toMatchObject([{ job: "prune", outcome: "ok" }]);
   });
 
-  it("fails when D1 does not answer at all, and names every table", async () => {
+  it("the cron fails when D1 does not answer, and names every table that was not pruned", async () => {
     vi.spyOn(console, "log").mockImplementation(() => {});
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     await expect(runAt(NOW, downDb(env.DB))).rejects.toThrow(
@@ -677,7 +677,7 @@ describe("the scheduled handler", () => {
     expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(14);
   });
 
-  it("keeps a request's session for ever, and its nonce until the nonce expires", async () => {
+  it("the pruner keeps the session of a request for ever, and its nonce until the nonce expires", async () => {
     const world = await World.create();
     expect((await world.send("create_gd", world.createBody())).status).toBe(200);
     const [nonce] = (await world.stored()).nonces;

@@ -9,7 +9,7 @@ const db = env.DB;
 const pass = (until: number) => notePassed(db, until).run();
 
 describe("two runs of the cron at once", () => {
-  it("count events once that both have found", async () => {
+  it("two runs of the cron that find the same events count them once", async () => {
     const world = await World.create();
     await db
       .prepare(
@@ -28,7 +28,7 @@ describe("two runs of the cron at once", () => {
     ]);
   });
 
-  it("never move counting back", async () => {
+  it("a run of the cron never moves the counting back", async () => {
     await pass(NOW);
     const { refusalsUntil } = await selectCounted(db);
     const begin = Number(refusalsUntil);

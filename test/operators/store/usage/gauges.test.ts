@@ -7,8 +7,8 @@ import { NOW, World } from "../../../support/world.ts";
 
 const gauges = async (prunedUntil = NOW) => (await readMetrics(env.DB, 0, prunedUntil)).gauges;
 
-describe("what a home says of itself", () => {
-  it("is of the oldest pending delivery, and of 10,000 deliveries at most", async () => {
+describe("the gauges of a home", () => {
+  it("the gauges of a home have the age of the oldest pending delivery and count up to 10,000 deliveries", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, MOST_COUNTED + 1);
     await setDeliveries(webhook, "created_at = 1000 + seq");
@@ -21,7 +21,7 @@ describe("what a home says of itself", () => {
     expect(await gauges()).toMatchObject({ pending: 3, oldestPendingAt: 1_001 });
   });
 
-  it("has open sites and closed ones apart", async () => {
+  it("the gauges of a home count open and closed sites separately", async () => {
     const { openSites, closedSites } = await gauges();
     const closed = await World.create();
     await World.create();
@@ -29,12 +29,12 @@ describe("what a home says of itself", () => {
     expect(await gauges()).toMatchObject({ openSites: openSites + 1, closedSites: closedSites + 1 });
   });
 
-  it("has a webhook that was disabled while it failed among the disabled ones alone", async () => {
+  it("the gauges of a home count a failing webhook that was disabled only as disabled", async () => {
     await newWebhook(await World.create(), { status: "disabled", failing_since: NOW });
     expect(await gauges()).toMatchObject({ failing: 0, disabled: 1 });
   });
 
-  it("has how far pruning is behind, and null before its first run", async () => {
+  it("the gauges of a home show how far pruning is behind, and null before its first run", async () => {
     expect(await gauges()).toMatchObject({ pruneLag: null, completeUntil: null });
     await env.DB.prepare("UPDATE folds SET nonces_until = ?, refusals_until = ?")
       .bind(NOW - 600, NOW - 700)
