@@ -183,7 +183,7 @@ describe("the other pages on events", () => {
 
   it("say how long a lease lasts, and how many webhooks a site has", () => {
     const architecture = pageOf("architecture.md").replaceAll(/\s+/g, " ");
-    expect(architecture).toContain(`A lease is a random id that makes an attempt its holder's for ${LEASE_SECONDS} s`);
+    expect(architecture).toContain(`It gives one attempt to one invocation for ${LEASE_SECONDS} s`);
     expect(pageOf("operating.md")).toContain(`A site has up to ${MOST_WEBHOOKS}.`);
   });
 });
