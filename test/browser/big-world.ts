@@ -8,30 +8,29 @@ import { customerOf, seedSessions } from "./big-world/sessions.ts";
 import { seedHomes, seedOtherSites } from "./big-world/sites.ts";
 import { type SeededWebhooks, seedWebhooks } from "./big-world/webhooks.ts";
 
-/** A deployment that has been in use for weeks, seen at the time SHOWN. Its clock stands still. */
+/** A deployment that has been in use for weeks, at the time SHOWN. Its clock stands still. */
 export interface BigWorld {
   worker: BuiltWorker;
   /** The database of the home `main`. */
   db: D1Database;
-  /** The busy site, in `main`. */
+  /** The id of the busy site, which is in `main`. */
   siteId: number;
-  /** The paths of the pages of each site in the console. */
+  /** The paths of the sites' pages in the console. */
   sites: Record<"busy" | "closed" | "unfinished" | "empty" | "ended", string>;
   apps: Awaited<ReturnType<typeof seedApps>>;
   webhooks: SeededWebhooks;
   /** Refused calls, the newest first. */
   refusals: SeededRefusal[];
-  /** The ids of two erasures that are done. */
+  /** The ids of two completed erasures. */
   erasures: string[];
-  /** The id of a token. */
   token: string;
   close: () => Promise<void>;
 }
 
 /**
- * The console with much to look at, for pictures and for the rules that every page keeps: sites in each state over two homes; a busy one
- * with 300 sessions, 150 agents, eight apps, webhooks in each state of health, a full journal, usage of 14 days and a long audit log. What
- * needs a secret is made by calls. What needs volume or an earlier time is inserted.
+ * Fills the console for pictures and for the rules that all pages keep. It has sites in each state in two homes, and a busy site with
+ * 300 sessions, 150 agents, eight apps, webhooks in each state, a full journal, 14 days of usage and a long audit log. Things with a
+ * secret are made by calls. Things in large numbers or with an earlier time are inserted.
  */
 export async function startBigWorld(): Promise<BigWorld> {
   const worker = await startBuiltWorker({ homes: ["DB", "HOME_APAC"], main: "test/browser/worker-for-pictures.ts" });
@@ -50,7 +49,7 @@ export async function startBigWorld(): Promise<BigWorld> {
     const path = `/admin/sites/${siteId}/customers/erase`;
     erasures.push((await admin<{ erasure_id: string }>("POST", path, { sbs })).erasure_id);
   }
-  // After the erasures, whose events would wake the queue: it would begin to post.
+  // This follows the erasures, because their events would wake the queue, which would begin to post.
   const webhooks = await seedWebhooks(admin, db, siteId);
   const sites = { busy: `/console/sites/${siteId}`, ...(await seedOtherSites(admin, db)) };
   const token = await seedOperators(admin, db, siteId);

@@ -22,7 +22,7 @@ const bodyOf = (change: object = {}) =>
     ...change,
   });
 
-/** Fills the form by its labels, and presses its button. */
+/** Fills the form by its labels and presses its button. */
 async function check(
   page: Page,
   language: keyof typeof LABELS,
@@ -72,7 +72,7 @@ describe.each([
   ["a phone, dark", { viewport: PHONE, colorScheme: "dark" }],
 ] as const)("on %s", (_, options) => {
   it.for(PAGES)(
-    "names the cause first, in %s, and sends nothing",
+    "the check page names the cause first, in %s, and sends nothing",
     async ([language, path, verdict, cause, text, also], { openDocs }) => {
       const { page, complaints, asked, headers } = await openDocs(path, options);
       const drawn = asked.length;
@@ -98,7 +98,7 @@ it.for([
   ["en", "/docs/check/", "bytes; their SHA-256 is"],
   ["zh", "/docs/zh/check/", "个字节，SHA-256 为"],
 ] as const)(
-  "shows what to compare when it names no cause, in %s, within the width of a phone",
+  "the check page shows what to compare when it finds no cause, in %s, within the width of a phone",
   async ([language, path, text], { openDocs }) => {
     const { page } = await openDocs(path, { viewport: PHONE });
     const body = bodyOf();
@@ -110,7 +110,7 @@ it.for([
   },
 );
 
-it("accepts a right request, and takes the exact bytes of a file", async ({ openDocs }) => {
+it("the check page accepts a right request, and checks the exact bytes of a chosen file", async ({ openDocs }) => {
   const { page, asked } = await openDocs("/docs/check/");
   const drawn = asked.length;
   const body = bodyOf();
@@ -124,7 +124,7 @@ it("accepts a right request, and takes the exact bytes of a file", async ({ open
   expect(asked.slice(drawn)).toEqual([]);
 });
 
-it("is used by keyboard alone, and shows the secret on demand", async ({ openDocs }) => {
+it("the check page works by keyboard alone, and shows the secret when its reader asks", async ({ openDocs }) => {
   const { page } = await openDocs("/docs/check/");
   const secret = page.getByLabel("Secret of the app", { exact: true });
   await secret.focus();
@@ -137,7 +137,7 @@ it("is used by keyboard alone, and shows the secret on demand", async ({ openDoc
   await page.getByText("The body is empty.").waitFor();
 });
 
-it("takes headers too, and cannot reach any address", async ({ openDocs }) => {
+it("the check page checks headers too, and its policy lets it reach no address", async ({ openDocs }) => {
   const { page, complaints } = await openDocs("/docs/check/");
   await page.getByText("Headers and tolerance").click();
   await page.getByLabel("It was not sent").check();

@@ -10,7 +10,6 @@ import { newShop } from "./new-shop.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
 import { faultsOf, heading, press, secretOn, status, unfold } from "./steps.ts";
 
-/** Opens the menu of a row. */
 const openMenu = (page: Page, name: string) =>
   page.locator("details.menu > summary", { hasText: `Actions for ${name}` }).click();
 
@@ -22,8 +21,8 @@ const session = {
   responsibleAgentId: 10411,
 };
 
-describe.each(SCRIPT_MODES)("an operator's walk, %s", (_, javaScriptEnabled) => {
-  it("goes from signing in over a site, an app, a signed call, its session, a rotation and a disabled agent to signing out", async ({
+describe.each(SCRIPT_MODES)("the console, %s", (_, javaScriptEnabled) => {
+  it("an operator creates a site and an app, rotates the secret, disables an agent, revokes the app and signs out", async ({
     worker,
     signedIn,
   }) => {
@@ -115,7 +114,10 @@ describe.each(SCRIPT_MODES)("an operator's walk, %s", (_, javaScriptEnabled) => 
 });
 
 describe("the signature check in a browser", () => {
-  it("names each cause of a refused signature, also line ends that the form changed", async ({ worker, signedIn }) => {
+  it("the signature check names each cause of a refused signature, also line ends that the form changed", async ({
+    worker,
+    signedIn,
+  }) => {
     const { app } = await newShop(worker);
     const page = await signedIn(worker);
     await page.goto("/console/signature-check");
@@ -156,7 +158,7 @@ describe("the signature check in a browser", () => {
   });
 
   it.for(SCRIPT_MODES)(
-    "keeps the request and its verdict when the language is switched, and checks on Enter, %s",
+    "the signature check keeps the request and its verdict when the language changes, and checks on Enter, %s",
     async ([, javaScriptEnabled], { worker, signedIn }) => {
       const { app } = await newShop(worker);
       const page = await signedIn(worker, { javaScriptEnabled });
@@ -185,7 +187,7 @@ describe("the signature check in a browser", () => {
 });
 
 describe("safety in a browser", () => {
-  it("shows a message that is a script as text, and runs nothing", async ({ worker, signedIn }) => {
+  it("a message that is a script is shown as text and does not run", async ({ worker, signedIn }) => {
     const { site, createSession } = await newShop(worker);
     const page = await signedIn(worker);
     const dialogs: string[] = [];
@@ -200,14 +202,14 @@ describe("safety in a browser", () => {
     await page.goto(`${site}/sessions`);
     expect(await page.locator("tbody th a").first().innerText()).toBe(content);
     expect(dialogs).toEqual([]);
-    // The policy must stop an inline script even where a page holds one.
+    // The policy must stop an inline script that gets into a page.
     await page.evaluate(`const script = document.createElement("script");
       script.textContent = "document.title = 'ran'";
       document.body.append(script);`);
     expect(await page.title()).not.toBe("ran");
   });
 
-  it("changes nothing when another site sends it a form", async ({ worker, signedIn }) => {
+  it("a form that another site sends to the console changes nothing", async ({ worker, signedIn }) => {
     const { siteId } = await newShop(worker);
     const page = await signedIn(worker);
     const target = `${worker.url}/console/sites/${siteId}/agents/10411`;
@@ -228,14 +230,14 @@ describe("safety in a browser", () => {
     expect(items.map(({ status }) => status)).toEqual(["normal", "normal", "normal"]);
   });
 
-  it("hides the cookie from scripts, and a copy of the cookie is worth nothing after signing out", async ({
+  it("scripts cannot read the session cookie, and a copy of the cookie opens nothing after the sign-out", async ({
     worker,
     open,
   }) => {
     const began = Math.floor(Date.now() / 1000);
     const page = await open(worker);
     await signIn(page, worker.adminToken);
-    // A script sees one cookie only: the one that holds the time zone.
+    // A script sees only the cookie of the time zone.
     expect(await page.evaluate("document.cookie")).toMatch(/^__Host-zone=[\w/+-]+$/);
     const [cookie] = (await page.context().cookies()).filter(({ name }) => name === "__Host-console");
     expect(cookie).toMatchObject({ httpOnly: true, secure: true, sameSite: "Lax", path: "/" });
@@ -253,7 +255,10 @@ describe("safety in a browser", () => {
     }
   });
 
-  it("knows who is signed in when a link in a mail or on another site is followed", async ({ worker, signedIn }) => {
+  it("an operator stays signed in after a click on a link in a mail or on another site", async ({
+    worker,
+    signedIn,
+  }) => {
     const { site } = await newShop(worker);
     const page = await signedIn(worker);
     await page.route("http://elsewhere.example/", (route) =>
@@ -264,7 +269,7 @@ describe("safety in a browser", () => {
     expect(await heading(page)).toBe("Agents");
   });
 
-  it("keeps a sign-in over plain http at localhost, and says at another name why it keeps none", async ({
+  it("a sign-in over plain http lasts at localhost, and at another host the page says why it cannot last", async ({
     worker,
     open,
   }) => {
@@ -282,7 +287,7 @@ describe("safety in a browser", () => {
     expect(await page.getByRole("alert").innerText()).toContain(`http://localhost:${port}/console`);
   });
 
-  it("refuses a wrong token and stays on the page", async ({ worker, open }) => {
+  it("a wrong token is refused, and the sign-in page stays", async ({ worker, open }) => {
     const page = await open(worker);
     await page.goto("/console/audit");
     await page.getByLabel("Admin token").fill("not-the-token");
@@ -294,8 +299,8 @@ describe("safety in a browser", () => {
   });
 });
 
-describe.each(SCRIPT_MODES)("what an operator cannot lose, %s", (_, javaScriptEnabled) => {
-  it("is a secret that was just shown: after a reload, in another language, after a click and back", async ({
+describe.each(SCRIPT_MODES)("input and secrets, %s", (_, javaScriptEnabled) => {
+  it("a secret that was just shown is still there after a reload, in another language, and after a click and back", async ({
     worker,
     signedIn,
   }) => {
@@ -320,14 +325,14 @@ describe.each(SCRIPT_MODES)("what an operator cannot lose, %s", (_, javaScriptEn
     const { items } = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/apps`);
     expect(items).toHaveLength(2);
     await press(page, "Sign out");
-    // The browser's protocol fails when a test goes back while the page is still changing.
+    // The browser's protocol fails when a test goes back while the page still changes.
     await page.getByRole("heading", { name: "Sign in to the console" }).waitFor();
     await page.waitForLoadState();
     await page.goBack();
     expect(await page.content()).not.toContain(secret);
   });
 
-  it("is the secret in use: a second rotation says which secret stops, and goes on only after a confirmation", async ({
+  it("a second rotation says which secret stops, and happens only after a confirmation", async ({
     worker,
     signedIn,
   }) => {
@@ -352,7 +357,7 @@ describe.each(SCRIPT_MODES)("what an operator cannot lose, %s", (_, javaScriptEn
     expect((await caller.send("create_gd", body)).status).toBe(401);
   });
 
-  it("is a pasted list, when the sign-in has ended meanwhile", async ({ worker, signedIn }) => {
+  it("a pasted list is kept when the sign-in has ended meanwhile", async ({ worker, signedIn }) => {
     const { site, siteId } = await newShop(worker);
     const page = await signedIn(worker, { javaScriptEnabled });
     await page.goto(`${site}/agents`);
@@ -373,10 +378,7 @@ describe.each(SCRIPT_MODES)("what an operator cannot lose, %s", (_, javaScriptEn
     expect((await agents()).items).toHaveLength(5);
   });
 
-  it("is the place on the page: an error stands at its field, the field has the focus, and both are in view", async ({
-    worker,
-    signedIn,
-  }) => {
+  it("a wrong field of a form has its error beside it, has the focus and is in view", async ({ worker, signedIn }) => {
     const { site, siteId } = await newShop(worker);
     const agents = Array.from({ length: 60 }, (_, i) => `${100 + i}, Person ${i}`).join("\n");
     const page = await signedIn(worker, { javaScriptEnabled });
@@ -423,11 +425,8 @@ describe.each(SCRIPT_MODES)("what an operator cannot lose, %s", (_, javaScriptEn
   });
 });
 
-describe("a form that is sent twice", () => {
-  it("does its work once when it is clicked twice, where no script holds the second click back", async ({
-    worker,
-    signedIn,
-  }) => {
+describe("second submits", () => {
+  it("a form that is clicked twice is carried out once, also without scripts", async ({ worker, signedIn }) => {
     const { site, siteId } = await newShop(worker);
     const page = await signedIn(worker, { javaScriptEnabled: false });
     await page.goto(`${site}/apps`);
@@ -440,7 +439,7 @@ describe("a form that is sent twice", () => {
     expect(items.filter(({ name }) => name === "Once")).toHaveLength(1);
   });
 
-  it("does its work once when the browser sends it again after going back", async ({ worker, signedIn }) => {
+  it("a form that the browser sends again after Back is carried out once", async ({ worker, signedIn }) => {
     const { site, siteId } = await newShop(worker);
     const page = await signedIn(worker);
     await page.goto(`${site}/apps`);
@@ -462,8 +461,8 @@ describe("a form that is sent twice", () => {
   });
 });
 
-describe("what scripts add", () => {
-  it("sends a form once when it is clicked twice", async ({ worker, signedIn }) => {
+describe("scripts", () => {
+  it("a script sends a form once when it is clicked twice", async ({ worker, signedIn }) => {
     const { site, app } = await newShop(worker);
     const page = await signedIn(worker);
     let posts = 0;
@@ -477,7 +476,7 @@ describe("what scripts add", () => {
       await route.continue().catch(() => {});
     });
     await page.goto(`${site}/apps/${app.appid}`);
-    // The mouse clicks here: a locator would wait for the answer before its second click.
+    // The mouse clicks here, because a locator would wait for the answer before its second click.
     const button = page.locator("form[action$=rotate] button");
     await button.scrollIntoViewIfNeeded();
     const { x, y } = (await button.boundingBox()) ?? { x: 0, y: 0 };
@@ -489,7 +488,7 @@ describe("what scripts add", () => {
     expect(posts).toBe(1);
   });
 
-  it("shows times in the reader's own zone from the first page on, and in UTC without one", async ({
+  it("times are in the reader's zone from the first page on, and in UTC without scripts", async ({
     worker,
     signedIn,
   }) => {
@@ -503,7 +502,7 @@ describe("what scripts add", () => {
     expect(await footer({ timezoneId: "Asia/Shanghai", javaScriptEnabled: false })).toBe("Times are in UTC.");
   });
 
-  it("copies a secret and counts its overlap down", async ({ worker, signedIn }) => {
+  it("a button copies a new secret, and the time of its overlap counts down", async ({ worker, signedIn }) => {
     const { site, app } = await newShop(worker);
     const page = await signedIn(worker, { permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(`${site}/apps/${app.appid}`);
@@ -517,7 +516,7 @@ describe("what scripts add", () => {
     await eventually(async () => expect(await until.innerText()).not.toBe(left));
   });
 
-  it("leaves no dead button where scripts are off", async ({ worker, signedIn }) => {
+  it("a page without scripts shows no copy button", async ({ worker, signedIn }) => {
     const { site, app } = await newShop(worker);
     const page = await signedIn(worker, { javaScriptEnabled: false });
     await page.goto(`${site}/apps/${app.appid}`);
@@ -528,7 +527,10 @@ describe("what scripts add", () => {
 });
 
 describe("the look of the console", () => {
-  it("is in the reader's language, and in the other one after a click", async ({ worker, signedIn }) => {
+  it("the console is in the reader's language, and in the other language after a click", async ({
+    worker,
+    signedIn,
+  }) => {
     const { site } = await newShop(worker);
     const page = await signedIn(worker, { locale: "zh-CN" });
     await page.goto(`${site}/agents`);
@@ -540,7 +542,7 @@ describe("the look of the console", () => {
     expect(await heading(page)).toBe("客服");
   });
 
-  it("is dark where the reader's system is dark", async ({ worker, signedIn }) => {
+  it("the console is dark when the reader's system is dark", async ({ worker, signedIn }) => {
     const { site } = await newShop(worker);
     const background = async (colorScheme: "light" | "dark") => {
       const page = await signedIn(worker, { colorScheme });
@@ -551,16 +553,13 @@ describe("the look of the console", () => {
     expect(await background("dark")).toBe("rgb(16, 18, 17)");
   });
 
-  it("can be used by keyboard: the skip link comes first, and the focus is always visible", async ({
-    worker,
-    signedIn,
-  }) => {
+  it("the skip link comes first for the keyboard, and the focus is always visible", async ({ worker, signedIn }) => {
     const page = await signedIn(worker);
     await page.goto("/console");
     await page.keyboard.press("Tab");
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
     await page.keyboard.press("Enter");
-    // The link to add something comes before the list, which may be long.
+    // The link that adds something comes before the list, which may be long.
     await page.keyboard.press("Tab");
     expect(await page.evaluate(`document.activeElement.closest("main") !== null`)).toBe(true);
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Create a site");

@@ -8,7 +8,7 @@ import { newShop } from "./new-shop.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
 import { heading, press, status } from "./steps.ts";
 
-/** A site with two sessions of one customer, whose id has a line end and marks, and one session of another. */
+/** Makes a site with two sessions of one customer, whose id has a line end and marks, and one session of another customer. */
 async function provision(worker: BuiltWorker) {
   const { createSession, read, ...shop } = await newShop(worker);
   const sbs = `"mei"/../<b>\n${crypto.randomUUID()}`;
@@ -18,8 +18,8 @@ async function provision(worker: BuiltWorker) {
   return { ...shop, sbs, chatIds, customers: () => read("SELECT external_id FROM customers WHERE site_id = ?") };
 }
 
-describe.each(SCRIPT_MODES)("one customer's data, %s", (_, javaScriptEnabled) => {
-  it("is downloaded as a file, from the page of a session", async ({ worker, signedIn }) => {
+describe.each(SCRIPT_MODES)("customers, %s", (_, javaScriptEnabled) => {
+  it("a customer's data is downloaded as a file, from the page of a session", async ({ worker, signedIn }) => {
     const { site, sbs, chatIds } = await provision(worker);
     const page = await signedIn(worker, { javaScriptEnabled });
     await page.goto(`${site}/sessions/${chatIds[1]}`);
@@ -37,7 +37,7 @@ describe.each(SCRIPT_MODES)("one customer's data, %s", (_, javaScriptEnabled) =>
     await page.getByRole("heading", { name: "Erase this customer's data?" }).waitFor();
   });
 
-  it("is erased after a question, and the way back erases nobody else", async ({ worker, signedIn }) => {
+  it("a customer's data is erased after a question, and a reload erases nobody else", async ({ worker, signedIn }) => {
     const { site, chatIds, customers } = await provision(worker);
     const page = await signedIn(worker, { javaScriptEnabled, viewport: PHONE });
     const addresses: string[] = [];
@@ -45,11 +45,11 @@ describe.each(SCRIPT_MODES)("one customer's data, %s", (_, javaScriptEnabled) =>
     await page.goto(`${site}/customers?chat_id=${chatIds[0]}`);
     await press(page, "Erase this customer…");
     expect(await heading(page)).toBe("Erase this customer's data?");
-    // The browser asks for the tick before it sends anything.
+    // The browser requires the tick before it sends anything.
     await press(page, "Erase now");
     expect(await customers()).toHaveLength(2);
     await page.getByLabel("Nobody can undo this").check();
-    // A page with script drops the second submit within three seconds, and the first was stopped before it was one.
+    // The script drops a second submit within three seconds. The press above did not count as a submit, because the browser stopped it.
     await page.getByRole("button", { name: "Erase now" }).dblclick();
     await page.getByRole("heading", { name: "A customer's data was erased" }).waitFor();
     expect(await status(page)).toContain("It is done");

@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 
 /**
- * A page of the docs with what it complained of so far, its policy's refusals too, and every address that it asked for. Its icon is not
- * among them: a browser loads that at a time of its own.
+ * Opens a page of the docs. Returns its errors, also the refusals of its policy, and each address that it requested. The icon is left
+ * out, because a browser loads it at any time.
  */
 export async function docsPage(page: Page, origin: string, path: string) {
   const complaints: string[] = [];

@@ -30,7 +30,7 @@ it.for([
   ["a desk, light, in English", { viewport: DESKTOP, colorScheme: "light" }, "/docs/"],
   ["a phone, dark, in Chinese", { viewport: PHONE, colorScheme: "dark" }, "/docs/zh/"],
 ] as const)(
-  "each kind of page is drawn within its policy and its width, is fit for all readers, and asks nobody else, on %s",
+  "each kind of page keeps its policy and its width, has no accessibility violation, and loads nothing from elsewhere, on %s",
   async ([, options, folder], { openDocs }) => {
     const { page, complaints } = await openDocs(folder, options);
     for (const kind of KINDS) {
@@ -45,12 +45,12 @@ it.for([
   },
 );
 
-describe("a newcomer", () => {
+describe("with scripts", () => {
   it.for([
     ["English", "en-GB", "Docs", "The guide for callers", "/docs/", "Show placeholders"],
     ["Chinese", "zh-CN", "文档", "调用方指南", "/docs/zh/", "改回占位符"],
   ] as const)(
-    "comes from the console in %s to a first accepted call with commands that hold his own app",
+    "a newcomer comes from the console in %s to an accepted call, with commands that hold the newcomer's app",
     async ([, locale, docs, guide, folder, forget], { worker, signedIn }) => {
       const { siteId, appid, secret } = await worker.provision([10411]);
       const page = await signedIn(worker, { locale });
@@ -63,7 +63,7 @@ describe("a newcomer", () => {
       await page.locator("[data-own]").waitFor();
       expect(addressOf(page)).toBe(`${folder}integrating/`);
 
-      // The values go with the reader, from page to page.
+      // The values stay from page to page.
       await page.locator("header .brand").click();
       await page.waitForURL(`**${folder}`);
       const commands = (await page.locator("main pre code").first().textContent()) ?? "";
@@ -105,7 +105,7 @@ describe("a newcomer", () => {
       "/docs/zh/errors/#state_forbids",
     ],
   ] as const)(
-    "pastes in %s the error %s into the search, and is led to its cure; nothing of it is sent",
+    "the search in %s for the error %s leads to its cure, and sends nothing of the text",
     async ([language, error, title, target], { openDocs }) => {
       const path = language === "en" ? "/docs/integrating/" : "/docs/zh/integrating/";
       const { page, complaints, asked } = await openDocs(path);
@@ -122,13 +122,13 @@ describe("a newcomer", () => {
     },
   );
 
-  it("may pause while typing, write an address by hand, and change the language with what was found", async ({
+  it("the search keeps its words after a pause in typing, in an address typed by hand, and in the other language", async ({
     openDocs,
   }) => {
     const { page } = await openDocs("/docs/search/");
     await page.locator("#find").focus();
     await page.keyboard.type("state ");
-    // The address follows what is typed after a pause.
+    // The address follows the typed text after a pause.
     await page.waitForURL(({ hash }) => hash.startsWith("#q=state"));
     await page.keyboard.type("forbids");
     await page.waitForURL(({ hash }) => hash === "#q=state%20forbids");
@@ -146,7 +146,7 @@ describe("a newcomer", () => {
     expect([...byHand.complaints, ...asked.complaints]).toEqual([]);
   });
 
-  it("finds nothing, is told so, and may look in the other language", async ({ openDocs }) => {
+  it("a search without results says so, and offers the other language", async ({ openDocs }) => {
     const { page } = await openDocs("/docs/search/#q=吊销");
     await page.getByText("Nothing was found for “吊销”.").waitFor();
     await page.getByText("Search the pages in 中文").click();
@@ -161,7 +161,7 @@ describe("a newcomer", () => {
     ["/docs/zh/reference/add_kf/", "#refusals", "/docs/reference/add_kf/#refusals"],
     ["/docs/zh/operating/", "#pruning", "/docs/operating/#pruning"],
   ])(
-    "changes the language on %s at %s, and reads on at the same place",
+    "the link to the other language on %s at %s opens the same place",
     async ([path = "", anchor = "", target = ""], { openDocs }) => {
       const { page } = await openDocs(path);
       await page.locator(anchor).evaluate((heading) => heading.scrollIntoView());
@@ -173,7 +173,7 @@ describe("a newcomer", () => {
     },
   );
 
-  it("copies commands whole with a button, the address of this deployment in them", async ({ worker, openDocs }) => {
+  it("a button copies whole commands, with the address of this deployment", async ({ worker, openDocs }) => {
     const { page } = await openDocs("/docs/", { permissions: ["clipboard-read", "clipboard-write"] });
     await page.locator(".frame").first().hover();
     await page.getByRole("button", { name: "Copy" }).first().click();
@@ -186,7 +186,7 @@ describe("a newcomer", () => {
   });
 });
 
-it("puts the app of a link into commands and says so, and nothing that a shell would run", async ({ openDocs }) => {
+it("commands show the app of a link, but no value that a shell would run", async ({ openDocs }) => {
   const known = await openDocs("/docs/?appid=another-shop&agent=7");
   expect(await known.page.locator("main pre").first().textContent()).toContain("APPID=another-shop SECRET=YOUR_SECRET");
   expect(await known.page.locator("[data-own]").textContent()).toContain("another-shop");
@@ -198,7 +198,7 @@ it("puts the app of a link into commands and says so, and nothing that a shell w
   expect(addressOf(page)).toBe("/docs/");
 });
 
-it("leads from the addresses that the guide had to where the text stands now", async ({ openDocs }) => {
+it("each old address of the guide leads to the page that has the text now", async ({ openDocs }) => {
   const { page } = await openDocs("/docs/");
   for (const [old, now] of [
     ["/docs/#sign", "/docs/integrating/"],
@@ -208,15 +208,15 @@ it("leads from the addresses that the guide had to where the text stands now", a
     ["/docs/#refusals", "/docs/errors/"],
     ...Object.keys(WIRE_ERRORS).map((code) => [`/docs/#${code}`, `/docs/errors/#${code}`] as const),
   ] as const) {
-    // A page of its own: from an address to the same one with another "#", no page is loaded.
+    // A blank page comes first, because the browser does not reload a page when only its "#" changes.
     await page.goto("about:blank");
     await page.goto(old);
     await page.waitForURL(`**${now}`);
   }
 });
 
-describe("without a script", () => {
-  it("the programs show the chosen language", async ({ openDocs }) => {
+describe("without scripts", () => {
+  it("without a script, the programs show the chosen language", async ({ openDocs }) => {
     for (const [path, kind, programs] of [
       ["/docs/integrating/", "opens a session", CALLERS],
       ["/docs/receiving/", "receives events", RECEIVERS],
@@ -232,7 +232,7 @@ describe("without a script", () => {
     }
   });
 
-  it("the reference, the errors and the other language are a link away, and the search lists all pages", async ({
+  it("without a script, links lead to the reference, the errors and the other language, and the search lists all pages", async ({
     openDocs,
   }) => {
     const { page } = await openDocs("/docs/integrating/", { javaScriptEnabled: false });

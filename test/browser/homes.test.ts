@@ -5,8 +5,8 @@ import { it } from "./it.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
 import { faultsOf, follow, heading, press, secretOn, status } from "./steps.ts";
 
-describe.each(SCRIPT_MODES)("an operator's walk through homes, %s", (_, javaScriptEnabled) => {
-  it("creates a site in a home, closes and opens it, sets its chat_id, finishes another, and refuses to reconcile an open home", async ({
+describe.each(SCRIPT_MODES)("homes, %s", (_, javaScriptEnabled) => {
+  it("an operator creates a site in a home, sets its chat_id, closes and opens it, and cannot reconcile an open home", async ({
     worker,
     signedIn,
   }) => {
@@ -73,14 +73,14 @@ describe.each(SCRIPT_MODES)("an operator's walk through homes, %s", (_, javaScri
     await press(page, "It was restored: skip now");
     expect(await heading(page)).toBe("This home is open");
     expect((await create()).envelope.data).toEqual({ chat_id: 6002 });
-    // The browser's own messages about the forms that it refused to send.
+    // These are the browser's own messages about the refused forms.
     expect(faults).toEqual(["400", "409"].map((status) => expect.stringContaining(`status of ${status}`)));
   });
 });
 
-// One after the other: each moves all sites of the home.
-describe.sequential.each(SCRIPT_MODES)("an operator's walk after the restore of a home, %s", (_, javaScriptEnabled) => {
-  it("reconciles the closed home, and shows the skipped ids in both languages", async ({ worker, signedIn }) => {
+// The walks run one after the other, because each moves all sites of the home.
+describe.sequential.each(SCRIPT_MODES)("after the restore of a home, %s", (_, javaScriptEnabled) => {
+  it("the reconciliation of a closed home shows the skipped ids in both languages", async ({ worker, signedIn }) => {
     const { id } = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Tokyo", home: "shut" });
     const page = await signedIn(worker, { javaScriptEnabled });
     await page.goto("/console/homes");

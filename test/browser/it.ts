@@ -5,18 +5,18 @@ import { newPage, openBrowser, signIn } from "../support/open-browser.ts";
 import { startBigWorld } from "./big-world.ts";
 import { docsPage } from "./docs-page.ts";
 
-/** Who answers a page. */
+/** The Worker that answers a page. */
 type Served = Parameters<typeof newPage>[1];
 type Cookies = Awaited<ReturnType<BrowserContext["cookies"]>>;
 
 /**
- * A test in a real browser. The first test that asks for `browser`, `worker` or `world` starts it, and all files of a run share it: a
- * test makes its own site, and looks at that site's rows alone. What a test has opened is closed when it ends.
+ * A test in a real browser. The first test that uses `browser`, `worker` or `world` starts it, and all files of a run share it. A test
+ * makes its own site, and looks only at that site's rows. Everything that a test opened is closed at its end.
  *
- * - `worker` is the Worker as it is deployed. It has the homes `main` and `apac`, and the home `shut` that is closed.
- * - `world` is a Worker of its own, because its clock stands still. Only what may be there twice is added to it.
- * - `open` makes a page of a profile without cookies, `signedIn` signs it in, and `openDocs` opens a page of the docs in it. A profile goes
- *   from test to test: to make one takes longer than all else.
+ * - `worker` is the Worker as it is deployed. It has the homes `main` and `apac`, and the home `shut`, which is closed.
+ * - `world` is another Worker, whose clock stands still. A test may add to it only things that may exist twice.
+ * - `open` makes a page of a profile without cookies, `signedIn` signs it in, and `openDocs` opens a page of the docs in it. Tests reuse
+ *   profiles, because making one takes longer than everything else.
  */
 export const it = plain
   // biome-ignore-start lint/correctness/noEmptyPattern: vitest reads here which other parts a part needs
@@ -38,7 +38,7 @@ export const it = plain
   })
   .extend("profiles", { scope: "worker" }, async ({}) => ({
     idle: new Map<string, BrowserContext[]>(),
-    /** Those of a sign-in. No two profiles share one, because a test may sign out. */
+    /** The cookies of a sign-in. No two profiles share one, because a test may sign out. */
     cookies: new Map<BrowserContext, Cookies>(),
   }))
   // biome-ignore-end lint/correctness/noEmptyPattern: as above
@@ -67,7 +67,7 @@ export const it = plain
       await context.addCookies(profiles.cookies.get(context) ?? []);
       await page.goto("/console");
       if ((await page.locator("input[name=token]").count()) === 0) return page;
-      // The first time, and after a test that has signed out.
+      // A profile has no cookies the first time, and after a test that signed out.
       await signIn(page, by.adminToken);
       profiles.cookies.set(context, await context.cookies());
       return page;

@@ -4,7 +4,7 @@ import { it } from "./it.ts";
 import { PAGES } from "./pages.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
 
-/** What has the focus, and whether a ring around it is drawn. */
+/** The focused element, and whether it has a visible ring. */
 const focused = (page: Page) =>
   page.evaluate<{ tag: string; id: string; inRow: number; hasRing: boolean }>(`(() => {
     const element = document.activeElement;
@@ -26,8 +26,8 @@ const LISTS = PAGES.filter(({ name }) =>
   ["sites", "sessions", "apps", "agents", "webhooks", "refusals", "audit-all", "tokens"].includes(name),
 );
 
-describe.each(SCRIPT_MODES)("by keys alone, %s", (_, javaScriptEnabled) => {
-  it("the first Tab of a page is the way to its heading", async ({ world, signedIn }) => {
+describe.each(SCRIPT_MODES)("by keyboard alone, %s", (_, javaScriptEnabled) => {
+  it("the first Tab of a page leads to the link to its heading", async ({ world, signedIn }) => {
     const page = await signedIn(world.worker, { javaScriptEnabled });
     for (const { name, at } of LISTS) {
       await page.goto(at(world));
@@ -49,7 +49,7 @@ describe.each(SCRIPT_MODES)("by keys alone, %s", (_, javaScriptEnabled) => {
     }
   });
 
-  it("the actions of a row open, and lead to the next row when they are closed", async ({ world, signedIn }) => {
+  it("the menu of a row opens by key, and Escape closes it", async ({ world, signedIn }) => {
     const page = await signedIn(world.worker, { javaScriptEnabled });
     await page.goto(`${world.sites.busy}/agents`);
     const menu = page.locator("details.menu").first();
@@ -67,7 +67,7 @@ describe.each(SCRIPT_MODES)("by keys alone, %s", (_, javaScriptEnabled) => {
 });
 
 describe("the key /", () => {
-  it("leads to the search from any page, and is a letter where one types", async ({ world, signedIn }) => {
+  it("the key / leads to the search from any page, and types a slash in a field", async ({ world, signedIn }) => {
     const page = await signedIn(world.worker);
     for (const { name, at } of LISTS) {
       await page.goto(at(world), { waitUntil: "load" });

@@ -8,7 +8,7 @@ import { PAGES } from "./pages.ts";
 import { POSTED_PAGES } from "./posted-pages.ts";
 import { unfoldAll } from "./steps.ts";
 
-/** The pages whose matter is their list. */
+/** The pages that mainly show a list. */
 const LISTS = [
   "sites",
   "homes",
@@ -24,20 +24,20 @@ const LISTS = [
   "refusals-filtered",
 ];
 
-/** The few rows of this list have a bar of their size, and so three lines on a phone. */
+/** The rows of this list have a bar for the size, and so three lines on a phone. */
 const WITH_BARS = "homes";
 
 const PHONE = { width: 390, height: 664 };
 const DESKTOP = { width: 1280, height: 800 };
 const WINDOWS = [DESKTOP, { width: 768, height: 1024 }, PHONE, { width: 320, height: 568 }];
-/** Those in which an unfolded page has the least room for what is beside each other. */
+/** The windows in which an unfolded page has the least room for parts beside each other. */
 const TIGHT_WINDOWS = [
   { width: 900, height: 800 },
   { width: 700, height: 800 },
   { width: 320, height: 568 },
 ];
 
-/** Together they have each language, a desk and a phone. Pages are measured in all windows. axe looks in the window of the view, and at both themes. */
+/** The views cover each language, a desk and a phone. All windows are measured. axe looks at the view's window, in both themes. */
 const VIEWS = [
   { locale: "en-GB", colorScheme: "light", viewport: DESKTOP },
   { locale: "zh-CN", colorScheme: "dark", viewport: PHONE },
@@ -53,22 +53,21 @@ interface Row {
   text: string;
 }
 
-/** What a page looks like, in pixels. */
+/** The measures of a page, in pixels. */
 interface Measured {
   name: string;
   locale: string;
   width: number;
-  /** Where the first complete row ends; null without rows. */
+  /** The end of the first complete row; null without rows. */
   firstRowEnds: number | null;
   rows: Row[];
-  /** The heights of the navigations at the top. */
   navigations: number[];
-  /** How far the page goes beyond the window, and the text that does. */
+  /** How far the page extends beyond the window, and the text that does. */
   beyond: number;
   widest: string;
 }
 
-/** Runs in the page. A text, because functions would be compiled with names that the page does not have. */
+/** Code that runs in the page. It is a text, because a compiled function would use names that the page does not have. */
 const MEASURE = `(() => {
   const all = (selector) => [...document.querySelectorAll(selector)];
   const boxOf = (element) => element.getBoundingClientRect();
@@ -89,11 +88,11 @@ const MEASURE = `(() => {
   };
 })()`;
 
-/** Every page, in every window and language: measured once, because to open them all takes a while. */
+/** The measures of every page in every window and language. They are taken once, because opening all pages takes long. */
 const measured: Measured[] = [];
-/** How far each unfolded page goes beyond a window. */
+/** How far each unfolded page extends beyond a window. */
 const unfolded: Pick<Measured, "name" | "locale" | "width" | "beyond" | "widest">[] = [];
-/** What axe finds on each page, unfolded. */
+/** The violations that axe finds on each page when it is unfolded. */
 const found: [name: string, locale: string, violations: string[]][] = [];
 
 async function lookFor(page: Page, name: string, { locale, colorScheme }: (typeof VIEWS)[number]): Promise<void> {
@@ -127,7 +126,7 @@ it.beforeAll(async ({ browser, world }) => {
     }
     return { page, view };
   };
-  // What forms lead to is looked at in one view after the other: it changes the world.
+  // Pages behind forms are opened in one view after the other, because the forms change the world.
   for (const { page, view } of await Promise.all(VIEWS.map(look))) {
     for (const { name, open } of POSTED_PAGES) {
       await open(page, world);
@@ -139,7 +138,7 @@ it.beforeAll(async ({ browser, world }) => {
 
 const inWindow = ({ width }: { width: number }) => measured.filter((each) => each.width === width);
 
-/** The rows that are not as they should be: of each page the number and the first. */
+/** The wrong rows of each page: their number and the first one. */
 const wrongRows = (window: { width: number }, isRight: (row: Row, name: string) => boolean) =>
   inWindow(window)
     .map(({ name, locale, rows }) => ({ name, locale, wrong: rows.filter((row) => !isRight(row, name)) }))
@@ -149,23 +148,23 @@ const wrongRows = (window: { width: number }, isRight: (row: Row, name: string) 
     );
 
 describe("on a phone of 390 × 664", () => {
-  it("the first complete row of every list stands in the first screen", () => {
+  it("on a phone, the first complete row of each list is in the first screen", () => {
     const lists = inWindow(PHONE).filter(({ name }) => LISTS.includes(name));
     expect(lists.map(({ name }) => name).sort()).toEqual([...LISTS, ...LISTS].sort());
     const late = lists.filter(({ firstRowEnds }) => firstRowEnds === null || firstRowEnds > PHONE.height);
     expect(late.map(({ name, locale, firstRowEnds }) => `${name} ${locale} ${firstRowEnds}`)).toEqual([]);
   });
 
-  it("every row has two lines at most", () => {
+  it("on a phone, each row of a list has two lines at most", () => {
     expect(wrongRows(PHONE, ({ height }, name) => height <= (name === WITH_BARS ? 100 : 76))).toEqual([]);
   });
 });
 
-it("in a window of 1280, every row is 44 to 48 px high, or 56 with two small lines", () => {
+it("in a window of 1280 px, each row of a list is 44 to 48 px high, or 56 px with two small lines", () => {
   expect(wrongRows(DESKTOP, ({ height, isPair }) => height >= 44 && height <= (isPair ? 56 : 48))).toEqual([]);
 });
 
-it("every navigation is one line, in any window", () => {
+it("each navigation of a page is one line, in any window", () => {
   const high = measured.filter(({ navigations }) => navigations.some((height) => height > 48));
   expect(high.map(({ name, locale, width, navigations }) => `${name} ${locale} ${width} ${navigations}`)).toEqual([]);
 });
@@ -177,7 +176,7 @@ it("no page scrolls sideways, folded or unfolded, in any window", () => {
   ).toEqual([]);
 });
 
-it("no page has an accessibility violation, and none that a form leads to", () => {
+it("no page has an accessibility violation, also no page that a form leads to", () => {
   expect(found).toHaveLength(VIEWS.length * (PAGES.length + POSTED_PAGES.length));
   expect(found.filter(([, , faults]) => faults.length > 0)).toEqual([]);
 });

@@ -7,14 +7,14 @@ import { settled } from "../support/settled.ts";
 import { it } from "./it.ts";
 import { press, unfoldAll } from "./steps.ts";
 
-/** A word whose last letter has so many marks above and below it. */
+/** A word whose last letter has this many marks above and below it. */
 const piled = (word: string, marks: number) => {
-  // The same mark twice stands in one place; different ones pile up.
+  // Equal marks are drawn in one place, and different ones pile up.
   const each = Array.from({ length: marks }, (_, at) => String.fromCharCode(0x300 + (at % 0x30)));
   return `${word}${each.join("")} end`;
 };
 
-/** A site in which every text of customers, callers and operators is as full of marks as it may be. */
+/** Makes a site in which all texts of customers, callers and operators have as many marks as they may. */
 async function provision(worker: BuiltWorker) {
   const { siteId } = await worker.provision([]);
   const site = `/console/sites/${siteId}`;
@@ -36,7 +36,7 @@ async function provision(worker: BuiltWorker) {
   return { site, chatId, app: `${site}/apps/${app.appid}` };
 }
 
-/** Takes all marks off the page's texts. @returns the boxes of these texts: left, top, right, bottom */
+/** Removes all marks from the page's texts. @returns the boxes of these texts: left, top, right, bottom */
 const TAKE_OFF = `(() => {
   const boxes = [];
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -54,7 +54,7 @@ const TAKE_OFF = `(() => {
   return boxes;
 })()`;
 
-/** The pixels in which two pictures differ, outside of boxes: how many, and where the first one is. */
+/** The number of pixels outside the boxes in which two pictures differ, and the place of the first one. */
 const compared = (one: Buffer, other: Buffer, boxes: number[][]) => `(async () => {
   const pixels = async (png) => {
     const picture = await createImageBitmap(await (await fetch("data:image/png;base64," + png)).blob());
@@ -66,10 +66,10 @@ const compared = (one: Buffer, other: Buffer, boxes: number[][]) => `(async () =
   if (a.width !== b.width || a.height !== b.height) return "the marks change the size of the page";
   const found = { inside: 0, outside: 0, first: "" };
   for (let at = 0; at < a.data.length; at += 4) {
-    // The corners of a card differ by a little from picture to picture.
+    // The corners of a card differ a little from picture to picture.
     if ([0, 1, 2].every((part) => Math.abs(a.data[at + part] - b.data[at + part]) < 64)) continue;
     const [x, y] = [(at / 4) % a.width, Math.floor(at / 4 / a.width)];
-    // A line is up to 4 px higher than its text on both sides.
+    // A line reaches up to 4 px beyond its text, above and below.
     const isInside = ${JSON.stringify(boxes)}.some(([left, top, right, bottom]) =>
       x >= left - 1 && x <= right + 1 && y >= top - 5 && y <= bottom + 5);
     if (!isInside) found.first ||= x + ", " + y;
@@ -78,7 +78,7 @@ const compared = (one: Buffer, other: Buffer, boxes: number[][]) => `(async () =
   return found;
 })()`;
 
-/** What the marks of a page change, inside and outside of the boxes of their texts. */
+/** The changes that the marks of a page make, inside and outside the boxes of their texts. */
 async function changedBy(page: Page, blank: Page) {
   await settled(page);
   await unfoldAll(page);
@@ -90,7 +90,11 @@ async function changedBy(page: Page, blank: Page) {
 }
 
 describe.each([DESKTOP, PHONE])("texts with thousands of marks, in a window of $width", (viewport) => {
-  it("paint in their own boxes alone, on every page that shows them", async ({ worker, open, signedIn }) => {
+  it("texts with thousands of marks paint only in their own boxes, on each page that shows them", async ({
+    worker,
+    open,
+    signedIn,
+  }) => {
     const { site, chatId, app } = await provision(worker);
     const page = await signedIn(worker, { viewport });
     const blank = await open({ url: "about:blank" });

@@ -1,7 +1,7 @@
 import { AgentSessionClient } from "../../src/client/client.ts";
 import type { BuiltWorker } from "../support/built-worker.ts";
 
-/** A new site called `Site`, with three agents and an app, what opens a session in it, and what reads its rows. */
+/** Makes a site called `Site` with three agents and an app. Returns it with functions that open a session and read its rows. */
 export async function newShop(worker: BuiltWorker) {
   const { siteId, ...app } = await worker.provision();
   const client = new AgentSessionClient({ baseUrl: worker.url, ...app });
@@ -15,7 +15,7 @@ export async function newShop(worker: BuiltWorker) {
     };
     return (await client.createSession({ ...session, ...change })).chatId;
   };
-  /** The values that a query of the site's rows finds: its one parameter is the site's id. */
+  /** The values that a query of the site's rows finds. The only parameter of the query is the site's id. */
   const read = async (query: string): Promise<unknown[]> =>
     (await (worker.env.DB as D1Database).prepare(query).bind(siteId).raw()).flat();
   return { site: `/console/sites/${siteId}`, siteId, app, client, createSession, read };

@@ -3,9 +3,9 @@ import type { BigWorld } from "./big-world.ts";
 
 /** A page of the console in the big world. */
 export interface KnownPage {
-  /** In the file name of its picture. */
+  /** The name in the file name of its picture. */
   name: string;
-  /** The path of the call that answers with it, as the console declares it. */
+  /** The path of the call that answers with it, as the console declares this call. */
   call: string;
   /** Its address in the big world. */
   at: (world: BigWorld) => string;
@@ -13,15 +13,12 @@ export interface KnownPage {
 
 const page = (name: string, call: string, at: KnownPage["at"]): KnownPage => ({ name, call, at });
 
-/** A page of the busy site. */
 const ofSite = (name: string, call: string, path: string | ((world: BigWorld) => string)): KnownPage =>
   page(name, `/sites/:site_id${call}`, (world) => world.sites.busy + (typeof path === "string" ? path : path(world)));
 
-/** A page of an app of the busy site. */
 const ofApp = (name: string, call: string, which: "shop" | "overlapping" | "overlapEnded" | "revoked" | "missing") =>
   ofSite(name, `/apps/:appid${call}`, ({ apps }) => `/apps/${apps[which]}${QUERIES[call] ?? call}`);
 
-/** A page of a webhook of the busy site. */
 const ofWebhook = (name: string, call: string, which: keyof BigWorld["webhooks"], query = "") =>
   ofSite(
     name,
@@ -29,15 +26,15 @@ const ofWebhook = (name: string, call: string, which: keyof BigWorld["webhooks"]
     ({ webhooks }) => `/webhooks/${webhooks[which]}${QUERIES[call] ?? call}${query}`,
   );
 
-/** Pages that need more than the path of their call. */
+/** The addresses of pages that need more than the path of their call. */
 const QUERIES: Record<string, string> = {
   "/rotate": "/rotate?overlap_seconds=0",
   "/deliveries/:seq": "/deliveries/202",
 };
 
 /**
- * Every page of the console that has an address, and some in several states. `test/operators/console/pictures.test.ts` names a call that has no
- * page here.
+ * Every page of the console that has an address. Some pages are there in several states. `test/operators/console/pictures.test.ts`
+ * names a call that has no page here.
  */
 export const PAGES: readonly KnownPage[] = [
   page("sites", "/", () => "/console"),

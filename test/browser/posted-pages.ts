@@ -5,13 +5,13 @@ import type { BigWorld } from "./big-world.ts";
 import { SHOWN } from "./shown.ts";
 import { unfoldAll } from "./steps.ts";
 
-/** A state of the console that only a form leads to. Opening it a second time shows the same. */
+/** A page that only a sent form leads to. Opening it a second time shows the same. */
 export interface PostedPage {
   name: string;
   open: (page: Page, world: BigWorld) => Promise<unknown>;
 }
 
-/** Leads to a form of a page, fills it in and sends it, and waits for what it leads to. */
+/** Opens a page, fills in and sends its form, and waits for the result. */
 function sent(
   name: string,
   path: (world: BigWorld) => string,
@@ -33,11 +33,11 @@ function sent(
 const busy = (path: string) => (world: BigWorld) => world.sites.busy + path;
 const FAULT = ".notice.bad";
 
-/** What the search box leads to from a page of the busy site. */
+/** The result of a search from a page of the busy site. */
 const searched = (name: string, q: string): PostedPage =>
   sent(name, busy("/apps"), { form: "header search form", fields: { q }, until: "details.far" });
 
-/** Refused forms, asks, and what is shown once. */
+/** Refused forms, questions, and pages that are shown once. */
 export const POSTED_PAGES: readonly PostedPage[] = [
   {
     name: "sites-new",
@@ -132,7 +132,7 @@ export const POSTED_PAGES: readonly PostedPage[] = [
     open: (page, { sites, webhooks }) => rotate(page, `${sites.busy}/webhooks/${webhooks.paused}/settings`),
   },
   {
-    // The last one: it signs out.
+    // This page comes last, because it signs out.
     name: "sign-in",
     async open(page) {
       await page.goto("/console");
@@ -142,7 +142,7 @@ export const POSTED_PAGES: readonly PostedPage[] = [
   },
 ];
 
-/** A request whose caller signed sorted keys and sent them in another order. */
+/** Checks a request whose caller signed sorted keys but sent them in another order. */
 export async function checkSignature(
   page: Page,
   { apps: { active } }: { apps: { active: { appid: string; secret: string }[] } },
@@ -174,7 +174,7 @@ async function rotate(page: Page, path: string): Promise<void> {
   if ((await choice.count()) > 0) await choice.selectOption("previous");
   await page.locator("form[action$=rotate] button").click();
   await page.waitForURL(/\/(rotate|secret)\?/);
-  // Each run rotates once more, so from the second rotation on the page asks for a confirmation.
+  // Each run rotates once more, so the page asks for a confirmation from the second rotation on.
   if ((await page.locator("#secret").count()) === 0) await page.locator("main button.danger").click();
   await page.locator("#secret").waitFor();
 }

@@ -49,7 +49,7 @@ const SESSIONS = [
   ],
 ] as const;
 
-/** What the README's pictures show: a small site whose ids and times are the same on each run. */
+/** Fills a small site for the README's pictures. Its ids and times are the same on each run. */
 export async function seedReadmeWorld(worker: BuiltWorker) {
   const site = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Northwind Store" });
   await worker.admin("POST", "/admin/sites", { name: "Southwind Outlet" });

@@ -1,9 +1,9 @@
 /**
- * Makes the README's pictures: `npm run screenshots`. The clock stands still and the ids are fixed, so on one machine the same code makes
- * the same files, and a changed picture means a changed page.
+ * Makes the README's pictures: `npm run screenshots`. The clock stands still and the ids are fixed. So on one machine the same code
+ * makes the same files, and a changed picture means a changed page.
  *
- * `npm run screenshots -- FOLDER --full [page …]` makes pictures of the console in the big world for people to look at: the named pages, or
- * all, each as the first screen and as the whole page. `--width 390`, `--theme dark` and `--lang zh` narrow it down.
+ * `npm run screenshots -- FOLDER --full [page …]` makes pictures of the console in the big world, for people to look at. It makes the
+ * first screen and the whole page, of the named pages or of all. `--width 390`, `--theme dark` and `--lang zh` make fewer pictures.
  */
 import { spawnSync } from "node:child_process";
 import { mkdir } from "node:fs/promises";
@@ -30,7 +30,7 @@ const { values, positionals } = parseArgs({
 });
 const [folder = join(import.meta.dirname, "../../.github/screenshots"), ...names] = positionals;
 
-// Without such a font the pictures would show boxes in place of Chinese characters.
+// Without such a font the pictures would show boxes instead of Chinese characters.
 const fonts = spawnSync("fc-list", [":lang=zh"], { encoding: "utf8" });
 if (fonts.error === undefined && fonts.stdout.trim() === "") {
   console.error(
@@ -108,7 +108,7 @@ async function shootBigWorld(browser: Browser): Promise<void> {
           await signIn(page, world.worker.adminToken);
           await page.clock.setFixedTime(SHOWN * 1000);
           for (const { name, open } of pages) {
-            // One page that is not as expected does not keep the others from their pictures.
+            // A wrong page must not stop the pictures of the other pages.
             await open(page).catch((fault) => console.error(`${name}: ${fault}`));
             await settled(page);
             const file = join(folder, `${name}-${width}-${theme}-${lang}`);

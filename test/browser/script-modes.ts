@@ -1,4 +1,4 @@
-/** Every walk is gone twice: the console needs no script. The name of the mode, and whether scripts run. */
+/** The modes in which each walk runs, because the console needs no script: the name of the mode, and whether scripts run. */
 export const SCRIPT_MODES = [
   ["with script", true],
   ["without script", false],

@@ -32,7 +32,7 @@ it("axe looks at the next page only after its style sheet has arrived", async ({
   expect(await found).toEqual([]);
 });
 
-it("a page whose style sheet never arrives is an error that names the sheet", async ({ open }) => {
+it("a style sheet that never arrives is an error that names the sheet", async ({ open }) => {
   const page = await open(SERVED);
   await servePale(page);
   await page.route("**/style.css", (route) => route.abort());

@@ -7,7 +7,7 @@ import { newShop } from "./new-shop.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
 import { press } from "./steps.ts";
 
-/** A site with one session that is 40 days old. */
+/** Makes a site with one session that is 40 days old. */
 async function provision(worker: BuiltWorker) {
   const { createSession, read, ...shop } = await newShop(worker);
   await createSession();
@@ -15,9 +15,12 @@ async function provision(worker: BuiltWorker) {
   return { ...shop, read };
 }
 
-// One after the other: what one deletes with the cron, it deletes for all.
-describe.sequential.each(SCRIPT_MODES)("a site, %s", (_, javaScriptEnabled) => {
-  it("keeps its sessions for 30 days after the number was typed twice", async ({ worker, signedIn }) => {
+// The tests run one after the other, because the cron of one deletes for all sites.
+describe.sequential.each(SCRIPT_MODES)("sites, %s", (_, javaScriptEnabled) => {
+  it("a site keeps its sessions for 30 days after an operator has typed the number twice", async ({
+    worker,
+    signedIn,
+  }) => {
     const { site, read } = await provision(worker);
     const page = await signedIn(worker, { javaScriptEnabled, viewport: PHONE });
     const daysOf = () => read("SELECT retention_days FROM home_sites WHERE site_id = ?");
@@ -26,7 +29,7 @@ describe.sequential.each(SCRIPT_MODES)("a site, %s", (_, javaScriptEnabled) => {
     await press(page, "Go on…");
     await page.getByRole("heading", { name: "Keep sessions for 30 days?" }).waitFor();
     await page.getByText("About 1, from").waitFor();
-    // The browser asks for the number before it sends anything.
+    // The browser requires the number before it sends anything.
     await press(page, "Change it now");
     expect(await daysOf()).toEqual([null]);
     await page.getByLabel("The number of days again").fill("30");
@@ -41,7 +44,7 @@ describe.sequential.each(SCRIPT_MODES)("a site, %s", (_, javaScriptEnabled) => {
     expect(await read("SELECT id FROM sessions WHERE site_id = ?")).toEqual([]);
   });
 
-  it("is closed, and deleted after its name was typed", async ({ worker, signedIn }) => {
+  it("a site is closed, and is deleted after an operator has typed its name", async ({ worker, signedIn }) => {
     const { site, read } = await provision(worker);
     const page = await signedIn(worker, { javaScriptEnabled, viewport: PHONE });
     await page.goto(`${site}/close`);

@@ -10,10 +10,10 @@ import { it } from "./it.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
 import { SHOWN } from "./shown.ts";
 
-/** What operators come to the console for: issue 28. A task may take this many pages after the front page. */
+/** How many pages a task may load after the front page. */
 const MOST_LOADS = 4;
 
-/** A world of their own: the tasks change it. */
+/** These tests have their own world, because the tasks change it. */
 let world: BigWorld;
 const pages = new Map<string, Page>();
 /** The page of the task that runs, and how many pages it has loaded. */
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 type App = { appid: string; secret: string };
-/** The one or the other: nobody can do some tasks twice with the same thing. */
+/** Chooses a value by the mode, because some tasks cannot be done twice with the same thing. */
 type Choose = <const One, const Other>(withScript: One, withoutScript: Other) => One | Other;
 
 function task(name: string, act: (choose: Choose) => Promise<void>): void {
@@ -50,12 +50,12 @@ function task(name: string, act: (choose: Choose) => Promise<void>): void {
   });
 }
 
-// One after the other: they share their pages.
-describe.sequential("an operator who begins at the front page", () => {
+// The tasks run one after the other, because they share their pages.
+describe.sequential("from the front page", () => {
   const main = () => page.locator("main");
   const textOf = async () => (await main().innerText()).replaceAll(/\s+/g, " ");
 
-  /** Does what leads to another page, and waits for it. */
+  /** Does something that leads to another page, and waits for that page. */
   async function to(act: Promise<unknown>): Promise<void> {
     await Promise.all([page.waitForEvent("domcontentloaded"), act]);
   }
@@ -78,16 +78,16 @@ describe.sequential("an operator who begins at the front page", () => {
       .locator(selector)
       .evaluateAll((links) => links.map((each) => new URL((each as { href?: string }).href ?? "").pathname));
 
-  // These two come first: the queue begins to post when something is sent again, or when a later task sends a call.
-  task("finds the webhook that hangs, and why", async () => {
+  // These two come first, because the queue begins to post when something is sent again, or when a later task sends a call.
+  task("an operator finds the webhook that hangs, and why", async () => {
     await toWebhook("hanging");
     expect(await textOf()).toMatch(/Failing for 1 day/);
     expect(await textOf()).toContain("No answer within 15 s");
   });
 
-  task("sends again what a webhook missed lately, after a count", async (choose) => {
+  task("an operator sends again what a webhook missed lately, after a count", async (choose) => {
     const [label, seconds] = choose(["The last hour", 3_600], ["The last 24 hours", 86_400]);
-    /** The deliveries of that time that are not delivered. */
+    /** The number of deliveries of that time that were not delivered. */
     const missed = (more: string) =>
       world.db
         .prepare(
@@ -104,17 +104,17 @@ describe.sequential("an operator who begins at the front page", () => {
     await press("Count");
     expect(await textOf()).toContain(`${before} events match`);
     await press(`Send ${before} events again`);
-    // All have been tried often, and begin anew.
+    // Deliveries that are sent again start at 0 attempts.
     expect(await missed("AND attempts >= 3")).toBe(0);
   });
 
-  task("finds a customer's sessions", async () => {
+  task("an operator finds a customer's sessions", async () => {
     await search(customerOf(57));
     const paths = await pathsIn("a[href*='/sessions/']");
     for (const id of [57, 177, 297]) expect(paths).toContain(`${world.sites.busy}/sessions/${id}`);
   });
 
-  task("finds a session by a word of its title", async () => {
+  task("an operator finds a session by a word of its title", async () => {
     await search("20418");
     await follow(/Refund for order 20418/);
     expect(await page.locator("h1").innerText()).toContain("Refund for order 20418");
@@ -125,12 +125,12 @@ describe.sequential("an operator who begins at the front page", () => {
     ["timestamp_stale", "The timestamp was too old."],
     ["agents_invalid", "An agent was unknown, foreign or disabled."],
   ])
-    task(`explains a call that was refused for ${reason} from its request id`, async () => {
+    task(`an operator learns from the request id why a call was refused for ${reason}`, async () => {
       await search(world.refusals.find((each) => each.reason === reason)?.requestId ?? "");
       expect(await textOf()).toContain(said);
     });
 
-  task("finds refused calls by their time", async () => {
+  task("an operator finds refused calls by their time", async () => {
     const [refused] = world.refusals.filter(({ reason }) => reason === "fields_invalid").slice(-1);
     const minute = new Date((refused?.at ?? 0) * 1000).toISOString().slice(0, 16);
     await follow("Northwind Store");
@@ -143,7 +143,7 @@ describe.sequential("an operator who begins at the front page", () => {
     expect(await row.innerText()).toContain("A field broke a rule.");
   });
 
-  task("rotates a secret without an outage", async (choose) => {
+  task("an operator rotates a secret without an outage", async (choose) => {
     const [app, name] = choose([world.apps.till, "门店收银系统"], [world.apps.shopApp, "Shop back end"]);
     await search(name);
     await openFound(name);
@@ -153,7 +153,7 @@ describe.sequential("an operator who begins at the front page", () => {
     expect([await statusOf(app), await statusOf(next)]).toEqual([200, 200]);
   });
 
-  task("ends an overlap in the knowledge of who still uses the old secret", async () => {
+  task("an operator ends an overlap after seeing who still uses the old secret", async () => {
     const { overlappingApp } = world.apps;
     await search("Warehouse");
     await openFound("Warehouse");
@@ -163,13 +163,13 @@ describe.sequential("an operator who begins at the front page", () => {
     await press(/^The old secret stops now|^Stop|^End/);
     expect(await statusOf({ ...overlappingApp, secret: overlappingApp.previousSecret })).toBe(401);
     expect(await statusOf(overlappingApp)).toBe(200);
-    // For the next one who does this task.
+    // The mode that runs next needs a new overlap for this task.
     overlappingApp.previousSecret = overlappingApp.secret;
     const rotate = `/admin/apps/${overlappingApp.appid}/rotate`;
     overlappingApp.secret = (await world.worker.admin<App>("POST", rotate, { overlap_seconds: 86_400 })).secret;
   });
 
-  task("revokes an app", async (choose) => {
+  task("an operator revokes an app", async (choose) => {
     const name = choose("Kiosk", "Terminal");
     const app = await world.worker.admin<App>("POST", `/admin/sites/${world.siteId}/apps`, { name });
     expect(await statusOf(app)).toBe(200);
@@ -181,7 +181,7 @@ describe.sequential("an operator who begins at the front page", () => {
     expect(await textOf()).toContain("Revoked");
   });
 
-  task("adds 50 pasted agents, of which three lines are wrong at first", async (choose) => {
+  task("an operator adds 50 pasted agents after correcting three wrong lines", async (choose) => {
     const from = choose(20_000, 30_000);
     await follow("Northwind Store");
     await toTab("Agents");
@@ -205,7 +205,7 @@ describe.sequential("an operator who begins at the front page", () => {
     expect(await found.first("n")).toBe(50);
   });
 
-  task("disables an agent", async (choose) => {
+  task("an operator disables an agent", async (choose) => {
     const id = choose(10_502, 10_503);
     await follow("Northwind Store");
     await toTab("Agents");
@@ -222,11 +222,11 @@ describe.sequential("an operator who begins at the front page", () => {
     ).toContain("Disabled");
   });
 
-  /** What another operator has done with the site meanwhile. */
+  /** Changes the site as another operator does meanwhile. */
   const set = (status: "open" | "closed") =>
     world.worker.admin("PATCH", `/admin${world.sites.empty.replace("/console", "")}`, { status });
 
-  task("closes a site", async () => {
+  task("an operator closes a site", async () => {
     await set("open");
     await follow("西风商店");
     await toTab("Settings");
@@ -235,7 +235,7 @@ describe.sequential("an operator who begins at the front page", () => {
     expect(await page.locator(".state").innerText()).toContain("Closed");
   });
 
-  task("opens a site that is closed", async () => {
+  task("an operator opens a closed site", async () => {
     await set("closed");
     await follow("西风商店");
     if ((await main().getByRole("button", { name: "Open this site" }).count()) === 0) await follow("To the settings");
@@ -243,7 +243,7 @@ describe.sequential("an operator who begins at the front page", () => {
     expect(await page.locator(".state").innerText()).toContain("Open");
   });
 
-  task("sees what one person did yesterday", async () => {
+  task("an operator sees what a person did yesterday", async () => {
     await to(page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Audit log" }).click());
     await openFilter();
     const who = main().locator("[name=who]");
@@ -266,7 +266,7 @@ describe.sequential("an operator who begins at the front page", () => {
     for (const time of times) expect(time).toMatch(/^2026-11-21T/);
   });
 
-  task("sees how many sessions there were on each day of two weeks", async () => {
+  task("an operator sees how many sessions each day of two weeks had", async () => {
     await follow("Northwind Store");
     await main()
       .locator("summary", { hasText: /each day/ })
@@ -277,14 +277,14 @@ describe.sequential("an operator who begins at the front page", () => {
     expect(await table.locator("tbody tr").count()).toBe(14);
   });
 
-  task("sees which app makes most errors", async () => {
+  task("an operator sees which app makes most errors", async () => {
     await follow("Northwind Store");
     await toTab("Refused calls");
     const [most] = await main().getByRole("navigation", { name: "By app" }).getByRole("link").allInnerTexts();
     expect(most).toMatch(/^Warehouse\s+[\d,]+$/);
   });
 
-  task("erases a customer", async (choose) => {
+  task("an operator erases a customer", async (choose) => {
     const sbs = customerOf(choose(30, 31));
     await search(sbs);
     if (
@@ -301,7 +301,7 @@ describe.sequential("an operator who begins at the front page", () => {
     expect(left).toBeNull();
   });
 
-  task("lets a colleague look, and do nothing else", async () => {
+  task("an operator makes a token with which a colleague can only look", async () => {
     await to(page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Tokens" }).click());
     await main().locator("summary", { hasText: "Make a token" }).click();
     await main().getByLabel("Name").fill("A colleague");
@@ -313,30 +313,30 @@ describe.sequential("an operator who begins at the front page", () => {
     expect([await call("GET"), await call("POST")]).toEqual([200, 403]);
   });
 
-  task("sees that a home will be full next month", async () => {
+  task("an operator sees that a home will be full next month", async () => {
     expect(await textOf()).toMatch(/apac.{0,60}full/i);
     await follow(/apac/);
     expect(await textOf()).toMatch(/Dec(ember)? 2026/);
   });
 
-  /** On a phone the filter of a list is folded up; in a wide window it is open. */
+  /** Opens the filter of a list, which is folded on a phone and open in a wide window. */
   async function openFilter(): Promise<void> {
     const summary = main().locator(".filter summary:visible");
     if ((await summary.count()) > 0) await summary.first().click();
   }
 
-  /** A field may ask for a day alone. */
+  /** The text for a field, which may take a day only. */
   const timeFor = async (day: string, time: string) =>
     (await main().getByLabel("From").getAttribute("type")) === "date" ? day : `${day}T${time}`;
 
   const find = () => to(main().locator(".filter form > button").first().click());
 
-  /** Follows the link to what a search has found; one thing alone is shown at once. */
+  /** Follows the link to a search result. A single result is shown at once. */
   async function openFound(name: string): Promise<void> {
     if ((await page.locator("h1").innerText()) !== name) await follow(name);
   }
 
-  /** What needs attention leads there. */
+  /** Follows the link to a webhook from the list of troubles. */
   async function toWebhook(which: "hanging" | "failing"): Promise<void> {
     const link = main().locator(`a[href*="${world.webhooks[which]}"]`);
     const more = main().locator("summary", { hasText: /^Show \d+ more/ });

@@ -14,8 +14,11 @@ const namesOf = async (worker: BuiltWorker) =>
 const statusWith = async (worker: BuiltWorker, token: string) =>
   (await fetch(new URL("/admin/sites", worker.url), { headers: { authorization: `Bearer ${token}` } })).status;
 
-describe("a new token", () => {
-  it("is copied by a press of its button, works, and is not shown again by a reload", async ({ worker, signedIn }) => {
+describe("tokens", () => {
+  it("a button copies a new token, the token works, and a reload does not show it again", async ({
+    worker,
+    signedIn,
+  }) => {
     const page = await signedIn(worker, { permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(PATH);
     await unfold(page, "Make a token");
@@ -42,13 +45,16 @@ describe("a new token", () => {
     expect(await namesOf(worker)).not.toContain("Copied");
   });
 
-  it.for(SCRIPT_MODES)("is one after a double click, %s", async ([name, javaScriptEnabled], { worker, signedIn }) => {
-    const page = await signedIn(worker, { javaScriptEnabled, viewport: PHONE });
-    await page.goto(PATH);
-    await unfold(page, "Make a token");
-    await page.getByLabel("Name").fill(name);
-    await page.getByRole("button", { name: "Make the token" }).dblclick();
-    await page.locator("#token, .notice.bad").first().waitFor();
-    expect((await namesOf(worker)).filter((each) => each === name)).toHaveLength(1);
-  });
+  it.for(SCRIPT_MODES)(
+    "a double click makes only one token, %s",
+    async ([name, javaScriptEnabled], { worker, signedIn }) => {
+      const page = await signedIn(worker, { javaScriptEnabled, viewport: PHONE });
+      await page.goto(PATH);
+      await unfold(page, "Make a token");
+      await page.getByLabel("Name").fill(name);
+      await page.getByRole("button", { name: "Make the token" }).dblclick();
+      await page.locator("#token, .notice.bad").first().waitFor();
+      expect((await namesOf(worker)).filter((each) => each === name)).toHaveLength(1);
+    },
+  );
 });

@@ -5,11 +5,11 @@ import { it } from "./it.ts";
 
 const DAY = 86_400;
 
-/** Accepted and refused calls of 14 days, up to today. */
+/** The accepted and the refused calls of 14 days, up to today. */
 const ACCEPTED = [412, 455, 390, 120, 98, 433, 467, 521, 498, 470, 133, 0, 540, 210];
 const REFUSED = [4, 2, 6, 0, 1, 3, 5, 2, 4, 3, 1, 0, 6, 148];
 
-/** A site with these calls, and with an app whose secret was rotated. */
+/** Makes a site with these calls, and with an app whose secret was rotated. */
 async function provision(worker: BuiltWorker) {
   const { siteId, appid } = await worker.provision();
   await worker.admin("POST", `/admin/apps/${appid}/rotate`, { overlap_seconds: DAY });

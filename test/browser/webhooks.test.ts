@@ -9,13 +9,13 @@ import { newShop } from "./new-shop.ts";
 import { SCRIPT_MODES } from "./script-modes.ts";
 import { faultsOf, press, secretOn, status } from "./steps.ts";
 
-/** The rows of the page's table at this moment. */
+/** The rows of the page's table after a reload. */
 async function rowsNow(page: Page): Promise<string[]> {
   await page.reload();
   return page.locator("tbody tr").allInnerTexts();
 }
 
-/** The payload of a delivery as a receiver reads it; throws when the secret does not verify it. */
+/** The payload of a delivery as a receiver reads it. @throws when the secret does not verify it */
 function verified({ headers, body }: Received, secret: string) {
   return new Webhook(secret).verify(body.toString(), headers as Record<string, string>) as {
     type: string;
@@ -23,14 +23,14 @@ function verified({ headers, body }: Received, secret: string) {
   };
 }
 
-/** The delivery of this number, once the receiver has it. */
+/** Waits until the receiver has this many deliveries, and returns the last of them. */
 async function delivery(receiver: Listener, count: number): Promise<Received> {
   await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(count));
   return receiver.received[count - 1] as Received;
 }
 
-describe.each(SCRIPT_MODES)("an operator's walk along a webhook, %s", (_, javaScriptEnabled) => {
-  it("goes from adding it over a ping, a session, a failure, a rotation and a redelivery to deleting it", async ({
+describe.each(SCRIPT_MODES)("webhooks, %s", (_, javaScriptEnabled) => {
+  it("an operator adds a webhook, pings it, sees a failure, rotates its secret, redelivers an event and deletes the webhook", async ({
     worker,
     signedIn,
     onTestFinished,
@@ -50,7 +50,7 @@ describe.each(SCRIPT_MODES)("an operator's walk along a webhook, %s", (_, javaSc
     await page.getByRole("link", { name: "I have saved it" }).click();
 
     await press(page, "Send a ping");
-    // The row of the ping says what comes of it, and the page stands there.
+    // The page stands at the row of the ping, which shows the result.
     expect(await page.locator("tr:target").innerText()).toMatch(/^ping 1\s+(On its way|Delivered)/);
     expect(verified(await delivery(receiver, 1), secret).type).toBe("ping");
 
@@ -86,7 +86,7 @@ describe.each(SCRIPT_MODES)("an operator's walk along a webhook, %s", (_, javaSc
     receiver.answer = { status: 200, headers: {}, body: "" };
     const before = receiver.received.length;
     await press(page, "Redeliver 3");
-    // The attempt that was due after the failure may just be under way.
+    // The attempt that was due after the failure may be running.
     expect(await page.locator("#event-3").innerText()).toMatch(/On its way|being sent now|Delivered/);
     await eventually(() => expect(receiver.received.length).toBeGreaterThan(before));
     const again = receiver.received.at(-1) as Received;
@@ -127,7 +127,7 @@ describe.each(SCRIPT_MODES)("an operator's walk along a webhook, %s", (_, javaSc
     await page.getByRole("link", { name: "Delete…" }).click();
     await press(page, "Delete");
     expect(await status(page)).toBe("Deleted.");
-    // The browser logs the refused form.
+    // This is the browser's message about the refused form.
     expect(faults).toEqual(["Failed to load resource: the server responded with a status of 400 (Bad Request)"]);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { it } from "./it.ts";
 import { PAGES } from "./pages.ts";
 
-/** The most bytes over the wire, by what they are. */
+/** The most bytes on the wire, by kind of file. */
 const MOST = { html: 10_000, css: 10_000, js: 3_000 };
 
 const ASSETS = ["/console/assets/console-HASH.css", "/console/assets/console-HASH.js", "/console/icon.svg"];
@@ -11,12 +11,12 @@ const ASSETS = ["/console/assets/console-HASH.css", "/console/assets/console-HAS
 const zipped = (content: Buffer | string) => gzipSync(content).length;
 const withoutHash = (path: string) => path.replace(/-[0-9a-f]{10}\./, "-HASH.");
 
-/** What a document makes a browser load at once: all that is named by a `src` or a `<link>`. */
+/** The addresses that a document makes a browser load at once, in a `src` or a `<link>`. */
 const loadedBy = (html: string) =>
   [...html.matchAll(/<(?:link|script|img|iframe)[^>]* (?:src|href)="([^"]+)"/g)].map(([, address = ""]) => address);
 
-describe("what a page weighs", () => {
-  it("is under 10 kB of HTML, with 50 rows too, beside one style, one script and one icon", async ({
+describe("sizes", () => {
+  it("a page is under 10 kB of HTML, also with 50 rows, and loads only one style, one script and one icon", async ({
     world,
     signedIn,
   }) => {
@@ -32,7 +32,10 @@ describe("what a page weighs", () => {
     expect(weights.filter(([, bytes]) => bytes >= MOST.html)).toEqual([]);
   });
 
-  it("is little more for the style and the script, which the browser keeps for good", async ({ world, signedIn }) => {
+  it("the style is under 10 kB and the script under 3 kB, and the browser keeps both for good", async ({
+    world,
+    signedIn,
+  }) => {
     const page = await signedIn(world.worker);
     const asked: URL[] = [];
     page.on("request", (request) => asked.push(new URL(request.url())));

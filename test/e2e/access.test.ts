@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { eventually } from "../support/eventually.ts";
 
-/** What the certs endpoint does with each request. */
+/** The answer of the certs endpoint to each request. */
 let answer: (response: ServerResponse) => void = () => {};
 let asked = 0;
 const endpoint = createServer((_, response) => {
@@ -55,13 +55,13 @@ async function verified(): Promise<unknown> {
 const ADA = { ok: true, person: expect.objectContaining({ email: "ada@example.com" }) };
 
 describe("the keys of Access in the built Worker", () => {
-  it("are fetched from this machine, once for requests at once", async () => {
+  it("the keys of Access are fetched once for simultaneous requests", async () => {
     answer = (response) => void setTimeout(() => response.end(certs), 300);
     expect(await Promise.all(Array.from({ length: 8 }, () => verified()))).toEqual(Array(8).fill(ADA));
     expect(asked).toBe(1);
   });
 
-  it("are not waited for when the endpoint hangs", async () => {
+  it("a request does not wait long for the keys of Access when their endpoint hangs", async () => {
     answer = () => {};
     const refused = { ok: false, reason: "certs_unavailable" };
     expect(await Promise.all([verified(), verified()])).toEqual([refused, refused]);

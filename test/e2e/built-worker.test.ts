@@ -6,7 +6,7 @@ import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 type Operation = "create_gd" | "add_kf";
 type App = Awaited<ReturnType<BuiltWorker["provision"]>>;
 
-/** What tests within the process cannot see: the bundle, HTTP itself, and the configured bindings. */
+/** Tests what tests inside the Worker's process cannot see: the bundle, HTTP itself, and the configured bindings. */
 let worker: BuiltWorker;
 
 beforeAll(async () => {
@@ -21,30 +21,33 @@ describe("the built Worker", () => {
     [1, { status: "waiting", sender: "visitor", sender_uid: null }],
     [2, { status: "replied", sender: "agent", sender_uid: 10411 }],
     [3, { status: "waiting", sender: "agent", sender_uid: 0 }],
-  ])("creates a session with sender_type %i and adds agents in both forms", async (sender_type, expected) => {
-    const app = await worker.provision([10411, 10427, 10428, 10429]);
-    const created = await send(app, "create_gd", createBody(app, { sender_type, sbs: 1001, title: "标题" }));
-    expect(created).toMatchObject({ status: 200, envelope: { code: 1, msg: "ok" } });
-    const { chat_id } = created.envelope.data as { chat_id: number };
-    for (const kefu_ids of ["10427, 10428", [10428, 10429]]) {
-      const added = await send(app, "add_kf", { ...stamp(app), chat_id, kefu_ids });
-      expect(added).toMatchObject({ status: 200, envelope: { code: 1, msg: "ok", data: "" } });
-    }
-    const { status, sender, sender_uid } = expected;
-    expect(await worker.admin("GET", `/admin/sites/${app.siteId}/sessions/${chat_id}`)).toMatchObject({
-      kind: "ticket",
-      status,
-      responsible_agent_id: 10411,
-      visitor_title: "标题",
-      agent_title: "标题",
-      auto_title: "Initial message 👋",
-      customer: { sbs: "1001", name: "客户", ip: "2001:db8::1" },
-      participants: [10427, 10428, 10429].map((agent_id) => ({ agent_id, added_by: 10411 })),
-      messages: [{ sender, sender_uid, content: "Initial message 👋" }],
-    });
-  });
+  ])(
+    "the built Worker creates a session with sender_type %i and adds agents in both forms",
+    async (sender_type, expected) => {
+      const app = await worker.provision([10411, 10427, 10428, 10429]);
+      const created = await send(app, "create_gd", createBody(app, { sender_type, sbs: 1001, title: "标题" }));
+      expect(created).toMatchObject({ status: 200, envelope: { code: 1, msg: "ok" } });
+      const { chat_id } = created.envelope.data as { chat_id: number };
+      for (const kefu_ids of ["10427, 10428", [10428, 10429]]) {
+        const added = await send(app, "add_kf", { ...stamp(app), chat_id, kefu_ids });
+        expect(added).toMatchObject({ status: 200, envelope: { code: 1, msg: "ok", data: "" } });
+      }
+      const { status, sender, sender_uid } = expected;
+      expect(await worker.admin("GET", `/admin/sites/${app.siteId}/sessions/${chat_id}`)).toMatchObject({
+        kind: "ticket",
+        status,
+        responsible_agent_id: 10411,
+        visitor_title: "标题",
+        agent_title: "标题",
+        auto_title: "Initial message 👋",
+        customer: { sbs: "1001", name: "客户", ip: "2001:db8::1" },
+        participants: [10427, 10428, 10429].map((agent_id) => ({ agent_id, added_by: 10411 })),
+        messages: [{ sender, sender_uid, content: "Initial message 👋" }],
+      });
+    },
+  );
 
-  it("refuses what the contract refuses, and stores no session", async () => {
+  it("the built Worker refuses what the contract refuses, and stores no session", async () => {
     const app = await worker.provision();
     const other = await worker.provision();
     const foreign = (await send(other, "create_gd", createBody(other))).envelope.data as { chat_id: number };
@@ -72,7 +75,7 @@ describe("the built Worker", () => {
     expect(await worker.admin("GET", `/admin/sites/${app.siteId}/sessions`)).toMatchObject({ items: [] });
   });
 
-  it("lets one of 50 identical requests through", async () => {
+  it("the built Worker accepts one of 50 identical requests", async () => {
     const app = await worker.provision();
     const body = createBody(app);
     const answers = await Promise.all(Array.from({ length: 50 }, () => send(app, "create_gd", body)));
@@ -81,7 +84,7 @@ describe("the built Worker", () => {
     expect(items).toHaveLength(1);
   });
 
-  it("refuses a revoked app on the very next request", async () => {
+  it("the built Worker refuses a revoked app on the very next request", async () => {
     const app = await worker.provision();
     expect((await send(app, "create_gd", createBody(app))).status).toBe(200);
     await worker.admin("DELETE", `/admin/apps/${app.appid}`);
@@ -94,20 +97,20 @@ describe("the built Worker", () => {
   it.each([
     ["GET", "/openapi/chat/create_gd", 405, "请求方法错误", "POST"],
     ["POST", "/openapi/chat/nothing", 404, "接口不存在", null],
-  ])("answers %s %s with the envelope", async (method, path, status, msg, allow) => {
+  ])("the built Worker answers %s %s with the envelope", async (method, path, status, msg, allow) => {
     const answer = await fetch(worker.url + path, { method });
     expect({ status: answer.status, allow: answer.headers.get("allow") }).toEqual({ status, allow });
     expect(await answer.json()).toEqual(failure(msg));
   });
 
-  it("answers HEAD without a body", async () => {
+  it("the built Worker answers HEAD without a body", async () => {
     const answer = await fetch(`${worker.url}/openapi/chat/add_kf`, { method: "HEAD" });
     expect(answer.status).toBe(405);
     expect(answer.headers.get("x-request-id")).not.toBeNull();
     expect(await answer.text()).toBe("");
   });
 
-  it("logs one line for a request, with its id and reason and no secret or personal data", async () => {
+  it("the built Worker logs one line for a request, with its id and reason and without secrets or personal data", async () => {
     const app = await worker.provision();
     const body = createBody(app, { kefu_id: [10411, 404] });
     const { headers, signature } = await send(app, "create_gd", body);
@@ -128,14 +131,14 @@ describe("a body over HTTP", () => {
     return text + " ".repeat(length - new TextEncoder().encode(text).length);
   };
 
-  it("may be 64 KiB long, and not a byte longer", async () => {
+  it("a body over HTTP may be 64 KiB long, and not a byte longer", async () => {
     const app = await worker.provision();
     expect((await send(app, "create_gd", padded(app, 65_536))).status).toBe(200);
     const tooLong = await send(app, "create_gd", padded(app, 65_537));
     expect(tooLong).toMatchObject({ status: 413, envelope: failure("参数错误") });
   });
 
-  it("may come in chunks", async () => {
+  it("a body over HTTP may come in chunks", async () => {
     const app = await worker.provision();
     const text = padded(app, 5_000);
     const bytes = new TextEncoder().encode(text);
@@ -154,29 +157,29 @@ describe("a body over HTTP", () => {
     expect(await answer.json()).toMatchObject({ code: 1, msg: "ok" });
   });
 
-  it("is answered with 413 while an endless upload goes on", async () => {
+  it("an endless upload is answered with 413 while it goes on", async () => {
     let answer = "";
-    // On a busy machine the proxy in front may end the connection before it has passed the answer on.
+    // On a busy machine the proxy before the Worker may end the connection before it has passed the answer on.
     for (let upload = 0; upload < 3 && answer === ""; upload++) answer = await uploadForEver(new URL(worker.url));
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     expect(answer).toContain(JSON.stringify(failure("参数错误")));
   });
 
-  it("is answered with 415 under every content coding", async () => {
+  it("a body with a content coding is answered with 415", async () => {
     const app = await worker.provision();
     const answer = await send(app, "create_gd", createBody(app), { "content-encoding": "gzip" });
     expect(answer).toMatchObject({ status: 415, envelope: failure("参数错误") });
   });
 });
 
-/** Sends chunks until an answer comes; fails when the service took 64 MiB without one. */
+/** Sends chunks until an answer comes. It fails when the service took 64 MiB without an answer. */
 function uploadForEver({ hostname, port }: URL): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
     const chunk = `4000\r\n${"x".repeat(0x4000)}\r\n`;
     let answer = "";
     let sent = 0;
-    // Not at full speed: the proxy in front drops an answer that arrives while the proxy is still taking chunks.
+    // The chunks are slow, because the proxy drops an answer that arrives while it is still taking chunks.
     const pump = () => {
       if (answer !== "" || socket.destroyed) return;
       sent += 0x4000;
@@ -215,7 +218,7 @@ function createBody(app: App, change: Record<string, unknown> = {}): Record<stri
   };
 }
 
-/** Another implementation of the signature, independent of the Worker's. */
+/** The signature, by another implementation than the Worker's. */
 const signed = (app: App, text: string) => createHmac("sha256", app.secret).update(text).digest("hex");
 
 async function send(

@@ -17,7 +17,7 @@ import {
 import { hmacOf } from "../support/listener.ts";
 import { commandOf, EXAMPLES, type Ran, runExample, runnable } from "../support/run-example.ts";
 
-/** Each rule of CALLER_RULES, tried on each program of CALLERS against a server that answers as no server should. */
+/** Tries each rule of CALLER_RULES on each program of CALLERS, against a server with faulty answers. */
 
 const DOCS = join(import.meta.dirname, "../../docs");
 const SECRET = "the-secret-of-this-test";
@@ -40,24 +40,23 @@ const late =
 
 interface Case {
   title: string;
-  /** The answers to the tries; the last is the answer to all that follow. */
+  /** The answers to the tries. The last one is the answer to all later tries. */
   answers: Answer[];
-  /** How many tries come. */
   tries: number;
-  /** What the line on stderr has; without it the program prints the chat_id. */
+  /** The expected line on stderr. Without it, the program must print the chat_id. */
   says?: RegExp;
-  /** The shortest times between a try and the next one, in seconds; 1 when not given. */
+  /** The shortest time between each try and the next one, in seconds. By default it is 1. */
   pauses?: number[];
-  /** By how many seconds the timestamp of each try is ahead; 0 when not given. */
+  /** How many seconds the timestamp of each try is ahead. By default it is 0. */
   ahead?: number[];
   args?: string[];
-  /** Settings in place of the right ones. */
+  /** Settings that replace the right ones. */
   settings?: Record<string, string>;
-  /** Where the program calls; by default the hostile server. */
+  /** The address that the program calls. By default it is the faulty server's. */
   url?: (port: number) => string;
 }
 
-/** Two answers after which a program tries again, and a success. */
+/** A case with two answers after which a program tries again, and then a success. */
 const again = (title: string, first: Answer, second: Answer, pauses?: number[]): Case => ({
   title,
   answers: [first, second, ok],
@@ -66,7 +65,7 @@ const again = (title: string, first: Answer, second: Answer, pauses?: number[]):
 });
 const accepts = (title: string, answer: Answer): Case => ({ title, answers: [answer], tries: 1 });
 const ends = (title: string, answer: Answer, says: RegExp): Case => ({ title, answers: [answer], tries: 1, says });
-/** Bodies of status 200 that are no answer of the service. */
+/** Cases of status 200 with bodies that are no answers of the service. */
 const strange = (bodies: Record<string, string | Buffer>) =>
   Object.entries(bodies).map(([title, body]) => ends(title, http(200, body), NOT_OURS));
 
@@ -296,11 +295,10 @@ const CASES: Record<keyof typeof CALLER_RULES, Case[]> = {
 
 interface Outcome extends Ran {
   tries: Try[];
-  /** How long the program ran, in milliseconds. */
   took: number;
 }
 
-/** So many programs start at a time: starting is what takes the processor, and a try that waits for it would come late. */
+/** How many programs start at a time. Starting takes the processor, and a try that waits for it would come late. */
 let places = availableParallelism() + 1;
 const queue: (() => void)[] = [];
 
@@ -330,7 +328,7 @@ async function outcomeOf({ answers, tries, args = [], settings, url }: Case, com
 }
 
 describe("the programs that open a session", () => {
-  it("are all that the folder has, and all that the pages show", () => {
+  it("the programs that open a session are all those of the folder, and all that the pages show", () => {
     const files = CALLERS.map(({ file }) => file).sort();
     expect(readdirSync(EXAMPLES).filter((file) => /^create/i.test(file))).toEqual(files);
     const codes = files.map((file) => codeOf(readFileSync(join(EXAMPLES, file), "utf8")));
@@ -340,7 +338,7 @@ describe("the programs that open a session", () => {
         .map(([, code = ""]) => code)
         .filter((code) => /x-chat-signature/i.test(code)),
     );
-    // Two in English, and the same two in Chinese.
+    // Two pages show them in English, and the same two in Chinese.
     expect(shown).toHaveLength(4);
     expect(shown.filter((code) => !codes.includes(code))).toEqual([]);
   });
@@ -348,14 +346,14 @@ describe("the programs that open a session", () => {
 
 const PROGRAMS = runnable(CALLERS);
 
-/** What each program did, by its file. */
+/** The outcome of each program in each case, by the program's file. */
 const outcomes = new Map<string, Map<Case, Promise<Outcome>>>();
 
 beforeAll(async () => {
   deaf = await deafPort();
   const commands = PROGRAMS.map((program) => ({ file: program.file, command: commandOf(program, folder) }));
   for (const { file } of commands) outcomes.set(file, new Map());
-  // All programs at once, case by case: those that wait longest are first in the table.
+  // All programs run at once, case by case. The table begins with the cases that wait longest.
   for (const each of Object.values(CASES).flat()) {
     for (const { file, command } of commands) outcomes.get(file)?.set(each, outcomeOf(each, command));
   }
@@ -368,8 +366,8 @@ afterAll(async () => {
 });
 
 describe.each(PROGRAMS)("$file", ({ file }) => {
-  describe.each(Object.entries(CASES))("keeps the rule: %s", (_, cases) => {
-    it.each(cases)("$title", async (each) => {
+  describe.each(Object.entries(CASES))("rule: %s", (_, cases) => {
+    it.each(cases)("a program that opens a session keeps its rules in the case of: $title", async (each) => {
       const { status, stdout, stderr, tries, took } = (await outcomes.get(file)?.get(each)) ?? expect.unreachable();
       if (each.says === undefined) expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "7\n", stderr: "" });
       else {
@@ -379,7 +377,7 @@ describe.each(PROGRAMS)("$file", ({ file }) => {
       }
       expect(stdout + stderr).not.toContain(SECRET);
       expect(tries).toHaveLength(each.tries);
-      // Three times 10 s, and two pauses. Three times 30 s are too long.
+      // Three tries of 10 s and two pauses are shorter than this. Three tries of 30 s are not.
       expect(took).toBeLessThan(90_000);
       const keys = new Set(tries.map(({ headers }) => headers["idempotency-key"]));
       expect(keys.size).toBe(Math.min(1, tries.length));
@@ -390,7 +388,7 @@ describe.each(PROGRAMS)("$file", ({ file }) => {
       expect(new Set(signed.map(({ ranstr }) => ranstr)).size).toBe(tries.length);
       for (const [i, { at, answeredAt, closedAt = Number.POSITIVE_INFINITY, headers, body }] of tries.entries()) {
         expect(headers["x-chat-signature"]).toBe(hmacOf(SECRET, body));
-        // Java's client asks for HTTP/2, and sends the same bytes once more when nothing comes of it.
+        // Java's client would ask for HTTP/2, and send the same bytes again when the server does not accept it.
         expect(headers).not.toHaveProperty("upgrade");
         const off = (signed[i]?.timestamp ?? 0) - at / 1000 - (each.ahead?.[i] ?? 0);
         expect(Math.abs(off)).toBeLessThan(60);

@@ -22,7 +22,7 @@ import { runMain } from "../support/run-main.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** A caller's program; in TypeScript, so that it tests the types too. */
+/** A caller's program. It is in TypeScript, so that it tests the types too. */
 const USE = `
 import { AgentSessionClient, AgentSessionError, type CallOptions, EventVerificationError, sign, verifyEvent } from "@agent-session/client";
 
@@ -93,10 +93,10 @@ const USED = {
   forged: "signature_wrong",
 };
 
-/** The node that runs the tests, and the machine's own where that is another: the package promises 20 and later. */
+/** The node that runs the tests, and the machine's own ones. The package promises to work with node 20 and later. */
 const NODES = [process.execPath, "/usr/bin/node", "/usr/local/bin/node"].filter(existsSync);
 
-/** A caller's use of its platform, in the types of that platform. */
+/** Programs of callers that use the types of their platform. */
 const PLATFORMS = {
   "no platform's types": {
     options: ["--lib", "ES2022", "--types", ""],
@@ -111,7 +111,7 @@ const PLATFORMS = {
     use: "const { fetch } = globalThis; const signal = AbortSignal.timeout(1000); const headers: import('node:http').IncomingHttpHeaders = {};",
   },
   "a Worker's": {
-    // wrangler's file of types does not pass --skipLibCheck false.
+    // wrangler's file of types has errors without --skipLibCheck.
     options: ["--lib", "ES2024", "--types", "", join(ROOT, "worker-configuration.d.ts"), "--skipLibCheck", "true"],
     use: "declare const service: Fetcher; const fetch = service.fetch.bind(service); const signal = AbortSignal.timeout(1000); const { headers } = new Request('a:');",
   },
@@ -138,7 +138,7 @@ beforeAll(async () => {
   mkdirSync(elsewhere);
   writeFileSync(join(elsewhere, "package.json"), '{"private":true,"type":"module"}');
   worker = await startBuiltWorker();
-  // The command of the README, at this deployment, with no registry.
+  // This is the command of the README for this deployment. It uses no registry.
   const readme = readFileSync(join(ROOT, "src/client/README.md"), "utf8");
   const [, command = ""] = /^```sh\n(npm i .*?)^```/ms.exec(readme) ?? [];
   const install = command.replace("https://sessions.example.com/", `${worker.url}/`);
@@ -162,7 +162,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Strict settings, which check the package's own declarations too; no setting of this repository. */
+/** Compiles with strict settings, which check the package's own declarations too, and without this repository's settings. */
 function compile(resolution: "NodeNext" | "Bundler", more: string[], platform = PLATFORMS["the DOM's"].options) {
   const module = resolution === "Bundler" ? "ESNext" : resolution;
   const strict = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
@@ -170,7 +170,7 @@ function compile(resolution: "NodeNext" | "Bundler", more: string[], platform = 
   tool("typescript/bin/tsc", [...options, ...platform, ...more]);
 }
 
-/** Runs a tool of this repository in the caller's folder. @throws Error with its output, when it fails */
+/** Runs a tool of this repository in the caller's folder. @throws Error with the tool's output when the tool fails */
 function tool(bin: string, args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, "node_modules", bin), ...args], {
     cwd: join(folder, "elsewhere"),
@@ -183,7 +183,7 @@ async function target(): Promise<{ baseUrl: string; appid: string; secret: strin
   return { baseUrl: worker.url, ...(await worker.provision([10411, 10427, 10428])) };
 }
 
-/** What one use of the package leaves in the store of its site. */
+/** Checks what one use of the package has stored in its site. */
 async function expectStored(siteId: number, chatId: number) {
   const list = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/sessions`);
   expect(list.items).toHaveLength(1);
@@ -196,7 +196,7 @@ async function expectStored(siteId: number, chatId: number) {
 }
 
 describe("the installed package", () => {
-  it("holds code, types, licence and readme, and has no dependencies", () => {
+  it("the client package holds code, types, licence and readme, and has no dependencies", () => {
     const installed = join(folder, "elsewhere/node_modules/@agent-session/client");
     const modules = [
       "client",
@@ -238,7 +238,7 @@ describe("the installed package", () => {
     ]);
   });
 
-  it("imports nothing of any platform", () => {
+  it("the client package imports nothing of any platform", () => {
     const installed = join(folder, "elsewhere/node_modules/@agent-session/client");
     for (const name of readdirSync(installed).filter((file) => /\.(js|d\.ts)$/.test(file))) {
       const imported = [...readFileSync(join(installed, name), "utf8").matchAll(/from "([^"]+)"/g)].map(
@@ -248,7 +248,7 @@ describe("the installed package", () => {
     }
   });
 
-  it("exports each type that a signature of it names", () => {
+  it("the client package exports each type that its signatures name", () => {
     const installed = join(folder, "elsewhere/node_modules/@agent-session/client");
     const read = (name: string) => readFileSync(join(installed, name), "utf8").replace(/\/\*.*?\*\//gs, "");
     const types = readdirSync(installed).filter((name) => name.endsWith(".d.ts"));
@@ -267,29 +267,32 @@ describe("the installed package", () => {
     expect([...exported]).toEqual(expect.arrayContaining(["AddedAgents", "SessionErased", "AddAgentsResult"]));
   });
 
-  it("has types for both ways of resolving a package", () => {
+  it("the client package has types for both ways of resolving a package", () => {
     compile("Bundler", ["--noEmit", "use.ts"]);
     compile("NodeNext", ["--noEmit", "use.ts"]);
   });
 
-  it.each(Object.keys(PLATFORMS) as (keyof typeof PLATFORMS)[])("has types that compile with %s", (name) => {
-    const { options, use } = PLATFORMS[name];
-    const source = [
-      'import { AgentSessionClient, type EventHeaders, type Fetch, type SignalShape, verifyEvent } from "@agent-session/client";',
-      use,
-      'export const client = new AgentSessionClient({ baseUrl: "https://a.example", appid: "a", secret: "s", fetch });',
-      "export const added = client.addAgents({ chatId: 1, agentIds: [2] }, { signal });",
-      "const old = { aborted: false, addEventListener() {}, removeEventListener() {} };",
-      'export const sent = client.send("add_kf", {}, { signal: old });',
-      'export const header = async () => (await client.send("add_kf", {})).headers.get("x-request-id");',
-      'export const event = verifyEvent(headers, new Uint8Array(), "whsec_");',
-      "export type Unused = [EventHeaders, Fetch, SignalShape];",
-    ];
-    writeFileSync(join(folder, "elsewhere/platform.ts"), source.join("\n"));
-    compile("NodeNext", ["--noEmit", "--target", "ES2022", "platform.ts", "use.ts"], options);
-  });
+  it.each(Object.keys(PLATFORMS) as (keyof typeof PLATFORMS)[])(
+    "the client package has types that compile with %s",
+    (name) => {
+      const { options, use } = PLATFORMS[name];
+      const source = [
+        'import { AgentSessionClient, type EventHeaders, type Fetch, type SignalShape, verifyEvent } from "@agent-session/client";',
+        use,
+        'export const client = new AgentSessionClient({ baseUrl: "https://a.example", appid: "a", secret: "s", fetch });',
+        "export const added = client.addAgents({ chatId: 1, agentIds: [2] }, { signal });",
+        "const old = { aborted: false, addEventListener() {}, removeEventListener() {} };",
+        'export const sent = client.send("add_kf", {}, { signal: old });',
+        'export const header = async () => (await client.send("add_kf", {})).headers.get("x-request-id");',
+        'export const event = verifyEvent(headers, new Uint8Array(), "whsec_");',
+        "export type Unused = [EventHeaders, Fetch, SignalShape];",
+      ];
+      writeFileSync(join(folder, "elsewhere/platform.ts"), source.join("\n"));
+      compile("NodeNext", ["--noEmit", "--target", "ES2022", "platform.ts", "use.ts"], options);
+    },
+  );
 
-  it("is not built into a folder that is named like an option", async () => {
+  it("npm run build:client refuses a folder that is named like an option", async () => {
     expect(await runMain(main, ["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("FOLDER") });
     const refused = (part: string) => ({ exitCode: 2, stdout: "", stderr: expect.stringContaining(part) });
     expect(await runMain(main, ["a", "b"])).toMatchObject(refused("Left over: b"));
@@ -298,7 +301,7 @@ describe("the installed package", () => {
     expect(readdirSync(folder).sort()).toEqual(["built", "elsewhere"]);
   });
 
-  it("is served as it is built, and no page sends readers to a registry, where it is not", async () => {
+  it("the served client package is the built one, and no page sends readers to a registry, which does not have it", async () => {
     const served = await (await fetch(`${worker.url}/client.tgz`)).bytes();
     expect(Buffer.from(served).equals(readFileSync(tarball))).toBe(true);
     for (const page of globSync("{README*,docs/**/*,src/client/README}.md", { cwd: ROOT })) {
@@ -307,22 +310,22 @@ describe("the installed package", () => {
     }
   });
 
-  it("is a package of modules that publint and attw approve", () => {
+  it("publint and attw approve the client package as a package of modules", () => {
     tool("publint/src/cli.js", [tarball, "--strict"]);
     tool("@arethetypeswrong/cli/dist/index.js", [tarball, "--profile", "esm-only"]);
   });
 
-  it.each(NODES)("works in plain Node: %s", async (node) => {
+  it.each(NODES)("the client package works in plain Node: %s", async (node) => {
     const { siteId, ...app } = await target();
     const arguments_ = ["main.js", JSON.stringify(app)];
-    // Not the synchronous form: this process serves the Worker under test.
+    // The call must not block, because this process serves the Worker under test.
     const { stdout } = await promisify(execFile)(node, arguments_, { cwd: join(folder, "elsewhere"), timeout: 30_000 });
     const used = JSON.parse(stdout);
     expect(used).toEqual(USED);
     await expectStored(siteId, used.chatId);
   });
 
-  it("works bundled in a Worker without Node's modules", async () => {
+  it("the client package works in a bundled Worker without Node's modules", async () => {
     const caller = createTestHarness({
       root: join(folder, "elsewhere"),
       workers: [{ config: { name: "caller", main: "worker.js", compatibility_date: "2025-01-01" } }],

@@ -5,7 +5,7 @@ import { signedCall } from "../support/signed-call.ts";
 
 const CREATES = 300;
 const AT_ONCE = 8;
-/** The number of acknowledged sessions at which workerd is killed, while other calls are in flight. */
+/** After this many acknowledged sessions workerd is killed, while other calls are in flight. */
 const KILL_AFTER = 100;
 const AGENTS = [10411, 10427, 10428];
 /** Each home has a site with an app, and the customers take turns among the apps. */
@@ -15,14 +15,13 @@ const worker = new CrashableWorker();
 
 afterAll(() => worker.remove());
 
-/** The app of customer `n`. */
 function appOf(apps: SignedApp[], n: number): SignedApp {
   const app = apps[n % apps.length];
   if (app === undefined) throw new Error("there is no app");
   return app;
 }
 
-/** One create_gd of customer `n`, newly signed, under its own key; returns the chat_id, or undefined without a success. */
+/** Sends a newly signed create_gd of customer `n` with the customer's key. @returns the chat_id, or undefined without a success */
 async function create(apps: SignedApp[], n: number): Promise<number | undefined> {
   const fields = {
     sbs: `customer-${n}`,
@@ -43,7 +42,7 @@ async function create(apps: SignedApp[], n: number): Promise<number | undefined>
   }
 }
 
-/** A whole session of customer `n`, as the admin API and the database must both give it. */
+/** The whole session of customer `n`, as both the admin API and the database must have it. */
 const wholeSession = (id: number, n: number) => ({
   chat_id: id,
   kind: "ticket",
@@ -60,7 +59,7 @@ const wholeSession = (id: number, n: number) => ({
 
 type State = { chatIds: Map<number, number[]>; partial: unknown[] };
 
-/** The state on disk, read without the Worker: each session by its customer's number, and rows that belong to none. */
+/** The state on disk, read without the Worker: the sessions by their customer's number, and rows without a session. */
 function readState(): State {
   const homes = worker.databases(readHome);
   expect(homes.map(({ chatIds }) => chatIds.size > 0)).toEqual([true, true]);
@@ -96,7 +95,7 @@ function readHome(db: DatabaseSync): State {
   return { chatIds, partial };
 }
 
-it("keeps every acknowledged session whole and leaves no partial one when workerd is killed under load, in both homes", async () => {
+it("each acknowledged session is stored whole, and no partial one is left, when workerd is killed under load", async () => {
   await worker.start();
   const apps = await Promise.all(HOMES.map((home) => worker.provision(home, AGENTS)));
 
@@ -126,7 +125,7 @@ it("keeps every acknowledged session whole and leaves no partial one when worker
   const afterCrash = readState();
   expect(afterCrash.partial).toEqual([]);
   for (const [n, id] of acknowledged) expect(afterCrash.chatIds.get(n)).toEqual([id]);
-  // Only a request that was in flight may have committed without an acknowledgement.
+  // Only a request in flight may have committed without an acknowledgement.
   expect(afterCrash.chatIds.size - acknowledged.size).toBeLessThanOrEqual(AT_ONCE);
 
   await worker.start();

@@ -5,16 +5,16 @@ import { Receiver } from "../support/receiver.ts";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 import { signedCall } from "../support/signed-call.ts";
 
-/** A site ends while its neighbour has sessions in the same home, and workerd is killed at every stage of it. */
+/** A site is deleted beside a neighbour in the same home, and workerd is killed at each stage of the deletion. */
 
 const PRUNE_CRON = "*/5 * * * *";
 const AGENTS = [1, 2, 3];
 const SESSIONS = 6_000;
-/** workerd is killed this long after the deletion was asked for, in milliseconds. */
+/** How many milliseconds after the request for the deletion workerd is killed. */
 const ASKED_FOR_MS = [3, 12, 40];
-/** It is killed when at most this share of the site's rows is left. */
+/** workerd is also killed when at most these shares of the site's rows are left. */
 const SHARES_LEFT = [0.95, 0.8, 0.6, 0.4, 0.2, 0.05, 0];
-/** What stays for good, or for 31 days so that a restore brings nothing back: docs/operating.md, "Deleting a site". */
+/** The tables whose rows stay for ever, or for 31 days in case of a restore. See docs/operating.md, "Deleting a site". */
 const STAYS = ["app_routes", "audit_log", "site_deletions"];
 
 let worker: CrashableWorker;
@@ -37,7 +37,7 @@ async function create(app: SignedApp, n: number): Promise<{ status: number; body
   return { status: answer.status, body: await answer.json() };
 }
 
-/** A site with a webhook, an erased customer, and some sessions whose events have arrived. */
+/** Makes a site with a webhook, an erased customer, and some sessions whose events have arrived. */
 async function livedIn(): Promise<SignedApp> {
   const app = await worker.provision("apac", AGENTS);
   const site = `/admin/sites/${app.siteId}`;
@@ -54,7 +54,7 @@ const statusesOf = (siteId: number): unknown[] =>
     .flat()
     .map(({ status }) => status);
 
-/** Gives a site thousands of sessions, with all that belongs to them. Only while the Worker does not run. */
+/** Gives a site thousands of whole sessions. The Worker must not run meanwhile. */
 function fill({ siteId }: SignedApp): void {
   worker.databases((db) => {
     if (db.prepare("SELECT 1 FROM home_sites WHERE site_id = ?").get(siteId) === undefined) return;
@@ -74,7 +74,6 @@ function fill({ siteId }: SignedApp): void {
   }, false);
 }
 
-/** The tables with a column for the site. */
 const tablesOf = (db: DatabaseSync): string[] =>
   db
     .prepare(
@@ -98,7 +97,7 @@ function rowsOf({ siteId }: SignedApp): Record<string, Record<string, SQLOutputV
   return rows;
 }
 
-/** How many rows of a site are left of those that go. */
+/** How many of the rows that a deletion deletes are left. */
 function countLeft({ siteId }: SignedApp): number {
   const counts = worker.databases((db) => {
     const tables = tablesOf(db).filter((table) => !STAYS.includes(table));
@@ -110,7 +109,7 @@ function countLeft({ siteId }: SignedApp): number {
   return counts.reduce((sum, each) => sum + each, 0);
 }
 
-/** Rows that refer to a session that is not there, and sessions without their message. */
+/** Rows that refer to a missing session, and sessions without their message. */
 const halves = () =>
   worker.databases((db) =>
     db
@@ -122,7 +121,7 @@ const halves = () =>
       .all(),
   );
 
-it("leaves nothing of a site that ends, and every row of its neighbour, when workerd is killed in between", async () => {
+it("a deletion removes its whole site and no row of the neighbour, also when workerd is killed in between", async () => {
   await worker.start();
   const [app, neighbour] = [await livedIn(), await livedIn()];
   const site = `/admin/sites/${app.siteId}`;
@@ -162,7 +161,7 @@ it("leaves nothing of a site that ends, and every row of its neighbour, when wor
     expect(halves().flat()).toEqual([]);
     await worker.start();
   }
-  // It was killed while rows were left, again and again, and went on each time.
+  // workerd was killed at least three times while rows were left, and the deletion continued each time.
   expect(new Set(leftAfter.filter((left) => left > 0 && left < whole)).size).toBeGreaterThanOrEqual(3);
   for (let runs = 0; runs < 2; runs++) await worker.scheduled(PRUNE_CRON);
 

@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The commands of a page, or of a part of a page, block by block. */
+/** The blocks of commands in a page, or in a part of a page. */
 const blocksOf = (path: string, from = "", to?: string) => {
   const [, part = ""] = from === "" ? ["", pageOf(path)] : pageOf(path).split(`\n${from}\n`);
   const [within = ""] = to === undefined ? [part] : part.split(`\n${to}\n`);
@@ -41,7 +41,7 @@ const pageOf = (path: string) => readFileSync(join(ROOT, path), "utf8");
 async function shell(blocks: string[]) {
   const { id } = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Before" });
   const [block = ""] = blocksOf("README.md").filter((each) => each.startsWith("export BASE_URL="));
-  // The calls after the empty line end with one that is refused.
+  // The calls after the empty line are left out, because the last of them is refused.
   const [first = ""] = block.split("\n\n");
   const script =
     `cd '${folder}'; npm() { command npm --prefix '${ROOT}' "$@"; }\n${first}\ncd '${ROOT}'\necho DOCS\n${blocks.join("\n")}`
@@ -59,7 +59,7 @@ it.each([
   ["docs/receiving.md", "## Try it", "## When nothing verifies"],
   ["docs/zh/receiving.md", "## 在本机试一次", "## 验证失败时"],
 ])(
-  "%s: its commands bring a ping and a session, verified with the secret that they printed",
+  "the commands of %s bring a ping and a session, verified with the secret that they printed",
   async (path, from, to) => {
     receiver.received.length = 0;
     const [add = "", receive = "", send = ""] = blocksOf(path, from, to);
@@ -82,13 +82,13 @@ it.each([
   },
 );
 
-it("docs/operating.md: each call about webhooks works as shown", async () => {
+it("each call about webhooks in docs/operating.md works as shown", async () => {
   const { exitCode, stderr, said } = await shell(blocksOf("docs/operating.md", "## Webhooks", "## Console"));
   expect([exitCode, stderr]).toEqual([0, ""]);
   for (const part of [
     /"status":"enabled".*"secret":"whsec_/,
     /^\{"event_id":"evt_/m,
-    // The one attempt of the ping may be in flight still.
+    // The only attempt of the ping may still be in flight.
     /"type":"ping","chat_id":null,"status":"(pending|failed)"/,
     /^\{"secret":"whsec_.*"previous_expires_at":\d+\}/m,
     /"events":\["session\.created"\],"status":"disabled"/,

@@ -35,13 +35,13 @@ describe("building", () => {
       .sort()
       .map((path) => [path, readFileSync(path, "latin1")]);
 
-  test("the same sources give the same files", () => {
+  test("a second build of the docs gives the same files", () => {
     const first = contents();
     build();
     expect(contents()).toEqual(first);
   });
 
-  test("the served files are those that the sources give", async () => {
+  test("the served openapi.json is the one that the code makes", async () => {
     const { openApiDocument } = await import("../../src/tools/openapi/document.ts");
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
     expect(await (await get("/openapi.json")).json()).toEqual(JSON.parse(JSON.stringify(openApiDocument(version))));
@@ -57,7 +57,7 @@ describe("serving", () => {
   });
 
   test.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])(
-    "%s / is no such call, and a file has no such method",
+    "%s / is answered with 404, and the same method on a file with 405",
     async (method) => {
       const sent = (path: string) => fetch(new URL(path, worker.url), { method, redirect: "manual" });
       const root = await sent("/");
@@ -69,13 +69,13 @@ describe("serving", () => {
     },
   );
 
-  test("names no limit that an operator can set without saying that it can be set", async () => {
-    // Without programs: the limits in a receiver are the receiver's own.
+  test("openapi.json and the page of errors say so when they name a limit that operators can set", async () => {
+    // Programs are removed, because the limits in a receiver are its own.
     const page = (await (await get("/docs/errors/")).text()).replaceAll(/<pre.*?<\/pre>|<code>.*?<\/code>/gs, "");
     const errors = page.replaceAll(/<\/?(?:td|p|tr|h3)\b[^>]*>/g, ". ").replaceAll(/<[^>]+>/g, "");
     const document = JSON.stringify(await (await get("/openapi.json")).json());
     const sentences = [errors, document].flatMap((text) => text.split(/[.;"] |\n\n|","/));
-    // 300 s is the tolerance; 300 and 1,000 requests are the limits of an address and an app. An example of an answer holds its 300 too.
+    // 300 s is the tolerance, and 300 and 1,000 requests are limits of an address and an app. One example of an answer has the 300 too.
     const settable = sentences.filter(
       (sentence) => /\b(300|1,000)\b/.test(sentence) && !sentence.includes("clock, which stood at"),
     );
@@ -92,7 +92,7 @@ describe("serving", () => {
     ]);
   });
 
-  test("client.tgz is a package for npm, which asks for it again by its ETag", async () => {
+  test("npm can install client.tgz, and asks for it again by its ETag", async () => {
     const { status, headers } = await get("/client.tgz");
     expect([status, headers.get("content-type"), headers.get("cache-control")]).toEqual([
       200,
@@ -104,7 +104,7 @@ describe("serving", () => {
   });
 
   test.each(["/docs/check/", "/docs/check", "/docs/check/check.js", "/docs/zh/check/"])(
-    "%s has one policy, which lets nothing leave the page",
+    "the check page %s has one policy, which lets nothing leave the page",
     async (path) => {
       const { headers } = await get(path);
       const policy = headers.get("content-security-policy") ?? "";
@@ -123,7 +123,7 @@ describe("serving", () => {
     "/docs/zh/reference/create_gd/",
     "/docs/check/",
     "/docs/zh/check/",
-  ])("%s is HTML under a policy that allows nothing inline or foreign", async (path) => {
+  ])("the page %s is HTML under a policy that allows nothing inline and nothing foreign", async (path) => {
     const { status, headers } = await get(path);
     expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     const policy = headers.get("content-security-policy") ?? "";
@@ -134,7 +134,7 @@ describe("serving", () => {
     expect(headers.get("x-content-type-options")).toBe("nosniff");
   });
 
-  test("every page loads one style and at most two scripts, all of this origin, and runs nothing that is inline", async () => {
+  test("each page loads one style and at most two scripts, all from its own origin, and runs no inline script", async () => {
     const there = new Set<string>();
     for (const [path, html] of pages()) {
       const asked = [...html.matchAll(/<(?:link(?! rel="alternate")|script|img)[^>]*\b(?:href|src)="([^"]+)"/g)].map(
@@ -148,7 +148,7 @@ describe("serving", () => {
     for (const url of there) expect([url, (await get(url)).status]).toEqual([url, 200]);
   });
 
-  test("a page weighs less than 60 kB over the wire, with all that it loads; the search too, with the list that it looks in", () => {
+  test("a page is below 60 kB on the wire with all that it loads, and so is the search with its index", () => {
     const zipped = (path: string) => gzipSync(readFileSync(join(assets, path))).length;
     const loaded = (html: string) =>
       [...html.matchAll(/(?:<link rel="stylesheet" href|<script[^>]* src|data-index)="\/([^"]+)"/g)].map(
@@ -158,14 +158,14 @@ describe("serving", () => {
       path,
       [path, ...loaded(html)].reduce((sum, each) => sum + zipped(each), 0),
     ]);
-    // The page that checks a request carries all rules of the service, because it may ask for nothing.
+    // The check page holds all rules of the service, because it may load nothing.
     const isCheck = ([path]: [string, number]) => path.endsWith("check/index.html");
     expect(weights.filter((weight) => !isCheck(weight) && weight[1] >= 60_000)).toEqual([]);
     expect(weights.filter((weight) => isCheck(weight) && weight[1] >= 70_000)).toEqual([]);
     expect(weights.length).toBeGreaterThan(130);
   });
 
-  test("files whose names hold a digest may be kept for ever, and pages are asked for again", async () => {
+  test("browsers may cache a file with a digest in its name for ever, and must ask for pages again", async () => {
     const [, css = ""] = /<link rel="stylesheet" href="([^"]+)"/.exec(await (await get("/docs/")).text()) ?? [];
     expect((await get(css)).headers.get("cache-control")).toContain("immutable");
     expect((await get("/docs/")).headers.get("cache-control")).not.toContain("immutable");
@@ -177,7 +177,7 @@ describe("serving", () => {
     ["/docs/zh/nothing/", "zh-CN", "找不到页面", "/docs/zh/"],
     ["/docs/zhnothing", "en", "Page not found", "/docs/"],
   ])(
-    "%s is a page that says in the reader's language that there is none, under the same policy",
+    "an unknown address such as %s gives a page in the reader's language that says so, under the same policy",
     async (path, tag, title, home) => {
       const { status, headers, text } = await page(path);
       expect([status, headers.get("content-type"), headers.get("etag")]).toEqual([
@@ -207,21 +207,24 @@ describe("serving", () => {
 });
 
 describe("the programs", () => {
-  test.each(EXAMPLES)("%s is shown whole with its pitfalls, and the very file is offered", async (file) => {
-    const source = readFileSync(join(root, "src/client/examples", file), "utf8");
-    const answer = await get(`/docs/examples/${file}`);
-    expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
-    expect(await answer.text()).toBe(source);
-    const page = /^create/i.test(file) ? "integrating" : "receiving";
-    for (const folder of ["/docs/", "/docs/zh/"]) {
-      const html = await (await get(`${folder}${page}/`)).text();
-      expect(textOf(html)).toContain(source.trimEnd());
-      expect(html).toContain(`href="/docs/examples/${file}"`);
-    }
-    expect(source).toContain("Pitfalls of ");
-  });
+  test.each(EXAMPLES)(
+    "the program %s is shown whole with its pitfalls, and its file can be downloaded",
+    async (file) => {
+      const source = readFileSync(join(root, "src/client/examples", file), "utf8");
+      const answer = await get(`/docs/examples/${file}`);
+      expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+      expect(await answer.text()).toBe(source);
+      const page = /^create/i.test(file) ? "integrating" : "receiving";
+      for (const folder of ["/docs/", "/docs/zh/"]) {
+        const html = await (await get(`${folder}${page}/`)).text();
+        expect(textOf(html)).toContain(source.trimEnd());
+        expect(html).toContain(`href="/docs/examples/${file}"`);
+      }
+      expect(source).toContain("Pitfalls of ");
+    },
+  );
 
-  test("stand beside the signature vectors", async () => {
+  test("the signature vectors are on the page of the programs", async () => {
     for (const folder of ["/docs/", "/docs/zh/"]) {
       const text = textOf(await (await get(`${folder}integrating/`)).text());
       for (const { body, signature } of [ACCEPTED_VECTOR, DOCUMENTED_VECTOR]) {
@@ -232,7 +235,7 @@ describe("the programs", () => {
   });
 });
 
-/** Every page of the docs as it was built: its path from src/assets, and its text. */
+/** All built pages of the docs: their path from src/assets, and their text. */
 const pages = (): [path: string, html: string][] =>
   readdirSync(join(assets, "docs"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".html"))

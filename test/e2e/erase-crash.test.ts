@@ -10,12 +10,12 @@ import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 import { signedCall } from "../support/signed-call.ts";
 
 /**
- * A customer is erased while others create sessions and receivers fail, and workerd is killed in between. Then the home is restored to
- * before the erasure, and settled. Free pages of the files are not searched: the platform keeps them, and nobody can overwrite them.
+ * A customer is erased while others create sessions and receivers fail, and workerd is killed meanwhile. Then the home is restored to a
+ * time before the erasure, and is reconciled. Free pages of the files are not searched, because only the platform can overwrite them.
  */
 
 const PERSON = "Zhang San";
-/** Three steps of an erasure. Sessions are created 20 at a time. */
+/** The customer's sessions need three steps of an erasure. They are created 20 at a time. */
 const THEIRS = 2 * SESSIONS_PER_STEP + 20;
 const KILLS = 3;
 const AGENTS = [1, 2, 3];
@@ -25,7 +25,7 @@ let receiver: Receiver;
 
 beforeAll(async () => {
   receiver = await Receiver.start();
-  // One receiver repeats what it was sent in its refusal.
+  // One receiver repeats the sent body in its refusal.
   receiver.answer = (response, path) => {
     if (path === "/echo") response.statusCode = 500;
     response.end(path === "/echo" ? receiver.at(path).at(-1)?.body.slice(-150) : "");
@@ -38,7 +38,7 @@ afterAll(async () => {
   await receiver?.close();
 });
 
-/** @returns undefined when the Worker was killed before it answered, or refused the call */
+/** @returns undefined when the Worker refused the call, or was killed before its answer */
 async function call(app: SignedApp, operation: string, fields: object, key = ""): Promise<number | undefined> {
   const headers: Record<string, string> = key === "" ? {} : { "idempotency-key": key };
   try {
@@ -61,7 +61,7 @@ const theirs = (n: number) => ({
 });
 const another = (n: number) => ({ sbs: `other ${n % 9}`, sbs_mc: "Somebody", content: `Hello ${n}` });
 
-/** Where a text stands: in a table of a database, in a file of KV, or in the log. */
+/** The places that hold a text: tables of databases, files of KV, and the log. */
 function placesOf(text: string): string[] {
   const found: string[] = [];
   const shown = (value: SQLOutputValue) =>
@@ -83,7 +83,7 @@ function placesOf(text: string): string[] {
   return found;
 }
 
-/** What the home of a site has, read while the Worker does not run. */
+/** The rows in the home of a site. The Worker must not run meanwhile. */
 function storedOf({ siteId }: SignedApp) {
   const [stored] = worker
     .databases((db) => ({
@@ -104,7 +104,7 @@ function storedOf({ siteId }: SignedApp) {
   return stored;
 }
 
-it("leaves nothing of an erased customer, and all of the others, when workerd is killed in between and the home is restored", async () => {
+it("an erasure removes its customer and nothing of others, also after kills of workerd and a restore of the home", async () => {
   await worker.start();
   const app = await worker.provision("apac", AGENTS);
   const site = `/admin/sites/${app.siteId}`;
@@ -136,7 +136,7 @@ it("leaves nothing of an erased customer, and all of the others, when workerd is
   const erase = () =>
     worker.admin<{ remaining: number }>("POST", `${site}/customers/erase`, { sbs: `id of ${PERSON}` });
   for (let kill = 0; kill < KILLS; kill++) {
-    // A retry is answered with the session that it opened, and brings nobody back.
+    // A retry is answered with the session that it opened before, and does not bring the customer back.
     const working = Promise.allSettled([erase(), erase(), createSome(), create(app, theirs(kill), `key-${kill}`)]);
     await sleep(8 + 25 * kill);
     await worker.kill();

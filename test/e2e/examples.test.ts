@@ -36,7 +36,7 @@ describe.each(runnable(CALLERS))("$file", (program) => {
     return runExample(run, { BASE_URL: url, APPID: app.appid, SECRET: app.secret, AGENT_ID: agents });
   }
 
-  it("opens the session that it announces, and prints its chat_id, also under the same key again", async () => {
+  it("a calling program opens a session, prints its chat_id, and prints the same chat_id again for the same key", async () => {
     const app = await worker.provision([10411, 10427]);
     const ran = await example(worker, app, "10411,10427", [...program.run.split(" "), "order-20418"]);
     const { status, stdout, stderr } = ran;
@@ -53,7 +53,7 @@ describe.each(runnable(CALLERS))("$file", (program) => {
     });
   });
 
-  it("prints message and detail of a refusal and exits with 1", async () => {
+  it("a calling program prints message and detail of a refusal and exits with 1", async () => {
     const app = await worker.provision([10411]);
     const { status, stdout, stderr } = await example(worker, app, "10411,99");
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
@@ -62,7 +62,7 @@ describe.each(runnable(CALLERS))("$file", (program) => {
     expect(list.items).toEqual([]);
   });
 
-  it("exits with 1 for a wrong secret, also where every answer is 200", async () => {
+  it("a calling program exits with 1 for a wrong secret, also when each answer has status 200", async () => {
     for (const server of [worker, relaxed]) {
       const app = await server.provision([10411]);
       const { status, stdout, stderr } = await example(server, { ...app, secret: "wrong secret" }, "10411");

@@ -24,13 +24,13 @@ afterAll(async () => {
 
 const pageOf = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
-/** The blocks of a page in one language, in their order. */
+/** The blocks of code of a page that are in one language, in order. */
 const blocksOf = (path: string, language: string) =>
   [...pageOf(path).matchAll(/^ *```(\w+)\n(.*?)^ *```/gms)].flatMap(([, of, block = ""]) =>
     of === language ? [block] : [],
   );
 
-/** The one block of the README that sets BASE_URL. */
+/** The only block of the README that sets BASE_URL. */
 function readme(): string {
   const [found, ...more] = blocksOf("README.md", "sh").filter((block) => /^export BASE_URL=/.test(block));
   if (found === undefined || more.length > 0) throw new Error("there is not one block that sets BASE_URL");
@@ -40,27 +40,27 @@ function readme(): string {
 /** The page on integrating in each language. */
 const INTEGRATING = ["docs/integrating.md", "docs/zh/integrating.md"];
 
-/** The commands of such a page, without those that install packages and the program that is shown as a file. */
+/** The commands of a page on integrating, without installations of packages and without the program that is shown as a file. */
 const commandsOf = (path: string) =>
   blocksOf(path, "sh")
     .filter((block) => !/^npm install |^set -eu$/m.test(block))
     .join("\n");
 
-/** What the reader fills in, as the site does it for him. */
+/** Fills in the reader's own values, as the site does it. */
 const filledIn = (commands: string) =>
   commands
     .replaceAll("https://sessions.example.com", worker.url)
     .replaceAll("YOUR_APPID", "my-shop")
     .replaceAll("YOUR_SECRET", "keep-this-on-your-server");
 
-/** Runs commands in a folder with the .dev.vars of the Worker, at the Worker's address instead of localhost:8787. */
+/** Runs commands in a folder with the Worker's .dev.vars. They call the Worker's address instead of localhost:8787. */
 function shell(script: string, base = worker.url, cwd = folder, env: Record<string, string> = {}) {
   const prelude = `cd '${cwd}'; npm() { command npm --prefix '${ROOT}' "$@"; }; curl() { command curl -sS "$@"; }`;
   return run("sh", [], { input: `${prelude}\n${script.replaceAll(LOCAL, base)}`, env });
 }
 
 describe("the first call", () => {
-  it("works as the README says, its last refusal says why, and the calls of docs/ that follow it work too", async () => {
+  it("the first call of the README works, its last refusal says why, and the later calls of docs/ work too", async () => {
     const { stdout, stderr } = await shell(readme());
     expect(stderr).toBe("");
     expect(stdout).toMatch(
@@ -100,7 +100,7 @@ describe("the first call", () => {
     }
   });
 
-  it("prints the error when admin() from the README fails", async () => {
+  it("admin() of the README prints the error when it fails", async () => {
     const [address, token, admin] = readme()
       .trim()
       .split("\n")
@@ -116,7 +116,7 @@ describe("the first call", () => {
 });
 
 describe("the five common mistakes of the page on integrating", () => {
-  it("get the answers that it names, in each language", async () => {
+  it("the five common mistakes of the page on integrating get the answers that the page names, in each language", async () => {
     const { appid, secret } = await worker.provision([10411]);
     const session = { sbs: "customer_001", ip: "203.0.113.7", sbs_mc: "Wang Wei", content: "Where is my order?" };
     const fields = { ...session, kefu_id: [10411], fzr_uid: 10411 };
@@ -150,7 +150,7 @@ describe("the five common mistakes of the page on integrating", () => {
       for (const [i, [status, detail]] of named.entries()) {
         const answer = answers[i] ?? { status: 0, detail: "" };
         expect([path, answer.status]).toEqual([path, status]);
-        // The first has none, and its heading says so.
+        // The first mistake gets no detail, and its heading says so.
         if (i === 0) expect([path, answer.detail, detail]).toEqual([path, null, "x-error-detail"]);
         else expect([path, answer.detail]).toEqual([path, expect.stringMatching(new RegExp(`^${detail}`))]);
       }

@@ -7,9 +7,9 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 
-/** Integrators generate clients from openapi.json. The output of the two most used generators must compile and work. */
+/** Integrators generate clients from openapi.json. The clients of the two most used generators must compile and work. */
 
-/** The lines of docs/integrating.md that make a client of openapi-fetch and sign what it sends. */
+/** The lines of docs/integrating.md that make a client with openapi-fetch and sign its requests. */
 const [PRINTED = ""] = [
   ...readFileSync(join(import.meta.dirname, "../../docs/integrating.md"), "utf8").matchAll(/^```ts\n(.*?)^```$/gms),
 ].flatMap(([, code = ""]) => (code.includes('from "openapi-fetch"') ? [code] : []));
@@ -20,7 +20,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const TOOLS = join(ROOT, "test/generated-clients/node_modules");
 const DOCUMENT = join(ROOT, "src/assets/openapi.json");
 
-/** Signs each request of a generated client as it leaves, because the client makes the bytes itself. */
+/** Signs each request of a generated client when it is sent, because the client itself makes the bytes. */
 const SIGN = `
 export async function signed(secret: string, request: Request): Promise<Request> {
   const encoder = new TextEncoder();
@@ -35,7 +35,7 @@ export interface Target { baseUrl: string; appid: string; secret: string; adminT
 export const stamp = (appid: string) => ({ appid, timestamp: Math.floor(Date.now() / 1000), ranstr: crypto.randomUUID() });
 `;
 
-/** Each program makes a first create with the required fields only, rotates without an overlap, and reads answers, lists and refusals. */
+/** Each program creates with the required fields only, rotates without an overlap, and reads answers, lists and refusals. */
 const PROGRAMS = {
   "openapi-typescript": `
 import type { components, operations, paths } from "./generated.ts";
@@ -81,7 +81,7 @@ export async function use({ baseUrl, appid, secret, adminToken, siteId }: Target
   return { chatId, message, data, listed: first?.chat_id, next: page.next_cursor, field: problem.errors[0]?.field };
 }
 `,
-  // The client that docs/integrating.md prints, and calls of it.
+  // This is the client in docs/integrating.md, and calls that use it.
   "openapi-fetch": `
 ${PRINTED}
 import { stamp, type Target } from "./sign.ts";
@@ -179,7 +179,7 @@ const typesOf = (file: string) => (into: string) =>
 const GENERATE = {
   "openapi-typescript": typesOf("generated.ts"),
   "openapi-fetch": (into: string) => {
-    // What the integrator has installed, and the types of node.
+    // These are the integrator's packages, and the types of node.
     const { resolve } = createRequire(join(TOOLS, "../package.json"));
     mkdirSync(join(into, "node_modules/@types"), { recursive: true });
     symlinkSync(join(dirname(resolve("openapi-fetch")), ".."), join(into, "node_modules/openapi-fetch"));
@@ -187,7 +187,7 @@ const GENERATE = {
     return typesOf("agent-session.ts")(into);
   },
   "@hey-api/openapi-ts": (into: string) => {
-    // The default settings, but for the extension: node runs the result without a bundler.
+    // All settings are the defaults except the extension, because node runs the result without a bundler.
     const output = { path: join(into, "generated"), module: { extension: ".ts" } };
     const config = { input: DOCUMENT, output, logs: { file: false } };
     writeFileSync(join(into, "openapi-ts.config.mjs"), `export default ${JSON.stringify(config)};\n`);
@@ -217,11 +217,11 @@ describe.each(Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[])(
       expect(await GENERATE[tool](place)).toBe("");
     });
 
-    it("compiles with a program that makes a first create, rotates without an overlap, and reads the answers", async () => {
+    it("a generated client compiles with a program that creates, rotates without an overlap and reads the answers", async () => {
       expect(await run("typescript/bin/tsc", ["-p", place], place)).toBe("");
     });
 
-    it("makes its calls against the real service", async () => {
+    it("a generated client makes its calls against the real service", async () => {
       const { siteId, appid, secret } = await worker.provision([10411, 10427]);
       const target = { baseUrl: worker.url, appid, secret, siteId, adminToken: worker.adminToken };
       const { stdout } = await execute(process.execPath, ["main.ts", JSON.stringify(target)], {
@@ -247,9 +247,9 @@ describe.each(Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[])(
 );
 
 /**
- * Runs an integrator's tool without blocking: this process serves the Worker and must notice when idle connections are closed.
+ * Runs an integrator's tool. It does not block, because this process serves the Worker and must notice closed idle connections.
  *
- * @returns its output when it fails, else an empty text
+ * @returns the tool's output when the tool fails, otherwise an empty text
  */
 async function run(bin: string, args: string[], cwd: string): Promise<string> {
   try {

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signedCall } from "../support/signed-call.ts";
 
 /**
- * A deployment migrates before the new version serves, so the previous version works on the new schema for a while. Here the Worker of
- * the last release, as `npm run keep:release` kept it, runs on all migrations of this checkout.
+ * A deployment migrates before the new version serves, so the previous version works on the new schema for a while. These tests run
+ * the Worker of the last release, which `npm run keep:release` stored, on all migrations of this checkout.
  */
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -100,7 +100,7 @@ const OPENING = {
 };
 
 describe.each(["main", "apac"] as const)("the last release on the schema of this checkout, in %s", (home) => {
-  it("opens a session, adds an agent, and both are stored whole", async () => {
+  it("the last release opens a session and adds an agent on the new schema, and both are stored whole", async () => {
     const app = await newApp(home);
     const created = await send(app, "create_gd", OPENING);
     expect(created).toEqual({ status: 200, envelope: { code: 1, msg: "ok", data: { chat_id: 1 } } });
@@ -123,7 +123,7 @@ describe.each(["main", "apac"] as const)("the last release on the schema of this
     expect(results).toEqual([{ id: 1 }]);
   });
 
-  it("rotates a secret, and only the new one is accepted", async () => {
+  it("the last release rotates a secret on the new schema, and only the new secret is accepted", async () => {
     const app = await newApp(home);
     const rotated = await admin<App>("POST", `apps/${app.appid}/rotate`, { overlap_seconds: 0 });
     expect(await send({ ...app, secret: rotated.secret }, "create_gd", OPENING)).toMatchObject({ status: 200 });
@@ -131,7 +131,7 @@ describe.each(["main", "apac"] as const)("the last release on the schema of this
     expect((await admin<{ items: unknown[] }>("GET", `audit?site_id=${app.siteId}`)).items.length).toBeGreaterThan(3);
   });
 
-  it("prunes what has expired, and nothing else", async () => {
+  it("the last release prunes only what has expired on the new schema", async () => {
     const app = await newApp(home);
     const db = await databaseOf(home);
     for (let created = 0; created < 2; created++) await send(app, "create_gd", OPENING);
@@ -156,7 +156,7 @@ describe.each(["main", "apac"] as const)("the last release on the schema of this
 });
 
 describe("the last release's console", () => {
-  it("signs in and shows the sites", async () => {
+  it("the console of the last release signs in and shows the sites on the new schema", async () => {
     const { siteId } = await newApp("main");
     const page = await fetch(`${url}/console/sign-in`);
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("Admin token")]);
@@ -174,7 +174,7 @@ describe("the last release's console", () => {
 });
 
 describe("a migration that removes what the last release needs", () => {
-  it("is noticed here: the same call fails on such a schema, and stores nothing", async () => {
+  it("a call of the last release fails and stores nothing after a migration that removes its column", async () => {
     const app = await newApp("contracted");
     expect(await send(app, "create_gd", OPENING)).toMatchObject({ status: 503, envelope: { code: -1 } });
     const db = await databaseOf("contracted");

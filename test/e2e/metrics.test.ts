@@ -8,18 +8,18 @@ import { Receiver } from "../support/receiver.ts";
 import { signedCall } from "../support/signed-call.ts";
 
 /**
- * Usage and metrics of a Worker that runs, read by programs that others wrote: the strict parser of OpenMetrics of
+ * Usage and metrics of a running Worker, read by other projects' programs: the strict OpenMetrics parser of
  * prometheus_client, and promtool of Prometheus. Debian has both.
  */
 
 const PYTHON = "/usr/bin/python3";
 const ROOT = join(import.meta.dirname, "../..");
 const RULES = join(ROOT, "docs/prometheus");
-/** What a nonce is kept, and a minute more. */
+/** 32 minutes in seconds. A nonce is kept for 31 minutes. */
 const LATER = 32 * 60;
 const AGENT = 10411;
 
-/** Prints what the parser has read: name, type, unit, and samples as [name, labels, value]. */
+/** Prints the parsed metrics: name, type, unit, and samples as [name, labels, value]. */
 const PARSE = `
 import json, sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -44,8 +44,8 @@ function parsed(text: string): Family[] {
 }
 
 /**
- * The same in the text format of Prometheus, which promtool's linter reads: there the type of a counter stands at the name of its
- * samples, and units and the last line are unknown.
+ * The same metrics in the text format of Prometheus, which promtool's linter reads. There, the type of a counter stands at the name of
+ * its samples, and there are no units and no last line.
  */
 const toPrometheusText = (text: string): string => {
   const counters = [...text.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name]) => name);
@@ -67,13 +67,14 @@ useCheckout();
 
 const why = missing.length > 0 ? `: ${missing.join(" and ")} is not installed` : "";
 
-// .ci/run installs both.
+// CI has both programs, because .ci/run installs them.
 if (missing.length > 0 && process.env.CI !== undefined) {
-  it("are read by others' programs", () => expect.unreachable(`${missing.join(" and ")} is not installed`));
+  it("other projects' programs read the metrics", () =>
+    expect.unreachable(`${missing.join(" and ")} is not installed`));
 }
 
 describe.skipIf(missing.length > 0)(`the files for Prometheus${why}`, () => {
-  it("are taken by promtool: the configuration with its rules", () => {
+  it("promtool accepts the configuration for Prometheus and its rules", () => {
     // The configuration names a file with a token, which must exist.
     const folder = join(place.folder, "prometheus");
     mkdirSync(folder);
@@ -96,13 +97,12 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
   let receiver: Receiver;
   let site: { id: number };
   let app: App;
-  /** The token that a scraper has. */
   let token: string;
   let root: string;
-  /** How many calls came to what, counted by whoever sent them. */
+  /** How many calls had which outcome, as the test counted them. */
   const sent = new Map<string, number>();
 
-  /** Each call has a connection of its own: the server closes an idle one at the moment of the next call now and then. */
+  /** Each call has its own connection, because the server sometimes closes an idle one at the moment of the next call. */
   const api = (path: string, init: RequestInit = {}, bearer = root) =>
     fetch(`${worker.url}/admin/${path}`, {
       ...init,
@@ -119,13 +119,13 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     return (await answer.json()) as T;
   }
 
-  /** Runs the cron that prunes, as if so many seconds had passed. */
+  /** Runs the pruning cron as if this many seconds had passed. */
   async function prune(seconds: number): Promise<void> {
     const query = new URLSearchParams({ cron: "*/5 * * * *", time: String(Date.now() + seconds * 1_000) });
     expect((await worker.get(`/cdn-cgi/handler/scheduled?${query}`)).status).toBe(200);
   }
 
-  /** Sends a call, and counts it under what it must come to. */
+  /** Sends a call, and counts it under its expected outcome. */
   async function send(
     operation: "create_gd" | "add_kf",
     outcome: string,
@@ -161,7 +161,7 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     return answer.text();
   }
 
-  /** The samples of a counter that has risen, as "label label" → number. Those that have not are there at 0. */
+  /** The samples of a counter above 0, as "label label" → number. Other samples exist with the value 0. */
   function countersOf(text: string, name: string, ...labels: string[]): Record<string, number> {
     const [, , , samples = []] = parsed(text).find(([each]) => each === name) ?? [];
     return Object.fromEntries(
@@ -171,7 +171,7 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     );
   }
 
-  /** As the metrics show it: all refusals as one outcome. */
+  /** The counts as the metrics show them, with all refusals as one outcome. */
   const sentByOutcome = () => {
     const all: Record<string, number> = {};
     for (const [key, count] of sent) {
@@ -205,14 +205,14 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     await receiver?.close();
   });
 
-  it("say that a home has never answered, until the cron has asked it", async () => {
+  it("the metrics say that a home has never answered, until the cron has asked it", async () => {
     expect(await scrape()).toMatch(/^agent_session_home_silence_seconds\{home="main"\} \+Inf$/m);
-    // Refused calls are counted from 31 minutes before the first run on.
+    // Refused calls are counted from 31 minutes before the first run of the cron.
     await prune(0);
     expect(await scrape()).toMatch(/^agent_session_home_silence_seconds\{home="main"\} \d+$/m);
   });
 
-  it("count each call once, whatever it came to, and GET usage counts the same", async () => {
+  it("the metrics and GET usage count each call once, whatever its outcome", async () => {
     await admin("POST", `sites/${site.id}/webhooks`, { url: `${receiver.url}/`, events: ["session.created"] });
     const first = create();
     const { chat_id } = await send("create_gd", "ok", first);
@@ -229,7 +229,7 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     await send("create_gd", "agents_invalid", create({ kefu_id: [AGENT, 404] }));
     await send("add_kf", "session_not_found", { ...stamp(), chat_id: 999_999, kefu_ids: [AGENT] });
 
-    // The journal comes by its queue; the event by another.
+    // The journal and the event arrive by two different queues.
     await eventually(async () => {
       const { items } = await admin<{ items: { reason: string }[] }>("GET", `sites/${site.id}/refusals?limit=100`);
       const refused = [...sent].filter(([key]) => !/ (ok|repeated)$/.test(key));
@@ -258,7 +258,7 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     expect(complete_until).toBeGreaterThanOrEqual(Number(apps[0]?.last_used_at));
   });
 
-  it("are what a strict parser of OpenMetrics and promtool read, also with the labels of sites and apps", async () => {
+  it("a strict parser of OpenMetrics and promtool read the metrics, also with the labels of sites and apps", async () => {
     for (const query of ["", "?by=site"]) {
       const text = await scrape(query);
       const families = parsed(text);
@@ -275,7 +275,7 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     expect(bySite).toEqual(Object.fromEntries(expected));
   });
 
-  it("hold no text of a caller or a customer, and no name of a site, an agent or an app", async () => {
+  it("the metrics hold no text of a caller or a customer, and no name of a site, an agent or an app", async () => {
     const usage = await (await api(`sites/${site.id}/usage`)).text();
     const all = `${await scrape()}${await scrape("?by=site")}${usage}`;
     expect(all).toContain(app.appid);
@@ -284,7 +284,7 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     }
   });
 
-  it("are for a scraper and for viewers of all sites, and not for a token of one site", async () => {
+  it("scrapers and viewers of all sites may read the metrics, and a token of one site may not", async () => {
     const of = { name: "Of one site", role: "viewer", site_id: site.id };
     const one = await admin<{ token: string }>("POST", "tokens", of);
     const all = await admin<{ token: string }>("POST", "tokens", { name: "Of all sites", role: "viewer" });
@@ -295,7 +295,7 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     expect((await api("metrics", {}, `${token}x`)).status).toBe(401);
   });
 
-  it("come by the commands of docs/operating.md, which all work as shown, the trial of the alerts among them", () => {
+  it("the commands of docs/operating.md for metrics work as shown, also the trial of the alerts", () => {
     const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
     const part = page.split("\n## Usage\n")[1]?.split("\n## Limits\n")[0] ?? "";
     const blocks = [...part.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block]) => block);
@@ -319,7 +319,7 @@ describe.skipIf(missing.length > 0)("the metrics of a Worker that runs", () => {
     expect(readFileSync(join(cwd, "agent-session.token"), "utf8")).toMatch(/^ast_\w{49}\n$/);
   });
 
-  it("stand after the Worker was started again, and count nothing twice", async () => {
+  it("the metrics are the same after the Worker was started again, and count nothing twice", async () => {
     const before = await scrape();
     await worker.stop("SIGINT");
     worker = await start();

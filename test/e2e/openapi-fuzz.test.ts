@@ -5,7 +5,7 @@ import { webhookUrlFault } from "../../src/events/url.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { METHODS, openApi, undocumented } from "../support/matches-openapi.ts";
 
-/** Requests that a fuzzer makes from openapi.json: those that the document calls valid, and those of any kind. */
+/** A fuzzer makes requests from openapi.json: requests that the document calls valid, and requests of any kind. */
 
 const RUNS = { numRuns: 30 };
 
@@ -33,7 +33,7 @@ afterAll(() => worker.close());
 
 const isSigned = ({ template }: Operation) => template.startsWith("/openapi/");
 
-// Before the calls of operators, which may close the site. Those run several at once, because each mostly waits for answers.
+// Signed calls come first, because calls of operators may close the site. Those run several at once, since they mostly wait.
 describe.each(named.filter(([, each]) => isSigned(each)))("%s", (_, each) => keepsTheDocument(each));
 
 describe.concurrent.each(named.filter(([, each]) => !isSigned(each)))("%s", (_, each) => keepsTheDocument(each));
@@ -41,7 +41,7 @@ describe.concurrent.each(named.filter(([, each]) => !isSigned(each)))("%s", (_, 
 function keepsTheDocument({ method, template, operation, parameters }: Operation): void {
   const body = bodyOf(operation);
 
-  test("accepts what the document calls valid, and answers as documented", async () => {
+  test("the service accepts each request that openapi.json calls valid, and answers as documented", async () => {
     const request = fc.record({
       values: valuesOf(parameters),
       body: body === undefined ? fc.constant(undefined) : body,
@@ -50,7 +50,7 @@ function keepsTheDocument({ method, template, operation, parameters }: Operation
       fc.asyncProperty(request, async ({ values, body }) => {
         const { status, detail } = await send(method, template, values, body);
         expect(status).toBeLessThan(500);
-        // `coherent` keeps a rule that JSON Schema cannot say. How fields of operators go together is another; which agents and ids a site has is not a matter of form.
+        // A 400 may be about a rule that JSON Schema cannot express: how fields go together, and which agents and ids a site has.
         if (status === 400) {
           expect(detail).toMatch(
             /^kefu_id: \d+ (unknown|disabled)|"detail":"(first_chat_id: must be above \d|url: a site has at most 10|ends: must not be|(since|until|status)[:.]|site_id: must be a site's id|role: must be viewer or operator for|cursor: is not a next_cursor|after: is not an|name: must (be the name of this site|not look like))/,
@@ -61,7 +61,7 @@ function keepsTheDocument({ method, template, operation, parameters }: Operation
     );
   });
 
-  test("answers any request as documented, and never with a 5xx", async () => {
+  test("the service answers any request as documented, and never with a 5xx", async () => {
     await fc.assert(
       fc.asyncProperty(fc.json({ maxDepth: 3 }), valuesOf(parameters), async (text, values) => {
         const { status } = await send(method, template, values, method === "GET" ? undefined : text);
@@ -79,27 +79,30 @@ const ofPairs = named.flatMap(([name, each]) =>
 );
 
 describe("a field of pairs", () => {
-  test("is at least metadata of create_gd", () => {
+  test("metadata of create_gd is a field of pairs in openapi.json", () => {
     expect(ofPairs.map(({ name, field }) => `${name} ${field}`)).toContainEqual(
       expect.stringMatching(/^POST \/openapi\/.*create_gd metadata$/),
     );
   });
 
-  test.each(ofPairs)("is refused by name outside its limits: $name $field", async ({ field, schema, each }) => {
-    const { method, template, operation, parameters } = each;
-    const request = fc.record({
-      values: valuesOf(parameters),
-      body: bodyOf(operation) as Json,
-      wrong: wrongPairs(schema),
-    });
-    await fc.assert(
-      fc.asyncProperty(request, async ({ values, body, wrong }) => {
-        const { status, detail } = await send(method, template, values, { ...(body as Json), [field]: wrong });
-        expect([status, detail]).toEqual([400, expect.stringContaining(`${field}: `)]);
-      }),
-      RUNS,
-    );
-  });
+  test.each(ofPairs)(
+    "a field of pairs is refused by name outside its limits: $name $field",
+    async ({ field, schema, each }) => {
+      const { method, template, operation, parameters } = each;
+      const request = fc.record({
+        values: valuesOf(parameters),
+        body: bodyOf(operation) as Json,
+        wrong: wrongPairs(schema),
+      });
+      await fc.assert(
+        fc.asyncProperty(request, async ({ values, body, wrong }) => {
+          const { status, detail } = await send(method, template, values, { ...(body as Json), [field]: wrong });
+          expect([status, detail]).toEqual([400, expect.stringContaining(`${field}: `)]);
+        }),
+        RUNS,
+      );
+    },
+  );
 });
 
 /** Sends the given request, signed or with the token, and compares the answer with the document. */
@@ -143,7 +146,7 @@ function coherent(body: Json): Json {
   return { ...body, ...stamp, ...agents };
 }
 
-/** Names the home that every deployment has, where the body has a home. */
+/** When the body has a home, replaces it with the home that every deployment has. */
 const housed = (body: Json): Json => (body.home === undefined ? body : { ...body, home: "main" });
 
 function bodyOf(operation: Json): fc.Arbitrary<Json> | undefined {
@@ -151,13 +154,13 @@ function bodyOf(operation: Json): fc.Arbitrary<Json> | undefined {
   return schema && arbitraryOf(schema);
 }
 
-/** The schema of an operation's body; undefined when the operation takes none. */
+/** The schema of an operation's body; undefined when the operation has no body. */
 function schemaOf(operation: Json): Json {
   const schema = operation.requestBody?.content["application/json"].schema;
   return schema && openApi.components.schemas[schema.$ref.split("/").at(-1)];
 }
 
-/** Values of parameters by name; query parameters have `?` before their names, headers `:`. */
+/** Values of parameters by name. Names of query parameters begin with `?`, those of headers with `:`. */
 function valuesOf(parameters: Json[]): fc.Arbitrary<Record<string, string>> {
   const marks: Record<string, string> = { path: "", query: "?", header: ":" };
   const entries = parameters.map((each) => [`${marks[each.in]}${each.name}`, arbitraryOf(each.schema).map(String)]);
@@ -172,7 +175,7 @@ function arbitraryOf(schema: Json): fc.Arbitrary<Json> {
   if (schema.type === "null") return fc.constant(null);
   if (schema.type === "boolean") return fc.boolean();
   if (schema.type === "integer") {
-    // Beyond 2^53 JSON.stringify writes exponents, which are not integers in that spelling.
+    // Beyond 2^53 JSON.stringify writes exponents, and the service takes no integer in that form.
     const min = Math.max(schema.minimum ?? schema.exclusiveMinimum, Number.MIN_SAFE_INTEGER);
     const max = Math.min(schema.maximum ?? schema.exclusiveMaximum, Number.MAX_SAFE_INTEGER);
     return fc.oneof(fc.integer({ min, max }), fc.constantFrom(min, max));

@@ -9,12 +9,12 @@ import { exampleBody } from "../support/example-body.ts";
 import { METHODS, openApi, templateOf, undocumented } from "../support/matches-openapi.ts";
 
 /**
- * Compares every answer of every operation with openapi.json. Except for a closed site, a 503 needs a database that does not answer:
- * test/tools/openapi/faults.test.ts has those.
+ * Compares each answer of each operation with openapi.json. test/tools/openapi/faults.test.ts tests the answers 503, because most of
+ * them need a database that does not answer.
  */
 const NOT_HERE = ["503"];
 
-/** Answers that only two calls at one moment can cause: test/operators/services/release-app.test.ts has those. */
+/** Answers that only two simultaneous calls can cause. test/operators/services/release-app.test.ts tests them. */
 const OF_TWO_CALLS = ["delete /admin/apps/{appid} 409"];
 
 let worker: BuiltWorker;
@@ -32,7 +32,7 @@ afterAll(async () => {
   await misconfigured?.close();
 });
 
-/** Sends, compares the answer with the document, and returns its status. */
+/** Sends a request, compares the answer with the document, and returns the answer's status. */
 async function call(method: string, path: string, init: RequestInit = {}, at = worker): Promise<number> {
   return (await exchange(method, path, init, at)).status;
 }
@@ -91,7 +91,7 @@ async function newWebhook(): Promise<string> {
   return (JSON.parse(text) as { id: string }).id;
 }
 
-/** Operations whose every refusal is tested below. The refusals of another operation are its own tests' matter. */
+/** The operations whose refusals are all tested below. Other operations have tests of their own for their refusals. */
 const BY_HAND = [CREATE, ADD];
 const OTHERS = DOCUMENTED.filter(({ operation }) => !BY_HAND.includes(operation.path));
 const OWN_REFUSALS = OTHERS.flatMap(({ operation: { path, refusals } }) =>
@@ -99,7 +99,7 @@ const OWN_REFUSALS = OTHERS.flatMap(({ operation: { path, refusals } }) =>
 );
 
 describe("the signed operations answer as documented", () => {
-  test("a success, and a success that is repeated", async () => {
+  test("a signed success and a repeated success are answered as documented", async () => {
     const key = { "idempotency-key": randomUUID() };
     expect(await call("POST", CREATE, signed(session({ sbs: 1001, sender_type: 1 }), key))).toBe(200);
     const again = await exchange("POST", CREATE, signed(session({ sbs: 1001, sender_type: 1 }), key));
@@ -108,7 +108,7 @@ describe("the signed operations answer as documented", () => {
     expect(await call("POST", ADD, signed({ chat_id, kefu_ids: "10427, 10428" }))).toBe(200);
   });
 
-  test("every refusal that a caller can cause", async () => {
+  test("each refusal of a signed call that a caller can cause is answered as documented", async () => {
     const chat_id = await newSession();
     const stale = { timestamp: 1781683144 };
     const used = signed(session());
@@ -148,7 +148,7 @@ describe("the signed operations answer as documented", () => {
 });
 
 describe("the admin API answers as documented", () => {
-  test("every success", async () => {
+  test("each success of the admin API is answered as documented", async () => {
     const at = `/admin/sites/${site.siteId}`;
     const chat_id = await newSession();
     expect(await call("POST", "/admin/sites", admin({ name: "Shop", home: "apac", first_chat_id: 900 }))).toBe(201);
@@ -217,9 +217,9 @@ describe("the admin API answers as documented", () => {
     expect(await call("DELETE", `${at}/webhooks/${id}`, admin())).toBe(204);
   });
 
-  test("every refusal that follows from a call's declaration", async () => {
+  test("each refusal that follows from the declaration of a call is answered as documented", async () => {
     const { DB } = worker.env as { DB: D1Database };
-    // A site that the directory was about to make, under an id that the home has given to another one.
+    // The directory has begun a site under an id that the home has given to another site.
     await DB.batch([
       DB.prepare(
         "INSERT INTO sites (id, name, home, first_chat_id, status, revision, created_at) VALUES (9000, 'Begun', 'main', 1, 'creating', 0, 1)",
@@ -243,7 +243,7 @@ describe("the admin API answers as documented", () => {
     }
   });
 
-  test("every other refusal that a caller can cause", async () => {
+  test("each other refusal of the admin API that a caller can cause is answered as documented", async () => {
     const at = `/admin/sites/${site.siteId}`;
     const webhook = `${at}/webhooks/${await newWebhook()}`;
     expect(await call("POST", "/admin/sites", admin({ name: "x", home: "nowhere" }))).toBe(400);
@@ -265,7 +265,7 @@ describe("the admin API answers as documented", () => {
     expect(await call("GET", `${at}/sessions/999999`, admin())).toBe(404);
   });
 
-  test("tokens, and every call that one may not make", async () => {
+  test("the calls about tokens, and each call that a token may not make, are answered as documented", async () => {
     const made = await exchange(
       "POST",
       "/admin/tokens",
@@ -301,7 +301,7 @@ describe("the admin API answers as documented", () => {
     expect(await call("GET", "/admin/sites", admin(undefined, viewer))).toBe(401);
   });
 
-  test("refused calls, as soon as the queue has brought them into the journal", async () => {
+  test("the calls about refused calls are answered as documented once the queue has filled the journal", async () => {
     const at = `/admin/sites/${site.siteId}`;
     const { headers } = await exchange("POST", CREATE, signed(session({ timestamp: 1 })));
     const refused = headers.get("x-request-id") ?? "";
@@ -322,7 +322,7 @@ describe("the admin API answers as documented", () => {
     }
   });
 
-  test("one customer's data, handed over and erased", async () => {
+  test("the export and the erasure of a customer are answered as documented", async () => {
     const at = `/admin/sites/${site.siteId}/customers`;
     await newSession();
     for (const what of ["export", "erase"]) {
@@ -330,15 +330,15 @@ describe("the admin API answers as documented", () => {
       expect(await call("POST", `${at}/${what}`, admin({ sbs: "" }))).toBe(400);
       expect(await call("POST", `${at}/${what}`, admin({ sbs: "nobody" }))).toBe(404);
     }
-    // Erased before: zeros.
+    // The second erasure finds nothing, and answers with zeros.
     expect(await call("POST", `${at}/erase`, admin({ sbs: "customer_001" }))).toBe(200);
   });
 
-  test("usage and metrics", async () => {
+  test("usage and metrics are answered as documented", async () => {
     const { DB } = worker.env as { DB: D1Database };
     const at = `/admin/sites/${site.siteId}/usage`;
     const now = Math.floor(Date.now() / 1_000);
-    // What the cron counts after half an hour.
+    // The cron would count these calls after half an hour.
     await DB.batch([
       DB.prepare("INSERT INTO usage VALUES (?, ?, 'create_session', 'accepted', 'v', 3, ?, ?)").bind(
         site.siteId,
@@ -357,7 +357,7 @@ describe("the admin API answers as documented", () => {
     expect(await call("GET", "/admin/metrics?by=app", admin())).toBe(400);
   });
 
-  test("a site, exported and deleted", async () => {
+  test("the export and the deletion of a site are answered as documented", async () => {
     const made = await exchange("POST", "/admin/sites", admin({ name: "Ends" }));
     const at = `/admin/sites/${(JSON.parse(made.text) as { id: number }).id}`;
     expect(await call("POST", `${at}/agents`, admin({ id: 1, name: "Li Na" }))).toBe(201);
@@ -374,7 +374,7 @@ describe("the admin API answers as documented", () => {
     expect(await call("GET", `${at}/export`, admin())).toBe(404);
   });
 
-  test("calls that nothing above has made succeed with the examples of their words", async () => {
+  test("each other call of the admin API succeeds with its documented example", async () => {
     const id = await newWebhook();
     const { headers } = await exchange("POST", CREATE, signed(session({ timestamp: 1 })));
     const values = { ...ours(), webhook_id: id, chat_id: await newSession(), request_id: headers.get("x-request-id") };
@@ -386,7 +386,7 @@ describe("the admin API answers as documented", () => {
   });
 });
 
-test("health answers as documented", async () => {
+test("health is answered as documented", async () => {
   expect(await call("GET", "/healthz")).toBe(200);
   expect(await call("POST", "/healthz")).toBe(405);
 });
@@ -398,7 +398,7 @@ test("a deployment that is not configured answers 500, and health 503, as docume
   }
 });
 
-test("a wrong token is 401, and from one address too many failures are 429, as documented", async () => {
+test("a wrong token is answered with 401, and too many failures from one address with 429, as documented", async () => {
   const wrong = { headers: { authorization: "Bearer wrong", ...JSON_TYPE } };
   const forged = { body: JSON.stringify({ appid: site.appid }), headers: JSON_TYPE };
   const refused = operations().filter(({ path }) => path !== "/healthz");
@@ -413,7 +413,7 @@ test("a wrong token is 401, and from one address too many failures are 429, as d
     return (await Promise.all(failing)).map(({ status }) => status);
   };
   const statuses = new Set<number>();
-  // The limits are counted by the minute: when a minute ends meanwhile, the loop starts again.
+  // The limits are counted by the minute. When a minute ends meanwhile, the loop starts again.
   for (let round = 0; round < 3 && !(statuses.size === 1 && statuses.has(429)); round++) {
     for (let calls = 0; calls < 700 && (await fail()).some((status) => status !== 429); calls++);
     statuses.clear();
@@ -422,7 +422,7 @@ test("a wrong token is 401, and from one address too many failures are 429, as d
   expect([...statuses]).toEqual([429]);
 });
 
-test("every documented answer was seen", () => {
+test("each documented answer was seen in a test", () => {
   const documented = Object.entries(openApi.paths).flatMap(([template, item]) =>
     METHODS.filter((method) => method in item).flatMap((method) => {
       const { responses } = item[method] as { responses: Record<string, unknown> };
@@ -455,7 +455,7 @@ const filled = (template: string, values: Record<string, unknown>) =>
     return String(values[name]);
   });
 
-/** Every call of the admin API, with a body of the examples of its words. */
+/** All calls of the admin API, with a body made of their documented examples. */
 const ADMIN = ADMIN_CALLS.map(({ id, method, path, scope, query }) => {
   const template = `/admin${path.replaceAll(/:(\w+)/g, "{$1}")}`;
   const { body } = ADMIN_DOCUMENTATION[id]();
@@ -469,7 +469,7 @@ const ADMIN = ADMIN_CALLS.map(({ id, method, path, scope, query }) => {
   };
 });
 
-/** Every operation, with its path on this site, and the statuses that it is documented to answer. */
+/** All operations with their paths on this site and their documented statuses. */
 function operations(): { method: string; path: string; responses: string[] }[] {
   return Object.entries(openApi.paths).flatMap(([template, item]) =>
     METHODS.filter((method) => method in item).map((method) => {

@@ -24,22 +24,22 @@ import { commandOf, EXAMPLES, runExample, runnable, startExample } from "../supp
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const OTHER = `whsec_${Buffer.alloc(32, 8).toString("base64")}`;
 
-/** In milliseconds. The first run of Go also compiles its library. */
+/** The time limit in milliseconds. The first run of Go also compiles its library. */
 const TIME = 240_000;
 
 const now = () => Math.floor(Date.now() / 1000);
 
-/** The body of an event with a customer's text that imitates JSON of the service. */
+/** The body of an event. The customer's text in it imitates JSON of the service. */
 const bodyOf = (seq: number) =>
   `{"type":"session.created","timestamp":"2027-01-15T08:00:00.000Z","data":{"seq":${seq},"appid":"a","chat_id":900220,"messages":[{"sender":"visitor","sender_uid":null,"content":"王伟 🙂 \\"data\\":{\\"seq\\":99 </script>\\n"}]}}`;
 
-/** With a text that makes it so many bytes long. */
+/** The body of an event whose text makes it this many bytes long. */
 const bodyOfSize = (seq: number, bytes: number) =>
   bodyOf(seq).replace("王伟", `王伟${"a".repeat(bytes - Buffer.byteLength(bodyOf(seq)))}`);
 
 const idOf = (seq: number) => `evt_${String(seq).padStart(32, "0")}`;
 
-/** The headers of an event, whose signatures are made with `secrets`. */
+/** The headers of an event. Their signatures are made with `secrets`. */
 function headersOf(
   seq: number,
   change: Record<string, string> = {},
@@ -69,7 +69,7 @@ const linesOf = (headers: Record<string, string>) =>
 
 const request = (lines: string, body = "{}", first = "POST / HTTP/1.1") => `${first}\r\nhost: a\r\n${lines}\r\n${body}`;
 
-/** A signed event as it comes. */
+/** The bytes of the request for a signed event. */
 const requestOf = (seq: number, body: string) =>
   request(`${linesOf(headersOf(seq, {}, { body }))}content-length: ${Buffer.byteLength(body)}\r\n`, body);
 
@@ -92,7 +92,7 @@ afterAll(async () => {
   rmSync(built, { recursive: true });
 });
 
-/** A rule that holds for the receiver of each language. They are tried at the same time. */
+/** A test that all receivers must pass. It runs on all of them at the same time. */
 const every = (trial: (receiver: Receiver) => Promise<void>) => async () => {
   const tried = receivers.map(async (receiver) => {
     try {
@@ -136,7 +136,7 @@ function starts() {
     "base64 of URLs": SECRET.replaceAll("B", "_"),
   };
   it(
-    "refuses each wrong secret",
+    "each receiver refuses each wrong secret at its start",
     every(async ({ program }) => {
       const ran = Object.entries(REFUSED).map(async ([what, secret]) => {
         const settings = {
@@ -154,12 +154,12 @@ function starts() {
   );
 
   it(
-    "is built and run as the page says, takes a secret of 24 bytes, and keeps events in a new folder when SEEN is empty",
+    "each receiver is built and run as its page says, takes a secret of 24 bytes, and makes a folder when SEEN is empty",
     every(async ({ program }) => {
       const { file, build = ":", run } = program;
       const copy = mkdtempSync(join(built, "copy-"));
       copyFileSync(join(EXAMPLES, file), join(copy, file));
-      // The shell leaves its process to the program.
+      // With exec, the program replaces the shell in its process.
       const command = ["sh", "-c", `cd '${copy}' && ${build} && exec ${run}`];
       const secret = `whsec_${Buffer.alloc(24, 9).toString("base64")}`;
       const port = await freePort("127.0.0.1");
@@ -182,7 +182,7 @@ function starts() {
 
 function verifies() {
   it(
-    "accepts two signatures when its secret made one of them",
+    "each receiver accepts two signatures when its secret made one of them",
     every(async (receiver) => {
       for (const secrets of [
         [OTHER, SECRET],
@@ -193,7 +193,7 @@ function verifies() {
   );
 
   it(
-    "accepts an event that was sent 290 s before or after",
+    "each receiver accepts an event whose timestamp is 290 s in the past or in the future",
     every(async (receiver) => {
       for (const [seq, away] of [
         [5, -290],
@@ -223,7 +223,7 @@ function verifies() {
   ];
   for (const [what, headers, why] of REFUSED) {
     it(
-      `refuses ${what} with 400 and says why`,
+      `each receiver refuses ${what} with 400 and says why`,
       every(async (receiver) => {
         const answer = await send(receiver, 7, headers());
         expect([answer.status, answer.text.trim()]).toEqual([400, why]);
@@ -234,7 +234,7 @@ function verifies() {
   }
 
   it(
-    "refuses a body in which one byte was changed",
+    "each receiver refuses a body in which one byte was changed",
     every(async (receiver) => {
       for (const body of [bodyOf(9).replace("900220", "900221"), `${bodyOf(9)}\n`]) {
         expect((await send(receiver, 9, headersOf(9), body)).status).toBe(400);
@@ -244,7 +244,7 @@ function verifies() {
   );
 
   it(
-    "refuses an event from more than 300 s ago or from the future",
+    "each receiver refuses an event whose timestamp is more than 300 s in the past or in the future",
     every(async (receiver) => {
       for (const away of [-302, 400]) {
         const answer = await send(receiver, 10, headersOf(10, {}, { at: now() + away }));
@@ -254,7 +254,7 @@ function verifies() {
   );
 
   it(
-    "accepts what the service posts, also while its secret is rotated",
+    "each receiver accepts what the service posts, also while its secret is rotated",
     every(async (receiver) => {
       const { siteId, ...app } = await worker.provision([10411]);
       const port = await freePort("127.0.0.1");
@@ -287,7 +287,7 @@ function verifies() {
 
 function stores() {
   it(
-    "handles an event once that arrives twice, and answers 2xx to both",
+    "each receiver handles an event that arrives twice only once, and answers 2xx to both requests",
     every(async (receiver) => {
       expect((await send(receiver, 2, headersOf(2))).status).toBe(204);
       expect((await send(receiver, 2, headersOf(2, {}, { at: now() - 1 }))).status).toBe(204);
@@ -298,7 +298,7 @@ function stores() {
   );
 
   it(
-    "stores each event under its id, byte by byte, before it answers, and prints which event it is",
+    "each receiver stores an event under its id, byte by byte, before it answers, and prints which event it is",
     every(async (receiver) => {
       expect(await send(receiver, 20, headersOf(20))).toEqual({ status: 204, text: "" });
       expect(readFileSync(join(receiver.folder, `${idOf(20)}.json`), "utf8")).toBe(bodyOf(20));
@@ -309,7 +309,7 @@ function stores() {
   );
 
   it(
-    "answers each request that it stores of two that come at once on one connection",
+    "each receiver answers each request that it stores when two come at once on one connection",
     every(async (receiver) => {
       const caller = call(receiver);
       await caller.write(`${requestOf(23, bodyOf(23))}${requestOf(24, bodyOf(24))}`);
@@ -321,7 +321,7 @@ function stores() {
   );
 
   it(
-    "stores an event once that arrives eight times at the same time",
+    "each receiver stores an event that arrives eight times simultaneously only once",
     every(async (receiver) => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => send(receiver, 22, headersOf(22))));
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 204));
@@ -333,14 +333,14 @@ function stores() {
   );
 
   it(
-    "answers 503 and says why while it cannot store, and stores the same event when it can again",
+    "each receiver answers 503 and says why while it cannot store, and stores the same event later",
     every(async (receiver) => {
       const { folder } = receiver;
       const away = `${folder}-away`;
       const faults: Record<string, () => void> = {
         missing: () => {},
         "no folder": () => symlinkSync("/dev/null", folder),
-        // The permissions of a folder do not bind root.
+        // Root may write into any folder, so /sys is used for root.
         "read-only": () => {
           if (process.getuid?.() === 0) return symlinkSync("/sys", folder);
           mkdirSync(folder);
@@ -358,7 +358,7 @@ function stores() {
           const answer = await send(receiver, seq, headersOf(seq));
           expect([answer.status, answer.text.trim()]).toEqual([503, "not stored"]);
           await until(async () => /not stored: \S/.test(receiver.said().slice(before)));
-          // One that it has is not taken for a duplicate either, because it cannot know.
+          // An event that it has stored gets 503 too, because the receiver cannot see that it has it.
           expect((await send(receiver, 30, headersOf(30))).status).toBe(503);
         } finally {
           rmSync(folder, { recursive: true, force: true });
@@ -379,7 +379,7 @@ function stores() {
 
 function bounds_bytes() {
   it(
-    "takes an event of 256 KiB, also when it comes in pieces",
+    "each receiver takes an event of 256 KiB, also in pieces",
     every(async (receiver) => {
       const large = bodyOfSize(40, 256 * 1024);
       const request = requestOf(40, large);
@@ -397,7 +397,7 @@ function bounds_bytes() {
   );
 
   it(
-    "refuses one byte more, also when it is signed and comes in a chunk",
+    "each receiver refuses a body of 256 KiB + 1 byte, also when it is signed and comes in a chunk",
     every(async (receiver) => {
       const large = bodyOfSize(42, 256 * 1024 + 1);
       const chunk = `${(256 * 1024 + 1).toString(16)}\r\n${large}\r\n0\r\n\r\n`;
@@ -424,7 +424,7 @@ function bounds_bytes() {
   };
   for (const [what, [head, piece]] of Object.entries(ENDLESS)) {
     it(
-      `stops reading ${what} without end`,
+      `each receiver stops reading ${what} without end`,
       every(async (receiver) => {
         const before = readdirSync(receiver.folder);
         const caller = call(receiver);
@@ -433,7 +433,7 @@ function bounds_bytes() {
         await caller.write(head);
         for (; taken < 200e6 && caller.isOpen(); taken += block.length) await caller.write(block);
         caller.end();
-        // What the buffers of the two ends' sockets take is in it.
+        // This includes the bytes in the buffers of the two sockets.
         expect(taken).toBeLessThan(32e6);
         expect(caller.answer()).toMatch(/^(HTTP\/1\.[01] 4\d\d|$)/);
         expect(readdirSync(receiver.folder)).toEqual(before);
@@ -442,7 +442,7 @@ function bounds_bytes() {
   }
 }
 
-/** Requests that are never whole. What stands last comes again each second. */
+/** Requests that are never whole. Their last text is sent again each second. */
 const HALF: Record<string, [string, string?]> = {
   nothing: [""],
   "half a request line": ["PO"],
@@ -455,7 +455,7 @@ const HALF: Record<string, [string, string?]> = {
 
 function bounds_time() {
   it(
-    "hangs up on each request that never ends, and not before 8 s",
+    "each receiver hangs up on a request that never ends, but not before 8 s",
     every(async (receiver) => {
       const began = Date.now();
       const callers = await Promise.all(Object.values(HALF).map((half) => hang(receiver, half)));
@@ -467,7 +467,7 @@ function bounds_time() {
       }
       try {
         await expect.poll(() => Object.keys(took).sort(), { timeout: 60_000 }).toEqual(Object.keys(HALF).sort());
-        // The programs look once a second, and the machine may be busy.
+        // The programs check once a second, and the machine may be busy.
         for (const [half, seconds] of Object.entries(took)) {
           expect(seconds, half).toBeGreaterThan(8);
           expect(seconds, half).toBeLessThan(20);
@@ -482,11 +482,11 @@ function bounds_time() {
 
 function bounds_places() {
   it(
-    "answers an event at once while 500 half-sent requests hang",
+    "each receiver answers an event at once while 500 half-sent requests hang",
     every(async (receiver) => {
       const halves = Object.values(HALF);
       let open = 0;
-      // A receiver may hang up on the oldest; one that waits for them has none left each time. On a busy machine their time may be over.
+      // A receiver may hang up on the oldest requests. On a busy machine their time may be over, so this tries again.
       for (let attempt = 0; attempt < 3 && open < 100; attempt++) {
         const hanging = await Promise.all(
           Array.from({ length: 500 }, (_, i) => hang(receiver, halves[i % halves.length] ?? [""])),
@@ -506,7 +506,7 @@ function bounds_places() {
 
 function stays_plain() {
   it(
-    "goes on after a sender hung up in the middle of a body",
+    "each receiver goes on after a sender hung up in the middle of a body",
     every(async (receiver) => {
       const caller = call(receiver);
       await caller.write(request("content-length: 100\r\n", "{"));
@@ -548,7 +548,7 @@ function stays_plain() {
   };
   for (const [what, bytes] of Object.entries(WRONG)) {
     it(
-      `answers ${what} plainly`,
+      `each receiver answers ${what} with a short refusal and goes on`,
       every(async (receiver) => {
         const caller = call(receiver);
         await caller.write(bytes);
@@ -576,7 +576,7 @@ function stays_plain() {
     Buffer.from("7b2274797065223a22ff227d", "hex"),
   ];
   it(
-    "takes what is signed and is no event, says so, and goes on",
+    "each receiver takes a signed body that is no event, says so, and goes on",
     every(async (receiver) => {
       for (const [i, text] of NO_EVENTS.entries()) {
         const seq = 70 + i;
@@ -591,7 +591,7 @@ function stays_plain() {
 
 function ends() {
   it(
-    "ends on SIGTERM, also while a request hangs",
+    "each receiver ends on SIGTERM, also while a request hangs",
     every(async (receiver) => {
       const port = await freePort("127.0.0.1");
       const own = await start(receiver.program, port, SECRET);
@@ -609,11 +609,11 @@ function ends() {
   );
 }
 
-/** What a trace of the stack looks like in these languages, and a warning of Java's library. */
+/** The look of a stack trace in these languages, and of a warning of Java's library. */
 const TRACE =
   /Traceback|^WARNING: |^\s+at |goroutine \d|#0 |\w\.(?:java|go|py|php|mjs):\d|\.(?:py|php)"?,? (?:on )?line \d/m;
 
-/** A connection to a receiver, on which a caller may write what it likes. */
+/** Opens a connection to a receiver, on which a caller may write any bytes. */
 function call({ url }: { url: string }) {
   let answer = "";
   const socket: Socket = connect(Number(new URL(url).port), "127.0.0.1");
@@ -632,7 +632,6 @@ function call({ url }: { url: string }) {
     /** Waits until the system has taken the bytes. */
     write: (bytes: string | Buffer) =>
       Promise.race([closed, new Promise<void>((resolve) => socket.write(bytes, () => resolve()))]),
-    /** Says that no more will come, and waits for the answer. */
     finish: () => {
       socket.end();
       return closed;
@@ -641,7 +640,7 @@ function call({ url }: { url: string }) {
   };
 }
 
-/** A caller whose request is never whole. */
+/** Opens a connection whose request is never whole. */
 async function hang(receiver: { url: string }, [start, again]: [string, string?]) {
   const caller = call(receiver);
   await caller.write(start);
@@ -656,7 +655,7 @@ async function hang(receiver: { url: string }, [start, again]: [string, string?]
 
 type Receiver = Awaited<ReturnType<typeof start>>;
 
-/** Starts a receiver with a folder of its own, and waits until it listens. */
+/** Starts a receiver with its own folder, and waits until it listens. */
 async function start(
   program: Program & { command: string[] },
   port: number,

@@ -9,7 +9,7 @@ const STEPS = 5000;
 const folder = mkdtempSync(join(tmpdir(), "simulation-test-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The trace of a seed, from a process of its own. */
+/** The trace of a seed, which its own process writes. */
 async function traceOf(seed: number): Promise<string> {
   const file = join(folder, `${seed}.trace`);
   const { exitCode, stdout, stderr } = await runSimulate("--seed", `${seed}`, "--steps", `${STEPS}`, "--trace", file);
@@ -17,15 +17,15 @@ async function traceOf(seed: number): Promise<string> {
   return readFileSync(file, "utf8");
 }
 
-it("gives the same trace for the same seed, byte for byte, in another process", async () => {
+it("a seed of the simulation gives the same trace, byte for byte, in another process", async () => {
   const first = await traceOf(7);
   expect(first.split("\n").length).toBeGreaterThan(STEPS / 10);
-  // Not toBe(): the difference of two such texts takes minutes to print.
+  // toBe() is not used, because printing the difference of two such texts takes minutes.
   expect((await traceOf(7)) === first).toBe(true);
   expect((await traceOf(8)) === first).toBe(false);
 });
 
-it("gives the same result on one thread as on two, so that no run leaves anything for the next one", async () => {
+it("the simulation gives the same result on one thread and on two, so no run affects the next one", async () => {
   const [one, two] = await Promise.all(
     ["1", "2"].map(async (threads) => {
       const { exitCode, stdout, stderr } = await runSimulate(

@@ -4,7 +4,7 @@ import { eventually } from "../support/eventually.ts";
 import { Receiver, verified } from "../support/receiver.ts";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 
-/** workerd is killed at the moments when an event could get lost; the sweep of the next process must find that event. */
+/** workerd is killed at moments when an event could get lost. The sweep of the next process must find that event. */
 const SWEEP = "* * * * *";
 const AGENTS = [10411];
 const SESSIONS = 12;
@@ -25,7 +25,6 @@ afterAll(async () => {
 type Webhook = { id: string; secret: string };
 type Delivery = { status: string; attempts: number; claim: string | null };
 
-/** Makes a site with a webhook in each home. */
 async function sites(path: string): Promise<{ app: SignedApp; webhook: Webhook }[]> {
   const made: { app: SignedApp; webhook: Webhook }[] = [];
   for (const home of ["main", "apac"]) {
@@ -52,13 +51,13 @@ const deliveriesOf = (all: { webhook: Webhook }[]): Delivery[] =>
     })
     .flat();
 
-/** Moves time forward in the database: due deliveries are overdue, and the attempts of the killed Worker count as lost. */
+/** Moves the times in the database: due deliveries become overdue, and the attempts of the killed Worker count as lost. */
 const passSeconds = (seconds: number) =>
   worker.databases((db) => {
     db.exec(`UPDATE deliveries SET next_attempt_at = next_attempt_at - ${seconds} WHERE status = 'pending'`);
   }, false);
 
-/** Every event of the sites arrived under one id with one body, each time with a good and fresh signature. */
+/** Checks that each event arrived under one id with one body, each time with a valid and fresh signature. */
 function expectAllArrived(all: { webhook: Webhook }[], path: string, since: number): void {
   const arrived = receiver.at(path);
   const events = new Map<string, string>();
@@ -84,9 +83,9 @@ const deliveredIn = (all: { webhook: Webhook }[]) =>
     expect(deliveriesOf(all).map(({ status }) => status)).toEqual(Array.from({ length: SESSIONS }, () => "delivered")),
   );
 
-it("delivers what was committed when workerd was killed before the queue's messages were handed out", async () => {
+it("events are delivered when workerd is killed before it hands out the messages of the queue", async () => {
   const since = Math.floor(Date.now() / 1000);
-  // The queue keeps its messages in workerd: when workerd is killed, they are lost.
+  // The queue holds its messages in workerd, so they are lost when workerd is killed.
   await worker.start({ queueSeconds: 50 });
   const all = await sites("/unsent");
   await createAll(all);
@@ -104,11 +103,11 @@ it("delivers what was committed when workerd was killed before the queue's messa
   expect(receiver.at("/unsent")).toHaveLength(SESSIONS);
 });
 
-it("delivers again what was posted and not yet recorded when workerd was killed", async () => {
+it("an event that was posted but not recorded is delivered again after workerd was killed", async () => {
   const since = Math.floor(Date.now() / 1000);
   await worker.start();
   const all = await sites("/unwritten");
-  // The receiver has the event, and the Worker never learns of it.
+  // The receiver gets the event, but the Worker gets no answer.
   receiver.answer = () => {};
   await createAll(all);
   await eventually(() => expect(receiver.at("/unwritten").length).toBeGreaterThanOrEqual(6));
@@ -120,7 +119,7 @@ it("delivers again what was posted and not yet recorded when workerd was killed"
 
   receiver.answer = (response) => response.end();
   await worker.start();
-  // Too early for the sweep: another Worker may still hold the lease of these attempts.
+  // It is too early for the sweep, because another Worker may still hold the lease of these attempts.
   await worker.scheduled(SWEEP);
   expect(deliveriesOf(all).filter(({ claim, attempts }) => claim !== null && attempts > 1)).toEqual([]);
   await worker.kill();
@@ -133,7 +132,7 @@ it("delivers again what was posted and not yet recorded when workerd was killed"
   expect(receiver.at("/unwritten").length).toBeGreaterThanOrEqual(SESSIONS + begun);
 });
 
-it("delivers everything, whenever workerd is killed under load", async () => {
+it("all events are delivered, whenever workerd is killed under load", async () => {
   const since = Math.floor(Date.now() / 1000);
   await worker.start();
   const all = await sites("/killed");
@@ -147,7 +146,7 @@ it("delivers everything, whenever workerd is killed under load", async () => {
       ),
     );
     created += wanted;
-    // Kills at a random moment: in the queue, a lease, a post or the record of results.
+    // workerd is killed at a random moment: in the queue, in a lease, in a post, or while results are recorded.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 80));
     await worker.kill();
     passSeconds(70);

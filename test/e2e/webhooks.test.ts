@@ -43,7 +43,7 @@ const deliveriesOf = ({ id }: Webhook): Delivery[] =>
     )
     .flat() as unknown as Delivery[];
 
-/** Writes one byte after another, until the reader goes. */
+/** Writes one byte after another until the reader hangs up. */
 function trickle(response: ServerResponse, text: string): void {
   const bytes = [...text];
   const timer = setInterval(() => response.write(bytes.shift() ?? "."), 200);
@@ -61,7 +61,7 @@ function pour(response: ServerResponse): void {
 
 const NO_ANSWER = "no answer in 15 s";
 
-/** How a receiver answers, and what is recorded of the attempt. When an answer is read to its end: test/events/post.test.ts. */
+/** The answers of receivers, with the recorded results. test/events/post.test.ts tests which answers are read to their end. */
 const RECEIVERS: Record<
   string,
   { answer: (response: ServerResponse) => void; noted: Omit<Delivery, "seq" | "attempts"> }
@@ -130,7 +130,7 @@ const RECEIVERS: Record<
   },
 };
 
-it("records how each receiver behaves, and holds up none for another", async () => {
+it("the Worker records how each receiver behaves, and no receiver delays another", async () => {
   receiver.answer = (response, path) => RECEIVERS[path]?.answer(response);
   // A site has at most 10 webhooks.
   const apps = await Promise.all(["main", "apac"].map((home) => worker.provision(home, AGENTS)));
@@ -170,7 +170,7 @@ it("records how each receiver behaves, and holds up none for another", async () 
   expectCleanLogs();
 });
 
-it("delivers hundreds of sessions that were created under load, while another webhook hangs", {
+it("hundreds of sessions that were created under load are delivered while another webhook hangs", {
   timeout: 400_000,
 }, async () => {
   receiver.answer = (response, path) => {
@@ -195,7 +195,7 @@ it("delivers hundreds of sessions that were created under load, while another we
   await Promise.all(Array.from({ length: 12 }, load));
   expect(created.size).toBe(SESSIONS);
 
-  // Sweeps as the cron does, but more often.
+  // The sweeps are those of the cron, but more frequent.
   const sweeping = setInterval(() => void worker.scheduled(SWEEP), 5_000);
   const delivered = (to: Webhook) => deliveriesOf(to).filter(({ status }) => status === "delivered").length;
   try {
@@ -214,13 +214,13 @@ it("delivers hundreds of sessions that were created under load, while another we
   }
   expect(new Set(found.values())).toEqual(new Set(created.keys()));
   expect(found.size).toBe(SESSIONS);
-  // The hanging webhook got some of the events, and delivered none.
+  // The hanging webhook got some events, but none of them counts as delivered.
   expect(receiver.at("/never").length).toBeGreaterThan(0);
   expect(delivered(hanging)).toBe(0);
   expectCleanLogs();
 });
 
-/** Fails when the log holds anything of a customer, a URL or a receiver's answer. */
+/** Checks that the log holds no text of a customer, no URL and no receiver's answer. */
 function expectCleanLogs(): void {
   const logs = worker.logs();
   expect(logs).toContain('"job":"deliver"');

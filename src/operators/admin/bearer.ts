@@ -5,10 +5,10 @@ import { noteRootRead } from "../services/sign-in-log.ts";
 import type { AdminContext } from "./env.ts";
 
 /**
- * Finds out whose token a call has: `Authorization: Bearer` with the ADMIN_TOKEN or with a token for programs. An assertion of
- * Cloudflare Access opens nothing here: it rides on a cookie.
+ * Finds the owner of a call's token: `Authorization: Bearer` with the ADMIN_TOKEN or with a token for programs. An assertion of
+ * Cloudflare Access is ignored here, because it comes in a cookie.
  *
- * @throws ServiceError as {@link identifyBearer} does. A client address with too many failures is refused, and a token over its limits
+ * @throws ServiceError as {@link identifyBearer} does, also for a client address with too many failures and a token over its limits
  */
 export async function identifyProgram(c: AdminContext): Promise<undefined> {
   const token = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];

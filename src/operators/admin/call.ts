@@ -5,19 +5,18 @@ import type { Site } from "../services/sites.ts";
 import type { AdminContext } from "./env.ts";
 import { readInput, readQuery } from "./read-input.ts";
 
-/** What a call of the admin API declares in addition. openapi.json describes the same schemas that read its input and make its answer. */
+/** The declaration of a call of the admin API. openapi.json shows the same schemas that check the input and make the answer. */
 type AdminDeclaration<Id, Body, Query, Answer> = Declaration & {
-  /** The operationId in openapi.json. */
   id: Id;
   body?: z.ZodMiniType<Body>;
-  /** An absent body stands for `{}`. */
+  /** An absent body means `{}`. */
   bodyOptional?: true;
-  /** A field of the body whose integers count as the text of their digits. */
+  /** The name of a text field of the body that callers may also send as an integer. */
   digitsOf?: string;
   query?: z.ZodMiniType<Query>;
-  /** What a success answers; without it, 204. */
+  /** The answer of a success. Without it, the answer is 204. */
   response?: Answer;
-  /** The status of a success; without it, 200. */
+  /** The status of a success. Without it, the status is 200. */
   status?: 201 | 202;
 };
 
@@ -34,8 +33,7 @@ interface Given<Scope, Body, Query> {
 /**
  * Makes a call of the admin API. An unknown site is refused before the body and the query are read.
  *
- * @param handler gives what the schema `response` shows, in the names of the code; or an answer of its own, when one of several
- *   statuses or another media type is due
+ * @param handler gives the answer of the schema `response`, in the names of the code; or a Response, for another status or media type
  * @throws Error as {@link call} does
  */
 export function adminCall<

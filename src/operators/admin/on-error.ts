@@ -31,7 +31,7 @@ export function answerAdminError(error: Error, c: RequestContext): Response {
     status,
     detail: textOf(refusal, title, silentHome(refusal, c.var.trace)),
     ...(issues !== undefined && { errors: issues }),
-    // Several things can stand in the way of one call, and a script must tell them apart.
+    // One call may be refused for several reasons, and a script must be able to distinguish them.
     ...((refusal.code === "conflict" || refusal.code === "forbidden") && { reason }),
     ...(homesDown !== undefined && { homes_down: homesDown }),
     ...members,

@@ -8,15 +8,15 @@ import type { AdminContext } from "./env.ts";
 /**
  * Reads the JSON body of an admin call.
  *
- * @param options `whenEmpty`: the input for an absent body; by default a body is required. `digitsOf`: see {@link parseJsonObject}
- * @throws ServiceError `invalid_input` naming each bad field; and as {@link readBody} does
+ * @param options `whenEmpty`: the input for an absent body. By default a body is required. `digitsOf`: see {@link parseJsonObject}
+ * @throws ServiceError `invalid_input`, which names each bad field; and as {@link readBody} does
  */
 export async function readInput<Output>(
   c: AdminContext,
   schema: z.ZodMiniType<Output>,
   { whenEmpty, digitsOf }: { whenEmpty?: Record<string, unknown> | undefined; digitsOf?: string | undefined } = {},
 ): Promise<Output> {
-  // A call with a body refuses a query: otherwise `rotate?overlap_seconds=0` would rotate with the default overlap.
+  // A call with a body refuses a query. Otherwise `rotate?overlap_seconds=0` would rotate with the default overlap.
   const [stray] = Object.keys(c.req.query());
   if (stray !== undefined) throw invalidInput([{ field: stray, message: "belongs in the body" }]);
   const { raw } = c.req;
@@ -24,7 +24,7 @@ export async function readInput<Output>(
   let bytes: ArrayBuffer;
   if (whenEmpty === undefined) bytes = await readBody(runtime, raw);
   else {
-    // A client without a body may still send an empty stream, which has no media type.
+    // A client that sends no body may still send an empty stream, which has no media type.
     bytes = await readBytes(runtime, raw);
     if (bytes.byteLength === 0) return check(schema, whenEmpty);
     requireJson(raw);
@@ -34,7 +34,7 @@ export async function readInput<Output>(
   return check(schema, parsed.object);
 }
 
-/** @throws ServiceError `invalid_input` naming each bad parameter */
+/** @throws ServiceError `invalid_input`, which names each bad parameter */
 export function readQuery<Output>(c: AdminContext, schema: z.ZodMiniType<Output>): Output {
   return check(schema, c.req.query());
 }

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { RotationInput, rotationSchema } from "../services/rotation.ts";
 import { type Described, type JsonSchema, type Part, time, type Words } from "./words.ts";
 
-/** What the calls about the secrets of apps and of webhooks have in common. */
+/** The parts that the calls about secrets of apps and of webhooks share. */
 
 export const rotationOf = (body: z.infer<typeof rotationSchema>): RotationInput => ({
   overlapSeconds: body.overlap_seconds,
@@ -20,13 +20,12 @@ export const endedOverlapSchema = z.object({ version: z.string(), previous_expir
 
 const VERSION = "9f2c4e6a8b0d1f3e5a7c9b1d3f5e7a90";
 
-/** The version of a secret. */
 export const version = (): JsonSchema => ({
   description: "An id of the secret in place, for `expected_version`. Each rotation makes another.",
   examples: [VERSION],
 });
 
-/** The fields of a rotation's body. @param goesOn what the previous secret does during the overlap */
+/** The fields of a rotation's body. @param goesOn the words for what the previous secret does during the overlap */
 export const rotation = (goesOn: string): Words => ({
   overlap_seconds: {
     description: `How long the previous secret ${goesOn}. With 0, every old secret ends at once, also one of a running overlap.`,
@@ -43,7 +42,6 @@ export const rotation = (goesOn: string): Words => ({
   },
 });
 
-/** The body of a call that ends an overlap. */
 export const overlapEnd = (): Described => ({
   name: "OverlapEnd",
   fields: {
@@ -54,7 +52,7 @@ export const overlapEnd = (): Described => ({
   },
 });
 
-/** The fields of the answer to a rotation. @param does what the previous secret does until then */
+/** The fields of the answer to a rotation. @param does the words for what the previous secret does during the overlap */
 export const rotated = (secret: JsonSchema, does: string): Words => ({
   secret,
   version: version(),

@@ -8,7 +8,7 @@ import { ADMIN_CALLS } from "./calls.ts";
 import type { AdminEnv } from "./env.ts";
 import { answerAdminError } from "./on-error.ts";
 
-/** The admin API: JSON in and out, bearer token, problem details. docs/operating.md, "Admin API". */
+/** The admin API: JSON in and out, bearer token, problem details. See docs/operating.md, "Admin API". */
 export function admin(memory: OperatorMemory): Routes<AdminEnv> {
   const routes = newHono<AdminEnv>();
   routes.onError(answerAdminError);

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 
-/** What only openapi.json and docs/operating.md say of a call. The Worker uses nothing of it, so its bundle leaves it out. */
+/** The texts of a call in openapi.json and docs/operating.md. The Worker does not use them, so its bundle leaves them out. */
 
 export type JsonSchema = {
   [keyword: string]: unknown;
@@ -11,7 +11,7 @@ export type JsonSchema = {
 
 /**
  * By field, the keywords that its schema cannot give: descriptions, and corrections of output that would mislead a code generator.
- * Words of `properties` and of `items` are for what is inside. A keyword that is undefined is removed.
+ * Words under `properties` and `items` belong to the inner schemas. A keyword that is undefined is removed.
  */
 export type Words = Record<string, JsonSchema>;
 
@@ -23,7 +23,7 @@ export interface Described {
   whole?: JsonSchema;
 }
 
-/** A schema with its words, which other schemas refer to by its name: so generated code has a name for it too. */
+/** A schema with its words. Other schemas refer to it by its name, so that generated code has this name too. */
 export interface Part extends Described {
   schema: z.ZodMiniType;
 }
@@ -37,19 +37,18 @@ export interface CallDocumentation {
   response?: Described;
   /** The parts of the response that have a name of their own. */
   parts?: Part[];
-  /** What it answers, in the table of docs/operating.md. In Markdown. */
+  /** The answer in the table of docs/operating.md, in Markdown. */
   row: string;
-  /** What a success says. */
+  /** The description of a successful answer. */
   answered: string;
-  /** What the same call answers when it only looks: the same schema, without a change. */
+  /** The answer of a dry run of the same call. It has the same schema. */
   also?: { status: 200; description: string };
-  /** In addition to those that follow from the declaration. */
+  /** Refusals that do not follow from the declaration. */
   refusals?: (404 | 409)[];
-  /** When a success is not JSON. */
+  /** The media type of a success that is not JSON. */
   media?: "application/x-ndjson" | "application/openmetrics-text";
 }
 
-/** The time of the examples. */
 export const TIME = 1781683144;
 export const REQUEST_ID_EXAMPLE = "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12";
 
@@ -59,14 +58,12 @@ export const time = (description: string, example = TIME): JsonSchema => ({
   examples: [example],
 });
 
-/** A number that counts something. */
 export const count = (description: string, example = 0): JsonSchema => ({
   description,
   minimum: 0,
   examples: [example],
 });
 
-/** A time in a query. */
 export const queryTime = (description: string): JsonSchema => ({
   description,
   type: "integer",
@@ -80,14 +77,12 @@ const UNSEEN =
   "\\u0020\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f" +
   "\\u205f-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb";
 
-/** A name in a body. */
 export const newName = (whose: string, example: string): JsonSchema => ({
   description: `${whose}, for people. At least one character can be seen, and none is a control character or direction override (U+202A-202E, U+2066-2069).`,
   pattern: `^[^${CONTROL}]*[^${CONTROL}${UNSEEN}][^${CONTROL}]*$`,
   examples: [example],
 });
 
-/** A name in an answer. */
 export const name = (whose: string, example: string): JsonSchema => ({
   description: `${whose}, for people.`,
   examples: [example],
@@ -118,7 +113,6 @@ export const pageQuery = (cursor: string): Words => ({
 
 export const ID_CURSOR = "^[0-9]{1,16}$";
 
-/** A page of a list. */
 export const page = (name: string, more: Words = {}): Described => ({
   name,
   fields: {

@@ -1,4 +1,4 @@
-/** The first name that fits counts: Edge and Opera call themselves Chrome too, and Chrome calls itself Safari. */
+/** The first name that matches counts, because Edge and Opera call themselves Chrome too, and Chrome calls itself Safari. */
 const BROWSERS: [RegExp, string][] = [
   [/\bEdg(?:A|iOS)?\//, "Edge"],
   [/\bOPR\//, "Opera"],
@@ -17,7 +17,7 @@ const SYSTEMS: [RegExp, string][] = [
   [/\bLinux\b/, "Linux"],
 ];
 
-/** A browser and its system in a few words, such as `Firefox, Linux`, by its User-Agent; null when that tells neither. */
+/** A browser and its system in a few words, such as `Firefox, Linux`; null when the User-Agent shows neither. */
 export function browserOf(userAgent: string): string | null {
   const named = [BROWSERS, SYSTEMS].map((list) => list.find(([pattern]) => pattern.test(userAgent))?.[1]);
   return named.filter((name) => name !== undefined).join(", ") || null;

@@ -1,6 +1,6 @@
 // This script makes pages more comfortable. Everything works without it.
 
-// The cookie tells the server the reader's time zone, from the next page on. The client address may be a proxy's in another zone.
+// The cookie gives the server the reader's time zone for later pages. The client's address may be a proxy's in another zone.
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 // biome-ignore lint/suspicious/noDocumentCookie: the server needs the zone before any script runs.
 if (timeZone) document.cookie = `__Host-zone=${timeZone}; Path=/; Max-Age=31536000; Secure; SameSite=Lax`;
@@ -13,7 +13,7 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
       await navigator.clipboard.writeText(source.textContent);
       button.textContent = button.dataset.done;
     } catch {
-      // Without a clipboard, the text is selected for copying by hand.
+      // Without a clipboard, the text is selected, so that the reader can copy it by hand.
       getSelection().selectAllChildren(source);
     }
   });
@@ -29,7 +29,7 @@ const countDown = () => {
 };
 if (waiting.length > 0) setInterval(countDown, 1000);
 
-// Drops the second submit of a double click. The server carries a form out once in any case; this saves it a request.
+// Drops the second submit of a double click, which saves a request. The server carries a form out only once in any case.
 for (const form of document.querySelectorAll("form[method=post]")) {
   let [sentAt, sentBy] = [-Infinity, null];
   form.addEventListener("submit", (event) => {
@@ -38,14 +38,14 @@ for (const form of document.querySelectorAll("form[method=post]")) {
   });
 }
 
-// The result of a form is shown once: neither a bookmark nor a reload keeps it in the address.
+// The result of a form is shown once. It is removed from the address, so that no bookmark and no reload shows it again.
 const here = new URL(location.href);
 if (here.searchParams.has("done")) {
   here.searchParams.delete("done");
   history.replaceState(null, "", here);
 }
 
-// On a phone the navigation scrolls: the reader's own place is in view.
+// On a phone the navigation scrolls. The link of the current page is scrolled into view.
 for (const link of document.querySelectorAll(".bar nav [aria-current], .tabs [aria-current]")) {
   link.scrollIntoView({ inline: "center", block: "nearest" });
 }

@@ -20,7 +20,7 @@ import { askedLanguage, viewOf } from "./view.ts";
 const SELF_ONLY = ["style-src", "script-src", "form-action"].map((directive) => `${directive} 'self'`);
 const NOTHING = ["default-src", "frame-ancestors", "base-uri"].map((directive) => `${directive} 'none'`);
 
-/** Headers of every answer, refusals and redirects too. */
+/** The headers of every answer, also of refusals and redirects. */
 const HEADERS = [
   ["content-security-policy", [...NOTHING, ...SELF_ONLY, "img-src 'self'"].join("; ")],
   ["cache-control", "no-store"],
@@ -36,8 +36,8 @@ const HEADERS = [
 const mayOf = mayBy(CONSOLE_CALLS);
 
 /**
- * Whether a request that may change something comes from a page of the console. The browser sets the headers that tell it, so a page
- * cannot forge them. hono's csrf() is not enough: it checks forms only, and some changes here read no form.
+ * Whether a request that may change something comes from a page of the console. It reads headers that the browser sets, and that
+ * no page can forge. hono's csrf() is not enough, because it checks forms only, and some changes here read no form.
  */
 function isOwn(request: Request): boolean {
   if (isRead(request)) return true;
@@ -46,8 +46,8 @@ function isOwn(request: Request): boolean {
 }
 
 /**
- * Finds out whose session a request has. A sign-in with the admin token counts before an assertion of Cloudflare Access: somebody who
- * signs in as the root means it.
+ * Finds the console session of a request. A sign-in with the admin token counts before an assertion of Cloudflare Access, because
+ * somebody who signs in as the root wants to be the root.
  */
 async function recognise(c: PageContext): Promise<void> {
   const { view, ctx } = c.var;
@@ -64,7 +64,7 @@ async function recognise(c: PageContext): Promise<void> {
   c.set("ctx", { ...ctx, identity: session?.identity });
 }
 
-/** The operator's console: pages that call the same services as the admin API. docs/operating.md, "Console". */
+/** The operator's console. Its pages call the same services as the admin API. See docs/operating.md, "Console". */
 export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned): ConsoleRoutes {
   const routes = newHono<ConsoleEnv>();
   routes.onError(showError);
@@ -75,7 +75,7 @@ export function operatorConsole(memory: OperatorMemory, sendSigned: SendsSigned)
     const asked = askedLanguage(c.req.raw);
     if (asked !== undefined) c.header("set-cookie", languageCookie(asked), { append: true });
     c.set("sendSigned", sendSigned);
-    // The path is not c.req.path, which is decoded: it may hold a line end, which no header can carry.
+    // The path is not c.req.path, which is decoded and may hold a line end. No header can carry a line end.
     const { pathname, search } = new URL(c.req.url);
     if (pathname.endsWith("/") && isRead(c.req.raw)) {
       return c.redirect(pathname.replace(/(?<!\/)\/+$/, "") + search, 301);

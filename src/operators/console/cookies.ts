@@ -1,27 +1,27 @@
 export const SESSION_COOKIE = "__Host-console";
 export const LANGUAGE_COOKIE = "__Host-language";
 const YEAR_SECONDS = 31_536_000;
-/** The language of programming that the reader chose for examples. */
+/** The programming language that the reader chose for the examples. */
 export const CODE_COOKIE = "__Host-code";
 /** The browser's time zone, set by console.js. */
 export const ZONE_COOKIE = "__Host-zone";
-/** The results of forms that were shown by now. */
+/** The results of forms that this browser has shown already. */
 export const SHOWN_COOKIE = "__Host-shown";
 
 /**
- * A cookie for this host only, which scripts cannot read. With SameSite=Strict, an operator who follows a link from a mail would not be
- * signed in; so it is Lax, and posts are checked by their Origin.
+ * A cookie for this host only, which scripts cannot read. It is Lax, because with SameSite=Strict an operator who follows a link in
+ * a mail would not be signed in. Posts are checked by their Origin instead.
  */
 export function hostCookie(name: string, value: string, maxAgeSeconds: number): string {
   return `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; Secure; HttpOnly; SameSite=Lax`;
 }
 
-/** The names at which browsers keep Secure cookies over plain http too. */
+/** The host names at which browsers accept Secure cookies over plain http too. */
 const LOCAL = /(^|\.)localhost\.?$|^127(\.\d+){3}$|^\[::1\]$/;
 
 /**
- * Whether the browser drops the cookies of this console, because its address is plain http. A tunnel may end TLS in front of the Worker,
- * so the browser's word counts first: its Origin, and `sec-fetch-site`, which it sends only to an address that it trusts.
+ * Whether the browser drops the cookies of this console, because its address is plain http. A tunnel may end TLS in front of the
+ * Worker, so the browser's headers count first: Origin, and `sec-fetch-site`, which it sends only to an address that it trusts.
  */
 export function dropsCookies({ url, headers }: Request): boolean {
   const at = URL.parse(headers.get("origin") ?? (headers.has("sec-fetch-site") ? "" : url));

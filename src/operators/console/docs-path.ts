@@ -1,7 +1,7 @@
 import { withParameter } from "./console-path.ts";
 import type { View } from "./view.ts";
 
-/** What the examples of the docs show in place of their own values. */
+/** The values of an app that the examples of the docs show instead of their own. */
 interface Examples {
   appid?: string | undefined;
   agentId?: number | undefined;

@@ -8,7 +8,7 @@ import type { View } from "./view.ts";
 
 export type ConsoleEnv = {
   Bindings: App["Bindings"];
-  /** The first middleware sets `view` and the operator's variables. `onlyReads`: the form that was sent changes nothing. */
+  /** The first middleware sets `view` and the operator's variables. `onlyReads`: the sent form changes nothing. */
   Variables: App["Variables"] & OperatorVariables & { view: View; onlyReads?: boolean; sendSigned: SendsSigned };
 };
 

@@ -13,26 +13,26 @@ import type { View } from "./view.ts";
 
 export interface ShownPage {
   title: string;
-  /** The text of the `h1`, when it is not the title: a customer's text must not get into the browser's history. */
+  /** The text of the `h1`, when it differs from the title. A customer's text must not get into the browser's history. */
   heading?: Child;
   /** The section of the console that the page belongs to. */
   section?: "sites" | "homes" | "check" | "audit" | "tokens" | "access";
-  /** The site that the page is about, and the tab to mark. */
+  /** The site that the page is about, with the tab to mark. */
   site?: FramedSite;
-  /** The app that the page is about: the examples of the docs show it. */
+  /** The app that the page is about. The examples of the docs show its appid. */
   appid?: string | undefined;
   /** The path that the language switch returns to when the page answers a post. By default it returns to the page's own address. */
   back?: string | undefined;
-  /** A form that is shown again. The language switch sends its values to its path: otherwise a change of language would lose them. */
+  /** A form that is shown again. The language switch sends its values to its path, so that a change of language keeps them. */
   filled?: { path: string; values: Record<string, string> } | undefined;
-  /** What was typed into the search of the page before. */
+  /** The text that was typed into the search of the previous page. */
   search?: string | undefined;
-  /** The site from whose pages the search began. By default the one that the page is about. */
+  /** The site from whose pages the search began. By default it is the site that the page is about. */
   searchSite?: number | undefined;
   body: Child;
 }
 
-/** Answers with a page. After a form, its result stands on top. */
+/** Answers with a page. After a form, the form's result stands at the top. */
 export async function showPage(c: PageContext, page: ShownPage, status: ContentfulStatusCode = 200): Promise<Response> {
   const back = c.req.method === "POST" ? page.back : undefined;
   const done = await doneNotice(c);
@@ -153,7 +153,7 @@ function Layout({
 
 const SEARCH_PATH = "/console/search";
 
-/** One box for everything. It posts, because what is looked for may be about a person. */
+/** One search box for everything. It posts its text, which may be a person's data, so that no address holds it. */
 function SearchBox({ view, siteId, text }: { view: View; siteId: number | undefined; text: string | undefined }) {
   const { t } = view;
   return (

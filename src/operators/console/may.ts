@@ -5,9 +5,9 @@ import type { View } from "./view.ts";
 type Declared = Pick<Declaration, "method" | "path" | "role">;
 
 /**
- * What the readers of the console may do, by the roles that its calls declare.
+ * What each role may do in the console, by the roles that its calls declare.
  *
- * @returns a function that gives a reader of a role their {@link View.may}; nobody is signed in when the role is undefined
+ * @returns a function that gives the {@link View.may} of a role. The role is undefined when nobody is signed in
  */
 export function mayBy(calls: readonly Declared[]): (role: Role | undefined) => View["may"] {
   const doors = calls.map(({ method, path, role }) => ({

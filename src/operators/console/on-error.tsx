@@ -14,7 +14,7 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
   const refusal = refusalOf(error, c.var.trace);
   const { code, context } = refusal;
   const status = STATUS_OF[code];
-  // An error may come before the reader's language is known: then the page is in English.
+  // An error may come before the reader's language is known. The page is in English then.
   if ((c.var.view as View | undefined) === undefined) c.set("view", englishView(c));
   if (context.retryAfter !== undefined) c.header("retry-after", String(context.retryAfter));
   const { view } = c.var;
@@ -187,7 +187,7 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
   return showPage(c, { title, ...(site && { site }), back: "/console", body }, status);
 }
 
-/** What of a site is not there, for its page in the place of that thing's. */
+/** The texts of the page for an app, agent, webhook or erasure that the site does not have. */
 function missingOf({ t }: View, reason: string) {
   const texts: Record<string, { tab: NonNullable<FramedSite["tab"]>; title: string; all: string }> = {
     app_unknown: { tab: "apps", title: t("This site has no such app"), all: t("All apps") },

@@ -1,7 +1,7 @@
 import { OPERATIONS, REFUSAL_REASONS } from "../services/journal.ts";
 import type { View } from "./view.ts";
 
-/** A reason in words: what was wrong, and what to do. */
+/** A refusal's reason in words: what was wrong, and what to do. */
 export interface ReasonText {
   what: string;
   cure: string;
@@ -164,8 +164,7 @@ function reasonTexts({ t }: View) {
 }
 
 /**
- * Why a signed call was refused, and the cure, in words. A rule of an operation that is not listed above has its own words in the
- * operation.
+ * Why a signed call was refused, and what to do. A rule of an operation that has no text above has its words in the operation.
  */
 export function reasonText(view: View, reason: string): ReasonText {
   const { t } = view;
@@ -179,7 +178,7 @@ export function reasonText(view: View, reason: string): ReasonText {
   };
 }
 
-/** All reasons, each with what was wrong. Some have one text, such as the three places that know a used ranstr: they are named too. */
+/** The labels of all reasons. Where several reasons have the same text, such as three for a used ranstr, the label adds the reason. */
 export function reasonLabels(view: View): Map<string, string> {
   const whats = REFUSAL_REASONS.map((reason) => reasonText(view, reason).what);
   return new Map(

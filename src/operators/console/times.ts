@@ -1,7 +1,7 @@
 /** The last second, after or before the epoch, that a date can have (ECMA-262, time values). */
 const LAST_DATE = 8.64e12;
 
-/** The formats of a page's times. A list has hundreds of times, and making a format takes longer than using it: each is made once. */
+/** The formats of a page's times. Making a format takes longer than using it, and a list has hundreds of times: so each is made once. */
 export function timesOf(locale: string, timeZone: string, now: number) {
   const format = (options: Intl.DateTimeFormatOptions) =>
     once(() => new Intl.DateTimeFormat(locale, { timeZone, ...options }));
@@ -15,13 +15,13 @@ export function timesOf(locale: string, timeZone: string, now: number) {
   const old = format({ ...short, year: "numeric" });
   const relative = once(() => new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" }));
   return {
-    // Old rows of the audit log may hold any time that a caller gave.
+    // Old rows of the audit log may hold any number that a caller sent as a time.
     time: (at: number) => (Math.abs(at) > LAST_DATE ? String(at) : whole().format(at * 1000)),
     exactTime: (at: number) => exact().format(at * 1000),
     day: (at: number) => day().format(at * 1000),
     hour(at: number): string {
       if (now - at >= 86_400) return day().format(at * 1000);
-      // Yesterday's later hours have a date: without it they would lie ahead.
+      // An hour of yesterday has its date. Without the date, it could be mistaken for a later hour of today.
       const begins = day().format(at * 1000) === day().format(now * 1000) ? clock() : recent();
       return `${begins.format(at * 1000)}–${clock().format((at + 3_600) * 1000)}`;
     },

@@ -13,34 +13,33 @@ export interface View {
   language: Language;
   /** A text in the reader's language, given in English. `{0}`, `{1}`, … stand for the values. */
   t: (english: string, ...values: (string | number | undefined)[]) => string;
-  /** Path and query of the page: a form may return here. */
+  /** Path and query of the page. A form may return here. */
   here: string;
-  /** Undefined while nobody is signed in. */
+  /** Undefined when nobody is signed in. */
   session: ConsoleSession | undefined;
-  /** Why the request's assertion of Cloudflare Access opened no session, and whose it is. */
+  /** Why the request's assertion of Cloudflare Access opened no session, and the e-mail address in that assertion. */
   refused: { reason: AccessRefusal; email: string | undefined } | undefined;
   /**
-   * Whether the reader's role reaches the call that a path of the console leads to. A page offers no other form and no other link. A
-   * path without a call is for nobody.
+   * Whether the reader's role may make the call at a path of the console. Pages show only forms and links that it allows. It is false
+   * for a path without a call.
    */
   may: (path: string, method?: "GET" | "POST") => boolean;
   /** Unix seconds. */
   now: number;
-  /** An IANA name, from the browser; UTC for its first page. The client address does not tell it: a proxy may be in another zone. */
+  /** An IANA name from the browser. It is UTC for the browser's first page. The client's address may be a proxy's in another zone. */
   timeZone: string;
-  /** A time, given in Unix seconds, in the reader's language and zone. */
+  /** A time in Unix seconds as text, in the reader's language and zone. */
   time: (seconds: number) => string;
-  /** The same with its seconds. */
+  /** The same as `time`, with seconds. */
   exactTime: (seconds: number) => string;
-  /** Its day alone. */
+  /** The date of a time. */
   day: (seconds: number) => string;
-  /** The hour that begins at a time, such as `07:00–08:00`, yesterday's with its date; after a day, its day alone. */
+  /** The hour that begins at a time, such as `07:00–08:00`. An hour of yesterday has its date. An older one is shown as its date alone. */
   hour: (seconds: number) => string;
-  /** How long ago a time is, such as `3 min ago`; a time in the future, or before yesterday's, as day and time without a year. */
+  /** How long ago a time is, such as `3 min ago`. A future time, or one before yesterday, is shown as date and time without a year. */
   ago: (seconds: number) => string;
-  /** Whether there are several homes. With one home, only the page Homes names it, until it is closed. */
+  /** Whether there are several homes. With one home, only the page Homes names it, unless it is closed. */
   hasHomes: boolean;
-  /** The homes that are closed. */
   closedHomes: ReadonlySet<string>;
   /** Whether a home has a database. */
   isBound: (home: string) => boolean;
@@ -73,7 +72,7 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
   };
 }
 
-/** Path and query without the language: a link that asked for one, and the switch to the other, would contradict each other. */
+/** Path and query without the language, so that a link with one language and the switch to the other do not contradict each other. */
 function hereOf(address: string): string {
   const { pathname, search, searchParams } = new URL(address);
   return searchParams.has("lang") ? withParameter(pathname + search, "lang") : pathname + search;
@@ -84,8 +83,8 @@ const localeOf = (language: Language) => (language === "zh" ? "zh-CN" : "en-GB")
 let chinese: Record<string, string> | undefined;
 
 /**
- * The Chinese texts by their English ones. They are a static asset: in the Worker's code, every cold start would load them. When they
- * cannot be read, pages are in English.
+ * The Chinese texts by their English ones. They are a static asset, because in the Worker's code every cold start would load them.
+ * When they cannot be read, pages are in English.
  */
 async function chineseTexts(c: RequestContext): Promise<Record<string, string>> {
   if (chinese !== undefined) return chinese;
@@ -105,7 +104,7 @@ export function askedLanguage({ method, url }: Request): Language | undefined {
   return asked === "en" || asked === "zh" ? asked : undefined;
 }
 
-/** The language that the address asks for, or that the reader chose before; else the best one of Accept-Language that the console has; else English. */
+/** The language of the address or of the reader's earlier choice; otherwise the best match of Accept-Language; otherwise English. */
 export function languageOf(request: Request): Language {
   const chosen = askedLanguage(request) ?? readCookie(request, LANGUAGE_COOKIE);
   if (chosen === "en" || chosen === "zh") return chosen;
@@ -130,7 +129,7 @@ function timeZoneOf(request: Request): string {
 }
 
 /**
- * The start of the reader's day, and of the week (Monday), in Unix seconds.
+ * The start of the reader's day and of their week (Monday), in Unix seconds.
  *
  * @param now Unix seconds
  */
@@ -138,17 +137,17 @@ export function startsOf(now: number, timeZone: string): { day: number; week: nu
   const midnight = (at: number) => {
     const local = at + offsetAt(at, timeZone);
     const start = local - (((local % 86_400) + 86_400) % 86_400);
-    // The zone's offset is taken at midnight: the clock may have been put forward or back since.
+    // The zone's offset is taken at midnight, because the clock may have changed since then.
     return start - offsetAt(start - (local - at), timeZone);
   };
   const day = midnight(now);
   const weekday = (new Date((day + offsetAt(day, timeZone)) * 1000).getUTCDay() + 6) % 7;
-  // Days are counted back from noon: from midnight, a day of 23 or 25 hours would give the day before or after Monday.
+  // Days are counted back from noon. From midnight, a day of 23 or 25 hours would give the day before or after Monday.
   return { day, week: midnight(day + 43_200 - weekday * 86_400) };
 }
 
 /**
- * The Unix seconds of a local time such as `2027-01-15T08:30` or `2027-01-15T08:30:59`, as a browser sends it; undefined for any other
+ * The Unix seconds of a local time such as `2027-01-15T08:30` or `2027-01-15T08:30:59`, as a browser sends it. Undefined for any other
  * text.
  *
  * @param isEnd whether a minute without seconds means its last second
@@ -157,7 +156,7 @@ export function secondsOf(text: string, timeZone: string, isEnd = false): number
   const [, minute = "", second] = /^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)(?::(\d\d))?$/.exec(text.trim()) ?? [];
   const iso = `${minute.replace(" ", "T")}:${second ?? (isEnd ? "59" : "00")}`;
   const local = Date.parse(`${iso}Z`) / 1000;
-  // A 31 February is the 3 March to some parsers.
+  // Some parsers read 31 February as 3 March.
   if (Number.isNaN(local) || !new Date(local * 1000).toISOString().startsWith(iso)) return undefined;
   return local - offsetAt(local - offsetAt(local, timeZone), timeZone);
 }

@@ -3,21 +3,21 @@ import type { View } from "./view.ts";
 
 export type Reader = Pick<View, "t">;
 
-/** A text that nobody here can say in other words. */
+/** Quotes a text that has no translation here. */
 export const quoted = (text: string): string => `“${text}”`;
 
-/** What each violation of a refused call says, in the reader's language. */
+/** Each violation of a refused call as a text in the reader's language. */
 export const violationTexts = (reader: Reader, violations: readonly Violation[]): string[] =>
   violations.map((violation) => violationText(reader, violation));
 
-/** Whether this release has words for a violation that another one may have stored. */
+/** Whether this release has words for a violation. Another release may have stored it. */
 export function isKnown({ rule, values = [], sentAs, agents }: Violation): boolean {
   if (!Object.hasOwn(RULES, rule) || (sentAs !== undefined && !Object.hasOwn(SENT_AS, sentAs))) return false;
   if (agents !== undefined) return agents.every(({ why }) => LEFT_OUT_BECAUSE.includes(why));
   return [...RULES[rule].detail.matchAll(/\{(\d)\}/g)].every(([, place]) => values[Number(place)] !== undefined);
 }
 
-/** What one violation says, in the reader's language. */
+/** One violation as a text in the reader's language. */
 export function violationText(reader: Reader, violation: Violation): string {
   const { t } = reader;
   const {
@@ -45,7 +45,7 @@ export function violationText(reader: Reader, violation: Violation): string {
   return key === undefined ? t("{0} {1}", field, said) : t("{0}, key {1}, {2}", field, key, said);
 }
 
-/** Why agents are left out, in the reader's language: each reason once, with its agents. */
+/** Why agents are left out, in the reader's language. Each reason stands once, with its agents. */
 export function leftOutText({ t }: Reader, leftOut: readonly LeftOutAgent[]): string {
   if (leftOut.length === 0) return t("The agents have changed meanwhile.");
   const idsOf = (why: LeftOutAgent["why"]) =>
@@ -61,6 +61,6 @@ export function leftOutText({ t }: Reader, leftOut: readonly LeftOutAgent[]): st
   ]);
 }
 
-/** The sentences that there are, one after the other. */
+/** Joins the sentences that are set. */
 const together = (t: View["t"], sentences: (string | false | undefined)[]): string =>
   sentences.filter((sentence) => sentence).join(t(" "));

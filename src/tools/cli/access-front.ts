@@ -12,16 +12,16 @@ import type { AddressInfo } from "node:net";
 import { type LocalAddress, listen, reachable } from "./local-address.ts";
 
 const HEADER = "cf-access-jwt-assertion";
-/** Paths of Access itself, on the host that it guards. */
+/** Paths of Access itself on the host that it guards. */
 const CERTS_PATH = "/cdn-cgi/access/certs";
 const LOGOUT_PATH = "/cdn-cgi/access/logout";
 /** The paths that Access guards, as docs/operating.md tells operators to set it up. */
 const GUARDED = /^\/console(?:\/|$)/;
-/** These are about one connection, and the front has two. */
+/** Headers that are about one connection. The front has two connections, so it does not hand them on. */
 const OF_CONNECTION = ["connection", "keep-alive"];
 
 const SESSION_SECONDS = 86_400;
-/** An assertion this near to its end is not used again. */
+/** How many seconds before its end an assertion is replaced by a new one. */
 const RENEW_SECONDS = 60;
 
 const TEAM_DOMAIN = "this-machine.cloudflareaccess.com";
@@ -36,8 +36,8 @@ const SIGNED_OUT = `<!doctype html>
 `;
 
 /**
- * Plays Cloudflare Access before a Worker on this machine: signs one person in on `/console` and below, with a key that it makes at the
- * start, and hands all requests on.
+ * Plays Cloudflare Access before a Worker on this machine. It signs one person in on `/console` and below, with a key that it makes at
+ * its start, and hands all requests on.
  */
 export class AccessFront {
   readonly #email: string;
@@ -48,7 +48,7 @@ export class AccessFront {
   readonly #keys = generateKeyPairSync("rsa", { modulusLength: 2048 });
   #assertion: { jwt: Promise<string>; expiresAt: number } | undefined;
   #servers: Server[] = [];
-  /** A server of its own: the front may listen at an address that the Worker takes no keys from. */
+  /** Serves the keys. It is a server of its own, because the front may listen at an address from which the Worker takes no keys. */
   readonly #certs = createServer((_, response) => this.#showCerts(response));
 
   private constructor(email: string, worker: LocalAddress) {
@@ -57,20 +57,20 @@ export class AccessFront {
   }
 
   /**
-   * @param address where it listens
-   * @param worker  where the Worker will be
+   * @param address the address where the front listens
+   * @param worker  the address where the Worker will be
    * @throws Error when it cannot listen
    */
   static async start(email: string, address: LocalAddress, worker: LocalAddress): Promise<AccessFront> {
     const front = new AccessFront(email, worker);
-    // unref(): should the next line fail, this server must not keep the process.
+    // With unref(), this server does not keep the process when the next line fails.
     await once(front.#certs.listen(0, "127.0.0.1").unref(), "listening");
     const server = () => createServer((incoming, response) => void front.#answer(incoming, response));
     front.#servers = await listen(server, address.host, address.port);
     return front;
   }
 
-  /** The vars that make the Worker take this front's assertions, without those that the user gave. */
+  /** The vars that make the Worker accept this front's assertions. A var that the user gave is left out. */
   varsBeside(given: readonly string[]): string[] {
     const isGiven = (name: string) => given.some((each) => each.startsWith(`${name}:`));
     const { port } = this.#certs.address() as AddressInfo;
@@ -79,7 +79,7 @@ export class AccessFront {
       ACCESS_TEAM_DOMAIN: TEAM_DOMAIN,
       ACCESS_AUD: this.#audience,
       ACCESS_CERTS_URL: `http://127.0.0.1:${port}${CERTS_PATH}`,
-      // A person whom the user put in another list is not also an owner.
+      // A person whom the user put into another list is not made an owner too.
       ...(!["CONSOLE_OPERATORS", "CONSOLE_VIEWERS"].some(isGiven) && { CONSOLE_OWNERS: this.#email }),
     };
     return Object.entries(vars).flatMap(([name, value]) => (isGiven(name) ? [] : [`${name}:${value}`]));
@@ -130,7 +130,7 @@ export class AccessFront {
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ keys: [key] }));
   }
 
-  /** The same assertion for the whole session, as Access gives it. */
+  /** The assertion of the session. Access gives the same one for the whole session, too. */
   #currentAssertion(): Promise<string> {
     const now = Date.now() / 1000;
     if (this.#assertion === undefined || now > this.#assertion.expiresAt - RENEW_SECONDS) {

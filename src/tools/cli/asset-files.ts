@@ -4,7 +4,7 @@ import { consoleFiles } from "./console-files.ts";
 import { docsFiles } from "./docs-files.ts";
 import { readText } from "./layered-styles.ts";
 
-/** All files that are made for src/assets, by their paths in it. */
+/** All files that are made for src/assets, by their paths there. */
 export async function assetFiles(): Promise<Record<string, string | Buffer>> {
   const { version } = JSON.parse(readText("package.json")) as { version: string };
   const openApi = `${JSON.stringify(openApiDocument(version), null, 2)}\n`;

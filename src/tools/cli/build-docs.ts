@@ -5,12 +5,12 @@ import { compileFunction } from "node:vm";
 import { build } from "esbuild";
 
 /**
- * Writes the files of `GET /openapi.json`, `GET /client.tgz`, `GET /docs/` and `GET /console/assets/` into src/assets. They come from the
- * schemas that validate requests, from src/client, docs/, src/tools/docs and the console's styles, and from its script. The same sources give the same bytes. A file
- * that is up to date is not written.
+ * Writes the files of `GET /openapi.json`, `GET /client.tgz`, `GET /docs/` and `GET /console/assets/` into src/assets. They are made
+ * from the schemas that check requests, from src/client, docs/, src/tools/docs, and the console's styles and script. The same sources
+ * give the same bytes. A file that is up to date is not written.
  */
 
-/** Whether a file is the draft of a build that still runs: it is called after its process. */
+/** Whether a file is the draft of a build that still runs. The name of a draft ends with its process id. */
 function isDraft(file: string): boolean {
   const [, pid] = /\.(\d+)$/.exec(file) ?? [];
   try {
@@ -27,12 +27,12 @@ for (const [path, content] of Object.entries(files)) write(join(assets, path), c
 for (const folder of ["docs", "console/assets"]) {
   for (const path of readdirSync(join(assets, folder), { recursive: true, withFileTypes: true })) {
     const file = join(path.parentPath, path.name);
-    // Another build may run at the same time: its drafts are its own, and it may have removed what is no longer made.
+    // Another build may run at the same time. Its drafts stay. `force` is set, because it may have removed an old file already.
     if (path.isFile() && !isDraft(file) && !(relative(assets, file) in files)) rmSync(file, { force: true });
   }
 }
 
-/** Node cannot run JSX, and is slow to load hundreds of modules. So esbuild makes one text of them, and node runs that. */
+/** Node cannot run JSX, and loads hundreds of modules slowly. So esbuild joins them into one text, and node runs this text. */
 async function madeFiles(): Promise<Record<string, string | Buffer>> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, "asset-files.ts")],
@@ -41,7 +41,7 @@ async function madeFiles(): Promise<Record<string, string | Buffer>> {
     platform: "node",
     format: "cjs",
     external: ["esbuild"],
-    // All modules that ask for it are in this folder.
+    // All modules that use it are in this folder.
     define: { "import.meta.dirname": JSON.stringify(import.meta.dirname) },
   });
   const module: { exports?: typeof import("./asset-files.ts") } = {};
@@ -51,7 +51,7 @@ async function madeFiles(): Promise<Record<string, string | Buffer>> {
   return module.exports.assetFiles();
 }
 
-/** Writes a new file and renames it: a server that reads at the same time must not get half a file. */
+/** Writes a new file and renames it, so that a server that reads at the same time never gets half a file. */
 function write(path: string, content: string | Buffer): void {
   try {
     if (readFileSync(path).equals(Buffer.from(content))) return;

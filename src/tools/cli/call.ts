@@ -1,4 +1,4 @@
-/** `npm run call`: one signed call to a running server, or a check of a refused one, to find why an integration fails. */
+/** `npm run call`: sends one signed call to a running server, or checks a refused one, to find why an integration fails. */
 import { sign } from "../../client/sign.ts";
 import { OPERATIONS } from "../../core/operations/index.ts";
 import { checkCall } from "./check-call.ts";
@@ -44,7 +44,7 @@ const OPTIONS = {
   help: { type: "boolean", short: "h" },
 } as const;
 
-/** Names of fields. People give them as options, but they belong in BODY. */
+/** The names of fields. People give them as options by mistake, but they belong in BODY. */
 const FIELDS = [...new Set([...OPERATIONS.flatMap(({ fieldNames }) => fieldNames), "timestamp", "ranstr"])];
 
 export const main = command(
@@ -90,7 +90,7 @@ async function call(args: string[], io: Io): Promise<number> {
   return answer.envelope?.code === 1 ? 0 : 1;
 }
 
-/** "a, b or c" */
+/** Joins names as in "a, b or c". */
 function choice(names: readonly string[]): string {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 }

@@ -45,7 +45,7 @@ const OPTIONS = {
 const TEXTS = SCRIPT_TEXTS.en;
 
 /**
- * `npm run call -- check`: why a request is refused, without a server.
+ * `npm run call -- check`: says why a request is refused, without a server.
  *
  * @returns the exit code
  * @throws UsageError
@@ -88,7 +88,7 @@ export async function checkCall(args: string[], io: Io): Promise<number> {
     now: Math.floor(Date.now() / 1000),
     tolerance,
   });
-  // A body may hold the secret in a wrong place, and a finding may quote it.
+  // A body may hold the secret in a wrong place, and a finding may quote it. So the secret is hidden.
   for (const line of linesOf(check)) io.out(line.replaceAll(secret, "…"));
   return check.answer.status === 200 ? 0 : 1;
 }

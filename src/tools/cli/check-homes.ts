@@ -4,9 +4,9 @@ import type { LiveWorker, Serving } from "./live-worker.ts";
 import type { Database } from "./migrate.ts";
 
 /**
- * Requires that a deployment takes no home and no home's database away from what serves: an old checkout lacks what was added since.
+ * Requires that a deployment keeps every home of the serving Worker, with its database. An old checkout lacks homes that were added later.
  *
- * @param dropped homes that may go, because somebody says so
+ * @param dropped homes that may be removed, because the operator named them
  * @throws NotDeployed
  */
 export async function requireSameHomes(
@@ -18,7 +18,7 @@ export async function requireSameHomes(
   for (const [home, id] of databases) {
     const bound = ours.find(({ binding }) => homeOfBinding(binding) === home);
     if (bound === undefined && !dropped.includes(home)) throw new NotDeployed(lacking(live.name, home));
-    // A closed home may get another database: that is how a copy is restored.
+    // A closed home may get another database, because a copy is restored in this way.
     if (bound === undefined || bound.database_id === id || closed.includes(home)) continue;
     const theirs = await live.nameOfDatabase(id);
     if (bound.database_id === undefined && bound.database_name === theirs) continue;

@@ -1,10 +1,10 @@
 import { readText } from "./layered-styles.ts";
 
-// Not in docs-files.ts, which imports JSX: node runs `npm run tables`, and cannot load JSX.
+// This is not in docs-files.ts, which imports JSX: node runs `npm run tables`, and cannot load JSX.
 
 export const consoleTexts = (): Record<string, string> => JSON.parse(readText("src/assets/console/zh.json"));
 
-/** The texts of the docs, and the console's words for what `x-error-detail` says. */
+/** The texts of the docs, and the console's texts, which hold the words for `x-error-detail`. */
 export const chineseTexts = (): Record<string, string> => ({
   ...consoleTexts(),
   ...JSON.parse(readText("src/tools/docs/zh.json")),

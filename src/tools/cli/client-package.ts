@@ -12,7 +12,7 @@ interface Manifest {
 }
 
 /**
- * src/client/ as a package of ESM modules with types. The same sources give the same bytes.
+ * Makes a package of src/client/: ESM modules with types. The same sources give the same bytes.
  *
  * @throws Error with the compiler's output, when the client does not compile
  */
@@ -49,7 +49,7 @@ function compiled(): Record<string, string> {
     if (status !== 0) throw new Error(`The client does not compile:\n${stdout}${stderr}`);
     const textOf = (file: string) => {
       const text = readFileSync(join(folder, file), "utf8");
-      // The compiler rewrites the extensions of imports in .js files only.
+      // The compiler rewrites the extensions of imports only in .js files.
       return file.endsWith(".d.ts") ? text.replace(/(from "\.\/[\w-]+)\.ts"/g, '$1.js"') : text;
     };
     const names = readdirSync(folder).sort();

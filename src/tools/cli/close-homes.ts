@@ -6,10 +6,10 @@ import type { Io } from "./io.ts";
 import type { LiveWorker, Serving } from "./live-worker.ts";
 
 /**
- * Closes and opens homes of the deployed Worker: sets and deletes one secret for each. The code stays. No database is asked, because one
- * may be broken now.
+ * Closes and opens homes of the deployed Worker: sets or deletes one secret for each. The Worker's code does not change. It asks no
+ * database, because one of them may be broken.
  *
- * @param homes all homes of the configuration. What serves may have others, open or closed
+ * @param homes all homes of the configuration. The serving Worker may have other homes, open or closed
  * @throws NotDeployed UsageError
  */
 export async function closeHomes(live: LiveWorker, asked: Closing, homes: readonly string[], io: Io): Promise<void> {
@@ -39,7 +39,7 @@ export function tellClosed(home: string, asItWas: boolean, io: Io): void {
   );
 }
 
-/** A release before this one may serve. It knows the var CLOSED_HOMES and no secret, so the var says the same as the secrets. */
+/** An older release may be serving. It knows the var CLOSED_HOMES and no secret, so the var lists the same homes as the secrets. */
 async function changeList(live: LiveWorker, asked: Closing): Promise<void> {
   const { list = [], closed } = await live.serving();
   const after = closedAfter(closed, asked);
@@ -47,8 +47,8 @@ async function changeList(live: LiveWorker, asked: Closing): Promise<void> {
 }
 
 /**
- * Makes secrets of the homes that a release before this one has closed by the var CLOSED_HOMES. The deployment after it removes the var.
- * So the homes are closed all the time, also when that deployment fails.
+ * Makes a secret for each home that an older release closed by the var CLOSED_HOMES. The deployment that follows removes the var. So the
+ * homes stay closed all the time, also when that deployment fails.
  *
  * @throws NotDeployed
  */

@@ -5,11 +5,11 @@ import { UsageError } from "./known-options.ts";
 export type Main = (args: string[], io: Io) => Promise<number>;
 
 /**
- * Turns a function into a command. When node was started with this file, the command runs at once. An error is printed: exit code 2 when
- * the command was called wrongly, and 1 otherwise.
+ * Turns a function into a command. When node was started with this file, the command runs at once. An error is printed: the exit code
+ * is 2 when the command was called wrongly, and 1 otherwise.
  *
  * @param meta `import.meta` of the command's file. Call this below the consts that the command uses, because it may run at once
- * @param hint the line below the message of a wrong call
+ * @param hint the line below the message about a wrong call
  */
 export function command(meta: ImportMeta, run: Main, hint: string): Main {
   const main: Main = async (args, io) => {
@@ -27,7 +27,7 @@ export function command(meta: ImportMeta, run: Main, hint: string): Main {
 }
 
 async function runAsProgram(main: Main): Promise<void> {
-  // For a command that never answers, because nothing is left that it could wait for.
+  // This is the exit code when the promise of the command never ends: node exits when nothing is left to wait for.
   process.exitCode = 1;
   process.exitCode = await main(process.argv.slice(2), PROCESS_IO);
 }

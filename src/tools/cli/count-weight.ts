@@ -3,18 +3,18 @@ import { readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { type ParserOptions, parse } from "@babel/parser";
 
-/** How much there is to read. */
+/** How much text there is to read. */
 export interface Weight {
-  /** Of code: its tokens without comments, where a text has as many as it has words and signs. Of other files: words and signs. */
+  /** For code: its tokens without comments, where a text counts as its words and signs. For other files: words and signs. */
   tokens: number;
-  /** All lines of the files, with comments and empty ones. */
+  /** All lines of the files, also comments and empty lines. */
   lines: number;
 }
 
 /**
- * The weight of each folder of src/ and test/, two levels deep, and of all other files that git has, as "elsewhere".
+ * The weight of each folder of src/ and test/, two levels deep. All other files that git has count as "elsewhere".
  *
- * @param root a checkout; files that are not committed yet count too
+ * @param root a checkout. Files that are not committed yet count too
  */
 export function countWeight(root: string): Map<string, Weight> {
   const weights = new Map<string, Weight>();
@@ -27,7 +27,7 @@ export function countWeight(root: string): Map<string, Weight> {
   return new Map([...weights].sort(([a], [b]) => place(a) - place(b) || (a < b ? -1 : 1)));
 }
 
-/** Pages, stored changes of the schema, pictures, and what a program made. */
+/** Files that are not counted: pages, migrations, pictures, and files that a program made. */
 const NOT_COUNTED =
   /^(?!src\/|test\/).*\.md$|^migrations\/|^test\/last-release\/|^package-lock\.json$|^docs\/numbers\.json$|^LICENSE$|\.png$/;
 
@@ -40,7 +40,7 @@ function countedFiles(root: string): string[] {
   );
 }
 
-/** "src/operators/console" of "src/operators/console/pages/a.tsx". */
+/** The folder that a file counts for: "src/operators/console" for "src/operators/console/pages/a.tsx". */
 function folderOf(file: string): string {
   const [top = "", ...more] = file.split("/").slice(0, -1);
   return top === "src" || top === "test" ? [top, ...more.slice(0, 2)].join("/") : "elsewhere";
@@ -68,7 +68,7 @@ function tokensOf(file: string, text: string): number {
   return (tokens ?? []).reduce((sum, token) => sum + tokenWeight(token), 0);
 }
 
-/** Long texts would hide in one token: SQL, words of pages, sources in quotes. */
+/** A text counts as its words. As one token, it would hide SQL, words of pages and sources in quotes. */
 function tokenWeight({ type, value }: { type: string | { label: string }; value?: unknown }): number {
   if (typeof type === "string" || type.label === "eof") return 0; // Comments have a type that is a string.
   const text = type.label === "regexp" ? (value as { pattern: string }).pattern : String(value ?? "");

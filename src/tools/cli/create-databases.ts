@@ -2,19 +2,19 @@ import { homeOfBinding, MAIN_HOME } from "../../core/homes.ts";
 import type { Io } from "./io.ts";
 import type { Database } from "./migrate.ts";
 
-/** Stops the deployment. The message says what to do. */
+/** Stops the deployment. Its message says what to do. */
 export class NotDeployed extends Error {}
 
 export const LOGIN =
   "Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN, and CLOUDFLARE_ACCOUNT_ID where there is more than one account.";
 
-/** Cloudflare's hints for the place of a new database. The database of a home with such a name is made there. */
+/** Cloudflare's hints for the place of a new database. A home with such a name gets its database there. */
 export const LOCATIONS = ["weur", "eeur", "apac", "oc", "wnam", "enam"];
 
-/** The places that data may be limited to. A database keeps the one that it was made with. */
+/** Cloudflare's jurisdictions, which limit where data may be. A database keeps the one that it was made with. */
 export const JURISDICTIONS = ["eu", "us", "fedramp"];
 
-/** The place for new databases, as the options give it. */
+/** The place for new databases, from the options. */
 export interface Place {
   location?: string | undefined;
   jurisdiction?: string | undefined;
@@ -23,7 +23,7 @@ export interface Place {
 }
 
 /**
- * Creates the databases that do not exist yet. wrangler.toml holds names and no ids: wrangler finds a database by its name.
+ * Creates the databases that do not exist yet. wrangler.toml holds names and no ids, because wrangler finds a database by its name.
  *
  * @param shared options that choose the account
  * @throws NotDeployed
@@ -53,13 +53,13 @@ export async function createDatabases(
   }
 }
 
-/** @throws NotDeployed for a further home without a place: a database can never move, so its place is not guessed */
+/** @throws NotDeployed for another home without a place. A database can never move, so its place is not guessed */
 function placeOf(binding: string, asked: Place): Place {
   const home = homeOfBinding(binding);
   const named = home !== undefined && LOCATIONS.includes(home) ? { location: home } : undefined;
   if (isSaidOf(binding, asked)) {
     if (asked.jurisdiction !== undefined) return asked;
-    // A --location for all databases does not move the home `apac` away from apac.
+    // A --location for all databases does not apply to a home like `apac`, whose name is a place.
     if (asked.home === undefined && named !== undefined) return named;
     if (asked.location !== undefined) return asked;
   }
@@ -71,7 +71,7 @@ function placeOf(binding: string, asked: Place): Place {
 
 const isSaidOf = (binding: string, asked: Place) => asked.home === undefined || asked.home === homeOfBinding(binding);
 
-/** With a jurisdiction, wrangler would ignore a location. */
+/** The options for a place. wrangler would ignore a location beside a jurisdiction. */
 function placeOptions({ location, jurisdiction }: Place): string[] {
   if (jurisdiction !== undefined) return ["--jurisdiction", jurisdiction];
   return location === undefined ? [] : ["--location", location];

@@ -19,7 +19,7 @@ const NOT_ALLOWED = /\[code: (100129|11002|10023)\]/;
 /**
  * Creates the queues that do not exist yet.
  *
- * @param worker the consumer of the queues; a queue has one consumer
+ * @param worker the consumer of the queues. A queue has only one consumer
  * @param shared options that choose the account
  * @throws NotDeployed
  */
@@ -61,7 +61,7 @@ function howToBeAllowed(output: string): string {
   if (NOT_ALLOWED.test(output)) {
     return "Nothing was deployed. Webhooks need Cloudflare Queues, which this account may not use: switch them on in the dashboard (Workers, Queues), or choose a plan that has them.";
   }
-  // The errors for an API token without the permission.
+  // These are the errors for an API token without the permission.
   if (!/\[code: (10000|9109)\]/.test(output)) return "";
   return "Nothing was deployed. The API token needs the permission Queues: Edit.";
 }

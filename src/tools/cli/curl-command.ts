@@ -1,7 +1,7 @@
-/** In bytes. The kernel allows 128 KiB for one argument; longer bodies go through the shell's own printf, which has no limit. */
+/** The longest argument in bytes. The kernel allows 128 KiB for an argument. A longer body goes through the shell's own printf, which has no limit. */
 const LONGEST_ARGUMENT = 100_000;
 
-/** Copy and paste loses control characters, and an argument cannot hold a NUL. */
+/** Characters that cannot be in an argument: copy and paste loses control characters, and an argument cannot hold a NUL. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds them
 const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
@@ -10,12 +10,12 @@ export function curlCommand(url: string, headers: Readonly<Record<string, string
   const text = asText(body);
   const options = Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
   const curl = [`curl -sS -i ${quote(url)}`, ...options];
-  // --data-raw, because --data would read a file when the body starts with @.
+  // It is --data-raw, because --data would read a file when the body starts with @.
   if (text !== undefined) return [...curl, `--data-raw ${quote(text)}`].join(" \\\n  ");
   return `printf '${octal(body)}' | ${[...curl, "--data-binary @-"].join(" \\\n  ")}`;
 }
 
-/** The body as text; undefined when an argument cannot carry it. */
+/** The body as text; undefined when an argument cannot hold it. */
 function asText(body: Uint8Array): string | undefined {
   if (body.length > LONGEST_ARGUMENT) return undefined;
   try {

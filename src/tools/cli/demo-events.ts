@@ -6,7 +6,7 @@ import type { DemoSite, DemoWorld } from "./demo-world.ts";
 /** The headers that Standard Webhooks defines. */
 const SIGNED = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
 
-/** Follows one event from the signed call to a receiver, which verifies it with another project's code. */
+/** Follows one event from the signed call to a receiver. The receiver verifies it with another project's code. */
 export async function runEvents(world: DemoWorld, report: DemoReport): Promise<void> {
   report.section("An event arrives");
   const site = await world.provision("Listening", [40001, 40002]);

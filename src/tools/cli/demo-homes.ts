@@ -1,7 +1,7 @@
 import type { DemoReport } from "./demo-report.ts";
 import type { DemoSite, DemoWorld } from "./demo-world.ts";
 
-/** Shows two sites in two homes: callers see no difference, the sites share nothing, and each works while the other's home is closed. */
+/** Shows two sites in two homes: callers see no difference, the sites share nothing, and each works while the other home is closed. */
 export async function runHomes(world: DemoWorld, report: DemoReport): Promise<void> {
   report.section("Two homes");
   const agents = [30001, 30002];

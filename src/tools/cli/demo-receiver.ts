@@ -4,14 +4,14 @@ import type { AddressInfo } from "node:net";
 interface ReceivedEvent {
   path: string;
   headers: IncomingHttpHeaders;
-  /** The text as received: the signature is over these bytes. */
+  /** The text as it was received. The signature is over these bytes. */
   body: string;
 }
 
 /** A receiver of events on this machine. It answers 204 to each event. */
 export interface EventReceiver {
   url: string;
-  /** Waits for the next event. @throws when none arrives in time */
+  /** Waits for the next event. @throws when no event arrives in time */
   next: () => Promise<ReceivedEvent>;
   close: () => void;
 }

@@ -26,7 +26,6 @@ export class DemoReport {
     this.#out(`    ${label.padEnd(9)} ${text}`);
   }
 
-  /** Prints the fields of an object, one on each line. */
   fields(object: Readonly<Record<string, unknown>>): void {
     const width = Math.max(...Object.keys(object).map((name) => name.length));
     for (const [name, value] of Object.entries(object)) {

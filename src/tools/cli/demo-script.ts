@@ -15,14 +15,14 @@ const OPENING = {
   fzr_uid: 10411,
 };
 
-/** A session as GET /admin/sites/:site_id/sessions/:chat_id answers it. */
+/** A session as GET /admin/sites/:site_id/sessions/:chat_id gives it. */
 interface Stored {
   chat_id: number;
   participants: { agent_id: number; added_by: number }[];
   [field: string]: unknown;
 }
 
-/** Runs the main calls, every sender, both forms of ids, every refusal, sites in two homes, and an event: contract sections 3, 4 and 7. */
+/** Runs the main calls, all senders, both forms of ids, all refusals, sites in two homes, and an event: contract sections 3, 4 and 7. */
 export async function runDemo(world: DemoWorld, report: DemoReport): Promise<void> {
   const startedAt = Math.floor(Date.now() / 1000);
   report.section("Two sites, through the admin API");
@@ -122,7 +122,7 @@ async function refusals(
     other: DemoSite;
     first: Awaited<ReturnType<DemoWorld["signed"]>>;
     add: (site: DemoSite, kefuIds: unknown, chatId?: number) => ReturnType<DemoWorld["signed"]>;
-    /** A session of `shop`, with a chat_id that `other` has not given yet. */
+    /** A chat_id of `shop` that `other` has not used yet. */
     notInOther: number;
   },
 ): Promise<void> {

@@ -23,7 +23,7 @@ interface Expected {
   msg: string;
   /** The field that `x-error-detail` names; undefined when there must be no such header. */
   detail?: string;
-  /** Seconds, as `Retry-After` tells; undefined when there must be no such header. */
+  /** The seconds in `Retry-After`; undefined when there must be no such header. */
   retryAfter?: number;
 }
 
@@ -31,7 +31,7 @@ interface Expected {
 export class DemoWorld {
   readonly #worker: ThrowawayWorker;
   readonly #report: DemoReport;
-  /** By site: each site counts its own chat ids. */
+  /** The chat ids of each site, by the site's id. Each site counts its own. */
   readonly #chatIds = new Map<number, Set<number>>();
 
   constructor(worker: ThrowawayWorker, report: DemoReport) {
@@ -60,7 +60,7 @@ export class DemoWorld {
     return (await answer.json()) as T;
   }
 
-  /** Closes these homes and opens all others. */
+  /** Closes these homes and opens all other homes. */
   async closeHomes(homes: readonly string[]): Promise<void> {
     this.#report.step(homes.length === 0 ? "All homes are opened" : `Home ${homes.join(" and ")} is closed`);
     await this.#worker.closeHomes(homes);
@@ -119,7 +119,7 @@ export class DemoWorld {
     );
   }
 
-  /** Checks that a site has exactly these sessions, in this order: refused calls must have stored none. */
+  /** Checks that a site has exactly these sessions, in this order. Refused calls must have stored none. */
   async inspectList(site: DemoSite, chatIds: number[]): Promise<void> {
     const path = `/admin/sites/${site.id}/sessions?limit=100`;
     this.#report.step(`GET ${path}`);

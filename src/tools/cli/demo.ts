@@ -1,4 +1,4 @@
-/** `npm run demo`: runs the main calls on this machine. Checks each answer and the stored rows against the contract. */
+/** `npm run demo`: runs the main calls on this machine, and checks each answer and the stored rows against the contract. */
 import { command } from "./command.ts";
 import { DemoReport } from "./demo-report.ts";
 import { runDemo } from "./demo-script.ts";
@@ -22,7 +22,7 @@ async function demo(args: string[], io: Io): Promise<number> {
     io.out(USAGE);
     return 0;
   }
-  // `npm run demo | head` closes the pipe early. Without this handler the demo would crash, and its exit code would tell nothing.
+  // `npm run demo | head` closes the pipe early. Without this handler the demo would crash, and its exit code would be wrong.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
   });
@@ -37,7 +37,7 @@ async function demo(args: string[], io: Io): Promise<number> {
   let worker: ThrowawayWorker | undefined;
   try {
     io.out("Starting the Worker with a database of its own …");
-    // wrangler takes a second to load. It is loaded here, so that --help and a wrong option are answered at once.
+    // wrangler takes a second to load. It is loaded here, so that --help and a wrong option get an answer at once.
     const { startThrowawayWorker } = await import("./throwaway-worker.ts");
     worker = await startThrowawayWorker();
     io.out(`It serves ${worker.url}.`);

@@ -16,7 +16,7 @@ import { type Database, migrate } from "./migrate.ts";
 import { requireSecrets } from "./require-secrets.ts";
 import { ACCOUNT_OPTIONS, sharedOptions, typedOptions } from "./wrangler-options.ts";
 
-/** Vars for addresses of the machine itself, and what a deployment does instead. */
+/** Vars for addresses of the machine itself, and what a deployment does without them. */
 const LOCAL_ONLY: Readonly<Record<string, string>> = {
   WEBHOOK_LOOPBACK: "a deployment posts events to public https addresses only",
   ACCESS_CERTS_URL: "a deployment takes the keys of Access from its team only",
@@ -72,13 +72,13 @@ const OPTIONS = {
   ...ACCOUNT_OPTIONS,
 } as const;
 
-/** The options that --close and --open allow beside them. */
+/** The options that are allowed beside --close and --open. */
 const BESIDE_CLOSING = ["name", "config", "cwd", "profile", "env-file", "dry-run"];
 
 export const main = command(import.meta, deploy, "npm run deploy -- --help tells more.");
 
 async function deploy(args: string[], io: Io): Promise<number> {
-  // `env` goes to wrangler even when it is empty: without --env, wrangler warns about a file with several environments.
+  // `env` is passed to wrangler even when it is empty. Without --env, wrangler warns about a file with several environments.
   const {
     help,
     env = io.env.CLOUDFLARE_ENV ?? "",
@@ -111,7 +111,7 @@ async function deploy(args: string[], io: Io): Promise<number> {
   }
   const { config: file = "wrangler.toml", cwd = "." } = options;
   const target = { file: resolve(io.root, cwd, file), env };
-  // wrangler takes a second to load. It is loaded here, so that --help and a wrong option are answered at once.
+  // wrangler takes a second to load. It is loaded here, so that --help and a wrong option get an answer at once.
   const { unstable_readConfig } = await import("wrangler");
   const config = unstable_readConfig({ config: target.file, env }, { hideWarnings: true });
   const added = home === undefined ? undefined : newHome(home, config.d1_databases);
@@ -121,7 +121,7 @@ async function deploy(args: string[], io: Io): Promise<number> {
   const worker = options.name ?? config.name ?? "";
   const find = () => LiveWorker.find(worker, config.account_id, shared, io);
   if (closing) {
-    // What serves may have homes that this checkout lacks. Nobody is asked for that in a dry run.
+    // The serving Worker may have homes that this checkout lacks. A dry run does not ask it.
     if (options["dry-run"] === true) {
       requireHomes([...close, ...open], homes);
       io.out(`Worker ${worker} stays as it is: --dry-run.`);
@@ -141,7 +141,7 @@ async function deploy(args: string[], io: Io): Promise<number> {
   } else {
     const live = await find();
     let serving = await live.servingIfAny();
-    // With a file of secrets, wrangler itself checks that none is missing.
+    // With a file of secrets, wrangler itself checks that no secret is missing.
     if (secretsFile === undefined) {
       requireSecrets(config.secrets?.required ?? [], serving?.secrets ?? [], typedOptions(env, options));
     }
@@ -157,7 +157,7 @@ async function deploy(args: string[], io: Io): Promise<number> {
       const home = await migrateHome(database, { closed, older }, target, shared, io);
       if (home !== undefined) skipped.add(home);
     }
-    // Migrations take a while: meanwhile somebody may have closed or added a home.
+    // Migrations take a while. Somebody may have closed or added a home meanwhile.
     serving = await live.servingIfAny();
     if (serving !== undefined) {
       await requireSameHomes(live, serving, databases, dropped);
@@ -167,14 +167,14 @@ async function deploy(args: string[], io: Io): Promise<number> {
       await carryOver(live, serving, io);
       for (const name of serving.closed) tellClosed(name, false, io);
     }
-    // Kept vars are kept for ever. This one has become secrets, and would close what they open.
+    // --keep-vars keeps this var for ever. Its homes are closed by secrets now, so it would go on closing a home that is opened later.
     const keepsList = serving?.list !== undefined && (options["keep-vars"] === true || config.keep_vars === true);
     if (keepsList) options.var = [...(options.var ?? []), `${CLOSED_LIST}:`];
   }
   return io.handOver(["deploy", ...asArguments({ env, ...options })]);
 }
 
-/** @throws UsageError for an option that would need a deployment */
+/** @throws UsageError for an option that needs a deployment */
 function checkAlone(options: Readonly<Record<string, unknown>>): void {
   const more = Object.keys(options).filter((name) => options[name] !== undefined && !BESIDE_CLOSING.includes(name));
   if (more.length === 0) return;
@@ -183,7 +183,7 @@ function checkAlone(options: Readonly<Record<string, unknown>>): void {
   );
 }
 
-/** @throws Misconfigured for a var that no file of a deployment may hold */
+/** @throws Misconfigured for a var that a deployment's file may not hold */
 function refuseVars(vars: Readonly<Record<string, unknown>>, file: string): void {
   for (const name of Object.keys(vars)) {
     if (Object.hasOwn(LOCAL_ONLY, name))
@@ -196,8 +196,8 @@ const openedMeanwhile = (home: string) =>
   `Nothing was deployed: somebody has opened home ${home}, which could not be migrated. Close it, or mend its database, and run this again.`;
 
 /**
- * @returns the name of a closed home that could not be migrated: one broken home must not stop a deployment for the others
- * @throws NotDeployed naming an open one
+ * @returns the name of a closed home that could not be migrated. One broken home must not stop a deployment for the others
+ * @throws NotDeployed with the name of an open home that could not be migrated
  */
 async function migrateHome(
   database: Database,

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 
-/** The secrets that a Worker needs, and a maker for each. config.ts has their rules. */
+/** The secrets that a Worker needs, each with a function that makes one. Their rules are in config.ts. */
 const SECRETS = {
   MASTER_KEY: () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64"),
   ADMIN_TOKEN: () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("hex"),
@@ -11,8 +11,8 @@ export type SecretName = keyof typeof SECRETS;
 export const SECRET_NAMES = Object.keys(SECRETS) as SecretName[];
 
 /**
- * Makes a file of secrets with random values. Only its owner can read it. An existing file keeps its lines, and gets the missing
- * secrets at its end.
+ * Makes a file of secrets with random values, which only its owner can read. An existing file keeps its lines. Missing secrets are
+ * added at its end.
  *
  * @returns the added secrets, and the secrets whose value is a placeholder, which the Worker refuses
  */
@@ -34,7 +34,7 @@ export function ensureDevSecrets(file: string): { made: boolean; added: SecretNa
 /** Lines of a file of secrets, with new random values. */
 export const linesOf = (names: readonly SecretName[]) => names.map((name) => `${name}=${SECRETS[name]()}\n`).join("");
 
-/** The value of a name, as dotenv reads it: that of the last line with this name. Empty when no line has it. */
+/** The value of a name, as dotenv reads it: the value in the last line with this name. Empty when no line has it. */
 export function lastValue(text: string, name: string): string {
   const line = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*[=:][ \\t]*(["'\`]?)(.*?)\\1[ \\t]*(?:#.*)?$`, "gm");
   return [...text.matchAll(line)].at(-1)?.[2] ?? "";

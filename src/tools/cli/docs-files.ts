@@ -56,7 +56,7 @@ const style = () =>
     docs: [`${SITE}/styles/docs.css`, `${SITE}/styles/docs-check.css`],
   });
 
-/** One file with all that the check needs, since its page may load no more. */
+/** The script of the check page. It is one file with everything, because its page may load no other. */
 function checkScript(language: Language, chinese: Record<string, string>): Promise<string> {
   const texts = [...ALL_TEXTS, ...detailWords()];
   const translations =

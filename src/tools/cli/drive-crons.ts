@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ask, type LocalAddress } from "./local-address.ts";
 
 const MINUTE = 60_000;
-/** After so many failed minutes in a row, the terminal shows the failure. */
+/** The terminal shows a failure after this many failed minutes in a row. */
 const WORTH_SAYING = 3;
 
 /** The minutes between two runs of a cron such as `*\/5 * * * *`; undefined for a cron of another form. */
@@ -11,7 +11,7 @@ export function minutesOf(cron: string): number | undefined {
   return form === undefined ? undefined : Number(minutes);
 }
 
-/** The crons that run in this minute, counted from the start. Minute 0 runs those of every minute: an earlier process may have left events. */
+/** The crons that run in a minute, counted from the start. Minute 0 runs the crons of every minute, because an earlier process may have left events. */
 export function dueIn(minute: number, crons: readonly string[]): string[] {
   return crons.filter((cron) => {
     const minutes = minutesOf(cron);
@@ -20,9 +20,9 @@ export function dueIn(minute: number, crons: readonly string[]): string[] {
 }
 
 /**
- * Runs the crons of a Worker under `wrangler dev`, which runs none by itself. Ends when `signal` is aborted.
+ * Runs the crons of a Worker under `wrangler dev`, which does not run them itself. Ends when `signal` is aborted.
  *
- * @param minuteMs milliseconds of a minute; tests give less
+ * @param minuteMs the milliseconds of a minute, which tests shorten
  */
 export async function driveCrons(
   crons: readonly string[],

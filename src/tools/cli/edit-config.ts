@@ -5,18 +5,18 @@ import { isDeepStrictEqual } from "node:util";
 import type { Unstable_RawConfig as RawConfig, Unstable_RawEnvironment as Stage } from "wrangler";
 import { type D1Block, withDatabase } from "./wrangler-toml.ts";
 
-/** The file has a form that this code cannot change. The message says what to change by hand. */
+/** Thrown for a file of a form that this code cannot change. The message says what to change by hand. */
 export class NotEditable extends Error {}
 
-/** A part of wrangler's configuration: the file, and an environment in it. "" is the top level. */
+/** A part of wrangler's configuration: the file, and an environment in it. The environment "" is the top level. */
 export interface ConfigPart {
   file: string;
   env: string;
 }
 
 /**
- * Prepares another D1 binding. Nothing is written before the returned function is called. The text is changed, and wrangler reads the
- * result: only this one change of the environment may differ.
+ * Prepares another D1 binding. The file is written when the returned function is called. The text is changed, and wrangler reads the
+ * result, which may differ only by this one change of the environment.
  *
  * @throws NotEditable
  */
@@ -49,5 +49,5 @@ async function meaning(name: string, text: string): Promise<RawConfig> {
   }
 }
 
-/** A copy for a comparison: with ordinary prototypes, and without undefined values. */
+/** A copy for comparing, with ordinary prototypes and without undefined values. */
 const plain = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value));

@@ -4,14 +4,14 @@ import { PROJECT_ROOT } from "./run-wrangler.ts";
 const LOOK_EVERY_MS = 500;
 
 /**
- * Ends this process by SIGTERM once the npm that runs it has ended. npm passes on SIGTERM and SIGINT only: without this function, the
- * process would outlive an npm that was killed or lost its terminal. They arrive here because npm's script ends in `exec`.
+ * Ends this process by SIGTERM once the npm that runs it has ended. npm passes on only SIGTERM and SIGINT. They arrive here because
+ * npm's script ends in `exec`. Without this function, the process would outlive an npm that was killed or lost its terminal.
  *
- * Does nothing for a process that npm does not run: `nohup node src/tools/cli/start.ts &` outlives the shell, as its user expects.
+ * Does nothing for a process that npm does not run. A user expects that `nohup node src/tools/cli/start.ts &` outlives the shell.
  */
 export function endWithNpm(): void {
   const [, program = ""] = process.argv;
-  // npm's variables alone are no proof: every process below an npm script has them. So its script must name this program.
+  // npm's variables alone are no proof, because every process below an npm script has them. So its script must name this program.
   if (process.env.npm_lifecycle_script?.includes(relative(PROJECT_ROOT, program)) !== true) return;
   const npm = process.ppid;
   const look = setInterval(() => {

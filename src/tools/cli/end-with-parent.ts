@@ -1,6 +1,6 @@
 /**
- * `npm start` loads this module into wrangler. It ends wrangler and workerd when `npm start` was killed. It also tells `npm start` which
- * processes wrangler runs: when wrangler is killed, `npm start` must end them.
+ * `npm start` loads this module into wrangler. It ends wrangler and workerd when `npm start` was killed. It also reports the processes
+ * that wrangler runs to `npm start`, which must end them when wrangler is killed.
  */
 import type { ChildProcess } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";

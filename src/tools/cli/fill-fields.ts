@@ -1,8 +1,8 @@
 import { UsageError } from "./known-options.ts";
 
 /**
- * Adds missing `fields` at the front of a JSON object. Its own text stays as it is: 12345678901234567890, 1.0 and \u00e9 are sent as
- * they were typed.
+ * Adds missing `fields` at the front of a JSON object. The text of the object does not change: 12345678901234567890, 1.0 and \u00e9
+ * are sent as they were typed.
  *
  * @throws UsageError when the text is not one JSON object
  */

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ask, connectionEnds, type LocalAddress } from "./local-address.ts";
 
-/** The front passes this path on to the other workerd, which answers it itself and logs nothing. */
+/** The front passes this path to the other workerd, which answers it itself and logs nothing. */
 const QUIET_PATH = "/cdn-cgi/handler/platform-proxy";
 const PATIENCE = 5_000;
 
 /**
  * Waits until the front of `wrangler dev` is broken. `wrangler dev` runs two workerd processes: one for the Worker, and a front for the
- * port. After a crash it starts either again. But a new front waits for a message that wrangler never sends, and answers no request.
+ * port. It restarts each after a crash. But a new front waits for a message that wrangler never sends, and answers no request.
  *
  * @returns false when `signal` is aborted first
  */
 export async function frontBreaks(address: LocalAddress, signal: AbortSignal): Promise<boolean> {
   for (let short = 0; !signal.aborted; ) {
     const since = Date.now();
-    // An idle connection ends after some seconds, which means nothing. Only when no new connection can be made, the front has ended.
+    // An idle connection may end after some seconds. The front has ended only when no new connection can be made.
     const connected = await connectionEnds(address, signal);
     if (!connected && !signal.aborted && !(await answers(address, signal))) return !signal.aborted;
     short = Date.now() - since < 1_000 ? short + 1 : 0;

@@ -1,11 +1,11 @@
-/** The options of `npm run deploy` that are about homes. */
+/** The options of `npm run deploy` for homes. */
 import { bindingOfHome, CLOSED_LIST, HOME_NAME, MAIN_HOME } from "../../core/homes.ts";
 import { JURISDICTIONS, LOCATIONS, NotDeployed, type Place } from "./create-databases.ts";
 import { UsageError } from "./known-options.ts";
 import type { Database } from "./migrate.ts";
 import type { D1Block } from "./wrangler-toml.ts";
 
-/** @throws UsageError unless the options give one place for the database: it can never move */
+/** @throws UsageError unless the options give exactly one place for the database, which can never move */
 export function checkPlace({ home, location, jurisdiction }: Place): void {
   if (jurisdiction !== undefined && !JURISDICTIONS.includes(jurisdiction)) {
     throw new UsageError(`--jurisdiction ${jurisdiction} is not one of ${JURISDICTIONS.join(", ")}.`);
@@ -48,13 +48,12 @@ export function newHome(home: string, databases: readonly Database[]): D1Block |
   };
 }
 
-/** The options --close and --open. */
 export interface Closing {
   close: readonly string[];
   open: readonly string[];
 }
 
-/** @throws UsageError for a home that would be closed and opened at once */
+/** @throws UsageError for a home that would be both closed and opened */
 export function checkClosing({ close, open }: Closing): void {
   const both = close.filter((home) => open.includes(home));
   if (both.length > 0) throw new UsageError(`${both.join(" and ")}: either --close or --open.`);

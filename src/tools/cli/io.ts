@@ -1,24 +1,22 @@
 import { readFileSync } from "node:fs";
 import { handOverToWrangler, PROJECT_ROOT, runWrangler } from "./run-wrangler.ts";
 
-/** What a command uses of its surroundings. A test gives it others, and runs the command inside the process of the test. */
+/** What a command uses from outside. A test passes its own, and runs the command inside the test's process. */
 export interface Io {
-  /** Prints a line on standard output. */
   out: (line: string) => void;
-  /** Prints a line on standard error. */
   err: (line: string) => void;
   env: Readonly<Record<string, string | undefined>>;
-  /** The whole of standard input. */
+  /** Reads all bytes of standard input. */
   stdin: () => Uint8Array;
   /** The folder of package.json and wrangler.toml. */
   root: string;
   /** Runs wrangler in `root`, with `env`, and returns its output. */
   wrangler: typeof runWrangler;
-  /** Gives the terminal to wrangler until it ends. @returns its exit code, as in a shell */
+  /** Gives the terminal to wrangler until it ends. @returns wrangler's exit code, as a shell gives it */
   handOver: typeof handOverToWrangler;
 }
 
-/** The outside of a command that is a process. */
+/** The {@link Io} of a command that runs as a process. */
 export const PROCESS_IO: Io = {
   out: (line) => console.log(line),
   err: (line) => console.error(line),

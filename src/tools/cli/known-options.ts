@@ -1,29 +1,29 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import type { Io } from "./io.ts";
 
-/** A command was called wrongly. The message is for the person who typed it. */
+/** Thrown when a command was called wrongly. The message is for the person who typed it. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** npm has settings with these names. When they are set, an .npmrc may have set them: it does not mean that somebody typed them. */
+/** npm has settings with these names. A value of theirs may come from an .npmrc and not from the command line. */
 const SETTINGS_OF_NPM = ["access", "location", "message", "tag"];
 
 interface Reading {
   allowPositionals?: boolean;
-  /** Names that are no options, although people may give them as options. */
+  /** Names that people give as options although they are none. */
   mistaken?: readonly string[];
-  /** The variables in which npm says what it kept; by default those of this process. */
+  /** The variables in which npm reports the options that it kept. By default they are those of this process. */
   env?: Io["env"];
 }
 
 /**
- * Reads the options of a command that npm runs. An unknown option is an error: a typing error must stop the command before it does
- * anything.
+ * Reads the options of a command that npm runs. An unknown option is an error, so that a typing error stops the command before it
+ * changes anything.
  *
  * @param example  a right call of the command: "npm start -- …"
- * @throws UsageError naming the options that npm kept for itself, an unknown option or argument, or an option that stands twice and may
- *   have one value only
+ * @throws UsageError, which names the options that npm kept, an unknown option or argument, or an option that has several values but may
+ *   have only one
  */
 export function readOptions<Options extends ParseArgsOptionsConfig>(
   example: string,
@@ -43,7 +43,7 @@ export function readOptions<Options extends ParseArgsOptionsConfig>(
   return read;
 }
 
-/** Whether an option may stand several times. A flag may: it means the same each time. */
+/** Whether an option may occur several times. A flag may, because a second one changes nothing. */
 const takesMany = (option: ParseArgsOptionsConfig[string] | undefined) =>
   option?.multiple === true || option?.type === "boolean";
 
@@ -51,7 +51,7 @@ function parse<Options extends ParseArgsOptionsConfig>(args: string[], options: 
   try {
     return parseArgs({ args, options, allowPositionals, tokens: true });
   } catch (error) {
-    // Only the first sentence is shown: node's advice after it is wrong for these commands.
+    // Only the first sentence of node's message is shown. The advice after it is wrong for these commands.
     const [what] = (error as Error).message.split(/\. |\n/);
     throw new UsageError(`${what}. The options are ${listed(Object.keys(options))}.`);
   }
@@ -64,7 +64,7 @@ export function asArguments(values: Readonly<Record<string, unknown>>): string[]
   );
 }
 
-/** The options that were typed before "--". npm takes them for its own settings: this program finds them in its environment only. */
+/** The options that were typed before "--". npm takes them for its own settings, so this program finds them only in its environment. */
 function keptByNpm(names: readonly string[], env: Io["env"]): string[] {
   return names.filter(
     (name) => !SETTINGS_OF_NPM.includes(name) && env[`npm_config_${name.replaceAll("-", "_")}`] !== undefined,

@@ -1,17 +1,16 @@
-/** The deployed Worker, through Cloudflare's API: wrangler asks questions about secrets, and does not say what a Worker is bound to. */
+/** The deployed Worker, through Cloudflare's API. wrangler asks questions about secrets, and does not show a Worker's bindings. */
 import { CLOSED_LIST, homeOfBinding, homeOfSecret, namesIn } from "../../core/homes.ts";
 import { LOGIN, NotDeployed } from "./create-databases.ts";
 import type { Io } from "./io.ts";
 
-/** What Cloudflare runs now. */
+/** The deployed Worker that Cloudflare runs now. */
 export interface Serving {
   /** The names of its secrets. Nobody can read their values. */
   secrets: string[];
-  /** The closed homes: by secrets, and by {@link list}. */
+  /** The homes that are closed by secrets or by {@link list}. */
   closed: string[];
-  /** The homes in the var CLOSED_HOMES. Undefined when it has no such var: then a release before this one does not serve. */
+  /** The homes in the var CLOSED_HOMES. Undefined when it has no such var, which means that no older release serves. */
   list: string[] | undefined;
-  /** The id of each home's database. */
   databases: ReadonlyMap<string, string>;
 }
 
@@ -23,7 +22,7 @@ type Binding = { name: string; type: string; text?: string; id?: string; databas
 
 const API = "https://api.cloudflare.com/client/v4";
 
-/** The API's errors when the newest version does not serve all requests: after a rollback, or in the middle of a gradual deployment. */
+/** The API's errors when the newest version does not serve all requests, after a rollback or during a gradual deployment. */
 const NEWEST_NOT_SERVING = [10214, 10215];
 
 /** The API's errors for a Worker that does not exist. */
@@ -34,7 +33,7 @@ const NO_SECRET = 10056;
 
 const LIMIT_MS = 30_000;
 
-/** The API refused. Its own words are the message. */
+/** A refusal of the API. The API's own words are the message. */
 class ApiError extends NotDeployed {
   readonly codes: readonly number[];
 
@@ -58,7 +57,7 @@ export class LiveWorker {
   }
 
   /**
-   * Uses wrangler's credentials and account. Sends no request about the Worker yet.
+   * Uses wrangler's credentials and account. It does not ask about the Worker yet.
    *
    * @param accountId the account of the configuration
    * @param shared    options that choose the account
@@ -76,7 +75,7 @@ export class LiveWorker {
     return new LiveWorker(name, `${api}/accounts/${account}`, headers);
   }
 
-  /** @throws NotDeployed also when the Worker does not exist */
+  /** @throws NotDeployed, also when the Worker does not exist */
   async serving(): Promise<Serving> {
     const bindings = await this.#bindings();
     const secrets = (await this.#ask<{ name: string }[]>(`${this.#script}/secrets`)).map(({ name }) => name);
@@ -92,7 +91,7 @@ export class LiveWorker {
 
   /**
    * @returns undefined when the Worker does not exist yet
-   * @throws NotDeployed for every other failure: an API that does not answer says nothing about what is closed
+   * @throws NotDeployed for every other failure, because an API that does not answer does not say which homes are closed
    */
   async servingIfAny(): Promise<Serving | undefined> {
     try {
@@ -108,7 +107,7 @@ export class LiveWorker {
     return (await this.#ask<{ name: string }>(`${this.#account}/d1/database/${id}`)).name;
   }
 
-  /** Sets a secret of what serves. The code and all other settings stay. @throws NotDeployed */
+  /** Sets a secret of the serving Worker. The code and all other settings stay. @throws NotDeployed */
   async setSecret(name: string, text: string): Promise<void> {
     await this.#ask(`${this.#script}/secrets`, {
       method: "PUT",
@@ -117,7 +116,7 @@ export class LiveWorker {
     });
   }
 
-  /** Also when somebody else has just deleted it. @throws NotDeployed */
+  /** Succeeds also when somebody else has just deleted it. @throws NotDeployed */
   async deleteSecret(name: string): Promise<void> {
     try {
       await this.#ask(`${this.#script}/secrets/${name}`, { method: "DELETE" });
@@ -133,7 +132,7 @@ export class LiveWorker {
    */
   async setText(name: string, text: string): Promise<void> {
     const before = await this.#bindings();
-    // The list must hold every binding, or the API removes it. A binding with only name and type stays as it is.
+    // The list must hold every binding, because the API removes the others. A binding with only name and type stays as it is.
     const kept = before.filter((each) => each.name !== name).map((each) => ({ name: each.name, type: each.type }));
     const form = new FormData();
     form.set("settings", JSON.stringify({ bindings: [...kept, { name, type: "plain_text", text }] }));
@@ -169,7 +168,7 @@ async function onlyAccount(api: string, headers: Record<string, string>): Promis
   throw new NotDeployed("There is not exactly one account: say which in CLOUDFLARE_ACCOUNT_ID.");
 }
 
-/** @throws NotDeployed with the API's own error */
+/** @throws NotDeployed with the API's error */
 async function ask<Result>(url: string, request: RequestInit): Promise<Result> {
   try {
     const response = await fetch(url, { ...request, signal: AbortSignal.timeout(LIMIT_MS) });

@@ -3,7 +3,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 
-/** The address that `wrangler dev` serves at. */
+/** The address at which `wrangler dev` serves. */
 export interface LocalAddress {
   protocol: "http" | "https";
   /** A value of wrangler's --ip: `localhost`, `*`, `127.0.0.1`. */
@@ -11,7 +11,7 @@ export interface LocalAddress {
   port: number;
 }
 
-/** Whether another process listens on the port. wrangler itself reports all other faults of an address or port. */
+/** Whether another process listens on the port. wrangler itself reports all other errors of an address or a port. */
 export async function isInUse(host: string, port: number): Promise<boolean> {
   const addresses = await lookup(host === "*" ? "::" : host, { all: true }).catch(() => []);
   const taken = addresses.map(
@@ -25,7 +25,7 @@ export async function isInUse(host: string, port: number): Promise<boolean> {
   return (await Promise.all(taken)).includes(true);
 }
 
-/** A free port; 0 when the address cannot be used. wrangler then reports the reason. */
+/** A free port; 0 when the address cannot be used. In that case, wrangler reports the reason. */
 export function freePort(host: string): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().on("error", () => resolve(0));
@@ -37,7 +37,7 @@ export function freePort(host: string): Promise<number> {
 }
 
 /**
- * Servers at each address of the host, all with this port.
+ * Makes a server at each address of the host, all with this port.
  *
  * @throws when none of the addresses can be used
  */
@@ -58,7 +58,7 @@ export async function listen<Each extends Server>(make: () => Each, host: string
   return listening;
 }
 
-/** The address to connect to from this machine: `*` is no address to connect to. */
+/** The address to connect to from this machine. Nothing can connect to `*`. */
 export const reachable = ({ host, port }: LocalAddress) => ({
   host: ["*", "0.0.0.0", "::"].includes(host) ? "localhost" : host,
   port,
@@ -79,7 +79,7 @@ export function ask(address: LocalAddress, path: string, signal: AbortSignal): P
       // wrangler serves these paths only to a host name of this machine, so the header says localhost for every address.
       headers: { host: "localhost" },
       agent: false,
-      // wrangler signs its certificate itself.
+      // wrangler signs its own certificate.
       rejectUnauthorized: false,
       signal,
     })

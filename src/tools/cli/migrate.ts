@@ -11,13 +11,13 @@ export interface Database {
   migrations_table?: string;
 }
 
-/** Which copy of a database: Cloudflare's, or the one on this machine. */
+/** The copy of a database: Cloudflare's, or the one on this machine. */
 type Where = "--remote" | "--local";
 
 /**
  * The result of migrating one database.
- * - `ahead`: it has all migrations of this version, and further ones: a later version migrated it before. Nothing was applied.
- * - `diverged`: it has migrations that this version does not have, and lacks some that this version has. Nothing was applied.
+ * - `ahead`: it has all migrations of this version and more, because a later version migrated it. Nothing was applied.
+ * - `diverged`: it has migrations that this version lacks, and lacks some that this version has. Nothing was applied.
  */
 type Migration =
   | { result: "up-to-date" }
@@ -28,7 +28,7 @@ type Migration =
 /**
  * Applies the migrations that a database lacks.
  *
- * @param file   wrangler's configuration; the path of the migrations is relative to its folder
+ * @param file   wrangler's configuration. The path of the migrations is relative to its folder
  * @param shared options that choose the environment, and the account or the folder of the local state
  */
 export async function migrate(

@@ -1,9 +1,9 @@
 export interface SignedAnswer {
   status: number;
   headers: Headers;
-  /** The body as received. */
+  /** The body as it was received. */
   text: string;
-  /** Undefined when the body is no envelope of this service. */
+  /** Undefined when the body is not an envelope of this service. */
   envelope: { code: number; msg: string; data: unknown } | undefined;
 }
 
@@ -20,7 +20,7 @@ export function signedHeaders(signature: string, idempotencyKey?: string): Recor
 /**
  * Sends these bytes once.
  *
- * @throws Error naming the server when no answer comes
+ * @throws Error with the server's name when no answer comes
  */
 export async function postSigned(
   url: string,

@@ -3,7 +3,7 @@ import type { Io } from "./io.ts";
 import { UsageError } from "./known-options.ts";
 
 /**
- * The bytes of a body that was given as @FILE, - for standard input, or text.
+ * The bytes of a body that was given as @FILE, as - for standard input, or as text.
  *
  * @throws UsageError when it cannot be read
  */

@@ -4,7 +4,7 @@ import { NotDeployed } from "./create-databases.ts";
  * Requires that a Worker has all its secrets.
  *
  * @param set   the secrets that it has
- * @param typed the options that find the Worker, for one of our commands, which the error prints
+ * @param typed the options that find the Worker, in a form for the command that the error prints
  * @throws NotDeployed with the command that sets the missing secrets
  */
 export function requireSecrets(required: readonly string[], set: readonly string[], typed: readonly string[]): void {

@@ -5,13 +5,13 @@ import { dirname, join } from "node:path";
 /** The folder of package.json and wrangler.toml. */
 export const PROJECT_ROOT = join(import.meta.dirname, "../../..");
 
-/** wrangler's CLI itself: its launcher loses the exit code when a signal ends wrangler. */
+/** wrangler's CLI without its launcher, which loses the exit code when a signal ends wrangler. */
 export const WRANGLER = join(
   dirname(createRequire(import.meta.url).resolve("wrangler/package.json")),
   "wrangler-dist/cli.js",
 );
 
-/** Turns off the banner with its check for updates, telemetry, the look-up of this machine's location, and hints about other tools. */
+/** Turns off wrangler's banner with its check for updates, its telemetry, its look-up of this machine's location, and its hints. */
 export const QUIET = {
   WRANGLER_HIDE_BANNER: "true",
   WRANGLER_SEND_METRICS: "false",
@@ -22,14 +22,14 @@ export const QUIET = {
 const env = () => ({ ...QUIET, ...process.env });
 
 export interface WranglerResult {
-  /** As in a shell: 128 + the number of the signal, when a signal ended wrangler. */
+  /** The exit code as a shell gives it: 128 + the number of the signal when a signal ended wrangler. */
   exitCode: number;
   stdout: string;
-  /** Standard output and standard error in one, for the message when wrangler failed. */
+  /** Standard output and standard error in one text, for the message when wrangler failed. */
   output: string;
 }
 
-/** Runs wrangler and returns its output. wrangler has no terminal here, so it answers its own questions with the defaults. */
+/** Runs wrangler and returns its output. wrangler has no terminal here, so it answers its questions with the defaults. */
 export function runWrangler(args: readonly string[], input?: string): Promise<WranglerResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
@@ -37,7 +37,7 @@ export function runWrangler(args: readonly string[], input?: string): Promise<Wr
       env: env(),
       stdio: ["pipe", "pipe", "pipe"],
     });
-    // wrangler may end without reading its input, which is an error of stdin. The exit code tells the reason.
+    // wrangler may end without reading its input, which is an error of stdin. The exit code gives the reason.
     child.stdin.on("error", () => {});
     child.stdin.end(input ?? "");
     let stdout = "";
@@ -55,9 +55,9 @@ export function runWrangler(args: readonly string[], input?: string): Promise<Wr
 }
 
 /**
- * Gives the terminal to wrangler until it ends. Passes signals on to wrangler, so that it can end workerd.
+ * Gives the terminal to wrangler until it ends. Passes signals to wrangler, so that wrangler can end workerd.
  *
- * @returns wrangler's exit code, as in a shell
+ * @returns wrangler's exit code, as a shell gives it
  */
 export async function handOverToWrangler(args: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
@@ -69,11 +69,11 @@ export async function handOverToWrangler(args: readonly string[]): Promise<numbe
 }
 
 /**
- * Gives the terminal to `wrangler dev` until it ends, or `stop` is aborted. When this process is killed, wrangler ends; when wrangler is
- * killed, workerd ends.
+ * Gives the terminal to `wrangler dev` until it ends, or until `stop` is aborted. When this process is killed, wrangler ends. When
+ * wrangler is killed, workerd ends.
  *
- * @param serving called once `wrangler dev` serves; wrangler's own message has another address than the one that callers use
- * @returns wrangler's exit code, and whether this process was asked to end
+ * @param serving called once `wrangler dev` serves. wrangler's own message has another address than the one that callers use
+ * @returns wrangler's exit code, and whether somebody asked this process to end
  */
 export function runWranglerDev(
   args: readonly string[],
@@ -99,7 +99,7 @@ export function runWranglerDev(
   });
 }
 
-/** Kills a process that wrangler left behind: it would keep the port busy. */
+/** Kills a process that wrangler left behind. It would keep the port in use. */
 function end(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");

@@ -29,7 +29,7 @@ const OPTIONS = {
   ...ACCOUNT_OPTIONS,
 } as const;
 
-/** The rules of config.ts: a secret that the Worker would refuse is not set. */
+/** The rules of config.ts. A secret that the Worker would refuse is not set. */
 const USABLE: Readonly<Record<SecretName, RegExp>> = {
   MASTER_KEY: /^[A-Za-z0-9+/]{43}=$/,
   ADMIN_TOKEN: /^[\x21-\x7e]{32,}$/,
@@ -48,7 +48,7 @@ async function makeSecrets(args: string[], io: Io): Promise<number> {
     return 0;
   }
   const { config: configFile = "wrangler.toml", cwd = "." } = options;
-  // wrangler takes a second to load. It is loaded here, so that --help and a wrong option are answered at once.
+  // wrangler takes a second to load. It is loaded here, so that --help and a wrong option get an answer at once.
   const { unstable_readConfig } = await import("wrangler");
   const config = unstable_readConfig({ config: resolve(io.root, cwd, configFile), env }, { hideWarnings: true });
   const worker = options.name ?? config.name ?? "";
@@ -68,7 +68,7 @@ async function makeSecrets(args: string[], io: Io): Promise<number> {
     await refuseDatabases(worker, file, config.d1_databases, sharedOptions(env, options), io);
 
   if (made.length > 0) {
-    // The file is on the disk before anything is sealed with its key. "wx" fails when another process made the file meanwhile.
+    // The file is on disk before anything is sealed with its key. "wx" fails when another process made the file meanwhile.
     const lines = linesOf(made);
     if (existsSync(file)) writeFileSync(file, ownLines(file) + lines, { flag: "a", flush: true });
     else writeFileSync(file, lines, { flag: "wx", mode: 0o600, flush: true });
@@ -93,7 +93,7 @@ Keep that file somewhere safe, and remove it here. Without its MASTER_KEY, nothi
 /**
  * The names of a Worker's secrets. Empty when the Worker does not exist yet.
  *
- * @param worker options that find the Worker: secretOptions
+ * @param worker options that find the Worker, from secretOptions
  * @throws NotDeployed
  */
 async function secretsOf(worker: readonly string[], io: Io): Promise<string[]> {
@@ -114,7 +114,7 @@ function ownLines(file: string): string {
   return /(^|\n)$/.test(readFileSync(file, "utf8")) ? "" : "\n";
 }
 
-/** @throws NotDeployed for a value that breaks its rule: it may have been cut off, or typed by hand */
+/** @throws NotDeployed for a value that breaks its rule, because it may have been cut off or typed by hand */
 function refuseUnusable(file: string, values: ReadonlyMap<SecretName, string>): void {
   const unusable = [...values].filter(([name, value]) => !USABLE[name].test(value)).map(([name]) => name);
   if (unusable.length === 0) return;
@@ -124,7 +124,7 @@ remove the line, and run this again.`,
   );
 }
 
-/** @throws NotDeployed when a database exists: its secrets may be sealed with a key that somebody has, and a new key would not open them */
+/** @throws NotDeployed when a database exists. Its secrets may be sealed with an existing key, and a new key would not open them */
 async function refuseDatabases(
   worker: string,
   file: string,

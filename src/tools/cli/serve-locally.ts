@@ -4,7 +4,7 @@ import type { LocalAddress } from "./local-address.ts";
 import { runWranglerDev } from "./run-wrangler.ts";
 
 /**
- * Runs `wrangler dev` and the crons until a signal ends them. Starts `wrangler dev` again when its front is broken.
+ * Runs `wrangler dev` and the crons until a signal ends them. It starts `wrangler dev` again when its front is broken.
  *
  * @param args  wrangler's options, without those of the address
  * @param ready called each time when the Worker answers
@@ -17,7 +17,7 @@ export async function serveLocally(
   ready: () => void = () => {},
 ): Promise<number> {
   const { protocol, host, port } = address;
-  // --test-scheduled is needed: otherwise wrangler warns that crons do not run.
+  // Without --test-scheduled, wrangler warns that crons do not run.
   const all = ["--test-scheduled", `--local-protocol=${protocol}`, `--ip=${host}`, `--port=${port}`, ...args];
   for (;;) {
     const ended = new AbortController();

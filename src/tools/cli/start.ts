@@ -1,4 +1,4 @@
-/** `npm start`: the Worker on this machine, ready to be called. */
+/** `npm start`: runs the Worker on this machine, ready to be called. */
 import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { closedSecret } from "../../core/homes.ts";
@@ -74,7 +74,7 @@ async function start(args: string[], io: Io): Promise<number> {
   }
   const port = portOf(options.port);
   const person = personOf(options.access);
-  // A busy port is found here: wrangler would report it after the text below, or without --port silently take the next port.
+  // A port in use is found here. wrangler would report it after the text below, or without --port silently take the next port.
   if (await isInUse(options.ip ?? "localhost", port)) {
     io.err(
       `Port ${port} is in use, perhaps by another npm start. For another port: npm start -- --port PORT (0 for any that is free)`,
@@ -83,7 +83,7 @@ async function start(args: string[], io: Io): Promise<number> {
   }
   const { config, cwd = ".", "persist-to": persistTo } = options;
   const configFile = resolve(io.root, cwd, config ?? "wrangler.toml");
-  // wrangler takes a second to load. It is loaded here, so that --help and a wrong option are answered at once.
+  // wrangler takes a second to load. It is loaded here, so that --help and a wrong option get an answer at once.
   const { unstable_readConfig } = await import("wrangler");
   const {
     d1_databases: databases,
@@ -99,7 +99,7 @@ async function start(args: string[], io: Io): Promise<number> {
   if (typed !== undefined) throw new UsageError(`--var ${typed}: ${CLOSE_INSTEAD}`);
   const [written] = Object.keys(vars).filter(closesHomes);
   if (written !== undefined) throw new Misconfigured(`${basename(configFile)} sets ${written}. ${CLOSE_INSTEAD}`);
-  // wrangler reads .dev.vars only when there is no file for the environment.
+  // wrangler reads .dev.vars only when the environment has no file of its own.
   const ofEnvironment = `.dev.vars.${env}`;
   const file = env !== "" && existsSync(join(io.root, ofEnvironment)) ? ofEnvironment : ".dev.vars";
   const ownSecrets = options["env-file"] !== undefined;
@@ -169,7 +169,7 @@ function portOf(given: string | undefined): number {
   throw new UsageError(`--port ${given} is no number from 0 to 65535.`);
 }
 
-/** Makes missing secrets. @returns false when the Worker would refuse the secrets in the file */
+/** Makes missing secrets. @returns false when the Worker would refuse a secret in the file */
 function prepareSecrets(file: string, io: Io): boolean {
   const { made, added, placeholders } = ensureDevSecrets(join(io.root, file));
   if (made) io.out(`Made ${file} with a random ${added.join(" and ")}. Keep it: what is stored is sealed with it.`);

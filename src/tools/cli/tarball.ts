@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 
 const BLOCK = 512;
 
-/** A package as npm installs it from a file or an address: texts below `package/`. No entry has a time or an owner. */
+/** Packs texts below `package/`, as npm installs them from a file or an address. No entry has a time or an owner. */
 export function tarball(files: Readonly<Record<string, string>>): Buffer {
   const blocks = Object.entries(files).flatMap(([path, text]) => {
     const content = Buffer.from(text);
@@ -17,7 +17,7 @@ function header(path: string, size: number): Buffer {
   const octal = (value: number, digits: number) => value.toString(8).padStart(digits, "0");
   block.write(path);
   block.write(["0000644", "0000000", "0000000", octal(size, 11), octal(0, 11)].join("\0"), 100);
-  // The sum is taken while its own place holds blanks.
+  // The checksum is computed while its own field holds blanks.
   block.write("        0", 148);
   block.write("ustar\x0000", 257);
   block.write(

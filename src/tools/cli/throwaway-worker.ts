@@ -6,25 +6,25 @@ import { closedSecret, homeOfBinding } from "../../core/homes.ts";
 import { PROJECT_ROOT } from "./run-wrangler.ts";
 
 export interface ThrowawayWorker {
-  /** Has no slash at its end. The system chooses the port, and `closeHomes` keeps it. */
+  /** The address, without a slash at its end. The system chooses the port, and `closeHomes` keeps it. */
   url: string;
   adminToken: string;
   /** The log lines of the Worker so far. Each is JSON. */
   logs: () => string[];
-  /** Closes these homes and opens all others, as npm run deploy -- --close does. Stored data stays. */
+  /** Closes these homes and opens all other homes, as npm run deploy -- --close does. Stored data stays. */
   closeHomes: (homes: readonly string[]) => Promise<void>;
   /** Stops the Worker and removes its folder. */
   close: () => Promise<void>;
 }
 
-/** The homes `main` and `apac`. Those of wrangler.toml are not used. */
+/** The bindings of the homes `main` and `apac`. The homes of wrangler.toml are not used. */
 const HOMES = ["DB", "HOME_APAC"] as const;
 
 /**
  * Writes a copy of wrangler.toml for createTestHarness(), with these homes and no others.
  *
- * @param folder of this run. In the project's folder, wrangler would compare the homes with the generated types
- * @param main the module to serve; by default the Worker's own
+ * @param folder a folder for this run. In the project's folder, wrangler would compare the homes with the generated types
+ * @param main the module to serve. By default it is the Worker's own
  * @param builds whether the harness builds the docs anew, which takes longer than the rest of its start
  * @returns the file's path
  */
@@ -47,8 +47,8 @@ export function writeConfig(folder: string, bindings: readonly string[], main?: 
 }
 
 /**
- * Starts the deployed form of the Worker, over real HTTP on this machine. Its settings, secrets, KV and two homes are in a folder of its
- * own, which is removed when the process ends. All migrations are applied. `.dev.vars` and the state of `npm start` are not touched.
+ * Starts the Worker as it is deployed, over real HTTP on this machine. Its settings, secrets, KV and two homes are in its own folder,
+ * which is removed when the process ends. All migrations are applied. `.dev.vars` and the state of `npm start` stay as they are.
  */
 export async function startThrowawayWorker(): Promise<ThrowawayWorker> {
   const folder = mkdtempSync(join(tmpdir(), "agent-session-"));

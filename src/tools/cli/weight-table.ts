@@ -3,9 +3,9 @@ import type { Weight } from "./count-weight.ts";
 /** A row of WEIGHT.md. */
 export interface Row extends Weight {
   folder: string;
-  /** The least that the folder has weighed since it stands in the table. */
+  /** The smallest weight of the folder since the table has it. */
   least: Weight;
-  /** Why it weighs more than its least: sentences, or "". */
+  /** Why it weighs more than its smallest weight: sentences, or "". */
   why: string;
 }
 
@@ -31,10 +31,10 @@ export function committedRows(page: string): Row[] {
 }
 
 /**
- * The rows that the page must have: a number that fell is taken over, and one that rose too when there is a reason.
+ * The rows that the page must have. A smaller number replaces the old one. A larger number replaces it only with a reason.
  *
- * @param reasons sentences of today, by folder
- * @returns also a line for each row that has risen and does not say why. A folder that is new has risen from nothing.
+ * @param reasons the new sentences, by folder
+ * @returns the rows, and a line for each row that rose without a reason. A new folder counts as risen from nothing
  */
 export function settle(
   committed: Row[],
@@ -62,9 +62,9 @@ export function settle(
 }
 
 /**
- * A line for each row whose least is higher than in an older table: somebody has raised it by hand, so that the row need not say why.
+ * A line for each row whose smallest weight is higher than in an older table. Somebody raised it by hand, so that the row needs no reason.
  *
- * @param older the rows of a table that was committed before
+ * @param older the rows of an earlier committed table
  */
 export function raisedLeasts(older: Row[], rows: Row[]): string[] {
   const before = new Map(older.map(({ folder, least }) => [folder, least]));
@@ -92,5 +92,5 @@ export function tableOf(rows: Row[]): string {
 
 const shown = (n: number) => n.toLocaleString("en");
 
-/** The page with the table of these rows between its markers. */
+/** Replaces the table between the page's markers by the table of these rows. */
 export const withTable = (page: string, rows: Row[]) => page.replace(COUNTED, () => tableOf(rows));

@@ -45,7 +45,7 @@ async function weigh(args: string[], io: Io): Promise<number> {
   return faults.length === 0 ? 0 : 1;
 }
 
-/** The table that was committed before this one. "" when git does not have it, as in a clone of one commit. */
+/** The newest committed table that differs from this one. "" when git has none, as in a clone of one commit. */
 function pageBefore(root: string, page: string): string {
   const git = (...args: string[]) =>
     execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
@@ -57,7 +57,7 @@ function pageBefore(root: string, page: string): string {
   }
 }
 
-/** @throws UsageError for a folder that has no row, and for a reason that is no sentence */
+/** @throws UsageError for a folder without a row, and for a reason that is no sentence */
 function reasonsOf(why: string[], folders: ReadonlyMap<string, unknown>): Map<string, string> {
   return new Map(
     why.map((each) => {

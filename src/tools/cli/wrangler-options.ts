@@ -1,7 +1,7 @@
 /** Options of wrangler that our commands pass on. */
 import { asArguments } from "./known-options.ts";
 
-/** These options choose the account and the configuration. */
+/** The options that choose the account and the configuration. */
 export const ACCOUNT_OPTIONS = {
   config: { type: "string", short: "c" },
   cwd: { type: "string" },
@@ -30,15 +30,15 @@ export function sharedOptions(env: string, given: AccountOptions): string[] {
 }
 
 /**
- * The options by which `wrangler secret` finds the Worker of `wrangler deploy`. The two read --name in different ways: with --env,
- * `wrangler secret` adds the environment to the name.
+ * The options by which `wrangler secret` finds the Worker of `wrangler deploy`. The two read --name differently: with --env, `wrangler
+ * secret` adds the environment to the name.
  */
 export function secretOptions(env: string, given: AccountOptions & { name?: string | undefined }): string[] {
   const { name } = given;
   return name === undefined ? sharedOptions(env, given) : [...sharedOptions("", given), "--name", name];
 }
 
-/** The same options as a user types them for one of our commands. Empty ones are left out. */
+/** The same options as a user types them for one of our commands. Unset ones are left out. */
 export function typedOptions(env: string, given: AccountOptions & { name?: string | undefined }): string[] {
   const { name, config, cwd, profile, "env-file": envFile = [] } = given;
   const said = { env: env === "" ? undefined : env, name, config, cwd, profile, "env-file": envFile };

@@ -1,6 +1,6 @@
 /**
- * Changes wrangler.toml as text, because wrangler would lose its comments. Nothing here parses TOML, and a file may have a form that this
- * code does not know. So edit-config.ts lets wrangler read each result before it is written.
+ * Changes wrangler.toml as text, because wrangler would lose its comments. This code does not parse TOML, and a file may have a form
+ * that it does not know. So edit-config.ts lets wrangler read each result before it is written.
  */
 
 /** A D1 binding, in the file's own names. */
@@ -10,7 +10,7 @@ export interface D1Block {
   migrations_dir: string;
 }
 
-/** Adds a D1 binding at the end of the file. TOML allows this: its header is the full one of an array of tables. */
+/** Adds a D1 binding at the end of the file. TOML allows this, because the binding's header is the full one of an array of tables. */
 export function withDatabase(text: string, env: string, { binding, database_name, migrations_dir }: D1Block): string {
   const eol = lineEnd(text);
   const lines = [

@@ -3,7 +3,7 @@ import { ADMIN_CALLS, ADMIN_DOCUMENTATION } from "../../operators/admin/calls.ts
 import { markdownTable } from "./markdown-table.ts";
 import type { OpenApi } from "./reference/openapi.ts";
 
-/** What a token of one site gets. docs/operating.md says these words above the table. */
+/** What a token of one site gets, by the scope of a call. docs/operating.md explains these words above the table. */
 const OF_ONE_SITE: Record<AdminCall["scope"], string> = {
   site: "its site",
   app: "its site",
@@ -13,7 +13,7 @@ const OF_ONE_SITE: Record<AdminCall["scope"], string> = {
 
 const code = (text: string) => `\`${text}\``;
 
-/** The table of the admin API in docs/operating.md, a row a call. */
+/** The table of the admin API in docs/operating.md. It has a row for each call. */
 export function adminTable({ components }: OpenApi): string {
   const rows = ADMIN_CALLS.map(({ id, method, path, role, scope, audit }) => {
     const { body, row } = ADMIN_DOCUMENTATION[id]();

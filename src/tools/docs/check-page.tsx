@@ -3,7 +3,7 @@ import { PAGE_TEXTS } from "./check-texts.ts";
 import type { Page } from "./page.ts";
 import type { Language } from "./texts.ts";
 
-/** The page that checks a request. Its script is the only one that reads what is typed here. */
+/** The page that checks a request. Only its own script reads what is typed here. */
 export function checkPage(language: Language, script: string): Page {
   const texts = PAGE_TEXTS[language];
   return {

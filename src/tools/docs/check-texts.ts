@@ -1,7 +1,7 @@
 import type { StepName } from "../../operators/diagnosis/check-form.ts";
 import type { Language } from "./texts.ts";
 
-/** The texts of the page. Those of the findings are in src/operators/diagnosis, and their translations in src/assets/console/zh.json. */
+/** The texts of the page. The texts of findings are in src/operators/diagnosis, and their translations in src/assets/console/zh.json. */
 export const PAGE_TEXTS = {
   en: {
     title: "Check a refused request",
@@ -72,7 +72,7 @@ interface ScriptTexts {
   steps: Record<StepName, string>;
 }
 
-/** The texts that the page's script shows; `npm run call -- check` prints the English ones. */
+/** The texts that the page's script shows. `npm run call -- check` prints the English ones. */
 export const SCRIPT_TEXTS: Record<Language, ScriptTexts> = {
   en: {
     show: "Show",

@@ -8,11 +8,11 @@ interface Props {
   title?: string | undefined;
   text: string;
   language: string;
-  /** The appid in it may become the reader's own. */
+  /** Whether the reader's own appid may replace the one in the text. */
   own?: boolean;
 }
 
-/** An example to read and to copy, with a line that says what it is. */
+/** An example to read and to copy, with a title line. */
 export function CodeExample({ title, text, language, own = false }: Props) {
   const block = codeBlock(text, language);
   return (

@@ -10,18 +10,18 @@ import { violationOfShape } from "../../core/signed/violation-of-shape.ts";
 import { violationText } from "../../operators/console/violation-texts.ts";
 import type { Texts } from "./texts.ts";
 
-/** What a violation means, in the words that the console has for it. */
+/** The meaning of a violation, in the console's words. */
 export const meaningOf = ({ t }: Pick<Texts, "t">, violation: Violation): string =>
   violationText({ t: (text, ...values) => t(text, ...values.map((value) => value ?? "")) }, violation);
 
-/** The first violation of a refusal. @throws Error when there is none: the rule has changed, and the example has not */
+/** The first violation of a refusal. @throws Error without one, which means that the rule has changed but not its example */
 function refusedFor(result: Result<unknown>, given: unknown): Violation {
   const [violation] = result.ok ? [] : (result.violations ?? []);
   if (violation === undefined) throw new Error(`${JSON.stringify(given)} breaks no rule`);
   return violation;
 }
 
-/** What a call is refused for when its first example is sent with other fields. */
+/** The violation of a call whose first example is sent with other fields. */
 function sent(wireName: string, change: Record<string, unknown>): Violation {
   const { operation, documentation } = DOCUMENTED.find((each) => each.operation.wireName === wireName) ?? {};
   const [example] = Object.values(documentation?.examples ?? {});
@@ -48,7 +48,7 @@ interface Group {
   violations: Violation[];
 }
 
-/** Violations as the code that refuses them makes them, so their values are those of the rules. */
+/** The code that refuses a call makes these violations, so their values are those of its rules. */
 const CHOSEN: Group[] = [
   {
     about: "Path, headers and body",
@@ -134,7 +134,7 @@ const ofOperations = (): Violation[] =>
   ]);
 
 /**
- * Violations as callers have them, sorted by what they are about: those of CHOSEN, and one for each further rule of an operation.
+ * Violations as callers get them, grouped by subject: those of CHOSEN, and one for each further rule of an operation.
  * test/tools/docs/glossary.test.ts names a rule of src/core/rules.ts that has none.
  */
 export const VIOLATION_EXAMPLES: Group[] = withFurther(CHOSEN, ofOperations());
@@ -147,7 +147,7 @@ function withFurther(groups: Group[], violations: Violation[]): Group[] {
   );
 }
 
-/** The English of all that the meanings of the examples consist of. */
+/** All English words that the meanings of the examples use. */
 export function detailWords(): string[] {
   const words = new Set<string>();
   const t = (english: string, ...values: (string | number)[]) => {

@@ -7,7 +7,7 @@ import { Inline } from "./inline.tsx";
 import { headingsOf, type Page } from "./page.ts";
 import type { Texts } from "./texts.ts";
 
-/** Every refusal with its causes and cures, and every text of `x-error-detail` with its meaning. */
+/** All refusals with their causes and cures, and all texts of `x-error-detail` with their meanings. */
 export function errorsPage(texts: Texts): Page {
   const { t } = texts;
   const codes = Object.keys(WIRE_ERRORS) as SignedErrorCode[];
@@ -86,7 +86,7 @@ export function errorsPage(texts: Texts): Page {
   };
 }
 
-/** The id of a text of `x-error-detail`: its letters and digits. */
+/** The id of a text of `x-error-detail`, made of its letters and digits. */
 const rowOf = (violation: Violation) =>
   describeViolations([violation]).toLowerCase().replaceAll(/\W+/g, "-").replace(/-$/, "");
 

@@ -2,7 +2,7 @@ import { raw } from "hono/html";
 import type { Heading, Page } from "./page.ts";
 import { LANGUAGES, linkTo, type Texts } from "./texts.ts";
 
-/** Addresses of the files that every page loads: their names hold a digest of their content. */
+/** Addresses of the files that every page loads. Their names hold a digest of their content. */
 export interface Assets {
   css: string;
   js: string;
@@ -23,7 +23,7 @@ const SECTIONS: Entry[] = [
   { path: "check", label: "Check a request" },
 ];
 
-/** The pages beside the text, in groups. The pages of the last two are in English alone. */
+/** The groups of pages in the side bar. The pages of the last two groups are only in English. */
 const GROUPS: { label: string; entries: Entry[]; onlyEnglish?: boolean }[] = [
   {
     label: "Call",
@@ -68,7 +68,7 @@ const GROUPS: { label: string; entries: Entry[]; onlyEnglish?: boolean }[] = [
   },
 ];
 
-/** A whole page: the same header as the console's, what there is to read, the text, and the way to the other language. */
+/** A whole page: the console's header, the side bar, the text, and the link to the other language. */
 export function framed(page: Page, texts: Texts, assets: Assets): string {
   return `<!doctype html>${String(<Document page={page} texts={texts} assets={assets} />)}`;
 }
@@ -129,13 +129,12 @@ function Document({ page, texts, assets }: { page: Page; texts: Texts; assets: A
   );
 }
 
-/** The entry beside the text that a page belongs to: most calls have none of their own. */
+/** The side bar's entry for a page. Most calls have no entry of their own. */
 function entryOf(path: string): string {
   const isKnown = GROUPS.some(({ entries }) => entries.some((entry) => entry.path === path));
   return !isKnown && path.startsWith("reference/") ? "reference" : path;
 }
 
-/** The section of the header that a page belongs to. */
 function sectionOf(path: string): string {
   if (path === "retrying") return "integrating";
   return path.startsWith("reference/") ? "reference" : path;
@@ -195,7 +194,7 @@ function Header({ page, texts, section }: { page: Page; texts: Texts; section: s
   );
 }
 
-/** What there is to read; under the page itself, its headings. On a phone it stands below the text. */
+/** The list of pages. Below the current page it lists the page's headings. On a phone it stands below the text. */
 function SideBar({ texts, here, headings }: { texts: Texts; here: string; headings: Heading[] }) {
   const { t, link, language } = texts;
   return (

@@ -7,10 +7,10 @@ import { headingsOf, type Page } from "./page.ts";
 import { CALLERS } from "./programs.ts";
 import type { Texts } from "./texts.ts";
 
-/** What the reader of this deployment puts in front of the commands. */
+/** The settings that a reader of this deployment puts before the commands. */
 const VARIABLES = "export BASE_URL=https://sessions.example.com APPID=YOUR_APPID SECRET=YOUR_SECRET\n";
 
-/** @param readme its commands are those of this page: the first call, and how to make an app on one's own machine */
+/** @param readme its commands are shown on this page: the first call, and how to make an app on the reader's own machine */
 export function frontPage(texts: Texts, readme: string): Page {
   const { t, link } = texts;
   const codes = Object.keys(WIRE_ERRORS) as SignedErrorCode[];
@@ -100,7 +100,7 @@ export function frontPage(texts: Texts, readme: string): Page {
   };
 }
 
-/** The block of commands of a README that begins in a certain way. @throws Error when there is none */
+/** The block of commands in a README that begins with the given text. @throws Error when there is none */
 function commandsOf(readme: string, beginning: string): string {
   const blocks = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
   const found = blocks.find((block) => block.startsWith(beginning));

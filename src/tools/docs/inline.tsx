@@ -11,13 +11,13 @@ const inline = new Marked({
   },
 });
 
-/** A sentence of the code as HTML: it may have code in backquotes, stress and links. */
+/** A sentence of the code as HTML. It may have code in backquotes, emphasis and links. */
 export const Inline = ({ text }: { text: string }) => raw(inline.parseInline(text, { async: false }));
 
-/** The same for a text of several paragraphs or with a list. */
+/** The same for a text with several paragraphs or a list. */
 const Paragraphs = ({ text }: { text: string }) => raw(inline.parse(text, { async: false }));
 
-/** A description from openapi.json. Where it has no Chinese, it stands in English and says so to screen readers. */
+/** A description from openapi.json. Without a Chinese translation it is in English, and marked as English for screen readers. */
 export function Described({ texts, text }: { texts: Texts; text: string | undefined }) {
   if (text === undefined) return null;
   const said = texts.find(text);

@@ -8,11 +8,10 @@ export interface Source {
   page: string;
   /** The path of its file from the project's folder. */
   file: string;
-  /** The path of the Chinese file, if there is one. */
   chinese?: string;
 }
 
-/** Read by callers and receivers, so they are in both languages. */
+/** Pages for callers and receivers. They are in both languages. */
 const TRANSLATED = ["integrating", "receiving", "retrying"];
 const ENGLISH = [
   "deploying",
@@ -33,19 +32,18 @@ export const SOURCES: readonly Source[] = [
   { page: "client", file: "src/client/README.md" },
 ];
 
-/** The files that the READMEs show but that are no page: their headings stand on the front page. */
+/** The READMEs, which are no pages of their own. The front page has their headings. */
 const FRONT = ["README.md", "README.zh-CN.md"];
 
 export interface Files {
   /** The text of a file of the repository, by its path from the project's folder. */
   read: (path: string) => string;
-  /** The headings of such a file. */
   headings: (path: string) => Anchor[];
-  /** The address of the repository, for files that are no page. */
+  /** The address of the repository, to which links to other files lead. */
   repository: string;
 }
 
-/** Reads a file's headings once: each page asks for those of the pages that it links to. */
+/** Reads a file's headings once, because each page asks for the headings of all pages that it links to. */
 export function headingsBy(read: Files["read"]): Files["headings"] {
   const known = new Map<string, Anchor[]>();
   return (path) => {
@@ -58,8 +56,8 @@ export function headingsBy(read: Files["read"]): Files["headings"] {
 /**
  * Makes the page of a Markdown file.
  *
- * @param parts HTML for what stands between the markers `made: NAME` in the file; other parts stand as they are written
- * @throws Error when a page in Chinese has other headings than the English one
+ * @param parts HTML for the parts between the markers `made: NAME` in the file. Other parts stay as they are written
+ * @throws Error when a Chinese page has other headings than the English one
  */
 export function markdownPage(source: Source, texts: Texts, files: Files, parts: Record<string, string>): Page {
   const { language } = texts;
@@ -82,7 +80,7 @@ export function markdownPage(source: Source, texts: Texts, files: Files, parts: 
   };
 }
 
-/** The ids of a file's headings are those of its English page, so that a reader who changes the language stays where he is. */
+/** A file's headings get the ids of its English page, so that a reader who changes the language stays in the same section. */
 function idsOf({ file: englishFile }: Source, file: string, { headings }: Files) {
   const own = headings(file);
   if (file === englishFile) return { byHeading: own.map(({ anchor, title }) => ({ id: anchor, anchor, title })) };
@@ -96,7 +94,7 @@ function idsOf({ file: englishFile }: Source, file: string, { headings }: Files)
   };
 }
 
-/** Without the links to the other language and the list of contents, which the frame has, and with the places of the parts. */
+/** The Markdown without the links to the other language and the list of contents, which the frame has. `parts` become placeholders. */
 function prepared(markdown: string, parts: Record<string, string>): string {
   return markdown
     .replace(/^(?:English \| \[|\[English\]\().*\n/m, "")
@@ -107,7 +105,7 @@ function prepared(markdown: string, parts: Record<string, string>): string {
     .replaceAll(/<!-- (?:made: [\w. -]+?|\/made) -->/g, "");
 }
 
-/** Where a link of a file leads on the site. */
+/** The address on the site to which a file's link leads. */
 function addressOf(href: string, file: string, language: Language, files: Files): string {
   if (/^[a-z]+:/.test(href)) return href;
   const { pathname, hash } = new URL(href, `root:/${file}`);
@@ -126,7 +124,7 @@ function addressOf(href: string, file: string, language: Language, files: Files)
   return `${files.repository}/${target.endsWith("/") ? "tree" : "blob"}/main/${target}${hash}`;
 }
 
-/** The id on the site of an anchor in a file. */
+/** The site's id of an anchor in a file. */
 function idOfAnchor(file: string, anchor: string, files: Files): string {
   const source = SOURCES.find((each) => each.file === file || each.chinese === file);
   if (source === undefined) return anchor;

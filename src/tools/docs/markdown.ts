@@ -2,7 +2,7 @@ import { Marked, type Token } from "marked";
 import { escapeHtml } from "./page.ts";
 import { fillable } from "./placeholders.ts";
 
-/** The anchor of a heading as GitHub makes it; a repeated name gets a number. */
+/** Makes the anchor of a heading as GitHub does. A repeated name gets a number. */
 function slugger(): (title: string) => string {
   const used = new Set<string>();
   return (title) => {
@@ -35,7 +35,7 @@ export function anchorsOf(markdown: string): Anchor[] {
   });
 }
 
-/** The text of inline tokens, as it is shown. */
+/** The shown text of inline tokens. */
 const plain = (tokens: Token[]): string =>
   tokens
     .map((token) =>
@@ -44,13 +44,13 @@ const plain = (tokens: Token[]): string =>
     .join("");
 
 export interface Rendering {
-  /** Where a link leads on the site. */
+  /** The address on the site of a link. */
   link: (href: string) => string;
-  /** The id of a heading, by its number on the page. */
+  /** The id of a heading, by the heading's number on the page. */
   idOf: (heading: number, anchor: string) => string;
 }
 
-/** HTML of a Markdown page. Its first heading is left out: the page's frame shows it. */
+/** The HTML of a Markdown page. Its first heading is left out, because the page's frame shows it. */
 export function renderMarkdown(markdown: string, { link, idOf }: Rendering): string {
   const slug = slugger();
   let heading = 0;
@@ -64,7 +64,7 @@ export function renderMarkdown(markdown: string, { link, idOf }: Rendering): str
       link({ href, tokens }) {
         return `<a href="${escapeHtml(link(href))}">${this.parser.parseInline(tokens)}</a>`;
       },
-      // The pictures stand in the repository.
+      // The pictures are in the repository only, so a link replaces each.
       image({ href, text }) {
         return `<a href="${escapeHtml(link(href))}">${escapeHtml(text)}</a>`;
       },
@@ -88,10 +88,10 @@ export function renderMarkdown(markdown: string, { link, idOf }: Rendering): str
 
 const anchorLink = (id: string) => `<a class="anchor" href="#${escapeHtml(id)}" aria-hidden="true" tabindex="-1">#</a>`;
 
-/** A block of code. Long lines of JSON wrap, since nobody reads them to the end by scrolling sideways. */
+/** A block of code. Long lines of JSON wrap, because nobody scrolls sideways to read them. */
 export function codeBlock(text: string, language = ""): string {
   const wraps = ["json", "http", ""].includes(language) ? ' class="wrap"' : "";
-  // Without a tabindex, a block that scrolls sideways cannot be reached by keyboard.
+  // Without a tabindex, the keyboard cannot reach a block that scrolls sideways.
   return `<pre tabindex="0"${wraps}><code>${fillable(dimComments(text.trimEnd(), language))}</code></pre>\n`;
 }
 
@@ -105,7 +105,7 @@ const COMMENT: Record<string, RegExp> = {
   php: /^\s*\/\//,
 };
 
-/** HTML of code, in which comments are dim: whole lines, and in a shell what stands after two blanks and a `#`. */
+/** The HTML of code with dim comments: whole lines, and in a shell also the text after two blanks and a `#`. */
 function dimComments(text: string, language: string): string {
   const comment = COMMENT[language];
   if (comment === undefined) return escapeHtml(text);

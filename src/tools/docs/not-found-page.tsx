@@ -1,7 +1,7 @@
 import type { Page } from "./page.ts";
 import type { Texts } from "./texts.ts";
 
-/** What the Worker answers, with 404, to an address of `/docs/` that has no page. */
+/** The Worker's answer, with 404, for an address of `/docs/` that has no page. */
 export function notFoundPage(texts: Texts): Page {
   const { t, link } = texts;
   const body = String(

@@ -17,13 +17,13 @@ import {
 /** The largest database that D1 allows. */
 const GIGABYTES = 10;
 const DAY_S = 86_400;
-/** Days for which sessions are kept. */
+/** For how many days sessions are kept in the examples. */
 const KEPT = [30, 365];
-/** Creates a second for which one plans a home: advice, so no run of the bench moves it. docs/scale.md says why it is so few. */
+/** How many creates a second to plan for one home. It is advice, so no run of the bench changes it. docs/scale.md explains it. */
 const PLANNED = 150;
-/** So many times as much a database must take where the bench runs. */
+/** How many times as much as planned a database must take when the bench runs. */
 const RESERVE = 4;
-/** What the CPU of a delivery and the rows that it reads cost at most, for a million events. */
+/** The highest cost of a delivery's CPU and of the rows that it reads, in dollars for a million events. */
 const DOLLARS_BESIDES = 0.3;
 
 const NAMES = Object.keys(NUMBERS) as NumberName[];
@@ -32,9 +32,9 @@ const dollars = (value: number) => `$${value.toFixed(2)}`;
 const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
 
 /**
- * What the pages say of the bench's results: the tables, and the texts that stand in sentences, each by the name in its marker.
+ * The bench's results as the pages show them: the tables, and the texts inside sentences, each under the name in its marker.
  *
- * @throws Error when the results are not those that the bench measures now, or do not bear what the pages advise
+ * @throws Error when the results are not those that the bench measures now, or do not support the pages' advice
  */
 export function numberTexts({ measured, results }: Measured): Record<string, string> {
   const known = Object.keys(results).sort();

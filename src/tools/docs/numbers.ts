@@ -2,12 +2,12 @@
 interface Described {
   what: string;
   unit: keyof typeof UNITS | "";
-  /** The goal. Without one the number is reported. */
+  /** The goal: the least or the most. A number without a goal is only reported. */
   least?: number;
   most?: number;
 }
 
-/** How a number with a unit is written. */
+/** The texts of numbers, by their unit. */
 const UNITS = {
   "×": (value: number) => `${value.toFixed(2)} ×`,
   ms: (value: number) => `${value.toFixed(value < 10 ? 2 : 0)} ms`,
@@ -16,7 +16,7 @@ const UNITS = {
   "creates/s": (value: number) => `${value.toFixed(0)} creates/s`,
 };
 
-/** All that the bench measures, by part and name: the words of docs/numbers.md. The bench must give each, and no other. */
+/** All numbers that the bench measures, by part and name, with the words of docs/numbers.md. The bench must give exactly these. */
 export const NUMBERS = {
   "trips.warm": { what: "D1 trips before the answer to a create, warm isolate", unit: "", most: 1 },
   "trips.cold": { what: "D1 trips, cold isolate, KV has the app", unit: "", most: 1 },
@@ -68,16 +68,16 @@ export const NUMBERS = {
 
 export type NumberName = keyof typeof NUMBERS;
 
-/** A result. When it is a median, `low` and `high` are the lowest and the highest start. */
+/** A result. For a median, `low` and `high` are the results of the lowest and the highest start. */
 export interface Result {
   value: number;
   low?: number;
   high?: number;
 }
 
-/** docs/numbers.json: what one whole run of the bench measured. */
+/** The content of docs/numbers.json: the results of one whole run of the bench. */
 export interface Measured {
-  /** When and where. */
+  /** The date and the machine. */
   measured: string;
   results: Record<NumberName, Result>;
 }

@@ -1,29 +1,29 @@
-/** A page of the docs, before its frame is put around it. */
+/** A page of the docs without its frame. */
 export interface Page {
   /** Its address after `/docs/` or `/docs/zh/`: `reference/create_gd`. Empty for the front page. */
   path: string;
   title: string;
   /** One sentence, for search engines. */
   description: string;
-  /** HTML of the part between header and footer. */
+  /** The HTML between header and footer. */
   body: string;
-  /** The headings of the body, for the list beside it. */
+  /** The headings of the body, for the list beside the body. */
   headings: Heading[];
-  /** The body is in English on a Chinese page, too: nobody has translated it. */
+  /** Whether the body is in English on a Chinese page too, because it has no translation. */
   onlyEnglish?: boolean;
-  /** Wider than text is read well: tables and examples beside each other. */
+  /** Whether the page is wider than text should be, for tables and examples beside each other. */
   wide?: boolean;
-  /** The page may ask nothing of any server and send no form, so it has no search box. */
+  /** Whether the page may send nothing to any server. Such a page has no search box. */
   sealed?: boolean;
-  /** Places of the page that the search finds beside its sections. */
+  /** Places of the page that the search finds in addition to its sections. */
   places?: Place[];
-  /** A script in addition to that of all pages, by its address. */
+  /** The address of a script that only this page loads. */
   script?: string;
 }
 
-/** A place that is found by its title: an error, for example. */
+/** A place that is found by its title, such as an error. */
 export interface Place {
-  /** Of its heading, or of its row. */
+  /** The id of its heading or of its row. */
   id: string;
   title: string;
   text: string;
@@ -38,7 +38,7 @@ export interface Heading {
 
 const HEADING = /<h([23])\b[^>]*?\bid="([^"]+)"[^>]*>(.*?)<\/h\1>/gs;
 
-/** The headings of a body that have an id, in its order. */
+/** The headings of a body that have an id, in the order of the body. */
 export const headingsOf = (body: string): Heading[] =>
   [...body.matchAll(HEADING)].map(([, level, id = "", title = ""]) => ({
     level: Number(level),

@@ -1,13 +1,13 @@
 /**
- * What a reader's own values stand for in the examples: the address of the deployment, and an app and an agent that the console's link
- * to the docs names. The page's script fills them in; without it they are read as they are.
+ * The texts that the reader's own values replace in the examples: the address of the deployment, and the app and agent in the address
+ * of the console's link to the docs. The page's script replaces them. Without the script they stay.
  */
 const PLACEHOLDERS: [text: string, attribute: string][] = [
   ["https://sessions.example.com", "data-origin"],
   ["YOUR_APPID", "data-appid"],
 ];
 
-/** The agent of the examples. In other blocks the number means this very agent. */
+/** The agent of the examples. It is replaced only in blocks with YOUR_APPID: in other blocks, the text is about exactly this agent. */
 const AGENT = "10411";
 
 /** HTML of code with its placeholders marked. */

@@ -1,5 +1,5 @@
 /**
- * Cloudflare's list prices on Workers Paid: dollars per million beyond what a month includes. Looked up on 22 November 2026 at
+ * Cloudflare's list prices on Workers Paid, in dollars per million beyond what a month includes. They are from 22 November 2026:
  * https://developers.cloudflare.com/workers/platform/pricing/, /d1/platform/pricing/, /kv/platform/pricing/ and /queues/platform/pricing/.
  */
 export const PRICES = {
@@ -15,26 +15,25 @@ export type Used = Record<keyof typeof PRICES, number>;
 
 export const KINDS = Object.keys(PRICES) as (keyof typeof PRICES)[];
 
-/** Price of a million queue operations. A message takes three: write, read and delete. */
+/** The price of a million queue operations. A message takes three: write, read and delete. */
 export const QUEUE_OPERATIONS_PER_MILLION = 0.4;
 export const OPERATIONS_A_MESSAGE = 3;
-/** Price of a million lines of the log. */
 export const DOLLARS_PER_MILLION_LINES = 0.6;
 
 /** The price of the Workers Paid subscription. */
 const DOLLARS_A_MONTH = 5;
-/** Price of a GB of D1 per month, beyond the included ones. */
+/** The price of a GB of D1 per month, beyond the included ones. */
 export const DOLLARS_PER_GB = 0.75;
 export const INCLUDED_GB = 5;
-/** Creates per second for which a month is priced. */
+/** The numbers of creates per second for which a month is priced. */
 export const RATES = [1, 100, 10_000];
 const SECONDS_A_MONTH = 30 * 86_400;
 
-/** The price of a million requests with this usage, beyond what is included. */
+/** The price of a million requests with this usage. The included amounts are not subtracted. */
 export const dollarsPerMillion = (used: Partial<Used>): number =>
   KINDS.reduce((sum, kind) => sum + (used[kind] ?? 0) * PRICES[kind].perMillion, 0);
 
-/** The price of a month of 30 days, split by what is used, for so many requests per second with this usage each. */
+/** The price of a month of 30 days, split by kind of usage, for `perSecond` requests per second that each use `used`. */
 export function dollarsAMonth(used: Used, perSecond: number): Used & { subscription: number } {
   const requests = perSecond * SECONDS_A_MONTH;
   const bill = KINDS.map((kind) => {

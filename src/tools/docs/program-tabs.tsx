@@ -4,7 +4,7 @@ import { codeBlock } from "./markdown.ts";
 import { type Program, pitfallsOf } from "./programs.ts";
 import type { Texts } from "./texts.ts";
 
-/** The settings of a program, in front of its command. */
+/** The settings before the command of a program. */
 const SETTINGS = {
   caller: "BASE_URL=https://sessions.example.com APPID=YOUR_APPID SECRET=YOUR_SECRET AGENT_ID=10411 \\\n  ",
   receiver: "mkdir -p events\nSECRET=whsec_… SEEN=events ",
@@ -13,7 +13,7 @@ const SETTINGS = {
 const MARKUP: Record<string, string> = { sh: "sh", mjs: "js", py: "python", php: "php", go: "go", java: "java" };
 
 /**
- * Complete programs, one in a tab. Tabs are radio buttons: they work without a script, and with the arrow keys.
+ * Complete programs, each in a tab. Tabs are radio buttons, which work without a script and with the arrow keys.
  *
  * @param sources the text of each program by its file name
  */

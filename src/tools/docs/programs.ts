@@ -2,9 +2,9 @@
 export interface Program {
   file: string;
   language: string;
-  /** Which versions it runs on. */
+  /** The versions that it runs on. */
   needs: string;
-  /** What makes the program that `run` starts. */
+  /** The command that builds the program which `run` starts. */
   build?: string;
   run: string;
 }
@@ -19,7 +19,7 @@ export const CALLERS: readonly Program[] = [
   { file: "CreateSession.java", language: "Java", needs: "Java 17", run: "java CreateSession.java" },
 ];
 
-/** What each of them does. test/e2e/caller-examples.test.ts tries each rule on each program; the page on integrating lists them. */
+/** What each caller does. test/e2e/caller-examples.test.ts tries each rule on each program, and the page on integrating lists them. */
 export const CALLER_RULES = {
   whole:
     "A try takes at most 10 s, from the connection to the last byte of the answer, and reads at most 64 KiB. In Node and PHP the look-up of the name can take longer.",
@@ -38,7 +38,7 @@ export const CALLER_RULES = {
     "Anything else ends it with exit code 1 and one plain line on stderr, which has the key and `x-request-id`. No line has the secret. When a setting or the key is missing or wrong, the line says which one, and nothing is sent. `BASE_URL` has no slash at its end.",
 } as const;
 
-/** Programs that receive events, in the same order. None is in shell: docs/receiving.md says why. */
+/** Programs that receive events, in the same order. There is none in shell, for a reason that docs/receiving.md gives. */
 export const RECEIVERS: readonly Program[] = [
   { file: "receive-event.mjs", language: "Node", needs: "Node 18", run: "node receive-event.mjs" },
   { file: "receive-event.py", language: "Python", needs: "Python 3.7", run: "python3 receive-event.py" },
@@ -53,7 +53,7 @@ export const RECEIVERS: readonly Program[] = [
   { file: "ReceiveEvent.java", language: "Java", needs: "Java 17", run: "java ReceiveEvent.java" },
 ];
 
-/** What each program that receives events must do. test/e2e/receiver-examples.test.ts tries all but the constant time on each of them. */
+/** What each receiver must do. test/e2e/receiver-examples.test.ts tries all rules on each, except the one about constant time. */
 export const RECEIVER_RULES = {
   starts:
     "ends at once, with one plain line on stderr, when its secret is not `whsec_` and base64 of at least 24 bytes",
@@ -73,7 +73,7 @@ export const PROGRAMS = [...CALLERS, ...RECEIVERS];
 /**
  * The items under "Pitfalls of …" in the first comment of a program. Wrapped lines are joined.
  *
- * @throws Error when it names none
+ * @throws Error when the comment names none
  */
 export function pitfallsOf(source: string): string[] {
   const pitfalls: string[] = [];
@@ -86,7 +86,7 @@ export function pitfallsOf(source: string): string[] {
     else break;
   }
   if (pitfalls.length === 0) throw new Error("an example names no pitfalls");
-  // In the comments of Python and Java a backslash is written twice, because both read escapes there.
+  // A comment of Python or Java has each backslash twice, because both languages read escapes there.
   return pitfalls.map((pitfall) => pitfall.replaceAll("\\\\", "\\"));
 }
 

@@ -3,12 +3,12 @@ import { type Texts, textsOf } from "./texts.ts";
 
 type T = Texts["t"];
 
-/** Schemas by the addresses that `$ref` gives. */
+/** Schemas by the names that `$ref` uses. */
 export type Components = Record<string, JsonSchema>;
 
 const REF = "#/components/schemas/";
 
-/** The schema itself, where it is given by reference. */
+/** Replaces a reference by its schema. Any other schema is returned as it is. */
 export function resolve(schema: JsonSchema, components: Components): JsonSchema {
   const { $ref } = schema;
   if (typeof $ref !== "string") return schema;
@@ -60,7 +60,7 @@ export function ruleTexts(t: T, given: JsonSchema, components: Components): stri
     ...(least !== undefined && most !== undefined && most < Number.MAX_SAFE_INTEGER
       ? [t("{0} to {1}", grouped(least), grouped(most))]
       : []),
-    // That a count or an id is not negative, everybody knows.
+    // No text says that a count or an id is not negative, because readers know it.
     ...(isReadable(schema.pattern) ? [t("like {0}", code(schema.pattern))] : []),
     ...ofItems(t, schema, components),
     ...ofPairs(t, schema),
@@ -71,16 +71,16 @@ export function ruleTexts(t: T, given: JsonSchema, components: Components): stri
   return [...new Set(inner.flatMap((each) => ruleTexts(t, { ...each, exclusiveMinimum: undefined }, components)))];
 }
 
-/** A long pattern is for programs: openapi.json has it, and the description says the same in words. */
+/** Whether people can read a pattern. A long pattern is for programs: it is in openapi.json, and the description says the same in words. */
 const isReadable = (pattern: unknown) => typeof pattern === "string" && pattern.length <= 50;
 
-/** Which values the items of a list may have. */
+/** The values that the items of a list may have. */
 function ofItems(t: T, { items }: JsonSchema, components: Components): string[] {
   const values = items === undefined ? undefined : resolve(items as JsonSchema, components).enum;
   return Array.isArray(values) ? [t("each one of {0}", values.map(code).join(t(", ")))] : [];
 }
 
-/** The rules of an object with names of the caller's choice. */
+/** The rules of an object whose names the caller chooses. */
 function ofPairs(t: T, { propertyNames, additionalProperties }: JsonSchema): string[] {
   const { pattern } = (propertyNames ?? {}) as JsonSchema;
   const { maxLength } = (additionalProperties ?? {}) as JsonSchema;
@@ -92,14 +92,14 @@ function ofPairs(t: T, { propertyNames, additionalProperties }: JsonSchema): str
 
 const code = (value: unknown) => `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
 
-/** A field of a schema, also of the objects and lists in it: `data.participants[].agent_id`. */
+/** A field of a schema, or of an object or list inside it: `data.participants[].agent_id`. */
 export interface Field {
   name: string;
   schema: JsonSchema;
   required: boolean;
 }
 
-/** The fields of a schema in their order, those within them under their names. */
+/** The fields of a schema in order. The inner fields of a field follow it. */
 export function fieldsOf(given: JsonSchema, components: Components, prefix = ""): Field[] {
   const schema = resolve(given, components);
   const required = new Set(schema.required ?? []);
@@ -112,18 +112,18 @@ export function fieldsOf(given: JsonSchema, components: Components, prefix = "")
 function within(schema: JsonSchema, components: Components, name: string): Field[] {
   if (schema.properties !== undefined) return fieldsOf(schema, components, `${name}.`);
   const objects = alternatives(schema).filter((each) => resolve(each, components).properties !== undefined);
-  // Of several forms, each stands on a page of its own: the data of events.
+  // When there are several forms, as for the data of events, each has a page of its own.
   if (objects.length === 1) return objects.flatMap((each) => fieldsOf(each, components, `${name}.`));
   const items = schema.items as JsonSchema | undefined;
   if (items === undefined) return [];
   return fieldsOf(items, components, `${name}[].`);
 }
 
-/** The value that a schema allows, when it is one alone. */
+/** The value that a schema allows, when it allows only one. */
 const onlyValue = ({ const: value, enum: values }: JsonSchema): unknown =>
   value ?? (Array.isArray(values) && values.length === 1 ? values[0] : undefined);
 
-/** The forms that a body may have, each with a name: `kind: site`, or that of its schema. A body with one form has it without a name. */
+/** The forms that a body may have, each with a name: `kind: site`, or the name of its schema. A single form has no name. */
 export function formsOf(given: JsonSchema, components: Components): { name?: string; schema: JsonSchema }[] {
   const forms = alternatives(resolve(given, components)).map((each) => ({
     schema: resolve(each, components),
@@ -136,10 +136,10 @@ export function formsOf(given: JsonSchema, components: Components): { name?: str
   });
 }
 
-/** Stands for a text of which there is no example. */
+/** Replaces a text without an example. */
 const UNKNOWN = "…";
 
-/** A value that a schema describes, made of its examples. */
+/** A value that a schema describes. It consists of the schema's examples. */
 export function exampleOf(given: JsonSchema, components: Components): unknown {
   const schema = resolve(given, components);
   if (schema.example !== undefined) return schema.example;
@@ -155,7 +155,7 @@ export function exampleOf(given: JsonSchema, components: Components): unknown {
       name,
       exampleOf(property, components),
     ]);
-    // A field that may be left out is left out where nobody gave an example of it.
+    // An optional field without an example is left out.
     return Object.fromEntries(
       entries.filter(([name, value]) => value !== UNKNOWN || schema.required?.includes(String(name))),
     );
@@ -167,7 +167,7 @@ export function exampleOf(given: JsonSchema, components: Components): unknown {
 
 const ENGLISH = textsOf("en", {});
 
-/** The rules of a field that its description does not say already: `1 to 100` is not said twice. */
+/** The rules of a field that its description does not mention, so that `1 to 100` is not said twice. */
 export function rulesBeside(texts: Texts, { schema }: Field, components: Components): string[] {
   const { t } = texts;
   const english = String(schema.description ?? "").toLowerCase();

@@ -2,8 +2,8 @@ import { headingsOf, type Page } from "./page.ts";
 import { LANGUAGES, linkTo, type Texts } from "./texts.ts";
 
 /**
- * The page of the search. Its script looks in the browser, and asks the server for the list of all sections only. Without the script it
- * lists the pages.
+ * The page of the search. Its script searches in the browser. It asks the server only for the list of all sections. Without the script,
+ * the page lists all pages.
  */
 export function searchPage(texts: Texts, pages: Page[], script: string, index: string): Page {
   const { t, link } = texts;

@@ -5,24 +5,24 @@ import type { Texts } from "./texts.ts";
 export interface SearchRecord {
   url: string;
   page: string;
-  /** Of the section; empty for the beginning of a page. */
+  /** The title of the section; empty for the beginning of a page. */
   title: string;
   text: string;
-  /** Other words for what it is about. */
+  /** Other words for its subject. */
   words?: string;
-  /** Of a text in English on a Chinese page. */
+  /** Set for an English text on a Chinese page. */
   lang?: "en";
-  /** How much more it counts than another place with the same words. */
+  /** The factor by which its rank is multiplied. */
   weight: number;
 }
 
-/** Pages for operators are long, and callers seldom look for them: of their sections only the beginnings can be found. */
+/** How many characters of a section can be found. Pages for operators are long and callers seldom search them, so theirs are few. */
 const MOST = { callers: 1_200, others: 100, repeated: 100 };
 
-/** Sections whose lines are places of their own, or stand on the page of errors too. */
+/** Sections whose lines are places themselves, or are also on the page of errors. */
 const REPEATED = /^(?:details.*|refusals|causes-and-cures|what-x-error-detail-says)$/;
 
-/** Words that readers have for a place and that it does not use itself, by its address after `/docs/`. */
+/** Words that readers search for although the place does not use them. A key is the place's address after `/docs/`. */
 const OTHER_WORDS: Record<string, string> = {
   "errors#token_invalid": "invalid signature 签名无效 签名不对 签名错误 密钥换行",
   "integrating#sign": "signature hmac sha256 验签 加签 乱码 编码 encoding charset utf8",
@@ -37,13 +37,13 @@ const OTHER_WORDS: Record<string, string> = {
   "receiving#in-five-languages": "java python php go golang node javascript sdk example sample 示例 代码",
 };
 
-/** The places of a page: its beginning, each section under a heading with an id, and those that it names itself. */
+/** The places of a page: its beginning, each section under a heading with an id, and the places that the page names itself. */
 export function recordsOf(page: Page, { link }: Texts): SearchRecord[] {
   const isForOthers = page.onlyEnglish || OTHERS.test(page.path);
   const most = isForOthers ? MOST.others : MOST.callers;
   const onlyEnglish = page.onlyEnglish === true;
   const weight = onlyEnglish ? 0.6 : isForOthers ? 1 : 1.5;
-  // The problems of the admin API are the same for all of its calls.
+  // The problems of the admin API are the same for all its calls, so they are not searched.
   const body = isForOthers ? page.body.replace(/<h2 id="(?:answers|refusals)">.*/s, "") : page.body;
   const parts = body.split(/(?=<h[23]\b[^>]*\bid=")/);
   const sections = parts.map((part, index) => {
@@ -74,7 +74,7 @@ function wordsFor(path: string, id: string, section: number): { words?: string }
   return words === undefined ? {} : { words };
 }
 
-/** What follows it is another sentence, also where no blank stands between. */
+/** The end of a sentence, also where no blank follows it. */
 const BLOCK_END = /<\/(?:p|td|th|li|pre|h\d|dd|dt|small)>/g;
 
 const OTHERS =

@@ -20,20 +20,20 @@ export interface SiteInput extends Files {
   chinese: Record<string, string>;
 }
 
-/** The addresses of what the pages of a language load. */
+/** The addresses of the files that the pages of a language load. */
 export interface SiteAssets extends Assets {
   search: string;
   check: Record<Language, string>;
-  /** Where the search loads the places that it finds. */
+  /** The address from which the search loads its places. */
   index: (records: SearchRecord[]) => string;
 }
 
 const EXAMPLES = "src/client/examples/";
 
 /**
- * Every page of the docs in one language, without its frame, and the places that the search finds.
+ * All pages of the docs in one language without their frames, and the places that the search finds.
  *
- * @throws Error when a page in Chinese has other headings than the English one
+ * @throws Error when a Chinese page has other headings than the English one
  */
 export function sitePages(language: Language, input: SiteInput, assets: Omit<SiteAssets, "css" | "js">) {
   const texts = textsOf(language, input.chinese);
@@ -57,9 +57,9 @@ export function sitePages(language: Language, input: SiteInput, assets: Omit<Sit
 }
 
 /**
- * Files of the site by their paths from src/assets: the pages of one language in their frames.
+ * The files of the site by their paths from src/assets: the pages of one language in their frames.
  *
- * @throws Error when a text that has no English reader has no Chinese
+ * @throws Error when a text for Chinese readers has no Chinese
  */
 export function framedPages(pages: Page[], texts: Texts, assets: Assets): Record<string, string> {
   const files = pages.map((page): [path: string, html: string] => {

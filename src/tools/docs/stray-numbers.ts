@@ -1,6 +1,6 @@
 import { withoutMade } from "./tables.ts";
 
-/** What only the bench or a price list says, whether it is true today or was true once. */
+/** Forms of numbers that only the bench or a price list gives, whether they are true now or were true before. */
 const MEASURED = [
   /\d[\d.,]* ?×/g,
   /\d+\.\d+ ?x\b/g,
@@ -11,16 +11,16 @@ const MEASURED = [
   /(?<=(?:million|百万).*)\$\d(?:[\d.,]*\d)?/g,
 ];
 
-/** What no sentence under the heading "Numbers" may have. */
+/** Numbers that no sentence under the heading "Numbers" may have. */
 const RESULTS = /\$\d[\d.,]*\d|\d[\d.,]* ?bytes\b|\d+\.\d+ ms/g;
 
-/** Texts like these name one result alone; `7` or `3.1` may be something else. */
+/** Forms of texts that can mean only one result. Short ones such as `7` or `3.1` may mean something else. */
 const TELLING = /^\$\d[\d,]*\.\d+$|^\d[\d,]*\.\d+ ms$|^\d{3,} bytes$/;
 
 /**
- * Numbers of the bench that stand in a page outside of its markers, where no run of the bench changes them.
+ * Finds numbers of the bench that a page has outside its markers, where no run of the bench changes them.
  *
- * @param numbers what the pages say of the results: number-tables.ts
+ * @param numbers the texts of the results, from number-tables.ts
  */
 export function strayNumbers(page: string, numbers: Record<string, string>): string[] {
   const written = withoutMade(page);

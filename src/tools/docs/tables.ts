@@ -11,26 +11,26 @@ import { type Field, fieldsOf, rulesBeside, typeText } from "./schema.ts";
 import type { Texts } from "./texts.ts";
 
 /**
- * What comes from the code in the pages: a page has `<!-- made: NAME -->` and `<!-- /made -->` around it, on lines of their own around a
- * table, and in one line around a number.
+ * The input of the tables and numbers that the code writes into a page. The page has `<!-- made: NAME -->` and `<!-- /made -->` around
+ * each: on lines of their own around a table, and in one line around a number.
  */
 export interface TableInput {
   texts: Texts;
   openapi: OpenApi;
-  /** What the pages say of the bench's results: number-tables.ts. */
+  /** The texts of the bench's results, from number-tables.ts. */
   numbers: Record<string, string>;
   /** The text of a file of the repository, by its path from the project's folder. */
   read: (path: string) => string;
-  /** The way from the page to the project's folder: `../`. */
+  /** The relative path from the page to the project's folder: `../`. */
   up: string;
 }
 
 const MADE = /(<!-- made: ([\w. -]+?) -->)(\n?).*?(<!-- \/made -->)/gs;
 
 /**
- * A page with its tables and numbers as they are now.
+ * Writes the current tables and numbers into a page.
  *
- * @throws Error when the page names a table or a number that there is none of
+ * @throws Error when the page names an unknown table or number
  */
 export const withTables = (page: string, input: TableInput): string =>
   page.replaceAll(MADE, (_, start: string, name: string, line: string, end: string) => {
@@ -38,7 +38,7 @@ export const withTables = (page: string, input: TableInput): string =>
     return line === "" ? `${start}${made}${end}` : `${start}\n\n${made}\n${end}`;
   });
 
-/** A page without what the markers are around. */
+/** A page without the text between the markers. */
 export const withoutMade = (page: string): string => page.replaceAll(MADE, "");
 
 function madeBy(name: string, input: TableInput): string {
@@ -92,7 +92,7 @@ function fieldsTable(name: string, { texts, openapi }: TableInput): string {
   return markdownTable([t("field"), t("type"), "", t("rule")], rows);
 }
 
-/** What a field is and what it may hold, in one line. */
+/** The description of a field and its rules, in one line. */
 function ruleOf(field: Field, texts: Texts, schemas: OpenApi["components"]["schemas"]): string {
   const { t } = texts;
   const said = t(String(field.schema.description ?? ""))

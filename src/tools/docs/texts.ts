@@ -1,4 +1,4 @@
-/** The languages of the docs: where their pages are served, and how HTML names them. */
+/** The languages of the docs, with the folder of their pages and their name in HTML. */
 export const LANGUAGES = {
   en: { folder: "docs", tag: "en", name: "English" },
   zh: { folder: "docs/zh", tag: "zh-CN", name: "中文" },
@@ -8,13 +8,13 @@ export type Language = keyof typeof LANGUAGES;
 
 export interface Texts {
   language: Language;
-  /** A text in this language, given in English; `{0}`, `{1}`, … stand for the values. One that is missing is noted. */
+  /** A text in this language, given in English. `{0}`, `{1}`, … stand for the values. A missing text is noted in `missing`. */
   t: (english: string, ...values: (string | number)[]) => string;
   /** The same, or undefined when the language has no such text. */
   find: (english: string) => string | undefined;
   /** The address of a page in this language: `errors` is `/docs/zh/errors/`. */
   link: (page: string) => string;
-  /** The English of every text that was asked for. */
+  /** The English of all texts that were asked for. */
   asked: Set<string>;
   missing: Set<string>;
 }

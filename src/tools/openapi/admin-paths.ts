@@ -58,10 +58,10 @@ function whoMay({ role, scope }: AdminCall): string | undefined {
 type Method = AdminCall["method"];
 type PathItem = { parameters?: object[] } & { [Each in Method]?: ReturnType<typeof operation> };
 
-/** The paths of the admin API: the declaration of each call together with its words. docs/operating.md, "Admin API". */
+/** The paths of the admin API: the declaration of each call with its words. See docs/operating.md, "Admin API". */
 export const adminPaths: Record<string, PathItem> = {};
 
-/** The schemas that the calls name: of their bodies, of their answers, and of the parts of these. */
+/** The named schemas of the calls: of their bodies, of their answers, and of parts of these. */
 export const adminSchemas: Record<string, JsonSchema> = {};
 
 for (const call of ADMIN_CALLS) {
@@ -88,7 +88,7 @@ function addSchemas({ id, body, response }: AdminCall, words: CallDocumentation)
   for (const part of parts) answer(part.schema, part);
 }
 
-/** @throws Error when two schemas have one name, and for words that do not fit */
+/** @throws Error when two schemas have the same name, and for words that do not fit */
 function add({ name }: Described, make: () => JsonSchema): void {
   const known = adminSchemas[name];
   const schema = named(name, make);
@@ -97,7 +97,7 @@ function add({ name }: Described, make: () => JsonSchema): void {
   adminSchemas[name] = schema;
 }
 
-/** @throws Error that says which schema it is about */
+/** @throws Error with the name of the schema */
 function named<Made>(name: string, make: () => Made): Made {
   try {
     return make();
@@ -127,7 +127,7 @@ function operation(call: AdminCall, { refusals = [], also, ...words }: CallDocum
   };
   return {
     tags: ["Admin API"],
-    // Since OpenAPI 3.1 the list may name roles.
+    // OpenAPI 3.1 and later allow roles in this list.
     security: role === "anyone" ? [] : [{ admin: [role] }],
     operationId: id,
     summary: words.summary,

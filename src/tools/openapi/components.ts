@@ -74,7 +74,7 @@ export const envelopeSchema = (data: JsonSchema): JsonSchema =>
     data,
   });
 
-/** The headers of a refusal by its code, in addition to x-request-id. */
+/** The headers of a refusal by its code, besides x-request-id. */
 const MORE_HEADERS: Partial<Record<SignedErrorCode, (keyof typeof headers)[]>> = {
   invalid_parameters: ["x-error-detail"],
   token_invalid: ["x-error-detail"],
@@ -111,14 +111,13 @@ function failure(code: SignedErrorCode) {
   };
 }
 
-/** All codes but route_not_found: every path of the document exists. */
+/** All codes except route_not_found, which no path of the document can answer. */
 const failureCodes = (Object.keys(WIRE_ERRORS) as SignedErrorCode[]).filter((code) => code !== "route_not_found");
 
-/** References to the responses of these codes, by status: two codes with one status would overwrite each other. */
+/** References to the responses of these codes, by status. Two codes with the same status would overwrite each other. */
 export const failures = (...codes: SignedErrorCode[]) =>
   Object.fromEntries(codes.map((code) => [WIRE_ERRORS[code].status, { $ref: `#/components/responses/${code}` }]));
 
-/** The responses to refused signed requests, by code. */
 export const failureResponses = Object.fromEntries(failureCodes.map((code) => [code, failure(code)]));
 
 export const securitySchemes = {

@@ -88,7 +88,7 @@ const healthPathsOf = (version: string) => ({
   },
 });
 
-/** What an answer promises. docs/retrying.md says it in the same words, which test/docs.test.ts compares. */
+/** What an answer promises. docs/retrying.md has the same words, which test/docs.test.ts compares. */
 export const PROMISE =
   "A success is stored as a whole. A 4xx has stored nothing. After a 500 or 503 the result is unknown: stored as a whole, or not at all. A retry with the same Idempotency-Key gives certainty.";
 
@@ -106,7 +106,7 @@ refusal with its cause and cure, and say how to retry safely.
   refused.
 `.trim();
 
-/** openapi.json, made from the same schemas that validate requests. */
+/** openapi.json. It is made from the same schemas that check requests. */
 export function openApiDocument(version: string) {
   return {
     openapi: "3.1.0",

@@ -5,7 +5,7 @@ import { eventName } from "../../operators/admin/events/event.ts";
 import { exactly, integer, orNull, string } from "./components.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
-/** The events that the service posts to webhooks. Most come from the operations: each accepted call writes an event. */
+/** The events that the service posts to webhooks. Most belong to operations: each accepted call writes an event. */
 
 const AT = "2026-06-17T07:59:04.000Z";
 const APPID = "42d7c13c16e7ed0479f2418eb8894310";
@@ -18,7 +18,6 @@ type Event = Documentation["event"] & { type: string };
 
 const WEBHOOK_ID = string("The webhook.", { examples: ["wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42"] });
 
-/** An event about a webhook. */
 const aboutWebhook = (
   type: string,
   summary: string,
@@ -140,7 +139,7 @@ const RESPONSES = {
   },
 };
 
-/** OpenAPI's `webhooks`. */
+/** The section `webhooks` of openapi.json. */
 export const eventWebhooks = Object.fromEntries(
   EVENTS.map((event) => [
     event.type,

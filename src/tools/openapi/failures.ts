@@ -1,7 +1,6 @@
 import type { SignedErrorCode } from "../../core/errors.ts";
 import { DOCUMENTED } from "../../core/operations/index.ts";
 
-/** One cause of a refusal, and its cure. */
 interface Cause {
   cause: string;
   cure: string;
@@ -138,7 +137,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
 
 type Documented = typeof DOCUMENTED;
 
-/** The causes that come from the rules of operations, in their order. Equal texts appear once. */
+/** The causes from the rules of operations, in the order of the rules. Equal texts appear once. */
 function ownCauses(code: SignedErrorCode, documented: Documented): Cause[] {
   const causes = documented.flatMap(({ operation, documentation }) =>
     Object.entries(documentation.refusals).filter(([name]) => operation.refusals[name]?.code === code),
@@ -146,13 +145,13 @@ function ownCauses(code: SignedErrorCode, documented: Documented): Cause[] {
   return [...new Map(causes.map(([, words]) => [`${words.cause} ${words.cure}`, words])).values()];
 }
 
-/** A refusal of these operations, by default of all. */
+/** The description of a refusal by these operations, by default by all operations. */
 export function failuresOf(code: SignedErrorCode, documented: Documented = DOCUMENTED): DescribedRefusal {
   const { name, causes } = GENERAL[code];
   return { name, causes: [...causes, ...ownCauses(code, documented)] };
 }
 
-/** Every refusal of a signed request, for openapi.json and the docs. errors.ts has the messages and statuses. */
+/** The descriptions of all refusals of signed requests, for openapi.json and the docs. errors.ts has the messages and statuses. */
 export const FAILURES: Readonly<Record<SignedErrorCode, DescribedRefusal>> = Object.fromEntries(
   Object.keys(GENERAL).map((code) => [code, failuresOf(code as SignedErrorCode)]),
 ) as Record<SignedErrorCode, DescribedRefusal>;

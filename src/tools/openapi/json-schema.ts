@@ -4,8 +4,8 @@ import type { Described, JsonSchema, Words } from "../../operators/admin/words.t
 export type { JsonSchema, Words } from "../../operators/admin/words.ts";
 
 /**
- * Turns an object schema of an input into JSON Schema 2020-12. A refine gives its rules in `params`. The default of a body's field
- * stands in its description.
+ * Turns an object schema of an input into JSON Schema 2020-12. Rules in a `refine` are in its `params`. The default of a body's field
+ * becomes part of the description.
  *
  * @param io "output" for a query: its schema reads texts and gives integers, and OpenAPI describes the integers
  * @throws Error as {@link withWords} does
@@ -19,7 +19,7 @@ export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | 
   const described = withWords(json, words);
   for (const field of Object.values(described.properties ?? {})) {
     if (io === "output" || field.default === undefined) continue;
-    // The default is told in words. With the keyword, client generators make the field required.
+    // The default is part of the description, because client generators require a field that has the keyword.
     field.description = `${field.description}\n\nLeft out, it is ${field.default}.`;
     delete field.default;
   }
@@ -29,7 +29,7 @@ export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | 
 /**
  * Turns the schema of an answer into JSON Schema 2020-12.
  *
- * @param parts the schemas that it refers to by their names
+ * @param parts the schemas that it refers to, with their names
  * @throws Error as {@link withWords} does
  */
 export function responseSchemaOf(
@@ -40,7 +40,7 @@ export function responseSchemaOf(
   const json = convert(schema, "output", ({ zodSchema, jsonSchema }) => {
     const name = zodSchema === (schema as unknown) ? undefined : parts.get(zodSchema);
     if (name !== undefined) return replace(jsonSchema, { $ref: `#/components/schemas/${name}` });
-    // An integer of an answer has these bounds because of its type, and no other.
+    // An integer of an answer has these bounds only because of its type.
     if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     joinNull(jsonSchema);
@@ -59,19 +59,19 @@ function convert(schema: z.ZodMiniType, io: "input" | "output", override: Overri
   return json as JsonSchema;
 }
 
-/** Adds the words to the fields. @throws Error for words of a field that is not there, and for a field without a description */
+/** Adds the words to the fields. @throws Error for words of a missing field, and for a field without a description */
 function withWords(json: JsonSchema, words: Words): JsonSchema {
   const fields = json.properties ?? {};
   const described = merge(json, Object.keys(words).length === 0 ? {} : { properties: words });
   for (const name of Object.keys(fields)) {
     const { description, properties } = described.properties?.[name] ?? {};
-    // An object says what it is by its fields.
+    // An object needs no description, because its fields have one.
     if (description === undefined && properties === undefined) throw new Error(`the field ${name} has no description`);
   }
   return described;
 }
 
-/** A schema with the keywords of words in place of its own. Words of `properties` and `items` are for what is inside. */
+/** Puts keywords of words in place of a schema's own. Words under `properties` and `items` belong to the inner schemas. */
 function merge(schema: JsonSchema, words: JsonSchema): JsonSchema {
   const merged: JsonSchema = { ...schema };
   for (const [keyword, said] of Object.entries(words)) {
@@ -94,7 +94,7 @@ function mergeEach(properties: JsonSchema, words: Words): Record<string, JsonSch
   return merged;
 }
 
-/** `anyOf` a schema with a type and null as one schema, as a person would write it. */
+/** Joins `anyOf` of a typed schema and null into one schema, as a person would write it. */
 function joinNull(schema: JsonSchema): void {
   const [inner, other] = schema.anyOf ?? [];
   if (other?.type !== "null" || typeof inner?.type !== "string") return;
@@ -107,7 +107,7 @@ function replace(schema: JsonSchema, other: JsonSchema): void {
   Object.assign(schema, other);
 }
 
-/** The `params` of each refine of a schema. fields.ts sets them. */
+/** The `params` of each `refine` of a schema, which fields.ts sets. */
 function refineParams(schema: z.core.$ZodTypes): JsonSchema[] {
   return (schema._zod.def.checks ?? []).flatMap((check) => {
     const { params } = check._zod.def as { params?: JsonSchema };

@@ -77,7 +77,7 @@ const PROBLEMS = {
   },
 } as const;
 
-/** What the 404 of a request id tells in addition. */
+/** The additional members of the 404 for a request id. */
 const AROUND = {
   at: integer("Of a request id: the time that it holds. Unix seconds.", { examples: [1781683144] }),
   around: {
@@ -154,11 +154,9 @@ function problem(status: ProblemStatus) {
   };
 }
 
-/** References to the problem details, by status. */
 export const problems = (...statuses: ProblemStatus[]) =>
   Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/problem_${status}` }]));
 
-/** The responses of the admin API to refused calls. */
 export const problemResponses = Object.fromEntries(
   (Object.keys(PROBLEMS) as unknown as ProblemStatus[]).map((status) => [
     `problem_${status}`,

@@ -1,8 +1,8 @@
-/** Bodies and their signatures: code that signs can be checked with them, without a server. */
+/** Bodies with their signatures. Code that signs can be checked with them, without a server. */
 
 export const VECTOR_SECRET = "YOUR_APP_SECRET";
 
-/** From the contract's public documentation. The signature is right; the fields have an older form, which the API refuses. */
+/** From the contract's public documentation. The signature is right, but the fields have an older form that the API refuses. */
 export const DOCUMENTED_VECTOR = {
   body: '{"appid":"1b621280becdb0fa3d3e041ff69e1e1f","sbs":"1001","timestamp":1767772879,"ranstr":"4ad0faec14a58112","kefu_id":"10078","ip":""}',
   signature: "3fe1d90717d63866edb34f803e33d72bcee7aa197e380bf79f4fd674aedb6f0c",

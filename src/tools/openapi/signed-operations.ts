@@ -11,7 +11,7 @@ const SIGNED_EXAMPLE = {
   ranstr: "codex1033048655",
 };
 
-/** Written by hand, because no schema checks appid: see src/core/signed/read-fields.ts. */
+/** Written by hand, because no schema checks the appid. See src/core/signed/read-fields.ts. */
 const APPID = string("The application identifier that the operator issued.", {
   minLength: 1,
   maxLength: 64,
@@ -43,7 +43,7 @@ function signedBody(operation: JsonSchema): JsonSchema {
 
 const capitalised = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** `create_session` → `CreateSession`. */
+/** The name of an operation's schema: `create_session` → `CreateSession`. */
 const schemaName = ({ name }: Operation) => name.split("_").map(capitalised).join("");
 
 export const signedSchemas = Object.fromEntries(
@@ -87,7 +87,7 @@ const body = (operation: Operation, { examples }: Documentation) => ({
   },
 });
 
-/** The refusals that every operation may have, whatever its own rules are. */
+/** The refusals that every operation may give, whatever its own rules are. */
 const COMMON_REFUSALS: SignedErrorCode[] = [
   "invalid_parameters",
   "token_invalid",
@@ -121,7 +121,7 @@ const pathOf = (operation: Operation, documentation: Documentation) => {
   };
 };
 
-/** Contract section 4. */
+/** The paths of the signed calls: contract section 4. */
 export const signedPaths = Object.fromEntries(
   DOCUMENTED.map(({ operation, documentation }) => [operation.path, pathOf(operation, documentation)]),
 );

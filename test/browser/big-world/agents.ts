@@ -16,7 +16,7 @@ const OTHERS = [
   "🦊 Fox",
 ];
 
-/** 150 agents of a site, each eighth of them disabled. @returns those in normal status */
+/** Makes 150 agents of a site, one in eight disabled. @returns the enabled ones */
 export async function seedAgents(db: D1Database, siteId: number): Promise<SeededAgent[]> {
   const agents = range(150).map((index) => ({
     site_id: siteId,

@@ -11,7 +11,7 @@ export interface SeededApp {
 
 type Admin = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
-/** Eight apps: four that call, of which one has an overlap that runs and one an overlap that ended; two revoked; two with long names. */
+/** Makes eight apps: two of the four that call have an overlap, running or ended. Two are revoked, and two have long names. */
 export async function seedApps(admin: Admin, db: D1Database, siteId: number) {
   const issue = async (name: string, length = 32) => {
     const appid = digits(name, length);
@@ -38,7 +38,7 @@ export async function seedApps(admin: Admin, db: D1Database, siteId: number) {
   await set("revoked_at = ? WHERE revoked_at IS NOT NULL", SHOWN - 8 * 86_400);
   await set("previous_expires_at = ? WHERE appid = ?", SHOWN + 5_000, warehouse.appid);
   await set("previous_expires_at = ? WHERE appid = ?", SHOWN - 7_200, mobile.appid);
-  // A call that issues an app stopped in between.
+  // This is left by a call that issues an app and stopped halfway.
   await db.prepare("INSERT INTO app_routes (appid, site_id) VALUES ('begun-and-never-issued', ?)").bind(siteId).run();
   const versions = await db
     .prepare("SELECT appid, version, previous_version AS previous FROM apps WHERE site_id = ?")

@@ -15,22 +15,22 @@ const WHO = [
   { who_kind: "person", who_id: "linxiaowen@northwind.example", who_name: "linxiaowen@northwind.example" },
 ];
 
-/** Who made the rows: people, tokens, and the Worker itself. */
+/** The person whose rows of yesterday a test looks for. */
 export const YESTERDAY = "amara.okafor@northwind.example";
 
 type Written = [action: string, subject: string, details: Record<string, unknown>];
 
 /**
- * 400 rows of three weeks, older than those that the seeding by calls has left.
+ * Makes 400 rows of three weeks. They are older than the rows of the calls that filled the world.
  *
- * @param of what the rows are about
+ * @param of the subjects of the rows
  */
 export async function seedAudit(
   db: D1Database,
   siteId: number,
   of: { appids: readonly string[]; webhooks: readonly string[] },
 ): Promise<void> {
-  // A list is in the order of the ids.
+  // Lists are in the order of the ids, so the rows of earlier calls get higher ids.
   await db.exec("UPDATE audit_log SET id = -id");
   await db.exec("UPDATE audit_log SET id = 100000 - id");
   const webhook = (index: number) => pick(of.webhooks, index);

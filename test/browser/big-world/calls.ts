@@ -13,7 +13,7 @@ export interface SeededRefusal {
   appid: string;
 }
 
-/** What callers did most, beside every reason in turn. */
+/** The most frequent reasons, which are added to the list of all reasons. */
 const FREQUENT = ["signature_mismatch", "signature_mismatch", "fields_invalid", "timestamp_stale", "agents_invalid"];
 
 const DETAILS: Record<string, string[]> = {
@@ -27,7 +27,7 @@ const DETAILS: Record<string, string[]> = {
   timestamp_stale: ["timestamp: 1803912000 is 4212 s too old; 300 s are allowed"],
 };
 
-/** Refusals of two days, for every reason that the journal knows. @returns the newest first */
+/** Makes refusals of two days, for every reason of the journal. @returns the newest first */
 export async function seedJournal(db: D1Database, siteId: number, appids: readonly string[]): Promise<SeededRefusal[]> {
   const rows = range(460).map((index) => {
     const reason = index % 3 === 0 ? pick(REFUSAL_REASONS, Math.floor(index / 3)) : pick(FREQUENT, index);
@@ -51,8 +51,8 @@ export async function seedJournal(db: D1Database, siteId: number, appids: readon
 }
 
 /**
- * The calls of 14 days by hours. Those of the last day are refused far more often for a wrong signature. The second app makes most of the
- * errors, and the first most of the calls.
+ * Makes the calls of 14 days by hours. On the last day many more are refused for a wrong signature. The second app makes most of the
+ * errors, and the first app most of the calls.
  */
 export async function seedUsage(
   db: D1Database,

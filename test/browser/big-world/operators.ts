@@ -4,7 +4,7 @@ import { digits, insertRows, pick, range } from "./rows.ts";
 type Admin = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
 /**
- * Makes tokens of each role, one of them ended, and console sessions of the ADMIN_TOKEN in other browsers.
+ * Makes tokens of each role, one of them expired, and console sessions of the ADMIN_TOKEN in other browsers.
  *
  * @returns the id of a token
  */

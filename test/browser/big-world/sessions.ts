@@ -2,7 +2,7 @@ import { SHOWN } from "../shown.ts";
 import type { SeededAgent } from "./agents.ts";
 import { insertRows, pick, range, requestIdAt } from "./rows.ts";
 
-/** Names of customers, with some that break a careless page. */
+/** Names of customers. Some of them would break a careless page. */
 const CUSTOMERS = [
   "Mei Tanaka",
   "Luca Moretti",
@@ -20,7 +20,7 @@ const CUSTOMERS = [
   "李",
 ];
 
-/** Titles that visitors or agents gave. Undefined: the session has only its automatic one. */
+/** Titles from visitors or agents. Undefined means that the session has only its automatic title. */
 const TITLES = [
   "Parcel not received",
   "Refund for order 20418",
@@ -49,15 +49,15 @@ const CONTENTS = [
 
 export const SESSIONS = 300;
 
-/** The sessions with something to look at, by their ids. */
+/** The ids of sessions that show something special. */
 export const OF_NOTE = { crowded: 297, metadata: 295, long: 285, script: 290, quiet: 3 } as const;
 
-/** How long ago session `id` was opened: the newest within the hour, the oldest two weeks back. */
+/** How long ago session `id` was opened: the newest within the hour, the oldest two weeks ago. */
 const secondsAgo = (id: number) => Math.round(240 + ((SESSIONS - id) / SESSIONS) ** 1.5 * 14 * 86_400);
 
 export const openedAt = (id: number) => SHOWN - secondsAgo(id);
 
-/** @param appids of the apps that opened the sessions, the busiest first */
+/** @param appids the apps that opened the sessions, the busiest first */
 export async function seedSessions(
   db: D1Database,
   siteId: number,
@@ -128,11 +128,11 @@ export async function seedSessions(
   );
 }
 
-/** The id that the caller's own system has for a customer. */
+/** A customer's id, from the caller's own system. */
 export const customerOf = (index: number): string =>
   index === LONG_ID ? "a".repeat(64) : `customer_${String(index + 1).padStart(3, "0")}`;
 
-/** The customer whose id is as long as an id may be. */
+/** The index of the customer whose id has the maximum length. */
 const LONG_ID = 55;
 
 const autoTitleOf = (id: number) => {

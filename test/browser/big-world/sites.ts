@@ -3,7 +3,7 @@ import { range } from "./rows.ts";
 
 type Admin = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
-/** A site in each other state, in `apac`. @returns the paths of their pages */
+/** Makes a site in each other state, in `apac`. @returns the paths of their pages */
 export async function seedOtherSites(admin: Admin, db: D1Database) {
   const create = async (name: string) =>
     (await admin<{ id: number }>("POST", "/admin/sites", { name, home: "apac" })).id;
@@ -32,7 +32,7 @@ export async function seedOtherSites(admin: Admin, db: D1Database) {
 const DAY = 86_400;
 const MEGABYTE = 1_000_000;
 
-/** What the homes said of themselves for a month. `apac` will be full in 31 days: D1 takes 10 GB. */
+/** Makes the sizes that the homes reported for a month. `apac` will be full in 31 days, because D1 takes 10 GB. */
 export async function seedHomes(db: D1Database): Promise<void> {
   const gauges = {
     openSites: 1,

@@ -4,7 +4,7 @@ import { OF_NOTE, openedAt, SESSIONS } from "./sessions.ts";
 
 const HOUR = 3_600;
 
-/** The webhooks by what is the matter with them. */
+/** The URLs of the webhooks, by the webhook's state. */
 const URLS = {
   healthy: "https://hooks.northwind.example.com/agent-session",
   failing: "https://crm.northwind.example.com/incoming/support-events",
@@ -17,11 +17,11 @@ const URLS = {
 
 export type SeededWebhooks = Record<keyof typeof URLS, string>;
 
-/** An answer of a receiver that is no text for people. */
+/** A receiver's answer that is not a text for people. */
 const PAGE =
   'HTTP 500: <html><head><title>Internal error</title></head><body><h1>500</h1>"database is locked"</body></html>';
 
-/** What an attempt came to: HTTP status, error, milliseconds. */
+/** The results of attempts: HTTP status, error, milliseconds. */
 const OUTCOMES = {
   good: [200, null, 184],
   broken: [500, PAGE, 92],
@@ -83,7 +83,7 @@ interface SeededEvent {
   created_at: number;
 }
 
-/** One event for each of the newest sessions, and more for two of them. */
+/** Makes an event for each of the newest sessions, and more events for two of these. */
 function eventsOf(siteId: number) {
   const made = range(220).map((index) => ({ sessionId: SESSIONS - 219 + index, type: "session.created", later: 0 }));
   const more = range(12).flatMap((index) =>
@@ -109,7 +109,7 @@ function eventsOf(siteId: number) {
 
 type State = "delivered" | "failed" | "skipped" | "retrying" | "hanging" | "waiting";
 
-/** The newest is in flight. Of ten, one failed; the webhook was off for a while, so some were left out. */
+/** The newest deliveries are in flight, one in ten has failed, and some were skipped while the webhook was off. */
 const stateOfHealthy = (index: number): State => {
   if (index < 3) return "waiting";
   if (index % 10 === 6) return "failed";
@@ -123,7 +123,7 @@ function delivery({ site_id, seq, created_at }: SeededEvent, webhook_id: string,
       failed: ["failed", 8, null, pick([OUTCOMES.broken, OUTCOMES.hung, OUTCOMES.refused], seq)],
       skipped: ["skipped", 1, null, OUTCOMES.gone],
       retrying: ["pending", 3 + (seq % 4), 600 + seq * 7, OUTCOMES.broken],
-      // These are due, and wait for their turn: three at a time while the webhook fails.
+      // These are due, and wait: three are sent at a time while the webhook fails.
       hanging: ["pending", 2 + (seq % 2), -900 - seq, OUTCOMES.hung],
       waiting: ["pending", 0, 0, OUTCOMES.never],
     } as const

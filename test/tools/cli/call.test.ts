@@ -25,8 +25,8 @@ afterEach(async () => {
 
 const call = (...args: string[]) => runMain(main, [...args, "--url", listener.url]);
 
-describe("npm run call", () => {
-  it("fills in, signs the bytes it sends and prints the answer, the envelope last", async () => {
+describe("sending", () => {
+  it("npm run call adds missing fields, signs the bytes that it sends, and prints the envelope as its last line", async () => {
     listener.answer.headers = { "x-request-id": "request-1", "idempotency-replayed": "true" };
     const before = Math.floor(Date.now() / 1000);
     const { exitCode, stdout, stderr } = await call("create_gd", '{"sbs":12345678901234567890}', ...APP);
@@ -51,7 +51,7 @@ describe("npm run call", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("exits 1 with the reason when it is refused", async () => {
+  it("npm run call exits 1 and prints the reason when the call is refused", async () => {
     const body = '{"code":-1,"msg":"参数错误","data":""}';
     listener.answer = { status: 400, headers: { "x-error-detail": "sbs: is required" }, body };
     const { exitCode, stdout } = await call("add_kf", "{}", ...APP);
@@ -62,7 +62,7 @@ describe("npm run call", () => {
     expect(exitCode).toBe(1);
   });
 
-  it("exits 1 for a refusal with status 200, and for an answer that is not an envelope", async () => {
+  it("npm run call exits 1 for a refusal with status 200, and for an answer that is not an envelope", async () => {
     listener.answer.body = '{"code":-1,"msg":"参数错误","data":""}';
     expect((await call("create_gd", "{}", ...APP)).exitCode).toBe(1);
     listener.answer.body = "<html>";
@@ -71,7 +71,7 @@ describe("npm run call", () => {
     expect(stderr).toContain("not an answer of this service");
   });
 
-  it("takes app, secret and address from the environment, and the body from a file", async () => {
+  it("npm run call reads the app, the secret and the address from the environment, and the body from a file", async () => {
     const file = join(folder, "body.json");
     writeFileSync(file, '{"content":"it\'s"}\n');
     const env = { APPID: "from-env", SECRET: "env-secret", BASE_URL: `${listener.url}/` };
@@ -82,7 +82,7 @@ describe("npm run call", () => {
     expect(headers["x-chat-signature"]).toBe(hmacOf("env-secret", body));
   });
 
-  it("sends a raw body from standard input byte for byte, signed, with the key", async () => {
+  it("npm run call signs and sends a raw body from standard input byte for byte, with the Idempotency-Key", async () => {
     const bytes = Buffer.from([0x7b, 0xff, 0x00, 0x0a, 0x20]);
     const args = ["create_gd", "-", "--raw", "--secret", SECRET, "--idempotency-key", "order 7", "--url", listener.url];
     expect((await runCli("call", args, { input: bytes })).exitCode).toBe(0);
@@ -92,7 +92,7 @@ describe("npm run call", () => {
     expect(headers["idempotency-key"]).toBe("order 7");
   });
 
-  it("exits 2 and explains -- when npm kept options for itself", async () => {
+  it('npm run call exits 2 and explains the "--" when npm kept options for itself', async () => {
     const args = ["create_gd", "--secret", SECRET, "--sbs=customer_001", "--sbs_mc=Wang Wei", "--print-curl", "{}"];
     const env = { BASE_URL: listener.url, APPID: "my-shop" };
     const { exitCode, stdout, stderr } = await run("npm", ["run", "--silent", "call", ...args], { env });
@@ -106,7 +106,7 @@ describe("npm run call", () => {
     [{ npm_config_appid: "my-shop", npm_config_secret: SECRET }, "--appid, --secret"],
     [{ npm_config_raw: "true" }, "--raw"],
     [{ npm_config_idempotency_key: "order 7" }, "--idempotency-key"],
-  ])("sends nothing when npm kept %j", async (variables, kept) => {
+  ])("npm run call sends nothing when npm kept options for itself: %j", async (variables, kept) => {
     const env = { BASE_URL: listener.url, APPID: "my-shop", SECRET, ...variables };
     const { exitCode, stdout, stderr } = await runMain(main, ["create_gd", "{}"], { env });
     expect(stderr).toContain(`npm kept ${kept} for itself.`);
@@ -126,7 +126,7 @@ describe("npm run call", () => {
     { args: ["create_gd", "@/no/such/file", ...APP], says: "/no/such/file" },
     { args: ["create_gd", "{}", ...APP, "--sekret", "x"], says: "--sekret" },
     { args: ["create_gd", "{}", ...APP, "--url", "localhost:8787"], says: '"localhost:8787"' },
-  ])("exits 2 and sends nothing when called wrongly: $says", async ({ args, says }) => {
+  ])("npm run call exits 2 and sends nothing when it is called wrongly: $says", async ({ args, says }) => {
     const env = { BASE_URL: listener.url };
     const { exitCode, stderr } = await runMain(main, args, { env });
     expect(stderr).toContain(says);
@@ -134,7 +134,7 @@ describe("npm run call", () => {
     expect(listener.received).toEqual([]);
   });
 
-  it("names the address when nothing answers there", async () => {
+  it("npm run call names the address when nothing answers there", async () => {
     const { url } = listener;
     await listener.close();
     const { exitCode, stderr } = await runMain(main, ["create_gd", "{}", ...APP, "--url", url]);
@@ -145,7 +145,7 @@ describe("npm run call", () => {
   });
 });
 
-describe("npm run call -- --print-curl", () => {
+describe("printing a command", () => {
   const bodies = {
     "a plain body": '{"sbs":"a"}',
     "single quotes": `{"content":"it's '' \\u0027 what's'"}`,
@@ -156,17 +156,20 @@ describe("npm run call -- --print-curl", () => {
     nothing: "",
   };
 
-  it.each(Object.entries(bodies))("prints a command that sends %s signed", async (_, given) => {
-    const file = join(folder, "body");
-    writeFileSync(file, given);
-    const args = [`@${file}`, "--raw", "--print-curl", "--idempotency-key", "it's"];
-    const { exitCode, stdout } = await call("create_gd", ...args, ...APP);
-    expect([exitCode, listener.received]).toEqual([0, []]);
-    await expectToSend(stdout, Buffer.from(given));
-    expect(listener.only().headers["idempotency-key"]).toBe("it's");
-  });
+  it.each(Object.entries(bodies))(
+    "npm run call --print-curl prints a command that sends %s signed",
+    async (_, given) => {
+      const file = join(folder, "body");
+      writeFileSync(file, given);
+      const args = [`@${file}`, "--raw", "--print-curl", "--idempotency-key", "it's"];
+      const { exitCode, stdout } = await call("create_gd", ...args, ...APP);
+      expect([exitCode, listener.received]).toEqual([0, []]);
+      await expectToSend(stdout, Buffer.from(given));
+      expect(listener.only().headers["idempotency-key"]).toBe("it's");
+    },
+  );
 
-  it("prints a command for bytes that are not text, or too many for an argument", async () => {
+  it("npm run call --print-curl prints a command for bytes that are not text, and for a body too long for an argument", async () => {
     const file = join(folder, "body");
     for (const bytes of [Buffer.from([0, 1, 0x27, 0xff, 0x25]), Buffer.alloc(150_000, "x")]) {
       writeFileSync(file, bytes);
@@ -176,7 +179,7 @@ describe("npm run call -- --print-curl", () => {
     }
   });
 
-  it("fills in before it signs, and does not show the secret", async () => {
+  it("npm run call --print-curl adds missing fields before it signs, and does not show the secret", async () => {
     const { stdout } = await call("add_kf", '{"chat_id":1}', "--print-curl", ...APP);
     expect(stdout).not.toContain(SECRET);
     expect((await run("sh", [], { input: stdout })).exitCode).toBe(0);

@@ -34,8 +34,8 @@ const creating = (body: string, signature?: string) => ["--operation", "create_g
 
 const check = (...args: string[]) => runMain(main, ["check", ...args], { env: { SECRET } });
 
-describe("npm run call -- check", () => {
-  it("says that the server accepts a right request, what it could not know, and exits 0", async () => {
+describe("check", () => {
+  it("npm run call -- check exits 0, says that the server accepts a right request, and names what only the server knows", async () => {
     const body = bodyOf();
     const { exitCode, stdout, stderr } = await check(...creating(body), "--content-type", "application/json");
     expect([exitCode, stderr]).toEqual([0, ""]);
@@ -46,7 +46,7 @@ describe("npm run call -- check", () => {
     expect(stdout).not.toMatch(/Cause|Also/);
   });
 
-  it("reads the exact bytes of a file, names the cause first and exits 1", async () => {
+  it("npm run call -- check reads the exact bytes of a file, names the cause first and exits 1", async () => {
     const body = bodyOf({ kefu_id: "10411" });
     const file = join(folder, "body.json");
     writeFileSync(file, `${body}\r\n`);
@@ -57,14 +57,14 @@ describe("npm run call -- check", () => {
     expect(lines[2]).toMatch(/^Also: Fields: kefu_id: must be an array/);
   });
 
-  it("tells the length and the SHA-256 of the body when it names no cause, to compare", async () => {
+  it("npm run call -- check prints the length and the SHA-256 of the body when it finds no cause", async () => {
     const body = bodyOf();
     const { stdout } = await check(...creating(body, sign("another body")));
     const digest = createHash("sha256").update(body).digest("hex");
     expect(stdout).toContain(`has ${Buffer.byteLength(body)} bytes; their SHA-256 is ${digest}.`);
   });
 
-  it("takes the body from standard input, and the headers", async () => {
+  it("npm run call -- check reads the body from standard input, and takes headers", async () => {
     const body = bodyOf();
     const args = ["check", "--body", "-", "--signature", `sha256=${sign(body)}`, "--secret", SECRET];
     const headers = { "content-type": "", "content-encoding": "gzip", "idempotency-key": "a b", appid: "My-Shop" };
@@ -79,7 +79,7 @@ describe("npm run call -- check", () => {
     expect(stdout).toMatch(/^Fields: Not checked: the call was not named/m);
   });
 
-  it("tells what a fresh timestamp would change", async () => {
+  it("npm run call -- check says what a fresh timestamp would change", async () => {
     const old = bodyOf({ timestamp: Math.floor(Date.now() / 1000) - 1_000 });
     const stale = await check(...creating(old));
     expect([stale.exitCode, stale.stdout]).toEqual([
@@ -93,7 +93,7 @@ describe("npm run call -- check", () => {
     expect(both.stdout).toContain("\nWith a fresh timestamp it refuses it too: 400 参数错误\n");
   });
 
-  it("never prints the secret", async () => {
+  it("npm run call -- check never prints the secret", async () => {
     const body = bodyOf({ appid: SECRET.slice(0, 5) });
     for (const signature of [sign(body), sign(body, `${SECRET}\n`), sign(`${body}${SECRET}`), "", "x"]) {
       const { stdout, stderr } = await check(...creating(body, signature));
@@ -101,7 +101,7 @@ describe("npm run call -- check", () => {
     }
   });
 
-  it("does not print the secret where it stands in the wrong place", async () => {
+  it("npm run call -- check does not print a secret that stands in the wrong place", async () => {
     const body = bodyOf({ appid: SECRET, [SECRET]: 1 });
     const given = creating(body);
     for (const args of [given, [...given, "--appid", "my-shop"], [SECRET, ...given]]) {
@@ -110,14 +110,14 @@ describe("npm run call -- check", () => {
     }
   });
 
-  it("says what holds only if the secret is right as it was given", async () => {
+  it("npm run call -- check says that the secret begins or ends with a blank, and only when it does", async () => {
     const body = bodyOf();
     const blank = await check(...signed(body, sign(body, `${SECRET} `)), "--secret", `${SECRET} `);
     expect(blank.stdout.split("\n")[1]).toMatch(/^The secret given begins or ends with a blank/);
     expect((await check(...signed(body))).stdout).not.toContain("The secret given");
   });
 
-  it("takes an empty tolerance for the usual one", async () => {
+  it("an empty --tolerance of npm run call -- check means the usual tolerance", async () => {
     const body = bodyOf({ timestamp: Math.floor(Date.now() / 1000) - 100 });
     expect((await check(...signed(body), "--tolerance", "")).exitCode).toBe(0);
   });
@@ -130,13 +130,13 @@ describe("npm run call -- check", () => {
     { args: ["--body", "@/no/such/file", "--signature", ""], says: "/no/such/file" },
     { args: ["create_gd", "--body", "{}", "--signature", ""], says: "Something else is left over" },
     { args: ["--body", "{}", "--signature", "", "--secret", ""], says: "secret is missing" },
-  ])("exits 2 when called wrongly: $says", async ({ args, says }) => {
+  ])("npm run call -- check exits 2 when it is called wrongly: $says", async ({ args, says }) => {
     const { exitCode, stderr, stdout } = await check(...args);
     expect([exitCode, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(says);
   });
 
-  it("explains itself, and npm run call mentions it", async () => {
+  it("npm run call -- check has a --help, which the --help of npm run call names", async () => {
     expect((await check("--help")).stdout).toContain("--content-encoding");
     expect((await runMain(main, ["--help"])).stdout).toContain("npm run call -- check --help");
   });

@@ -6,7 +6,7 @@ import { main } from "../../../src/tools/cli/demo.ts";
 import { runCli } from "../../support/run-cli.ts";
 import { runMain } from "../../support/run-main.ts";
 
-// A temporary folder of its own: other test files start and stop Workers in the machine's at the same time.
+// The test has its own temporary folder, because other test files start and stop Workers in the machine's.
 let temporary: string;
 
 beforeAll(() => {
@@ -15,13 +15,13 @@ beforeAll(() => {
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
-it("npm run demo refuses an option that it does not know, and prints its help with --help", async () => {
+it("npm run demo refuses an unknown option, and prints its help with --help", async () => {
   const unknown = await runCli("demo", ["--quick"]);
   expect(unknown).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringContaining("--quick") });
   expect(await runMain(main, ["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("Exit code") });
 });
 
-it("npm run demo finds every answer and the store as the contract says, and leaves no file behind", async () => {
+it("npm run demo finds each answer and the store as the contract says, and leaves no file behind", async () => {
   const secrets = join(import.meta.dirname, "../../.dev.vars");
   const before = existsSync(secrets);
   const { exitCode, stdout, stderr } = await runCli("demo", [], { env: { TMPDIR: temporary } });

@@ -51,7 +51,7 @@ const apac = () => fake.databases.get(`${WORKER}-apac`);
 
 const worker = () => fake.workers.get(WORKER);
 
-/** The version that serves: none before the first deployment. */
+/** The version that serves. There is none before the first deployment. */
 function serving() {
   const find = (name: string) =>
     worker()
@@ -61,8 +61,8 @@ function serving() {
   return { apac: find("HOME_APAC")?.id, list: find("CLOSED_HOMES")?.text, closed: closed.sort() };
 }
 
-describe("npm run deploy with homes", () => {
-  it("adds a home to one stage, finishes after a failure, closes the home, and keeps it closed, also while it is out of order", async () => {
+describe("a new home", () => {
+  it("npm run deploy adds a home, goes on after a failure, and keeps a closed home closed, also while its database fails", async () => {
     const before = toml();
     fake.addDatabase(`${WORKER}-apac`, []).fault = "The home is out of order.";
     const failed = await deploy("--home", "apac");
@@ -74,7 +74,7 @@ describe("npm run deploy with homes", () => {
     const block = `[[env.staging.d1_databases]]\nbinding = "HOME_APAC"\ndatabase_name = "${WORKER}-apac"\nmigrations_dir = "migrations"\n`;
     expect(toml()).toBe(`${before}\n${block}`);
 
-    // The database is deleted, so that the next deployment must make it, as after a fault of the whole account.
+    // The database is deleted, so that the next deployment must make it, as after a failure of the whole account.
     fake.databases.delete(`${WORKER}-apac`);
     const added = await deploy("--home", "apac");
     expect(added).toMatchObject({ exitCode: 0, stderr: "" });
@@ -87,7 +87,7 @@ describe("npm run deploy with homes", () => {
     );
     expect(serving()).toEqual({ apac: apac()?.uuid, list: undefined, closed: [] });
 
-    // The home is closed, and stays so in the next deployment, although its database fails.
+    // The home is closed, and stays closed in the next deployment, although its database fails.
     expect(await deploy("--close", "apac")).toMatchObject({ exitCode: 0, stderr: "" });
     const home = apac();
     if (home !== undefined) home.fault = "The home is out of order.";
@@ -104,7 +104,7 @@ const SETTINGS = `/workers/scripts/${WORKER}/settings`;
 const SECRETS = `/workers/scripts/${WORKER}/secrets`;
 type Bindings = { name: string; type: string; text?: string; id?: string; queue_name?: string }[];
 
-/** What serves after a deployment from wrangler.toml. @param list the var of a release before this one */
+/** Lets Cloudflare serve the bindings of a deployment from wrangler.toml. @param list the var CLOSED_HOMES of an older release */
 function serve(databases: readonly [binding: string, database: string][], list?: string): Bindings {
   const bindings: Bindings = [
     { name: "ERROR_STATUS", type: "plain_text", text: "always-200" },
@@ -129,7 +129,7 @@ const THREE = [
   ["HOME_OC", `${WORKER}-oc`],
 ] as const satisfies [string, string][];
 
-describe("npm run deploy -- --close and --open", () => {
+describe("closing and opening", () => {
   let bindings: Bindings;
   let before: string;
 
@@ -141,7 +141,7 @@ describe("npm run deploy -- --close and --open", () => {
 
   const live = () => [worker()?.versions.at(-1), serving().closed];
 
-  it("set and delete one secret of what serves, and nothing else, without asking any database or writing a file", async () => {
+  it("npm run deploy --close and --open set and delete one secret of the serving Worker, ask no database and write no file", async () => {
     const closed = await deploy("--close", "apac");
     expect(closed).toMatchObject({ exitCode: 0, stderr: "" });
     expect(closed.stdout).toBe("Home apac is closed: its sites answer 503 until npm run deploy -- --open apac.\n");
@@ -164,14 +164,14 @@ describe("npm run deploy -- --close and --open", () => {
     expect([open.exitCode, fake.writes(), fake.unknown, toml()]).toEqual([0, [], [], before]);
   });
 
-  it("undo nothing of another operator who closes and opens other homes at the same time", async () => {
+  it("npm run deploy --close and --open keep what another operator closes and opens at the same time", async () => {
     await deploy("--close", "main");
     const both = await Promise.all([deploy("--close", "apac"), deploy("--close", "oc"), deploy("--open", "main")]);
     expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
     expect(live()).toEqual([bindings, ["CLOSED_APAC", "CLOSED_OC"]]);
   });
 
-  it("list homes that this checkout lacks, and open them; any other name is no home", async () => {
+  it("npm run deploy --close and --open know closed homes that this checkout lacks, and refuse any other name", async () => {
     worker()?.secrets.add("CLOSED_ELSEWHERE");
     const closed = await deploy("--close", "apac");
     expect(closed.stdout).toContain("Home elsewhere is closed, as it was");
@@ -181,7 +181,7 @@ describe("npm run deploy -- --close and --open", () => {
     expect(unknown).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("There is no home elsewhere.") });
   });
 
-  it("say so, and can be repeated, when Cloudflare refuses or takes a change without making it", async () => {
+  it("npm run deploy --close fails when Cloudflare refuses the change or does not make it, and can be repeated", async () => {
     fake.refuse = (call) => (call === `PUT ${SECRETS}` ? failure(400, 10215, "Secret edit failed.") : undefined);
     const refused = await deploy("--close", "apac");
     expect(refused.exitCode).toBe(1);
@@ -196,7 +196,7 @@ describe("npm run deploy -- --close and --open", () => {
     expect(live()).toEqual([bindings, ["CLOSED_APAC"]]);
   });
 
-  it("say so when the Worker does not exist or Cloudflare does not answer", async () => {
+  it("npm run deploy --close fails with a message when the Worker does not exist or Cloudflare does not answer", async () => {
     const nobody = await deploy("--close", "apac", "--name", "nobody");
     expect(nobody.exitCode).toBe(1);
     expect(nobody.stderr).toContain("This Worker does not exist on your account. [code: 10007]");
@@ -207,7 +207,7 @@ describe("npm run deploy -- --close and --open", () => {
     expect(silent.stderr).toMatch(/^127\.0\.0\.1:\d+ gave no answer: /);
   });
 
-  it("change CLOSED_HOMES too while a release serves that knows no secrets, and lose no binding of it unseen", async () => {
+  it("npm run deploy --close and --open also change CLOSED_HOMES while an older release serves, and report a binding that was lost", async () => {
     serve(THREE, "oc");
     expect((await deploy("--close", "apac")).stdout).toContain("Home oc is closed, as it was");
     expect(serving()).toMatchObject({ list: "apac,oc", closed: ["CLOSED_APAC"] });
@@ -225,7 +225,7 @@ describe("npm run deploy -- --close and --open", () => {
     ]);
   });
 
-  it("say so when a release serves that knows no secrets, and Cloudflare takes CLOSED_HOMES without changing it", async () => {
+  it("npm run deploy --close fails while an older release serves and Cloudflare does not change CLOSED_HOMES", async () => {
     serve(THREE, "");
     fake.refuse = (call) => (call === `PATCH ${SETTINGS}` ? { result: {} } : undefined);
     const ignored = await deploy("--close", "apac");
@@ -236,7 +236,7 @@ describe("npm run deploy -- --close and --open", () => {
     expect(serving()).toMatchObject({ list: "apac", closed: ["CLOSED_APAC"] });
   });
 
-  it("keep in CLOSED_HOMES what another operator has closed there meanwhile", async () => {
+  it("npm run deploy --close keeps the homes in CLOSED_HOMES that another operator closed there meanwhile", async () => {
     serve(THREE, "");
     fake.refuse = (call) => {
       if (call !== `PUT ${SECRETS}`) return undefined;
@@ -248,7 +248,7 @@ describe("npm run deploy -- --close and --open", () => {
     expect(serving()).toMatchObject({ list: "apac,oc", closed: ["CLOSED_APAC", "CLOSED_OC"] });
   });
 
-  it("find the account by themselves when the credentials have only one", async () => {
+  it("npm run deploy --close finds the account when the credentials have only one", async () => {
     fake.refuse = (call) => (call === "GET /accounts" ? { result: [{ id: fake.accountId }] } : undefined);
     const { CLOUDFLARE_ACCOUNT_ID, ...environment } = fake.environment;
     const { exitCode, stderr } = await deployAs(environment, "--close", "apac");
@@ -260,10 +260,10 @@ describe("npm run deploy -- --close and --open", () => {
   });
 });
 
-describe("databases that do not exist yet", () => {
+describe("new databases", () => {
   const home = (name: string) => ({ binding: bindingOfHome(name), database_name: `db-${name}` });
 
-  it("are made in the place that the options say, or in the place that a home is named after, and no other home is made", async () => {
+  it("a new database is made at the place of the options, or at the place that its home is named after", async () => {
     const create = (databases: Database[], place: Place) => {
       const creating = async (_: string[], io: Io) => {
         await createDatabases(databases, place, ["--env", ""], io);

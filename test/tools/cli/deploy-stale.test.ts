@@ -21,7 +21,7 @@ const SETTINGS = `GET /workers/scripts/${WORKER}/settings`;
 const wrangler = warmWrangler();
 const folder = mkdtempSync(join(tmpdir(), "deploy-stale-"));
 const TOML = join(folder, "wrangler.toml");
-/** The checkout without the home, and with it. */
+/** The texts of wrangler.toml without the home, and with it. */
 let stale: string;
 let current: string;
 let fake: FakeCloudflare;
@@ -33,7 +33,6 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
-/** A Worker that serves `main` and `apac`. */
 beforeEach(async () => {
   writeFileSync(TOML, current);
   fake = await FakeCloudflare.start();
@@ -66,7 +65,7 @@ const serves = (name: string) =>
     .versions.at(-1)
     ?.find((binding) => binding.name === name);
 
-/** Nothing was changed, and nothing was deployed. */
+/** Expects that a deployment is refused and changes nothing. @returns its error text */
 async function refused(...args: string[]): Promise<string> {
   fake.calls.length = 0;
   const { exitCode, stderr } = await deploy(...args);
@@ -74,8 +73,8 @@ async function refused(...args: string[]): Promise<string> {
   return stderr;
 }
 
-describe("a deployment", () => {
-  it("opens no home that somebody closed from another checkout, and says that it is closed", async () => {
+describe("deploying", () => {
+  it("a deployment keeps a home closed that was closed from another checkout, and says so", async () => {
     worker().secrets.add("CLOSED_APAC");
     const { exitCode, stdout } = await deploy();
     expect([exitCode, isClosed()]).toEqual([0, true]);
@@ -85,7 +84,7 @@ describe("a deployment", () => {
     expect([isClosed(), fake.unknown]).toEqual([true, []]);
   });
 
-  it("makes secrets of the homes that CLOSED_HOMES closed, before it removes that var; when it fails it can be repeated", async () => {
+  it("a deployment makes secrets for the homes in CLOSED_HOMES before it removes that var, and can be repeated after a failure", async () => {
     serve(text("CLOSED_HOMES", "apac"));
     fake.refuse = (call) => (call.endsWith("/versions") ? failure(500, 10013, "An unknown error.") : undefined);
     expect((await deploy()).exitCode).not.toBe(0);
@@ -96,7 +95,7 @@ describe("a deployment", () => {
     expect(stdout).toContain("The secret CLOSED_APAC closes it from now on.");
   });
 
-  it("empties CLOSED_HOMES when vars are kept, so that nothing closes a home again after it was opened", async () => {
+  it("a deployment with --keep-vars empties CLOSED_HOMES, so that no opened home is closed again", async () => {
     serve(text("CLOSED_HOMES", "apac"), text("OF_THE_DASHBOARD", "stays"));
     expect((await deploy("--keep-vars")).exitCode).toBe(0);
     expect([isClosed(), serves("CLOSED_HOMES")?.text]).toEqual([true, ""]);
@@ -106,7 +105,7 @@ describe("a deployment", () => {
     expect([isClosed(), serves("CLOSED_HOMES")?.text]).toEqual([false, ""]);
   });
 
-  it("that lacks a home which serves is refused, unless somebody says that this home goes", async () => {
+  it("a deployment that lacks a serving home is refused, unless --drop-home names the home", async () => {
     writeFileSync(TOML, stale);
     expect(await refused()).toContain(`Nothing was deployed: Worker ${WORKER} serves home apac`);
     expect(await refused("--drop-home", "oc")).toContain("npm run deploy -- --drop-home apac");
@@ -117,7 +116,7 @@ describe("a deployment", () => {
     expect(bound).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("first remove its binding from") });
   });
 
-  it("that binds another database to a home is refused while the home is open", async () => {
+  it("a deployment that binds another database to a home is refused while the home is open", async () => {
     writeFileSync(TOML, current.replace(`"${APAC.database_name}"`, '"a-copy"'));
     fake.addDatabase("a-copy", MIGRATIONS);
     expect(await refused()).toContain(`home apac is served from the database ${APAC.database_name}`);
@@ -126,7 +125,7 @@ describe("a deployment", () => {
     expect(serves("HOME_APAC")?.id).toBe(fake.databases.get("a-copy")?.uuid);
   });
 
-  it("minds what somebody closes and adds while it migrates", async () => {
+  it("a deployment respects homes that somebody closes or adds while it migrates", async () => {
     const meanwhile = (change: () => void) => {
       fake.refuse = (call) => {
         if (call.endsWith("/query")) change();
@@ -143,7 +142,7 @@ describe("a deployment", () => {
     expect(await refused()).toContain("serves home oc");
   });
 
-  it("is refused when somebody opens a home that was skipped because it was closed and broken", async () => {
+  it("a deployment is refused when somebody opens a home that it skipped because it was closed and broken", async () => {
     worker().secrets.add("CLOSED_APAC");
     const broken = fake.databases.get(APAC.database_name);
     if (broken !== undefined) broken.fault = "The home is out of order.";
@@ -154,7 +153,7 @@ describe("a deployment", () => {
     expect(await refused()).toContain("somebody has opened home apac, which could not be migrated");
   });
 
-  it("of an older release than the database is refused, unless somebody says that it is older", async () => {
+  it("a deployment of a release that is older than the database is refused without --older", async () => {
     for (const name of [WORKER, APAC.database_name]) fake.addDatabase(name, [...MIGRATIONS, "9999_later.sql"]);
     serve();
     expect(await refused()).toContain("Database is of a later version: 9999_later.sql is applied there.");
@@ -162,7 +161,7 @@ describe("a deployment", () => {
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining("Home apac is of a later version")]);
   });
 
-  it("takes no answer of Cloudflare for nothing closed", async () => {
+  it("a deployment is refused when Cloudflare does not say which homes are closed", async () => {
     const broken = fake.databases.get(APAC.database_name);
     if (broken !== undefined) broken.fault = "The home is out of order.";
     expect(await refused()).toContain("Home apac (HOME_APAC) could not be migrated, so nothing was deployed");
@@ -171,8 +170,8 @@ describe("a deployment", () => {
   });
 });
 
-describe("--close and --open", () => {
-  it("do not fail when somebody else opens the home at the same moment", async () => {
+describe("closing and opening", () => {
+  it("npm run deploy --open succeeds when somebody else opens the home at the same moment", async () => {
     worker().secrets.add("CLOSED_APAC");
     fake.refuse = (call) => {
       if (call.startsWith("DELETE ")) worker().secrets.delete("CLOSED_APAC");
@@ -181,7 +180,7 @@ describe("--close and --open", () => {
     expect(await deploy("--open", "apac")).toMatchObject({ exitCode: 0, stdout: "Home apac is open.\n", stderr: "" });
   });
 
-  it("take homes that serve although this checkout lacks them, and no other names", async () => {
+  it("npm run deploy --close and --open take serving homes that this checkout lacks, and no other names", async () => {
     writeFileSync(TOML, stale);
     expect(await deploy("--close", "apac")).toMatchObject({ exitCode: 0, stderr: "" });
     expect(isClosed()).toBe(true);
@@ -193,8 +192,8 @@ describe("--close and --open", () => {
   });
 });
 
-describe("npm run deploy, before any request to Cloudflare,", () => {
-  it("refuses a configuration with a D1 binding that is no home", async () => {
+describe("before any request to Cloudflare", () => {
+  it("npm run deploy refuses a configuration with a D1 binding that is no home", async () => {
     const block = { binding: "HOME_MAIN", database_name: "by-hand", migrations_dir: "migrations" };
     await refusesConfiguration((toml) => withDatabase(toml, "staging", block), `bound as HOME_MAIN. ${BINDING_RULE}`);
   });
@@ -204,7 +203,7 @@ describe("npm run deploy, before any request to Cloudflare,", () => {
     ["ACCESS_CERTS_URL", "http://localhost/certs"],
     ["CLOSED_HOMES", ""],
     ["CLOSED_MAIN", ""],
-  ])("refuses a configuration that sets %s", async (name, value) => {
+  ])("npm run deploy refuses a configuration that sets %s", async (name, value) => {
     const withVar = (toml: string) => toml.replace("[env.staging.vars]", `[env.staging.vars]\n${name} = "${value}"`);
     await refusesConfiguration(withVar, `wrangler.faulty.toml sets ${name}.`);
   });
@@ -219,7 +218,7 @@ describe("npm run deploy, before any request to Cloudflare,", () => {
   }
 
   it.each(["CLOSED_HOMES=main\n", '{"ADMIN_TOKEN":"x","CLOSED_MAIN":""}'])(
-    "refuses the file of secrets %j",
+    "npm run deploy refuses the file of secrets %j",
     async (text) => {
       writeFileSync(join(folder, "closing.env"), text);
       const { exitCode, stdout, stderr } = await deploy("--secrets-file", "closing.env");

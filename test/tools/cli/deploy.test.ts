@@ -31,7 +31,7 @@ afterEach(async () => {
 
 const deploy = (...args: string[]) => runMain(main, args, { env: fake.environment, root: checkout, wrangler });
 
-/** What the serving version of a Worker is bound to: from the binding to the name of its resource. */
+/** The bindings of the serving version of a Worker, each with the name of its resource. */
 function boundTo(worker: string): Record<string, string | undefined> {
   const databases = new Map([...fake.databases.values()].map(({ uuid, name }) => [uuid, name]));
   const bindings = fake.workers.get(worker)?.versions.at(-1) ?? [];
@@ -45,11 +45,10 @@ function boundTo(worker: string): Record<string, string | undefined> {
   );
 }
 
-/** The Workers that consume each queue. */
 const queues = () =>
   Object.fromEntries([...fake.queues.byName].map(([name, { consumers }]) => [name, [...consumers.keys()]]));
 
-/** The migrations that a database has had. */
+/** The migrations that are applied in a database. */
 function migrationsOf(database: string): unknown[] {
   const data = fake.databases.get(database)?.data;
   return (
@@ -61,7 +60,7 @@ function migrationsOf(database: string): unknown[] {
 }
 
 describe("npm run deploy", () => {
-  it("makes nothing while a stage has no secrets; after the command that it prints, it makes what is missing, migrates and deploys; the second time it only deploys", async () => {
+  it("npm run deploy makes nothing without secrets, then makes what is missing, and the second time only deploys", async () => {
     const stopped = await deploy("--env", "staging");
     expect(stopped.exitCode).toBe(1);
     expect(stopped.stderr).toContain("MASTER_KEY and ADMIN_TOKEN are not set");
@@ -110,7 +109,7 @@ describe("npm run deploy", () => {
     fake.rename((name) => name.replace("agent-session-staging", "agent-session"));
     fake.calls.length = 0;
     const versions = fake.workers.get("agent-session")?.versions.length ?? 0;
-    // As a process of its own, which starts wrangler six times.
+    // It runs as a process, which starts wrangler six times.
     const second = await run(process.execPath, [join(checkout, "src/tools/cli/deploy.ts"), "--location", "weur"], {
       env: fake.environment,
     });
@@ -138,7 +137,7 @@ describe("npm run deploy", () => {
     expect(fake.unknown).toEqual([]);
   });
 
-  it("names the one missing secret, also for a Worker of another name", async () => {
+  it("npm run deploy names the one missing secret, also for a Worker of another name", async () => {
     fake.addWorker("another", ["MASTER_KEY"]);
     for (const stage of [[], ["--env", "staging"]]) {
       const { exitCode, stderr } = await deploy("--name", "another", ...stage);
@@ -154,7 +153,7 @@ describe("npm run deploy", () => {
     [["--env", "staging", "--locaton=apac"], "Unknown option '--locaton'"],
     [["staging"], "Unexpected argument 'staging'"],
     [["--location"], "'--location <value>' argument missing"],
-  ])("refuses the option %j by name before any request to Cloudflare", async (args, says) => {
+  ])("npm run deploy refuses the option %j by name before any request to Cloudflare", async (args, says) => {
     const { exitCode, stdout, stderr } = await deploy(...args);
     expect(stderr).toContain(says);
     expect(stderr).toContain("The options are --home, --location, --jurisdiction,");
@@ -183,13 +182,16 @@ describe("npm run deploy", () => {
     [["--close", "main", "--home", "apac", "--tag", "v1"], "Leave out --home, --tag."],
     [["--var", "WEBHOOK_LOOPBACK:allow"], "--var WEBHOOK_LOOPBACK is for npm start"],
     [["--var", "ACCESS_CERTS_URL:http://localhost/certs"], "--var ACCESS_CERTS_URL is for npm start"],
-  ])("refuses %j, says why, sends no request and does not change wrangler.toml", async (args, says) => {
-    const before = readFileSync(TOML, "utf8");
-    const { exitCode, stdout, stderr } = await deploy("--env", "staging", ...args);
-    expect(stderr).toContain(says);
-    expect([exitCode, stdout, fake.calls]).toEqual([2, "", []]);
-    expect(readFileSync(TOML, "utf8")).toBe(before);
-  });
+  ])(
+    "npm run deploy refuses %j with a reason, sends no request and does not change wrangler.toml",
+    async (args, says) => {
+      const before = readFileSync(TOML, "utf8");
+      const { exitCode, stdout, stderr } = await deploy("--env", "staging", ...args);
+      expect(stderr).toContain(says);
+      expect([exitCode, stdout, fake.calls]).toEqual([2, "", []]);
+      expect(readFileSync(TOML, "utf8")).toBe(before);
+    },
+  );
 
   it.each([
     [
@@ -199,7 +201,7 @@ describe("npm run deploy", () => {
     [{ code: 100129, message: "Queues are unavailable on the free plan." }, "or choose a plan that has them"],
     [{ code: 10000, message: "Authentication error" }, "The API token needs the permission Queues: Edit"],
   ])(
-    "says what the account needs when it cannot get a queue because of %j, and makes nothing",
+    "npm run deploy says what the account needs when it gets no queue because of %j, and makes nothing",
     async (refused, says) => {
       fake.addWorker("agent-session", SECRETS);
       fake.queues.refused = refused;
@@ -213,7 +215,7 @@ describe("npm run deploy", () => {
     },
   );
 
-  it("names the other Worker that consumes the queue, and makes nothing", async () => {
+  it("npm run deploy names the other Worker that consumes the queue, and makes nothing", async () => {
     fake.addWorker("another", SECRETS);
     fake.queues.add("agent-session-events", "agent-session");
     const { exitCode, stderr } = await deploy("--name", "another");
@@ -222,7 +224,7 @@ describe("npm run deploy", () => {
     expect([exitCode, fake.writes()]).toEqual([1, []]);
   });
 
-  it("does nothing when npm kept options for itself, and names them", async () => {
+  it("npm run deploy does nothing when npm kept options for itself, and names them", async () => {
     const kept = ["--dry-run", "--env", "staging", "--var", "REPLAY_LOOK_MS:7"];
     const given = ["run", "--silent", "deploy", ...kept];
     const { exitCode, stdout, stderr } = await run("npm", given, { env: fake.environment });
@@ -232,7 +234,7 @@ describe("npm run deploy", () => {
     expect([exitCode, stdout, fake.calls]).toEqual([2, "", []]);
   });
 
-  it("lists its options with --help; wrangler deploy has all of them, except those for homes, places and older releases", async () => {
+  it("npm run deploy --help lists options that wrangler deploy has, besides those for homes, places and older releases", async () => {
     const { exitCode, stdout } = await deploy("--help");
     expect([exitCode, fake.calls]).toEqual([0, []]);
     const { stdout: known } = await wrangler(["deploy", "--help"], { env: {}, root: checkout, input: "" });
@@ -242,7 +244,7 @@ describe("npm run deploy", () => {
     for (const option of options) expect(known).toMatch(new RegExp(`${option}\\b`));
   });
 
-  it("builds, and makes nothing, with --dry-run; the built Worker holds no documentation", async () => {
+  it("npm run deploy --dry-run builds and makes nothing, and the built Worker holds no documentation", async () => {
     const built = join(folder, "built");
     const before = readFileSync(TOML, "utf8");
     const closing = await deploy("--dry-run", "--close", "main");
@@ -258,7 +260,7 @@ describe("npm run deploy", () => {
     }
   });
 
-  it("stops with the step's own message when a step fails", async () => {
+  it("npm run deploy stops with the message of the step that failed", async () => {
     fake.addWorker("agent-session", SECRETS);
     const location = await deploy("--location", "moon");
     expect(location.exitCode).toBe(1);

@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** The values that count in the file: the last line of each name. */
+/** The values of the file. The last line of a name counts. */
 function values(): Record<string, string> {
   const lines = readFileSync(file, "utf8").split("\n");
   return Object.fromEntries(
@@ -30,7 +30,7 @@ function values(): Record<string, string> {
 const MADE = { MASTER_KEY: /^[A-Za-z0-9+/]{43}=$/, ADMIN_TOKEN: /^[0-9a-f]{64}$/ } as const;
 
 describe("the secrets of a local run", () => {
-  it("are made readable for the owner only, and the Worker accepts them", () => {
+  it("new secrets of a local run are readable for the owner only, and follow the Worker's rules", () => {
     expect(ensureDevSecrets(file)).toEqual({ made: true, added: ["MASTER_KEY", "ADMIN_TOKEN"], placeholders: [] });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(values()).toEqual({
@@ -39,7 +39,7 @@ describe("the secrets of a local run", () => {
     });
   });
 
-  it("differ each time they are made", () => {
+  it("new secrets of a local run differ each time", () => {
     ensureDevSecrets(file);
     const first = readFileSync(file, "utf8");
     rmSync(file);
@@ -52,7 +52,7 @@ describe("the secrets of a local run", () => {
     `${KEY}${TOKEN}`,
     `# mine\n export MASTER_KEY = "x" # why\nADMIN_TOKEN: 'y'`,
     `MASTER_KEY=\n${KEY}${TOKEN}OTHER=1`,
-  ])("are not changed when they exist: %j", (text) => {
+  ])("existing secrets of a local run do not change: %j", (text) => {
     writeFileSync(file, text);
     expect(ensureDevSecrets(file)).toEqual({ made: false, added: [], placeholders: [] });
     expect(readFileSync(file, "utf8")).toBe(text);
@@ -64,14 +64,17 @@ describe("the secrets of a local run", () => {
     { text: `#${KEY}NOT_MASTER_KEY=1\n${TOKEN}`, added: ["MASTER_KEY"] },
     { text: `MASTER_KEY=""\n${TOKEN}`, added: ["MASTER_KEY"] },
     { text: "", added: ["MASTER_KEY", "ADMIN_TOKEN"] },
-  ])("are appended where they are missing, and nothing else changes: $text", ({ text, added }) => {
-    writeFileSync(file, text);
-    expect(ensureDevSecrets(file)).toEqual({ made: false, added, placeholders: [] });
-    expect(readFileSync(file, "utf8").startsWith(text)).toBe(true);
-    for (const name of added) expect(values()[name]).toMatch(MADE[name]);
-  });
+  ])(
+    "missing secrets of a local run are added at the end of the file, and nothing else changes: $text",
+    ({ text, added }) => {
+      writeFileSync(file, text);
+      expect(ensureDevSecrets(file)).toEqual({ made: false, added, placeholders: [] });
+      expect(readFileSync(file, "utf8").startsWith(text)).toBe(true);
+      for (const name of added) expect(values()[name]).toMatch(MADE[name]);
+    },
+  );
 
-  it("are recognised when they are the placeholders of .dev.vars.example", () => {
+  it("the placeholders of .dev.vars.example are recognised as placeholders", () => {
     const example = readFileSync(join(import.meta.dirname, "../../../.dev.vars.example"), "utf8");
     writeFileSync(file, example);
     expect(ensureDevSecrets(file)).toEqual({ made: false, added: [], placeholders: ["MASTER_KEY", "ADMIN_TOKEN"] });

@@ -20,7 +20,7 @@ const DOCS = [
 ];
 const DEPLOYING = readFileSync(join(ROOT, "docs/deploying.md"), "utf8");
 
-/** Each `npx wrangler …` of a text, without the comment after it. */
+/** All commands `npx wrangler …` in a text, without comments. */
 const commandsIn = (text: string): string[] =>
   [...text.matchAll(/npx wrangler ([^`\n#|)]+)/g)].map(([, command = ""]) => command.trim());
 
@@ -29,7 +29,7 @@ type Args = Record<string, { alias?: string | readonly string[] }>;
 
 const { registry, globalFlags } = experimental_getWranglerCommands();
 
-/** What is wrong with a command; undefined when wrangler has it and all of its options. */
+/** The fault of a command; undefined when wrangler has the command and all of its options. */
 function faultOf(command: string): string | undefined {
   const words = command.split(/\s+/);
   let node: Node | undefined = registry;
@@ -47,7 +47,7 @@ function faultOf(command: string): string | undefined {
 }
 
 describe("the wrangler commands in the pages", () => {
-  it("exist, with the options that the pages name", () => {
+  it("each wrangler command of the docs exists, with its options", () => {
     const commands = DOCS.flatMap((path) => commandsIn(readFileSync(join(ROOT, path), "utf8")));
     expect(commands.length).toBeGreaterThan(20);
     expect(commands.map(faultOf).filter((fault) => fault !== undefined)).toEqual([]);
@@ -57,7 +57,7 @@ describe("the wrangler commands in the pages", () => {
     ["d1 exprot agent-session", "there is no exprot"],
     ["d1 export agent-session --no-rows", "there is no --no-rows"],
     ["d1", "is no command"],
-  ])("are reported when they are wrong: %s", (command, fault) => {
+  ])("a wrong wrangler command is reported: %s", (command, fault) => {
     expect(faultOf(command)).toContain(fault);
   });
 });
@@ -78,16 +78,16 @@ describe("a copy outside the platform", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
-  /** Runs in the checkout, with the databases of this machine. */
+  /** Runs a command in the checkout, with the databases of this machine. */
   async function runs(command: string): Promise<void> {
-    // The shell divides it into words.
+    // The shell divides the command into words.
     const { stdout: words } = await run("sh", ["-c", `printf '%s\\0' ${command.replace("--remote", "--local")}`]);
     const outside = { env: {}, root: checkout, input: "" };
     const { exitCode, output } = await wrangler(words.split("\0").slice(0, -1), outside);
     expect([command, exitCode, exitCode === 0 ? "" : output]).toEqual([command, 0, ""]);
   }
 
-  it("is restored by the commands of the page, row by row, whichever table refers to which", async () => {
+  it("the commands of docs/deploying.md restore a copy row by row, whichever table refers to which", async () => {
     const section = DEPLOYING.split("\n## A copy outside the platform\n")[1]?.split("\n## ")[0] ?? "";
     const commands = commandsIn(section);
     expect(commands.map((command) => command.split(" ").slice(0, 2).join(" "))).toEqual([
@@ -107,7 +107,7 @@ describe("a copy outside the platform", () => {
     const copied = readFileSync(join(checkout, "data.sql"), "utf8");
     expect(copied).toContain("李娜");
     await runs('d1 export agent-session-restored --local --no-schema --output again.sql --env ""');
-    // The counter of the migrations' own table is there twice then, which is harmless.
+    // The migrations' own table has its counter twice after a restore, which does no harm.
     const again = readFileSync(join(checkout, "again.sql"), "utf8");
     expect([...new Set(again.split("\n"))]).toEqual(
       copied.split("\n").filter((line, at, all) => all.indexOf(line) === at),

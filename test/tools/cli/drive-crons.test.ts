@@ -17,20 +17,23 @@ describe("the crons of npm start", () => {
     [4, ["* * * * *"]],
     [5, ["* * * * *", "*/5 * * * *"]],
     [10, ["* * * * *", "*/5 * * * *"]],
-  ])("that are due %i minutes after the start are %j", (minute, due) => {
+  ])("the crons of npm start that are due %i minutes after the start are %j", (minute, due) => {
     expect(dueIn(minute, CRONS)).toEqual(due);
   });
 
-  it("are all those of wrangler.toml", () => {
+  it("npm start runs all crons of wrangler.toml", () => {
     const config = join(import.meta.dirname, "../../../wrangler.toml");
     const { triggers } = unstable_readConfig({ config, env: "" }, { hideWarnings: true });
     expect(triggers.crons).toEqual(CRONS.slice(0, 2));
     expect(triggers.crons?.map(minutesOf)).toEqual([1, 5]);
   });
 
-  it.each(["0 3 * * *", "*/0 * * * *", "*/5 3 * * *", "5 * * * *", ""])("refuse the form %j", (cron) => {
-    expect(minutesOf(cron)).toBe(undefined);
-  });
+  it.each(["0 3 * * *", "*/0 * * * *", "*/5 3 * * *", "5 * * * *", ""])(
+    "the driver of the crons refuses a cron of the form %j",
+    (cron) => {
+      expect(minutesOf(cron)).toBe(undefined);
+    },
+  );
 });
 
 describe("the driver of the crons", () => {
@@ -38,7 +41,7 @@ describe("the driver of the crons", () => {
     vi.restoreAllMocks();
   });
 
-  /** A server in place of wrangler's, and a minute that is long enough on a busy machine. */
+  /** Drives the crons of a server that replaces wrangler's. Its minute is short, but long enough for a busy machine. */
   async function drive(statuses: number[]) {
     const asked: string[] = [];
     const server = createServer((request, response) => {
@@ -56,13 +59,13 @@ describe("the driver of the crons", () => {
       async end() {
         ended.abort();
         await done;
-        // Waits for requests that were still in flight.
+        // This waits for requests in flight.
         await new Promise((resolve) => server.close(resolve));
       },
     };
   }
 
-  it("asks for the crons of each minute at once, for others when they are due, and ends when it is stopped", async () => {
+  it("the driver of the crons runs the crons of each minute at once, runs others when they are due, and ends when it is stopped", async () => {
     const { asked, said, end } = await drive([]);
     await eventually(() => expect(asked.length).toBeGreaterThan(6));
     await end();
@@ -75,7 +78,7 @@ describe("the driver of the crons", () => {
     expect(said).not.toHaveBeenCalled();
   });
 
-  it("is silent about two failures in a row, and reports the third once", async () => {
+  it("the driver of the crons does not report two failures in a row, and reports the third once", async () => {
     const { asked, said, end } = await drive([500, 500, 200, 500, 500, 500, 500, 500]);
     await eventually(() => expect(asked.length).toBeGreaterThan(3));
     expect(said).not.toHaveBeenCalled();

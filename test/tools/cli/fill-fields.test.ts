@@ -5,11 +5,11 @@ import { UsageError } from "../../../src/tools/cli/known-options.ts";
 const STAMP = { appid: "my-shop", timestamp: 1_800_000_000, ranstr: "r1" };
 
 describe("filling in fields", () => {
-  it("puts missing fields in front", () => {
+  it("missing fields are added before the fields of the body", () => {
     expect(fillFields('{"sbs":"a"}', STAMP)).toBe('{"appid":"my-shop","timestamp":1800000000,"ranstr":"r1","sbs":"a"}');
   });
 
-  it("keeps the fields that are there, however their names are escaped", () => {
+  it("existing fields of the body are kept, however their names are escaped", () => {
     expect(fillFields('{"r\\u0061nstr":"mine","timestamp":1}', STAMP)).toBe(
       '{"appid":"my-shop","r\\u0061nstr":"mine","timestamp":1}',
     );
@@ -17,11 +17,11 @@ describe("filling in fields", () => {
     expect(fillFields(whole, STAMP)).toBe(whole);
   });
 
-  it("adds a field whose name only an inner object has", () => {
+  it("a field is added although an inner object has its name", () => {
     expect(JSON.parse(fillFields('{"inner":{"ranstr":"x"}}', STAMP))).toEqual({ ...STAMP, inner: { ranstr: "x" } });
   });
 
-  it.each(["{}", "{ }", " \n{\n}\n"])("fills the empty object %j", (empty) => {
+  it.each(["{}", "{ }", " \n{\n}\n"])("the empty body %j gets all missing fields", (empty) => {
     expect(JSON.parse(fillFields(empty, STAMP))).toEqual(STAMP);
   });
 
@@ -34,11 +34,14 @@ describe("filling in fields", () => {
     '{"sbs" : 1,\n  "content":"a  b"}',
     '{"sbs":1,"sbs":2}',
     '{"__proto__":1}',
-  ])("keeps %s as it was written", (given) => {
+  ])("the body %s keeps its form when fields are added", (given) => {
     expect(fillFields(given, STAMP).endsWith(given.slice(1))).toBe(true);
   });
 
-  it.each(["[]", "null", "1", '"{}"', "", "{", "{'sbs':1}", '{"sbs":01}', "{} {}"])("refuses %j", (given) => {
-    expect(() => fillFields(given, STAMP)).toThrow(UsageError);
-  });
+  it.each(["[]", "null", "1", '"{}"', "", "{", "{'sbs':1}", '{"sbs":01}', "{} {}"])(
+    "the body %j is refused, because it is not one JSON object",
+    (given) => {
+      expect(() => fillFields(given, STAMP)).toThrow(UsageError);
+    },
+  );
 });

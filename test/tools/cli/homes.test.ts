@@ -6,16 +6,16 @@ import { homesOf, Misconfigured } from "../../../src/tools/cli/homes.ts";
 const bound = (...bindings: string[]) => bindings.map((binding) => ({ binding }));
 
 describe("the homes of a configuration", () => {
-  it("are found among all D1 bindings, main first", () => {
+  it("the homes of a configuration are found among all D1 bindings, main first", () => {
     expect(homesOf(bound("HOME_OC", "OTHER", "DB", "HOME_APAC"))).toEqual(["main", "oc", "apac"]);
   });
 
-  it("are refused under names that the Worker refuses, all at once and with the rule", () => {
+  it("all wrong names of homes are refused at once, with the rule", () => {
     const misnamed = new Misconfigured(`No home can be bound as HOME_1A or HOME_Apac_ or HOME_MAIN. ${BINDING_RULE}`);
     expect(() => homesOf(bound("HOME_1A", "DB", "HOME_Apac_", "HOME_APAC", "HOME_MAIN"))).toThrow(misnamed);
   });
 
-  it("get a new home only once, with a database named after the one of DB and the same migrations", () => {
+  it("a new home is made only once, with a database named after the one of DB and the same migrations", () => {
     const main = { binding: "DB", database_name: "shop", migrations_dir: "sql" };
     const block = { binding: "HOME_EU_WEST", database_name: "shop-eu-west", migrations_dir: "sql" };
     expect(newHome("eu-west", [main])).toEqual(block);
@@ -30,7 +30,7 @@ describe("the closed homes", () => {
     [["apac", "main"], { open: ["apac"] }, ["main"]],
     [["apac"], { open: ["apac"] }, []],
     [["apac"], { close: ["apac"], open: ["main"] }, ["apac"]],
-  ])("%j, changed by %j, becomes %j", (before, asked, after) => {
+  ])("the closed homes %j, changed by %j, become %j", (before, asked, after) => {
     expect(closedAfter(before, { close: [], open: [], ...asked })).toEqual(after);
   });
 });

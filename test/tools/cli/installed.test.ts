@@ -22,10 +22,10 @@ const make = (path: string) => {
   writeFileSync(join(folder, path), "{}");
 };
 
-/** The machine's own node, where it is older than that of the scripts. */
+/** The nodes of the machine itself, which may be older than the scripts' node. */
 const OLD = ["/usr/bin/node", "/usr/local/bin/node"].filter(existsSync);
 
-it("says first, before any other error, what a half installation lacks, and how to complete it", async () => {
+it("an npm script says, before any other error, what an incomplete installation lacks and how to complete it", async () => {
   for (const script of ["start", "test"]) {
     const { exitCode, stderr } = await run("npm", ["run", "--silent", script], { cwd: folder });
     expect([exitCode, stderr]).toEqual([
@@ -49,7 +49,7 @@ it("says first, before any other error, what a half installation lacks, and how 
   expect(await run(process.execPath, [CHECK], { cwd: folder })).toEqual({ exitCode: 0, stdout: "", stderr: "" });
 });
 
-it("stands before each script that somebody new runs", () => {
+it("each npm script that a newcomer runs checks the installation first", () => {
   const scripts = Object.entries(manifest.scripts).filter(([name]) =>
     /^(start|demo|call|deploy|secrets|build:client|check|test.*)$/.test(name),
   );

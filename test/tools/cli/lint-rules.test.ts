@@ -69,7 +69,7 @@ const LONG_LIMITS = [
   "AbortSignal.timeout(60_000)",
 ];
 
-/** Files where time, chance and the console come from, and files that do not run in the Worker. */
+/** Files that may use time, chance and the console: those that provide them, and those that do not run in the Worker. */
 const FREE = [
   "src/core/runtime.ts",
   "src/core/telemetry/a.ts",
@@ -128,27 +128,27 @@ interface Found {
 const texts = (paths: string[], text: string) => Object.fromEntries(paths.map((path) => [path, text]));
 
 describe("the lint rule on time, chance and the console", () => {
-  it.each(BOUND)("finds each bare use in %s", (path) => {
+  it.each(BOUND)("the lint rule on time, chance and the console finds each bare use in %s", (path) => {
     expect(named[path]?.sort((a, b) => a - b)).toEqual(BARE.map((_, i) => i + 1));
   });
 
-  it.each(FREE)("exempts %s", (path) => {
+  it.each(FREE)("the lint rule on time, chance and the console exempts %s", (path) => {
     expect(named[path]).toBeUndefined();
   });
 
-  it("finds nothing in a file that reads no clock and draws no random number", () => {
+  it("the lint rule on time, chance and the console finds nothing in a file without a clock or a random number", () => {
     expect(named["src/allowed.ts"]).toBeUndefined();
   });
 });
 
 describe("the lint rule on spreads of literals", () => {
-  it.each(ANYWHERE)("finds each in %s, and no other spread", (path) => {
+  it.each(ANYWHERE)("the lint rule on spreads of literals finds each in %s, and no other spread", (path) => {
     expect(named[path]?.sort((a, b) => a - b)).toEqual(SPREADS.map((_, i) => i + 1));
   });
 });
 
 describe("the lint rule on limits of time in tests", () => {
-  it("finds each that is below 30 s", () => {
+  it("the lint rule on time limits in tests finds each limit below 30 s", () => {
     expect(named["test/limits.ts"]?.sort((a, b) => a - b)).toEqual(SHORT_LIMITS.map((_, i) => i + 1));
   });
 });

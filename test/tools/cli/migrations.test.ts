@@ -27,7 +27,7 @@ async function filesBelow(folder: string): Promise<Record<string, string>> {
 
 const migrationsIn = async (folder: string) => (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
 
-/** A new database with all migrations. @param fill runs before the migration whose name begins with its key */
+/** A new database with all migrations. @param fill functions that run before the migration whose name begins with their key */
 async function migrated(fill: Record<string, (db: DatabaseSync) => void> = {}): Promise<DatabaseSync> {
   const db = new DatabaseSync(":memory:");
   for (const file of await migrationsIn(copy)) {
@@ -38,9 +38,9 @@ async function migrated(fill: Record<string, (db: DatabaseSync) => void> = {}): 
   return db;
 }
 
-describe("the migrations", () => {
-  it("say all that the schema says: drizzle-kit has nothing to add", async () => {
-    // drizzle-kit puts "./" before the folder it is given.
+describe("migrations", () => {
+  it("the migrations make the whole schema, so that drizzle-kit has nothing to add", async () => {
+    // The folder is relative, because drizzle-kit puts "./" before it.
     const options = [
       "--dialect",
       "sqlite",
@@ -54,7 +54,7 @@ describe("the migrations", () => {
     expect(await filesBelow(copy)).toEqual(await filesBelow(join(ROOT, "migrations")));
   });
 
-  it("are all in the journal, in order, and the journal has no others", async () => {
+  it("the journal of drizzle-kit lists exactly the migrations, in order", async () => {
     const journal = JSON.parse(await readFile(join(copy, "meta/_journal.json"), "utf8")) as {
       entries: { idx: number; tag: string }[];
     };
@@ -63,14 +63,14 @@ describe("the migrations", () => {
     expect(journal.entries.map(({ idx }) => idx)).toEqual(files.map((_, i) => i));
   });
 
-  it("run in their order on a new database", async () => {
+  it("the migrations run in order on a new database", async () => {
     const db = await migrated();
     const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(["app_routes", "home_sites", "sessions"]));
     expect(db.prepare("PRAGMA foreign_key_check").all()).toEqual([]);
   });
 
-  it("take the words of receivers from webhooks, and leave why each failed", async () => {
+  it("a migration deletes the receivers' words from webhooks, and keeps why each webhook failed", async () => {
     const db = await migrated({
       "0010": (db) => {
         db.exec(

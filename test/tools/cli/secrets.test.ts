@@ -30,26 +30,26 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true, maxRetries: 3 });
 });
 
-/** Runs on a machine with this home folder. */
+/** Runs the command on a machine with this home folder. */
 const secrets = (...args: string[]) => runMain(main, args, { env: fake.environment, wrangler });
 
 /** The secrets that the Worker was given. */
 const given = (worker = "agent-session") => Object.fromEntries(fake.workers.get(worker)?.secretValues ?? []);
 
-/** The values that a file keeps. */
+/** The values in a file. */
 function kept(path = file): Record<string, string> {
   const lines = readFileSync(path, "utf8").trimEnd().split("\n");
   return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
 }
 
-/** A Worker that serves with these secrets. */
+/** Makes a Worker that serves with these secrets. */
 function serve(values: Record<string, string>, name = "agent-session"): void {
   fake.addWorker(name, Object.keys(values));
   for (const [secret, value] of Object.entries(values)) fake.workers.get(name)?.secretValues.set(secret, value);
 }
 
-describe("npm run secrets", () => {
-  it("makes both, in a file that only the owner can read; called again, it refuses and changes neither", async () => {
+describe("secrets of a deployment", () => {
+  it("npm run secrets makes both secrets in a file for the owner only, and refuses a second run", async () => {
     const first = await secrets();
     expect(first).toMatchObject({ exitCode: 0, stderr: "" });
     expect(first.stdout).toContain(`Worker agent-session has MASTER_KEY and ADMIN_TOKEN of ${file}.`);
@@ -73,7 +73,7 @@ describe("npm run secrets", () => {
     expect(fake.unknown).toEqual([]);
   });
 
-  it("uses the values of the file again when they could not be set", async () => {
+  it("npm run secrets uses the values of the file again when they could not be set", async () => {
     fake.refuse = (call) => (call.endsWith("/secrets-bulk") ? failure(500, 10013, "An unknown error.") : undefined);
     const failed = await secrets();
     expect(failed.exitCode).toBe(1);
@@ -90,17 +90,20 @@ describe("npm run secrets", () => {
   it.each([
     ["MASTER_KEY", { MASTER_KEY: KEY }],
     ["ADMIN_TOKEN", { ADMIN_TOKEN: TOKEN }],
-  ])("sets from the file what is missing beside %s, which stays", async (name, there) => {
-    serve(there);
-    // Another value: the Worker that serves must not get it.
-    const other = { MASTER_KEY: KEY.replace("AAEC", "BBBB"), ADMIN_TOKEN: TOKEN.replace("0123", "ffff") };
-    writeFileSync(file, `MASTER_KEY=${other.MASTER_KEY}\nADMIN_TOKEN=${other.ADMIN_TOKEN}\n`);
-    const { exitCode, stdout } = await secrets();
-    expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`has a ${name} already. It stays.`)]);
-    expect([given(), kept()]).toEqual([{ ...other, ...there }, other]);
-  });
+  ])(
+    "npm run secrets sets the missing secret from the file when the Worker has %s, which stays",
+    async (name, there) => {
+      serve(there);
+      // The file has another value, which must not replace the serving Worker's.
+      const other = { MASTER_KEY: KEY.replace("AAEC", "BBBB"), ADMIN_TOKEN: TOKEN.replace("0123", "ffff") };
+      writeFileSync(file, `MASTER_KEY=${other.MASTER_KEY}\nADMIN_TOKEN=${other.ADMIN_TOKEN}\n`);
+      const { exitCode, stdout } = await secrets();
+      expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`has a ${name} already. It stays.`)]);
+      expect([given(), kept()]).toEqual([{ ...other, ...there }, other]);
+    },
+  );
 
-  it("makes no file on another machine while the Worker has both", async () => {
+  it("npm run secrets makes no file on another machine when the Worker has both secrets", async () => {
     serve({ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN });
     const { exitCode, stderr } = await secrets();
     expect([exitCode, fake.writes(), existsSync(file)]).toEqual([1, [], false]);
@@ -108,7 +111,7 @@ describe("npm run secrets", () => {
     expect(given()).toEqual({ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN });
   });
 
-  it("makes only the token on another machine while the Worker has the key, whichever databases exist", async () => {
+  it("npm run secrets makes only the token on another machine when the Worker has the key, whichever databases exist", async () => {
     serve({ MASTER_KEY: KEY });
     fake.addDatabase("agent-session", []);
     expect((await secrets()).exitCode).toBe(0);
@@ -116,7 +119,7 @@ describe("npm run secrets", () => {
     expect(given()).toEqual({ MASTER_KEY: KEY, ...kept() });
   });
 
-  it("makes no new key for an existing database, and uses the one that an operator puts into the file", async () => {
+  it("npm run secrets makes no new key for an existing database, and uses a key that an operator puts into the file", async () => {
     fake.addDatabase("agent-session", []);
     const { exitCode, stderr } = await secrets();
     expect([exitCode, fake.writes(), existsSync(file)]).toEqual([1, [], false]);
@@ -129,7 +132,7 @@ describe("npm run secrets", () => {
     expect(kept()).toEqual(given());
   });
 
-  it("refuses a value that was cut off, and keeps the file", async () => {
+  it("npm run secrets refuses a value that was cut off, and keeps the file", async () => {
     const text = `MASTER_KEY=${KEY.slice(0, 20)}`;
     writeFileSync(file, text);
     const { exitCode, stderr } = await secrets();
@@ -137,14 +140,14 @@ describe("npm run secrets", () => {
     expect(stderr).toContain(`Nothing was changed: MASTER_KEY in ${file} cannot be used.`);
   });
 
-  it("makes no file when Cloudflare does not answer", async () => {
+  it("npm run secrets makes no file when Cloudflare does not answer", async () => {
     fake.refuse = () => failure(403, 10000, "Authentication error");
     const { exitCode, stderr } = await secrets();
     expect([exitCode, existsSync(file)]).toEqual([1, false]);
     expect(stderr).toContain("The account could not be asked for its secrets");
   });
 
-  it("keeps a file for each stage, and for each name", async () => {
+  it("npm run secrets has a file for each stage and for each name", async () => {
     serve({ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN });
     expect((await secrets("--env", "staging")).exitCode).toBe(0);
     expect((await secrets("--env", "staging", "--name", "third")).exitCode).toBe(0);
@@ -154,7 +157,7 @@ describe("npm run secrets", () => {
     expect([given(), existsSync(file)]).toEqual([{ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN }, false]);
   });
 
-  it("lists its options with --help, and refuses others, before any request to Cloudflare", async () => {
+  it("npm run secrets lists its options with --help, and refuses others before any request to Cloudflare", async () => {
     expect(await secrets("--help")).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("--env, -e NAME") });
     const refused = { exitCode: 2, stdout: "", stderr: expect.stringContaining("Unknown option '--force'") };
     expect(await secrets("--force")).toMatchObject(refused);

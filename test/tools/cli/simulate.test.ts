@@ -15,8 +15,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const withoutTime = (stdout: string) => stdout.replace(/^real seconds .*$/m, "");
 
-describe("npm run simulate", () => {
-  it("prints how much ran and what was seen, the most frequent first, whatever the number of threads", async () => {
+describe("a run", () => {
+  it("npm run simulate prints how much ran and what happened, the most frequent first, with any number of threads", async () => {
     const one = await simulate("--seeds", "6", "--steps", "500", "--threads", "1");
     expect(one.stderr).toBe("");
     expect(one.exitCode).toBe(0);
@@ -35,14 +35,14 @@ describe("npm run simulate", () => {
     expect(withoutTime(three.stdout)).toBe(withoutTime(one.stdout));
   });
 
-  it("runs the seeds that a text gives, for the given number of seconds", async () => {
+  it("npm run simulate runs the seeds of a given text, for the given number of seconds", async () => {
     const { exitCode, stdout } = await simulate("--from", "a commit", "--seconds", "1", "--steps", "10");
     expect(stdout).toMatch(/^\d+ seeds derived from "a commit" with 10 steps: no promise was broken\.$/m);
     expect(stdout).toMatch(/^real seconds +[1-9]\d*\.\d /m);
     expect(exitCode).toBe(0);
   });
 
-  it("writes what was seen into the file of --report", async () => {
+  it("npm run simulate writes what happened into the file of --report", async () => {
     const file = join(folder, "report.json");
     const { stdout, exitCode } = await simulate("--seeds", "6", "--steps", "500", "--report", file);
     expect(exitCode).toBe(0);
@@ -52,7 +52,7 @@ describe("npm run simulate", () => {
       expect(stdout).toContain(`${count.toLocaleString("en")}  ${kind}`);
   });
 
-  it("writes the same trace for the same seed, byte for byte, and a different one for another seed", async () => {
+  it("a seed always gives the same trace, byte for byte, and another seed gives another trace", async () => {
     const [first, again, other] = await Promise.all(
       [3, 3, 4].map(async (seed, at) => {
         const file = join(folder, `${at}.trace`);
@@ -66,8 +66,8 @@ describe("npm run simulate", () => {
   });
 });
 
-describe("a broken promise", () => {
-  it("exits 1 and shows what happened instead, the lines that matter and the command that repeats it", async () => {
+describe("broken promises", () => {
+  it("npm run simulate exits 1 for a broken promise, and prints what happened and the command that repeats it", async () => {
     const { exitCode, stdout } = await simulate("--seeds", "20", "--steps", "20000");
     expect(exitCode).toBe(1);
     expect(stdout).toContain("20 seeds from 1 with 20,000 steps: 2 seeds broke a promise.");
@@ -85,7 +85,7 @@ describe("a broken promise", () => {
     expect(stdout).toContain("npm run simulate -- --seed 7 --steps 20000 --trace seed-7.trace\n");
   });
 
-  it("is shown again by the printed command", async () => {
+  it("the command that npm run simulate prints shows the broken promise again", async () => {
     const file = join(folder, "again.trace");
     const { exitCode, stdout } = await simulate("--seed", `${FAKE_SEEDS.late}`, "--steps", "20000", "--trace", file);
     expect(exitCode).toBe(1);
@@ -93,25 +93,25 @@ describe("a broken promise", () => {
     expect(readFileSync(file, "utf8").trim().split("\n")).toHaveLength(700);
   });
 
-  it("that differs the second time is reported as a fault of the simulation", async () => {
+  it("npm run simulate reports a result that differs the second time as an error of the simulation", async () => {
     const { exitCode, stdout } = await simulate("--seed", `${FAKE_SEEDS.unlike}`, "--steps", "60");
     expect(exitCode).toBe(1);
     expect(stdout).toContain("the simulation is not deterministic");
   });
 });
 
-describe("a simulation that throws", () => {
+describe("errors of the simulation", () => {
   it.each([
     ["where it is awaited", FAKE_SEEDS.throws, "thrown by the fake"],
     ["where nobody awaits it", FAKE_SEEDS.throwsAside, "thrown aside by the fake"],
-  ])("%s exits 1 and names the seed", async (_, seed, message) => {
+  ])("a simulation that throws %s exits 1 and names the seed", async (_, seed, message) => {
     const { exitCode, stderr, stdout } = await simulate("--seed", `${seed}`);
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`The simulation itself broke at seed ${seed}: Error: ${message}`);
     expect(stdout).toMatch(/^Not all seeds have ended\. Of 0 seeds that have: no promise was broken\.$/m);
   });
 
-  it("starts no other seed, and still reports the seeds before", async () => {
+  it("a simulation that throws starts no other seed, and still reports the seeds before", async () => {
     const asked = ["--seeds", `${FAKE_SEEDS.neverEnds}`, "--steps", "1000", "--threads", "2"];
     const { exitCode, stderr, stdout } = await simulate(...asked);
     expect(exitCode).toBe(1);
@@ -124,14 +124,14 @@ describe("a simulation that throws", () => {
 describe("--defects", () => {
   const rowOf = (stdout: string, name: string) => stdout.split("\n").find((line) => line.startsWith(`${name} `)) ?? "";
 
-  it("exits 0 when each planted defect is found, and prints by which rule and after how many steps", async () => {
+  it("npm run simulate --defect exits 0 when the planted defect is found, and prints by which rule and after how many steps", async () => {
     const { exitCode, stdout } = await simulate("--defect", "found-late");
     expect(exitCode).toBe(0);
     expect(rowOf(stdout, "found-late")).toMatch(new RegExp(` 16,084 +3 {2}${FAKE_RULES.late}$`));
     expect(stdout).toContain("1 of 1 defect found.");
   });
 
-  it("exits 1 when a defect is not found, cannot be planted, or breaks a rule that breaks without it too", async () => {
+  it("npm run simulate --defects exits 1 when a defect is not found, cannot be planted, or breaks a rule that breaks without it too", async () => {
     const { exitCode, stdout } = await simulate("--defects", "--seeds", "6", "--steps", "100");
     expect(exitCode).toBe(1);
     expect(rowOf(stdout, "found-at-once")).toMatch(new RegExp(` 10 +1 {2}${FAKE_RULES.early}$`));
@@ -148,14 +148,14 @@ describe("--defects", () => {
     expect(anyway.stdout).toContain(`NOT FOUND: seed ${late} breaks a promise without it: ${FAKE_RULES.late}`);
   });
 
-  it("prints the same lines in the same order, whatever the number of threads", async () => {
+  it("npm run simulate --defects prints the same lines in the same order with any number of threads", async () => {
     const asked = ["--defects", "--seeds", "6", "--steps", "100"];
     const [one, three] = await Promise.all(["1", "3"].map((threads) => simulate(...asked, "--threads", threads)));
     const withoutSeconds = (stdout = "") => stdout.replace(/^(Slowest|All of it): .*$/gm, "");
     expect(withoutSeconds(three?.stdout)).toBe(withoutSeconds(one?.stdout));
   });
 
-  it("runs a single seed, with its trace, when the options ask for it", async () => {
+  it("npm run simulate --defect runs a single seed and writes its trace when the options ask for it", async () => {
     const file = join(folder, "defect.trace");
     const asked = ["--defects", "--defect", "found-late", "--seed", "3", "--steps", "200", "--trace", file];
     const { exitCode, stdout } = await simulate(...asked);
@@ -188,7 +188,7 @@ describe("wrong use", () => {
     [["--from", ""], "--from"],
     [["--report", ""], "name of a file"],
     [["--report", "x", "--defects"], "--report"],
-  ])("%j is refused", (args, reason) => {
+  ])("npm run simulate refuses the arguments %j", (args, reason) => {
     const read = () => readCommand(args, ["found-at-once", "found-late"]);
     expect(read).toThrow(UsageError);
     expect(read).toThrow(reason);
@@ -198,7 +198,7 @@ describe("wrong use", () => {
     [["--sed", "7"], "Unknown option '--sed'"],
     [["--seed", "7", "--trace", "/no/such/folder/x"], "could not be written"],
     [["--report", "/no/such/folder/x"], "could not be written"],
-  ])("%j exits 2 with a hint at --help", async (args, reason) => {
+  ])("npm run simulate exits 2 for %j with a hint at --help", async (args, reason) => {
     const { exitCode, stdout, stderr } = await simulate(...args);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(reason);
@@ -206,14 +206,14 @@ describe("wrong use", () => {
     expect(stdout).toBe("");
   });
 
-  it("without the option that node needs exits 2 and names the option", async () => {
+  it("npm run simulate exits 2 and names the missing option when node runs without the option that it needs", async () => {
     const [, ...args] = simulateArguments(true);
     const { exitCode, stderr } = await run(process.execPath, [...args, "--seed", "1"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("--js-base-64");
   });
 
-  it("does not include asking for help", async () => {
+  it("npm run simulate --help exits 0 and lists all options", async () => {
     const { exitCode, stdout } = await simulate("--help");
     expect(exitCode).toBe(0);
     const options = ["seed", "seeds", "steps", "seconds", "from", "trace", "report", "defects", "defect", "threads"];
@@ -224,7 +224,7 @@ describe("wrong use", () => {
 });
 
 describe("Ctrl-C", () => {
-  /** Interrupts the command while a seed runs that never ends. */
+  /** Interrupts the command while it runs an endless seed. */
   async function interrupted(...args: string[]) {
     const child = spawn(process.execPath, [...simulateArguments(true), ...args], { stdio: "pipe" });
     let stdout = "";
@@ -240,14 +240,14 @@ describe("Ctrl-C", () => {
     return { exitCode, stdout, stderr };
   }
 
-  it("ends the run, prints what ran until then, and exits 130", async () => {
+  it("Ctrl-C ends a simulation, prints what ran until then, and exits 130", async () => {
     const { exitCode, stdout, stderr } = await interrupted("--seed", `${FAKE_SEEDS.neverEnds}`);
     expect(exitCode).toBe(130);
     expect(stdout).toContain("Not all seeds have ended.");
     expect(stderr).toBe("never ends\n");
   });
 
-  it("exits 1 and names the seed when a promise was already broken", async () => {
+  it("a simulation that is ended by Ctrl-C exits 1 and names the seed when a promise was already broken", async () => {
     const asked = ["--seeds", `${FAKE_SEEDS.neverEnds}`, "--steps", "100", "--threads", "1"];
     const { exitCode, stdout } = await interrupted(...asked);
     expect(exitCode).toBe(1);

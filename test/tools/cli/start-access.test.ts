@@ -13,8 +13,8 @@ const HEADER = "cf-access-jwt-assertion";
 const ISSUER = "https://this-machine.cloudflareaccess.com";
 
 /**
- * A free port is taken by `0` in `npm start`; a front of its own needs one that is known before. Below 32,768: from there on the system
- * gives ports to connections of others.
+ * The port of a front, which must be known before it starts. It is below 32,768, because the system gives higher ports to
+ * connections of other programs.
  */
 const PORT = 20_000 + (process.pid % 10_000);
 
@@ -33,7 +33,6 @@ describe("the front of npm start --access", () => {
     return worker.close();
   });
 
-  /** What the Worker got. */
   async function handedOn(path: string, init: RequestInit = {}): Promise<Received> {
     worker.received.length = 0;
     await fetch(`${url}${path}`, { redirect: "manual", ...init });
@@ -42,7 +41,7 @@ describe("the front of npm start --access", () => {
   const assertionOn = async (path: string) =>
     (await handedOn(path, { headers: { [HEADER]: "forged" } })).headers[HEADER];
 
-  it("signs the person in on /console and below, by an assertion that holds for a day and verifies by its certs", async () => {
+  it("the local Access front signs a person in on /console and below, with an assertion that holds for a day and verifies", async () => {
     const given = String(await assertionOn("/console/sites?page=2"));
     const vars = Object.fromEntries(
       front.varsBeside([]).map((each) => [each.split(":", 1)[0], each.slice(each.indexOf(":") + 1)]),
@@ -78,10 +77,10 @@ describe("the front of npm start --access", () => {
     "/consoles",
     "/console/../admin/sites",
     "/console/%2e%2E/admin",
-  ])("sets nothing on %s, and removes what the client sent", async (path) => {
+  ])("the local Access front sets no assertion on %s, and removes the one that the client sent", async (path) => {
     worker.received.length = 0;
     const { port } = new URL(url);
-    // fetch() would clear the dots itself.
+    // fetch() would remove the dots from the path.
     const { request } = await import("node:http");
     await new Promise((resolve) => {
       const headers = { "Cf-Access-Jwt-Assertion": "forged" };
@@ -92,7 +91,7 @@ describe("the front of npm start --access", () => {
     expect(seen).not.toMatch(/^\/console(\/|$)/);
   });
 
-  it("hands on bodies, headers and answers as they are", async () => {
+  it("the local Access front hands on bodies, headers and answers unchanged", async () => {
     const body = Buffer.from(Array.from({ length: 100_000 }, (_, i) => i % 256));
     worker.answer = { status: 303, headers: { location: "/console/sites", "set-cookie": "a=1" }, body: "moved" };
     const headers = { host: "tickets.example.com", origin: "http://tickets.example.com", cookie: "b=2", "x-own": "3" };
@@ -106,7 +105,7 @@ describe("the front of npm start --access", () => {
     expect(seen).toMatchObject({ cookie: "b=2", "x-own": "3", origin: "http://tickets.example.com" });
   });
 
-  it("forgets the assertion at the logout, and makes another one", async () => {
+  it("the local Access front makes a new assertion after the logout", async () => {
     const before = decodeJwt(String(await assertionOn("/console")));
     worker.received.length = 0;
     const page = await fetch(`${url}/cdn-cgi/access/logout`);
@@ -120,7 +119,7 @@ describe("the front of npm start --access", () => {
     expect(decodeJwt(String(await assertionOn("/console"))).iat).toBe(after.iat);
   });
 
-  it("leaves to the Worker what the user gave, and makes nobody an owner who is in another list", () => {
+  it("the local Access front leaves out vars that the user gave, and makes nobody an owner who is in another list", () => {
     const names = (...given: string[]) => front.varsBeside(given).map((each) => each.split(":", 1)[0]);
     const all = ["CONSOLE_SIGN_IN", "ACCESS_TEAM_DOMAIN", "ACCESS_AUD", "ACCESS_CERTS_URL", "CONSOLE_OWNERS"];
     expect(names("ERROR_STATUS:")).toEqual(all);
@@ -128,7 +127,7 @@ describe("the front of npm start --access", () => {
     for (const list of ["CONSOLE_VIEWERS", "CONSOLE_OPERATORS"]) expect(names(`${list}:`)).toEqual(all.slice(0, -1));
   });
 
-  it("answers 502 while the Worker does not answer", async () => {
+  it("the local Access front answers 502 while the Worker does not answer", async () => {
     await worker.close();
     expect((await fetch(`${url}/console`)).status).toBe(502);
   });
@@ -139,13 +138,13 @@ describe("npm start --access", () => {
     [["--access", "ada"], "--access ada is no e-mail address."],
     [["--access", "*@example.com"], "--access *@example.com is no e-mail address."],
     [["--access", "ada@example.com", "--local-protocol", "https"], "--access serves http only."],
-  ])("refuses %j", async (args, says) => {
+  ])("npm start --access refuses %j", async (args, says) => {
     const { exitCode, stdout, stderr } = await runMain(main, ["--port", "0", ...args], { root: place.checkout });
     expect(stderr).toContain(says);
     expect([exitCode, stdout]).toEqual([2, ""]);
   });
 
-  it("serves the Worker through the front, runs its crons, starts it again after a crash, and ends with all of it", async () => {
+  it("npm start --access serves through the front, runs the crons, starts the Worker again after a crash, and ends all of it", async () => {
     const running = await start(["--access", "Ada@example.com", "--var", "CONSOLE_SIGN_IN:both"]);
     const said = () => /with ada@example\.com signed in by Access: (\S+)\/console/.exec(running.output())?.[1];
     await eventually(() => expect(said()).toBeDefined());

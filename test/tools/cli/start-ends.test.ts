@@ -15,7 +15,7 @@ afterEach(() => {
   for (const pid of left.splice(0)) if (isAlive(pid)) process.kill(pid, "SIGKILL");
 });
 
-/** A process and all of its descendants. They are killed when the test ends, should any still run. */
+/** A process and all of its descendants. Those that still run when the test ends are killed. */
 function all(pid: number) {
   const found = [{ pid, name: "" }, ...descendants(pid)];
   left.push(...found.map((each) => each.pid));
@@ -29,7 +29,7 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-describe("npm start that is ended from outside", () => {
+describe("signals to npm start", () => {
   /** The process that gets the signal, found by its command line. */
   const TARGETS = { npm: /^$/, wrangler: /end-with-parent\.ts/ };
 
@@ -37,7 +37,7 @@ describe("npm start that is ended from outside", () => {
     ["npm", "SIGINT"],
     ["npm", "SIGHUP"],
     ["wrangler", "SIGKILL"],
-  ] as const)("by a signal to %s, %s, leaves no process and a free port", async (target, signal) => {
+  ] as const)("npm start ends all of its processes and frees its port when %s gets %s", async (target, signal) => {
     const running = await start([], "npm");
     expect((await running.get("/healthz")).status).toBe(200);
     const before = all(running.pid);
@@ -48,7 +48,7 @@ describe("npm start that is ended from outside", () => {
     expect(await isFree(Number(new URL(running.url).port))).toBe(true);
   });
 
-  it("by Ctrl-C, which reaches all of its processes at once, leaves no process and a free port", async () => {
+  it("npm start ends all of its processes and frees its port after Ctrl-C, which reaches all of them at once", async () => {
     const running = await start([], "npm");
     const before = all(running.pid);
     process.kill(-running.pid, "SIGINT");
@@ -57,7 +57,7 @@ describe("npm start that is ended from outside", () => {
   });
 });
 
-describe("npm start in the background of a shell that ends", () => {
+describe("in the background of a shell", () => {
   /** Starts a command in the background of a shell, and ends the shell once the command has said `ready`. @returns its process id */
   async function inBackground(command: string, ready: RegExp, variables: Record<string, string>) {
     const log = join(place.folder, "background.log");
@@ -84,12 +84,12 @@ describe("npm start in the background of a shell that ends", () => {
     return { pid, said: everything() };
   }
 
-  it("goes on until it is ended itself by SIGTERM, which leaves no process and a free port", async () => {
+  it("npm start outlives its shell, and after SIGTERM ends all of its processes and frees its port", async () => {
     const where = `--port 0 --inspector-port 0 --persist-to '${join(place.folder, "state")}'`;
     const { pid, said } = await inBackground(`nohup npm start -- ${where}`, /Ready on http/, {});
     const before = all(pid);
     const [, url = ""] = /Ready on (http:\S+)/.exec(said) ?? [];
-    // Longer than the command needs to notice that its parent has ended.
+    // The command needs less time to notice that its parent has ended.
     await sleep(2_000);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect(before.filter((each) => !isAlive(each.pid))).toEqual([]);
@@ -99,10 +99,10 @@ describe("npm start in the background of a shell that ends", () => {
   });
 
   it.each([
-    // As in a shell that an npm script opened: npm's variables are set, and belong to another program.
+    // A shell that an npm script opened has npm's variables, but they belong to another program.
     ["goes on", "the script of another program", "vitest run", true],
     ["ends", "its own script", "exec node waits.ts", false],
-  ])("%s when npm's variables hold %s", async (_, __, script, goesOn) => {
+  ])("a program in the background %s when npm's variables hold %s", async (_, __, script, goesOn) => {
     const program = `import { endWithNpm } from "./src/tools/cli/end-with-npm.ts"; endWithNpm(); setTimeout(() => {}, 240_000); console.log("waits");`;
     writeFileSync(join(place.checkout, "waits.ts"), program);
     const command = `nohup '${process.execPath}' "$PWD/waits.ts"`;
@@ -113,9 +113,9 @@ describe("npm start in the background of a shell that ends", () => {
   });
 });
 
-describe("npm run demo that is ended from outside", () => {
+describe("signals to npm run demo", () => {
   it.each(["SIGTERM", "SIGKILL"] as const)(
-    "by the signal %s to npm, leaves no process, also before it is done",
+    "npm run demo ends all of its processes when npm gets %s, also before the demo is done",
     async (signal) => {
       const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
       // A killed run leaves its folder behind, which is deleted with the test's folder.

@@ -7,7 +7,7 @@ import { signedCall } from "../../support/signed-call.ts";
 
 useCheckout();
 
-describe("the webhooks of npm start", () => {
+describe("webhooks on this machine", () => {
   let receiver: Listener;
   let running: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe("the webhooks of npm start", () => {
     return new Map(verified);
   }
 
-  it("run the crons from the start, deliver to this machine, and after a kill deliver what was left", async () => {
+  it("npm start runs the crons from the start, delivers to this machine, and after a kill delivers what was left", async () => {
     await eventually(() => expect(running.output()).toContain('"job":"sweep"'));
     const { open, secret } = await listeningSite();
     const first = await open();
@@ -61,7 +61,7 @@ describe("the webhooks of npm start", () => {
     await eventually(() => expect([...arrived(secret).values()]).toEqual([second]), 150_000);
   });
 
-  it("go on by themselves when any process of workerd was killed", async () => {
+  it("npm start goes on delivering after any workerd process was killed", async () => {
     const { open, secret } = await listeningSite();
     receiver.received.length = 0;
     for (const pid of running.workerds()) process.kill(pid, "SIGKILL");
@@ -71,7 +71,7 @@ describe("the webhooks of npm start", () => {
     expect(running.output()).toContain("It is started again.");
   });
 
-  it("leave no process behind when npm start is killed", async () => {
+  it("workerd ends when npm start is killed", async () => {
     const before = running.workerds();
     expect(before.length).toBeGreaterThan(0);
     await running.stop("SIGKILL");

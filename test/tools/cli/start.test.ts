@@ -16,10 +16,10 @@ const wrangler = warmWrangler();
 
 const MISNAMED = { binding: "HOME_1A", database_name: "by-hand", migrations_dir: "migrations" };
 
-/** Starts it in this process, where it ends before it serves. */
+/** Runs the command in this process, where it ends before it serves. */
 const refused = (...args: string[]) => runMain(main, args, { root: place.checkout, wrangler });
 
-describe("npm start that makes nothing", () => {
+describe("before it starts", () => {
   afterEach(() => {
     for (const made of [".dev.vars", ".wrangler"]) expect(existsSync(join(place.checkout, made)), made).toBe(false);
   });
@@ -27,10 +27,10 @@ describe("npm start that makes nothing", () => {
   it.each([
     ["asked for", (port: number) => ["--port", String(port)]],
     ["that it takes unless told otherwise", () => []],
-  ])("says that the port %s is in use before anything else, and makes nothing", async (_, args) => {
+  ])("npm start says before anything else that the port %s is in use, and makes nothing", async (_, args) => {
     const asked = args(0).length > 0;
     const other = createServer();
-    // Another program may hold the default port on this machine, which tests the same.
+    // When another program already has the default port, the test is the same.
     await new Promise((resolve) =>
       other.on("error", resolve).listen(asked ? 0 : 8787, "localhost", () => resolve(undefined)),
     );
@@ -51,24 +51,27 @@ describe("npm start that makes nothing", () => {
     [["--port", "abc"], "--port abc is no number"],
     [["--port", "65536"], "--port 65536 is no number"],
     [["--port", "0", "--env", "staging", "-e", "other"], "--env may be given once"],
-  ])("refuses %j by name, and makes nothing", async (args, says) => {
+  ])("npm start refuses %j by name, and makes nothing", async (args, says) => {
     const { exitCode, stdout, stderr } = await refused(...args);
     expect(stderr).toContain(says);
     if (says.includes("'")) expect(stderr).toContain("The options are --port, --ip, --var,");
     expect([exitCode, stdout]).toEqual([2, ""]);
   });
 
-  it("refuses to close a home that does not exist, and lists the homes", async () => {
+  it("npm start refuses to close a home that does not exist, and lists the homes", async () => {
     const { exitCode, stdout, stderr } = await refused("--port", "0", "--close", "main", "--close", "apca");
     expect(stderr).toContain("There is no home apca. The homes are: main.");
     expect([exitCode, stdout]).toEqual([2, ""]);
   });
 
-  it.each(["CLOSED_HOMES:main", "CLOSED_MAIN:"])("refuses --var %s, and says what closes a home", async (given) => {
-    const { exitCode, stdout, stderr } = await refused("--port", "0", "--var", given);
-    expect(stderr).toContain("to close a home here: npm start -- --close NAME");
-    expect([exitCode, stdout]).toEqual([2, ""]);
-  });
+  it.each(["CLOSED_HOMES:main", "CLOSED_MAIN:"])(
+    "npm start refuses --var %s, and says how to close a home",
+    async (given) => {
+      const { exitCode, stdout, stderr } = await refused("--port", "0", "--var", given);
+      expect(stderr).toContain("to close a home here: npm start -- --close NAME");
+      expect([exitCode, stdout]).toEqual([2, ""]);
+    },
+  );
 
   it.each([
     [
@@ -81,7 +84,7 @@ describe("npm start that makes nothing", () => {
       (toml: string) => toml.replace("[vars]", '[vars]\nCLOSED_HOMES = ""'),
       "wrangler.faulty.toml sets CLOSED_HOMES.",
     ],
-  ])("refuses a configuration with %s", async (_, faulty, says) => {
+  ])("npm start refuses a configuration with %s", async (_, faulty, says) => {
     const config = join(place.checkout, "wrangler.faulty.toml");
     writeFileSync(config, faulty(readFileSync(join(place.checkout, "wrangler.toml"), "utf8")));
     const { exitCode, stdout, stderr } = await refused("--port", "0", "--config", "wrangler.faulty.toml");
@@ -89,26 +92,26 @@ describe("npm start that makes nothing", () => {
     expect([exitCode, stdout]).toEqual([1, ""]);
   });
 
-  it("refuses a file of secrets that closes homes", async () => {
+  it("npm start refuses a file of secrets that closes homes", async () => {
     writeFileSync(join(place.checkout, "closing.env"), 'MASTER_KEY=x\nexport CLOSED_HOMES="main"\n');
     const { exitCode, stdout, stderr } = await refused("--port", "0", "--env-file", "closing.env");
     expect(stderr).toContain("closing.env sets CLOSED_HOMES.");
     expect([exitCode, stdout]).toEqual([1, ""]);
   });
 
-  it("refuses a stage that is not in wrangler.toml", async () => {
+  it("npm start refuses a stage that is not in wrangler.toml", async () => {
     const { exitCode, stdout, stderr } = await refused("--port", "0", "--env", "nowhere");
     expect(stderr).toContain('No environment found in configuration with name "nowhere"');
     expect([exitCode, stdout]).toEqual([1, ""]);
   });
 
-  it("names options that npm kept for itself", async () => {
+  it("npm start names options that npm kept for itself", async () => {
     const { exitCode, stderr } = await toItsEnd("npm", ["start", "--silent", "--port", "8790", "--ip=127.0.0.1"]);
     expect(stderr).toContain('npm kept --port, --ip for itself. Options stand after "--": npm start -- …');
     expect(exitCode).toBe(2);
   });
 
-  it("lists its options with --help; wrangler dev has all of them but --access and --close", async () => {
+  it("npm start --help lists the options, and wrangler dev has all of them except --access and --close", async () => {
     const { exitCode, stdout } = await refused("--help");
     expect(exitCode).toBe(0);
     const { stdout: known } = await wrangler(["dev", "--help"], { env: {}, root: place.checkout, input: "" });
@@ -120,7 +123,7 @@ describe("npm start that makes nothing", () => {
   });
 });
 
-describe("npm start", () => {
+describe("while it runs", () => {
   let running: Awaited<ReturnType<typeof start>>;
   let secrets: string;
   beforeAll(async () => {
@@ -131,15 +134,15 @@ describe("npm start", () => {
     expect((await running.admin("POST", { name: "Kept" })).status).toBe(201);
   }, 240_000);
 
-  it("makes secrets, migrates and serves", async () => {
+  it("npm start makes secrets, migrates and serves", async () => {
     expect(running.output()).toContain("Made .dev.vars with a random MASTER_KEY and ADMIN_TOKEN");
     expect(running.output()).toContain("Database migrated.\nHome apac migrated.\n");
     expect(running.output()).toContain("npm run call -- create_gd");
     expect(await (await running.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
   });
 
-  it("picks up edits of the Worker, of a file beside its folders and of the docs, and keeps state and secrets", async () => {
-    // One edit after the other: of edits at the same time wrangler reports only one.
+  it("npm start serves edits of the Worker, of single files in src and of the docs, and keeps its state and secrets", async () => {
+    // The edits come one after the other, because wrangler reports only one of several simultaneous edits.
     edit("src/operators/services/refusals.ts", "There is no such", "Nowhere is there a");
     await eventually(async () => {
       const problem = await (await running.admin("GET", undefined, "/99/apps")).json();
@@ -164,7 +167,7 @@ describe("npm start", () => {
     expect(rebuilt.filter((path) => path?.includes("src/assets"))).toEqual([]);
   });
 
-  it("ends all of its processes, and keeps its state and secrets for the next run, which closes a home", async () => {
+  it("npm start ends all of its processes, and the next run has its state and secrets and can close a home", async () => {
     expect(await running.stop("SIGTERM")).toBe(143);
     await expect(running.admin("GET")).rejects.toThrow("fetch failed");
 
@@ -179,7 +182,7 @@ describe("npm start", () => {
         { name: "apac", status: "closed" },
       ],
     });
-    // The exit code is that of SIGINT, which the test sends, or of SIGTERM, which Wrangler gets.
+    // The exit code is that of SIGINT, which the test sends, or of SIGTERM, which wrangler gets.
     expect([130, 143]).toContain(await second.stop("SIGINT"));
     await expect(second.admin("GET")).rejects.toThrow("fetch failed");
 
@@ -190,8 +193,8 @@ describe("npm start", () => {
   });
 });
 
-describe("npm start on the state of an older version", () => {
-  it("says that the state must be reset, and prints the command; after that it starts anew", async () => {
+describe("old state", () => {
+  it("npm start says that an older version's state must be reset, prints the command, and starts anew after it", async () => {
     const state = join(place.folder, "older state");
     const options = ["DB", "--local", "--env", "", "--persist-to", state];
     const older = `CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE);

@@ -11,7 +11,7 @@ import { runMain } from "../../support/run-main.ts";
 const folder = mkdtempSync(join(tmpdir(), "weight-test-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A checkout with these files; the first two are committed. */
+/** A checkout with these files. The first two are committed. */
 function checkout(files: Record<string, string>): string {
   const root = mkdtempSync(join(folder, "checkout-"));
   const git = (...args: string[]) => execFileSync("git", args, { cwd: root });
@@ -24,8 +24,8 @@ function checkout(files: Record<string, string>): string {
   return root;
 }
 
-describe("the count of weight", () => {
-  it("has a row for each folder of src and test two levels deep, with files that are not committed yet", () => {
+describe("counting", () => {
+  it("the count of weight has a row for each folder of src and test, two levels deep, and counts files that are not committed yet", () => {
     const files = {
       "src/a.ts": "f();\n",
       "src/operators/console/parts/a.tsx": "f();\n",
@@ -42,17 +42,17 @@ describe("the count of weight", () => {
   });
 
   it.each([
-    ["a comment, but its line", "a.ts", "// Why.\nf(); /* so */\n", { tokens: 4, lines: 2 }],
-    ["the words and signs of a text", "a.ts", 'f("one two", `three+four`, /a|b/);\n', { tokens: 16, lines: 1 }],
+    ["the lines of comments and not their words", "a.ts", "// Why.\nf(); /* so */\n", { tokens: 4, lines: 2 }],
+    ["the words and signs of a string", "a.ts", 'f("one two", `three+four`, /a|b/);\n', { tokens: 16, lines: 1 }],
     ["each word of a page", "a.tsx", "x = <p>one two</p>;\n", { tokens: 12, lines: 1 }],
     ["the tokens of JSON", "a.json", '{ "a": ["b c"] }\n', { tokens: 10, lines: 1 }],
     ["the tokens of a module", "a.mjs", "export {};\n", { tokens: 4, lines: 1 }],
     ["words and signs of other files", "a.css", "a { b: c }", { tokens: 6, lines: 1 }],
-  ])("counts %s", (_, name, text, weight) => {
+  ])("the weight of a folder counts %s", (_, name, text, weight) => {
     expect(countWeight(checkout({ [`src/${name}`]: text })).get("src")).toEqual(weight);
   });
 
-  it("leaves out what is ignored, made by a program, removed, or a page of the docs", () => {
+  it("the count of weight leaves out files that are ignored, made by a program, removed, or pages of the docs", () => {
     const root = checkout({
       "package-lock.json": "{}\n",
       "src/gone.ts": "f();\n",
@@ -66,8 +66,8 @@ describe("the count of weight", () => {
   });
 });
 
-describe("npm run weight", () => {
-  it("is 1 for a number that rose, writes it with a sentence, and is 0 then", async () => {
+describe("the command", () => {
+  it("npm run weight exits 1 for a number that rose, and 0 once a reason for it is written", async () => {
     const root = checkout({ "WEIGHT.md": "<!-- counted -->\n<!-- /counted -->\n", "src/a.ts": "f();\n" });
     const weigh = (...args: string[]) => runMain(main, args, { root });
     const written = () => readFileSync(join(root, "WEIGHT.md"), "utf8");
@@ -84,7 +84,7 @@ describe("npm run weight", () => {
     expect((await weigh()).stderr).toBe("WEIGHT.md has other numbers than counted: run npm run weight -- --write.\n");
   });
 
-  it("is 1 for a least that was raised by hand, also once that is committed", async () => {
+  it("npm run weight exits 1 for a least weight that was raised by hand, also after a commit", async () => {
     const root = checkout({ "WEIGHT.md": "<!-- counted -->\n<!-- /counted -->\n", "src/a.ts": "f();\n" });
     const commit = () =>
       execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qam", "Weigh."], {
@@ -103,19 +103,19 @@ describe("npm run weight", () => {
     }
   });
 
-  it.each(["src/none=It is new.", "src=it", "src"])("is 2 for --why %j", async (why) => {
+  it.each(["src/none=It is new.", "src=it", "src"])("npm run weight exits 2 for --why %j", async (why) => {
     const root = checkout({ "WEIGHT.md": "", "src/a.ts": "f();\n" });
     expect((await runMain(main, ["--why", why], { root })).exitCode).toBe(2);
   });
 });
 
-describe("the table of weight", () => {
+describe("the table", () => {
   const PAGE = "Words.\n<!-- counted -->\n<!-- /counted -->\n";
   const counted = (tokens: number, lines: number) => new Map([["src/a", { tokens, lines }]]);
   const because = (sentence: string) => new Map([["src/a", sentence]]);
   const NONE = new Map<string, string>();
 
-  /** The page after a count, and what was wrong. */
+  /** The page after a count, with the count's errors. */
   function after(page: string, weights: ReturnType<typeof counted>, reasons: ReadonlyMap<string, string>) {
     const { rows, faults } = settle(committedRows(page), weights, reasons);
     return { page: withTable(page, rows), faults };
@@ -123,17 +123,17 @@ describe("the table of weight", () => {
   const started = after(PAGE, counted(1000, 100), because("It is new.")).page;
   const fell = after(started, counted(900, 90), NONE).page;
 
-  it("takes a folder that is new with a reason only", () => {
+  it("a new folder needs a reason in the table of weight", () => {
     expect(after(PAGE, counted(1000, 100), NONE).faults).toEqual([expect.stringContaining("src/a rose from 0 tokens")]);
     expect(started).toContain("| src/a | 1,000 | 100 | 0 | 0 | +1,000, +100: It is new. |\n");
   });
 
-  it("says a reason once, however often it is given", () => {
+  it("a reason that is given twice stands once in the table of weight", () => {
     const again = after(started, counted(1100, 110), because("It is new.")).page;
     expect(again).toContain("| src/a | 1,100 | 110 | 0 | 0 | +1,100, +110: It is new. |\n");
   });
 
-  it("takes a number that fell, and is settled then", () => {
+  it("a number that fell needs no reason, and a second count changes nothing", () => {
     expect(after(started, counted(900, 90), NONE).faults).toEqual([]);
     expect(fell).toContain("| src/a | 900 | 90 | 0 | 0 | +900, +90: It is new. |\n");
     expect(after(fell, counted(900, 90), NONE)).toEqual({ page: fell, faults: [] });
@@ -142,7 +142,7 @@ describe("the table of weight", () => {
   it.each([
     ["tokens", counted(901, 90)],
     ["lines", counted(900, 91)],
-  ])("takes more %s with a reason of their own only", (_, weights) => {
+  ])("more %s need a new reason in the table of weight", (_, weights) => {
     const { faults } = after(fell, weights, NONE);
     expect(faults).toEqual([expect.stringMatching(/^src\/a rose from 900 tokens, 90 lines to .* say why: /)]);
     const { page, faults: none } = after(fell, weights, because("It does more."));
@@ -150,7 +150,7 @@ describe("the table of weight", () => {
     expect(page).toContain("It is new. It does more. |\n");
   });
 
-  it("differs from a page in which a number or the difference was changed by hand", () => {
+  it("the table of weight differs from a page in which a number or a difference was changed by hand", () => {
     for (const [find, other] of [
       ["| 900 |", "| 950 |"],
       ["+900", "+950"],
@@ -162,12 +162,12 @@ describe("the table of weight", () => {
     }
   });
 
-  it("misses the reason of a number above its least that has none", () => {
+  it("a number above its least weight needs a reason in the table of weight", () => {
     const edited = fell.replace(" +900, +90: It is new.", "");
     expect(after(edited, counted(900, 90), NONE).faults).toEqual([expect.stringContaining("rose from 0 tokens")]);
   });
 
-  it("needs no reason any more at the least", () => {
+  it("a number at its least weight has no reason in the table of weight", () => {
     const least = fell.replace("| 90 | 0 | 0 |", "| 90 | 800 | 80 |");
     expect(after(least, counted(800, 80), NONE).page).toContain("| src/a | 800 | 80 | 800 | 80 | |\n");
   });

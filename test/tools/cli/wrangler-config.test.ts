@@ -26,7 +26,7 @@ interface Config {
 const read = (env: string, config = join(ROOT, "wrangler.toml")): Config =>
   unstable_readConfig({ config, env }, { hideWarnings: true });
 
-/** The top level has no stage name. */
+/** The names of the stages. The top level has the name "". */
 const STAGES = ["", ...read("").definedEnvironments];
 
 /** Leaves out the settings that must differ between stages: names, ids and further homes. */
@@ -43,23 +43,23 @@ function withoutNames(config: Config): unknown {
 
 describe("wrangler.toml", () => {
   it.each(STAGES.slice(1))(
-    "gives stage %j all that the top level has, and nothing else, except names, ids and further homes",
+    "stage %j has exactly the settings of the top level, except names, ids and further homes",
     (stage) => {
       expect(withoutNames(read(stage))).toEqual(withoutNames(read("")));
     },
   );
 
-  it.each(STAGES)("binds the home main in stage %j, and uses the same migrations for all of its homes", (stage) => {
+  it.each(STAGES)("stage %j binds the home main, and all of its homes have the same migrations", (stage) => {
     const homes = read(stage).d1_databases.filter(({ binding }) => homeOfBinding(binding) !== undefined);
     expect(homes.map(({ binding }) => binding)).toContain("DB");
     expect([...new Set(homes.map(({ migrations_dir }) => migrations_dir))]).toEqual(["migrations"]);
   });
 
-  it.each(STAGES)("does not say in stage %j which homes are closed: an old checkout would open them", (stage) => {
+  it.each(STAGES)("stage %j does not list closed homes, because an old checkout would open them", (stage) => {
     expect(Object.keys(read(stage).vars).filter(closesHomes)).toEqual([]);
   });
 
-  it("gives no two stages the same Worker, database, namespace or rate limit", () => {
+  it("no two stages have the same Worker, database, namespace, queue or rate limit", () => {
     const used = STAGES.flatMap((stage) => {
       const { name, d1_databases, kv_namespaces, queues, ratelimits } = read(stage);
       return [
@@ -75,25 +75,22 @@ describe("wrangler.toml", () => {
     expect(used.toSorted()).toEqual([...new Set(used)].toSorted());
   });
 
-  it.each(STAGES)(
-    "sends the events and the refused calls of stage %j to queues that the stage also consumes",
-    (stage) => {
-      const { producers = [], consumers = [] } = read(stage).queues;
-      expect(producers.map(({ binding }) => binding)).toEqual(["EVENTS", "JOURNAL"]);
-      expect(consumers.map(({ queue }) => queue)).toEqual(producers.map(({ queue }) => queue));
-    },
-  );
+  it.each(STAGES)("stage %j consumes the queues to which it sends events and refused calls", (stage) => {
+    const { producers = [], consumers = [] } = read(stage).queues;
+    expect(producers.map(({ binding }) => binding)).toEqual(["EVENTS", "JOURNAL"]);
+    expect(consumers.map(({ queue }) => queue)).toEqual(producers.map(({ queue }) => queue));
+  });
 
-  it.each(STAGES)("writes the journal of stage %j with one consumer at a time, which tries again for days", (stage) => {
+  it.each(STAGES)("stage %j writes the journal with one consumer at a time, which retries for days", (stage) => {
     const journal = read(stage).queues.consumers?.find(({ queue }) => queue.endsWith("-journal"));
     expect(journal).toMatchObject({ max_batch_size: 100, max_concurrency: 1, max_retries: 100 });
   });
 
-  it.each(STAGES)("lets no webhook of stage %j post to the machine itself", (stage) => {
+  it.each(STAGES)("stage %j lets no webhook post to the machine itself", (stage) => {
     expect(read(stage).vars).not.toHaveProperty("WEBHOOK_LOOPBACK");
   });
 
-  it.each(STAGES)("counts requests in stage %j over the periods that Retry-After names", (stage) => {
+  it.each(STAGES)("stage %j counts requests over the periods that Retry-After names", (stage) => {
     const periods = Object.fromEntries(read(stage).ratelimits.map(({ name, simple }) => [name, simple.period]));
     expect(periods).toMatchObject({
       APP_LIMIT: LIMIT_PERIOD,
@@ -104,7 +101,7 @@ describe("wrangler.toml", () => {
     });
   });
 
-  it("may get another home without a change of the tests, which have DB and HOME_APAC", async () => {
+  it("wrangler.toml may get another home without a change of the tests", async () => {
     const folder = mkdtempSync(join(tmpdir(), "wrangler-config-"));
     const config = join(folder, "wrangler.toml");
     const block = { binding: "HOME_ADDED_BY_TEST", database_name: "added-by-test", migrations_dir: "migrations" };
@@ -120,7 +117,7 @@ describe("wrangler.toml", () => {
     }
   });
 
-  it("builds again after an edit of docs/, and of any file in src/ except assets/, where a build writes", () => {
+  it("an edit of docs/ or of a file in src/ starts a new build, but no edit of src/assets/, where builds write", () => {
     const sources = readdirSync(join(ROOT, "src")).filter((name) => name !== "assets");
     expect(read("").build.watch_dir.toSorted()).toEqual(["docs", ...sources.map((name) => `src/${name}`)].toSorted());
   });

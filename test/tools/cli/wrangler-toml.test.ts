@@ -58,23 +58,26 @@ describe("another D1 binding in wrangler.toml", () => {
     ["", "[[d1_databases]]", ["DB", "HOME_APAC"]],
     ["staging", "[[env.staging.d1_databases]]", ["HOME_APAC"]],
     ["bare", "[[env.bare.d1_databases]]", ["HOME_APAC"]],
-  ])("goes to the end of the environment %j alone, and changes no other line", async (env, header, bindings) => {
-    const others = ["", "staging", "bare"].filter((each) => each !== env);
-    const before = others.map(read);
-    (await prepareDatabase({ file, env }, BLOCK))();
-    const added = `${header}\nbinding = "HOME_APAC"\ndatabase_name = "w-apac"\nmigrations_dir = "migrations"\n`;
-    expect(text()).toBe(`${FILE}\n${added}`);
-    expect(read(env).databases).toEqual(bindings);
-    expect(others.map(read)).toEqual(before);
-  });
+  ])(
+    "a new D1 binding goes to the end of the environment %j, and no other line changes",
+    async (env, header, bindings) => {
+      const others = ["", "staging", "bare"].filter((each) => each !== env);
+      const before = others.map(read);
+      (await prepareDatabase({ file, env }, BLOCK))();
+      const added = `${header}\nbinding = "HOME_APAC"\ndatabase_name = "w-apac"\nmigrations_dir = "migrations"\n`;
+      expect(text()).toBe(`${FILE}\n${added}`);
+      expect(read(env).databases).toEqual(bindings);
+      expect(others.map(read)).toEqual(before);
+    },
+  );
 
-  it("is shown on the page on deploying exactly as the command writes it", () => {
+  it("docs/deploying.md shows a new D1 binding exactly as the command writes it", () => {
     const page = readFileSync(join(import.meta.dirname, "../../../docs/deploying.md"), "utf8");
     const shown = [...page.matchAll(/^```toml\n(.*?)^```$/gms)].map(([, block]) => block);
     expect(shown).toContain(withDatabase("", "", { ...BLOCK, database_name: "agent-session-apac" }));
   });
 
-  it("may follow another one, and is written only when the options ask for it", async () => {
+  it("a new D1 binding may follow another one, and is written only when the returned function is called", async () => {
     const write = await prepareDatabase({ file, env: "" }, BLOCK);
     expect(text()).toBe(FILE);
     write();
@@ -82,7 +85,7 @@ describe("another D1 binding in wrangler.toml", () => {
     expect(read("").databases).toEqual(["DB", "HOME_APAC", "HOME_OC"]);
   });
 
-  it("has the line ends of the file, and quotes a stage's name where TOML needs quotes", async () => {
+  it("a new D1 binding has the line ends of the file, and quotes a stage's name when TOML needs quotes", async () => {
     const stage = "eu.west";
     const dos = `${FILE}[env."${stage}"]\n`.replaceAll("\n", "\r\n");
     writeFileSync(file, dos);
@@ -93,7 +96,7 @@ describe("another D1 binding in wrangler.toml", () => {
     expect(read(stage).databases).toEqual(["HOME_APAC"]);
   });
 
-  it("is refused where databases are written in one line, and in JSON: the file stays, and the message says what to write", async () => {
+  it("a new D1 binding is refused in a file with databases in one line and in JSON, with a message that says what to write", async () => {
     const inline = FILE.replace(/\[\[d1_databases\]\][^[]*/, "").replace(
       "\n[vars]",
       '\nd1_databases = [{ binding = "DB" }]\n[vars]',

@@ -7,13 +7,13 @@ import { CHINESE } from "./site.ts";
 const ALL = VIOLATION_EXAMPLES.flatMap(({ violations }) => violations);
 
 describe("the glossary of x-error-detail", () => {
-  it("has an example of every rule that the service gives", () => {
+  it("the glossary of x-error-detail has an example of each rule that callers can break", () => {
     const given = new Set<string>(ALL.map(({ rule }) => rule));
-    // What a rule says of an operator's home is no caller's: "The home apac is closed."
+    // Two rules are about an operator's home ("The home apac is closed."), and no caller sees them.
     expect(Object.keys(RULES).filter((rule) => !given.has(rule))).toEqual(["home_open", "home_bound"]);
   });
 
-  it.each(["en", "zh"] as const)("says in %s what each means, in words", (language) => {
+  it.each(["en", "zh"] as const)("the glossary of x-error-detail says in %s what each text means", (language) => {
     const texts = textsOf(language, CHINESE);
     for (const violation of ALL) {
       const meaning = meaningOf(texts, violation);

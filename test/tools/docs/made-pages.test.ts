@@ -15,14 +15,14 @@ const TEXTS = numberTexts(MEASURED);
 /** The pages that quote a result. */
 const QUOTING = ["README.md", "docs/numbers.md", "docs/scale.md", "docs/deploying.md", "docs/architecture.md"];
 
-/** A copy of the pages, and of what they are made from. */
+/** A folder with a copy of the pages and of their sources. */
 const root = mkdtempSync(join(tmpdir(), "made-pages-test-"));
 const PAGES = globSync(["*.md", "docs/*.md", "docs/zh/*.md"], { cwd: ROOT });
 for (const path of [...PAGES, FILE, "src/client/examples"])
   cpSync(join(ROOT, path), join(root, path), { recursive: true });
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** Runs the command on the copy with some files changed, and puts the copy in order again. */
+/** Runs the command on the copy with some files changed, and restores the copy. */
 async function run(args: string[], changed: Record<string, string> = {}) {
   for (const [path, text] of Object.entries(changed)) writeFileSync(join(root, path), text);
   const { exitCode, stdout, stderr } = await runMain(main, args, { root });
@@ -37,7 +37,7 @@ async function run(args: string[], changed: Record<string, string> = {}) {
 
 const NOTHING = { exitCode: 0, written: {}, stdout: "", stderr: "" };
 
-/** The results, with others for some names. */
+/** The bench's results, with other values for some names. */
 const measuring = (values: Partial<Record<NumberName, number>>): Measured => ({
   ...MEASURED,
   results: {
@@ -47,19 +47,19 @@ const measuring = (values: Partial<Record<NumberName, number>>): Measured => ({
 });
 
 describe("npm run tables", () => {
-  it("has nothing to write into the pages as they are", async () => {
+  it("npm run tables changes nothing in the committed pages", async () => {
     expect(await run([])).toEqual(NOTHING);
     expect(await run(["--check"])).toEqual(NOTHING);
   });
 
-  it("says how it is called, and writes nothing when it is called wrongly", async () => {
+  it("npm run tables prints its help with --help, and writes nothing when it is called wrongly", async () => {
     const page = readText("docs/scale.md").replaceAll("creates/s<!--", "<!--");
     expect(await run(["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("--check ") });
     const wrong = await run(["--chek"], { "docs/scale.md": page });
     expect(wrong).toMatchObject({ exitCode: 2, written: {}, stderr: expect.stringContaining("'--chek'") });
   });
 
-  it("undoes each number that was changed by hand, and its check fails and names the pages", async () => {
+  it("npm run tables restores each number that was changed by hand, and its --check fails and names the pages", async () => {
     const pages = Object.fromEntries(QUOTING.map((path) => [path, readText(path)]));
     const byHand = Object.fromEntries(
       QUOTING.map((path) => {
@@ -92,12 +92,12 @@ describe("npm run tables", () => {
     ["docs/operating.md", "\nYou pay $12 for a million.\n", "$12"],
     ["docs/contract.md", "\nA body has 128 KiB.\n", "128 KiB"],
     ["docs/zh/receiving.md", "\n5,000 creates/s\n", "5,000 creates/s"],
-  ])("refuses, in %s and without a marker, %j", async (path, added, stray) => {
+  ])("npm run tables refuses, in %s and without a marker, %j", async (path, added, stray) => {
     const stderr = `${path} says ${stray}, which the bench measures, without a marker\n`;
     expect(await run([], { [path]: readText(path) + added })).toEqual({ ...NOTHING, exitCode: 1, stderr });
   });
 
-  it("refuses a file of results that has not all numbers of the bench, and no other", async () => {
+  it("npm run tables refuses a file of results with a number too few or too many", async () => {
     const { "trips.warm": _, ...fewer } = MEASURED.results;
     for (const results of [fewer, { ...MEASURED.results, "trips.old": { value: 1 } }]) {
       const changed = { [FILE]: JSON.stringify({ ...MEASURED, results }) };
@@ -106,13 +106,13 @@ describe("npm run tables", () => {
     }
   });
 
-  it("refuses a marker of what there is none of", async () => {
+  it("npm run tables refuses a marker with an unknown name", async () => {
     const page = `${readText("docs/scale.md")}\n<!-- made: nothing -->1<!-- /made -->\n`;
     const stderr = "there is no table or number nothing\n";
     expect(await run([], { "docs/scale.md": page })).toEqual({ ...NOTHING, exitCode: 1, stderr });
   });
 
-  it("writes a new result into each page that quotes it", async () => {
+  it("npm run tables writes a new result into each page that quotes it", async () => {
     const changed = { [FILE]: JSON.stringify(measuring({ "rows.written": 61, "cpu.create": 77, "size.gzipped": 1 })) };
     const { written } = await run([], changed);
     expect(Object.keys(written).sort()).toEqual(["README.md", "docs/deploying.md", "docs/numbers.md", "docs/scale.md"]);
@@ -123,12 +123,12 @@ describe("npm run tables", () => {
 });
 
 describe("the page on numbers", () => {
-  it("states no count that misses its goal", () => {
+  it("docs/numbers.md states no count that misses its goal", () => {
     const counts = (Object.keys(NUMBERS) as NumberName[]).filter((name) => NUMBERS[name].unit === "");
     expect(counts.filter((name) => !isMet(name, MEASURED.results[name]))).toEqual([]);
   });
 
-  it("has a row for each number of the bench, with its goal and its range", () => {
+  it("docs/numbers.md has a row for each number of the bench, with its goal and its range", () => {
     for (const [name, { what }] of Object.entries(NUMBERS)) {
       expect(TEXTS.numbers).toContain(`| \`${name.split(".")[0]}\` | ${what} | `);
     }
@@ -153,14 +153,14 @@ describe("bills", () => {
   };
   const texts = numberTexts(measuring(plain));
 
-  it("of a million creates are the sum of what they use at list prices, with pruning", () => {
+  it("the price of a million creates is the sum of what they use at list prices, with pruning", () => {
     // $8 for rows written, $0.024 for rows read, $0.30 for requests, $0.01 for CPU, $0.50 and $5 for KV.
     expect([texts.million, texts["million-without-nonces"]]).toEqual(["$13.83", "$8.33"]);
     expect(texts["million-parts"]).toContain("| D1 rows written | $8.00 |");
     expect(texts["million-parts"]).toContain("| **together** | **$13.83** |");
   });
 
-  it("of a month leave out what the plan includes", () => {
+  it("the price of a month leaves out what the plan includes", () => {
     // 259.2 million creates: 2,073.6 million rows written, of which 50 are included.
     expect(texts.month).toContain("| D1 rows written | 0 | 2,024 | 207,310 |");
     expect(texts.month).toContain("| KV writes | 8 | 1,291 | 129,595 |");
@@ -168,14 +168,14 @@ describe("bills", () => {
     expect(texts.month).toContain("| with `NONCES` not bound | 5 | 2,105 | 215,944 |");
   });
 
-  it("of events are the sum of rows, queue, invocations and the rest", () => {
+  it("the price of events is the sum of rows, queue, invocations and the rest", () => {
     expect(texts["event-rows"]).toContain("| one webhook | 3 | 3 | 2 | 8 |");
     expect(texts["event-rows"]).toContain("| each further webhook | 2 | 3 | 1 | 6 |");
     expect(texts["event-parts"]).toContain("| queue operations: three a message, at $0.40 a million | 1.20 |");
     expect(texts["million-events"]).toBe("$9.80");
   });
 
-  it("of storage count homes by gigabytes and by the creates that one plans for a home, however many are measured", () => {
+  it("the price of storage counts homes by gigabytes and by the planned creates of a home, not by the measured ones", () => {
     expect([texts.planned, texts["sessions-in-a-home"], texts["free-creates"]]).toEqual([
       "150 creates/s",
       "23 million",
@@ -186,7 +186,7 @@ describe("bills", () => {
     expect(numberTexts(measuring({ ...plain, "database.creates": 6_000 })).storage).toBe(texts.storage);
   });
 
-  it("are not made where a database takes less than four times what one plans for it", () => {
+  it("the prices are refused when a database takes less than four times its planned creates", () => {
     expect(() => numberTexts(measuring({ "database.creates": 600 }))).not.toThrow();
     expect(() => numberTexts(measuring({ "database.creates": 599 }))).toThrow(
       "one database takes less than 4 times the 150 creates/s that docs/scale.md advises",
@@ -194,7 +194,7 @@ describe("bills", () => {
   });
 });
 
-it("a page without what is made has no number of it", () => {
+it("a page without its made parts has none of their numbers", () => {
   expect(withoutMade("a <!-- made: x -->1<!-- /made --> b\n<!-- made: y -->\n\n2\n<!-- /made -->\nc")).toBe(
     "a  b\n\nc",
   );

@@ -16,7 +16,7 @@ import { CHINESE, FILES, openapi, read, site } from "./site.ts";
 const ENGLISH = site("en");
 const SITE = { en: ENGLISH, zh: site("zh") };
 const LANGUAGES = ["en", "zh"] as const;
-/** Every file of the site by its address. */
+/** The files of the site, by their addresses. */
 const PAGES = Object.fromEntries(
   Object.values(SITE).flatMap(({ files }) =>
     Object.entries(files).map(([path, html]) => [`/${path.replace(/index\.html$/, "")}`, html]),
@@ -30,13 +30,13 @@ const page = (address: string) => {
 };
 
 describe("the pages of /docs", () => {
-  it("are as many in Chinese as in English, at the same addresses", () => {
+  it("the Chinese and the English pages have the same addresses", () => {
     const addresses = LANGUAGES.map((language) => SITE[language].pages.map(({ path }) => path));
     expect(addresses[1]).toEqual(addresses[0]);
     expect(new Set(addresses[0]).size).toBe(addresses[0]?.length);
   });
 
-  it("have every file of docs/ among them, and each call, event and file of a program", () => {
+  it("each file of docs/, each call, each event and each program is on a page", () => {
     const known = SOURCES.flatMap(({ file, chinese = "" }) => [file, chinese]);
     expect(FILES.filter((file) => !known.includes(file))).toEqual([]);
     const paths = ENGLISH.pages.map(({ path }) => path);
@@ -48,7 +48,7 @@ describe("the pages of /docs", () => {
     for (const { file } of PROGRAMS) expect(read(`src/client/examples/${file}`)).not.toBe("");
   });
 
-  it("link to nothing that is not there, also not to a heading that is not there", () => {
+  it("no link of a page leads to a missing page or heading", () => {
     const links = Object.entries(PAGES).flatMap(([from, html]) =>
       [...html.matchAll(/<a [^>]*\bhref="([^"]+)"/g)].map(([, to = ""]) => ({ from, to })),
     );
@@ -64,7 +64,7 @@ describe("the pages of /docs", () => {
     expect(links.filter((link) => !isThere(link)).map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
   });
 
-  it("keep the reader's language in their links, but for the switch and for files that say they are in English", () => {
+  it("links keep the reader's language, except the switch of languages and links to files in English", () => {
     for (const [address, html] of Object.entries(PAGES)) {
       const [, main = ""] = html.split('<main id="main"');
       const [body = ""] = main.split("</main>");
@@ -75,7 +75,7 @@ describe("the pages of /docs", () => {
     }
   });
 
-  it("have in both languages the same ids in the same order, so that the switch stays where one reads", () => {
+  it("each page has the same ids in the same order in both languages, so that the switch keeps the place", () => {
     const idsOf = (html: string) => [...html.matchAll(/<h[1-4][^>]* id="([^"]+)"/g)].map(([, id]) => id);
     for (const { path } of ENGLISH.pages) {
       const [english, chinese] = ["/docs/", "/docs/zh/"].map((folder) => `${folder}${path === "" ? "" : `${path}/`}`);
@@ -85,14 +85,14 @@ describe("the pages of /docs", () => {
     }
   });
 
-  it("have no id twice", () => {
+  it("no page has an id twice", () => {
     for (const [address, html] of Object.entries(PAGES)) {
       const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
       expect([address, ids.filter((id, index) => ids.indexOf(id) !== index)]).toEqual([address, []]);
     }
   });
 
-  it("are in Chinese what they are in English: no text lacks its Chinese, and no Chinese is left over", () => {
+  it("each text of the pages has its Chinese, and no Chinese is left over", () => {
     for (const english of ["What do you want to do?", "The first message of the session.", "A session was created"]) {
       const { [english]: _, ...lacking } = CHINESE;
       expect(() => site("zh", lacking)).toThrow(`src/tools/docs/zh.json has no Chinese for\n  "${english}": "",`);
@@ -108,7 +108,7 @@ describe("the pages of /docs", () => {
 });
 
 describe("the reference", () => {
-  it("names on the page of each call every value that one of its fields may have", () => {
+  it("the page of a call names each value that one of its fields may have", () => {
     for (const call of callsOf(openapi)) {
       const { schemas } = openapi.components;
       const bodies = [
@@ -134,7 +134,7 @@ describe("the reference", () => {
   });
 
   it.each(LANGUAGES)(
-    "has for each signed call its fields, its answer, and each refusal with cause and cure, in %s",
+    "the page of a signed call has its fields, its answer, and each refusal with cause and cure, in %s",
     (language) => {
       const { t } = SITE[language].texts;
       for (const { operation, documentation } of DOCUMENTED) {
@@ -153,13 +153,13 @@ describe("the reference", () => {
     },
   );
 
-  it("shows of a call only the causes that this call can have", () => {
+  it("the page of a call shows only the causes that this call can have", () => {
     const create = plainText(page("/docs/reference/create_gd/"));
     expect(create).not.toContain("None of the agents in kefu_ids");
     expect(plainText(page("/docs/reference/add_kf/"))).toContain("None of the agents in kefu_ids");
   });
 
-  it("shows a call as it goes over the wire, with a sample for each part of its path", () => {
+  it("the page of a call shows the request on the wire, with a sample for each part of its path", () => {
     const html = page("/docs/reference/createSite/");
     expect(plainText(html)).toContain(
       'POST /admin/sites Authorization: Bearer … Content-Type: application/json { "name": "Shop"',
@@ -169,7 +169,7 @@ describe("the reference", () => {
 
 describe("the page of errors", () => {
   it.each(LANGUAGES)(
-    "has each refusal under its code, with its status, message, causes and cures, in %s",
+    "the page of errors has each refusal under its code, with status, message, causes and cures, in %s",
     (language) => {
       const html = page(`/docs/${language === "zh" ? "zh/" : ""}errors/`);
       const { t } = SITE[language].texts;

@@ -10,17 +10,17 @@ const { schemas } = openapi.components;
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 ajv.addSchema({ $id: "openapi", components: { schemas } });
 
-/** The schemas of all bodies, sent and answered. */
+/** The schemas of all bodies of requests and answers. */
 const BODIES = callsOf(openapi).flatMap((call) => [
   ...Object.values(call.requestBody?.content ?? {}),
   ...answersOf(call, openapi).flatMap(({ answer }) => Object.values(answer.content ?? {})),
 ]);
 
 describe("what the reference says of a schema", () => {
-  it("is an example that the schema allows, for every body and each of its forms", () => {
+  it("the reference has for each body and each of its forms an example that the schema allows", () => {
     expect(BODIES.length).toBeGreaterThan(100);
     const forms = BODIES.flatMap(({ schema }) => formsOf(schema, schemas));
-    // Most bodies are the same few problems: each schema is compiled once.
+    // Each schema is compiled once, because most bodies are the same few problems.
     const different = new Map(forms.map((form) => [JSON.stringify(form.schema), form]));
     const wrong = [...different].flatMap(([text, form]) => {
       const example = exampleOf(form.schema, schemas);
@@ -30,7 +30,7 @@ describe("what the reference says of a schema", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("has every field of every body under its name, with a type", () => {
+  it("the reference has each field of each body under its name, with a type", () => {
     for (const { schema } of BODIES) {
       for (const form of formsOf(schema, schemas)) {
         const fields = fieldsOf(form.schema, schemas);
@@ -42,7 +42,7 @@ describe("what the reference says of a schema", () => {
     }
   });
 
-  it("tells the forms of a body apart", () => {
+  it("the reference distinguishes the forms of a body", () => {
     expect(formsOf(schemas.ExportLine, schemas).map(({ name }) => name)).toEqual([
       "kind: site",
       "kind: agent",
@@ -65,7 +65,7 @@ describe("what the reference says of a schema", () => {
     [{ type: "integer", default: 20, minimum: 1, maximum: 100 }, ["1 to 100", "`20` when left out"]],
     [{ anyOf: [{ type: "string", minLength: 1, maxLength: 64 }, { type: "integer" }] }, ["1 to 64 characters"]],
     [{ type: "object", additionalProperties: { maxLength: 500 } }, ["each value a string of at most 500 characters"]],
-  ])("says the rules of %j in words", (schema, rules) => {
+  ])("the reference says the rules of %j in words", (schema, rules) => {
     expect(ruleTexts(t, schema, {})).toEqual(rules);
   });
 
@@ -74,7 +74,7 @@ describe("what the reference says of a schema", () => {
     [{ type: "array", items: { type: "integer" } }, "array of integer"],
     [{ anyOf: [{ type: "null" }, { $ref: "#/components/schemas/Site" }] }, "null or object"],
     [{ const: 1 }, "integer"],
-  ])("says the type of %j in words", (schema, type) => {
+  ])("the reference says the type of %j in words", (schema, type) => {
     expect(typeText(t, schema, schemas)).toBe(type);
   });
 });

@@ -11,7 +11,7 @@ const FOLDER = { en: "/docs/", zh: "/docs/zh/" };
 const first = (language: "en" | "zh", words: string) => INDEX[language].search(words)[0];
 
 describe.each(["en", "zh"] as const)("the search in %s", (language) => {
-  it("finds the refusal of each message, also when the whole answer is pasted", () => {
+  it("the search finds the refusal of each message, also when the whole answer is pasted", () => {
     for (const { message } of Object.values(WIRE_ERRORS)) {
       for (const words of [message, JSON.stringify({ code: -1, msg: message, data: "" })]) {
         const found = first(language, words);
@@ -21,7 +21,7 @@ describe.each(["en", "zh"] as const)("the search in %s", (language) => {
     }
   });
 
-  it("finds what each x-error-detail means, with its own ids and numbers too", () => {
+  it("the search finds the meaning of each x-error-detail, also with other ids and numbers", () => {
     const details = VIOLATION_EXAMPLES.flatMap(({ violations }) =>
       violations.map((violation) => describeViolations([violation])),
     );
@@ -67,7 +67,7 @@ it.each([
 });
 
 describe("the words of a text", () => {
-  it("are runs of letters and digits, names with a line also in their parts, and Chinese in pairs", () => {
+  it("the words of a text are runs of letters and digits, parts of names with a low line, and Chinese in pairs", () => {
     expect(wordsOf("kefu_id: 777")).toEqual(["kefu_id", "kefu", "id", "777"]);
     expect(wordsOf("token验证失败!")).toEqual(["token", "验证", "证失", "失败"]);
     expect(wordsOf("x-error-detail 错")).toEqual(["x", "error", "detail", "错"]);

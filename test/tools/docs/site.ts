@@ -25,13 +25,13 @@ export function read(path: string): string {
   return text;
 }
 
-/** The files of docs/ in one language, from the project's folder. */
+/** The paths of all files of docs/, from the project's folder. */
 export const FILES = Object.keys(TEXTS).filter((path) => path.startsWith("docs/"));
 
 export const openapi = JSON.parse(JSON.stringify(openApiDocument("1.0.0")));
 export const CHINESE: Record<string, string> = { ...consoleChinese, ...docsChinese };
 
-/** The site in one language, made as the build makes it: its pages, its places for the search, and its files with their frames. */
+/** Makes the site in one language as the build does: its pages, its places for the search, and its files with frames. */
 export function site(language: Language, chinese = CHINESE) {
   const check = { en: "/docs/check/check.js", zh: "/docs/zh/check/check.js" };
   const input = { read, headings: headingsBy(read), openapi, chinese, repository: "https://example.com/repository" };

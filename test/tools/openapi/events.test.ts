@@ -32,11 +32,11 @@ const dataOf = (type: string) => {
 };
 
 describe("the webhooks of openapi.json", () => {
-  it("are all types that a webhook can ask for, and the ping", () => {
+  it("the webhooks of openapi.json are all types that a webhook can get, and the ping", () => {
     expect(Object.keys(webhooks)).toEqual([...EVENT_TYPES, "ping"]);
   });
 
-  it("name the fields of real events, in their order", async () => {
+  it("the webhooks of openapi.json have the fields of real events, in order", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const [gone, failing] = [await newWebhook(world), await newWebhook(world)];
@@ -66,11 +66,11 @@ describe("the webhooks of openapi.json", () => {
     }
   });
 
-  it("describe a new session in the admin API's words", () => {
+  it("the webhooks of openapi.json describe a new session in the words of the admin API", () => {
     expect(fieldsOf(dataOf("session.created"))).toEqual(["seq", "appid", ...fieldsOf(schemas.Session ?? {})]);
   });
 
-  it.each(Object.entries(webhooks))("describe the headers and the body of %s", (type, { post }) => {
+  it.each(Object.entries(webhooks))("openapi.json describes the headers and the body of %s", (type, { post }) => {
     expect(post.parameters.map(({ name, in: where, required }) => [name, where, required])).toEqual([
       ["webhook-id", "header", true],
       ["webhook-timestamp", "header", true],
@@ -83,7 +83,7 @@ describe("the webhooks of openapi.json", () => {
     expect(Object.keys(example.data as object)).toEqual(fieldsOf(dataOf(type)));
   });
 
-  it("have ids of their own", () => {
+  it("the webhooks of openapi.json have different operationIds", () => {
     const ids = Object.values(webhooks).map(({ post }) => post.operationId);
     expect(ids).toEqual(expect.arrayContaining(["onSessionCreated", "onSessionAgentsAdded", "onPing"]));
     expect(new Set(ids).size).toBe(Object.keys(webhooks).length);

@@ -7,7 +7,7 @@ import { replacing } from "../../support/replacing.ts";
 import { SIGNED_ROUTES } from "../../support/signed-routes.ts";
 import { World } from "../../support/world.ts";
 
-/** The answers of openapi.json that need a database which does not answer; test/e2e/openapi.test.ts has the others. */
+/** The documented answers when a database does not answer. test/e2e/openapi.test.ts tests all other answers. */
 
 const document = openApiDocument(version);
 const { responses } = document.components;
@@ -26,18 +26,21 @@ const exampleOf = (response: unknown) => {
   return unavailable?.value ?? content?.example;
 };
 
-test.each(SIGNED_ROUTES)("$operation answers the documented 503 when D1 is lost", async ({ operation, acceptable }) => {
-  const world = await World.create({ DB: silent });
-  const { status, headers, envelope } = await world.send(operation, await acceptable(world));
-  expect([status, envelope]).toEqual([503, exampleOf(responses.unavailable)]);
-  expect(
-    (document.paths as unknown as Record<string, { post: object }>)[`/openapi/chat/${operation}`]?.post,
-  ).toHaveProperty("responses.503");
-  expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
-  expect(headers.get("x-request-id")).not.toBeNull();
-});
+test.each(SIGNED_ROUTES)(
+  "$operation answers the documented 503 when D1 does not answer",
+  async ({ operation, acceptable }) => {
+    const world = await World.create({ DB: silent });
+    const { status, headers, envelope } = await world.send(operation, await acceptable(world));
+    expect([status, envelope]).toEqual([503, exampleOf(responses.unavailable)]);
+    expect(
+      (document.paths as unknown as Record<string, { post: object }>)[`/openapi/chat/${operation}`]?.post,
+    ).toHaveProperty("responses.503");
+    expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
+    expect(headers.get("x-request-id")).not.toBeNull();
+  },
+);
 
-test("the admin API answers the documented 503 when D1 is lost", async () => {
+test("the admin API answers the documented 503 when D1 does not answer", async () => {
   const world = await World.create({ DB: silent });
   const calls = [
     ["GET", "/admin/sites", undefined],
@@ -51,12 +54,12 @@ test("the admin API answers the documented 503 when D1 is lost", async () => {
     ["POST", "/admin/homes/main/restored", { force: true }],
     ["GET", "/admin/homes/main/divergent", undefined],
   ] as const;
-  // All at once, because each waits for its second try.
+  // The calls are sent at the same time, because each waits for its second try.
   const asking = calls.map(async ([method, path, body]) => {
     const answer = await world.admin(method, path, body);
     const problem = {
       ...(exampleOf(responses.problem_503) as object),
-      // The texts of other refusals send operators to this call.
+      // Texts of other refusals tell operators to use this call.
       ...(path === "/admin/homes" && {
         detail: "The directory, which is in the home main, does not answer or is not migrated.",
       }),
@@ -68,7 +71,7 @@ test("the admin API answers the documented 503 when D1 is lost", async () => {
   await Promise.all(asking);
 });
 
-test("the audit log answers with the entries of the other homes, as documented", async () => {
+test("the audit log answers with the entries of the other homes when one home does not answer, as documented", async () => {
   const world = await World.create({ DB: silent }, "apac");
   const answer = await world.admin("GET", "/admin/audit");
   const { items, homes_down } = await answer.json<{ items: { home: string }[]; homes_down: string[] }>();

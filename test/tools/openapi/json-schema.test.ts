@@ -18,7 +18,7 @@ const fields = {
 const parts = new Map<unknown, string>([[part, "Part"]]);
 
 describe("the schema of an answer in openapi.json", () => {
-  it("says null as a type, and names its parts", () => {
+  it("the schema of an answer has null as a type, and refers to its parts by name", () => {
     expect(responseSchemaOf(schema, { name: "Whole", fields }, parts)).toEqual({
       type: "object",
       properties: {
@@ -40,12 +40,12 @@ describe("the schema of an answer in openapi.json", () => {
   it.each([
     ["a field without words", { ...fields, at: {} }, "the field at has no description"],
     ["words of a field that is not there", { ...fields, gone: { description: "?" } }, "the schema has no field gone"],
-  ])("is not made with %s", (_, words, fault) => {
+  ])("the schema of an answer is refused with %s", (_, words, fault) => {
     expect(() => responseSchemaOf(schema, { name: "Whole", fields: words }, parts)).toThrow(fault);
   });
 });
 
-it("has the default of a body's field in its words", () => {
+it("the schema of a body has a field's default in the description", () => {
   const body = z.strictObject({ limit: z._default(z.int(), 20) });
   expect(jsonSchemaOf(body, { limit: { description: "How many." } }).properties?.limit).toMatchObject({
     description: "How many.\n\nLeft out, it is 20.",

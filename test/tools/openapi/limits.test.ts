@@ -26,7 +26,7 @@ function schemaOf(name: string): JsonSchema {
   return schema;
 }
 
-/** Each documented body beside its validator, and a body that is accepted. */
+/** The name and the schema of each documented body, its validators, and a body that is accepted. */
 const BODIES: [string, JsonSchema, z.ZodMiniType[], Record<string, unknown>][] = [
   [
     "CreateSession",
@@ -48,7 +48,7 @@ const BODIES: [string, JsonSchema, z.ZodMiniType[], Record<string, unknown>][] =
   ...adminBodies(),
 ];
 
-/** Operations without their own line above, with the body of their first example. */
+/** Operations that have no line above, with the body of their first example. */
 function otherOperations(): typeof BODIES {
   return DOCUMENTED.filter(({ operation }) => operation !== createSession).map(({ operation, documentation }) => {
     const name = schemaName(operation);
@@ -63,7 +63,7 @@ function adminBodies(): typeof BODIES {
   return ADMIN_CALLS.flatMap(({ id, body, digitsOf = "" }) => {
     if (body === undefined) return [];
     const name = ADMIN_DOCUMENTATION[id]().body?.name ?? "";
-    // These have tests of their own: whether a home exists depends on the deployment.
+    // These fields have tests of their own, below.
     const schema = without(schemaOf(name), "home", "cursor", "receipts", "deletions");
     // A token of one site is no owner.
     const example = documentedExample(id === "createToken" ? without(schema, "site_id") : schema);
@@ -75,7 +75,7 @@ function documented({ method, path }: AdminCall) {
   return adminPaths[`/admin${path.replaceAll(/:(\w+)/g, "{$1}")}`]?.[method];
 }
 
-/** Gives `CreateSession` for `create_session`. */
+/** The name of an operation's schema: `CreateSession` for `create_session`. */
 function schemaName({ name }: Operation): string {
   return name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -85,42 +85,45 @@ describe.each(BODIES)("openapi.json describes %s as its schema checks it", (kind
     validators.every((schema) => schema.safeParse({ ...body, ...change }).success);
   const properties = Object.entries(documented.properties ?? {});
 
-  test("a body of this kind is accepted", () => {
+  test("a body that openapi.json describes is accepted", () => {
     expect(accepts({})).toBe(true);
     expect(
       Object.keys(body).every((name) => properties.some(([property]) => property === name) || name === "sbs"),
     ).toBe(true);
   });
 
-  test.each(properties)("%s: accepted at its limits, refused beyond them", (name, property) => {
-    const own = ownProbes(kind, name, property);
-    const { inside, outside } = own ?? probes(property);
-    expect(inside.length + outside.length).toBeGreaterThan(1);
-    if (own !== undefined) {
-      const fits = (value: unknown) => typeof value !== "string" || branchesOf(property).some(fitting(value));
-      expect(inside.filter((value) => !fits(value))).toEqual([]);
-      expect(outside.filter((value) => typeof value === "string" && fits(value))).toEqual([]);
-    }
-    expect(inside.filter((value) => !accepts({ [name]: value }))).toEqual([]);
-    expect(outside.filter((value) => accepts({ [name]: value }))).toEqual([]);
-  });
+  test.each(properties)(
+    "the field %s is accepted at its documented limits and refused beyond them",
+    (name, property) => {
+      const own = ownProbes(kind, name, property);
+      const { inside, outside } = own ?? probes(property);
+      expect(inside.length + outside.length).toBeGreaterThan(1);
+      if (own !== undefined) {
+        const fits = (value: unknown) => typeof value !== "string" || branchesOf(property).some(fitting(value));
+        expect(inside.filter((value) => !fits(value))).toEqual([]);
+        expect(outside.filter((value) => typeof value === "string" && fits(value))).toEqual([]);
+      }
+      expect(inside.filter((value) => !accepts({ [name]: value }))).toEqual([]);
+      expect(outside.filter((value) => accepts({ [name]: value }))).toEqual([]);
+    },
+  );
 
-  test.each(properties)("%s: required, or not", (name) => {
+  test.each(properties)("the field %s is required exactly when openapi.json says so", (name) => {
     expect(accepts({ [name]: undefined })).toBe(!documented.required?.includes(name));
   });
 
-  test("an empty body is accepted, or not", () => {
+  test("an empty body is accepted exactly when openapi.json requires no field", () => {
     const needsNothing = documented.minProperties === undefined && (documented.required ?? []).length === 0;
     expect(validators.every((schema) => schema.safeParse({}).success)).toBe(needsNothing);
   });
 
-  test("an undescribed field is ignored, or refused", () => {
+  test("an unknown field is ignored or refused as openapi.json says", () => {
     expect(accepts({ not_a_field: 1 })).toBe(documented.additionalProperties !== false);
   });
 });
 
 describe("a default", () => {
-  test("of a body's field stands in the description: generated clients send a field that has a schema default", () => {
+  test("openapi.json has defaults only in descriptions, because generated clients send a field with a schema default", () => {
     for (const schema of Object.values(schemas)) {
       for (const property of Object.values(schema.properties ?? {})) expect(property).not.toHaveProperty("default");
     }
@@ -135,11 +138,11 @@ describe("the limits are the contract's", () => {
     ["content", 1, 2000],
     ["title", 1, 120],
     ["ranstr", 1, 128],
-  ])("%s: %i to %i characters", (name, minLength, maxLength) => {
+  ])("the documented limits of %s are those of the contract: %i to %i characters", (name, minLength, maxLength) => {
     expect(schemaOf("CreateSession").properties?.[name]).toMatchObject({ type: "string", minLength, maxLength });
   });
 
-  test("kefu_id and kefu_ids: 1 to 100", () => {
+  test("the documented limits of kefu_id and kefu_ids are those of the contract: 1 to 100 agents", () => {
     expect(schemaOf("CreateSession").properties?.kefu_id).toMatchObject({ minItems: 1, maxItems: 100 });
     expect(schemaOf("AddAgents").properties?.kefu_ids?.anyOf).toEqual([
       expect.objectContaining({ type: "string", pattern: expect.stringContaining("{0,99}") }),
@@ -148,7 +151,7 @@ describe("the limits are the contract's", () => {
   });
 });
 
-test("sbs: text of 1 to 64 characters, or an integer of 1 to 64 digits, as documented", async () => {
+test("sbs is a text of 1 to 64 characters or an integer of 1 to 64 digits, as documented", async () => {
   const [text, integer] = schemaOf("CreateSession").properties?.sbs?.anyOf ?? [];
   expect(text).toEqual({ type: "string", minLength: 1, maxLength: 64 });
   expect(integer).toEqual({ type: "integer", exclusiveMinimum: -1e63, exclusiveMaximum: 1e64 });
@@ -165,7 +168,7 @@ test("sbs: text of 1 to 64 characters, or an integer of 1 to 64 digits, as docum
   }
 });
 
-test("appid: 1 to 64 characters, as documented", async () => {
+test("an appid has 1 to 64 characters, as documented", async () => {
   const world = await World.create();
   const status = async (appid: unknown) => (await world.create({ appid })).status;
   for (const operation of [schemaOf("CreateSession"), schemaOf("AddAgents")]) {
@@ -175,7 +178,7 @@ test("appid: 1 to 64 characters, as documented", async () => {
   }
 });
 
-test("home: the name of an existing home, in the documented form", async () => {
+test("the home of a new site is the name of an existing home, in the documented form", async () => {
   const { pattern } = schemaOf("NewSite").properties?.home ?? {};
   const world = await World.create();
   const status = async (home: unknown) => (await world.admin("POST", "/admin/sites", { name: "n", home })).status;
@@ -187,7 +190,7 @@ test("home: the name of an existing home, in the documented form", async () => {
   }
 });
 
-test("the cursor of an export: up to 16 digits, as documented", () => {
+test("the cursor of an export has up to 16 digits, as documented", () => {
   const { pattern } = schemaOf("CustomerExport").properties?.cursor ?? {};
   for (const cursor of ["0", "9".repeat(16), "", "9".repeat(17), "-1", "a"]) {
     const { success } = customerExportSchema.safeParse({ sbs: "s", cursor });
@@ -195,7 +198,7 @@ test("the cursor of an export: up to 16 digits, as documented", () => {
   }
 });
 
-test("the receipts of a settling: as the answer to an erasure has them", () => {
+test("a reconciliation takes receipts in the form of the answer to an erasure", () => {
   const items = schemaOf("ErasedCustomer").properties?.receipts?.items as JsonSchema;
   const receipt = {
     erasure_id: "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12",
@@ -209,7 +212,7 @@ test("the receipts of a settling: as the answer to an erasure has them", () => {
   for (const name of Object.keys(whole)) expect([name, accepts({ ...whole, [name]: "x" })]).toEqual([name, false]);
 });
 
-test("the deletions of a settling: as the answer to a deletion has them", () => {
+test("a reconciliation takes deletions in the form of the answer to a deletion", () => {
   const items = schemaOf("KeptDeletion");
   const hash = `1f2e3d4c.${"0".repeat(64)}`;
   const whole = { deletion_id: "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12", site_id: 1, hash };
@@ -220,7 +223,7 @@ test("the deletions of a settling: as the answer to a deletion has them", () => 
   expect(reconcileSchema.safeParse({ deletions: Array.from({ length: 501 }, () => whole) }).success).toBe(false);
 });
 
-test("Idempotency-Key: 1 to 255 visible ASCII characters, as documented", () => {
+test("an Idempotency-Key has 1 to 255 visible ASCII characters, as documented", () => {
   const [parameter] =
     (document.paths as unknown as Record<string, { post: { parameters: { schema: JsonSchema }[] } }>)[
       "/openapi/chat/create_gd"
@@ -235,30 +238,30 @@ test("Idempotency-Key: 1 to 255 visible ASCII characters, as documented", () => 
 });
 
 describe("queries accept the documented values", () => {
-  /** Whether a parameter is a text that an answer gave: it has tests of its own. */
+  /** Whether a parameter is a text from an answer. Such parameters have tests of their own. */
   const isCursor = ({ id }: AdminCall, name: string) => name === "cursor" || (id === "exportSite" && name === "after");
   const parametersOf = (call: AdminCall) => documented(call)?.parameters ?? [];
 
   const withQuery = ADMIN_CALLS.filter(({ query }) => query !== undefined);
 
-  test.each(withQuery)("$id", (call) => {
+  test.each(withQuery)("the query of $id accepts the documented values", (call) => {
     const schema = call.query as z.ZodMiniType;
     const parameters = parametersOf(call);
     const start = ["listEvents", "exportSite"].includes(call.id) ? "after" : "cursor";
-    // Usage and metrics are given as a whole.
+    // Usage and metrics have no pages.
     const ofPages = ["readUsage", "readMetrics"].includes(call.id) ? [] : ["limit", start];
     expect(parameters.map(({ name }) => name)).toEqual(expect.arrayContaining(ofPages));
     for (const { name, schema: documented } of parameters.filter(({ name }) => !isCursor(call, name))) {
       const { inside, outside } = probes(documented);
       expect(inside.length).toBeGreaterThan(0);
       expect([name, ...inside.filter((value) => !accepts(schema, name, value))]).toEqual([name]);
-      // In a query everything is text, so no text has a wrong type.
+      // A query has only texts, so no text has a wrong type.
       const wrong = outside.filter((value) => documented.type !== "string" || typeof value === "string");
       expect([name, ...wrong.filter((value) => accepts(schema, name, value))]).toEqual([name]);
     }
   });
 
-  test("a cursor has up to 16 digits", () => {
+  test("the cursor of a list has up to 16 digits", () => {
     const [listSites] = withQuery;
     const cursor = parametersOf(listSites as AdminCall).find(({ name }) => name === "cursor")?.schema;
     const pattern = new RegExp(cursor?.pattern as string);
@@ -274,7 +277,7 @@ describe("queries accept the documented values", () => {
 /**
  * The values that an operation's documentation gives for a field.
  *
- * @throws Error for a field with a pattern and no such values, because a pattern alone does not tell them
+ * @throws Error for a field with a pattern and no such values, because nobody can derive values from a pattern
  */
 function ownProbes(kind: string, field: string, schema: JsonSchema) {
   const { operation, documentation } = DOCUMENTED.find((each) => schemaName(each.operation) === kind) ?? {};
@@ -315,7 +318,7 @@ function probes(schema: JsonSchema): { inside: unknown[]; outside: unknown[] } {
     [keyword: string]: number | undefined;
   } & { pattern?: string; format?: string; type?: string };
   for (const branch of schema.anyOf ?? []) inside.push(...probes(branch).inside);
-  // Limits count code points: a character outside the first plane has a JavaScript length of 2.
+  // Limits count code points, and this character has a JavaScript length of 2.
   const unit = pattern === undefined ? "😀" : "a";
   if (minLength !== undefined) inside.push(unit.repeat(minLength));
   if (minLength !== undefined) outside.push(unit.repeat(minLength - 1));
@@ -358,14 +361,14 @@ function probes(schema: JsonSchema): { inside: unknown[]; outside: unknown[] } {
 const ofArrays = (branches: JsonSchema[]) =>
   branches.filter(({ type }) => type === "array").flatMap((branch) => probes(branch).outside);
 
-/** Fields with tests of their own. */
+/** Leaves out fields that have tests of their own. */
 function without(schema: JsonSchema, ...names: string[]): JsonSchema {
   const properties = Object.entries(schema.properties ?? {}).filter(([name]) => !names.includes(name));
   return { ...schema, properties: Object.fromEntries(properties) };
 }
 
 test.each(["NewSite", "SiteChange", "NewApp", "NewAgent", "AgentChange"] as const)(
-  "the name of %s: its documented pattern and its validator accept the same",
+  "the documented pattern for the name of %s accepts the same as its validator",
   (kind) => {
     const { pattern, minLength, maxLength } = schemaOf(kind).properties?.name ?? {};
     expect([minLength, maxLength]).toEqual([1, 100]);

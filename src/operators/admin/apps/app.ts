@@ -3,7 +3,7 @@ import type { AdminContext } from "../env.ts";
 import { version } from "../rotation.ts";
 import { appid, type JsonSchema, name, type Part, time } from "../words.ts";
 
-/** The app's id in the path. The app may not exist. */
+/** The appid in the path. It may be an appid without an app. */
 export const appidOf = (c: AdminContext): string => c.req.param("appid") ?? "";
 
 export const appSchema = z.object({

@@ -87,7 +87,7 @@ const entry = (): Part => ({
   },
 });
 
-/** A position in each home. */
+/** A position in the rows of each home. */
 const CURSOR = "^[a-z][a-z0-9-]{0,30}:[0-9]{1,15}(,[a-z][a-z0-9-]{0,30}:[0-9]{1,15})*$";
 
 export const documentation = (): CallDocumentation => {

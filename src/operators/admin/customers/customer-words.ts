@@ -1,11 +1,10 @@
 import { SESSION_PROPERTIES } from "../../services/sessions.ts";
 import { type JsonSchema, REQUEST_ID_EXAMPLE, time, type Words } from "../words.ts";
 
-/** The customer in a body. */
 export const sbs = (): JsonSchema => ({
   description:
     'Your identifier of the customer, as `create_gd` had it. A string, or an integer: 1001 and "1001" are the same customer.',
-  // The Zod schema sees only text, because an integer becomes its digits before.
+  // The Zod schema describes text only, because an integer becomes its digits before the check.
   type: undefined,
   minLength: undefined,
   maxLength: undefined,
@@ -16,7 +15,7 @@ export const sbs = (): JsonSchema => ({
   examples: ["customer_001"],
 });
 
-/** A session with all that belongs to it. */
+/** A session with everything that is stored about it. */
 export const exportedSession = (): Words => {
   const { customer: _, participants: __, messages: ___, ...ofSession } = SESSION_PROPERTIES;
   return {

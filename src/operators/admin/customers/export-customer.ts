@@ -4,7 +4,7 @@ import { adminCall } from "../call.ts";
 import { type CallDocumentation, ID_CURSOR, time } from "../words.ts";
 import { exportedSession, sbs } from "./customer-words.ts";
 
-/** The customer is named in the body and never in the path: paths reach logs, and `..` would change one. */
+/** The body names the customer, not the path: paths reach logs, and a customer's id may be `..`, which would change the path. */
 export default adminCall(
   {
     id: "exportCustomer",

@@ -1,7 +1,7 @@
 import { EVENT_TYPES, PING } from "../../services/webhooks.ts";
 import type { JsonSchema } from "../words.ts";
 
-/** The words for the fields that name an event. */
+/** The words for the fields that identify an event. */
 
 export const eventId = (): JsonSchema => ({
   description: "The event's id: the `webhook-id` of each attempt.",

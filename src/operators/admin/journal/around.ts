@@ -17,7 +17,7 @@ const DETAILS: Record<CallsAround["time"], string> = {
   ahead: "No call here had this request id: it holds the time `at`, which is in the future.",
 };
 
-/** Finds a call by the request id of the path; the 404 of one that is not found tells what was around it, and who did not say. */
+/** Finds a call by the request id of the path. When it is not found, the 404 lists the calls around it, and the homes that do not answer. */
 export async function findOrTell<Found>(
   c: AdminContext,
   site: Site | undefined,

@@ -21,7 +21,7 @@ export default adminCall(
   },
 );
 
-/** The site's id, and the id of the page's last call. */
+/** A cursor holds the site's id and the id of the last call on the page. */
 const CURSOR = "^[1-9][0-9]*:[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$";
 
 export const documentation = (): CallDocumentation => ({

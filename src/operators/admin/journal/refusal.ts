@@ -15,7 +15,7 @@ export const refusalSchema = z.object({
   skipped: z.int(),
 });
 
-/** A call that was stored under its operation's name. Callers know the operation by its name on the wire. */
+/** A stored call, with the operation's name on the wire instead of its stored name. */
 export const onTheWire = <Call extends Pick<Refusal, "operation">>(call: Call) => ({
   ...call,
   operation: wireNameOf(call.operation),

@@ -9,7 +9,7 @@ import { exportedSession } from "../customers/customer-words.ts";
 import { appid, type CallDocumentation, type JsonSchema, time } from "../words.ts";
 import { createdAt, site, siteEntrySchema } from "./site.ts";
 
-/** `kind` says what a line is, so the session's own kind has another name. */
+/** In each line, `kind` names the kind of line, so the session's own kind gets another name. */
 const { kind: sessionKind, ...sessionShape } = exportedSessionSchema.shape;
 
 const LINES = {
@@ -74,7 +74,7 @@ export default adminCall(
   },
   async (c, { site, query }) => {
     const lines = linesOf(await exportSite(c.var.ctx, { site, ...query }));
-    // A line of NDJSON is one JSON value.
+    // NDJSON has one JSON value on each line.
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
     return c.body(text, 200, { "content-type": "application/x-ndjson" });
   },

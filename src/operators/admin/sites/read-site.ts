@@ -9,11 +9,11 @@ const deletionSchema = z.object({
   deletion_id: z.string(),
   begun_at: z.int(),
   done_at: z.nullable(z.int()),
-  /** By the names of the tables. */
+  /** The counts of rows by table. */
   remaining: z.record(z.string(), z.int()),
 });
 
-/** Of a site that ends. */
+/** The settings of a site that is ending or has ended. */
 const NO_SETTINGS = { events: false, days: null, oldestAt: null, older: null };
 
 export default adminCall(
@@ -36,7 +36,7 @@ export default adminCall(
   async (c, { site }) => {
     const { ctx } = c.var;
     const found = await readDeletion(ctx, { site });
-    // A restored directory may not know yet that the site has ended.
+    // A restored directory may not know that the site has ended.
     const isThere = !hasEnded(site) && found?.deletion.doneAt == null;
     const { events, ...retention } = isThere ? await readRetention(ctx, { site }) : NO_SETTINGS;
     return {
@@ -67,7 +67,7 @@ export const documentation = (): CallDocumentation => ({
       ),
       deletion: {
         description: "How far the deletion of the site is; null when it has not begun.",
-        // Null first: the example of the reference is that of most sites.
+        // Null comes first, because the example in the reference is then that of most sites.
         anyOf: [{ type: "null" }, { $ref: "#/components/schemas/DeletionProgress" }],
       },
     },

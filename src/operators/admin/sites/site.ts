@@ -39,10 +39,9 @@ export const retentionDays = (): JsonSchema => ({
   examples: [365],
 });
 
-/** The name in a body. */
 export const newSiteName = (): JsonSchema => newName("What the site is called; need not be unique", "Shop");
 
-/** @param more who may set it, and above what */
+/** @param more a sentence about who may set it, and its lower limit */
 export const firstChatId = (more = ""): JsonSchema => ({
   description: `The site's next session gets this id. For callers that come from another service: take one above every id that was given there.${more}`,
   examples: [900220],

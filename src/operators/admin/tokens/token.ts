@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ROLES } from "../../access/role.ts";
 import { time, type Words } from "../words.ts";
 
-/** What every answer about a token that is there has. */
+/** The fields of an existing token in every answer. */
 export const tokenSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -11,7 +11,6 @@ export const tokenSchema = z.object({
   created_at: z.int(),
 });
 
-/** The words for the fields of a token. */
 export const tokenWords = () =>
   ({
     id: {

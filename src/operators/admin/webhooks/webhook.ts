@@ -27,7 +27,6 @@ export const webhookSchema = z.object({
   created_at: z.int(),
 });
 
-/** The URL in a body. */
 export const newUrl = (): JsonSchema => ({
   description:
     "Where events are posted to: `https`, a public host name, port 443, no user and no password, no IP address, no fragment.",
@@ -35,7 +34,7 @@ export const newUrl = (): JsonSchema => ({
   examples: ["https://hooks.example.com/sessions"],
 });
 
-/** @param more about a body that leaves them out */
+/** @param more a sentence about a body without types */
 export const eventTypes = (more = ""): JsonSchema => ({
   description: `The types of events that it gets. A \`ping\` always comes when it is asked for.${more}`,
   examples: [EVENT_TYPES],

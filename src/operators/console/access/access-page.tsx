@@ -23,7 +23,7 @@ import type { View } from "../view.ts";
 
 const PATH = "/console/access";
 
-/** Who the reader is, what they may do, and the console sessions that are open: an owner sees everyone's. */
+/** Shows who the reader is, what they may do, and the open console sessions. An owner sees everyone's sessions. */
 export async function accessPage(c: PageContext): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
@@ -101,7 +101,7 @@ function BrowserOf({ view, session }: { view: View; session: OpenSession }) {
   );
 }
 
-/** The button that ends a session. One's own is the button that signs out: pressed twice, it does no harm. */
+/** The button that ends a session. For the reader's own session it is the sign-out button, which does no harm when pressed twice. */
 function EndOf({ view, session: { name, who, browser } }: { view: View; session: OpenSession }) {
   const { t } = view;
   if (isThis(view, name)) return <Action action="/console/sign-out" label={t("Sign out")} about={t("This session")} />;
@@ -109,7 +109,7 @@ function EndOf({ view, session: { name, who, browser } }: { view: View; session:
   return <Action view={view} action={`${PATH}/${name}/end`} label={t("End")} about={about} />;
 }
 
-/** Answers the button that ends a session. To end one's own is to sign out. */
+/** Answers the button that ends a session. A reader who ends their own session is signed out. */
 export async function postEndSession(c: PageContext): Promise<Response> {
   const { ctx, view } = c.var;
   const form = await readForm(c);

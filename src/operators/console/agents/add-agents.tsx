@@ -4,21 +4,21 @@ import { Faults, Field, Form } from "../parts/form.tsx";
 import type { View } from "../view.ts";
 import { BadLines } from "./bad-lines.tsx";
 
-/** A refused list is shown again in its form up to this many characters. */
+/** A form that is shown again holds up to this many characters of the refused list. */
 export const KEPT_LIST_LENGTH = 120_000;
 
-/** The heights of the field of a list, in lines: as it is first, and when it is shown again. */
+/** The height of the list's field in lines: at first, and when the list is shown again. */
 const ROWS = { first: 6, again: 16 };
 
 interface Shown {
   view: View;
   path: string;
   filled: Filled | undefined;
-  /** What a pasted list says, when it is shown again because some of its lines are wrong. */
+  /** The pasted list, when it is shown again because some of its lines are wrong. */
   list: AgentList | undefined;
 }
 
-/** The two forms that add agents. After a list with wrong lines, its form alone: the wrong lines to correct, the right ones beside. */
+/** The two forms that add agents. After a list with wrong lines, only the form that corrects them is shown. */
 export function AddAgents({ view, path, filled, list }: Shown) {
   const { t } = view;
   const isList = filled?.values.lines !== undefined;
@@ -81,7 +81,7 @@ function Paste({ view, path, filled }: Omit<Shown, "list">) {
         required
         code
       />
-      {/* A list that was corrected once has lines that are right: they are kept, also when the language is changed. */}
+      {/* The right lines of a list that was corrected before. They stay here, also when the reader changes the language. */}
       {values.right && <textarea name="right" hidden>{`\n${values.right}`}</textarea>}
       <CutOff view={view} filled={filled} />
       <button type="submit">{t("Add all")}</button>
@@ -89,7 +89,7 @@ function Paste({ view, path, filled }: Omit<Shown, "list">) {
   );
 }
 
-/** The wrong lines of a list, to be corrected, and its right ones, which are sent with them. */
+/** A form with the wrong lines to correct. The right lines are sent with them. */
 function Correct({ view, path, list, filled }: Shown & { list: AgentList }) {
   const { t } = view;
   const { agents, bad } = list;

@@ -11,7 +11,7 @@ import type { View } from "../view.ts";
 /** The id of an agent's row. After a change the page scrolls to it and marks it. */
 export const rowId = (id: number) => `agent-${id}`;
 
-/** @param props with `actions`, each agent has a menu, which changes it for readers who may */
+/** @param props `actions`: whether each agent has a menu of changes, for readers who may make them */
 export function AgentTable(props: { view: View; siteId: number; agents: Agent[]; actions?: boolean; empty?: Child }) {
   const { view, siteId, agents, actions, empty } = props;
   const { t } = view;

@@ -13,7 +13,7 @@ import { AgentTable } from "./agent-table.tsx";
 
 const STATUSES = ["normal", "disabled"] as const;
 
-/** @param again the form to show again, with what its list says */
+/** @param again the form to show again, with the list that was pasted */
 export async function agentsPage(
   c: PageContext,
   site: Site,

@@ -47,7 +47,7 @@ function addMany(c: PageContext, site: Site, form: Record<string, string>): Prom
       const list = await checkAgentList(ctx, input);
       const { agents, bad } = list;
       if (bad.length === 0) return agentsPage(c, site, { filled: { values, errors } });
-      // The lines beyond the limit were not read: the list comes back as it is.
+      // The lines beyond the limit were not read, so the form shows the list as it was sent.
       if (bad.some(({ problem }) => problem === "too_many")) {
         const tooMany = { lines: t("A list holds {0} agents at most.", MOST_LISTED_AGENTS) };
         return agentsPage(c, site, { filled: { values, errors: tooMany } });

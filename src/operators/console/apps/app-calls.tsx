@@ -7,24 +7,23 @@ import type { View } from "../view.ts";
 
 const DAY = 86_400;
 
-/** How many days of UTC are counted, today included. */
+/** How many UTC days are counted, today included. */
 const DAYS_SHOWN = 14;
 
-/** How many reasons of refusals are named. */
+/** How many reasons of refusals are named at most. */
 const MOST_REASONS = 3;
 
-/** The outcomes of calls that did what they were sent for. */
+/** The outcomes of accepted calls. */
 const DONE: ReadonlySet<string> = new Set(["ok", "repeated"]);
 
-/** What the calls of an app came to. */
 interface AppCalls {
   accepted: number;
   refused: number;
-  /** The most frequent reasons of the refused ones, the first most. */
+  /** The most frequent reasons of refusals, the most frequent one first. */
   reasons: { reason: string; count: number }[];
 }
 
-/** The calls of an app in the last 14 days. Undefined when they could not be read, or none are counted yet. */
+/** Reads how many calls an app made in the last 14 days. Undefined when the read failed, or no call is counted yet. */
 export async function readAppCalls(c: PageContext, site: Site, appid: string): Promise<AppCalls | undefined> {
   const { ctx, trace } = c.var;
   const today = ctx.now - (ctx.now % DAY);
@@ -49,7 +48,7 @@ export async function readAppCalls(c: PageContext, site: Site, appid: string): P
   }
 }
 
-/** The facts on an app's page: how many calls were accepted and refused, and for what. */
+/** Shows on an app's page how many calls were accepted and refused, and the reasons of the refusals. */
 export function AppCallsFact(props: { view: View; siteId: number; appid: string; calls: AppCalls | undefined }) {
   const { view, siteId, appid, calls } = props;
   const { t } = view;

@@ -7,7 +7,7 @@ import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
 import { CodeExample } from "./code-example.tsx";
 import { oldSecretUse, readLastUses } from "./last-use.tsx";
 
-/** The app that the path names, for its own pages and for those of its secret. @throws ServiceError `not_found` */
+/** Reads the app that the path names, for its own pages and those of its secret. @throws ServiceError `not_found` */
 export async function appOf(c: PageContext, site: Site) {
   const { ctx, view } = c.var;
   const { t } = view;

@@ -8,7 +8,7 @@ import { hasOverlap } from "../secrets/overlap.ts";
 import type { View } from "../view.ts";
 import { LastUsedCell, LastUsedHint, type LastUses } from "./last-use.tsx";
 
-/** @param props `uses` when the apps were last used; undefined when that could not be read */
+/** @param props `uses`: when the apps were last used; undefined when the read failed */
 export function AppTable(props: { view: View; siteId: number; apps: AppSummary[]; uses: LastUses | undefined }) {
   const { view, siteId, apps, uses } = props;
   const { t } = view;

@@ -12,7 +12,6 @@ import { secretLocation } from "../secrets/new-secret-page.tsx";
 import { AppTable } from "./app-table.tsx";
 import { readLastUses } from "./last-use.tsx";
 
-/** Answers the form that issues an app. */
 export async function postApp(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { name = "", appid = "", secret = "" } = form;

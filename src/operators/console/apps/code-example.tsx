@@ -11,7 +11,7 @@ import { type Code, commandsOf, PROGRAMS, programPath, sourceOf } from "./code-p
 const CODES = Object.keys(PROGRAMS) as Code[];
 const YEAR_SECONDS = 31_536_000;
 
-/** The language of programming that the reader chose: by the address now, which is remembered, or before. */
+/** The programming language that the reader chose. A choice in the address is kept in a cookie for later pages. */
 function codeOf(c: PageContext): Code {
   const find = (name: string | undefined) => CODES.find((code) => code === name);
   const asked = find(c.req.query("code"));

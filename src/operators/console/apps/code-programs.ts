@@ -7,7 +7,7 @@ interface Program {
   run: string;
 }
 
-/** The programs by the word for their language in an address. The docs show the same: src/tools/docs/programs.ts. */
+/** The programs, each under the name of its language in an address. The docs show the same ones: src/tools/docs/programs.ts. */
 export const PROGRAMS = {
   shell: { language: "Shell", file: "create-session.sh", run: "sh create-session.sh" },
   node: { language: "Node", file: "create-session.mjs", run: "node create-session.mjs" },
@@ -19,7 +19,7 @@ export const PROGRAMS = {
 
 export type Code = keyof typeof PROGRAMS;
 
-/** What the programs read from the environment, beside the secret. */
+/** The settings that the programs read from the environment. The secret is read there too, but is not part of them. */
 export interface Settings {
   baseUrl: string;
   appid: string;
@@ -27,23 +27,23 @@ export interface Settings {
   agentId: number | undefined;
 }
 
-/** Where a program can be fetched: the docs serve the file as it is. */
+/** The path at which the docs serve a program's file unchanged. */
 export const programPath = ({ file }: Program): string => `/docs/examples/${file}`;
 
 const settingsText = ({ baseUrl, appid, agentId }: Settings, secret: string): string =>
   [`BASE_URL=${baseUrl}`, `APPID=${appid}`, ...(secret ? [secret] : []), `AGENT_ID=${agentId ?? "…"}`].join(" ");
 
-/** Commands that fetch and run a program. The secret is read, so that it stands in no history of a shell. */
+/** Commands that fetch and run a program. They read the secret from the keyboard, so that the shell's history does not hold it. */
 export const commandsOf = (program: Program, settings: Settings): string =>
   [
     `curl -O ${settings.baseUrl}${programPath(program)}`,
-    // One line: a shell that takes pasted lines one by one would read the next line as the secret.
+    // One line, because a shell that runs pasted lines one by one would read the next line as the secret.
     `read -rs SECRET && export SECRET && ${settingsText(settings, "")} ${program.run}`,
   ].join("\n");
 
 const sources = new Map<string, string>();
 
-/** The source of a program, with the settings in its head. Undefined when the assets do not answer: then its commands are enough. */
+/** The source of a program, with the settings at its top. Undefined when the assets do not answer: then the page has the commands only. */
 export async function sourceOf(c: PageContext, program: Program, settings: Settings): Promise<string | undefined> {
   const { file } = program;
   try {

@@ -20,7 +20,7 @@ export const lastUsesOf = (usage: { apps: LastUse[]; completeUntil: number | nul
 });
 
 /**
- * The last uses of a site's apps, or of one. Undefined when they could not be read: the page is shown without them.
+ * Reads the last uses of a site's apps, or of one app. Undefined when the read failed: the page is then shown without them.
  *
  * @param appid when only one app is wanted
  */
@@ -34,19 +34,19 @@ export async function readLastUses(c: PageContext, site: Site, appid?: string): 
   }
 }
 
-/** In place of a last use. The last half hour is not counted, so nobody can say "never". */
+/** The text in place of a last use. It never says "never", because calls of the last half hour are not counted yet. */
 function noUse({ t }: View, uses: LastUses | undefined, { createdAt }: AppSummary): string {
   if (uses === undefined || uses.completeUntil === null) return "–";
   return createdAt > uses.completeUntil ? t("Not counted yet") : t("No counted call");
 }
 
-/** The cell of a table of apps. */
+/** The cell "last used" in a table of apps. */
 export function LastUsedCell({ view, uses, app }: { view: View; uses: LastUses | undefined; app: AppSummary }) {
   const at = uses?.byAppid.get(app.appid)?.lastUsedAt ?? null;
   return at === null ? <span class="hint">{noUse(view, uses, app)}</span> : <Ago view={view} at={at} />;
 }
 
-/** Beneath a table of apps: how far the last uses are known. */
+/** A hint below a table of apps: up to which time their last uses are known. */
 export function LastUsedHint({ view, uses }: { view: View; uses: LastUses | undefined }) {
   return <p class="hint">{countedText(view, uses)}</p>;
 }
@@ -57,7 +57,7 @@ function countedText({ t, time }: View, uses: LastUses | undefined): string {
   return t("Last uses are known up to {0}: calls are counted half an hour after they came.", time(uses.completeUntil));
 }
 
-/** The facts on an app's page. */
+/** The fact "last used" on an app's page. */
 export function LastUsedFact({ view, uses, app }: { view: View; uses: LastUses | undefined; app: AppSummary }) {
   const at = uses?.byAppid.get(app.appid)?.lastUsedAt ?? null;
   return (
@@ -71,7 +71,7 @@ export function LastUsedFact({ view, uses, app }: { view: View; uses: LastUses |
   );
 }
 
-/** When the old secret of an app was last used, in words: so that one knows whether to end it. */
+/** Says when an app's old secret was last used. A reader then knows whether it can be ended. */
 export function oldSecretUse({ t, time }: View, uses: LastUses | undefined, appid: string): SecretUse {
   if (uses === undefined)
     return { used: t("When the old secret was last used could not be read. Try again in a moment."), counted: "" };

@@ -11,7 +11,7 @@ import { askPage } from "../parts/ask-page.tsx";
 import { AskLink, Field, Form } from "../parts/form.tsx";
 import { Copyable, NoticeBox } from "../parts/parts.tsx";
 
-/** Asks before a reserved appid is released. The site has no such app: its home did not answer, or a restore removed the app. */
+/** Asks before a reserved appid is released. The site has no such app, because its home did not answer or a restore removed the app. */
 export async function releasePage(c: PageContext, named: Site): Promise<Response> {
   const { view } = c.var;
   const { t } = view;

@@ -8,7 +8,6 @@ import { askPage } from "../parts/ask-page.tsx";
 import { appOf } from "./app-of.tsx";
 import { LastUsedFact, readLastUses } from "./last-use.tsx";
 
-/** Asks before an app is revoked. */
 export async function revokePage(c: PageContext, named: Site): Promise<Response> {
   const { view } = c.var;
   const { t } = view;

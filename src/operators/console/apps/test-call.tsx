@@ -12,10 +12,10 @@ import { refusedLocation } from "../secrets/end-overlap.tsx";
 import { appOf } from "./app-of.tsx";
 import { resultLocation, type TestResult } from "./test-result.tsx";
 
-/** How many agents are offered as the responsible one. */
+/** How many agents the form offers as responsible agents. */
 const MOST_OFFERED = 100;
 
-/** Asks before a test call, which opens a session: it says what is stored, and who becomes responsible. */
+/** Asks before a test call, which opens a session. The page says what is stored and who becomes the responsible agent. */
 export async function testCallPage(c: PageContext, named: Site, again?: Filled): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
@@ -77,7 +77,7 @@ export async function testCallPage(c: PageContext, named: Site, again?: Filled):
   return showPage(c, page, isRefused(again) ? 400 : 200);
 }
 
-/** Answers the form of {@link testCallPage}: sends the call once, and leads to the page that shows what came of it. */
+/** Answers the form of {@link testCallPage}: sends the call once, and redirects to the page with its result. */
 export async function postTestCall(c: PageContext, named: Site): Promise<Response> {
   const { view } = c.var;
   const { app, path, isActive } = await appOf(c, named);

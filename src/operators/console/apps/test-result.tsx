@@ -8,21 +8,20 @@ import { Copyable, NoticeBox } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
 import { appOf } from "./app-of.tsx";
 
-/** What came of a test call. */
 export interface TestResult {
   status: number;
   body: string;
   requestId: string;
   ms: number;
-  /** Undefined when it was accepted. */
+  /** Undefined when the call was accepted. */
   reason: string | undefined;
-  /** What the caller is told, as the journal has it. The address of a release before this field has none. */
+  /** The detail and the violations of the answer, as in the journal. An address from an older release has none. */
   told?: Pick<Refusal, "detail" | "violations">;
 }
 
 const purposeOf = (path: string, result: string) => ["test-call", path, result];
 
-/** The address of the page that shows a result. The address holds the result itself, with a ticket: nobody can make another. */
+/** The address of a result's page. It holds the result itself and a ticket, so nobody can make up another result. */
 export async function resultLocation(c: PageContext, path: string, result: TestResult): Promise<string> {
   const { session, now } = c.var.view;
   if (session === undefined) return path;
@@ -31,7 +30,6 @@ export async function resultLocation(c: PageContext, path: string, result: TestR
   return `${path}/test/result?${new URLSearchParams({ result: text, ticket })}`;
 }
 
-/** Shows what came of a test call. */
 export async function testResultPage(c: PageContext, named: Site): Promise<Response> {
   const { view } = c.var;
   const { t, session, now } = view;
@@ -94,7 +92,7 @@ export async function testResultPage(c: PageContext, named: Site): Promise<Respo
   return showPage(c, { title: t("Result of the test call"), site, body });
 }
 
-/** After these the database may have done the call, although its answer did not come. */
+/** After one of these failures the database may have done the call, although its answer did not arrive. */
 const MAY_BE_DONE: ReadonlySet<string> = new Set(["d1_unavailable", "d1_answer_incomplete", "unexpected"]);
 
 function Refused({ view, result }: { view: PageContext["var"]["view"]; result: TestResult }) {
@@ -119,7 +117,7 @@ function Refused({ view, result }: { view: PageContext["var"]["view"]; result: T
   );
 }
 
-/** The session that the call opened; undefined when it was refused. */
+/** The id of the session that the call opened; undefined when the call was refused. */
 function chatIdOf({ body }: TestResult): number | undefined {
   const { code, data } = JSON.parse(body) as { code?: number; data?: { chat_id?: number } };
   return code === 1 ? data?.chat_id : undefined;

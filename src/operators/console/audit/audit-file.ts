@@ -10,12 +10,12 @@ import { csvOf } from "./csv.ts";
 import { detailText } from "./detail-text.ts";
 import { throughText } from "./through-text.ts";
 
-/** The audit log of a site, or of all sites, as a file: what the filter finds, in the reader's language and zone. */
+/** Answers with the audit log of a site, or of all sites, as a file. It holds what the filter finds, in the reader's language and zone. */
 export async function auditFile(c: PageContext, site?: Site): Promise<Response> {
   const { view, ctx } = c.var;
   const { t } = view;
   const asked = readFilter(c);
-  // The page says what is wrong with the filter.
+  // The page shows what is wrong with the filter.
   if (Object.keys(asked.errors).length > 0) return auditPage(c, site);
   const { items, sites, searchedTo, homesDown } = await readAuditFile(ctx, { siteId: site?.id, ...asked.filter });
   const head = [
@@ -31,7 +31,7 @@ export async function auditFile(c: PageContext, site?: Site): Promise<Response> 
     t("Network"),
     t("Request id"),
     t("Home"),
-    // As GET /admin/audit has them, in every language.
+    // These columns are not translated: they are the fields of GET /admin/audit.
     "id",
     "who.id",
     "action",
@@ -65,7 +65,7 @@ export async function auditFile(c: PageContext, site?: Site): Promise<Response> 
   });
 }
 
-/** The texts of a file's rows. Thousands of rows ask for few actions, and one format serves all times. */
+/** Makes the texts of a file's rows. A file has thousands of rows and few actions, so each action is translated once. */
 function rowsOf(view: View, sites: ReadonlyMap<number, Site>) {
   const { timeZone } = view;
   const format = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" });

@@ -7,11 +7,10 @@ import { actionText } from "./action-text.ts";
 
 /** The filter above the audit log, as the reader filled it in. */
 export interface AskedFilter {
-  /** The fields' texts, by name. */
   fields: Record<"who" | "action" | "subject" | "since" | "until", string>;
-  /** What is wrong with fields, by name. */
+  /** The faults of wrong fields, by name. */
   errors: Record<string, string>;
-  /** What the filled-in fields ask for. */
+  /** The values that the filled-in fields filter by. */
   filter: {
     who: string | undefined;
     action: AuditAction | undefined;
@@ -52,7 +51,7 @@ export function readFilter(c: PageContext): AskedFilter {
   return { fields, errors, filter: { who: wordOf("who"), action, subject: wordOf("subject"), since, until } };
 }
 
-/** The filter, and what is in force. */
+/** The filter's form, and the filters in force. */
 export function AuditFilter({ view, path, asked }: { view: View; path: string; asked: AskedFilter }) {
   const { t } = view;
   const { fields, errors } = asked;
@@ -92,12 +91,12 @@ function inForce(view: View, path: string, { fields, filter }: AskedFilter): Fil
 
 const DAY = 86_400;
 
-/** Links to the entries of today, of yesterday, and of a week, in the reader's zone. They keep the other fields of the filter. */
+/** Links to the entries of today, yesterday and the last week, in the reader's zone. They keep the other fields of the filter. */
 export function Days({ view, path, asked: { fields } }: { view: View; path: string; asked: AskedFilter }) {
   const { t, now, timeZone } = view;
   const { day: today } = startsOf(now, timeZone);
   const { day: yesterday } = startsOf(today - 1, timeZone);
-  // Counted from noon: a day may have 23 or 25 hours.
+  // Days are counted from noon, because a day may have 23 or 25 hours.
   const { day: weekAgo } = startsOf(today + DAY / 2 - 6 * DAY, timeZone);
   const minute = (at: number) => localTime(at, timeZone).slice(0, 16);
   const days: [label: string, since: string, until: string][] = [

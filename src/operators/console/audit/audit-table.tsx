@@ -14,13 +14,13 @@ import { throughText } from "./through-text.ts";
 
 interface Rows {
   view: View;
-  /** Of the list, and the filter's fields: a name leads to what else its owner did. */
+  /** The path of the list. A name links to the list of all entries by its owner, and keeps the filter's fields. */
   path: string;
   fields: Record<string, string>;
   sites: ReadonlyMap<number, Site>;
 }
 
-/** Who did what to what and when, a line each. The rest is behind the button of the row. */
+/** The entries, one a row: who did what to what, and when. A button in each row shows the rest. */
 export function AuditTable(props: Rows & { entries: AuditLogEntry[]; ofSite: boolean; empty: Child }) {
   const { view, sites, entries, ofSite, empty } = props;
   const { t } = view;
@@ -58,7 +58,7 @@ interface Cell {
   entry: AuditLogEntry;
 }
 
-/** A person's address, the ADMIN_TOKEN and the Worker say themselves what they are; the name of a token does not. */
+/** The name of who made the entry. Only a token's name needs the word "Token": the other names show what they are. */
 function WhoDid({ view, path, fields, entry: { who } }: Rows & Cell) {
   if (who === null) return "–";
   return (
@@ -70,7 +70,7 @@ function WhoDid({ view, path, fields, entry: { who } }: Rows & Cell) {
 }
 
 function What({ view, sites, entry }: Rows & Cell) {
-  // The subject says the site's name already.
+  // The subject shows the site's name already.
   const { name, ...others } = entry.details;
   const isSubject = entry.action.startsWith("site.") && name === (entry.siteId && sites.get(entry.siteId)?.name);
   const details = detailText(view, isSubject ? { ...entry, details: others } : entry);
@@ -98,7 +98,7 @@ function SubjectOf({ view, sites, entry }: Rows & Cell) {
   );
 }
 
-/** A site of which nothing is left has no page. */
+/** The site of an entry. A site without any stored row has no page to link to. */
 function SiteOf({ siteId, site }: { siteId: number; site: Site | undefined }) {
   const name = site !== undefined && isVisible(site.name) ? site.name : `(${siteId})`;
   return site === undefined ? (
@@ -110,7 +110,7 @@ function SiteOf({ siteId, site }: { siteId: number; site: Site | undefined }) {
   );
 }
 
-/** What few readers need: from where, through which call, and all of what is cut off above. The log has a line under the request id. */
+/** The facts that few readers need, and the full text of what the table cuts off. The Worker's log has lines with the request id. */
 function MoreOf({ view, entry }: Cell) {
   const { t } = view;
   const { actor, address, requestId, home, subject, at, action } = entry;

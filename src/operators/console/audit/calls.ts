@@ -8,7 +8,7 @@ export const AUDIT_CALLS: ConsoleCall[] = [
   call({ role: "viewer", scope: "sites", method: "get", path: "/audit.csv", audit: [] }, (c: PageContext) =>
     auditFile(c),
   ),
-  // The rows of a site that has ended stay.
+  // The audit rows of an ended site stay readable.
   call(
     { role: "viewer", scope: "site", method: "get", path: "/sites/:site_id/audit", endedToo: true, audit: [] },
     auditPage,

@@ -1,9 +1,9 @@
-/** A program that opens the file would run a cell that begins so, as a formula. The full-width signs count too in some. */
+/** A spreadsheet runs a cell as a formula when it begins with one of these. Some spreadsheets accept the full-width signs too. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
 /**
- * Rows as CSV (RFC 4180). Cells that a spreadsheet would take for a formula begin with an apostrophe. The mark at the start tells Excel
- * that it is UTF-8.
+ * Rows as CSV (RFC 4180). A cell that a spreadsheet would run as a formula begins with an apostrophe. The byte order mark at the
+ * start tells Excel that the file is UTF-8.
  */
 export const csvOf = (rows: readonly string[][]): string =>
   `\ufeff${rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("")}`;

@@ -2,13 +2,13 @@ import type { AuditLogEntry } from "../../services/audit.ts";
 import { keptText } from "../parts/kept-text.ts";
 import type { View } from "../view.ts";
 
-/** Of agents that were added together, this many are named. */
+/** How many agents are named at most, when a call added many together. */
 const MOST_NAMED = 10;
 
-/** Changes from one name to another: a name may look like a word of a status. */
+/** Actions that change a name. A name is shown as it is, because it may look like the word of a status. */
 const RENAMED: readonly AuditLogEntry["action"][] = ["site.renamed", "agent.renamed"];
 
-/** What a row of the audit log says beside its action and its subject, in plain words of the reader's language. It may be empty. */
+/** The details of a row of the audit log, beside its action and its subject, in the reader's language. They may be empty. */
 export function detailText(view: View, { action, details }: Pick<AuditLogEntry, "action" | "details">): string {
   const { from, to, ids, names, ...others } = details;
   const wordOf = (value: unknown) => {
@@ -40,10 +40,10 @@ const NAMED_CHANGES = ["first_chat_id", "version"];
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-/** What tells an operator nothing: random ids that lead nowhere, and places where a call goes on. The file has them. */
+/** Details that tell an operator nothing: random ids, and the positions where a call continues. The CSV file has them. */
 const UNTOLD = ["call", "version", "previous_version", "next_after_seq"];
 
-/** @returns undefined for what tells the reader nothing */
+/** @returns undefined for a detail that tells the reader nothing */
 function namedText(view: View, key: string, value: unknown): string | undefined {
   const { t } = view;
   if (key === "previous_expires_at" && value === null) return t("the old one stopped at once");
@@ -55,7 +55,7 @@ function namedText(view: View, key: string, value: unknown): string | undefined 
     imported: () => t("brought along: {0}", valueText(view, value)),
     home: () => (view.hasHomes ? t("home {0}", String(value)) : undefined),
     origin: () => t("origin {0}", String(value)),
-    // Of an erasure it is how many there were.
+    // For an erasure, the value is the number of events.
     events: () => t("events {0}", typeof value === "number" ? number() : valueText(view, value)),
     path: () => t("another path or query"),
     reason: () => t("reason: {0}", reasonText(view, String(value))),
@@ -89,7 +89,7 @@ function namedText(view: View, key: string, value: unknown): string | undefined 
   return Object.hasOwn(texts, key) ? texts[key]?.() : `${key.replaceAll("_", " ")} ${valueText(view, value)}`;
 }
 
-/** Why the Worker disabled a webhook, or why a sign-in was refused. The words of the log, in the reader's. */
+/** Why the Worker disabled a webhook, or why a sign-in was refused, in the reader's language. */
 function reasonText({ t }: View, reason: string): string {
   const texts: Record<string, string> = {
     failing: t("it failed for too long"),

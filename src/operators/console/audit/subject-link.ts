@@ -6,16 +6,16 @@ import type { View } from "../view.ts";
 /** What an entry of the audit log is about. */
 export interface Subject {
   text: string;
-  /** Whether the text is an id, and no name. */
+  /** Whether the text is an id and not a name. */
   isId: boolean;
-  /** Its page, when there is one that the reader may open. */
+  /** The address of its page, when there is one that the reader may open. */
   href: string | undefined;
 }
 
-/** What came to an end with the entry: its page is no more. */
+/** Actions that end their subject, which then has no page. */
 const ENDS: readonly AuditLogEntry["action"][] = ["webhook.deleted", "app.released", "token.deleted"];
 
-/** @param site of the entry, as the directory knows it */
+/** @param site the entry's site, as the directory stores it */
 export function subjectOf(view: View, entry: AuditLogEntry, site: Site | undefined): Subject {
   const { action, subject, siteId } = entry;
   const path = ENDS.includes(action) ? undefined : pathOf(entry, site);
@@ -30,7 +30,7 @@ export function subjectOf(view: View, entry: AuditLogEntry, site: Site | undefin
 const named = (site: Site | undefined, subject: string): Omit<Subject, "href"> =>
   site !== undefined && isVisible(site.name) ? { text: site.name, isId: false } : { text: subject, isId: true };
 
-/** The path of the subject's page. Of a site that ends, or is unfinished, nothing but the site's own pages is there. */
+/** The path of the subject's page. A site that is ending or unfinished has only its own pages. */
 function pathOf({ action, subject, siteId }: AuditLogEntry, site: Site | undefined): string | undefined {
   const [kind] = action.split(".");
   if (kind === "home") return "/console/homes";

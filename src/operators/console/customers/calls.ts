@@ -11,8 +11,8 @@ const OWNER = { role: "owner", scope: "site" } as const;
 const CUSTOMERS = "/sites/:site_id/customers";
 
 /**
- * A customer is named in the body of a form, or by one of their sessions, and never in an address: addresses reach logs and the
- * browser's history.
+ * The calls of the customers' pages. No address names a customer, because addresses reach logs and the browser's history. A form's
+ * body or one of the customer's sessions names them.
  */
 export const CUSTOMERS_CALLS: ConsoleCall[] = [
   call({ ...SEE, method: "get", path: CUSTOMERS, audit: [] }, (c, site) => customersPage(c, site)),

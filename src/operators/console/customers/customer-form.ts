@@ -4,23 +4,23 @@ import type { Site } from "../../services/sites.ts";
 import type { Entered } from "../forms/form-action.ts";
 import type { View } from "../view.ts";
 
-/** Which customer a form is about. */
+/** The customer in an address and in the fields of a form. */
 
 export const customersPath = ({ id }: Pick<Site, "id">): string => `/console/sites/${id}/customers`;
 
-/** The address of a customer's page: it names one of their sessions, because the customer's id must stand in no address. */
+/** The address of a customer's page. It names one of their sessions, because no address may hold the customer's id. */
 export const customerPath = (site: Pick<Site, "id">, chatId: number): string =>
   `${customersPath(site)}?chat_id=${chatId}`;
 
 type Values = Record<string, string>;
 
 /**
- * The value of the hidden field `customer`, which takes the place of `sbs` once the customer is found. It is JSON, because a browser
- * changes the line ends of any other value.
+ * The value of the hidden field `customer`, which replaces `sbs` once the customer is found. It is JSON, because a browser changes
+ * the line ends of any other value.
  */
 export const customerValue = (sbs: string): string => JSON.stringify(sbs);
 
-/** The customer of a form's values. */
+/** The customer's id in a form's values. */
 export function sbsOf({ sbs = "", customer }: Values): string {
   if (customer === undefined) return sbs;
   try {
@@ -30,7 +30,7 @@ export function sbsOf({ sbs = "", customer }: Values): string {
   }
 }
 
-/** Reads the customer of a sent form for `formAction`. */
+/** Reads the customer of a sent form, as `formAction` needs it. */
 export function sentCustomer({ t }: View, form: Values): { values: Values; entered: Entered<{ sbs: string }> } {
   const { sbs = "", customer } = form;
   const values: Values = customer === undefined ? { sbs } : { customer };
@@ -40,14 +40,14 @@ export function sentCustomer({ t }: View, form: Values): { values: Values; enter
     : { values, entered: { errors: { sbs: t("Must have 1 to 64 characters") } } };
 }
 
-/** The error at the field when the site has no such customer; undefined for any other error. */
+/** The error of the field when the site has no such customer; undefined for any other error. */
 export const unknownCustomer = (view: View, error: unknown): Values | undefined =>
   isRefusedFor(error, "customer_unknown") ? { sbs: unknownText(view) } : undefined;
 
-/** Whether the form named a customer whom the site does not have. */
+/** Whether the form named a customer that the site does not have. */
 export const isUnknown = (view: View, errors: Values): boolean => errors.sbs === unknownText(view);
 
-/** 404 when the site has no such customer, and 400 for any other error of a field. */
+/** The status is 404 when the site has no such customer, and 400 for any other error of a field. */
 export function statusOf(view: View, errors: Values): 200 | 400 | 404 {
   if (isUnknown(view, errors)) return 404;
   return Object.keys(errors).length > 0 ? 400 : 200;

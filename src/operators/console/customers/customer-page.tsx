@@ -15,9 +15,9 @@ import { customersPath, customerValue } from "./customer-form.ts";
 import { ShownSbs } from "./shown-sbs.tsx";
 
 /**
- * One customer: who they are, their sessions, and for owners their data to hand over or to erase.
+ * Shows one customer and their sessions. Owners can also hand over or erase the customer's data here.
  *
- * @param again a form of this page that is shown again
+ * @param again the form of this page to show again
  * @throws ServiceError `not_found`, reason `customer_unknown`
  */
 export async function customerPage(
@@ -108,7 +108,7 @@ function Facts({ view, site, customer }: { view: View; site: Site; customer: Sho
   );
 }
 
-/** So many different values of a name are shown. */
+/** How many different values of a name are shown. */
 const VALUES = 3;
 
 function Values({ view, values }: { view: View; values: string[] }) {
@@ -126,7 +126,7 @@ function Values({ view, values }: { view: View; values: string[] }) {
   );
 }
 
-/** For owners. The address of the page cannot name the customer, so a hidden field does. */
+/** The data of the customer, for owners only. The address cannot name the customer, so a hidden field does. */
 function Data({ view, path, sbs }: { view: View; path: string; sbs: string }) {
   const { t } = view;
   if (!view.may(`${path}/export`)) return null;

@@ -12,15 +12,15 @@ import type { View } from "../view.ts";
 import { customerPath, customersPath, isUnknown, sbsOf, statusOf, unknownCustomer } from "./customer-form.ts";
 import { customerPage } from "./customer-page.tsx";
 
-/** A customer has up to 64 characters, and a character up to two UTF-16 units, which browsers count. */
+/** A customer has up to 64 characters. Browsers count UTF-16 units, and a character has up to two of them. */
 const MOST_UNITS = 128;
 
 const SHOWN = 25;
 
-/** A form that was sent, and is shown again. */
+/** A sent form that is shown again. */
 export type SentAgain = Filled & { path: string };
 
-/** The latest customers, with a form that finds any; or the page of the customer of the session that the address names. */
+/** Shows the latest customers, with a form that finds any of them; or the customer of the session that the address names. */
 export async function customersPage(c: PageContext, site: Site, again?: SentAgain): Promise<Response> {
   const { ctx } = c.var;
   if (again !== undefined) return againPage(c, site, again);
@@ -30,7 +30,7 @@ export async function customersPage(c: PageContext, site: Site, again?: SentAgai
   return sbs === undefined ? listPage(c, site, { unknown: chatId }) : customerPage(c, site, sbs);
 }
 
-/** After a form: with an error the field of the id is shown again, and without one the customer's page. */
+/** The page after a form. With an error the field of the id is shown again, otherwise the customer's page. */
 async function againPage(c: PageContext, site: Site, again: SentAgain): Promise<Response> {
   if (Object.keys(again.errors).length > 0) return listPage(c, site, { again });
   try {
@@ -88,7 +88,7 @@ async function listPage(c: PageContext, site: Site, props: { again?: SentAgain; 
   return showPage(c, { ...page, filled: again && { path: again.path, values } }, statusOf(view, errors));
 }
 
-/** A customer whose id has a control character, which no input can hold, is shown, and named by a hidden field. */
+/** The field of a customer's id. No input can hold a control character, so an id with one is shown as text and sent in a hidden field. */
 function CustomerField({ view, sbs, error }: { view: View; sbs: string; error: string | undefined }) {
   const { t } = view;
   if (/\p{Cc}/u.test(sbs)) return <p id="sbs">{showUnseen(sbs)}</p>;

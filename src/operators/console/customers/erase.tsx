@@ -21,7 +21,7 @@ import { customersPage } from "./customers-page.tsx";
 import { ShownSbs } from "./shown-sbs.tsx";
 import { WhatStays } from "./what-stays.tsx";
 
-/** Answers the button that asks first, and then the form that erases: it has `asked`, and its box must be ticked. */
+/** Answers the button that asks before the erasure, and the form that erases. That form has the field `asked` and a box to tick. */
 export async function postErase(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const form = await readForm(c);
@@ -29,7 +29,7 @@ export async function postErase(c: PageContext, site: Site): Promise<Response> {
   const customer = sentCustomer(view, form);
   const values = isAsked ? { ...customer.values, asked: "yes" } : customer.values;
   const { path } = c.req;
-  // A draft is asked once more, and its box need not be ticked yet.
+  // A draft leads to the question again, and its box need not be ticked yet.
   const mustTick = isAsked && !(await isDraft(c, form));
   const askOr = async (sbs: string, again?: Filled): Promise<Response> => {
     try {
@@ -61,7 +61,7 @@ function ticked<Input>(c: PageContext, form: Record<string, string>, entered: En
   return { errors: { sure: c.var.view.t("Tick it: this cannot be undone.") } };
 }
 
-/** Asks before a customer is erased, with what is there now. @throws ServiceError as `findCustomer` does */
+/** Asks before a customer is erased, and shows what is stored now. @throws ServiceError as `findCustomer` does */
 async function askPage(c: PageContext, site: Site, sbs: string, again?: Filled): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
@@ -134,7 +134,7 @@ async function askPage(c: PageContext, site: Site, sbs: string, again?: Filled):
   return showPage(c, { ...page, filled }, statusOf(view, errors));
 }
 
-/** The first sessions, for a look at whom this is about, and the last one. */
+/** The first sessions and the last one. They help the reader to see which customer this is. */
 function ChatIds({ site, ids }: { site: Site; ids: number[] }) {
   const shown = ids.length <= 5 ? ids : [...ids.slice(0, 3), ids.at(-1) ?? 0];
   return (

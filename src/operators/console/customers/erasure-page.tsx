@@ -29,7 +29,7 @@ export async function postErasure(c: PageContext, site: Site): Promise<Response>
   });
 }
 
-/** How far an erasure is, who has got the customer's data, and what is left of it elsewhere. Its address names nobody. */
+/** Shows how far an erasure is, which webhooks got the customer's data, and what stays elsewhere. Its address names no customer. */
 export async function erasurePage(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
@@ -91,7 +91,7 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
   return showPage(c, { title, site: { ...site, tab: "customers" }, body });
 }
 
-/** Whether it is done, and the button that goes on. */
+/** Whether the erasure is done, and the button that continues it. */
 function Progress({ view, path, erasure }: { view: View; path: string; erasure: CustomerErasure }) {
   const { t } = view;
   const { remaining, erasedSoFar, receipts } = erasure;
@@ -124,7 +124,7 @@ function Progress({ view, path, erasure }: { view: View; path: string; erasure: 
   );
 }
 
-/** The receipts of a deployment without a place that survives a restore. */
+/** The receipts to store by hand, for a deployment where no place for them survives a restore. */
 function Receipts({ view, receipts }: { view: View; receipts: NonNullable<CustomerErasure["receipts"]> }) {
   const { t } = view;
   return (

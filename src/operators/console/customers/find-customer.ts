@@ -6,8 +6,8 @@ import { customerPath, sentCustomer, unknownCustomer } from "./customer-form.ts"
 import { customersPage } from "./customers-page.tsx";
 
 /**
- * Leads to the page of the customer whose id was typed. It only reads, so it needs no form token: a form that is sent again after a
- * sign-in or a change of language finds the customer at once.
+ * Redirects to the page of the customer whose id was typed. It only reads, so it needs no form token. A form that is sent again after
+ * a sign-in or a change of language finds the customer at once.
  */
 export async function postFind(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view } = c.var;

@@ -13,17 +13,17 @@ import { customersPath, customerValue, sentCustomer, unknownCustomer } from "./c
 import { customersPage } from "./customers-page.tsx";
 import { ShownSbs } from "./shown-sbs.tsx";
 
-/** Workers Free allows 50 queries in an invocation, and a page of an export has about eleven. */
+/** Workers Free allows 50 queries in an invocation, and a page of an export needs about eleven. */
 const PAGES_PER_FILE = 3;
 
 const SESSIONS_PER_FILE = PAGES_PER_FILE * SESSIONS_PER_PAGE;
 
-/** Where a file begins, or a list of files: after this chat id. */
+/** The chat id after which a file, or a list of files, begins. */
 const CHAT_ID = /^\d{1,16}$/;
 
 /**
- * Answers with a file of everything that is stored of a customer; for one with very many sessions, with a page of several files. It
- * may be sent as often as wanted: each file leaves its rows in the audit log.
+ * Answers with a file of all stored data of a customer. For a customer with very many sessions, it answers with a list of several
+ * files. The form may be sent any number of times: each file writes its audit rows.
  */
 export async function postExport(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view } = c.var;
@@ -50,7 +50,7 @@ export async function postExport(c: PageContext, site: Site): Promise<Response> 
   }
 }
 
-/** @param part its number, for one of several files */
+/** @param part the number of the file, when there are several */
 async function file(
   c: PageContext,
   site: Site,
@@ -78,7 +78,7 @@ async function file(
   );
 }
 
-/** @param place where the list of files begins, and the number of its first one */
+/** @param place where the list of files begins, and the number of its first file */
 function partsPage(
   c: PageContext,
   site: Site,

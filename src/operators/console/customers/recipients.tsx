@@ -5,7 +5,7 @@ import { Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 import { shownUrl } from "../webhooks/webhook-of.tsx";
 
-/** The webhooks of an erasure: which have got the customer's data, and which are told that it is gone. */
+/** The webhooks of an erasure: which got the customer's data, and which get the event of the erasure. */
 export function Recipients(props: { view: View; site: Site; recipients: Recipient[]; hasEvents: boolean }) {
   const { view, site, recipients, hasEvents } = props;
   const { t } = view;

@@ -4,7 +4,7 @@ import type { View } from "../view.ts";
 /**
  * What erasing a customer does not reach.
  *
- * @param props `until`: of an erasure that is done, when the first two of these are over
+ * @param props `until`: for a completed erasure, when Time Travel and the Idempotency-Keys no longer have the data
  */
 export function WhatStays({ view, until }: { view: View; until?: { timeTravel: number; keys: number } | undefined }) {
   const { t } = view;

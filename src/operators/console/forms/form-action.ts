@@ -14,7 +14,7 @@ type Checked<Input> =
   | { success: true; data: Input; error?: undefined }
   | { success: false; error: Parameters<typeof fieldIssues>[0] };
 
-/** The fields of a form after the check of their schema, with errors in the reader's language. */
+/** The fields of a form after the check of their schema. Errors are in the reader's language. */
 export const entered = <Input>(view: View, checked: Checked<Input>): Entered<Input> =>
   checked.success ? { input: checked.data } : { errors: errorTexts(view, fieldIssues(checked.error)) };
 
@@ -24,28 +24,27 @@ interface Place {
   id?: string | undefined;
 }
 
-/** What a form with fields tells {@link formAction} about itself. */
+/** What {@link formAction} needs to know of a form with fields. */
 export interface FormAction<Input> {
   /** The fields to show again. Secrets are left out. */
   values: Form;
   entered: Entered<Input>;
-  /** Shows the form again. */
   page: (again: Filled) => Promise<Response>;
   /** The page after a draft, for a form without a field to show again. */
   draft?: Place | undefined;
-  /** For a draft: throws the refusal that the work would throw, and writes nothing. */
+  /** For a draft: throws the refusal that the work would throw. It writes nothing. */
   look?: (input: Input) => Promise<unknown>;
-  /** Turns a refusal into errors by field, and the form is shown again with them. Undefined for an error that has a page of its own. */
+  /** Turns a refusal into errors by field, for the form that is shown again. Undefined for an error that has a page of its own. */
   refused?: (error: unknown) => Record<string, string> | undefined;
-  /** For a button that only asks: answers in place of the work, as often as it is pressed, and writes nothing. */
+  /** For a button that only asks: gives the answer instead of the work, each time it is pressed. It writes nothing. */
   ask?: ((input: Input) => Promise<Response>) | undefined;
   /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
   list: string;
-  /** Returns the path of the page after the form, or a page: {@link once}. */
+  /** Returns the path of the page after the form, or a page. See {@link once}. */
   work: (input: Input) => Promise<string | Response | ShownOnce>;
 }
 
-/** Answers a form with fields. A form with errors, and a draft ({@link isDraft}), is shown again; any other is carried out once. */
+/** Answers a form with fields. A form with errors, or a draft ({@link isDraft}), is shown again. Any other form is carried out once. */
 export async function formAction<Input>(c: PageContext, form: Form, action: FormAction<Input>): Promise<Response> {
   const { values, entered, page, draft, look, refused, ask, list, work } = action;
   if ("errors" in entered) return page({ values, errors: entered.errors });
@@ -68,9 +67,9 @@ export async function formAction<Input>(c: PageContext, form: Form, action: Form
   return once(c, form, list, () => work(input).catch(sayRefused));
 }
 
-/** What a form of one button tells {@link buttonAction} about itself. */
+/** What {@link buttonAction} needs to know of a form with one button. */
 export interface ButtonAction {
-  /** The page after a draft: the one that has the button. */
+  /** The page after a draft, which has the button. */
   draft: Place;
   /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
   list: string;
@@ -87,7 +86,7 @@ export async function buttonAction(c: PageContext, form: Form, action: ButtonAct
 const leadToDraft = async (c: PageContext, { path, id }: Place) =>
   c.redirect(await doneLocation(c, path, "draft", id), 303);
 
-/** The errors by field, when a service refused fields. */
+/** The errors by field, when a service refused some fields. */
 function issueTexts(view: View, error: unknown): Record<string, string> | undefined {
   const issues: FieldIssue[] | undefined = error instanceof ServiceError ? error.context.issues : undefined;
   return issues && errorTexts(view, issues);

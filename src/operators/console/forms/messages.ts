@@ -4,7 +4,7 @@ import type { PageContext } from "../env.ts";
 import type { View } from "../view.ts";
 import { TICKET_SECONDS, ticketEnd, ticketFor } from "./tickets.ts";
 
-/** The message of a schema in the reader's language. zh.json has it with {0}, {1}, … in place of its numbers. */
+/** The message of a schema in the reader's language. In zh.json, {0}, {1}, … stand in place of its numbers. */
 export function ruleText(view: View, message: string): string {
   const numbers: string[] = [];
   const text = message.replace(/\d+/g, (number) => `{${numbers.push(number) - 1}}`);
@@ -23,7 +23,7 @@ export const errorTexts = (view: View, issues: { field: string; message: string 
 
 export const isRefused = (form: Filled | undefined): boolean => Object.keys(form?.errors ?? {}).length > 0;
 
-/** The result of a form. The page after the form shows it. */
+/** The result of a form, which the page after the form shows. */
 export type FormResult =
   | ("site" | "revoked" | "released" | "not_released" | "agent" | "agents" | "renamed" | "normal" | "disabled")
   | (
@@ -43,8 +43,8 @@ export type FormResult =
 /**
  * The address to redirect to after a form. It holds the result and a ticket: without the ticket, a forged link could show a false result.
  *
- * @param id    of the element that the page scrolls to
- * @param count of what was done, for results that say it
+ * @param id    the id of the element that the page scrolls to
+ * @param count how many things were done, for results that name a number
  */
 export async function doneLocation(
   c: PageContext,
@@ -61,7 +61,7 @@ export async function doneLocation(
   return withParameter(path, "done", `${said}.${nonce}.${ticket}`) + (id === undefined ? "" : `#${id}`);
 }
 
-/** The cookie remembers this many results that were shown: a reader may have several tabs. */
+/** How many shown results the cookie remembers. It is more than one, because a reader may have several tabs. */
 const SHOWN_KEPT = 8;
 
 const shownBefore = (c: PageContext): string[] =>
@@ -72,7 +72,7 @@ const rememberShown = (c: PageContext, nonces: string[]): void =>
     append: true,
   });
 
-/** Whether a result is shown for the first time. The browser's answer remembers it in a cookie. */
+/** Whether a result is shown for the first time. The answer stores it in a cookie as shown. */
 function isNew(c: PageContext, nonce: string): boolean {
   const shown = shownBefore(c);
   if (shown.includes(nonce)) return false;
@@ -80,7 +80,7 @@ function isNew(c: PageContext, nonce: string): boolean {
   return true;
 }
 
-/** Shows the result in an address once more: its form was sent again, and the reader wants to know what came of it. */
+/** Lets the result in an address be shown once more, because its form was sent again and the reader wants to see the result. */
 export function showAgain(c: PageContext, location: string): void {
   const [, nonce] = /[?&]done=\w+\.(\w+)\./.exec(location) ?? [];
   const shown = shownBefore(c);
@@ -91,7 +91,7 @@ export function showAgain(c: PageContext, location: string): void {
     );
 }
 
-/** The notice on the page that {@link doneLocation} led to. It is shown once: a reload, or Back, does not say it again. */
+/** The notice on the page that {@link doneLocation} led to. It is shown once, and not again after a reload or Back. */
 export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"; title: string } | undefined> {
   const { t, session, now, here } = c.var.view;
   const [, said = "", nonce = "", ticket = ""] = /^(\w+)\.(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];

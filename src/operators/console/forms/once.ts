@@ -8,27 +8,27 @@ import { doneLocation, showAgain } from "./messages.ts";
 import { isFormToken } from "./tickets.ts";
 
 /**
- * Whether a form is a draft: it is shown again with its values and not carried out. A form becomes a draft after a change of language,
- * after a new sign-in, and when it was made for another session.
+ * Whether a form is a draft: it is shown again with its values and is not carried out. A form becomes a draft when the language
+ * changes, when its reader signs in again, and when it was made for another session.
  */
 export async function isDraft(c: PageContext, form: Record<string, string>): Promise<boolean> {
   const { session } = c.var.view;
   return session === undefined || c.req.query("draft") !== undefined || !(await isFormToken(session, form.form ?? ""));
 }
 
-/** A page that is shown to the first submit alone; the same form sent again leads to the path `again`. */
+/** A page that only the first submit gets. The same form sent again leads to the path `again`. */
 export interface ShownOnce {
   page: Response;
   again: string;
 }
 
 /**
- * Carries out a form once, even when it is sent several times: by a double click, after Back, in a second tab. A second submit is
+ * Carries out a form once, even when it is sent several times: by a double click, after Back, or in a second tab. A second submit is
  * redirected to the result of the first. A form with edited fields counts as another form.
  *
  * @param list path of the page to redirect to when the result of the first submit is not known
- * @param work returns the path to redirect to; or a page, when the form may be sent again; or both, when what the page shows is stored
- *   nowhere
+ * @param work returns the path to redirect to; or a page, when the form may be sent again; or both, when the content of the page is
+ *   not stored
  */
 export async function once(
   c: PageContext,
@@ -42,7 +42,7 @@ export async function once(
   const id = await sha256(JSON.stringify([c.req.path, fields]));
   const begun = await beginForm(ctx, { id, sessionId: view.session.id, expiresAt: view.session.expiresAt }).catch(
     (error) => {
-      // Forms are stored in the directory. The page of this fault must not blame the site's home.
+      // Forms are stored in the directory, so the page of this error must not blame the site's home.
       c.var.trace.home = MAIN_HOME;
       throw error;
     },
@@ -52,7 +52,7 @@ export async function once(
     return c.redirect(begun.location ?? (await doneLocation(c, list, "not_known")), 303);
   }
   const working = finish(ctx, id, work);
-  // A double click makes the browser abort the first request. waitUntil() lets its work end all the same.
+  // A double click makes the browser abort the first request. waitUntil() lets its work end nevertheless.
   c.executionCtx.waitUntil(working.catch(() => {}));
   const result = await working;
   return typeof result === "string" ? c.redirect(result, 303) : result;
@@ -67,7 +67,7 @@ async function finish(
     const result = await work();
     const [shown, location] =
       result instanceof Response || typeof result === "string" ? [result, result] : [result.page, result.again];
-    // A failure here is ignored: the work is done. A second submit then says that the result is not known.
+    // A failure here is ignored, because the work is done. A second submit then says that the result is not known.
     await (typeof location === "string" ? endForm(ctx, { id, location }) : forgetForm(ctx, { id })).catch(() => {});
     return shown;
   } catch (error) {

@@ -2,7 +2,7 @@ import { ServiceError } from "../../../core/errors.ts";
 import { readBytes } from "../../../core/http/read-body.ts";
 import type { PageContext } from "../env.ts";
 
-/** Holds the largest signed body with every byte escaped, and the fields that the sign-in page adds. */
+/** Large enough for the largest signed body with every byte escaped, and the fields that the sign-in page adds. */
 const MAX_FORM_BYTES = 260 * 1024;
 
 /**
@@ -18,7 +18,7 @@ export async function readForm(c: PageContext): Promise<Record<string, string>> 
   return Object.fromEntries(new URLSearchParams(new TextDecoder().decode(bytes)));
 }
 
-/** A field as input for a schema: its whole number; undefined when the field is empty; otherwise its text, which the schema refuses. */
+/** The number of a field that holds digits, undefined for an empty field, otherwise its text, which the schema refuses. */
 export function wholeNumber(text: string): number | string | undefined {
   if (text.trim() === "") return undefined;
   return /^\s*\d+\s*$/.test(text) ? Number(text) : text;

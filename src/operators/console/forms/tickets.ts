@@ -1,7 +1,7 @@
 import type { ConsoleSession } from "../../services/console-sessions.ts";
 import { isMac, macOf } from "../../services/digests.ts";
 
-/** How long a ticket is valid by default. So long a page shows a new secret, or the result of a form. */
+/** How long a ticket is valid by default. A page shows a new secret, or the result of a form, for this time. */
 export const TICKET_SECONDS = 600;
 
 /** Whether a form was made for this session. */
@@ -10,7 +10,7 @@ export async function isFormToken({ id, key }: ConsoleSession, token: string): P
   return nonce !== undefined && mac !== undefined && isMac(key, ["form", id, nonce], mac);
 }
 
-/** A proof in an address: the console itself redirected this session there, for one purpose and until a time. It holds no secret. */
+/** A proof that the console itself redirected this session to an address. It is for one purpose, ends at a time, and holds no secret. */
 export async function ticketFor(
   { id, key }: ConsoleSession,
   purpose: string[],

@@ -4,13 +4,13 @@ import type { View } from "../view.ts";
 
 const DAY = 86_400;
 
-/** Nobody plans further ahead. */
+/** A home that is full later than this needs no date, because nobody plans so far ahead. */
 const FAR_SECONDS = 3 * 365 * DAY;
 
 const GIGABYTE = 1e9;
 const MEGABYTE = 1e6;
 
-/** A size in words, of a growth too: `8.1 GB`, `12 MB`. */
+/** A size or a growth in words: `8.1 GB`, `12 MB`. */
 function sizeText(view: View, bytes: number): string {
   const [unit, of] = Math.abs(bytes) >= GIGABYTE ? ["GB", GIGABYTE] : ["MB", MEGABYTE];
   const number = new Intl.NumberFormat(view.language, { maximumFractionDigits: Math.abs(bytes) < 10 * of ? 1 : 0 });
@@ -23,7 +23,7 @@ const dateText = (view: View, at: number): string =>
     dateStyle: "medium",
   }).format(at * 1000);
 
-/** How large a home is, and how much of what it can hold that is. */
+/** The size of a home, and its share of the size that a home can have. */
 export function SizeCell({ view, fill }: { view: View; fill: HomeFill | undefined }) {
   const { t } = view;
   if (fill === undefined || fill.bytes === null) return <>{t("Not known")}</>;
@@ -41,7 +41,7 @@ export function SizeCell({ view, fill }: { view: View; fill: HomeFill | undefine
   );
 }
 
-/** How fast a home grows, and what that is from. */
+/** How fast a home grows, and since when the growth is measured. */
 export function GrowthCell({ view, fill }: { view: View; fill: HomeFill | undefined }) {
   const { t } = view;
   if (fill === undefined || fill.growth === null || fill.since === null) return <>{t("Not known")}</>;
@@ -55,7 +55,6 @@ export function GrowthCell({ view, fill }: { view: View; fill: HomeFill | undefi
   );
 }
 
-/** When a home will be full. */
 export function FullCell({ view, fill }: { view: View; fill: HomeFill | undefined }) {
   const { t } = view;
   if (fill === undefined || fill.growth === null) return <>{t("Not known")}</>;

@@ -9,17 +9,17 @@ import type { View } from "../view.ts";
 interface Props {
   view: View;
   again: Filled | undefined;
-  /** Whether this deployment has no KV. With KV, the operator has receipts from before it was bound, or none. */
+  /** Whether the receipts are required: a deployment without KV stores none. With KV, the operator may have older receipts, or none. */
   isNeeded: boolean;
 }
 
-/** What the operator kept of erasures and of deletions of sites. */
+/** The receipts that the operator saved: of erasures, and of deleted sites. */
 interface Kept {
   receipts: KeptReceipt[];
   deletions: KeptDeletion[];
 }
 
-/** Takes the receipts that the pages of erasures and of deleted sites gave to the operator. */
+/** The field for the receipts that the operator saved from the pages of erasures and of deleted sites. */
 export function ReceiptsField({ view, again, isNeeded }: Props) {
   const { t } = view;
   const hint = isNeeded
@@ -50,7 +50,7 @@ export function ReceiptsField({ view, again, isNeeded }: Props) {
   );
 }
 
-/** The receipts of a text that was pasted: one JSON list, or a list or a single receipt on each line. */
+/** Reads the receipts in a pasted text: one JSON list, or a list or a single receipt on each line. */
 export function pastedReceipts({ t }: View, text: string): Entered<Kept> {
   const found: unknown[] = [];
   const refused = (error: string) => ({ errors: { receipts: error } });

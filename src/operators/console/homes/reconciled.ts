@@ -9,16 +9,16 @@ export const DEFAULT_LIFT = "1000000";
 
 export const pathOf = (home: string): string => `/console/homes/${home}/restored`;
 
-/** The address of the page that asks before a home is reconciled. Sent again from there, the same reconciliation goes on. */
+/** The address of the page that asks before a home is reconciled. A form sent again from there continues the same reconciliation. */
 export const confirmPath = (home: string, lift: string, reconciliationId: string): string =>
   `${pathOf(home)}?lift=${encodeURIComponent(lift)}&settling_id=${reconciliationId}`;
 
-/** Longer than the home must stay closed after its reconciliation: the page tells when to open it. */
+/** This is longer than the home must stay closed after its reconciliation, because the page says when to open the home. */
 const SHOWN_SECONDS = 7_200;
 
 const purposeOf = (home: string, told: string) => ["settled", home, told];
 
-/** The address of the page that shows the result, to this console session only. */
+/** The address of the page that shows the result to this console session only. */
 export async function reconciledLocation(
   c: PageContext,
   home: string,

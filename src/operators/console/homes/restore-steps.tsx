@@ -3,7 +3,7 @@ import { bindingOfHome } from "../../../core/homes.ts";
 import { docsPath } from "../docs-path.ts";
 import type { View } from "../view.ts";
 
-/** How a home is restored, from the first step to the last. The steps begin as those of docs/operating.md do: a test compares them. */
+/** The steps that restore a home. They begin with the same words as those of docs/operating.md, which a test compares. */
 export function RestoreSteps({ view, home }: { view: View; home: string }) {
   const { t } = view;
   const binding = bindingOfHome(home);

@@ -17,7 +17,7 @@ import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf } f
 import { RestoreSteps } from "./restore-steps.tsx";
 import { resultPage } from "./restored-result.tsx";
 
-/** Reconciles a home after D1's Time Travel restored it: the form, the question before it is done, and the result. docs/operating.md. */
+/** Reconciles a home after D1's Time Travel restored it: the form, the question and the result. See docs/operating.md. */
 export async function restoredPage(c: PageContext): Promise<Response> {
   const home = homeOf(c);
   const reconciled = await reconciledOf(c, home);
@@ -28,7 +28,7 @@ export async function restoredPage(c: PageContext): Promise<Response> {
   if (!input.success) {
     return formPage(c, home, { values: { lift }, errors: errorTexts(c.var.view, fieldIssues(input.error)) });
   }
-  // The id is in the address: when the answer is lost, the page sent again continues the same reconciliation.
+  // The address holds the id. When the answer is lost, a page that is sent again continues the same reconciliation.
   if (input.data.settling_id === undefined)
     return c.redirect(confirmPath(home, lift, newReconciliationId(c.var.ctx)), 303);
   return confirmPage(c, home, input.data.lift, input.data.settling_id);
@@ -48,7 +48,7 @@ export async function postRestored(c: PageContext): Promise<Response> {
     values,
     entered: "errors" in receipts && checked.success ? receipts : entered(view, checked),
     page: (again) => (checked.success ? confirmPage(c, home, skip, reconciliationId, again) : formPage(c, home, again)),
-    // What was pasted stays in its field: the page is shown with it, and not led to.
+    // A pasted text stays in its field only when the page is shown directly. A redirect would lose it.
     draft: form.receipts ? undefined : { path },
     list: path,
     work: async () => {
@@ -65,7 +65,7 @@ export async function postRestored(c: PageContext): Promise<Response> {
   });
 }
 
-/** The checked fields. An empty `lift` is refused: the schema would take it for the default. */
+/** The checked fields. An empty `lift` is refused, because the schema would replace it with the default. */
 const reconciliationOf = (lift: string, settling_id?: string) =>
   reconcileSchema.safeParse({ lift: wholeNumber(lift) ?? "", settling_id });
 
@@ -128,7 +128,7 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
   );
 }
 
-/** @param isUnread whether it was sent, and must be sent again because KV held more than was read */
+/** @param isUnread whether the form must be sent again, because KV held more receipts than were read */
 async function confirmPage(
   c: PageContext,
   home: string,

@@ -14,7 +14,7 @@ import { confirmPath, DEFAULT_LIFT, pathOf, type Reconciled } from "./reconciled
 /** How many divergent apps one page shows. */
 const SHOWN_APPS = 50;
 
-/** The result of a reconciliation, and what to look at before the home is opened. */
+/** The result of a reconciliation, with a list of what to check before the home is opened. */
 export async function resultPage(c: PageContext, home: string, reconciled: Reconciled): Promise<Response> {
   const { sites, skippedBy, reopenAfter, reconciliationId, erasures } = reconciled;
   const view = c.var.view;
@@ -110,7 +110,7 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
   return showPage(c, { title: t("Restored home {0}", home), section: "homes", body });
 }
 
-/** The tokens that a restored directory has: it may have brought deleted ones back. */
+/** The tokens of a restored directory. The restore may have brought deleted tokens back. */
 function RestoredTokens({ view, tokens }: { view: View; tokens: Token[] }) {
   const { t } = view;
   return (

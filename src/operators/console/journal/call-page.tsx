@@ -13,7 +13,7 @@ import { missingCallPage } from "./missing-call.tsx";
 import { checkPath } from "./refusal-table.tsx";
 import { refusalTexts } from "./refusal-texts.ts";
 
-/** The page of one call, by its request id: what it was answered, and why. */
+/** The page of one call, by its request id: its answer and the reason. */
 export async function callPage(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const requestId = c.req.param("request_id") ?? "";
@@ -79,7 +79,7 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
   return showPage(c, { title, site: { ...site, tab: "refusals" }, body });
 }
 
-/** The page shows the call of an appid that has no app any more. */
+/** Lets the page show a call whose appid has no app any more. */
 function withoutApp(error: unknown): undefined {
   if (!isRefusedFor(error, "app_missing", "app_unknown")) throw error;
 }
@@ -107,7 +107,7 @@ function Accepted({ view, site, call }: { view: View; site: Site; call: Accepted
   );
 }
 
-/** What a refused call was answered, why, and what to do. */
+/** A refused call: its answer, the reason, and what to do. */
 function Refused({ view, refusal }: { view: View; refusal: Refusal }) {
   const { what, cure } = reasonText(view, refusal.reason);
   return (

@@ -2,15 +2,15 @@ import { LEFT_OUT_BECAUSE, type LeftOutAgent, RULES, type RuleName, type Violati
 import { quoted, type Reader, violationText } from "../violation-texts.ts";
 
 /**
- * Reads the text of a row of the journal from before rows had `violations` (migration 0011). Nothing else may use it. It goes in the first
- * release that is made more than 90 days after the one with that migration: JOURNAL_DAYS keeps no row longer. When a rule gets other
- * English before, its old rows are quoted.
+ * Reads the text of journal rows from before rows had `violations` (migration 0011). Nothing else may use this file. JOURNAL_DAYS keeps
+ * no row for more than 90 days, so delete it in the first release that is made more than 90 days after the one with that migration.
+ * When the English of a rule changes before, its old rows are quoted.
  */
 
-/** Their English has the agents, which {@link agentsOf} reads. */
+/** Rules whose English has a list of agents, which {@link agentsOf} reads. */
 const OF_AGENTS: readonly RuleName[] = ["agents_fit", "agent_to_add"];
 
-/** A rule's English, with a group for each value. Those without values come first: "not base64" is no number of digits. */
+/** Each rule's English, with a group for each value. Rules without values come first: "not base64" is no number of digits. */
 const PATTERNS = (Object.entries(RULES) as [RuleName, (typeof RULES)[RuleName]][])
   .filter(([rule]) => !OF_AGENTS.includes(rule))
   .map(([rule, { detail }]) => {
@@ -20,7 +20,7 @@ const PATTERNS = (Object.entries(RULES) as [RuleName, (typeof RULES)[RuleName]][
   })
   .sort((a, b) => a.places.length - b.places.length);
 
-/** What an old detail says in the reader's language, one text for each of its parts. A part that is not known is quoted. */
+/** The parts of an old detail in the reader's language, one text each. An unknown part is quoted. */
 export const textsOfOldRow = (reader: Reader, detail: string): string[] =>
   detail
     .split("; ")

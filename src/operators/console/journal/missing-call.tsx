@@ -7,7 +7,7 @@ import { EmptyState, NoticeBox, Time } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { RefusalTable } from "./refusal-table.tsx";
 
-/** In place of a call that a site does not have. */
+/** The page for a request id that the site has no call for. */
 export async function missingCallPage(c: PageContext, site: Site, requestId: string): Promise<Response> {
   const { t } = c.var.view;
   const list = `/console/sites/${site.id}/refusals`;
@@ -34,10 +34,10 @@ export async function missingCallPage(c: PageContext, site: Site, requestId: str
 }
 
 /**
- * What is known of a call that was not found: when it came, the refused calls around it, and how many were left out. Of the site, or of
- * all that the reader sees; without the homes that do not answer, which are named.
+ * What is known about a call that was not found: when it came, the refused calls around it, and how many of them are left out. It
+ * reads the site, or all sites that the reader sees. The result names the homes that do not answer.
  *
- * @returns undefined for a text that is no request id
+ * @returns undefined when the text is not a request id
  */
 export async function aroundCall({ var: { ctx, view } }: PageContext, requestId: string, site?: Site) {
   const { t } = view;

@@ -14,7 +14,7 @@ export interface AskedRefusals {
   to: string;
 }
 
-/** A filter as it was sent, as a service takes it, and what is wrong with it by field. */
+/** A filter in two forms: as it was sent, and as a service takes it. Its errors are by field. */
 export interface RefusalFilter {
   asked: AskedRefusals;
   filter: {
@@ -57,7 +57,7 @@ export function readRefusalFilter(c: PageContext): RefusalFilter {
   return { asked, filter: { appid, reason, operation, since, until }, errors };
 }
 
-/** Times that are one click away: each with its address, the other filters kept. */
+/** Links to usual times. They keep the other filters. */
 export function quickTimes(c: PageContext, path: string, asked: AskedRefusals): { label: string; href: string }[] {
   const { view } = c.var;
   const { now, timeZone, t } = view;

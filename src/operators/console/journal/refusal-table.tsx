@@ -5,14 +5,13 @@ import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 import { refusalTexts } from "./refusal-texts.ts";
 
-/** The path of a call's page. */
 export const callPath = (siteId: number, requestId: string): string => `/console/sites/${siteId}/requests/${requestId}`;
 
-/** The signature check, with what the journal knows of the call filled in. */
+/** The address of the signature check, with the fields that the journal knows of the call. */
 export const checkPath = ({ requestId, appid, operation }: Refusal): string =>
   `/console/signature-check?${new URLSearchParams({ operation: wireNameOf(operation), appid, request: requestId })}`;
 
-/** Refused calls, a line each: what was wrong leads to the page of the call, which has the cure. */
+/** Refused calls, a row each. The fault links to the page of the call, which says what to do. */
 export function RefusalTable(props: {
   view: View;
   refusals: Refusal[];

@@ -4,12 +4,12 @@ import { reasonLabels } from "../reasons.ts";
 import type { View } from "../view.ts";
 import type { AskedRefusals } from "./refusal-filter.ts";
 
-/** More apps or reasons than these are found by the filter. */
+/** How many apps and reasons are listed. The filter finds the calls of all others. */
 const SHOWN = 5;
 
 /**
- * How many calls were refused, by app and by reason, the most first. Each count is a link that filters by it. A line counts what the
- * other filters leave.
+ * How many calls were refused, by app and by reason, the most frequent first. Each count links to the list with that filter.
+ * A count takes the other filters into account.
  */
 export function RefusalTally(props: {
   view: View;
@@ -51,10 +51,10 @@ export function RefusalTally(props: {
   );
 }
 
-/** A reason is a sentence. */
+/** A reason is a sentence, which the table shows without its full stop. */
 const withoutStop = (text: string) => text.replace(/[.。]$/, "");
 
-/** Adds up by key, the most first. */
+/** Adds up the counts by key. The largest sum comes first. */
 function sums(counts: [string, number][]): [string, number][] {
   const found = new Map<string, number>();
   for (const [key, calls] of counts) found.set(key, (found.get(key) ?? 0) + calls);

@@ -4,8 +4,8 @@ import { isKnown, quoted, type Reader, violationTexts } from "../violation-texts
 import { textsOfOldRow } from "./details-of-old-rows.ts";
 
 /**
- * What is stored of a refused call in the reader's language: a text for each of its violations. What its detail says after the last one
- * that is known is quoted: it was cut off, is a sentence for operators, or comes from another release.
+ * The stored detail of a refused call in the reader's language: a text for each violation. The rest of the detail is quoted. It may be
+ * cut off, a sentence for operators, or from another release.
  */
 export function refusalTexts(reader: Reader, { detail, violations }: Pick<Refusal, "detail" | "violations">): string[] {
   if (detail === null) return [];
@@ -13,7 +13,7 @@ export function refusalTexts(reader: Reader, { detail, violations }: Pick<Refusa
   const unknown = violations.findIndex((each) => !isKnown(each));
   const known = unknown < 0 ? violations : violations.slice(0, unknown);
   const said = describeViolations(known);
-  // A text that begins otherwise is that of a release with other words for the same rules.
+  // A detail that begins in another way is from a release that worded the same rules differently.
   const rest = detail.startsWith(said) ? detail.slice(said.length).replace(/^; /, "") : "";
   return [...violationTexts(reader, known), ...(rest === "" ? [] : [quoted(rest)])];
 }

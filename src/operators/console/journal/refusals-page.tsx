@@ -16,7 +16,7 @@ import { RefusalTally } from "./refusal-tally.tsx";
 
 const SHOWN = 50;
 
-/** The refused calls of a site, with what they come to by app and by reason. */
+/** The refused calls of a site, with their counts by app and by reason. */
 export async function refusalsPage(c: PageContext, site: Site): Promise<Response> {
   const { view, ctx } = c.var;
   const { t } = view;
@@ -90,7 +90,7 @@ export async function refusalsPage(c: PageContext, site: Site): Promise<Response
   return showPage(c, page, isWrong ? 400 : 200);
 }
 
-/** The calls, and on the first page how many there are of each app and reason. A time that is not kept is an error of its field. */
+/** Reads the calls, and for the first page their counts by app and reason. A time that is too old is an error of its field. */
 async function readRefusals(c: PageContext, site: Site, { filter, errors }: RefusalFilter, cursor: string | undefined) {
   const { ctx, view } = c.var;
   try {
@@ -110,7 +110,7 @@ async function readRefusals(c: PageContext, site: Site, { filter, errors }: Refu
   }
 }
 
-/** A choice among the site's apps; a field for an appid when they are too many, or when the text is none. */
+/** A choice among the site's apps. It is a text field when there are more apps than one page of the list. */
 function appChoice({ var: { view } }: PageContext, apps: Page<AppSummary>, asked: string) {
   if (apps.nextCursor !== null) return { maxlength: 64, code: true };
   const options = apps.items.map(({ appid, name }): [string, string] => [appid, isVisible(name) ? name : appid]);

@@ -7,7 +7,6 @@ export interface Confirmation {
   facts: Child;
   action: string;
   hidden?: Record<string, string>;
-  /** What there is to fill in. */
   fields?: Child;
   button: string;
   keep: string;
@@ -15,7 +14,7 @@ export interface Confirmation {
   back: string;
 }
 
-/** Asks an operator to confirm a dangerous change. Says what it does and to what, and offers a link back. */
+/** Asks an operator to confirm a dangerous change. It says what the change does and to what, and has a link back. */
 export function Ask(props: Confirmation & { view: View }) {
   return (
     <section class="card">

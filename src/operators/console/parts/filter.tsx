@@ -3,10 +3,10 @@ import type { View } from "../view.ts";
 import { Icon } from "./icons.tsx";
 import { hasUnseen, Unseen, withoutUnseen } from "./unseen.tsx";
 
-/** Filters as parameters of an address. Empty ones do not filter. */
+/** Filters as parameters of an address. An empty one does not filter. */
 type Asked = Readonly<Record<string, string | undefined>>;
 
-/** A filter in force: what it says, and the address of the list without it. */
+/** A filter in force: its label and value, and the address of the list without it. */
 export interface FilterInForce {
   label: string;
   value: string;
@@ -14,7 +14,7 @@ export interface FilterInForce {
 }
 
 /**
- * The filter above a list, and what is in force. On a phone it is folded up.
+ * The filter above a list, with the filters in force. On a phone it is folded.
  *
  * @param props `path` is the list's own, without a query; `asked` are the parameters of its address; the children are fields
  */
@@ -23,7 +23,8 @@ export function Filter(
     view: View;
     path: string;
     asked: Asked;
-    on: FilterInForce[] /** Opens it on a phone. */;
+    on: FilterInForce[];
+    /** Opens the filter on a phone. */
     open?: boolean;
   }>,
 ) {
@@ -71,7 +72,7 @@ export function Filter(
 }
 
 /**
- * The address of a list with these filters, empty ones left out.
+ * The address of a list with these filters. Empty ones are left out.
  *
  * @param without the name of a filter to leave out too
  */

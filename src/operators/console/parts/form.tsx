@@ -3,11 +3,9 @@ import type { Filled } from "../forms/messages.ts";
 import type { View } from "../view.ts";
 import { NoticeBox } from "./parts.tsx";
 
-/** The parts of forms. */
-
 /**
- * A form that changes something. It is left out when the reader may not send it. Without its hidden token it would be a draft, and not
- * carried out.
+ * A form that changes something. A reader who may not send it does not see it. A form without the hidden token would be a draft, which
+ * is not carried out.
  */
 export function Form({ view, action, children }: PropsWithChildren<{ view: View; action: string }>) {
   if (!view.may(action)) return null;
@@ -23,8 +21,8 @@ export function Form({ view, action, children }: PropsWithChildren<{ view: View;
 export function Action(
   props: PropsWithChildren<{
     /**
-     * For a form that changes something: it gets a token, and is left out when the reader may not send it. A form that only leads to a
-     * page has none.
+     * Given for a form that changes something. That form gets a token, and a reader who may not send it does not see it. A form that only
+     * leads to a page needs no view.
      */
     view?: View;
     action: string;
@@ -32,7 +30,6 @@ export function Action(
     about?: string;
     lang?: string;
     quiet?: boolean;
-    /** The id of the button. */
     id?: string;
   }>,
 ) {
@@ -49,7 +46,7 @@ export function Action(
   );
 }
 
-/** A link to a page that asks before something dangerous. It is left out when the reader may not open that page. */
+/** A link to a page that asks before a dangerous change. It is left out when the reader may not open that page. */
 export function AskLink({ view, href, children }: PropsWithChildren<{ view: View; href: string }>) {
   if (!view.may(href, "GET")) return null;
   return (
@@ -60,7 +57,7 @@ export function AskLink({ view, href, children }: PropsWithChildren<{ view: View
 }
 
 /**
- * A form above a list, folded until the operator opens it. One Tab reaches it. It is left out when the reader may not send the form.
+ * A form above a list, folded until the operator opens it. It is left out when the reader may not send the form.
  *
  * @param props `action` is the path of the form
  */
@@ -76,7 +73,8 @@ export function Fold(props: PropsWithChildren<{ view: View; action: string; labe
 }
 
 /**
- * The notice above a form that is shown again: its errors, each linked to its field; or, for a draft, that it was not carried out.
+ * The notice above a form that is shown again. It has the form's errors, each with a link to its field. For a draft it says that the
+ * form was not carried out.
  *
  * @param labels the labels of its fields, by name
  */
@@ -114,7 +112,7 @@ export function Field(props: {
   hint?: Child;
   type?: string;
   rows?: number;
-  /** The options of a choice. */
+  /** The options of a `select`. */
   options?: [value: string, label: string][];
   required?: boolean;
   maxlength?: number;
@@ -132,7 +130,7 @@ export function Field(props: {
     spellcheck: code ? false : undefined,
     "aria-invalid": error ? "true" : undefined,
     "aria-describedby": described || undefined,
-    // Several fields may have autofocus: the browser then focuses the first.
+    // When several fields have autofocus, the browser focuses the first.
     autofocus: error ? true : undefined,
     ...rest,
   };
@@ -155,7 +153,7 @@ export function Field(props: {
       ) : rows === undefined ? (
         <input type={type} value={value} autocomplete="off" {...common} />
       ) : (
-        // The HTML parser drops the first line end of a textarea. Without this one, it would drop one of the value.
+        // The HTML parser drops the first line end of a textarea. Without this line end, it would drop one of the value.
         <textarea rows={rows} {...common}>{`\n${value}`}</textarea>
       )}
       {error && (

@@ -4,7 +4,7 @@ import type { Site } from "../../services/sites.ts";
 import type { View } from "../view.ts";
 import { Badge } from "./parts.tsx";
 
-/** Why an open site takes no call. */
+/** Why a site that is open takes no calls. */
 export type SiteTrouble = HomeTrouble | "wrong_key";
 
 export const troubleTexts = ({ t }: View): Record<SiteTrouble, [label: string, words: string]> => ({
@@ -18,11 +18,11 @@ export const troubleTexts = ({ t }: View): Record<SiteTrouble, [label: string, w
 interface SiteStateProps {
   view: View;
   site: Pick<Site, "status" | "home">;
-  /** What the page has read of it; else what the settings tell. */
+  /** What the page found when it read the site. Without it, the settings decide. */
   trouble?: SiteTrouble | undefined;
 }
 
-/** The state of a site. An open site takes no call either while its home, or the key, is in trouble. */
+/** The state of a site. An open site takes no calls while its home or its key is in trouble. */
 export function SiteState({ view, site: { status, home }, trouble }: SiteStateProps) {
   const { t } = view;
   if (status === "creating") return <Badge kind="wait" label={t("Unfinished")} />;

@@ -10,7 +10,7 @@ const PATHS = {
   key: "M8 11a4 4 0 1 0 0 8 4 4 0 0 0 0-8m3 1 9-9m-4 4 3 3",
 } as const;
 
-/** A small picture beside a text. It tells nothing that the text does not. */
+/** A small picture beside a text. It adds nothing to the text. */
 export function Icon({ name }: { name: keyof typeof PATHS }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">

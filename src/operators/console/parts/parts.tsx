@@ -1,8 +1,6 @@
 import type { PropsWithChildren } from "hono/jsx";
 import type { View } from "../view.ts";
 
-/** The parts of pages. */
-
 export function NoticeBox({
   kind,
   title,
@@ -10,7 +8,8 @@ export function NoticeBox({
   children,
 }: PropsWithChildren<{
   kind: "good" | "bad" | "note";
-  title: string /** Stays in sight while the reader scrolls. */;
+  title: string;
+  /** Whether the notice stays in sight while the reader scrolls. */
   sticks?: boolean;
 }>) {
   return (
@@ -27,12 +26,12 @@ export function Badge({ kind, label }: { kind: BadgeKind; label: string }) {
   return <span class={`badge ${kind}`}>{label}</span>;
 }
 
-/** A time as it is. Lists have {@link Ago} instead. */
+/** A time in full. Lists show {@link Ago} instead. */
 export function Time({ view, at }: { view: View; at: number }) {
   return <time datetime={new Date(at * 1000).toISOString()}>{view.time(at)}</time>;
 }
 
-/** How long ago a past time is, or after a day the time itself. The exact time is its title. */
+/** How long ago a time is. After a day, the time itself is shown. The exact time is in its title. */
 export function Ago({ view, at }: { view: View; at: number }) {
   return (
     <time datetime={new Date(at * 1000).toISOString()} title={view.exactTime(at)}>
@@ -41,7 +40,7 @@ export function Ago({ view, at }: { view: View; at: number }) {
   );
 }
 
-/** Stands in place of a list that is empty, and says what to do next. */
+/** Replaces an empty list, and says what to do next. */
 export function EmptyState({ title, children }: PropsWithChildren<{ title: string }>) {
   return (
     <div class="empty">
@@ -60,7 +59,7 @@ export function Until({ view, at }: { view: View; at: number }) {
   );
 }
 
-/** The time left until a future time, which is its title. */
+/** The time left until a future time. The future time is its title. */
 export function Left({ view, at }: { view: View; at: number }) {
   return (
     <span class="left" data-until={at} title={view.exactTime(at)}>
@@ -75,9 +74,9 @@ const clock = (seconds: number) =>
     .join(":");
 
 /**
- * Copies the text of the element with this id. It is seen only where scripts run.
+ * A button that copies the text of the element with this id. It is visible only where scripts run.
  *
- * @param props `label` says what is copied, to readers who do not see the place
+ * @param props `label` says what is copied, for readers who do not see the place of the button
  */
 export function CopyButton({ view, id, label }: { view: View; id: string; label?: string }) {
   return (

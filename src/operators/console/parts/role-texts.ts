@@ -15,7 +15,7 @@ export function roleText({ t }: Texts, role: Role): string {
   return texts[role];
 }
 
-/** What only an owner may do, each with the rows of the audit log that it leaves. A test takes these rows from the calls of owners. */
+/** What only an owner may do, each with its rows in the audit log. A test compares these rows with those of the owners' calls. */
 export const ownerActs = ({ t }: Texts): [text: string, ...actions: AuditAction[]][] => [
   [t("hand over a customer's data"), "customer.exported"],
   [t("erase a customer's data"), "customer.erasure_begun", "customer.erased"],
@@ -29,7 +29,7 @@ export const ownerActs = ({ t }: Texts): [text: string, ...actions: AuditAction[
   [t("end other people's console sessions"), "operator.session_ended"],
 ];
 
-/** What a role may do. docs/operating.md has the same words, a test compares them. */
+/** What a role may do. docs/operating.md has the same words, which a test compares. */
 export function roleMeans({ t }: Texts, role: Role): string {
   const texts: Record<Role, string> = {
     metrics: t("read the metrics of the deployment, and nothing else: for a scraper such as Prometheus"),

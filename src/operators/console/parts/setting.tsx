@@ -1,6 +1,6 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 
-/** A row of a page of settings: what it is on one side, and what changes it on the other. */
+/** A row of a page of settings: the setting on one side, and what changes it on the other. */
 export function Setting(props: PropsWithChildren<{ title: string; text?: Child; id?: string }>) {
   const { title, text, id, children } = props;
   return (

@@ -6,16 +6,16 @@ import { NoticeBox } from "./parts.tsx";
 
 /** The parts that every page of a site has. */
 
-/** A site as its pages show it, and the tab to mark. */
+/** A site as its pages show it, with the tab to mark. */
 export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
   trouble?: SiteTrouble | undefined;
   tab?: "overview" | "sessions" | "customers" | "apps" | "agents" | "webhooks" | "refusals" | "audit" | "settings";
 };
 
-/** The tabs of a site that is being deleted, or is deleted. To other pages it is unknown. */
+/** The tabs of a site that is being deleted, or is deleted. All other pages answer that the site is unknown. */
 const OF_ENDED_SITES = ["overview", "audit"] as const;
 
-/** The top of a site's page: links up, name, state, home and tabs. An unfinished site, which its home does not have yet, has no tabs. */
+/** The top of a site's page: links up, name, state, home and tabs. An unfinished site has no tabs, because its home lacks it. */
 export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
   const { t } = view;
   const tabs = [
@@ -61,7 +61,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
   );
 }
 
-/** Tells why signed calls of a site are refused now: the site or its home is closed. */
+/** Says why signed calls of a site are refused now: the site or its home is closed. */
 export function SiteNotices({ view, site }: { view: View; site: FramedSite }) {
   const { t } = view;
   return (

@@ -1,25 +1,23 @@
 import type { Child } from "hono/jsx";
 import type { View } from "../view.ts";
 
-/** The parts of lists. */
-
 /** A column of a list. */
 export interface Column {
   label: string;
   /**
-   * Where its cells stand on a phone, where a row has two lines: beside the row's name, in the muted line below it (by default), or
+   * The place of its cells on a phone, where a row has two lines: beside the row's name, in the muted line below it (the default), or
    * nowhere.
    */
   phone?: "top" | "below" | "hide";
-  /** For numbers, which stand at the end of their cell. */
+  /** Aligns the cells at their end. It is for numbers. */
   end?: true;
 }
 
 /**
  * A list as a table. The first cell names the row.
  *
- * @param props `empty` stands in place of a list without rows: a sentence, or an `EmptyState`; `ids` are the ids of the rows; `id` is
- *   `list`, where the skip link leads, but for the further lists of a page
+ * @param props `empty` replaces a list without rows: a sentence, or an `EmptyState`; `ids` are the ids of the rows; `id` is `list`,
+ *   the target of the skip link, except for the second and later lists of a page
  */
 export function Table(props: {
   label: string;
@@ -59,10 +57,10 @@ export function Table(props: {
   );
 }
 
-/** The address keeps at most this many cursors of previous pages. */
+/** The address holds at most this many cursors of previous pages. */
 const MOST_STEPS_BACK = 50;
 
-/** Links to the next and the previous page. A list can only go forward from a cursor, so the address keeps the cursors of earlier pages. */
+/** Links to the next and the previous page. A cursor only leads forward, so the address holds the cursors of earlier pages. */
 export function More({
   view,
   path,
@@ -74,13 +72,12 @@ export function More({
   path: string;
   query?: Record<string, string | undefined>;
   cursor: string | null;
-  /** What the link to the next page says. */
   next?: string | undefined;
 }) {
   const asked = new URLSearchParams(view.here.split("?")[1]);
   const here = asked.get("cursor");
   if (here === null && cursor === null) return null;
-  // Dots separate the cursors, which hold none. The first page has no cursor: an empty text stands for it.
+  // Dots separate the cursors, which contain none. The first page has no cursor, so an empty text stands for it.
   const trail = asked.get("trail")?.split(".") ?? [];
   const href = (to: string | undefined, steps: string[]) => {
     const all = {

@@ -6,7 +6,7 @@ const SEE_ALL = { role: "viewer", scope: "sites" } as const;
 
 export const SEARCH_CALLS: ConsoleCall[] = [
   call({ ...SEE_ALL, method: "get", path: "/search", audit: [] }, (c: PageContext) => searchPage(c)),
-  // A form, so that what is searched for stands in no address.
+  // The search is a form, so that no address holds the text.
   call(
     {
       ...SEE_ALL,

@@ -12,32 +12,30 @@ export interface Finding {
   result: SearchResult;
 }
 
-/** What was found of one kind. */
 export interface FoundKind {
   title: Child;
-  /** The name of the table, for readers who do not see it. */
+  /** The name of the table, for screen readers. */
   label: string;
   note?: Child;
   head: (string | Column)[];
   rows: Child[][];
-  /** Whether there is more than the rows. */
+  /** Whether there are more findings than the rows. */
   hasMore?: boolean;
 }
 
-/** The site stands in each row only where there are several. */
+/** The column of the site, which a table has only when the findings are of several sites. */
 export const siteHead = ({ view, result }: Finding) => (result.sites.size > 1 ? [view.t("Site")] : []);
 
 export const siteCell = ({ result }: Finding, siteId: number): Child[] =>
   result.sites.size > 1 ? [<SiteLink result={result} siteId={siteId} />] : [];
 
-/** A link whose text is a name, or what stands for a name that nobody sees. */
+/** A link whose text is a name. When the name is invisible, `otherwise` replaces it. */
 export const Named = ({ href, name, otherwise }: { href: string; name: string; otherwise: string | number }) => (
   <a class="clip" href={href}>
     <bdi>{isVisible(name) ? name : `(${otherwise})`}</bdi>
   </a>
 );
 
-/** A link to a site, by its name. */
 export const SiteLink = ({ result, siteId }: { result: SearchResult; siteId: number }) => (
   <Named href={`/console/sites/${siteId}`} name={result.sites.get(siteId)?.name ?? ""} otherwise={siteId} />
 );

@@ -7,7 +7,7 @@ import { showUnseen } from "../parts/unseen.tsx";
 import { foundEvents } from "./found-events.tsx";
 import { type Finding, type FoundKind, Named, SiteLink, siteCell, siteHead, WebhookLink } from "./found-parts.tsx";
 
-/** Everything that was found, by kind: what an id names first, what has the words after it. */
+/** All findings by kind. Kinds that are found by an id come first, kinds that are found by words come after them. */
 export function FoundThings(finding: Finding) {
   const { view } = finding;
   const kinds = [
@@ -61,7 +61,7 @@ function foundSites({ view: { t }, result }: Finding): FoundKind {
   };
 }
 
-/** Sessions. One that is found for the words of the visitor's title shows that title too. */
+/** Rows of sessions. A session that was found by words of the visitor's title shows that title too. */
 function sessionRows(finding: Finding, sessions: SessionHit[], of: "all" | "oneCustomer" = "all") {
   const { view } = finding;
   const { t } = view;
@@ -107,7 +107,7 @@ function foundTitles(finding: Finding): FoundKind {
   return { title, label: title, ...sessionRows(finding, result.titles), hasMore: result.more.has("titles") };
 }
 
-/** Each customer with their newest sessions. A session leads to their page: their own id goes into no address. */
+/** Each customer with their newest sessions. A session leads to the customer's page, because no address may hold a customer's id. */
 function foundCustomers(finding: Finding): FoundKind[] {
   const { view, result } = finding;
   const { t } = view;

@@ -3,8 +3,8 @@ import type { ConsoleSession } from "../../services/console-sessions.ts";
 import { macOf } from "../../services/digests.ts";
 
 /**
- * What was searched for, as an address may hold it: sealed with a key of the console session. It may be a customer's id, and addresses
- * reach logs and the browser's history. So Back, a reload and a change of language find it again, and nobody else does.
+ * The searched text as an address may hold it: sealed with a key of the console session. The text may be a customer's id, and
+ * addresses reach logs and the browser's history. Back, a reload and a change of language still work, for this session only.
  */
 
 type Sealer = Pick<ConsoleSession, "id" | "key">;
@@ -27,7 +27,7 @@ export async function sealText({ bytes }: Pick<Runtime, "bytes">, session: Seale
   return new Uint8Array([...iv, ...new Uint8Array(sealed)]).toBase64(BASE64URL);
 }
 
-/** @returns undefined for what this session has not sealed */
+/** @returns undefined for a text that this session has not sealed */
 export async function openText(session: Sealer, sealed: string): Promise<string | undefined> {
   try {
     const bytes = Uint8Array.fromBase64(sealed, BASE64URL);

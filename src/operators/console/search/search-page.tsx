@@ -15,14 +15,14 @@ import { HowFar, WhatToType } from "./what-to-type.tsx";
 
 const PATH = "/console/search";
 
-/** A site's id as a form or an address gives it. */
+/** A site's id in a form or an address. */
 const siteIdOf = (text = ""): number | undefined => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined);
 
-/** Answers the search box of every page: `q` is what was typed, `site` the site whose page was open. */
+/** Answers the search box of every page: `q` is the typed text, `site` the site whose page was open. */
 export async function postSearch(c: PageContext): Promise<Response> {
   const { session } = c.var.view;
   const { q = "", site = "" } = await readForm(c);
-  // Two units for a character, and one more, so that a text that is too long still is.
+  // A character has up to two UTF-16 units. One more unit is kept, so that a text that is too long stays too long.
   const text = q.trim().slice(0, 2 * MOST_TYPED + 1);
   const query = new URLSearchParams();
   if (text !== "" && session !== undefined) query.set("text", await sealText(c.var.ctx.runtime, session, text));
@@ -30,7 +30,7 @@ export async function postSearch(c: PageContext): Promise<Response> {
   return c.redirect(query.size === 0 ? PATH : `${PATH}?${query}`, 303);
 }
 
-/** What was found, by kind. Without a text, what can be searched for. */
+/** Shows the findings by kind. Without a text, it shows what can be searched for. */
 export async function searchPage(c: PageContext): Promise<Response> {
   const { ctx, view } = c.var;
   const { t, session } = view;

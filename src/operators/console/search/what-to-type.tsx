@@ -38,7 +38,7 @@ export function WhatToType({ view }: { view: View }) {
   );
 }
 
-/** How far the search looked, and what it did not look at: open when nothing was found. */
+/** How far the search looked, and what it left out. The section is open when nothing was found. */
 export function HowFar(props: { view: View; result: SearchResult; journalDays: number; isOpen: boolean }) {
   const { view, result, journalDays, isOpen } = props;
   return (

@@ -8,7 +8,7 @@ import { LastUseFact } from "./last-use-fact.tsx";
 import { hasOverlap } from "./overlap.ts";
 import type { ShownSecretOwner } from "./secret-owner.ts";
 
-/** Where a refused form leads to. @throws the error, when it is another one */
+/** The page after a refusal. @throws the error, when it is not one of these refusals */
 export function refusedLocation(c: PageContext, path: string, error: unknown): Promise<string> {
   if (isRefusedFor(error, "app_revoked")) return doneLocation(c, path, "revoked_before");
   if (isRefusedFor(error, "version_other")) return doneLocation(c, path, "rotated_before");
@@ -33,7 +33,7 @@ export async function endOverlap(c: PageContext, owner: ShownSecretOwner): Promi
   });
 }
 
-/** Asks before the previous secret ends, which a program may still use. */
+/** Asks before the previous secret ends, because a program may still use it. */
 export async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
   const view = c.var.view;
   const { t } = view;

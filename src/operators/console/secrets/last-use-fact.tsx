@@ -1,7 +1,7 @@
 import type { View } from "../view.ts";
 import type { SecretUse } from "./secret-owner.ts";
 
-/** Before the previous secret ends: when it was last used. */
+/** Shows when the previous secret was last used, before it is ended. */
 export function LastUseFact({ view, use }: { view: View; use: SecretUse | undefined }) {
   if (use === undefined) return null;
   return (

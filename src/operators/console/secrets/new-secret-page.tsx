@@ -9,8 +9,8 @@ import type { ShownSecretOwner } from "./secret-owner.ts";
 /**
  * The address of the page that shows a new secret. Only this console session can open it, for ten minutes.
  *
- * @param path  of the owner's page
- * @param isNew whether the owner was made with this secret, and not rotated
+ * @param path  path of the owner's page
+ * @param isNew whether the owner was made with this secret, and the secret was not rotated
  */
 export async function secretLocation(c: PageContext, path: string, version: string, isNew = false): Promise<string> {
   const { session, now } = c.var.view;
@@ -18,10 +18,10 @@ export async function secretLocation(c: PageContext, path: string, version: stri
   return `${path}/secret?ticket=${await ticketFor(session, purposeOf(path, version), now)}${isNew ? "&new=1" : ""}`;
 }
 
-// The purpose names the version: otherwise the ticket would also show a newer secret, made by another operator.
+// The purpose names the version. Otherwise the ticket would also show a newer secret that another operator made.
 const purposeOf = (path: string, version: string) => ["secret", path, version];
 
-/** Shows the secret to whom {@link secretLocation} led here. */
+/** Shows the secret to the reader whom {@link secretLocation} sent here. */
 export async function secretPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
   const view = c.var.view;
   const { t, session, now } = view;
@@ -39,7 +39,7 @@ export async function secretPage(c: PageContext, owner: ShownSecretOwner): Promi
     throw error;
   }
   const [use, next] = await Promise.all([owner.previousUse?.(), owner.next?.()]);
-  // An open page reloads when the ticket ends: otherwise the secret would stay on the screen.
+  // An open page reloads when the ticket ends, so that the secret does not stay on the screen.
   c.header("refresh", String(end - now));
   const body = (
     <>

@@ -5,9 +5,9 @@ import { hasOverlap } from "./overlap.ts";
 import type { SecretUse, ShownSecretOwner } from "./secret-owner.ts";
 
 /**
- * While an overlap runs: what is left to do until the old secret stops, its time and its last use, and the button that stops it now.
+ * Shown while an overlap runs: what to do until the old secret stops, its time and last use, and the button that stops it now.
  *
- * @param props `use` is undefined where nobody counts the uses of a secret
+ * @param props `use` is undefined where the uses of a secret are not counted
  */
 export function OverlapCard(props: {
   view: View;
@@ -49,7 +49,7 @@ export function OverlapCard(props: {
 /**
  * How a secret is changed without an outage, step by step.
  *
- * @param props `isCounted` whether the console tells when the old secret was last used; `isBegun` while an overlap runs
+ * @param props `isCounted`: whether the console can say when the old secret was last used; `isBegun`: whether an overlap runs
  */
 export function RotationSteps({ view, isCounted, isBegun }: { view: View; isCounted: boolean; isBegun?: boolean }) {
   const { t } = view;

@@ -5,7 +5,7 @@ import { choicesOf, hasOverlap, overlapsOf } from "./overlap.ts";
 import { RotationSteps } from "./overlap-card.tsx";
 import type { ShownSecretOwner } from "./secret-owner.ts";
 
-/** The card on a page that rotates the secret, for readers who may. */
+/** The card that rotates the secret, for readers who may do so. */
 export function RotateCard(props: { view: View; owner: Omit<ShownSecretOwner, "page">; again: Filled | undefined }) {
   const { view, owner, again } = props;
   const { t } = view;

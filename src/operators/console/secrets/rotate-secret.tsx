@@ -12,7 +12,7 @@ import { secretLocation } from "./new-secret-page.tsx";
 import { endsOf, hasOverlap, overlapOf } from "./overlap.ts";
 import type { ShownSecretOwner } from "./secret-owner.ts";
 
-/** Answers the form of {@link RotateCard}, and that of the page that asks before. */
+/** Answers the form of {@link RotateCard}, and the form of the page that asks before the rotation. */
 export async function rotate(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
   const form = await readForm(c);
   const { overlap_seconds = "", ends = "", version = "", confirmed } = form;
@@ -26,7 +26,7 @@ export async function rotate(c: PageContext, owner: ShownSecretOwner): Promise<R
     draft: confirmed && question !== undefined ? { path: question } : undefined,
     list: path,
     work: async (input) => {
-      // The operator confirms a rotation that ends a secret which a program may still use.
+      // The operator must confirm a rotation that ends a secret which a program may still use.
       const endsOne = input.overlapSeconds === 0 || hasOverlap(owner, c.var.view.now);
       if (owner.isActive && version === owner.version && !confirmed && endsOne) return questionOf(path, input);
       try {
@@ -40,13 +40,13 @@ export async function rotate(c: PageContext, owner: ShownSecretOwner): Promise<R
   });
 }
 
-/** The rotation that a form asks for. While an overlap runs, it must say which secret ends. */
+/** The rotation that a form asks for. While an overlap runs, the form must name the secret to end. */
 function enteredIn({ t, now }: View, owner: ShownSecretOwner, form: Record<string, string>): Entered<RotationInput> {
   const overlapSeconds = overlapOf(form.overlap_seconds ?? "");
   if (overlapSeconds === undefined) return { errors: { overlap_seconds: t("Choose one of the overlaps.") } };
   const ends = endsOf(form.ends ?? "");
   if (overlapSeconds > 0) {
-    // A form for another version is refused as a whole, and needs no other fault.
+    // A form for another version is refused as a whole, so its fields are not checked.
     const isDue = form.version === owner.version && owner.isActive && hasOverlap(owner, now);
     if (isDue && ends === undefined) return { errors: { ends: t("Choose which secret ends.") } };
     return { input: { overlapSeconds, ends } };
@@ -59,7 +59,7 @@ function enteredIn({ t, now }: View, owner: ShownSecretOwner, form: Record<strin
 const questionOf = (path: string, { overlapSeconds, ends }: RotationInput): string =>
   `${path}/rotate?overlap_seconds=${overlapSeconds}${ends === undefined ? "" : `&ends=${ends}`}`;
 
-/** Asks before a rotation ends a secret that a program may still use. Tells which secret ends, and when. */
+/** Asks before a rotation ends a secret that a program may still use. It says which secret ends, and when. */
 export async function confirmPage(
   c: PageContext,
   owner: ShownSecretOwner,

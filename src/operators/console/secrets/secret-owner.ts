@@ -6,38 +6,37 @@ import type { FramedSite } from "../parts/site-frame.tsx";
 /** When a secret was last used, in sentences. */
 export interface SecretUse {
   used: string;
-  /** How far that is known; empty when nothing is. */
+  /** The time up to which uses are counted; empty when nothing is known. */
   counted: string;
 }
 
-/** An app or a webhook, for the pages of its secret. */
+/** An app or a webhook, as the pages of its secret need it. */
 export interface ShownSecretOwner {
   site: FramedSite;
-  /** The path of its page. */
   path: string;
   version: string;
   previousExpiresAt: number | null;
   /** False for a revoked app. */
   isActive: boolean;
-  /** Terms and details about it. */
+  /** Terms and details about the owner. */
   facts: Child;
   words: {
-    /** Title of the page after it was made. */
+    /** The title of the page after the owner was made. */
     made: string;
-    /** What its secret is for. */
+    /** What its secret is used for. */
     use: Child;
     /** What happens to a program that still uses an ended secret. */
     stopped: string;
   };
   read: () => Promise<string>;
-  /** @throws ServiceError `conflict`, reason `app_revoked`, `overlap_over`, or `version_other` when it has another version by now */
+  /** @throws ServiceError `conflict`, reason `app_revoked`, `overlap_over`, or `version_other` when the secret was rotated meanwhile */
   rotate: (input: RotationInput) => Promise<{ version: string }>;
-  /** @throws ServiceError `conflict`, reason `app_revoked`, or `version_other` when it has another version by now */
+  /** @throws ServiceError `conflict`, reason `app_revoked`, or `version_other` when the secret was rotated meanwhile */
   endOverlap: (expectedVersion: string) => Promise<unknown>;
-  /** Says when the previous secret was last used. Undefined for webhooks: their receivers use it, and nobody counts that. */
+  /** Says when the previous secret was last used. Undefined for webhooks, whose receivers use the secret without telling us. */
   previousUse?: () => Promise<SecretUse>;
-  /** What to do with a new secret, beneath it. */
+  /** The next step with a new secret. It is shown below the secret. */
   next?: () => Promise<Child>;
-  /** Shows its page, with the form of a rotation filled in again. */
+  /** Shows the owner's page again, with the filled-in form of a rotation. */
   page: (again: Filled) => Promise<Response>;
 }

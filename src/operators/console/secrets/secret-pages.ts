@@ -10,7 +10,7 @@ import type { ShownSecretOwner } from "./secret-owner.ts";
 /**
  * The calls that rotate the secret of an app or a webhook, show the new secret, and end the old one.
  *
- * @param base start of their paths
+ * @param base the start of their paths
  */
 export function secretPages(
   base: string,

@@ -4,10 +4,10 @@ import { CopyButton } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import type { Choices } from "./session-filter.ts";
 
-/** An agent's id for the example of a site whose agents are not read. */
+/** The agent's id in the example when the agents were not read. */
 const SOME_AGENT = 1;
 
-/** How the first session of a site is opened: what it still needs, and a command that opens one. */
+/** How to open the first session of a site: what is missing, and a command that opens one. */
 export function FirstCall(props: { view: View; site: Site; choices: Choices; origin: string }) {
   const { view, site, choices, origin } = props;
   const { t } = view;

@@ -6,9 +6,9 @@ import { FirstCall } from "./first-call.tsx";
 import type { Choices, SessionsAsked } from "./session-filter.ts";
 
 /**
- * In place of an empty list: why it is empty, and what to do next.
+ * Replaces an empty list: says why it is empty, and what to do next.
  *
- * @param props `others`: whether the site, and the customer who was asked for, have any session
+ * @param props `others`: whether the site has any session, and whether the asked-for customer has one
  */
 export function NoSession(props: {
   view: View;

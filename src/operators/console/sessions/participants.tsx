@@ -3,10 +3,10 @@ import { Badge } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { AgentName } from "./agent-name.tsx";
 
-/** So many agents stand on the page; more are folded up. */
+/** How many agents the page shows at once. More are folded. */
 const SHOWN = 5;
 
-/** The agents of a session: the responsible one first, who may be none of the participants. */
+/** The agents of a session. The responsible agent comes first, and need not be a participant. */
 export function Participants({ view, siteId, stored }: { view: View; siteId: number; stored: StoredSession }) {
   const { t } = view;
   const { session, participants } = stored;

@@ -23,7 +23,7 @@ const IN_WORDS: ReadonlySet<string> = new Set([
   "created_at",
 ]);
 
-/** What is stored of a session besides its conversation. @param props `title`: stands above the page already */
+/** The stored facts of a session besides its conversation. @param props `title`: the title that the page shows at its top */
 export function SessionFacts(props: { view: View; site: Site; stored: StoredSession; title: string | undefined }) {
   const { view, site, stored, title } = props;
   const { t } = view;
@@ -79,7 +79,7 @@ export function SessionFacts(props: { view: View; site: Site; stored: StoredSess
   );
 }
 
-/** The titles that do not stand above the page already. */
+/** The titles that the top of the page does not show. */
 function titlesOf({ t }: View, { session }: StoredSession, shown: string | undefined): Fact[] {
   const titles: [string, string | null][] = [
     [t("Title for agents"), session.agentTitle],
@@ -91,7 +91,6 @@ function titlesOf({ t }: View, { session }: StoredSession, shown: string | undef
     .map(([term, title]) => [term, <bdi>{title}</bdi>]);
 }
 
-/** The pairs of `metadata`. */
 export function Pairs({ pairs }: { pairs: [name: string, value: string][] }) {
   return (
     <ul>

@@ -8,7 +8,7 @@ import { withoutUnseen } from "../parts/unseen.tsx";
 import { localTime, secondsOf, type View } from "../view.ts";
 import { statusText } from "./session-table.tsx";
 
-/** What the list of sessions is filtered by, as its address says it. */
+/** The filters of the list of sessions, as its address has them. */
 export interface SessionsAsked {
   status: SessionStatus | undefined;
   sbs: string;
@@ -22,7 +22,7 @@ export interface SessionsAsked {
 /** The apps and agents of a site, for the choices of a filter. */
 export interface Choices {
   apps: { appid: string; name: string; revokedAt: number | null }[];
-  /** Undefined for a site with too many to choose from. */
+  /** Undefined for a site with too many agents to choose from. */
   agents: { id: number; name: string }[] | undefined;
 }
 
@@ -30,7 +30,7 @@ const MOST_CHOICES = 50;
 const AGENT = /^[1-9]\d{0,15}$/;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
-/** A browser sends empty fields too: an empty field does not filter, and neither does one that no form of the page can send. */
+/** Browsers send empty fields too. An empty field does not filter, and neither does a value that no form of the page can send. */
 export function readAsked(c: PageContext): SessionsAsked {
   const { status, sbs = "", app = "", agent = "", from = "", to = "" } = c.req.query();
   const { timeZone } = c.var.view;
@@ -39,7 +39,7 @@ export function readAsked(c: PageContext): SessionsAsked {
     status: SESSION_STATUSES.find((each) => each === status),
     sbs,
     appid: app.trim(),
-    // With characters that nobody sees it finds nothing, and the page shows them.
+    // An id with invisible characters stays a filter. It finds nothing, and the page shows the characters.
     agent: AGENT.test(withoutUnseen(agent)) ? agent.trim() : "",
     from: day(from),
     to: day(to),
@@ -70,14 +70,14 @@ export const queryOf = ({ appid: app, ...others }: SessionsAsked) => ({ ...other
 /** @returns the path of the list with these filters */
 export const pathOf = (path: string, asked: SessionsAsked): string => filteredPath(path, queryOf(asked));
 
-/** The reader's day so many days ago, as a field of a date has it. */
+/** The date of the reader's day this many days ago, as a date field has it. */
 export const dayBefore = ({ now, timeZone }: View, days: number): string => {
-  // From noon: a day of 23 or 25 hours would give another day from midnight.
+  // Days are counted from noon. From midnight, a day of 23 or 25 hours would give another date.
   const noon = Date.parse(`${localTime(now, timeZone).slice(0, 10)}T12:00Z`);
   return new Date(noon - days * 86_400_000).toISOString().slice(0, 10);
 };
 
-/** The filters that are on, in words, each with the address of the list without it. */
+/** The filters in force, in words, each with the address of the list without it. */
 export function chipsOf(view: View, path: string, asked: SessionsAsked, { apps, agents }: Choices): FilterInForce[] {
   const { t } = view;
   const day = (text: string) =>

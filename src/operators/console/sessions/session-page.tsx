@@ -45,13 +45,13 @@ export async function sessionPage(c: PageContext, site: Site): Promise<Response>
   });
 }
 
-/** The title that lists show too; undefined when nothing of it can be seen. */
+/** The title that lists show too; undefined when it is invisible. */
 function titleOf({ session }: StoredSession): string | undefined {
   const title = session.agentTitle ?? session.autoTitle;
   return isVisible(title) ? title : undefined;
 }
 
-/** In place of a session that the site does not have. The tabs stay, and lead on. */
+/** The page for a session that the site does not have. It keeps the tabs, so that the reader can go on. */
 function missingPage(c: PageContext, site: Site): Promise<Response> {
   const { t } = c.var.view;
   const path = `/console/sites/${site.id}/sessions`;

@@ -5,7 +5,7 @@ import { Table } from "../parts/table.tsx";
 import { showUnseen } from "../parts/unseen.tsx";
 import type { View } from "../view.ts";
 
-/** @param props `ofCustomer`: all sessions are of one customer, whom the page shows already */
+/** @param props `ofCustomer`: all sessions are of one customer, whom the page already shows */
 export function SessionTable(props: { view: View; siteId: number; sessions: SessionRow[]; ofCustomer?: boolean }) {
   const { view, siteId, sessions, ofCustomer = false } = props;
   const { t } = view;
@@ -40,7 +40,7 @@ export function SessionTable(props: { view: View; siteId: number; sessions: Sess
   );
 }
 
-/** The address of a customer's page names one of their sessions, because a customer's id must stand in no address. */
+/** The link to a customer. Its address names one of their sessions, because no address may hold a customer's id. */
 function Customer({ view, site, session }: { view: View; site: string; session: SessionRow }) {
   const { customerName, customerExternalId: sbs } = session;
   const path = `${site}/customers`;
@@ -60,7 +60,7 @@ function Customer({ view, site, session }: { view: View; site: string; session: 
   );
 }
 
-/** The end of a request id tells calls apart: its beginning is the time. */
+/** The link to a call shows the end of the request id, because calls of the same time have the same beginning. */
 function RequestLink({ view, site, requestId }: { view: View; site: string; requestId: string }) {
   return (
     <small>
@@ -71,7 +71,7 @@ function RequestLink({ view, site, requestId }: { view: View; site: string; requ
   );
 }
 
-/** The colours of statuses. A status that is not listed is grey. */
+/** The colours of statuses. Any other status is grey. */
 const KINDS: Partial<Record<SessionStatus, BadgeKind>> = { waiting: "wait", replied: "good" };
 
 export const statusKind = (status: SessionStatus): BadgeKind => KINDS[status] ?? "off";

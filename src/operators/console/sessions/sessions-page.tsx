@@ -37,7 +37,7 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
   ]);
   const { items, nextCursor, lookedTo } = sessions;
   const isEnd = items.length === 0 && lookedTo === null;
-  // On a later page the filters have found sessions before, or looked through them: nothing is said of the filters there.
+  // Only an empty first page says what the filters left out. Before a later page, the reader has seen or searched other sessions.
   const others = isEnd && cursor === undefined ? await otherSessions(c, site, asked) : undefined;
   const body = (
     <>
@@ -73,7 +73,7 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
   return showPage(c, { title: t("Sessions"), site: { ...site, tab: "sessions" }, body });
 }
 
-/** Which sessions there are besides those that were asked for: of the site, and of the customer. */
+/** Whether there are sessions besides those that were asked for: of the site, and of the customer. */
 async function otherSessions({ var: { ctx } }: PageContext, site: Site, asked: SessionsAsked) {
   const has = async (sbs: string | undefined) => (await listSessions(ctx, { site, sbs, limit: 1 })).items.length > 0;
   const [ofSite, ofCustomer] = await Promise.all([has(undefined), asked.sbs !== "" && has(asked.sbs)]);

@@ -15,7 +15,7 @@ interface TimelineProps {
   timeline: { happenings: Happening[]; isCut: boolean };
 }
 
-/** What happened to a session: its opening, agents who joined, and what webhooks were told of it. */
+/** The history of a session: its opening, agents who joined, and the deliveries of its events to webhooks. */
 export function Timeline({ view, site, stored, timeline }: TimelineProps) {
   const { t } = view;
   return (
@@ -72,10 +72,9 @@ function What(props: { view: View; site: Site; stored: StoredSession; happening:
   );
 }
 
-/** So many agents of one call are named; more are folded up. */
+/** How many agents of one call are named at once. More are folded. */
 const NAMED = 5;
 
-/** Agents who joined by one call. */
 function Added(props: { view: View; stored: StoredSession; happening: Extract<Happening, { what: "added" }> }) {
   const { view, stored, happening } = props;
   const { t } = view;
@@ -110,7 +109,7 @@ function Added(props: { view: View; stored: StoredSession; happening: Extract<Ha
   );
 }
 
-/** What came of the delivery of an event to one webhook. */
+/** The result of delivering an event to one webhook. */
 function Delivered({ view, site, delivery }: { view: View; site: Site; delivery: SessionDelivery }) {
   const { t } = view;
   const { webhookId, seq, status, attempts } = delivery;

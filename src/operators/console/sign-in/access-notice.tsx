@@ -5,7 +5,7 @@ import type { View } from "../view.ts";
 import { noTokenText } from "./no-token-text.ts";
 import { ACCESS_SIGN_OUT } from "./sign-out-path.ts";
 
-/** What the sign-in page says of Cloudflare Access: why somebody who comes through it is not let in. */
+/** The sign-in page's notice about Cloudflare Access: why somebody who comes through it may not enter. */
 export function AccessNotice({ view, config }: { view: View; config: Config }) {
   const { t, refused } = view;
   const { signIn, accessFault, adminTokenFault } = config;

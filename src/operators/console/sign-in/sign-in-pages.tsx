@@ -21,7 +21,7 @@ type Kept = { path: string; values: Record<string, string> };
 
 export async function getSignIn(c: PageContext): Promise<Response> {
   const next = consolePath(c.req.query("next"));
-  // Somebody who came through Access may still sign in as the root, where both are taken.
+  // Somebody who came through Access may still sign in as the root, when the deployment allows both.
   const mayAlso = takesToken(c) && c.var.view.session?.identity.who.kind === "person";
   if (c.var.view.session !== undefined && !mayAlso) return c.redirect(next, 303);
   return signInPage(c, takesToken(c) ? 200 : 401, { next });
@@ -53,7 +53,6 @@ export async function postSignIn(c: PageContext): Promise<Response> {
   return kept === undefined ? c.redirect(next, 303) : showAgain(c, kept.path);
 }
 
-/** Why a token does not sign in. */
 function wrongToken({ t }: View, token: string): string {
   const texts = {
     token: t("This is a token for programs. It opens the admin API, not the console."),
@@ -74,7 +73,7 @@ export async function postSignOut(c: PageContext): Promise<Response> {
 }
 
 export async function postLanguage(c: PageContext): Promise<Response> {
-  // With a form sent along, `language` is in the address: the body holds that form.
+  // When a form is sent along, the body holds that form, and `language` is in the address.
   const draft = c.req.query("draft");
   const { language, back } = draft === undefined ? await readForm(c) : c.req.query();
   c.header("set-cookie", languageCookie(language === "zh" ? "zh" : "en"));
@@ -83,13 +82,13 @@ export async function postLanguage(c: PageContext): Promise<Response> {
 
 const takesToken = (c: PageContext): boolean => c.var.ctx.config.signIn !== "access";
 
-/** Access vouches for these visitors, and they may do nothing here. */
+/** Refusals of visitors whom Access has identified, but who may do nothing here. */
 const WITHOUT_ROLE: readonly AccessRefusal[] = ["access_no_role", "assertion_without_email"];
 
 /**
- * Shows the sign-in page. It keeps the fields of a sent form, which is shown again after signing in.
+ * Shows the sign-in page. It keeps the fields of a sent form, which is shown again after the sign-in.
  *
- * @throws ServiceError `forbidden` for a person whom no list names, and for an assertion without an e-mail address
+ * @throws ServiceError `forbidden` for a person who is in no list of roles, and for an assertion without an e-mail address
  */
 export async function askToSignIn(c: PageContext): Promise<Response> {
   const { here, refused } = c.var.view;
@@ -108,10 +107,10 @@ export async function askToSignIn(c: PageContext): Promise<Response> {
   return signInPage(c, 401, { next: "/console", kept });
 }
 
-/** Redirects by 307, so that the browser sends the form again to its own path. There it is a draft: {@link isDraft}. */
+/** Redirects by 307, so that the browser sends the form again to its own path, where it is a draft. See {@link isDraft}. */
 const showAgain = (c: PageContext, path: string) => c.redirect(withParameter(path, "draft", "1"), 307);
 
-/** The form without its secrets, and without the token that would let it be carried out. */
+/** The form without its secrets, and without the token that the server needs to carry it out. */
 const withoutSecrets = (form: Record<string, string>) =>
   Object.fromEntries(
     Object.entries(form).filter(([name]) => !["form", "secret", "token", "next", "kept"].includes(name)),

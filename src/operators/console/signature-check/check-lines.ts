@@ -18,29 +18,29 @@ import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts"
 /** One line of the signature check: the step, its findings and its advice. */
 export interface Line {
   title: string;
-  /** What was found, then its cure. */
+  /** The finding, then the advice. */
   texts: string[];
-  /** How many of the texts are findings: each names a fault of its own. By default the first sentence of the first text is. */
+  /** How many of the texts are findings, each about its own fault. By default, the first sentence of the first text is the only finding. */
   faults?: number;
-  /** The server's own words for the caller, by their header, or a parser's. English. */
+  /** What the server sends to the caller, by header, or what a parser said. It is English. */
   said?: string[];
   links?: Link[];
-  /** The apps that an unknown appid may mean. */
+  /** Existing apps whose appids resemble an unknown appid. */
   similar?: SimilarApp[];
   refusal?: SignedErrorCode | undefined;
-  /** The line is about a header that was not pasted, and is taken for that of a form because of the body. */
+  /** The line is about a header that was not pasted. The check assumes a form, because the body looks like one. */
   assumed?: true;
-  /** The name of the rule that the database would refuse by. */
+  /** The name of the rule by which the database would refuse the call. */
   outcome?: string;
-  /** Nothing is refused for it, and yet the reader should know. */
+  /** The reader should know of it, although no call is refused for it. */
   notice?: true;
-  /** The step was not run, because it writes. */
+  /** The step was not run, because it would write. */
   notEvaluated?: true;
-  /** Why the timestamp is refused. `late` may only mean that the request was pasted long after it was sent; `early` cannot. */
+  /** Why the timestamp is refused. A `late` request may only have been pasted long after it was sent. An `early` one cannot. */
   outdated?: "late" | "early" | undefined;
   /** The text that fits the signature, when it is not the pasted text. */
   signed?: string | undefined;
-  /** The line ends that fit the signature, when the pasted text does not show them. */
+  /** The line ends that fit the signature, when the pasted text does not show its line ends. */
   ends?: { fits: string; other: string } | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface Diagnosis {
   answered?: { siteId: number; sessionId: number | null; refusedFor?: string };
   /** The session of the call that was accepted under the same Idempotency-Key. */
   repeats?: number;
-  /** In the order of the checks. The first `refusal` is what the service would answer now. */
+  /** The lines in the order of the checks. The first `refusal` is the service's answer now. */
   lines: Line[];
 }
 
@@ -65,11 +65,11 @@ const line = (title: string, text: string, refusal?: SignedErrorCode): Line => (
 /** The violations as the caller gets them. */
 const told = (refused: Refused) => (refused.violations === undefined ? [] : [`x-error-detail: ${detailOf(refused)}`]);
 
-/** The line of a refusal whose violations the caller is told: what breaks which rule, and the cure. */
+/** The line of a refusal whose violations the caller gets: what breaks which rule, and what to do. */
 function refusedLine(view: View, title: string, refused: Refused): Line {
   const { code, reason, violations = [] } = refused;
   const found = violationTexts(view, violations);
-  // The violations of these say all that their words say.
+  // For this reason the violations already say everything.
   const texts = reason === "fields_invalid" ? found : [...found, reasonText(view, reason).cure];
   return { title, texts, faults: found.length, said: told(refused), refusal: code, outcome: reason };
 }
@@ -136,7 +136,7 @@ function stoppedText({ t }: View, { by, home }: NonNullable<CheckedRequest["stop
   return texts[by];
 }
 
-/** A step of the diagnosis as a line. @param refused what the server tells the caller, if it tells something */
+/** A step of the diagnosis as a line. @param refused what the server answers the caller, when it refuses */
 const stepLine = (view: View, title: string, step: Step, refused?: Refused): Line => ({
   title,
   texts: [say(view, step), ...(step.more ?? []).map((more) => say(view, more))],
@@ -144,7 +144,7 @@ const stepLine = (view: View, title: string, step: Step, refused?: Refused): Lin
   refusal: step.refusal?.code,
 });
 
-/** What the server looks at before it looks for the app: the headers and the body. */
+/** The steps before the server looks for the app: the headers and the body. */
 function formLines(view: View, { contentType }: PastedRequest, { form, fields }: CheckedRequest): Line[] {
   const titles: Partial<Record<Step["step"], string>> = {
     content_type: "Content-Type",
@@ -257,7 +257,7 @@ function fieldsLine(view: View, { operation }: PastedRequest, { report, looksLik
 
 type Outcome = NonNullable<NonNullable<CheckedRequest["report"]>["outcome"]>;
 
-/** What the database knows of a well-formed Idempotency-Key. */
+/** What the database knows about a well-formed Idempotency-Key. */
 function keyLine(view: View, siteId: number, outcome: Outcome | undefined): Line {
   const { t } = view;
   const title = "Idempotency-Key";

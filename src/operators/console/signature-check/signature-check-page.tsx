@@ -13,7 +13,7 @@ const PATH = "/console/signature-check";
 
 type Form = Record<string, string>;
 
-/** The fields of the form. Any other is dropped: after a new sign-in the form is that of the sign-in page, with the admin token. */
+/** The fields of the form. Other fields are dropped, because a form that comes from the sign-in page also has the admin token. */
 const FIELDS = [
   "operation",
   "appid",
@@ -26,10 +26,10 @@ const FIELDS = [
   "request",
 ] as const;
 
-/** The page, filled in with what a link knows of the request: `?operation=create_gd&appid=…&request=…`. */
+/** The page, filled with what a link knows of the request: `?operation=create_gd&appid=…&request=…`. */
 export const signatureCheckPage = (c: PageContext): Promise<Response> => checkPage(c, c.req.query());
 
-/** Answers with the page. A redirect would need the pasted request stored, or in the address. */
+/** Answers with the page. A redirect would need the pasted request in a store or in the address. */
 export async function postSignatureCheck(c: PageContext): Promise<Response> {
   const form = await readForm(c);
   const operation = OPERATIONS.find(({ wireName }) => wireName === form.operation);
@@ -41,7 +41,7 @@ export async function postSignatureCheck(c: PageContext): Promise<Response> {
   return checkPage(c, form, { ...lines, appid: checked.appid || undefined });
 }
 
-/** The pasted request. A header that was copied from a log or from `curl -v` begins with its name. */
+/** The pasted request. A header that was copied from a log or from `curl -v` begins with its name, which is removed. */
 function pastedOf(operation: PastedRequest["operation"], form: Form): PastedRequest {
   const header = (name: string, value = "") =>
     asHeader(value.replace(new RegExp(`^\\s*${name}:`, "i"), "")) || undefined;
@@ -56,7 +56,7 @@ function pastedOf(operation: PastedRequest["operation"], form: Form): PastedRequ
   };
 }
 
-/** The refused call that the form names by its request id; undefined when it names none, or no home that answers knows it. */
+/** The refused call whose request id the form has; undefined without an id, or when no home that answers knows the call. */
 async function refusedCallOf(c: PageContext, { request = "" }: Form): Promise<RefusedCall | undefined> {
   if (request === "") return undefined;
   try {
@@ -67,13 +67,13 @@ async function refusedCallOf(c: PageContext, { request = "" }: Form): Promise<Re
   }
 }
 
-/** @param result the findings, or the error of the chosen call; undefined before the first check */
+/** @param result the diagnosis, or the error text for the chosen call; undefined before the first check */
 async function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
   const error = typeof result === "string" ? result : undefined;
   const named = await refusedCallOf(c, form);
-  // What was pasted may be another request than the one that the link was about.
+  // The pasted request may be another request than that of the link.
   const isAbout = typeof result !== "object" || result.appid === undefined || result.appid === named?.appid;
   const call = isAbout ? named : undefined;
   const headers = [form.content_type, form.no_content_type, form.content_encoding, form.idempotency_key];

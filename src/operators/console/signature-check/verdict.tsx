@@ -8,13 +8,13 @@ import type { View } from "../view.ts";
 import { type Diagnosis, type Line, refusalText } from "./check-lines.ts";
 
 /**
- * The result of a check: what the call was answered, when that is known; what it would be answered now, with the cause large; the
- * other findings; and folded what is fine.
+ * The result of a check: the answer to the call when it is known, the answer that it would get now with the cause in large text, the
+ * other findings, and the steps without faults, folded.
  */
 export function Verdict(props: {
   c: PageContext;
   diagnosis: Diagnosis;
-  /** The page has said already what the call was answered. */
+  /** Whether the page already says what the call was answered. */
   isKnown: boolean;
 }) {
   const { c, diagnosis, isKnown } = props;
@@ -27,7 +27,7 @@ export function Verdict(props: {
   const ends = lines.find((line) => line.ends)?.ends;
   const { sessionId, refusedFor } = answered ?? {};
   const wanted = refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor);
-  // A pasted request is often stale only because of its age now. So the cause back then was its next error, if it has one.
+  // A pasted request often has an old timestamp only because it was pasted later. The cause at its time was then its next error, if any.
   const cause = answered ? wanted : stop?.outdated === "late" ? (next ?? stop) : stop;
   const mayBeAnother = (
     <p>
@@ -143,14 +143,14 @@ const wires =
     return [alwaysStatus200(c.env) ? 200 : status, message];
   };
 
-/** What the server answers now. @param fits the line ends that the signature fits, when the pasted text does not show them */
+/** The server's answer now. @param fits the line ends that fit the signature, when the pasted text does not show them */
 function answerText({ t }: View, wireOf: WireOf, stop: Line | undefined, fits: string | undefined): string {
   if (stop?.refusal !== undefined) return t("Sent now, the server answers {0} {1}", ...wireOf(stop.refusal));
   if (fits === undefined) return t("Sent now, the server accepts this request");
   return t("Sent now, the server accepts this request if its line ends are {0}", fits);
 }
 
-/** The cause, its findings large. */
+/** The cause of a refusal, with its findings in large text. */
 function Cause({ view, line }: { view: View; line: Line }) {
   const [large, small] = weighed(line);
   return (
@@ -167,7 +167,7 @@ function Cause({ view, line }: { view: View; line: Line }) {
   );
 }
 
-/** The findings of a line, and the rest of its texts. Without a number of findings, its first sentence is the finding. */
+/** Splits a line's texts into its findings and the rest. Without `faults`, the first sentence is the finding. */
 function weighed({ texts, faults }: Line): [large: string[], small: string[]] {
   if (faults !== undefined) return [texts.slice(0, faults), texts.slice(faults)];
   const [first = "", ...others] = texts;
@@ -191,7 +191,7 @@ function Step(props: { view: View; line: Line; kind: "wait" | "good" | "off"; la
   );
 }
 
-/** What a line shows beside its texts: the nearest appids, links, the server's own words, and the text that was signed. */
+/** What a line shows beside its texts: the nearest appids, links, what the server sent, and the text that was signed. */
 function Evidence({ view, line: { similar = [], links = [], said = [], signed } }: { view: View; line: Line }) {
   const { t } = view;
   return (
@@ -221,7 +221,7 @@ function Evidence({ view, line: { similar = [], links = [], said = [], signed } 
   );
 }
 
-/** The pasted appid above one that exists, the differences marked. */
+/** The pasted appid above an existing one, with the differences marked. */
 function Difference({ view: { t }, app }: { view: View; app: SimilarApp }) {
   return (
     <dl class="difference">
@@ -243,7 +243,7 @@ function Marked({ stretches }: { stretches: Stretch[] }) {
   return <code>{stretches.map(({ text, differs }) => (differs ? <mark>{visible(text)}</mark> : text))}</code>;
 }
 
-/** A text with its invisible characters shown: a blank as ␣, any other by its code. Marks too: they are the difference. */
+/** Shows the invisible characters of a text: a blank as ␣, any other by its code. Combining marks too, since they may be the difference. */
 const visible = (text: string): string =>
   text.replace(/[^\x21-\x7e\p{L}\p{N}\p{P}\p{S}]/gu, (character) =>
     character === " " ? "␣" : `[U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,

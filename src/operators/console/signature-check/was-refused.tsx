@@ -5,10 +5,10 @@ import { Time } from "../parts/parts.tsx";
 import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 
-/** A refused call, as the journal tells of it. */
+/** A refused call, as the journal has it. */
 export type RefusedCall = Pick<Refusal, "requestId" | "appid" | "at" | "status" | "reason" | "detail" | "violations">;
 
-/** What a refused call was answered, and why, with its cure. */
+/** The answer to a refused call, the reason, and what to do. */
 export function WasRefused({ view, call }: { view: View; call: RefusedCall }) {
   const { t } = view;
   const { requestId, at, status, reason, detail } = call;

@@ -12,22 +12,22 @@ import type { View } from "../view.ts";
 import { resultWords } from "../webhooks/failure-words.ts";
 import { hostOf } from "../webhooks/webhook-of.tsx";
 
-/** This many stand in the open; the rest opens. */
+/** How many rows are visible at first. The others are folded. */
 const SHOWN = 4;
 
 /** Something that needs an operator. */
 export interface Need {
   kind: BadgeKind;
-  /** What it is, in a word or two. */
+  /** The kind of trouble, in a word or two. */
   label: string;
-  /** Which thing it is about, mostly a link, and what is known of it. */
+  /** The thing in trouble, mostly as a link, and what is known about it. */
   about: Child;
   site?: Pick<Site, "id" | "name"> | undefined;
-  /** When it began, or when it ends. */
+  /** When the trouble began, or when it ends. */
   when?: Child;
 }
 
-/** What of sites needs an operator, the most urgent first. Rows that lead to pages which the reader may not open are left out. */
+/** The troubles of sites that need an operator, the most urgent first. Rows whose page the reader may not open are left out. */
 export function needsOf(
   view: View,
   { webhooks, overlaps, risen, homes, notCompared }: Attention,
@@ -117,7 +117,7 @@ export function needsOf(
   ];
 }
 
-/** What a binding that does not answer is called, and what comes of it; and what comes of one that is not bound. */
+/** For each binding: a label and the effect when it does not answer, and the effect when it is not bound. */
 const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [label: string, down: string, off: string]> => ({
   nonces: [
     t("KV down"),
@@ -141,7 +141,7 @@ const bindingTexts = ({ t }: View): Record<(typeof BINDINGS)[number], [label: st
   ],
 });
 
-/** What of the whole deployment needs an operator beside its homes. */
+/** The troubles of the whole deployment that need an operator, without those of its homes. */
 export function partsInNeed(view: View, { parts, isKeyWrong }: Health): Need[] {
   const bad = (label: string, about: string): Need => ({ kind: "bad", label, about });
   return [
@@ -153,14 +153,14 @@ export function partsInNeed(view: View, { parts, isKeyWrong }: Health): Need[] {
   ];
 }
 
-/** Why a site takes no call although it is open. */
+/** Why a site takes no calls although it is open. */
 export const troubleOf = (
   { home }: Pick<Site, "home">,
   { homes }: Attention,
   { isKeyWrong }: Health,
 ): SiteTrouble | undefined => homes.get(home) ?? (isKeyWrong ? "wrong_key" : undefined);
 
-/** The bindings that are missing, for who has forgotten it. Many a deployment is meant to be so. */
+/** Names the missing bindings, in case somebody forgot them. Many deployments leave them out on purpose. */
 export function PartsOff({ view, parts }: { view: View; parts: Parts }) {
   return (
     <>
@@ -171,7 +171,7 @@ export function PartsOff({ view, parts }: { view: View; parts: Parts }) {
   );
 }
 
-/** The homes that fill: they need an operator before D1 takes nothing more. */
+/** The homes that are nearly full. They need an operator before D1 refuses writes. */
 export function fillingHomes(view: View, fills: readonly HomeFill[]): Need[] {
   const { t } = view;
   const share = new Intl.NumberFormat(view.language, { style: "percent", maximumFractionDigits: 0 });
@@ -198,9 +198,9 @@ export function fillingHomes(view: View, fills: readonly HomeFill[]): Need[] {
 }
 
 /**
- * The first part of a workspace: what to look at now. With nothing to do it is one quiet line.
+ * The first part of a workspace: the troubles that need an operator now. Without any, it is one short line.
  *
- * @param props `namesSites` on pages of several sites
+ * @param props `namesSites`: whether each row names its site, as on pages of several sites
  */
 export function AttentionList({ view, needs, namesSites }: { view: View; needs: Need[]; namesSites?: boolean }) {
   const { t } = view;

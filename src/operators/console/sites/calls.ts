@@ -18,7 +18,7 @@ const OWN = { role: "owner", scope: "site" } as const;
 
 export const SITES_CALLS: ConsoleCall[] = [
   call({ ...SEE_ALL, method: "get", path: "/", audit: [] }, (c: PageContext) => sitesPage(c)),
-  // An operator who cuts off the end of a site's address comes here.
+  // An operator who deletes the end of a site's address comes here.
   call({ ...SEE_ALL, method: "get", path: "/sites", audit: [] }, (c) => c.redirect("/console", 303)),
   call({ ...CHANGE_ALL, method: "post", path: "/sites", audit: ["site.begun", "site.created"] }, postSite),
   call({ ...SEE, method: "get", path: "/sites/:site_id", endedToo: true, audit: [] }, sitePage),

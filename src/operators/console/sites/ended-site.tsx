@@ -8,7 +8,7 @@ import { Copyable, NoticeBox, Time } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { deletePath } from "./site-paths.ts";
 
-/** How far the end of a site is, in place of its overview. */
+/** Replaces the overview of an ended site, and shows how far its deletion is. */
 export async function endedPage(
   c: PageContext,
   site: Site,
@@ -50,7 +50,7 @@ export async function endedPage(
       </section>
     </>
   );
-  // The name of a deleted site is not kept.
+  // The name of a deleted site is deleted too.
   const name = isVisible(site.name) ? site.name : `(${site.id})`;
   return showPage(c, { title: name, site: { ...site, name, tab: "overview" }, body });
 }
@@ -92,7 +92,7 @@ function Progress({ view, site, deletion }: { view: View; site: Site; deletion: 
   );
 }
 
-/** What settling a restored main takes, where no other place survives the restore. */
+/** The receipt that an operator needs after a restore of main, for a deployment where no other place survives the restore. */
 function Receipt({ view, receipt }: { view: View; receipt: NonNullable<DeletionProgress["receipt"]> }) {
   const { t } = view;
   return (
@@ -110,13 +110,13 @@ function Receipt({ view, receipt }: { view: View; receipt: NonNullable<DeletionP
   );
 }
 
-/** Counting stops at LEFT_LIMIT: there may be more. */
+/** Counting stops at LEFT_LIMIT, so a larger number is shown with a "+". */
 function countText({ language }: View, count: number): string {
   const number = new Intl.NumberFormat(language).format(count);
   return count < LEFT_LIMIT ? number : `${number}+`;
 }
 
-/** What a table of a site holds. test/operators/console/sites/site-end.test.ts names a table without words. */
+/** The content of a site's table in words. test/operators/console/sites/site-end.test.ts names a table without words. */
 export function tableText({ t }: View, table: string): string {
   const texts: Record<string, string> = {
     deliveries: t("Deliveries"),

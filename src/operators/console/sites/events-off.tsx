@@ -40,7 +40,7 @@ export async function eventsOffPage(c: PageContext, site: Site): Promise<Respons
   );
 }
 
-/** Answers the form of {@link eventsOffPage}. Says when somebody else had turned them off before. */
+/** Answers the form of {@link eventsOffPage}. It says so when somebody else had turned the events off before. */
 export async function postEventsOff(c: PageContext, site: Site): Promise<Response> {
   const { ctx } = c.var;
   return buttonAction(c, await readForm(c), {

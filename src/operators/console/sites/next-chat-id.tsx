@@ -7,11 +7,11 @@ import { askPage } from "../parts/ask-page.tsx";
 import { chatIdPath, settingsPath } from "./site-paths.ts";
 import { settingsPage } from "./site-settings.tsx";
 
-/** The number that was typed. An empty field becomes "", which the schema refuses by the field's name. */
+/** The typed number. An empty field becomes "", which the schema refuses by the field's name. */
 const read = (c: PageContext, first_chat_id: string) =>
   entered(c.var.view, siteChangeSchema.safeParse({ first_chat_id: wholeNumber(first_chat_id) ?? "" }));
 
-/** Asks before a site skips session numbers: how many are never given. */
+/** Asks before a site skips session numbers. It says how many numbers no session will get. */
 export async function chatIdPage(c: PageContext, site: Site): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
@@ -49,7 +49,7 @@ export async function chatIdPage(c: PageContext, site: Site): Promise<Response> 
   );
 }
 
-/** Answers the form of {@link chatIdPage}. It asks once more when somebody else has set another number since. */
+/** Answers the form of {@link chatIdPage}. It asks again when somebody else has set another number meanwhile. */
 export async function postChatId(c: PageContext, site: Site): Promise<Response> {
   const { ctx } = c.var;
   const form = await readForm(c);
@@ -63,7 +63,7 @@ export async function postChatId(c: PageContext, site: Site): Promise<Response> 
     list: settingsPath(site),
     work: async ({ first_chat_id: firstChatId }) => {
       const { setTo } = await readNextChatId(ctx, { site });
-      // When the answer was lost, the number is this form's own: sending it again repairs the copies.
+      // When the answer was lost, this form has set the number already. Sent again, it repairs the copies.
       if (String(setTo) !== set_to && setTo !== firstChatId) return doneLocation(c, question, "changed_meanwhile");
       await changeSite(ctx, { site, change: { firstChatId } });
       return doneLocation(c, settingsPath(site), "first_chat_id", "numbers");

@@ -6,7 +6,7 @@ import { Setting } from "../parts/setting.tsx";
 import type { View } from "../view.ts";
 import { retentionPath } from "./site-paths.ts";
 
-/** How long a site keeps its sessions. An owner gets the form that leads to the question; others see the setting. */
+/** How long a site keeps its sessions. An owner gets the form that leads to the question. Other readers see the setting. */
 export function RetentionCard(props: { view: View; site: Site; retention: Retention; again: Filled | undefined }) {
   const { view, site, retention, again } = props;
   const { t } = view;
@@ -50,7 +50,7 @@ export function RetentionCard(props: { view: View; site: Site; retention: Retent
   );
 }
 
-/** How far a retention is: the sessions that are old enough and still there. */
+/** How far the deletion of old sessions is: how many that are old enough are still stored, and the time of the oldest. */
 export function RetentionProgress({ view, retention }: { view: View; retention: Retention }) {
   const { t } = view;
   const { days, oldestAt, older } = retention;

@@ -12,7 +12,7 @@ import type { View } from "../view.ts";
 import { retentionPath, settingsPath } from "./site-paths.ts";
 import { settingsPage } from "./site-settings.tsx";
 
-/** Asks before it is changed how long a site keeps its sessions, and says what would go today. */
+/** Asks before a site's retention of sessions changes, and says which sessions would be deleted today. */
 export async function retentionPage(c: PageContext, site: Site): Promise<Response> {
   const { days } = c.req.query();
   if (days === undefined || site.status === "creating") return c.redirect(settingsPath(site), 303);
@@ -21,14 +21,14 @@ export async function retentionPage(c: PageContext, site: Site): Promise<Respons
   return askPage(c, site, read.input);
 }
 
-/** Answers the form of the question. Where sessions may go by it, the days must be typed a second time. */
+/** Answers the form of the question. When it may delete sessions, the days must be typed a second time. */
 export async function postRetention(c: PageContext, site: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const form = await readForm(c);
   const { days = "", days_again = "" } = form;
   const read = readDays(view, days);
   const now = await readRetention(ctx, { site });
-  // A draft is asked once more, and its days need not be typed yet.
+  // A draft leads to the question again, and its days need not be typed yet.
   const mustRepeat = "input" in read && isShorter(read.input, now.days) && !(await isDraft(c, form));
   const isRepeated = "input" in read && wholeNumber(days_again) === read.input;
   return formAction(c, form, {
@@ -43,7 +43,7 @@ export async function postRetention(c: PageContext, site: Site): Promise<Respons
   });
 }
 
-/** The days that were typed; null for an empty field: for ever. */
+/** The typed days. An empty field is null, which means for ever. */
 function readDays({ t }: View, text: string): Entered<number | null> {
   const number = wholeNumber(text);
   if (number === undefined) return { input: null };
@@ -120,7 +120,7 @@ async function askPage(c: PageContext, site: Site, days: number | null, again?: 
   return showPage(c, { ...page, filled }, isRefused(again) ? 400 : 200);
 }
 
-/** How many sessions would go today, and from when they are. */
+/** How many sessions would be deleted today, and the time of the oldest. */
 function WouldGo({ view, days, then }: { view: View; days: number; then: Retention }) {
   const { t } = view;
   const { older, oldestAt } = then;

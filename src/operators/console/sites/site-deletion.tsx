@@ -11,10 +11,10 @@ import { NoticeBox } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { deletePath, overviewPath, settingsPath } from "./site-paths.ts";
 
-/** A name has up to 100 characters, and a character up to two UTF-16 units, which browsers count. */
+/** A name has up to 100 characters. Browsers count UTF-16 units, and a character has up to two of them. */
 const MOST_UNITS = 200;
 
-/** Answers the form that begins the end of a site, and the button that sends it again when it is half begun. */
+/** Answers the form that begins a deletion, and the button that sends this form again when the beginning failed halfway. */
 export async function postDelete(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { name = "" } = form;
@@ -33,7 +33,7 @@ export async function postDelete(c: PageContext, site: Site): Promise<Response> 
   });
 }
 
-/** Says what goes and what stays, and asks for the name of the site. */
+/** Says what is deleted and what stays, and asks for the name of the site. */
 export async function deletePage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;

@@ -35,7 +35,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const { t } = view;
   const { ctx } = c.var;
   if (site.status === "creating") return unfinishedPage(c, site);
-  // The deletion of a closed site may have begun although the directory does not know.
+  // The deletion of a closed site may have begun without the directory knowing.
   const progress = site.status === "open" ? undefined : await readDeletion(ctx, { site });
   if (progress !== undefined) return endedPage(c, site, progress);
   if (hasEnded(site)) throw siteUnknown();
@@ -53,7 +53,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const [parts, attention, fills] = await Promise.all([
     asked,
     readAttention(ctx, [site], health),
-    // The directory may be down: a site's own page does without it.
+    // A site's page works without the directory, which may be down.
     view.may("/console/homes", "GET") ? homeFill(ctx).catch(() => []) : [],
   ]);
   const needs = [
@@ -67,7 +67,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
   const reads = parts.filter((part) => part.status === "rejected" || part.value !== null);
   if (faults.length === reads.length) throw faults[0];
-  // The faults go into the log only: the page shows the parts that could be read.
+  // The errors go only into the log. The page shows the parts that could be read.
   for (const fault of faults) refusalOf(fault, c.var.trace);
   const [counts, sessions, apps, agents, retention, usage] = parts;
   const path = `/console/sites/${site.id}`;
@@ -128,7 +128,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   return showPage(c, { title: site.name, site: { ...site, trouble, tab: "overview" }, body });
 }
 
-/** Stands in place of a part of the page that could not be read. */
+/** Replaces a part of the page that could not be read. */
 const Unread = ({ view }: { view: View }) => (
   <p class="empty">{view.t("This part could not be read. Try again in a moment.")}</p>
 );
@@ -144,7 +144,7 @@ function Counts({
 }) {
   const number = new Intl.NumberFormat(view.language);
   const shown = SESSION_STATUSES.map((status) => ({ status, count: counts?.[status] ?? 0 }));
-  // Counting stops at COUNT_LIMIT: the real number may be larger, and so may the total.
+  // Counting stops at COUNT_LIMIT, so the real number and the total may be larger.
   const text = (count: number) => (count < COUNT_LIMIT ? number.format(count) : `${number.format(COUNT_LIMIT)}+`);
   const isExact = shown.every(({ count }) => count < COUNT_LIMIT);
   const total = shown.reduce((sum, { count }) => sum + count, 0);

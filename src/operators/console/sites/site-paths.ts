@@ -1,6 +1,6 @@
 import type { Site } from "../../services/sites.ts";
 
-/** Where the pages of a site are that lead to each other. */
+/** The paths of a site's pages that link to each other. */
 
 type Named = Pick<Site, "id">;
 

@@ -20,7 +20,6 @@ import type { View } from "../view.ts";
 import { RetentionCard, RetentionProgress } from "./retention-card.tsx";
 import { chatIdPath, deletePath, eventsOffPath, settingsPath } from "./site-paths.ts";
 
-/** Answers the form that renames the site. */
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { name = "" } = form;
@@ -36,7 +35,7 @@ export async function postSettings(c: PageContext, site: Site): Promise<Response
   });
 }
 
-/** Answers a button that changes a site. @param draft path of the page that has the button */
+/** Answers a button that changes a site. @param draft the path of the page that has the button */
 const siteButton = async (
   c: PageContext,
   site: Site,
@@ -175,7 +174,7 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
     <SettingFacts view={view} site={site} hasEvents={hasEvents} retention={retention} />
   );
   const page = { title: t("Settings"), site: { ...site, tab: "settings" as const }, back: path, body };
-  // The page of another path shows its error here. The language switch cannot send its values to this one.
+  // A page with another path shows its error here. The language switch cannot send its values to this path.
   const filled = again && c.req.path === path ? { path, values: again.values } : undefined;
   return showPage(c, { ...page, filled }, isRefused(again) ? 400 : 200);
 }

@@ -11,14 +11,14 @@ import {
 
 const DAY = 86_400;
 
-/** How many days of UTC a site's page shows, today included. */
+/** How many UTC days a site's page shows, today included. */
 export const DAYS_SHOWN = 14;
 
-/** The outcomes of calls that did what they were sent for. */
+/** The outcomes of accepted calls. */
 const DONE: ReadonlySet<string> = new Set(["ok", "repeated"]);
 
 export interface DayOfCalls {
-  /** When the day begins, in Unix seconds. */
+  /** The beginning of the day in Unix seconds. */
   at: number;
   accepted: number;
   refused: number;
@@ -27,13 +27,13 @@ export interface DayOfCalls {
 }
 
 export interface SiteUsage {
-  /** One after the other up to today, also those without calls. */
+  /** Every day up to today in order, also days without calls. */
   days: DayOfCalls[];
   apps: LastUse[];
   completeUntil: number | null;
 }
 
-/** What a site's page shows of its calls. */
+/** Reads what a site's page shows of its calls. */
 export async function readSiteUsage(ctx: ServiceContext, site: Site): Promise<SiteUsage> {
   const today = dayOf(ctx.now);
   const since = today - (DAYS_SHOWN - 1) * DAY;

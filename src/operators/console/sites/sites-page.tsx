@@ -17,7 +17,6 @@ import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 import { AttentionList, fillingHomes, needsOf, PartsOff, partsInNeed, troubleOf } from "./attention-list.tsx";
 
-/** Answers the form that creates a site. */
 export async function postSite(c: PageContext): Promise<Response> {
   const form = await readForm(c);
   const { name = "", home = MAIN_HOME, first_chat_id = "" } = form;
@@ -49,7 +48,7 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
   ]);
   const needs = [...partsInNeed(view, health), ...fillingHomes(view, fills), ...needsOf(view, attention, sites.items)];
   const homes = [...c.var.ctx.config.homes.keys()];
-  // With `main` alone bound, a site may still be in a home that was bound once.
+  // When only `main` is bound, a site may still be in a home that was bound before.
   const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
   const body = (
     <>

@@ -8,8 +8,8 @@ import { Form } from "../parts/form.tsx";
 import { Time } from "../parts/parts.tsx";
 
 /**
- * Answers the button that finishes a site whose home did not answer at its creation. The operator may press it until the home answers:
- * it does not use `once`, because a repeated press changes nothing.
+ * Answers the button that finishes a site whose home did not answer when it was created. The operator may press it until the home
+ * answers. It does not use `once`, because a second press changes nothing.
  */
 export async function postFinish(c: PageContext, site: Site): Promise<Response> {
   const path = `/console/sites/${site.id}`;

@@ -2,14 +2,14 @@ import type { Site } from "../../services/sites.ts";
 import type { View } from "../view.ts";
 import { DAYS_SHOWN, type DayOfCalls, type SiteUsage } from "./site-usage.ts";
 
-/** A column of the chart is this wide, and the chart this high. The browser stretches both. */
+/** The width of a column and the height of the chart, in the chart's own units. The browser stretches both. */
 const COLUMN = 100;
 const HEIGHT = 100;
 
-/** Every number of calls is seen, however small it is beside the others. */
+/** The least height of a bar, so that a small number of calls is visible too. */
 const LEAST_HEIGHT = 2.5;
 
-/** The calls of a site by days of UTC: bars, and the same numbers as a table. */
+/** The calls of a site by UTC days: bars, and the same numbers as a table. */
 export function UsageCard({ view, usage, site }: { view: View; usage: SiteUsage; site: Pick<Site, "createdAt"> }) {
   const { t } = view;
   const { days, completeUntil } = usage;
@@ -70,7 +70,7 @@ export function UsageCard({ view, usage, site }: { view: View; usage: SiteUsage;
   );
 }
 
-/** The bars. The title and the table say the same, so the labels around them are for eyes only. */
+/** The bars. Their labels are hidden from screen readers, which get the same from the title and the table. */
 function Chart({ view, days, title }: { view: View; days: DayOfCalls[]; title: string }) {
   const { t } = view;
   const top = topOf(Math.max(...days.map(({ accepted, refused }) => accepted + refused)));
@@ -123,7 +123,7 @@ function Chart({ view, days, title }: { view: View; days: DayOfCalls[]; title: s
   );
 }
 
-/** Refused calls stand on accepted ones. */
+/** The bar of a day. Its refused calls stand above the accepted ones. */
 function Bar({ left, accepted, refused }: { left: number; accepted: number; refused: number }) {
   const place = { x: left + 0.22 * COLUMN, width: 0.56 * COLUMN };
   const rest = Math.min(accepted, HEIGHT - refused);
@@ -141,7 +141,7 @@ const heightOf = (count: number, top: number) => (count === 0 ? 0 : Math.max(LEA
 
 const rounded = (length: number) => Math.round(length * 100) / 100;
 
-/** The least even number from 2, 4, 6, 8, 10, 20, 40, … that is no less: so its half is a whole number too. */
+/** The smallest number from 2, 4, 6, 8, 10, 20, 40, … that is not below `most`. All are even, so that the half is a whole number too. */
 function topOf(most: number): number {
   for (let power = 1; ; power *= 10) {
     const found = [2, 4, 6, 8, 10].find((step) => step * power >= most);
@@ -179,6 +179,6 @@ function Days({ view, days }: { view: View; days: DayOfCalls[] }) {
 
 const localeOf = ({ language }: View) => (language === "zh" ? "zh-CN" : "en-GB");
 
-/** A day of UTC, whatever the reader's zone is. */
+/** The date of a UTC day, whatever the reader's zone is. */
 const dayText = (view: View, at: number) =>
   new Intl.DateTimeFormat(localeOf(view), { dateStyle: "medium", timeZone: "UTC" }).format(at * 1000);

@@ -13,7 +13,6 @@ import { ExpiryOf, LastUseOf, nameOf, SiteOf, TOKENS_PATH } from "./token-table.
 
 const idOf = (c: PageContext) => c.req.param("token_id") ?? "";
 
-/** Asks before a token is deleted. */
 export async function deleteTokenPage(c: PageContext): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;

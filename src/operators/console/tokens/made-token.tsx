@@ -5,14 +5,14 @@ import { Copyable, NoticeBox, Until } from "../parts/parts.tsx";
 import { roleText } from "../parts/role-texts.ts";
 import { ExpiryOf, SiteOf, TOKENS_PATH } from "./token-table.tsx";
 
-/** So long the page with a new token stays on the screen. */
+/** How long the page with a new token stays on the screen. */
 const SHOWN_SECONDS = 600;
 
-/** Shows a new token, this once. */
+/** Shows a new token. It is shown only once. */
 export function madePage(c: PageContext, made: Awaited<ReturnType<typeof createToken>>): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  // The list takes the page's place in the end: otherwise the token would stay on the screen.
+  // The browser opens the list after this time, so that the token does not stay on the screen.
   c.header("refresh", `${SHOWN_SECONDS}; url=${TOKENS_PATH}`);
   const body = (
     <>

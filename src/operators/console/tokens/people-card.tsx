@@ -13,7 +13,7 @@ const LISTS: Record<PersonRole, string> = {
   owner: "CONSOLE_OWNERS",
 };
 
-/** Who may do what in the console, and how to let a colleague look and nothing else. For owners: it names people. */
+/** Who may do what in the console, and how to let a colleague only look. Only owners see it, because it names people. */
 export function PeopleCard({ view, config, origin }: { view: View; config: Config; origin: string }) {
   const { t } = view;
   const { access } = config;

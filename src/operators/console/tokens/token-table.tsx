@@ -55,7 +55,7 @@ export function SiteOf({ view, token: { siteId } }: { view: View; token: Pick<To
   return siteId === null ? view.t("all") : <a href={`/console/sites/${siteId}`}>{siteId}</a>;
 }
 
-/** Only the hour is stored: its start is no time at which the token was used. */
+/** The last use of a token, as an hour: the exact time is not stored. */
 export function LastUseOf({ view, token: { lastUsedAt } }: { view: View; token: Pick<Token, "lastUsedAt"> }) {
   return lastUsedAt === null ? <span class="hint">{view.t("Never")}</span> : view.hour(lastUsedAt);
 }

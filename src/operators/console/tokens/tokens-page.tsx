@@ -14,7 +14,7 @@ import { TOKENS_PATH, TokenTable } from "./token-table.tsx";
 
 const DEFAULT_DAYS = "90";
 
-/** Answers the form that makes a token with the page that shows it: only its hash is stored, so no later page can. */
+/** Answers the form that makes a token with the page that shows it. No later page can show it, because only its hash is stored. */
 export async function postTokens(c: PageContext): Promise<Response> {
   const form = await readForm(c);
   const { name = "", role = "", site_id = "", expires_in_days = "" } = form;

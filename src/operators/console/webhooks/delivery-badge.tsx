@@ -5,7 +5,7 @@ import type { View } from "../view.ts";
 
 const KINDS: Record<DeliveryStatus, BadgeKind> = { pending: "wait", delivered: "good", failed: "bad", skipped: "off" };
 
-/** @param props `label` stands in place of the status's own word */
+/** @param props `label` replaces the word of the status */
 export function DeliveryBadge(props: { view: View; status: DeliveryStatus; label?: string | undefined }) {
   const { view, status, label = statusText(view, status) } = props;
   return <Badge kind={KINDS[status]} label={label} />;

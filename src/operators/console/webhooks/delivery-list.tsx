@@ -15,7 +15,6 @@ import { sentAgainSeq, withoutResult } from "./redelivered.ts";
 
 const PAGE = 20;
 
-/** What {@link DeliveryList} shows. */
 interface Listed extends DeliveryPage {
   status: DeliveryStatus | undefined;
   /** The seq of the event that was just sent again. */
@@ -37,7 +36,7 @@ export async function listedDeliveries(c: PageContext, which: WebhookOf, path: s
 const seqIn = (name: "before" | "after", text = ""): { before?: number; after?: number } =>
   /^\d{1,15}$/.test(text) ? { [name]: Number(text) } : {};
 
-/** What was just sent again stays in the list that it was sent from, also when it has left its status. */
+/** Keeps the delivery that was just sent again in the list that it was sent from, also when its status has changed. */
 async function withAgain(c: PageContext, which: WebhookOf, items: Delivery[], again: number | undefined) {
   if (again === undefined || items.some(({ seq }) => seq === again)) return items;
   try {

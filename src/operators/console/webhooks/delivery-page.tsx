@@ -13,7 +13,7 @@ import { deliveryId, sentAgainSeq, withoutResult } from "./redelivered.ts";
 import { UpTo } from "./up-to.tsx";
 import { hostOf, webhookOf } from "./webhook-of.tsx";
 
-/** One event and its delivery to a webhook: what came of it, and what was sent. */
+/** One event and its delivery to a webhook: the result, and the sent body. */
 export async function deliveryPage(c: PageContext, named: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
@@ -99,7 +99,7 @@ export async function deliveryPage(c: PageContext, named: Site): Promise<Respons
   return showPage(c, { title, site, body: shown });
 }
 
-/** What came of the last attempt. */
+/** The result of the last attempt. */
 function Outcome({ view, read: { delivery } }: { view: View; read: ReadDelivery }) {
   const { t } = view;
   if (delivery === undefined)
@@ -121,7 +121,7 @@ function Outcome({ view, read: { delivery } }: { view: View; read: ReadDelivery 
   );
 }
 
-/** What was sent. With line breaks for the reader: the bytes have none. */
+/** The sent body. Its line breaks are for the reader, and the sent bytes have none. */
 function Payload({ view, body, isKept }: { view: View; body: string | null; isKept: boolean }) {
   const { t } = view;
   return (

@@ -9,18 +9,17 @@ import { nextText } from "./delivery-words.ts";
 import { resultWords } from "./failure-words.ts";
 import { deliveryId } from "./redelivered.ts";
 
-/** A webhook as its deliveries need it: they are read beside it. */
+/** A webhook as the table of its deliveries needs it. */
 export interface DeliveringWebhook {
   siteId: number;
-  /** The path of its page. */
   path: string;
   webhook: Webhook;
 }
 
 /**
- * The deliveries to a webhook, a line each.
+ * The deliveries to a webhook, a row each.
  *
- * @param back  the path and query that the buttons that redeliver return to
+ * @param back  the path and query to which the buttons that redeliver return
  * @param again the seq of the event that was just sent again
  */
 export function DeliveryTable(
@@ -63,7 +62,7 @@ export function DeliveryTable(
   );
 }
 
-/** @param props `isAgain` whether it was just sent again by this reader */
+/** @param props `isAgain`: whether this reader has just sent it again */
 export function DeliveryState({ view, delivery, isAgain }: { view: View; delivery: Delivery; isAgain: boolean }) {
   const { t } = view;
   const { status, lastStatus, lastError } = delivery;
@@ -71,7 +70,7 @@ export function DeliveryState({ view, delivery, isAgain }: { view: View; deliver
   return <DeliveryBadge view={view} status={status} label={isOnItsWay ? t("On its way") : undefined} />;
 }
 
-/** What came of the last attempt, and below it how many there were and what comes next. */
+/** The result of the last attempt. Below it are the number of attempts and the next step. */
 function LastAnswer({ view, webhook, delivery }: { view: View; webhook: Webhook; delivery: Delivery }) {
   const { t } = view;
   const result = resultWords(view, delivery);
@@ -88,14 +87,14 @@ function LastAnswer({ view, webhook, delivery }: { view: View; webhook: Webhook;
   );
 }
 
-/** How many attempts have begun, of how many. */
+/** How many attempts have begun, and how many there are at most. */
 function attemptsText({ t }: View, delivery: Delivery): string {
   const { attempts } = delivery;
   if (attempts === 0) return "";
   return isFinal(delivery) ? t("attempt {0}", attempts) : t("attempt {0} of {1}", attempts, MOST_ATTEMPTS);
 }
 
-/** Whether no more attempts follow, or their number has no limit that one can tell. A ping is tried once. */
+/** Whether no attempt follows, or nobody can say how many follow. A ping is tried once. */
 export const isFinal = ({ attempts, status, type }: Delivery): boolean =>
   status === "delivered" || status === "skipped" || type === PING || attempts > MOST_ATTEMPTS;
 

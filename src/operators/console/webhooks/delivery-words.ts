@@ -3,7 +3,7 @@ import type { Webhook } from "../../services/webhooks.ts";
 import type { View } from "../view.ts";
 import { spanText } from "./webhook-state.tsx";
 
-/** What comes next for a delivery, in words; empty when nothing does. Never a time in the past. */
+/** The next step of a delivery in words, empty when there is none. It never names a time in the past. */
 export function nextText(view: View, delivery: Delivery, webhook: Pick<Webhook, "status" | "failingSince">): string {
   const { t, now } = view;
   const { status, nextAttemptAt, isLeased, type } = delivery;
@@ -12,13 +12,12 @@ export function nextText(view: View, delivery: Delivery, webhook: Pick<Webhook, 
   const isDue = nextAttemptAt <= now;
   if (isLeased && !isDue) return t("being sent now");
   if (!isDue) return t("next attempt in {0}", spanText(view, nextAttemptAt - now));
-  // A ping goes before all others.
+  // A ping is sent before all other deliveries.
   return webhook.failingSince === null || type === PING
     ? t("next in turn")
     : t("next in turn, {0} at a time while failing", MOST_IN_FLIGHT_FAILING);
 }
 
-/** How long an attempt took. */
 export function durationText({ t, language }: View, milliseconds: number): string {
   const seconds = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   return milliseconds < 1_000 ? t("{0} ms", milliseconds) : t("{0} s", seconds.format(milliseconds / 1_000));

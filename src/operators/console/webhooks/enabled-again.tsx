@@ -4,14 +4,14 @@ import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 import { NoticeBox } from "../parts/parts.tsx";
 
-/** A webhook that was just enabled again missed what happened meanwhile. Its page offers to send that. */
+/** The notice on the page of a webhook that was just enabled. It offers to send the events that the webhook missed meanwhile. */
 
-/** So long the page offers it. */
+/** How long the page offers this. */
 const OFFERED_SECONDS = 7_200;
 
 const purposeOf = (path: string, since: string) => ["enabled", path, since];
 
-/** The address of a webhook's page after it was enabled. @param since when it was disabled, or began to fail */
+/** The address of a webhook's page after it was enabled. @param since when the webhook was disabled, or began to fail */
 export async function enabledLocation(c: PageContext, path: string, since: number): Promise<string> {
   const { session, now } = c.var.view;
   if (session === undefined) return path;
@@ -19,7 +19,7 @@ export async function enabledLocation(c: PageContext, path: string, since: numbe
   return withParameter(path, "enabled", `${since}.${ticket}`);
 }
 
-/** What {@link enabledLocation} tells, while the webhook is enabled. */
+/** The notice for an address of {@link enabledLocation}, while the webhook is enabled. */
 export async function enabledNotice(c: PageContext, path: string, webhook: Pick<Webhook, "status">) {
   const { t, session, now, time } = c.var.view;
   const [, since = "", ticket = ""] = /^(\d+)\.(.*)$/.exec(c.req.query("enabled") ?? "") ?? [];

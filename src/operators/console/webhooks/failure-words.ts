@@ -4,11 +4,11 @@ import type { View } from "../view.ts";
 
 /** An attempt's result in words that need no knowledge of HTTP. */
 
-/** What is stored of an attempt's result. */
+/** The stored result of an attempt. */
 export interface Result {
   lastStatus: number | null;
   lastError: string | null;
-  /** What remains known of it when its words are gone. */
+  /** The cause of the failure, which stays stored after its words are deleted. */
   lastCause?: FailureCause | null;
 }
 
@@ -17,7 +17,7 @@ function errorOf({ lastStatus, lastError, lastCause }: Result): string {
   return lastError ?? (cause ? causeText(cause, lastStatus) : "");
 }
 
-/** A result in words, and the receiver's own text, which may be anything. */
+/** A result in words, and the receiver's own text, which may be any text. */
 export interface ResultWords {
   words: string;
   quote: string;
@@ -28,7 +28,7 @@ export function resultWords(view: View, result: Result): ResultWords | undefined
   const { t } = view;
   const { lastStatus } = result;
   const error = errorOf(result);
-  // What the network between us and the receiver says is in words of ours, maybe followed by the receiver's.
+  // A failure of the network begins with our own words, which may be followed by the receiver's.
   const ours = FAILURE_WORDS.find((each) => `${error}: `.startsWith(`${each}: `));
   if (ours !== undefined) return { words: ruleText(view, ours), quote: error.slice(ours.length).replace(/^: /, "") };
   const timeout = /^no answer in (\d+) s$/.exec(error);
@@ -41,7 +41,7 @@ export function resultWords(view: View, result: Result): ResultWords | undefined
   return said === null ? { words: `${words} · ${ruleText(view, error)}`, quote: "" } : { words, quote: said[1] ?? "" };
 }
 
-/** What whoever runs the receiver can do about a failure; undefined when its words say enough. */
+/** What the receiver's developers can do about a failure; undefined when the words of the failure say enough. */
 export function cureOf({ t }: View, result: Result): string | undefined {
   const { lastStatus } = result;
   const error = errorOf(result);

@@ -7,7 +7,7 @@ import { cureOf, resultWords } from "./failure-words.ts";
 import { QuoteAndCure } from "./quote-and-cure.tsx";
 import { isBehind, WebhookState } from "./webhook-state.tsx";
 
-/** How a webhook does, on top of its page: its state, its last failure with what to do about it, and four numbers. */
+/** The state of a webhook at the top of its page: its last failure, what to do about it, and four numbers. */
 export function Health({ view, webhook, recent }: { view: View; webhook: Webhook; recent: Recent }) {
   return (
     <>
@@ -20,7 +20,7 @@ export function Health({ view, webhook, recent }: { view: View; webhook: Webhook
   );
 }
 
-/** The last failure while it matters; else whether all is well. */
+/** The last failure while it matters. Otherwise it says whether all is well. */
 function Said({ view, webhook, recent }: { view: View; webhook: Webhook; recent: Recent }) {
   const { t } = view;
   const { failingSince, disabledAt } = webhook;
@@ -45,7 +45,7 @@ function Said({ view, webhook, recent }: { view: View; webhook: Webhook; recent:
       </div>
     );
   }
-  // Before this was kept, the webhook's own row did not say why it fails: then its newest deliveries may.
+  // Older rows of webhooks do not say why the webhook fails. Its newest deliveries may say it then.
   const own = { ...webhook, at: webhook.lastFailedAt };
   const failure = webhook.lastCause === null ? (recent.failure ?? own) : own;
   const result = resultWords(view, failure);

@@ -1,6 +1,6 @@
 import type { View } from "../view.ts";
 
-/** Below a failure in words: what the receiver itself said, when it said something, and what one can do about it. */
+/** Shown below a failure: the receiver's own text, if it sent one, and what to do. */
 export function QuoteAndCure({ view, quote, cure }: { view: View; quote: string; cure: string | undefined }) {
   return (
     <>

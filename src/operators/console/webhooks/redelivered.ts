@@ -2,18 +2,17 @@ import { withParameter } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 
-/** The delivery that was just sent again: the page after it says so in the row of that delivery. */
+/** The delivery that was just sent again. The next page marks its row. */
 
-/** The id of a delivery's row. */
 export const deliveryId = (seq: number) => `event-${seq}`;
 
 const purposeOf = (path: string, seq: string) => ["again", path, seq];
 
 /**
- * The address of the page after an event was sent again. It holds a ticket, as the address after other forms does.
+ * The address of the page after an event was sent again. It holds a ticket, as the addresses after other forms do.
  *
- * @param path of the webhook's page
- * @param back the page that has the delivery
+ * @param path the path of the webhook's page
+ * @param back the address of the page that has the delivery
  */
 export async function againLocation(c: PageContext, path: string, back: string, seq: number): Promise<string> {
   const { session, now } = c.var.view;
@@ -31,6 +30,6 @@ export async function sentAgainSeq(c: PageContext, path: string): Promise<number
   return Number(seq);
 }
 
-/** A path without what tells the result of an earlier form. */
+/** A path without the parameters that show the result of an earlier form. */
 export const withoutResult = (path: string): string =>
   ["done", "again", "sent", "enabled"].reduce((now, name) => withParameter(now, name), path);

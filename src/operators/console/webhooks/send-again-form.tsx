@@ -6,16 +6,16 @@ import { Field } from "../parts/form.tsx";
 import { statusText } from "../sessions/session-table.tsx";
 import { localTime, type View } from "../view.ts";
 
-/** The form that says which events to send again. It only counts them. */
+/** The form that chooses the events to send again. Sending this form only counts them. */
 
-/** Times to choose from: the last hour, the last 24 hours, since the webhook began to fail, or times of one's own. */
+/** The times to choose from: the last hour, the last 24 hours, since the webhook began to fail, or times that the reader types. */
 const TIMES = ["hour", "day", "failing", "own"] as const;
 
 type ChosenTime = (typeof TIMES)[number];
 
 const LENGTHS: Partial<Record<ChosenTime, number>> = { hour: 3_600, day: 86_400 };
 
-/** The statuses that are ticked at first: all that the receiver does not have. */
+/** The statuses that are ticked at first: those of events that the receiver does not have. */
 const MISSING: readonly RedeliveredStatus[] = ["failed", "pending", "missed"];
 
 /** The time that an address or a form asks for. */
@@ -25,7 +25,7 @@ export function askedTime(query: Record<string, string>, { failingSince }: Webho
   return time === "failing" && failingSince === null ? "day" : time;
 }
 
-/** The fields of the form that sends: the chosen time in Unix seconds, or as it was entered. */
+/** The fields of the form that sends: the chosen time in Unix seconds, or as it was typed. */
 export function fieldsOf(
   query: Record<string, string>,
   time: ChosenTime,
@@ -63,7 +63,7 @@ export function SendAgainForm(props: {
     missed: t("of a type that it wants, and never meant for it: it was disabled, or not there yet"),
     delivered: t("the receiver gets them a second time, under the same webhook-id"),
   };
-  // A time of a button or of a form that was not carried out is in Unix seconds.
+  // A time is in Unix seconds when it comes from a button, or from a form that was not carried out.
   const shown = (text = "") =>
     unixSecondsSchema.safeParse(wholeNumber(text)).success ? localTime(Number(text), view.timeZone) : text;
   const own = (text = "") => (time === "own" ? shown(text) : "");

@@ -15,13 +15,12 @@ import { sentLocation } from "./sent-notice.tsx";
 import { UpTo } from "./up-to.tsx";
 import { hostOf, webhookOf } from "./webhook-of.tsx";
 
-/** What would be sent again, counted, with the button that sends it. */
+/** The counted events to send again, with the form that sends them. */
 interface Counted {
   wanted: Wanted;
   sent: Sent;
 }
 
-/** Answers the form that sends events again. */
 export async function postSendAgain(c: PageContext, site: Site): Promise<Response> {
   const { which, path } = await webhookOf(c, site);
   const { view } = c.var;
@@ -35,7 +34,7 @@ export async function postSendAgain(c: PageContext, site: Site): Promise<Respons
       try {
         return await sentLocation(c, path, wanted, await goSteps(c, which, wanted, false));
       } catch (error) {
-        // The webhook's page tells that it is disabled, and why.
+        // The webhook's page says that the webhook is disabled, and why.
         if (isRefusedFor(error, "webhook_disabled")) return path;
         throw error;
       }
@@ -44,10 +43,10 @@ export async function postSendAgain(c: PageContext, site: Site): Promise<Respons
 }
 
 /**
- * Asks which events to send again, and counts them before they are sent. What to count is in the address; at first it is all that the
- * receiver missed in the last hour.
+ * Asks which events to send again, and counts them before they are sent. The address says what to count. By default, it is all events
+ * that the receiver missed in the last hour.
  *
- * @param again the form to send, when it was not carried out
+ * @param again the form to send, when a sent form was not carried out
  */
 export async function sendAgainPage(c: PageContext, named: Site, again?: Filled): Promise<Response> {
   const { view } = c.var;

@@ -12,12 +12,12 @@ import type { Entered } from "../forms/form-action.ts";
 import { wholeNumber } from "../forms/read-form.ts";
 import { secondsOf, type View } from "../view.ts";
 
-/** Sending many events to a webhook again: what a form asks for, and doing it in steps. */
+/** Sends many events to a webhook again: reads the form, and works in steps. */
 
-/** One press of a button goes this many steps of the service, each of up to 5,000 events. */
+/** How many steps of the service one press of a button makes. A step has up to 5,000 events. */
 const MOST_STEPS = 4;
 
-/** What to send again: see `redeliverEvents`. */
+/** The events to send again. See `redeliverEvents`. */
 export interface Wanted {
   status: readonly RedeliveredStatus[];
   since?: number | undefined;
@@ -25,14 +25,14 @@ export interface Wanted {
   afterSeq?: number | undefined;
 }
 
-/** What one press did: how many events fit or are on their way, the end of the time, and where to go on. */
+/** The result of one press: the number of events that were counted or are being sent, the end of the time, and where to continue. */
 export interface Sent {
   count: number;
   until: number;
   nextAfterSeq: number | null;
 }
 
-/** The values of a form that sends events again: two times, one field for each ticked status, and the seq to go on after. */
+/** The values of a form that sends events again: two times, a field for each ticked status, and the seq to continue after. */
 export const sendAgainValues = (
   status: readonly RedeliveredStatus[],
   since = "",
@@ -45,7 +45,7 @@ export const sendAgainValues = (
   ...Object.fromEntries(status.map((each) => [each, "on"])),
 });
 
-/** Reads such a form for `formAction`. */
+/** Reads a form that sends events again, as `formAction` needs it. */
 export function sentAgain(view: View, form: Record<string, string>) {
   const { since = "", until = "", after_seq = "" } = form;
   const status = REDELIVERED_STATUSES.filter((each) => form[each] !== undefined);
@@ -55,7 +55,7 @@ export function sentAgain(view: View, form: Record<string, string>) {
 function enteredIn(view: View, form: Record<string, string>, status: RedeliveredStatus[]): Entered<Wanted> {
   const { t } = view;
   const { since = "", until = "", after_seq = "" } = form;
-  // What cannot be read stays a text, which the schema refuses by the field's name.
+  // A text that is no time stays a text, which the schema refuses by the field's name.
   const timeOf = (text: string, isEnd: boolean) => {
     const number = wholeNumber(text);
     return typeof number === "string" ? (secondsOf(text, view.timeZone, isEnd) ?? text) : number;
@@ -76,10 +76,10 @@ function enteredIn(view: View, form: Record<string, string>, status: Redelivered
   return { errors: Object.fromEntries([...fields].map((name) => [fieldOf(name), words[name] ?? t("Is required")])) };
 }
 
-/** The element that shows an error. */
+/** The id of the element that shows a field's error. */
 const fieldOf = (name: string) => (name === "status" ? "statuses" : name);
 
-/** The service's refusals of a form whose fields are each right. Undefined for any other error. */
+/** The service's refusals of a form whose single fields are right. Undefined for any other error. */
 export function refusedAgain({ t }: View, error: unknown): Record<string, string> | undefined {
   if (!isRefusedFor(error, "fields_invalid")) return undefined;
   const [issue] = error.context.issues ?? [];
@@ -88,8 +88,8 @@ export function refusedAgain({ t }: View, error: unknown): Record<string, string
 }
 
 /**
- * Sends events again, or counts them, in up to {@link MOST_STEPS} steps. A fault after the first step ends it: what is on its way is
- * told, and the rest can go on.
+ * Sends events again, or counts them, in up to {@link MOST_STEPS} steps. An error after the first step ends the work. The result then
+ * has the events of the finished steps, and the reader can continue with the rest.
  */
 export async function goSteps(c: PageContext, which: WebhookOf, wanted: Wanted, dryRun: boolean): Promise<Sent> {
   const sent: Sent = { count: 0, until: wanted.until ?? c.var.ctx.now, nextAfterSeq: wanted.afterSeq ?? null };

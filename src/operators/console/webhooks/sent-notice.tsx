@@ -6,14 +6,14 @@ import { Form } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import { type Sent, sendAgainValues, type Wanted } from "./send-again.ts";
 
-/** What came of sending events again. */
+/** The result of sending events again. */
 
-/** So long the page after the form shows what was sent, and can go on with the rest. */
+/** How long the page after the form shows what was sent, and offers to continue with the rest. */
 const SHOWN_SECONDS = 7_200;
 
 const purposeOf = (path: string, told: string) => ["sent", path, told];
 
-/** The address of the webhook's page after events were sent again. Only this console session sees what it tells. */
+/** The address of the webhook's page after events were sent again. It shows the result to this console session only. */
 export async function sentLocation(c: PageContext, path: string, wanted: Wanted, sent: Sent): Promise<string> {
   const { session, now } = c.var.view;
   if (session === undefined) return path;
@@ -23,7 +23,7 @@ export async function sentLocation(c: PageContext, path: string, wanted: Wanted,
   return withParameter(path, "sent", `${told}.${ticket}`);
 }
 
-/** What {@link sentLocation} tells, with a button that goes on with the rest. */
+/** The notice for an address of {@link sentLocation}, with a button that continues with the rest. */
 export async function sentNotice(c: PageContext, path: string) {
   const { view } = c.var;
   const { t, session, now } = view;

@@ -12,20 +12,18 @@ import { enabledLocation } from "./enabled-again.tsx";
 import { againLocation, deliveryId } from "./redelivered.ts";
 import { disabledMeans, webhookOf } from "./webhook-of.tsx";
 
-/** The actions of a webhook's buttons. */
 type Action = "ping" | "redeliver" | "enable" | "disable" | "delete";
 
-/** What a button was pressed on. */
+/** The webhook or event that a button belongs to. */
 interface Pressed {
   which: WebhookOf;
-  /** The path of the webhook's page, and the page to go back to. */
+  /** The path of the webhook's page, and the page to return to. */
   path: string;
   back: string;
-  /** Of the event to redeliver. */
   seq: number;
 }
 
-/** @returns the address of the page that tells the result */
+/** @returns the address of the page that shows the result */
 async function act(c: PageContext, action: Action, { which, path, back, seq }: Pressed): Promise<string> {
   const { ctx } = c.var;
   const go = (done: FormResult) => doneLocation(c, back, done);
@@ -36,7 +34,7 @@ async function act(c: PageContext, action: Action, { which, path, back, seq }: P
     case "enable": {
       const { disabledAt, failingSince } = await findWebhook(ctx, which);
       await changeWebhook(ctx, { ...which, change: { status: "enabled" } });
-      // What failed before the Worker disabled it was missed too.
+      // The webhook also missed the events that failed before the Worker disabled it.
       return disabledAt === null
         ? go("saved")
         : enabledLocation(c, path, Math.min(disabledAt, failingSince ?? disabledAt));
@@ -68,13 +66,13 @@ export const webhookButton =
     return buttonAction(c, form, {
       draft: { path: isAsked ? c.req.path : back, id },
       list: back,
-      // The webhook is looked up inside `work`. Before it, the second submit of a deletion would be a 404, not the result of the first.
+      // The webhook is looked up inside `work`. Otherwise, the second submit of a deletion would get a 404 and not the first one's result.
       work: async () => {
         try {
           const which = { site, webhookId: c.req.param("webhook_id") ?? "" };
           return await act(c, action, { which, path, back, seq });
         } catch (error) {
-          // The webhook's page tells that it is disabled, and why.
+          // The webhook's page says that the webhook is disabled, and why.
           if (isRefusedFor(error, "webhook_disabled")) return path;
           if (isRefusedFor(error, "event_unknown", "event_erased")) return go("event_gone");
           if (isRefusedFor(error, "webhook_ending")) return go("webhook_ending");
@@ -84,7 +82,6 @@ export const webhookButton =
     });
   };
 
-/** Asks before a webhook is disabled. */
 export async function disablePage(c: PageContext, named: Site): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
@@ -101,7 +98,6 @@ export async function disablePage(c: PageContext, named: Site): Promise<Response
   });
 }
 
-/** Asks before a webhook is deleted. */
 export async function deletePage(c: PageContext, named: Site): Promise<Response> {
   const { t } = c.var.view;
   const { site, path, facts } = await webhookOf(c, named);

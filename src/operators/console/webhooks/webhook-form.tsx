@@ -4,7 +4,7 @@ import type { Filled } from "../forms/messages.ts";
 import { Faults, Field, Form } from "../parts/form.tsx";
 import type { View } from "../view.ts";
 
-/** The types of events that tell a webhook about the others of its site. */
+/** Types of events that inform a webhook about the other webhooks of its site. */
 const ABOUT_OTHERS = EVENT_TYPES.filter((type) => type.startsWith("webhook."));
 
 /** The values of {@link WebhookForm}: the URL, and one field for each ticked type of event. */

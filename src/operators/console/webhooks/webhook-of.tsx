@@ -7,14 +7,14 @@ import { Copyable } from "../parts/parts.tsx";
 import type { ShownSecretOwner } from "../secrets/secret-owner.ts";
 import type { View } from "../view.ts";
 
-/** The URL as `fetch` sends it: look-alike letters and signs that turn the reading direction are encoded, and deceive nobody. */
+/** The URL as `fetch` sends it. Look-alike letters and signs that turn the reading direction are encoded, so that they deceive nobody. */
 export function shownUrl({ url }: Pick<Webhook, "url">): string {
   const parsed = URL.parse(url);
-  // Viewers are given the origin: without the `/` that would be its whole path.
+  // Viewers get only the origin. An added `/` would look like the whole path.
   return parsed === null || parsed.origin === url ? url : parsed.href;
 }
 
-/** The two parts of {@link shownUrl}: the host, and what follows it. */
+/** The two parts of {@link shownUrl}: the host, and the rest. */
 export const hostOf = (webhook: Pick<Webhook, "url">): string => shownUrl(webhook).split("/")[2] ?? "";
 export const pathOf = (webhook: Pick<Webhook, "url">): string =>
   shownUrl(webhook)

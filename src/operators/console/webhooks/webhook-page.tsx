@@ -14,7 +14,7 @@ import { Health } from "./health.tsx";
 import { sentNotice } from "./sent-notice.tsx";
 import { disabledMeans, hostOf, pathOf, webhookOf } from "./webhook-of.tsx";
 
-/** How a webhook does, what one can do about it, and its deliveries. `?event=` names one of them, and leads to its page. */
+/** A webhook's state, what to do about it, and its deliveries. `?event=` names an event, and leads to the page of its delivery. */
 export async function webhookPage(c: PageContext, named: Site): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
@@ -87,7 +87,7 @@ function disabledText({ t, time }: View, { disabledReason, disabledAt }: Webhook
   );
 }
 
-/** What is done often stands open; the rest is behind one button. */
+/** The frequent actions are visible. The others are behind one button. */
 function Actions({ view, webhook, path }: { view: View; webhook: Webhook; path: string }) {
   const { t } = view;
   const isEnabled = webhook.status === "enabled";

@@ -13,7 +13,6 @@ import { hostOf, webhookOf } from "./webhook-of.tsx";
 
 /** The page that changes a webhook: its URL, its events and its secret. */
 
-/** Answers the form that changes a webhook. */
 export async function postWebhook(c: PageContext, site: Site): Promise<Response> {
   const { which, path } = await webhookOf(c, site);
   const form = await readForm(c);

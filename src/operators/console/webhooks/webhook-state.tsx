@@ -2,7 +2,7 @@ import { TROUBLE_SECONDS, type Webhook } from "../../services/webhooks.ts";
 import { Badge } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 
-/** How a webhook does, in a word or two. */
+/** The state of a webhook, in a word or two. */
 
 const UNITS = [
   ["day", 86_400],
@@ -37,11 +37,11 @@ export function WebhookState({ view, webhook }: { view: View; webhook: Webhook }
   );
 }
 
-/** Whether something waits for so long that the receiver does not keep up. */
+/** Whether a delivery has waited for so long that the receiver does not keep up. */
 export const isBehind = ({ now }: View, { oldestPendingAt }: Webhook): boolean =>
   oldestPendingAt !== null && now - oldestPendingAt >= TROUBLE_SECONDS;
 
-/** Orders webhooks: those that need an operator first, the longest in trouble before the others. */
+/** Sorts webhooks: those that need an operator come first, and among them those with the oldest trouble. */
 export function worstFirst(view: View, webhooks: Webhook[]): Webhook[] {
   const rank = (webhook: Webhook) => {
     const { status, disabledReason, failingSince } = webhook;

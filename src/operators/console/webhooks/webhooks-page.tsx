@@ -17,7 +17,6 @@ import { sentWebhook, WebhookFaults, WebhookForm, webhookValues } from "./webhoo
 import { hostOf, pathOf } from "./webhook-of.tsx";
 import { WebhookState, worstFirst } from "./webhook-state.tsx";
 
-/** Answers the form that adds a webhook. */
 export async function postWebhooks(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { path } = c.req;
@@ -134,7 +133,7 @@ function rowOf(view: View, path: string, webhook: Webhook, recent: Recent | unde
 
 const hasFailed = ({ lastStatus, lastCause }: Webhook) => lastStatus !== null || lastCause !== null;
 
-/** How many types of events a webhook gets. A press shows which. */
+/** How many types of events a webhook gets. A click shows the types. */
 function Types({ view, types }: { view: View; types: string[] }) {
   const all = EVENT_TYPES.filter((each) => types.includes(each)).length === EVENT_TYPES.length;
   return (

@@ -6,10 +6,10 @@ import { say } from "../../../operators/diagnosis/words.ts";
 const field = (id) => document.getElementById(id);
 
 /**
- * Makes the form check what is typed into it, in this browser alone.
+ * Makes the form check what is typed into it. The check runs in this browser only.
  *
  * @param texts the page's own texts by name
- * @param translations the sentences of the findings by their English; none for English
+ * @param translations the sentences of the findings by their English. It is empty for English
  */
 export function start({ language, texts, translations }) {
   const format = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
@@ -19,7 +19,7 @@ export function start({ language, texts, translations }) {
     time: (seconds) => format.format(seconds * 1000),
   };
 
-  /** The exact bytes of the chosen file; undefined while the text counts. */
+  /** The exact bytes of the chosen file; undefined while the text is checked. */
   let bytes;
   field("file").addEventListener("change", async ({ target }) => {
     const [file] = target.files;
@@ -86,7 +86,7 @@ export function start({ language, texts, translations }) {
     result.scrollIntoView({ block: "start" });
   }
 
-  /** A step with its sentences. Only the cause has a colour, and its label says the same. */
+  /** A step with its sentences. Only the cause has a colour, and its label names it too. */
   function shown(step, label) {
     const part = document.createElement("div");
     const heading = element("h3", label === undefined ? texts.steps[step.step] : `${label}${texts.steps[step.step]}`);
@@ -96,7 +96,7 @@ export function start({ language, texts, translations }) {
     return part;
   }
 
-  /** What a finding says. One that only quotes `x-error-detail`, which is in English, says first what it means. */
+  /** The text of a finding. A finding that only quotes the English `x-error-detail` gets its meaning before the quotation. */
   function sentencesOf(finding) {
     const said = say(voice, finding);
     if (language === "en" || finding.violations === undefined) return [said];

@@ -1,11 +1,11 @@
-// Makes the docs more comfortable. Everything can be read without it.
+// Makes the docs more comfortable. Everything can be read without this script.
 
-// What stands for the reader's own values in the examples. Checked, because a shell would run what a link smuggles into a command.
+// The rules of the reader's own values. A value is checked, because a shell would run a command that a link brings along.
 const OWN = { appid: /^[\w.-]{1,64}$/, agent: /^[1-9]\d{0,15}$/ };
 
 const all = (selector) => document.querySelectorAll(selector);
 const asked = new URLSearchParams(location.search);
-/** A store that stays empty where the browser forbids one. */
+/** The tab's store, or an object that stores nothing when the browser forbids it. */
 const store = (() => {
   try {
     return sessionStorage;
@@ -13,7 +13,7 @@ const store = (() => {
     return { getItem: () => null, setItem() {}, removeItem() {} };
   }
 })();
-/** The values of a link hold for this tab; an agent is one of the app's site. */
+/** Reads the reader's own values. Those of a link stay for this tab. The agent belongs to the app's site. */
 function ownValues() {
   if (OWN.appid.test(asked.get("appid") ?? "")) {
     for (const [name, rule] of Object.entries(OWN)) {
@@ -43,7 +43,7 @@ document.querySelector("[data-forget]")?.addEventListener("click", () => {
   for (const place of all("[data-placeholder]")) place.textContent = place.dataset.placeholder;
   note.hidden = true;
 });
-// The values are kept for this tab: the address is for everybody. A search that was written by hand goes behind the "#".
+// The values are kept for this tab and leave the address, which people share. A search that was typed by hand moves behind the "#".
 if (location.search !== "") {
   const words = asked.get("q");
   const hash = words === null ? location.hash : `#q=${encodeURIComponent(words)}`;
@@ -70,7 +70,7 @@ for (const block of all("pre")) {
   frame.append(block, button);
 }
 
-// The other language opens at the section that is being read. Its headings have the same ids.
+// The link to the other language opens the section that is being read. Its headings have the same ids.
 const headings = [...all("main [id]")].filter((element) => /^H[1-3]$/.test(element.tagName));
 const isRead = (heading) => heading.offsetParent !== null && heading.getBoundingClientRect().top < innerHeight / 3;
 const current = () => headings.findLast(isRead)?.id;
@@ -82,7 +82,7 @@ for (const link of all("[data-language]")) {
   });
 }
 
-// The list beside the text marks the section that is being read, and keeps its mark in view.
+// The list beside the text marks the section that is being read, and scrolls to the mark.
 const marks = new Map([...all(".side a[href^='#']")].map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
 let marked;
 const mark = () => {
@@ -97,7 +97,7 @@ if (marks.size > 0) {
   mark();
 }
 
-// What is looked for stands behind the "#": browsers send that to no server.
+// The searched words stand behind the "#", which browsers send to no server.
 const find = document.getElementById("find");
 const search = document.querySelector("[data-search]");
 search?.addEventListener("submit", (event) => {
@@ -113,10 +113,10 @@ document.addEventListener("keydown", (event) => {
   find.focus();
 });
 
-// On a phone the navigation scrolls: the reader's own place is in view.
+// On a phone the navigation scrolls. The link of the current page is scrolled into view.
 document.querySelector(".bar nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 
-// Addresses of the guide that this site had before.
+// Old addresses of this site's guide, with the pages that replace them.
 const MOVED = {
   sign: "integrating",
   examples: "integrating",

@@ -4,8 +4,8 @@ import type { SearchRecord } from "../search-records.ts";
 const HAN = /\p{Script=Han}/u;
 
 /**
- * The words of a text: those between blanks and signs, `kefu_id` also as `kefu` and `id`; Chinese, which has no blanks, in pairs of
- * characters.
+ * The words of a text. Blanks and signs separate words, and `kefu_id` gives `kefu` and `id` too. Chinese has no blanks, so it is split
+ * into pairs of characters.
  */
 export function wordsOf(text: string): string[] {
   const runs = text.toLowerCase().match(/\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\p{N}_$])+/gu) ?? [];
@@ -20,7 +20,7 @@ export function wordsOf(text: string): string[] {
   });
 }
 
-/** The index of the places of the docs; a search gives the best first. */
+/** The index of all places in the docs. A search returns the best ones first. */
 export function searchIndex(records: SearchRecord[]) {
   const index = new MiniSearch<SearchRecord & { id: number }>({
     fields: ["title", "page", "text", "words"],
@@ -29,9 +29,9 @@ export function searchIndex(records: SearchRecord[]) {
     processTerm: (term) => term,
     searchOptions: {
       boost: { title: 4, page: 2, words: 3 },
-      // One Chinese character is a word, and begins the pairs that it stands in.
+      // A single Chinese character finds all pairs that begin with it.
       prefix: (term) => term.length > 2 || HAN.test(term),
-      // A slip in a long word; numbers and Chinese have none.
+      // A long word may have a typing error. Numbers and Chinese words must match.
       fuzzy: (term) => (/^[a-z]{6,}$/.test(term) ? 0.2 : false),
       combineWith: "OR",
       boostDocument: (_id, _term, stored) => Number(stored?.weight ?? 1),

@@ -11,13 +11,13 @@ async function loaded() {
   return index;
 }
 
-/** What is looked for: it stands behind the "#". */
+/** The searched words, which stand behind the "#". */
 function wanted() {
   const [, words = ""] = /^#q=(.*)$/s.exec(location.hash) ?? [];
   try {
     return decodeURIComponent(words);
   } catch {
-    // Somebody wrote the address by hand.
+    // The address is not encoded, because somebody typed it by hand.
     return words;
   }
 }
@@ -46,7 +46,7 @@ async function show() {
   results.replaceChildren(list, elsewhere(words));
 }
 
-/** A way to look for the same in the pages of the other language. */
+/** A link that searches the same words in the pages of the other language. */
 function elsewhere(words) {
   const link = element("a", results.dataset.elsewhere);
   link.href = `${results.dataset.other}#q=${encodeURIComponent(words)}`;
@@ -62,7 +62,7 @@ function item({ url, page, title, text, lang }, words) {
   return made;
 }
 
-/** The text around the first of the words. */
+/** The part of a text around the first of the words. */
 function excerpt(text, words) {
   const lower = text.toLowerCase();
   const places = wordsOf(words)
@@ -84,7 +84,7 @@ addEventListener("hashchange", () => {
 });
 let waiting;
 const typed = (event) => {
-  // An input method shows drafts of what is being written.
+  // While an input method composes a word, the field holds a draft.
   if (event.isComposing) return;
   clearTimeout(waiting);
   waiting = setTimeout(() => {

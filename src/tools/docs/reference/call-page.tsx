@@ -7,7 +7,7 @@ import { FieldTable } from "./field-table.tsx";
 import { type Answer, answersOf, headersOf, isForOperators, type OpenApi, type ShownCall } from "./openapi.ts";
 import { RefusalParts, Rows, SignedRefusals } from "./refusals.tsx";
 
-/** The page of one call or event: what is sent, what comes back, each refusal with its cause and cure; examples stand beside it. */
+/** The page of a call or event: what is sent and answered, and the cause and cure of each refusal. Examples stand beside it. */
 export function callPage(call: ShownCall, openapi: OpenApi, given: Texts): Page {
   const texts = isForOperators(call) ? given : wholeTexts(given);
   const body = String(<Content call={call} openapi={openapi} texts={texts} />);
@@ -110,7 +110,7 @@ function Request({ call, openapi, texts }: Props) {
 
 const caption = (texts: Texts, summary: string) => (summary === "" ? undefined : (texts.find(summary) ?? summary));
 
-/** Declared as a security scheme in openapi.json, but for a caller a header like any other. */
+/** The header of the signature. openapi.json declares it as a security scheme, but callers send it like any other header. */
 function signatureHeader({ kind }: ShownCall) {
   if (kind !== "signed") return [];
   const description = "HMAC-SHA256 over the bytes of the body, keyed with the app's secret: 64 hex digits.";
@@ -130,13 +130,12 @@ function bodiesOf({ schema, example, examples }: Media, schemas: OpenApi["compon
   return formsOf(schema, schemas).map((form) => ({ summary: "", value: exampleOf(form.schema, schemas) }));
 }
 
-/** The examples of an answer as its media type writes them: NDJSON has one a line. */
+/** The examples of an answer in the form of its media type. NDJSON has one example on each line. */
 function answerTexts(media: string | undefined, bodies: Body[]): string[] {
   if (media === "application/x-ndjson") return [bodies.map(({ value }) => JSON.stringify(value)).join("\n")];
   return bodies.map(({ value }) => (media?.includes("json") ? JSON.stringify(value, null, 2) : String(value)));
 }
 
-/** The request as it goes over the wire. */
 function requestText(call: ShownCall, media: string | undefined, body: unknown): string {
   const sample = (name: string) => {
     const parameter = call.parameters.find((each) => each.in === "path" && each.name === name);

@@ -3,7 +3,7 @@ import type { Field } from "../schema.ts";
 import { type Components, rulesBeside, typeText } from "../schema.ts";
 import type { Texts } from "../texts.ts";
 
-/** Fields, one a row: name and type, whether it is required, what it is. */
+/** Fields, one a row: name and type, whether the field is required, and its description. */
 export function FieldTable(props: { texts: Texts; fields: Field[]; components: Components; answer?: boolean }) {
   const { texts, fields, components, answer = false } = props;
   const { t } = texts;

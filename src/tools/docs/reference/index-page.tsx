@@ -14,7 +14,7 @@ const GROUPS: [kind: ShownCall["kind"], id: string, title: string, about: string
   ["health", "health", "Health", "For monitors."],
 ];
 
-/** The list of all calls and events, each with a page of its own. */
+/** The list of all calls and events, with links to their pages. */
 export function referencePage(calls: ShownCall[], texts: Texts): Page {
   const { t } = texts;
   const body = String(

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../openapi/json-schema.ts";
 
-/** What the pages read of openapi.json. */
+/** The parts of openapi.json that the pages use. */
 export interface OpenApi {
   info: { version: string; description: string };
   paths: Record<string, PathItem>;
@@ -68,7 +68,7 @@ export interface ShownCall extends Call {
   kind: "signed" | "admin" | "health" | "event";
   method: Method;
   path: string;
-  /** Those of the path too. */
+  /** The parameters of the call and those of its path. */
   parameters: Parameter[];
 }
 
@@ -79,7 +79,7 @@ const KINDS: Record<string, ShownCall["kind"]> = {
   Events: "event",
 };
 
-/** Every call and every event of openapi.json, in its order. */
+/** All calls and events of openapi.json, in the order of the file. */
 export function callsOf({ paths, webhooks }: OpenApi): ShownCall[] {
   const calls = Object.entries(paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {

@@ -7,13 +7,13 @@ import type { Texts } from "../texts.ts";
 import { FieldTable } from "./field-table.tsx";
 import { type Answers, headersOf, type OpenApi, type ShownCall } from "./openapi.ts";
 
-/** What all refusals of a call have in common: their headers, and the fields of their bodies. */
+/** The parts that all refusals of a call share: their headers, and the fields of their bodies. */
 export function RefusalParts({ texts, openapi, answers }: { texts: Texts; openapi: OpenApi; answers: Answers }) {
   const { t } = texts;
   const { schemas } = openapi.components;
   const bodies = answers.flatMap(({ answer }) => Object.values(answer.content ?? {}));
   const fields = bodies.flatMap(({ schema }) => fieldsOf(schema, schemas));
-  // Each answer fixes the values of its own: what they have in common is the field.
+  // Each answer has its own fixed values, so the shared field is shown without a value.
   const each = new Map(
     fields.map(({ name, schema }) => [
       `${name} ${String(schema.description)}`,
@@ -81,7 +81,6 @@ export function SignedRefusals({ call, texts, answers }: { call: ShownCall; text
   );
 }
 
-/** Answers in one line each. */
 export function Rows({ texts, answers }: { texts: Texts; answers: Answers }) {
   return (
     <div class="scroll" tabindex={0}>
